@@ -1,15 +1,16 @@
 /**
- * The composition root of the extension: what is made, and what is registered. Nothing is awaited here, and no library is
+ * The composition root of the extension: what is made, and what is registered. Nothing is awaited here, and no library
+ * is
  * read: what a command, a page or a view does is imported when it is first asked for.
  */
 import type * as vscode from 'vscode';
 import { HostBatchList } from './host/batches/batchList.ts';
 import { registerCodeLens } from './host/codelens/codeLens.ts';
-import { registerDebug } from './host/debug/debug.ts';
 import { registerGroups } from './host/commandGroups.ts';
+import { registerDebug } from './host/debug/debug.ts';
 import { StudioFiles } from './host/files/studioFiles.ts';
-import { StoredValues } from './host/launch/values/storedValues.ts';
 import { registerLanguage } from './host/language/language.ts';
+import { StoredValues } from './host/launch/values/storedValues.ts';
 import { registerMcp } from './host/mcp/mcp.ts';
 import { createPages, registerPages } from './host/pages/pages.ts';
 import { createCli } from './host/server/cli.ts';
@@ -38,7 +39,11 @@ export function activate(context: vscode.ExtensionContext): void {
   const tokens = new TargetTokens(context.secrets, targetNow);
   const server = createServerLink(log, tokens);
   const cli = createCli(log, { store: chosenStore, target: chosenTarget, tokens });
-  const batches = new HostBatchList({ server, pageSize: () => setting('view.batchesLimit'), log: (text) => log.channel.warn(text) });
+  const batches = new HostBatchList({
+    server,
+    pageSize: () => setting('view.batchesLimit'),
+    log: (text) => log.channel.warn(text),
+  });
   const files = new StudioFiles();
   const targets = new KnownTargets(log.channel);
   const values = new StoredValues(context.secrets, context.globalState);
@@ -46,7 +51,13 @@ export function activate(context: vscode.ExtensionContext): void {
   const pages = createPages(parts, new Ways(server, (where) => createOwnLink(where, log, tokens)));
   const services: Services = { ...parts, pages };
   context.subscriptions.push(
-    log, problems, server, batches, files, targets, pages,
+    log,
+    problems,
+    server,
+    batches,
+    files,
+    targets,
+    pages,
     registerContextKeys(services),
     registerStatusBar(services, batches, targets),
     registerServer(services, register),

@@ -3,9 +3,9 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import { errorText } from '../src/common/errors.ts';
 import type { PagePlace } from '../src/protocol/page.ts';
 import { BatchPage } from './batch/batchPage.tsx';
-import { EmptyState } from './components/notices/emptyState.tsx';
 import { BatchesPage } from './compare/batches/batchesPage.tsx';
 import { ComparePage } from './compare/comparePage.tsx';
+import { EmptyState } from './components/notices/emptyState.tsx';
 import type { Host, Start } from './host/host.ts';
 import { TrajectoryPage } from './trajectory/trajectoryPage.tsx';
 
@@ -13,7 +13,10 @@ import { TrajectoryPage } from './trajectory/trajectoryPage.tsx';
 export type Begun = { readonly start: Start } | { readonly problem: string };
 
 export function begin(host: Host): Promise<Begun> {
-  return host.start.then((start) => ({ start }), (error: unknown) => ({ problem: errorText(error) }));
+  return host.start.then(
+    (start) => ({ start }),
+    (error: unknown) => ({ problem: errorText(error) }),
+  );
 }
 
 interface AppProps {
@@ -38,11 +41,35 @@ export function App({ host, begun: given, went }: AppProps) {
 }
 
 /** A place of the same batch, rollout or task moves within the page; another one is a page of its own. */
-function Page({ host, start, place, onNavigate }: { readonly host: Host; readonly start: Start; readonly place: PagePlace; readonly onNavigate: (place: PagePlace) => void }) {
+function Page({
+  host,
+  start,
+  place,
+  onNavigate,
+}: {
+  readonly host: Host;
+  readonly start: Start;
+  readonly place: PagePlace;
+  readonly onNavigate: (place: PagePlace) => void;
+}) {
   const shared = useMemo(() => ({ host, readOnly: start.readOnly, can: start.can }), [host, start]);
-  if (place.page === 'compare') return <ComparePage key={`${place.batch}/${place.with ?? ''}/${place.task}`} host={host} can={start.can} place={place} />;
-  if (place.page === 'batches') return <BatchesPage key={`${place.batch}/${place.with}`} host={host} can={start.can} place={place} onNavigate={onNavigate} />;
-  return place.page === 'batch'
-    ? <BatchPage key={place.batch} {...shared} place={place} />
-    : <TrajectoryPage key={place.rollout} {...shared} place={place} onNavigate={onNavigate} />;
+  if (place.page === 'compare')
+    return (
+      <ComparePage key={`${place.batch}/${place.with ?? ''}/${place.task}`} host={host} can={start.can} place={place} />
+    );
+  if (place.page === 'batches')
+    return (
+      <BatchesPage
+        key={`${place.batch}/${place.with}`}
+        host={host}
+        can={start.can}
+        place={place}
+        onNavigate={onNavigate}
+      />
+    );
+  return place.page === 'batch' ? (
+    <BatchPage key={place.batch} {...shared} place={place} />
+  ) : (
+    <TrajectoryPage key={place.rollout} {...shared} place={place} onNavigate={onNavigate} />
+  );
 }

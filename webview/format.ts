@@ -9,7 +9,14 @@ export function count(value: number): string {
 export function compact(value: number): string {
   const size = Math.abs(value);
   if (size < 1_000) return String(Math.round(value));
-  const [unit, divisor] = size < 999_950 ? ['k', 1e3] as const : size < 999_950_000 ? ['M', 1e6] as const : size < 999_950_000_000 ? ['G', 1e9] as const : ['T', 1e12] as const;
+  const [unit, divisor] =
+    size < 999_950
+      ? (['k', 1e3] as const)
+      : size < 999_950_000
+        ? (['M', 1e6] as const)
+        : size < 999_950_000_000
+          ? (['G', 1e9] as const)
+          : (['T', 1e12] as const);
   const scaled = value / divisor;
   return `${Math.abs(scaled) < 99.95 ? scaled.toFixed(1) : Math.round(scaled)}${unit}`;
 }

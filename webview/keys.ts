@@ -34,5 +34,10 @@ export function nameOf(event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' 
 }
 
 function takesText(target: EventTarget | null): boolean {
-  return target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT|VSCODE-TEXT-FIELD|VSCODE-DROPDOWN)$/.test(target.tagName) || target.closest('[role="menu"], [role="dialog"]') !== null);
+  return (
+    target instanceof HTMLElement &&
+    (target.isContentEditable ||
+      /^(INPUT|TEXTAREA|SELECT|VSCODE-TEXT-FIELD|VSCODE-DROPDOWN)$/.test(target.tagName) ||
+      target.closest('[role="menu"], [role="dialog"]') !== null)
+  );
 }

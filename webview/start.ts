@@ -2,6 +2,7 @@
  * Where a page begins in VS Code and in a browser: small and one file, so that it runs at once. It asks for the rest of
  * the program and for what the page will need, lets the document's skeleton be painted, and then has the page shown.
  */
+
 import type { PagePlace } from '../src/protocol/page.ts';
 import { placeFromParams } from '../src/protocol/viewLink.ts';
 import { askEarly, type Early } from './host/early.ts';
@@ -37,14 +38,18 @@ function fetchProgram(): void {
 }
 
 function start(): Start {
-  if (globalThis.acquireVsCodeApi !== undefined) return { started: { vscode: startInVsCode(globalThis.acquireVsCodeApi()) } };
+  if (globalThis.acquireVsCodeApi !== undefined)
+    return { started: { vscode: startInVsCode(globalThis.acquireVsCodeApi()) } };
   followSystemTheme();
   const given = new URLSearchParams(window.location.hash.slice(1));
   const place = placeFromParams(given);
   if (place === undefined) return { started: { browser: undefined } };
   tell(place.page);
   const early = askEarly(place, given.get('token') ?? '');
-  return { started: { browser: early }, first: soon(place.page === 'batch' ? firstRows(place, early) : answered(early)) };
+  return {
+    started: { browser: early },
+    first: soon(place.page === 'batch' ? firstRows(place, early) : answered(early)),
+  };
 }
 
 /** For the skeleton. An editor's document says it itself. */
@@ -112,10 +117,13 @@ async function run(started: Started): Promise<void> {
   await show(started);
 }
 
-// A browser fetches only so many files at once, and the server answers one after the other: what is to be shown goes first.
+// A browser fetches only so many files at once, and the server answers one after the other: what is to be shown goes
+// first.
 const { started, first } = start();
-void Promise.all([first, styled()]).then(firstPaint).then(() => {
-  if ('browser' in started) started.browser?.askMore();
-  fetchProgram();
-  return run(started);
-});
+void Promise.all([first, styled()])
+  .then(firstPaint)
+  .then(() => {
+    if ('browser' in started) started.browser?.askMore();
+    fetchProgram();
+    return run(started);
+  });

@@ -1,4 +1,7 @@
-/** `npm run bench [name …]`: runs the benchmarks of test/perf, one after the other. A folder's name runs all that are in it (`window`), and those only then. */
+/**
+ * `npm run bench [name …]`: runs the benchmarks of test/perf, one after the other. A folder's name runs all that are in
+ * it (`window`), and those only then.
+ */
 import { spawnSync } from 'node:child_process';
 import { globSync } from 'node:fs';
 import path from 'node:path';
@@ -8,7 +11,9 @@ const FOLDER = path.join(root, 'test', 'perf');
 const ENDING = '.bench.ts';
 
 /** Names as one types them, `window/live` too. */
-const all = globSync(`**/*${ENDING}`, { cwd: FOLDER }).map((file) => file.slice(0, -ENDING.length).split(path.sep).join('/')).sort();
+const all = globSync(`**/*${ENDING}`, { cwd: FOLDER })
+  .map((file) => file.slice(0, -ENDING.length).split(path.sep).join('/'))
+  .sort();
 const asked = process.argv.slice(2).map((name) => name.replace(/\/$/, ''));
 const unknown = asked.filter((name) => named(name).length === 0);
 if (unknown.length > 0) {
@@ -17,7 +22,11 @@ if (unknown.length > 0) {
 }
 for (const name of asked.length === 0 ? all.filter((one) => !one.includes('/')) : asked.flatMap(named)) {
   console.log(`\n── ${name}`);
-  const done = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', path.join(FOLDER, `${name}${ENDING}`)], { cwd: root, stdio: 'inherit' });
+  const done = spawnSync(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', path.join(FOLDER, `${name}${ENDING}`)],
+    { cwd: root, stdio: 'inherit' },
+  );
   if (done.status !== 0) process.exitCode = 1;
 }
 

@@ -1,11 +1,13 @@
 /** Makes `dist/` from the sources. */
-import { readFileSync, readdirSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
 import { allBuilds, root } from './bundles.ts';
 
 const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string };
-const builds = await Promise.allSettled(allBuilds(manifest.version).map((options) => build({ ...options, metafile: true })));
+const builds = await Promise.allSettled(
+  allBuilds(manifest.version).map((options) => build({ ...options, metafile: true })),
+);
 // esbuild has said what is wrong; what could be built is there.
 if (builds.some((done) => done.status === 'rejected')) process.exit(1);
 

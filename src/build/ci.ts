@@ -14,7 +14,11 @@ function suite(name: string, args: readonly string[]): void {
   const result = path.join(root, 'test/.out', `${name}.json`);
   rmSync(result, { force: true });
   const started = Date.now();
-  spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', path.join(root, 'src/build/test.ts'), ...args], { cwd: root, stdio: 'inherit' });
+  spawnSync(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', path.join(root, 'src/build/test.ts'), ...args],
+    { cwd: root, stdio: 'inherit' },
+  );
   let got = { passed: 0, failed: 1, skipped: 0, flaky: 0 };
   try {
     got = count.parse(JSON.parse(readFileSync(result, 'utf8')));
@@ -36,5 +40,8 @@ for (const { suite: name } of Object.values(KITS)) {
   if (missing === undefined) suite(name, [name]);
   else console.log(`test:${name} is left out: ${missing}`);
 }
-console.log(`${total.passed} passed, ${total.failed} failed${total.skipped === 0 ? '' : `, ${total.skipped} skipped`}${total.flaky === 0 ? '' : `, ${total.flaky} flaky`}`);
+console.log(
+  `${total.passed} passed, ${total.failed} ` +
+    `failed${total.skipped === 0 ? '' : `, ${total.skipped} skipped`}${total.flaky === 0 ? '' : `, ${total.flaky} flaky`}`,
+);
 process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1);

@@ -12,7 +12,10 @@ import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { root } from './bundles.ts';
 
-const { values } = parseArgs({ options: { serve: { type: 'boolean', default: process.stdout.isTTY } }, allowNegative: true });
+const { values } = parseArgs({
+  options: { serve: { type: 'boolean', default: process.stdout.isTTY } },
+  allowNegative: true,
+});
 const cli = path.join(root, 'dist', 'cli.mjs');
 const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-demo-'));
 const workspace = path.join(folder, 'workspace');
@@ -50,9 +53,13 @@ async function serveViewer(batch: string): Promise<void> {
 
 rollout(['init', workspace]);
 rollout(['run', path.join('batches', 'desk.batch.yaml')]);
-const batches = z.object({ batches: z.array(z.object({ batch: z.string() })) }).parse(JSON.parse(rollout(['batches', '--json'], true)));
+const batches = z
+  .object({ batches: z.array(z.object({ batch: z.string() })) })
+  .parse(JSON.parse(rollout(['batches', '--json'], true)));
 const batch = batches.batches[0]?.batch ?? '';
-const task = z.object({ id: z.string() }).parse(JSON.parse(readFileSync(path.join(workspace, 'data', 'tasks.jsonl'), 'utf8').split('\n')[0] ?? ''));
+const task = z
+  .object({ id: z.string() })
+  .parse(JSON.parse(readFileSync(path.join(workspace, 'data', 'tasks.jsonl'), 'utf8').split('\n')[0] ?? ''));
 rollout(['show', `${batch}/${task.id}/1`]);
 
 console.log(`

@@ -2,7 +2,18 @@
 import tseslint from 'typescript-eslint';
 
 export default tseslint.config(
-  { ignores: ['dist/**', 'node_modules/**', 'test/fixtures/**', 'test/.out/**', '**/*.d.ts', 'media/**', '**/*.mjs', 'src/build/eslint.config.js'] },
+  {
+    ignores: [
+      'dist/**',
+      'node_modules/**',
+      'test/fixtures/**',
+      'test/.out/**',
+      '**/*.d.ts',
+      'media/**',
+      '**/*.mjs',
+      'src/build/eslint.config.js',
+    ],
+  },
   tseslint.configs.strictTypeChecked,
   {
     // One program for all, with the types of Node and of a page: three would each check again what they share.
@@ -12,7 +23,10 @@ export default tseslint.config(
       'no-empty': ['error', { allowEmptyCatch: false }],
       'no-restricted-syntax': [
         'error',
-        { selector: 'ExportDefaultDeclaration', message: 'Named exports only: a name that is the same everywhere can be found.' },
+        {
+          selector: 'ExportDefaultDeclaration',
+          message: 'Named exports only: a name that is the same everywhere can be found.',
+        },
         { selector: 'ExportAllDeclaration', message: 'No barrel files: import from the file that has it.' },
       ],
       '@typescript-eslint/consistent-type-imports': 'error',

@@ -1,4 +1,6 @@
-/** VS Code's part of package.json: generated from what src/host says it contributes, and kept fresh by `npm run check`. */
+/**
+ * VS Code's part of package.json: generated from what src/host says it contributes, and kept fresh by `npm run check`.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,7 +21,9 @@ function rendered(text: string): string {
 /** One line when package.json is not what the sources say. */
 export function staleManifest(root: string): string[] {
   const text = readFileSync(path.join(root, 'package.json'), 'utf8');
-  return rendered(text) === text.replaceAll('\r\n', '\n') ? [] : ['package.json: is not what src/host/contributions.ts says; run npm run manifest'];
+  return rendered(text) === text.replaceAll('\r\n', '\n')
+    ? []
+    : ['package.json: is not what src/host/contributions.ts says; run npm run manifest'];
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

@@ -1,4 +1,6 @@
-/** `npm run package`: makes `dist/rollout-studio.vsix` from what the allowlist names, and holds the result against it. */
+/**
+ * `npm run package`: makes `dist/rollout-studio.vsix` from what the allowlist names, and holds the result against it.
+ */
 import path from 'node:path';
 import { root } from './bundles.ts';
 import { vsixContents, vsixProblems } from './vsix/contents.ts';
@@ -12,4 +14,6 @@ for (const problem of vsixProblems(contents)) {
   console.error(problem);
   process.exitCode = 1;
 }
-console.log(`${path.relative(root, vsix)}: ${contents.files.length} files, ${(contents.bytes / 1024 / 1024).toFixed(2)} MB`);
+console.log(
+  `${path.relative(root, vsix)}: ${contents.files.length} files, ${(contents.bytes / 1024 / 1024).toFixed(2)} MB`,
+);

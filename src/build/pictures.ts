@@ -1,6 +1,7 @@
 /**
  * `npm run pictures`: the README's pictures, taken from the running product: the demo's own output as SVG, both pages
- * in the four themes as PNG, and the debugger, the calls of a tool, a tool that is tried and a cluster in VS Code (which needs `npm run package`
+ * in the four themes as PNG, and the debugger, the calls of a tool, a tool that is tried and a cluster in VS Code
+ * (which needs `npm run package`
  * before, and for the last a cluster).
  */
 import { spawn, spawnSync } from 'node:child_process';
@@ -8,7 +9,7 @@ import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { chromium, type Browser } from 'playwright-core';
+import { type Browser, chromium } from 'playwright-core';
 import { z } from 'zod';
 import { root } from './bundles.ts';
 import { startCluster } from './system/cluster.ts';
@@ -19,22 +20,40 @@ const CHARACTER = 8.4;
 const LINE = 19;
 const MARGIN = 18;
 const COLOURS: readonly (readonly [RegExp, string])[] = [
-  [/●|✓/g, '#4ec9a0'], [/✗/g, '#f48771'], [/⚠|◐/g, '#e2c08d'], [/▓/g, '#4fa3ff'], [/^(\$ .*|step \d+ .*|end ──.*)$/g, '#9cdcfe'],
+  [/●|✓/g, '#4ec9a0'],
+  [/✗/g, '#f48771'],
+  [/⚠|◐/g, '#e2c08d'],
+  [/▓/g, '#4fa3ff'],
+  [/^(\$ .*|step \d+ .*|end ──.*)$/g, '#9cdcfe'],
 ];
 
 /** What the system asks for, as a browser tells its pages. */
 const THEMES = {
-  'dark': { colorScheme: 'dark', contrast: 'no-preference' }, 'light': { colorScheme: 'light', contrast: 'no-preference' },
-  'hc': { colorScheme: 'dark', contrast: 'more' }, 'hc-light': { colorScheme: 'light', contrast: 'more' },
+  dark: { colorScheme: 'dark', contrast: 'no-preference' },
+  light: { colorScheme: 'light', contrast: 'no-preference' },
+  hc: { colorScheme: 'dark', contrast: 'more' },
+  'hc-light': { colorScheme: 'light', contrast: 'more' },
 } as const;
 const VIEWPORT = { width: 1280, height: 800 };
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-pictures-'));
 const workspace = path.join(folder, 'workspace');
 const cli = (args: readonly string[]): string => {
-  const done = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', path.join(root, 'dist/cli.mjs'), ...args, '--store', path.join(folder, 'store')], {
-    cwd: args[0] === 'init' ? folder : workspace, encoding: 'utf8', env: { ...process.env, COLUMNS: String(COLUMNS), NO_COLOR: '1' },
-  });
+  const done = spawnSync(
+    process.execPath,
+    [
+      '--disable-warning=ExperimentalWarning',
+      path.join(root, 'dist/cli.mjs'),
+      ...args,
+      '--store',
+      path.join(folder, 'store'),
+    ],
+    {
+      cwd: args[0] === 'init' ? folder : workspace,
+      encoding: 'utf8',
+      env: { ...process.env, COLUMNS: String(COLUMNS), NO_COLOR: '1' },
+    },
+  );
   if (done.status !== 0) throw new Error(done.stderr);
   return done.stdout.trimEnd();
 };
@@ -61,7 +80,11 @@ function windows(): void {
     return;
   }
   try {
-    take('test/cluster/vscode.test.ts', { 'cluster-launch': 'cluster', 'cluster-trajectory': 'lost-pod' }, { KUBECONFIG: cluster.kubeconfig });
+    take(
+      'test/cluster/vscode.test.ts',
+      { 'cluster-launch': 'cluster', 'cluster-trajectory': 'lost-pod' },
+      { KUBECONFIG: cluster.kubeconfig },
+    );
   } finally {
     cluster.stop();
   }
@@ -69,10 +92,19 @@ function windows(): void {
 
 function take(test: string, pictures: Readonly<Record<string, string>>, env: NodeJS.ProcessEnv = {}): void {
   const done = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', '--test', path.join(root, test)], {
-    cwd: root, stdio: 'inherit', env: { ...process.env, ...env, ROLLOUT_VSIX: path.join(root, 'dist/rollout-studio.vsix'), ROLLOUT_PICTURES: folder },
+    cwd: root,
+    stdio: 'inherit',
+    env: {
+      ...process.env,
+      ...env,
+      ROLLOUT_VSIX: path.join(root, 'dist/rollout-studio.vsix'),
+      ROLLOUT_PICTURES: folder,
+    },
   });
-  if (done.status !== 0) throw new Error(`${test} failed: it takes the pictures ${Object.values(pictures).join(', ')}.`);
-  for (const [seen, name] of Object.entries(pictures)) copyFileSync(path.join(folder, `${seen}.png`), path.join(root, 'media', 'pictures', `${name}.png`));
+  if (done.status !== 0)
+    throw new Error(`${test} failed: it takes the pictures ${Object.values(pictures).join(', ')}.`);
+  for (const [seen, name] of Object.entries(pictures))
+    copyFileSync(path.join(folder, `${seen}.png`), path.join(root, 'media', 'pictures', `${name}.png`));
 }
 
 /** The batch, and an attempt of it that failed. */
@@ -80,7 +112,10 @@ async function pages(): Promise<void> {
   const missing = installPrograms(['chromium']);
   if (missing !== undefined) throw new Error(missing);
   const executablePath = findProgram('chromium');
-  const browser = await chromium.launch({ ...(executablePath === undefined ? {} : { executablePath }), args: ['--no-sandbox', '--disable-gpu'] });
+  const browser = await chromium.launch({
+    ...(executablePath === undefined ? {} : { executablePath }),
+    args: ['--no-sandbox', '--disable-gpu'],
+  });
   try {
     await shoot(browser, 'batch', 'last', () => Promise.resolve());
     await shoot(browser, 'trajectory', failedAttempt(), async (page) => {
@@ -94,13 +129,40 @@ async function pages(): Promise<void> {
 
 /** Reference of an attempt that failed; one that called most tools says most. */
 function failedAttempt(): string {
-  const { rollouts } = z.object({ rollouts: z.array(z.object({ rollout: z.string(), progress: z.object({ passed: z.boolean().nullable().optional(), tool_calls: z.number() }) })) }).parse(JSON.parse(cli(['show', 'last', '--json'])));
-  const [most] = rollouts.filter(({ progress }) => progress.passed === false).sort((a, b) => b.progress.tool_calls - a.progress.tool_calls);
+  const { rollouts } = z
+    .object({
+      rollouts: z.array(
+        z.object({
+          rollout: z.string(),
+          progress: z.object({ passed: z.boolean().nullable().optional(), tool_calls: z.number() }),
+        }),
+      ),
+    })
+    .parse(JSON.parse(cli(['show', 'last', '--json'])));
+  const [most] = rollouts
+    .filter(({ progress }) => progress.passed === false)
+    .sort((a, b) => b.progress.tool_calls - a.progress.tool_calls);
   return most?.rollout ?? 'last/renew-one/1';
 }
 
-async function shoot(browser: Browser, name: string, reference: string, prepare: (page: Awaited<ReturnType<Browser['newPage']>>) => Promise<unknown>): Promise<void> {
-  const viewer = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', path.join(root, 'dist/cli.mjs'), 'view', reference, '--store', path.join(folder, 'store')], { cwd: workspace, stdio: ['ignore', 'pipe', 'inherit'] });
+async function shoot(
+  browser: Browser,
+  name: string,
+  reference: string,
+  prepare: (page: Awaited<ReturnType<Browser['newPage']>>) => Promise<unknown>,
+): Promise<void> {
+  const viewer = spawn(
+    process.execPath,
+    [
+      '--disable-warning=ExperimentalWarning',
+      path.join(root, 'dist/cli.mjs'),
+      'view',
+      reference,
+      '--store',
+      path.join(folder, 'store'),
+    ],
+    { cwd: workspace, stdio: ['ignore', 'pipe', 'inherit'] },
+  );
   try {
     const url = await new Promise<string>((resolve, reject) => {
       createInterface({ input: viewer.stdout }).once('line', resolve);
@@ -124,18 +186,27 @@ function write(name: string, text: string): void {
   const lines = text.split('\n');
   const width = Math.ceil(COLUMNS * CHARACTER + 2 * MARGIN);
   const height = lines.length * LINE + 2 * MARGIN;
-  const rows = lines.map((line, index) => `<text x="${MARGIN}" y="${MARGIN + (index + 0.75) * LINE}" xml:space="preserve">${coloured(line)}</text>`).join('\n');
-  writeFileSync(path.join(root, 'media', `${name}.svg`), `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">
+  const rows = lines
+    .map(
+      (line, index) =>
+        `<text x="${MARGIN}" y="${MARGIN + (index + 0.75) * LINE}" xml:space="preserve">${coloured(line)}</text>`,
+    )
+    .join('\n');
+  writeFileSync(
+    path.join(root, 'media', `${name}.svg`),
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">
 <rect width="100%" height="100%" rx="8" fill="#1e1e1e"/>
 <g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace" font-size="14" fill="#d4d4d4">
 ${rows}
 </g>
 </svg>
-`);
+`,
+  );
 }
 
 function coloured(line: string): string {
   let text = line.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
-  for (const [pattern, colour] of COLOURS) text = text.replace(pattern, (found) => `<tspan fill="${colour}">${found}</tspan>`);
+  for (const [pattern, colour] of COLOURS)
+    text = text.replace(pattern, (found) => `<tspan fill="${colour}">${found}</tspan>`);
   return text;
 }

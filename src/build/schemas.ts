@@ -1,4 +1,6 @@
-/** The JSON Schemas of the users' files, published in media/schemas for other editors and kept fresh by `npm run check`. */
+/**
+ * The JSON Schemas of the users' files, published in media/schemas for other editors and kept fresh by `npm run check`.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +8,10 @@ import { jsonSchemas } from '../config/jsonSchema.ts';
 import { root as projectRoot } from './bundles.ts';
 
 function rendered(): [file: string, text: string][] {
-  return Object.entries(jsonSchemas()).map(([kind, schema]) => [`media/schemas/${kind}.schema.json`, `${JSON.stringify(schema, null, 2)}\n`]);
+  return Object.entries(jsonSchemas()).map(([kind, schema]) => [
+    `media/schemas/${kind}.schema.json`,
+    `${JSON.stringify(schema, null, 2)}\n`,
+  ]);
 }
 
 /** One line for each published schema that is not what the sources say. */

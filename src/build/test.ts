@@ -6,16 +6,17 @@
  *   test.ts faults           every fault of a cluster, with a table of what the user is told
  *   test.ts <file.test.ts>   these files
  */
+
+import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { spawnSync } from 'node:child_process';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { z } from 'zod';
 import { jsonOf } from '../common/json.ts';
 import { root } from './bundles.ts';
-import { KITS, kitFolder, missingKit } from './system/kits.ts';
 import { startCluster } from './system/cluster.ts';
+import { KITS, kitFolder, missingKit } from './system/kits.ts';
 import { installPrograms } from './system/programs.ts';
 
 /** Suites of `npm test`, in order. */
@@ -31,13 +32,21 @@ const CLUSTER = 'cluster';
 const FAULTS = 'faults';
 /** Suites that are files of another one. */
 const FILES: Readonly<Record<string, string>> = { [FAULTS]: 'test/cluster/faults*.test.ts' };
-/** Suites that look at a browser or a cluster, which other work on the machine disturbs: a file that failed is run once more, by itself, and the second result counts. */
+/**
+ * Suites that look at a browser or a cluster, which other work on the machine disturbs: a file that failed is run once
+ * more, by itself, and the second result counts.
+ */
 const TWICE = new Set(['webview', 'vscode', CLUSTER]);
 const NODE = ['--disable-warning=ExperimentalWarning'];
 /** How long each file took when it was run last, in milliseconds. */
 const TIMES = path.join(root, 'test', '.out', 'times.json');
 
-interface Count { passed: number; failed: number; skipped: number; flaky: number }
+interface Count {
+  passed: number;
+  failed: number;
+  skipped: number;
+  flaky: number;
+}
 
 const none = (): Count => ({ passed: 0, failed: 0, skipped: 0, flaky: 0 });
 const add = (to: Count, count: Count): void => {
@@ -48,10 +57,20 @@ const add = (to: Count, count: Count): void => {
 };
 
 /** Gives what each file came to. */
-async function runFiles(name: string, files: readonly string[], concurrency = CONCURRENCY[name] ?? 1): Promise<Map<string, Count>> {
+async function runFiles(
+  name: string,
+  files: readonly string[],
+  concurrency = CONCURRENCY[name] ?? 1,
+): Promise<Map<string, Count>> {
   const counts = new Map<string, Count>();
   const broken = new Set<string>();
-  const stream = run({ files, concurrency, timeout: Object.values(KITS).some(({ suite }) => suite === name) ? FILE_TIMEOUT_MS.kit : FILE_TIMEOUT_MS.usual, cwd: root, execArgv: NODE });
+  const stream = run({
+    files,
+    concurrency,
+    timeout: Object.values(KITS).some(({ suite }) => suite === name) ? FILE_TIMEOUT_MS.kit : FILE_TIMEOUT_MS.usual,
+    cwd: root,
+    execArgv: NODE,
+  });
   stream.on('test:fail', ({ name: file }) => {
     if (files.includes(file)) broken.add(file); // it could not be loaded, or did not end well
   });
@@ -83,10 +102,14 @@ async function runSuite(name: string, files: readonly string[]): Promise<Count> 
   return total;
 }
 
-/** Those that took longest the last time come first, so that none of them runs on alone at the end. New ones before all. */
+/**
+ * Those that took longest the last time come first, so that none of them runs on alone at the end. New ones before all.
+ */
 function filesOf(suite: string): string[] {
   const last = (file: string): number => took[file] ?? Number.POSITIVE_INFINITY;
-  return globSync(FILES[suite] ?? `test/${FOLDERS[suite] ?? suite}/**/*.test.ts`, { cwd: root }).sort((a, b) => last(b) - last(a) || (a < b ? -1 : 1)).map((file) => path.join(root, file));
+  return globSync(FILES[suite] ?? `test/${FOLDERS[suite] ?? suite}/**/*.test.ts`, { cwd: root })
+    .sort((a, b) => last(b) - last(a) || (a < b ? -1 : 1))
+    .map((file) => path.join(root, file));
 }
 
 function readTimes(): Record<string, number> {
@@ -117,7 +140,8 @@ function prepareVsCode(): string | undefined {
   process.env['ROLLOUT_VSIX'] = path.join(root, 'dist', 'rollout-studio.vsix');
   // Where real recordings are at hand, one of them is imported and read instead of the small one.
   const recordings = kitFolder('recordings');
-  if (recordings !== undefined) process.env['ROLLOUT_RECORDING'] ??= path.join(recordings, 'tau-bench', 'gpt-4o-airline.json');
+  if (recordings !== undefined)
+    process.env['ROLLOUT_RECORDING'] ??= path.join(recordings, 'tau-bench', 'gpt-4o-airline.json');
   return undefined;
 }
 
@@ -129,7 +153,10 @@ function prepareCluster(): string | undefined {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130));
   process.env['KUBECONFIG'] = cluster.kubeconfig;
   if (cluster.kit !== undefined) process.env['ROLLOUT_KUBERNETES_KIT'] = cluster.kit;
-  console.log(`test:${CLUSTER} needs a Kubernetes cluster whose nodes have Node.js as an image, and works in namespaces of its own there: ${cluster.kubeconfig}`);
+  console.log(
+    `test:${CLUSTER} needs a Kubernetes cluster whose nodes have Node.js as an image, and works in namespaces of ` +
+      `its own there: ${cluster.kubeconfig}`,
+  );
   return undefined;
 }
 
@@ -140,7 +167,11 @@ const total = none();
 const took = readTimes();
 
 if (asked.length === 0) {
-  const check = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', path.join(root, 'src/build/check.ts')], { cwd: root, stdio: 'inherit' });
+  const check = spawnSync(
+    process.execPath,
+    ['--disable-warning=ExperimentalWarning', path.join(root, 'src/build/check.ts')],
+    { cwd: root, stdio: 'inherit' },
+  );
   add(total, { ...none(), passed: check.status === 0 ? 1 : 0, failed: check.status === 0 ? 0 : 1 });
 }
 for (const suite of suites) {
@@ -164,10 +195,23 @@ if (single.some((file) => path.relative(root, path.resolve(file)).split(path.sep
     process.exit(2);
   }
 }
-if (single.length > 0) add(total, await runSuite('files', single.map((file) => path.resolve(file))));
+if (single.length > 0)
+  add(
+    total,
+    await runSuite(
+      'files',
+      single.map((file) => path.resolve(file)),
+    ),
+  );
 
 mkdirSync(path.join(root, 'test/.out'), { recursive: true });
 writeFileSync(TIMES, JSON.stringify(took, null, 2));
-writeFileSync(path.join(root, 'test/.out', `${asked.length === 0 ? 'all' : asked.join('-').replace(/[^\w-]/g, '_')}.json`), JSON.stringify(total));
-console.log(`\n${total.passed} passed, ${total.failed} failed${total.skipped === 0 ? '' : `, ${total.skipped} skipped`}${total.flaky === 0 ? '' : `, ${total.flaky} flaky`}`);
+writeFileSync(
+  path.join(root, 'test/.out', `${asked.length === 0 ? 'all' : asked.join('-').replace(/[^\w-]/g, '_')}.json`),
+  JSON.stringify(total),
+);
+console.log(
+  `\n${total.passed} passed, ${total.failed} ` +
+    `failed${total.skipped === 0 ? '' : `, ${total.skipped} skipped`}${total.flaky === 0 ? '' : `, ${total.flaky} flaky`}`,
+);
 process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1);

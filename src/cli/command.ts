@@ -17,7 +17,10 @@ export interface Given {
   readonly options: Readonly<Record<string, string | boolean | readonly (string | boolean)[] | undefined>>;
 }
 
-/** 0 done, 1 something the user asked about failed, 3 part of it was lost to infrastructure, 130 interrupted; everything else is thrown as a StudioError. */
+/**
+ * 0 done, 1 something the user asked about failed, 3 part of it was lost to infrastructure, 130 interrupted; everything
+ * else is thrown as a StudioError.
+ */
 export type Outcome = 0 | 1 | 3 | 130;
 
 export interface Command {
@@ -31,9 +34,14 @@ export interface Command {
 
 export function parseOptions(options: Readonly<Record<string, Option>>): NonNullable<ParseArgsConfig['options']> {
   return Object.fromEntries(
-    Object.entries(options).map(([name, option]) => [name, {
-      type: option.type, ...(option.short === undefined ? {} : { short: option.short }), ...(option.multiple === true ? { multiple: true } : {}),
-    }]),
+    Object.entries(options).map(([name, option]) => [
+      name,
+      {
+        type: option.type,
+        ...(option.short === undefined ? {} : { short: option.short }),
+        ...(option.multiple === true ? { multiple: true } : {}),
+      },
+    ]),
   );
 }
 
@@ -68,6 +76,7 @@ export function numberOption(given: Given, name: string, least: number): number 
 /** The one word a command takes; throws `usage` when it is missing or there are more. */
 export function oneWord(command: Command, given: Given): string {
   const [word, ...more] = given.words;
-  if (word === undefined || more.length > 0) throw new StudioError('usage', `usage: rollout ${command.name} ${command.usage}`);
+  if (word === undefined || more.length > 0)
+    throw new StudioError('usage', `usage: rollout ${command.name} ${command.usage}`);
   return word;
 }

@@ -1,4 +1,5 @@
 /** Every command of the command line, in the order the help shows them. */
+
 import type { Command } from './command.ts';
 import { agent } from './commands/agent.ts';
 import { batches } from './commands/batches.ts';
@@ -27,5 +28,32 @@ import { tools } from './commands/tools.ts';
 import { view } from './commands/view.ts';
 
 export const COMMANDS: readonly Command[] = [
-  init, check, run, batches, show, report, tools, compare, tail, view, importFiles, fork, call, agent, tool, test, cancel, pause, resume, retry, target, cluster, serve, dap, lsp, mcp, gc, doctor,
+  init,
+  check,
+  run,
+  batches,
+  show,
+  report,
+  tools,
+  compare,
+  tail,
+  view,
+  importFiles,
+  fork,
+  call,
+  agent,
+  tool,
+  test,
+  cancel,
+  pause,
+  resume,
+  retry,
+  target,
+  cluster,
+  serve,
+  dap,
+  lsp,
+  mcp,
+  gc,
+  doctor,
 ];

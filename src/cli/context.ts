@@ -1,7 +1,7 @@
 /** What every command gets: where to print, which store, and how it is stopped. */
-import { connect, type Connection } from '../client/connect.ts';
-import type { TargetConnection } from '../client/targets/connectTarget.ts';
+import { type Connection, connect } from '../client/connect.ts';
 import { defaultStore } from '../client/folders.ts';
+import type { TargetConnection } from '../client/targets/connectTarget.ts';
 import { LOCAL } from '../client/targets/local.ts';
 import { TargetFile } from '../client/targets/targetFile.ts';
 import { StudioError } from '../common/errors.ts';
@@ -51,7 +51,10 @@ export function makeContext(input: ContextInput): Context {
   // A store that is named goes before a target that the environment has.
   const target = input.target ?? (input.store === undefined ? process.env['ROLLOUT_TARGET'] || undefined : undefined);
   if (target !== undefined && target !== LOCAL) {
-    if (input.store !== undefined) throw new StudioError('usage', '--store names a store of this machine; a target has its own.', { mend: 'Leave out one of --store and --target.' });
+    if (input.store !== undefined)
+      throw new StudioError('usage', '--store names a store of this machine; a target has its own.', {
+        mend: 'Leave out one of --store and --target.',
+      });
     targets.get(target); // an unknown one is told before anything is done
   }
   const store = input.store ?? process.env['ROLLOUT_STORE'] ?? defaultStore();
@@ -66,7 +69,11 @@ export function makeContext(input: ContextInput): Context {
     const { connectTarget } = await import('../client/targets/connectTarget.ts');
     const there = open.get(name);
     if (there !== undefined) return there;
-    const connecting = connectTarget(name, targets.get(name), { env: process.env, signal: AbortSignal.any([input.signal, ending.signal]), onNotice: tell });
+    const connecting = connectTarget(name, targets.get(name), {
+      env: process.env,
+      signal: AbortSignal.any([input.signal, ending.signal]),
+      onNotice: tell,
+    });
     open.set(name, connecting);
     connecting.catch(() => open.delete(name)); // the next one tries again
     return connecting;
@@ -95,7 +102,8 @@ export function makeContext(input: ContextInput): Context {
     connect: (name = target ?? LOCAL) => connectTo(name),
     close: async () => {
       ending.abort();
-      for (const connected of await Promise.allSettled(open.values())) if (connected.status === 'fulfilled') connected.value.close();
+      for (const connected of await Promise.allSettled(open.values()))
+        if (connected.status === 'fulfilled') connected.value.close();
     },
   };
 }

@@ -1,15 +1,16 @@
 /** Follows a batch to its end with a progress display, then prints its report. Ctrl-C cancels the batch. */
-import type { Connection } from '../client/connect.ts';
+
 import { readSubmission, reportInput } from '../client/commands/reportInput.ts';
+import type { Connection } from '../client/connect.ts';
 import { subscribe } from '../client/subscribe.ts';
 import { StudioError } from '../common/errors.ts';
 import { newId } from '../common/ids.ts';
 import type { Api } from '../protocol/api.ts';
 import type { BatchRow } from '../protocol/client.ts';
 import { forkRates } from '../protocol/forkParent.ts';
-import { report } from '../trace/statistics.ts';
-import { attemptsOf } from '../trace/statistics/outcomes.ts';
 import type { Bar } from '../trace/statistics/bar.ts';
+import { attemptsOf } from '../trace/statistics/outcomes.ts';
+import { report } from '../trace/statistics.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { Outcome } from './command.ts';
 import type { Context } from './context.ts';
@@ -26,7 +27,12 @@ export interface FollowOptions {
   readonly bars?: readonly Bar[];
 }
 
-export async function followBatch(context: Context, connection: Connection, batch: string, options: FollowOptions): Promise<Outcome> {
+export async function followBatch(
+  context: Context,
+  connection: Connection,
+  batch: string,
+  options: FollowOptions,
+): Promise<Outcome> {
   const rows = new Map<string, RolloutRow>();
   const progress = new Progress(context.terminal, context.tell);
   /** What was said on the way need not be said again at the end. */
@@ -37,10 +43,16 @@ export async function followBatch(context: Context, connection: Connection, batc
     progress.note('Cancelling the batch … (Ctrl-C again leaves it to the server)');
     const wait = AbortSignal.timeout(CANCEL_WAIT_MS);
     wait.addEventListener('abort', () => end.abort(), { once: true });
-    connection.api.commandBatch(batch, { command: newId('c'), verb: 'cancel', by: 'rollout', args: { reason: 'interrupted' } }, wait).catch((error: unknown) => {
-      progress.note(`The batch could not be cancelled: ${error instanceof Error ? error.message : String(error)}`);
-      end.abort();
-    });
+    connection.api
+      .commandBatch(
+        batch,
+        { command: newId('c'), verb: 'cancel', by: 'rollout', args: { reason: 'interrupted' } },
+        wait,
+      )
+      .catch((error: unknown) => {
+        progress.note(`The batch could not be cancelled: ${error instanceof Error ? error.message : String(error)}`);
+        end.abort();
+      });
   };
   context.signal.addEventListener('abort', onInterrupt, { once: true });
   let row = await connection.api.batch(batch, end.signal);
@@ -48,37 +60,59 @@ export async function followBatch(context: Context, connection: Connection, batc
   const notes = new InfraNotes((line) => progress.note(line), pods);
   const seen = { end: false };
   try {
-    await subscribe(connection, { stream: batch }, {
-      rows: (changed) => {
-        for (const one of changed) rows.set(one.rollout, one);
-        progress.update(row, rows);
-      },
-      events: (events) => {
-        for (const event of events) {
-          if (event.kind === 'infra') {
-            told.add(event.data.text);
-            notes.add(event);
+    await subscribe(
+      connection,
+      { stream: batch },
+      {
+        rows: (changed) => {
+          for (const one of changed) rows.set(one.rollout, one);
+          progress.update(row, rows);
+        },
+        events: (events) => {
+          for (const event of events) {
+            if (event.kind === 'infra') {
+              told.add(event.data.text);
+              notes.add(event);
+            }
+            if (event.kind === 'batch.end') seen.end = true;
+            else if (event.kind === 'control') seen.end = false; // a retry goes on behind the end
           }
-          if (event.kind === 'batch.end') seen.end = true;
-          else if (event.kind === 'control') seen.end = false; // a retry goes on behind the end
-        }
+        },
+        head: () => {
+          if (seen.end) end.abort();
+        },
+        notice: (text) => progress.note(text),
+        lost: (lost) =>
+          progress.note(lost ? 'The connection to the server was lost; trying again …' : 'The connection is back.'),
       },
-      head: () => {
-        if (seen.end) end.abort();
-      },
-      notice: (text) => progress.note(text),
-      lost: (lost) => progress.note(lost ? 'The connection to the server was lost; trying again …' : 'The connection is back.'),
-    }, end.signal);
+      end.signal,
+    );
   } finally {
     notes.end();
     progress.end();
     context.signal.removeEventListener('abort', onInterrupt);
   }
-  if (!seen.end) throw new StudioError('cancelled', `Batch ${batch} was left to the server.`, { mend: `rollout tail ${batch} follows it.` });
+  if (!seen.end)
+    throw new StudioError('cancelled', `Batch ${batch} was left to the server.`, {
+      mend: `rollout tail ${batch} follows it.`,
+    });
   row = await connection.api.batch(batch);
   const bars = options.bars ?? [];
   const fork = await forkRates(connection.api, row, rows.values());
-  const outcome = printReport(context, report(await reportInput(connection.api, row, bars.map((bar) => bar.k), new AbortController().signal, rows.values())), bars, { fork });
+  const outcome = printReport(
+    context,
+    report(
+      await reportInput(
+        connection.api,
+        row,
+        bars.map((bar) => bar.k),
+        new AbortController().signal,
+        rows.values(),
+      ),
+    ),
+    bars,
+    { fork },
+  );
   if (context.signal.aborted) {
     context.tell(`Batch ${batch} was cancelled.`);
     return 130;

@@ -1,5 +1,8 @@
-/** Tells what happens around a batch's workers: at once where it is new, together and less and less often where it goes on. */
-import { groupLine, InfraGroups, type InfraGroup } from '../trace/infraGroups.ts';
+/**
+ * Tells what happens around a batch's workers: at once where it is new, together and less and less often where it goes
+ * on.
+ */
+import { groupLine, type InfraGroup, InfraGroups } from '../trace/infraGroups.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 
 const FIRST_PAUSE_MS = 2_000;
@@ -28,7 +31,8 @@ export class InfraNotes {
     const group = this.#groups.add(event);
     if (group === undefined) return;
     let waiting = this.#waiting.get(group);
-    if (waiting === undefined) this.#waiting.set(group, (waiting = { count: 0, pauseMs: FIRST_PAUSE_MS, timer: undefined }));
+    if (waiting === undefined)
+      this.#waiting.set(group, (waiting = { count: 0, pauseMs: FIRST_PAUSE_MS, timer: undefined }));
     waiting.count += 1;
     if (waiting.timer === undefined) this.#tell(group, waiting);
   }

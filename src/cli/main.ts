@@ -2,10 +2,10 @@
 import { parseArgs } from 'node:util';
 import { errorText, exitCodeOf, StudioError } from '../common/errors.ts';
 import { PRODUCT } from '../common/product.ts';
-import { flag, parseOptions, textOption, type Command, type Given, type Option } from './command.ts';
+import { type Command, flag, type Given, type Option, parseOptions, textOption } from './command.ts';
+import { COMMANDS } from './commands.ts';
 import { makeContext } from './context.ts';
 import { helpOf, helpOfAll } from './help.ts';
-import { COMMANDS } from './commands.ts';
 
 const GLOBAL: Readonly<Record<string, Option>> = {
   json: { type: 'boolean', text: 'one JSON document on stdout and nothing else there' },
@@ -51,37 +51,55 @@ async function main(argv: readonly string[]): Promise<number> {
   const json = rest.includes('--json');
   try {
     const command = COMMANDS.find((candidate) => candidate.name === name);
-    if (command === undefined) throw new StudioError('usage', `There is no command “${name}”.`, { mend: 'rollout --help lists them.' });
+    if (command === undefined)
+      throw new StudioError('usage', `There is no command “${name}”.`, { mend: 'rollout --help lists them.' });
     const given = read(command, rest);
     if (flag(given, 'help')) {
       process.stdout.write(helpOf(command, GLOBAL));
       return 0;
     }
-    const context = makeContext({ json, store: textOption(given, 'store'), target: textOption(given, 'target'), signal: stop.signal });
+    const context = makeContext({
+      json,
+      store: textOption(given, 'store'),
+      target: textOption(given, 'target'),
+      signal: stop.signal,
+    });
     try {
       return await command.run(context, given);
     } finally {
       await context.close();
     }
   } catch (error) {
-    const cancelled = stop.signal.aborted && (!StudioError.is(error) || error.code === 'cancelled' || error.code === 'unavailable');
+    const cancelled =
+      stop.signal.aborted && (!StudioError.is(error) || error.code === 'cancelled' || error.code === 'unavailable');
     if (json) {
-      const told = StudioError.is(error) ? { code: error.code, message: error.message, mend: error.mend, details: error.details } : { code: 'internal', message: errorText(error) };
+      const told = StudioError.is(error)
+        ? { code: error.code, message: error.message, mend: error.mend, details: error.details }
+        : { code: 'internal', message: errorText(error) };
       process.stdout.write(`${JSON.stringify({ error: told })}\n`);
     }
     // Problems of files begin with their place, so that terminals and editors can follow them.
     const prefix = StudioError.is(error, 'config') && !cancelled ? '' : 'rollout: ';
     process.stderr.write(`${prefix}${cancelled ? 'interrupted' : errorText(error)}\n`);
-    if (!StudioError.is(error) && error instanceof Error && process.env['ROLLOUT_DEBUG'] !== undefined) process.stderr.write(`${error.stack ?? ''}\n`);
+    if (!StudioError.is(error) && error instanceof Error && process.env['ROLLOUT_DEBUG'] !== undefined)
+      process.stderr.write(`${error.stack ?? ''}\n`);
     return cancelled ? 130 : exitCodeOf(error);
   }
 }
 
 function read(command: Command, rest: readonly string[]): Given {
   try {
-    const parsed = parseArgs({ args: [...rest], options: parseOptions({ ...GLOBAL, ...command.options }), allowPositionals: true, strict: true });
+    const parsed = parseArgs({
+      args: [...rest],
+      options: parseOptions({ ...GLOBAL, ...command.options }),
+      allowPositionals: true,
+      strict: true,
+    });
     return { words: parsed.positionals, options: parsed.values };
   } catch (error) {
-    throw new StudioError('usage', `${errorText(error)}.`.replace(/\.\.$/, '.'), { mend: `rollout ${command.name} --help shows its options.`, cause: error });
+    throw new StudioError('usage', `${errorText(error)}.`.replace(/\.\.$/, '.'), {
+      mend: `rollout ${command.name} --help shows its options.`,
+      cause: error,
+    });
   }
 }

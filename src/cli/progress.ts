@@ -1,8 +1,12 @@
-/** The progress display of a running batch on stderr: one line that redraws itself on a terminal, else a line now and then. */
+/**
+ * The progress display of a running batch on stderr: one line that redraws itself on a terminal, else a line now and
+ * then.
+ */
+
+import { amount, duration } from '../client/text/table.ts';
 import type { BatchRow } from '../protocol/client.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { Terminal } from './context.ts';
-import { amount, duration } from '../client/text/table.ts';
 
 const BAR = 20;
 const REDRAW_MS = 100;
@@ -56,7 +60,13 @@ export class Progress {
 
 /** `▓▓▓░ 37/96  ● 12  ✗ 25  ▷ 5  · 54   3.1 steps/s  41.2k tokens  12.3 s`; `total` in attempts. */
 export function progressLine(total: number, rows: Iterable<RolloutRow>, elapsedMs: number, width: number): string {
-  let passed = 0, failed = 0, other = 0, running = 0, held = 0, steps = 0, tokens = 0;
+  let passed = 0,
+    failed = 0,
+    other = 0,
+    running = 0,
+    held = 0,
+    steps = 0,
+    tokens = 0;
   for (const row of rows) {
     steps += row.progress.steps;
     tokens += row.progress.input_tokens + row.progress.output_tokens;
@@ -71,8 +81,16 @@ export function progressLine(total: number, rows: Iterable<RolloutRow>, elapsedM
   const seconds = Math.max(elapsedMs / 1000, 0.001);
   const parts = [
     `${'▓'.repeat(Math.min(full, BAR))}${'░'.repeat(Math.max(BAR - full, 0))} ${settled}/${total}`,
-    `● ${passed}  ✗ ${failed}`, other > 0 ? `○ ${other}` : '', running > 0 ? `▷ ${running}` : '', held > 0 ? `‖ ${held}` : '',
-    `${(steps / seconds).toFixed(1)} steps/s`, `${amount(tokens)} tokens`, duration(elapsedMs),
+    `● ${passed}  ✗ ${failed}`,
+    other > 0 ? `○ ${other}` : '',
+    running > 0 ? `▷ ${running}` : '',
+    held > 0 ? `‖ ${held}` : '',
+    `${(steps / seconds).toFixed(1)} steps/s`,
+    `${amount(tokens)} tokens`,
+    duration(elapsedMs),
   ];
-  return parts.filter((part) => part !== '').join('  ').slice(0, width);
+  return parts
+    .filter((part) => part !== '')
+    .join('  ')
+    .slice(0, width);
 }

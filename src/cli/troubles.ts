@@ -29,9 +29,22 @@ export function troubleLines(batch: BatchRow, attempts: readonly Attempt[], told
   lines.push(...causeLines(lost, 'lost to infrastructure', new Set([...told, reason])));
   // The agent is not to blame for these either, though they count as its result.
   for (const [error, what] of COUNTED) {
-    lines.push(...causeLines(attempts.filter((attempt) => attempt.settlement === 'scored' && attempt.error === error), what, told, error === 'context_overflow' ? withoutFigures : undefined));
+    lines.push(
+      ...causeLines(
+        attempts.filter((attempt) => attempt.settlement === 'scored' && attempt.error === error),
+        what,
+        told,
+        error === 'context_overflow' ? withoutFigures : undefined,
+      ),
+    );
   }
-  lines.push(...causeLines(attempts.filter(({ settlement }) => settlement === 'unscored'), 'left without a score', told));
+  lines.push(
+    ...causeLines(
+      attempts.filter(({ settlement }) => settlement === 'unscored'),
+      'left without a score',
+      told,
+    ),
+  );
   if (lost.length > 0 && !stopped) lines.push(`rollout retry ${batch.batch} tries what was lost again.`);
   return lines;
 }
@@ -42,11 +55,26 @@ function withoutFigures(message: string): string {
 }
 
 /** `alike`: what messages of one cause have in common, where they are not the same; the first stands for all. */
-function causeLines(attempts: readonly Attempt[], what: string, told: ReadonlySet<string>, alike = (message: string) => message): string[] {
-  const causes = Map.groupBy(attempts.map(({ message = '' }) => message), alike);
+function causeLines(
+  attempts: readonly Attempt[],
+  what: string,
+  told: ReadonlySet<string>,
+  alike = (message: string) => message,
+): string[] {
+  const causes = Map.groupBy(
+    attempts.map(({ message = '' }) => message),
+    alike,
+  );
   const sorted = [...causes.values()].sort((a, b) => b.length - a.length);
-  const lines = sorted.slice(0, MOST_CAUSES).map(([message = '', ...more]) => `${more.length === 0 ? '1 attempt was' : `${more.length + 1} attempts were`} ${what}${message === '' || told.has(message) ? '.' : `: ${message}`}`);
+  const lines = sorted
+    .slice(0, MOST_CAUSES)
+    .map(
+      ([message = '', ...more]) =>
+        `${more.length === 0 ? '1 attempt was' : `${more.length + 1} attempts were`} ` +
+        `${what}${message === '' || told.has(message) ? '.' : `: ${message}`}`,
+    );
   const rest = sorted.slice(MOST_CAUSES).reduce((sum, { length }) => sum + length, 0);
-  if (rest > 0) lines.push(`${rest} more ${rest === 1 ? 'was' : 'were'} ${what} for ${sorted.length - MOST_CAUSES} other reasons.`);
+  if (rest > 0)
+    lines.push(`${rest} more ${rest === 1 ? 'was' : 'were'} ${what} for ${sorted.length - MOST_CAUSES} other reasons.`);
   return lines;
 }

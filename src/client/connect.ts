@@ -4,17 +4,17 @@
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdirSync, openSync, closeSync, readFileSync } from 'node:fs';
+import { closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { sleep } from '../common/abort.ts';
 import { entryUrl, LONG_RUNNING } from '../common/entries.ts';
-import { StudioError, type ErrorCode } from '../common/errors.ts';
-import { readyLine, serverFile, type ReadyLine, type ServerFile } from '../protocol/serverFile.ts';
+import { type ErrorCode, StudioError } from '../common/errors.ts';
+import { Api } from '../protocol/api.ts';
+import { type ReadyLine, readyLine, type ServerFile, serverFile } from '../protocol/serverFile.ts';
 import { fetchTransport, type ServerAddress } from '../protocol/transport.ts';
 import { PROTOCOL } from '../protocol/worker.ts';
-import { Api } from '../protocol/api.ts';
 import { dataFolder, isPostgres } from './folders.ts';
 
 const START_TIMEOUT_MS = 30_000;
@@ -73,33 +73,55 @@ async function attachOrStart(options: ConnectOptions): Promise<FoundAddress> {
   for (;;) {
     const running = await findServer(folder, options.signal);
     if (running === undefined) {
-      if (options.start === false) throw new StudioError('unavailable', `No rollout server runs on ${options.store}.`, { mend: 'Start one with rollout serve.' });
+      if (options.start === false)
+        throw new StudioError('unavailable', `No rollout server runs on ${options.store}.`, {
+          mend: 'Start one with rollout serve.',
+        });
       const started = await startServer(options.store, folder, options.signal);
       if ('address' in started) return started.address;
       // Somebody else was faster: attach to theirs.
       takenSince ??= performance.now();
       if (performance.now() - takenSince > UNFOUND_MS) {
-        throw new StudioError('unavailable', started.taken, { mend: `Its file server.json in ${folder} does not lead to it. End that process, or use another store with --store.` });
+        throw new StudioError('unavailable', started.taken, {
+          mend:
+            `Its file server.json in ${folder} does not lead to it. End that process, or use another store with ` +
+            '--store.',
+        });
       }
       continue;
     }
     if (running.file.protocol === PROTOCOL) return running.address;
     if (running.file.protocol > PROTOCOL) {
-      throw new StudioError('version', `The server of this store is of a newer version (${running.file.product}).`, { mend: 'Update this client.' });
+      throw new StudioError('version', `The server of this store is of a newer version (${running.file.product}).`, {
+        mend: 'Update this client.',
+      });
     }
     // An older server is replaced once nothing runs there; it ends by itself when it is idle.
-    if (!noticed) options.onNotice?.(`An older server (${running.file.product}) is still at work on this store; it is replaced once it is idle.`);
+    if (!noticed)
+      options.onNotice?.(
+        `An older server (${running.file.product}) is still at work on this store; it is replaced once it is idle.`,
+      );
     noticed = true;
     await sleep(REPLACE_POLL_MS, options.signal);
   }
 }
 
-async function findServer(folder: string, signal: AbortSignal | undefined): Promise<{ file: ServerFile; address: FoundAddress } | undefined> {
+async function findServer(
+  folder: string,
+  signal: AbortSignal | undefined,
+): Promise<{ file: ServerFile; address: FoundAddress } | undefined> {
   const file = readServerFile(folder);
   if (file === undefined) return undefined;
-  const address = { url: `http://${file.host.includes(':') ? `[${file.host}]` : file.host}:${file.port}`, token: file.token, readToken: file.read_token };
+  const address = {
+    url: `http://${file.host.includes(':') ? `[${file.host}]` : file.host}:${file.port}`,
+    token: file.token,
+    readToken: file.read_token,
+  };
   try {
-    const response = await fetch(`${address.url}/v1/server`, { headers: { authorization: `Bearer ${file.token}` }, signal: AbortSignal.any([AbortSignal.timeout(5_000), ...(signal === undefined ? [] : [signal])]) });
+    const response = await fetch(`${address.url}/v1/server`, {
+      headers: { authorization: `Bearer ${file.token}` },
+      signal: AbortSignal.any([AbortSignal.timeout(5_000), ...(signal === undefined ? [] : [signal])]),
+    });
     // Another program may have got the port of a dead server: only ours knows the token.
     return response.ok ? { file, address } : undefined;
   } catch (error) {
@@ -116,8 +138,15 @@ export function readServerFile(folder: string): ServerFile | undefined {
   } catch (error) {
     const code = codeOf(error);
     if (code === 'ENOENT') return undefined;
-    if (code === 'ENOTDIR') throw new StudioError('storage', `The store ${folder} cannot be a folder: a part of its path is a file.`, { mend: 'Choose another one with --store.', cause: error });
-    throw new StudioError('storage', `The file server.json in ${folder} cannot be read.`, { mend: 'It belongs to whoever started the server; use a store of your own with --store.', cause: error });
+    if (code === 'ENOTDIR')
+      throw new StudioError('storage', `The store ${folder} cannot be a folder: a part of its path is a file.`, {
+        mend: 'Choose another one with --store.',
+        cause: error,
+      });
+    throw new StudioError('storage', `The file server.json in ${folder} cannot be read.`, {
+      mend: 'It belongs to whoever started the server; use a store of your own with --store.',
+      cause: error,
+    });
   }
   try {
     return serverFile.parse(JSON.parse(text));
@@ -128,7 +157,11 @@ export function readServerFile(folder: string): ServerFile | undefined {
 }
 
 /** Starts a server detached. `taken`: another one took the store first. */
-async function startServer(store: string, folder: string, signal: AbortSignal | undefined): Promise<{ address: FoundAddress } | { taken: string }> {
+async function startServer(
+  store: string,
+  folder: string,
+  signal: AbortSignal | undefined,
+): Promise<{ address: FoundAddress } | { taken: string }> {
   const logFile = path.join(folder, 'log', 'server.log');
   const log = openLog(folder, logFile);
   const child = spawn(process.execPath, [...LONG_RUNNING, fileURLToPath(entryUrl('server')), '--store', store], {
@@ -144,9 +177,13 @@ async function startServer(store: string, folder: string, signal: AbortSignal | 
     child.stdout?.destroy();
     child.unref();
     if (line.type === 'taken') return { taken: line.message };
-    if (line.type === 'failed') throw new StudioError(line.code as ErrorCode, line.message, line.mend === undefined ? {} : { mend: line.mend });
+    if (line.type === 'failed')
+      throw new StudioError(line.code as ErrorCode, line.message, line.mend === undefined ? {} : { mend: line.mend });
     const found = await findServer(folder, signal);
-    if (found === undefined) throw new StudioError('unavailable', 'The rollout server started and was gone at once.', { mend: `See ${logFile}.` });
+    if (found === undefined)
+      throw new StudioError('unavailable', 'The rollout server started and was gone at once.', {
+        mend: `See ${logFile}.`,
+      });
     return { address: found.address };
   } catch (error) {
     child.unref();
@@ -161,8 +198,14 @@ function openLog(folder: string, file: string): number {
   } catch (cause) {
     const full = ['ENOSPC', 'EDQUOT'].includes(codeOf(cause) ?? '');
     throw full
-      ? new StudioError('storage', `The disk below ${folder} is full.`, { mend: 'Make room on it, or choose another store with --store.', cause })
-      : new StudioError('storage', `You may not write into the store's folder ${folder}, or its disk is read-only.`, { mend: 'Choose another one with --store.', cause });
+      ? new StudioError('storage', `The disk below ${folder} is full.`, {
+          mend: 'Make room on it, or choose another store with --store.',
+          cause,
+        })
+      : new StudioError('storage', `You may not write into the store's folder ${folder}, or its disk is read-only.`, {
+          mend: 'Choose another one with --store.',
+          cause,
+        });
   }
 }
 
@@ -170,7 +213,11 @@ function codeOf(error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined;
 }
 
-function firstLine(child: ReturnType<typeof spawn>, logFile: string, signal: AbortSignal | undefined): Promise<ReadyLine> {
+function firstLine(
+  child: ReturnType<typeof spawn>,
+  logFile: string,
+  signal: AbortSignal | undefined,
+): Promise<ReadyLine> {
   const stdout = child.stdout;
   if (stdout === null) return Promise.reject(new StudioError('internal', 'The server was started without an output.'));
   return new Promise((resolve, reject) => {
@@ -186,7 +233,8 @@ function firstLine(child: ReturnType<typeof spawn>, logFile: string, signal: Abo
       child.kill();
       fail('Starting the rollout server was cancelled.');
     };
-    const onExit = (code: number | null): void => fail(`The rollout server ended before it was ready (exit code ${String(code)}).`);
+    const onExit = (code: number | null): void =>
+      fail(`The rollout server ended before it was ready (exit code ${String(code)}).`);
     const onError = (error: Error): void => fail(`The rollout server could not be started: ${error.message}`, error);
     const lines = createInterface({ input: stdout });
     const done = (): void => {

@@ -70,6 +70,10 @@ function diskError(file: string, thrown: unknown): StudioError {
     case 'EPERM':
       return new StudioError('forbidden', `You may not read ${file}.`, { ...cause, mend: 'Look at its permissions.' });
     default:
-      return new StudioError('unavailable', `${file} cannot be read: ${thrown instanceof Error ? thrown.message : String(thrown)}`, { ...cause, mend: 'Look at the disk.' });
+      return new StudioError(
+        'unavailable',
+        `${file} cannot be read: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+        { ...cause, mend: 'Look at the disk.' },
+      );
   }
 }

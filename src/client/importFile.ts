@@ -1,14 +1,14 @@
 /** Turns a foreign recording into an imported batch on a server. */
 import { createHash } from 'node:crypto';
-import { readFile, open } from 'node:fs/promises';
+import { open, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { errorText, StudioError } from '../common/errors.ts';
 import { newId } from '../common/ids.ts';
 import type { Format, Imported, Skipped } from '../formats/format.ts';
 import { tauBench } from '../formats/tauBench.ts';
-import { spill } from '../trace/spill.ts';
-import type { TraceEvent } from '../trace/schema.ts';
 import type { Api } from '../protocol/api.ts';
+import type { TraceEvent } from '../trace/schema.ts';
+import { spill } from '../trace/spill.ts';
 
 /** Every format that can be imported; the first that knows a file reads it. */
 export const FORMATS: readonly Format[] = [tauBench];
@@ -26,17 +26,34 @@ export interface ImportResult {
 }
 
 /** Imports one file. Throws `usage` for a file of no known format, `not_found`. */
-export async function importFile(api: Api, file: string, options: { signal: AbortSignal; onProgress?: (done: number, all: number) => void }): Promise<ImportResult> {
+export async function importFile(
+  api: Api,
+  file: string,
+  options: { signal: AbortSignal; onProgress?: (done: number, all: number) => void },
+): Promise<ImportResult> {
   const name = path.basename(file);
   const format = await detect(file, name);
   const batch = newId('b');
   const bytes = await readFile(file);
-  const imported = await format.read({ name, text: () => Promise.resolve(bytes.toString('utf8')) }, { batch, at: Date.now() });
+  const imported = await format.read(
+    { name, text: () => Promise.resolve(bytes.toString('utf8')) },
+    { batch, at: Date.now() },
+  );
   if (imported.rollouts.length === 0) {
-    throw new StudioError('usage', `${name} holds no rollout that could be read.`, { mend: imported.skipped[0] === undefined ? 'Is it the right file?' : `${imported.skipped[0].place}: ${imported.skipped[0].why}` });
+    throw new StudioError('usage', `${name} holds no rollout that could be read.`, {
+      mend:
+        imported.skipped[0] === undefined
+          ? 'Is it the right file?'
+          : `${imported.skipped[0].place}: ${imported.skipped[0].why}`,
+    });
   }
   await send(api, batch, imported, bytes, options);
-  return { batch, tasks: imported.tasks.map((task) => task.id), rollouts: imported.rollouts.length, skipped: imported.skipped };
+  return {
+    batch,
+    tasks: imported.tasks.map((task) => task.id),
+    rollouts: imported.rollouts.length,
+    skipped: imported.skipped,
+  };
 }
 
 async function detect(file: string, name: string): Promise<Format> {
@@ -49,17 +66,36 @@ async function detect(file: string, name: string): Promise<Format> {
     throw new StudioError('not_found', `${file} cannot be read: ${errorText(error)}.`, { cause: error });
   }
   const format = FORMATS.find((candidate) => candidate.detect(head, name));
-  if (format === undefined) throw new StudioError('usage', `${name} is of no format that can be imported.`, { mend: `There are: ${FORMATS.map((one) => one.name).join(', ')}.` });
+  if (format === undefined)
+    throw new StudioError('usage', `${name} is of no format that can be imported.`, {
+      mend: `There are: ${FORMATS.map((one) => one.name).join(', ')}.`,
+    });
   return format;
 }
 
-async function send(api: Api, batch: string, imported: Imported, source: Uint8Array, { signal, onProgress }: { signal: AbortSignal; onProgress?: (done: number, all: number) => void }): Promise<void> {
+async function send(
+  api: Api,
+  batch: string,
+  imported: Imported,
+  source: Uint8Array,
+  { signal, onProgress }: { signal: AbortSignal; onProgress?: (done: number, all: number) => void },
+): Promise<void> {
   const sha = createHash('sha256').update(source).digest('hex');
   await api.putBlob(sha, source, signal);
   const { tasks, rollouts } = imported;
   const attempts = Math.max(...rollouts.map((rollout) => rollout.attempt));
-  await api.createBatch({ batch, submission: sha, open: true, tasks: tasks.slice(0, TASKS_AT_ONCE), imported: { name: imported.name, attempts } }, signal);
-  for (let from = TASKS_AT_ONCE; from < tasks.length; from += TASKS_AT_ONCE) await api.appendTasks(batch, from, tasks.slice(from, from + TASKS_AT_ONCE), signal);
+  await api.createBatch(
+    {
+      batch,
+      submission: sha,
+      open: true,
+      tasks: tasks.slice(0, TASKS_AT_ONCE),
+      imported: { name: imported.name, attempts },
+    },
+    signal,
+  );
+  for (let from = TASKS_AT_ONCE; from < tasks.length; from += TASKS_AT_ONCE)
+    await api.appendTasks(batch, from, tasks.slice(from, from + TASKS_AT_ONCE), signal);
 
   let page: { rollout: string; task: string; attempt: number; from?: number; events: readonly TraceEvent[] }[] = [];
   let events = 0;

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { errorText, StudioError } from '../common/errors.ts';
 import type { Api } from '../protocol/api.ts';
-import { importFile, type ImportResult } from './importFile.ts';
+import { type ImportResult, importFile } from './importFile.ts';
 
 export interface ImportedOnce {
   readonly batch: string;

@@ -3,10 +3,10 @@ import { createReadStream } from 'node:fs';
 import { cancelled } from '../common/abort.ts';
 import { newId } from '../common/ids.ts';
 import { canonicalJson } from '../common/json.ts';
-import { submissionSha, type Submission } from '../config/submission.ts';
-import type { TaskRecord } from '../trace/task.ts';
-import type { Breakpoint } from '../protocol/commands.ts';
+import { type Submission, submissionSha } from '../config/submission.ts';
 import type { Api } from '../protocol/api.ts';
+import type { Breakpoint } from '../protocol/commands.ts';
+import type { TaskRecord } from '../trace/task.ts';
 
 /** A blob of a submission: its bytes, or the file that has them. */
 export interface LaunchBlob {
@@ -26,11 +26,17 @@ export interface Launch {
 }
 
 const TASKS_AT_ONCE = 500;
-/** A batch that is being made when all is cancelled may come to be: so long it is waited for, to be cancelled as well. */
+/**
+ * A batch that is being made when all is cancelled may come to be: so long it is waited for, to be cancelled as well.
+ */
 const CREATE_MS = 10_000;
 
 /** Gives the batch's id. `onProgress` hears the number of tasks sent so far. */
-export async function launch(api: Api, what: Launch, options: { signal?: AbortSignal; onProgress?: (tasks: number) => void } = {}): Promise<string> {
+export async function launch(
+  api: Api,
+  what: Launch,
+  options: { signal?: AbortSignal; onProgress?: (tasks: number) => void } = {},
+): Promise<string> {
   const { signal } = options;
   const sha = await putSubmission(api, what, signal);
 
@@ -43,7 +49,18 @@ export async function launch(api: Api, what: Launch, options: { signal?: AbortSi
     } else {
       stopped(signal);
       // The first page travels with the batch: a small one starts at once.
-      await api.createBatch({ batch, submission: sha, secrets: { ...what.secrets }, open: !last, tasks: page, ...(what.debug === true ? { debug: true } : {}), ...(what.breakpoints === undefined ? {} : { breakpoints: [...what.breakpoints] }) }, late(signal, CREATE_MS));
+      await api.createBatch(
+        {
+          batch,
+          submission: sha,
+          secrets: { ...what.secrets },
+          open: !last,
+          tasks: page,
+          ...(what.debug === true ? { debug: true } : {}),
+          ...(what.breakpoints === undefined ? {} : { breakpoints: [...what.breakpoints] }),
+        },
+        late(signal, CREATE_MS),
+      );
       state.created = true;
       stopped(signal);
     }
@@ -62,7 +79,12 @@ export async function launch(api: Api, what: Launch, options: { signal?: AbortSi
     return batch;
   } catch (error) {
     // A record far down the dataset may be wrong: what began already is not left running.
-    if (state.created) await api.commandBatch(batch, { command: newId('c'), verb: 'cancel', args: { reason: 'its tasks could not be sent' } });
+    if (state.created)
+      await api.commandBatch(batch, {
+        command: newId('c'),
+        verb: 'cancel',
+        args: { reason: 'its tasks could not be sent' },
+      });
     throw error;
   }
 }
@@ -79,7 +101,11 @@ function late(signal: AbortSignal | undefined, ms: number): AbortSignal {
 }
 
 /** Brings a submission and what it names to the server. Gives its id. */
-export async function putSubmission(api: Api, what: Pick<Launch, 'submission' | 'blobs'>, signal?: AbortSignal): Promise<string> {
+export async function putSubmission(
+  api: Api,
+  what: Pick<Launch, 'submission' | 'blobs'>,
+  signal?: AbortSignal,
+): Promise<string> {
   for await (const blob of what.blobs) {
     if (await api.hasBlob(blob.sha, signal)) continue;
     await api.putBlob(blob.sha, blob.bytes ?? (await readAll(blob.path ?? '')), signal);

@@ -10,7 +10,10 @@ export async function openExternal(url: string, platform: NodeJS.Platform = proc
   try {
     await once(child, 'spawn');
   } catch (cause) {
-    throw new StudioError('unavailable', `No browser could be opened: ${errorText(cause)}.`, { mend: 'Open the address yourself.', cause });
+    throw new StudioError('unavailable', `No browser could be opened: ${errorText(cause)}.`, {
+      mend: 'Open the address yourself.',
+      cause,
+    });
   }
   child.on('error', () => undefined); // it runs: what becomes of it is between it and the user
   child.unref();

@@ -15,7 +15,13 @@ export interface Point {
 export type Reference =
   | { readonly kind: 'batch'; readonly batch: string }
   | { readonly kind: 'rollout'; readonly rollout: string; readonly point: Point }
-  | { readonly kind: 'attempt'; readonly batch: string; readonly task: string; readonly attempt: number; readonly point: Point };
+  | {
+      readonly kind: 'attempt';
+      readonly batch: string;
+      readonly task: string;
+      readonly attempt: number;
+      readonly point: Point;
+    };
 
 const ID = /^(b|r)[0-9a-z]{17}$/;
 const FORMS = 'a batch, ROLLOUT[:STEP|@SEQ] or BATCH/TASK/ATTEMPT[:STEP|@SEQ]';
@@ -26,7 +32,13 @@ export function parseReference(text: string): Reference {
   if (slash >= 0) {
     const match = /^(.+)\/(\d+)(?::(\d+)|@(\d+))?$/.exec(text.slice(slash + 1));
     if (match === null) throw unreadable(text);
-    return { kind: 'attempt', batch: text.slice(0, slash), task: match[1] ?? '', attempt: Number(match[2]), point: pointOf(match[3], match[4]) };
+    return {
+      kind: 'attempt',
+      batch: text.slice(0, slash),
+      task: match[1] ?? '',
+      attempt: Number(match[2]),
+      point: pointOf(match[3], match[4]),
+    };
   }
   const match = /^([^:@]+)(?::(\d+)|@(\d+))?$/.exec(text);
   const id = match?.[1] ?? '';
@@ -49,30 +61,46 @@ function pointOf(step: string | undefined, seq: string | undefined): Point {
 }
 
 function unreadable(text: string): StudioError {
-  return new StudioError('usage', `“${text}” is not a reference.`, { mend: `Give ${FORMS}; rollout batches lists what there is.` });
+  return new StudioError('usage', `“${text}” is not a reference.`, {
+    mend: `Give ${FORMS}; rollout batches lists what there is.`,
+  });
 }
 
 /** The id of a batch reference: `last` is looked up. */
 export async function resolveBatch(api: Api, text: string, signal: AbortSignal): Promise<string> {
   const reference = parseReference(text);
-  if (reference.kind !== 'batch') throw new StudioError('usage', `“${text}” is not a batch.`, { mend: 'Give a batch’s id, or last for the newest.' });
+  if (reference.kind !== 'batch')
+    throw new StudioError('usage', `“${text}” is not a batch.`, { mend: 'Give a batch’s id, or last for the newest.' });
   return batchId(api, reference.batch, signal);
 }
 
 export async function batchId(api: Api, name: string, signal: AbortSignal): Promise<string> {
   if (name !== 'last') return name;
   const newest = (await api.batches({ limit: 1 }, signal)).batches[0];
-  if (newest === undefined) throw new StudioError('not_found', 'This store has no batch yet.', { mend: 'Run one with rollout run BATCH.' });
+  if (newest === undefined)
+    throw new StudioError('not_found', 'This store has no batch yet.', { mend: 'Run one with rollout run BATCH.' });
   return newest.batch;
 }
 
 /** The task that `BATCH/TASK` names, when it has an attempt: all of them are meant. */
-export async function resolveTask(api: Api, text: string, signal: AbortSignal): Promise<{ readonly batch: string; readonly task: string }> {
+export async function resolveTask(
+  api: Api,
+  text: string,
+  signal: AbortSignal,
+): Promise<{ readonly batch: string; readonly task: string }> {
   const named = taskOf(text);
-  if (named === undefined) throw new StudioError('usage', `“${text}” is not a task of a batch.`, { mend: 'Give BATCH/TASK; rollout batches lists the batches there are.' });
+  if (named === undefined)
+    throw new StudioError('usage', `“${text}” is not a task of a batch.`, {
+      mend: 'Give BATCH/TASK; rollout batches lists the batches there are.',
+    });
   const batch = await batchId(api, named.batch, signal);
-  const { rollouts: [row] } = await api.rollouts(batch, { task: named.task, all: 1, limit: 1 }, signal);
-  if (row === undefined) throw new StudioError('not_found', `Batch ${batch} has no attempt at a task “${named.task}”.`, { mend: `rollout show ${batch} lists its tasks.` });
+  const {
+    rollouts: [row],
+  } = await api.rollouts(batch, { task: named.task, all: 1, limit: 1 }, signal);
+  if (row === undefined)
+    throw new StudioError('not_found', `Batch ${batch} has no attempt at a task “${named.task}”.`, {
+      mend: `rollout show ${batch} lists its tasks.`,
+    });
   return { batch, task: named.task };
 }
 
@@ -80,16 +108,31 @@ export async function resolveTask(api: Api, text: string, signal: AbortSignal): 
 export function taskOf(text: string): { readonly batch: string; readonly task: string } | undefined {
   const slash = text.indexOf('/');
   const [batch, task] = [text.slice(0, slash), text.slice(slash + 1)];
-  return slash > 0 && task !== '' && (batch === 'last' || (ID.test(batch) && batch.startsWith('b'))) ? { batch, task } : undefined;
+  return slash > 0 && task !== '' && (batch === 'last' || (ID.test(batch) && batch.startsWith('b')))
+    ? { batch, task }
+    : undefined;
 }
 
 /** The rollout a reference means: of an attempt the one that settled it, else its newest. */
-export async function resolveRollout(api: Api, reference: Exclude<Reference, { kind: 'batch' }>, signal: AbortSignal): Promise<string> {
+export async function resolveRollout(
+  api: Api,
+  reference: Exclude<Reference, { kind: 'batch' }>,
+  signal: AbortSignal,
+): Promise<string> {
   if (reference.kind === 'rollout') return reference.rollout;
   const batch = await batchId(api, reference.batch, signal);
-  const page = await api.rollouts(batch, { task: reference.task, attempt: reference.attempt, all: 1, limit: 100 }, signal);
+  const page = await api.rollouts(
+    batch,
+    { task: reference.task, attempt: reference.attempt, all: 1, limit: 100 },
+    signal,
+  );
   const row: RolloutRow | undefined = page.rollouts.find((candidate) => candidate.settles) ?? page.rollouts.at(-1);
-  if (row === undefined) throw new StudioError('not_found', `Batch ${batch} has no attempt ${reference.attempt} of a task “${reference.task}”.`, { mend: `rollout show ${batch} lists its tasks.` });
+  if (row === undefined)
+    throw new StudioError(
+      'not_found',
+      `Batch ${batch} has no attempt ${reference.attempt} of a task “${reference.task}”.`,
+      { mend: `rollout show ${batch} lists its tasks.` },
+    );
   return row.rollout;
 }
 

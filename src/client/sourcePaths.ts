@@ -6,7 +6,11 @@ import type { SubmittedModule } from '../config/submission.ts';
  * `file` is relative to the workspace that was submitted, with `/`. A submitted module knows its absolute path, which
  * tells that workspace's folder for all other files, too.
  */
-export function candidatesOf(file: string, modules: readonly Pick<SubmittedModule, 'file' | 'path'>[], folders: readonly string[]): string[] {
+export function candidatesOf(
+  file: string,
+  modules: readonly Pick<SubmittedModule, 'file' | 'path'>[],
+  folders: readonly string[],
+): string[] {
   if (path.isAbsolute(file)) return [file];
   const own = modules.flatMap((module) => (module.file === file && module.path !== undefined ? [module.path] : []));
   const roots = modules.flatMap((module) => {

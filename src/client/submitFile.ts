@@ -1,9 +1,9 @@
 /** From a batch file on this disk to a running batch on a server: read, check, bundle, send. */
 import { PRODUCT } from '../common/product.ts';
 import type { Files } from '../config/files.ts';
-import { loadBatch, type LoadOptions } from '../config/load.ts';
-import { problemsError, type Problem } from '../config/source/problem.ts';
-import { buildSubmission, type BuiltSubmission, type SubmitPorts } from '../config/submit.ts';
+import { type LoadOptions, loadBatch } from '../config/load.ts';
+import { type Problem, problemsError } from '../config/source/problem.ts';
+import { type BuiltSubmission, buildSubmission, type SubmitPorts } from '../config/submit.ts';
 import { bundleModule } from '../tools/bundle.ts';
 import { diskFiles } from './disk.ts';
 import { gitState, workspaceRoot } from './workspace.ts';
@@ -18,7 +18,12 @@ export interface ReadyBatch {
 }
 
 /** Reads a batch file with all it names. Throws StudioError `config` with every problem of every file. */
-export async function readBatch(file: string, cwd: string, env: NodeJS.ProcessEnv, options: LoadOptions = {}): Promise<ReadyBatch> {
+export async function readBatch(
+  file: string,
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+  options: LoadOptions = {},
+): Promise<ReadyBatch> {
   const root = workspaceRoot(file, cwd);
   const files = diskFiles(cwd);
   const loaded = await loadBatch(files, file, { root, ...options });
@@ -29,5 +34,11 @@ export async function readBatch(file: string, cwd: string, env: NodeJS.ProcessEn
 
 /** What building a submission needs of this machine. */
 export function submitPorts(files: Files, root: string, env: NodeJS.ProcessEnv): SubmitPorts {
-  return { files, product: PRODUCT, env: (name) => env[name], git: () => gitState(root), bundle: (path) => bundleModule(path, root) };
+  return {
+    files,
+    product: PRODUCT,
+    env: (name) => env[name],
+    git: () => gitState(root),
+    bundle: (path) => bundleModule(path, root),
+  };
 }

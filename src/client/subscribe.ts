@@ -1,14 +1,24 @@
 /** `follow` over a connection of this process: its WebSocket, and a server that is found or started again. */
 import type { RawData, WebSocket } from 'ws';
-import { follow, type FollowHandlers, type FollowOptions, type OpenSocket } from '../protocol/follow.ts';
+import { type FollowHandlers, type FollowOptions, follow, type OpenSocket } from '../protocol/follow.ts';
 import type { ServerAddress } from '../protocol/transport.ts';
 import type { Connection } from './connect.ts';
 
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 
 /** Follows a stream until `signal` aborts (resolves) or the server says it can never go on (rejects, e.g. `gone`). */
-export function subscribe(connection: Connection, options: Omit<FollowOptions, 'reconnect'>, handlers: FollowHandlers, signal: AbortSignal): Promise<void> {
-  return follow(wsSocket(() => connection.address()), { ...options, reconnect: (stop) => connection.reconnect(stop) }, handlers, signal);
+export function subscribe(
+  connection: Connection,
+  options: Omit<FollowOptions, 'reconnect'>,
+  handlers: FollowHandlers,
+  signal: AbortSignal,
+): Promise<void> {
+  return follow(
+    wsSocket(() => connection.address()),
+    { ...options, reconnect: (stop) => connection.reconnect(stop) },
+    handlers,
+    signal,
+  );
 }
 
 /** WebSockets to `/v1/client` of a server. What makes them is loaded with the first: the extension starts without. */
@@ -23,7 +33,11 @@ export function wsSocket(address: () => ServerAddress): OpenSocket {
         events.close();
         return;
       }
-      socket = new WebSocket(`${url.replace(/^http/, 'ws')}/v1/client`, { headers: { authorization: `Bearer ${token}` }, maxPayload: MAX_FRAME_BYTES, ...(ca === undefined ? {} : { ca }) });
+      socket = new WebSocket(`${url.replace(/^http/, 'ws')}/v1/client`, {
+        headers: { authorization: `Bearer ${token}` },
+        maxPayload: MAX_FRAME_BYTES,
+        ...(ca === undefined ? {} : { ca }),
+      });
       socket.on('open', () => events.open());
       socket.on('message', (data) => events.message(textOf(data)));
       socket.on('error', () => undefined); // `close` follows and tells

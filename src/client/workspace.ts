@@ -9,7 +9,10 @@ const GIT_TIMEOUT_MS = 5_000;
 /** A folder with one of these is the root of what lies below it. */
 const MARKERS = ['.rollout', '.git', 'package.json', 'tsconfig.json'];
 
-/** The nearest folder above a file that looks like a workspace; else `otherwise` when the file is below it, else its own folder. */
+/**
+ * The nearest folder above a file that looks like a workspace; else `otherwise` when the file is below it, else its own
+ * folder.
+ */
 export function workspaceRoot(file: string, otherwise: string): string {
   for (let folder = path.dirname(path.resolve(file)); ; folder = path.dirname(folder)) {
     if (MARKERS.some((name) => existsSync(path.join(folder, name)))) return folder;

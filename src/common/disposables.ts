@@ -1,4 +1,7 @@
-/** Things to undo later, last first. Adding to a disposed list disposes the newcomer at once, so nothing leaks in a race. */
+/**
+ * Things to undo later, last first. Adding to a disposed list disposes the newcomer at once, so nothing leaks in a
+ * race.
+ */
 export class Disposables implements AsyncDisposable {
   readonly #items: (() => void | Promise<void>)[] = [];
   #disposed = false;

@@ -10,11 +10,15 @@ const SOURCES = {
 } as const;
 
 /**
- * How Node starts a server or a worker. They run for long, and by itself V8 lets the space of young objects grow to 32 MB
+ * How Node starts a server or a worker. They run for long, and by itself V8 lets the space of young objects grow to 32
+ * MB
  * (thrice), so that a process has several times the memory of what lives in it.
  */
 export const LONG_RUNNING = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=16'] as const;
-/** For `v8.setFlagsFromString` in the same processes: the old space is collected when it has grown by so much beyond what lives in it. */
+/**
+ * For `v8.setFlagsFromString` in the same processes: the old space is collected when it has grown by so much beyond
+ * what lives in it.
+ */
 export const HEAP_GROWTH = '--heap-growing-percent=40';
 
 export type Entry = keyof typeof SOURCES;

@@ -3,7 +3,10 @@
  * the places the host names and from nowhere else; nothing is inline unless the host names its hash.
  */
 
-/** Sources of each kind, as a Content-Security-Policy writes them, e.g. `'self'` or `data:`. A kind without a source is refused. */
+/**
+ * Sources of each kind, as a Content-Security-Policy writes them, e.g. `'self'` or `data:`. A kind without a source is
+ * refused.
+ */
 export interface PageSources {
   readonly script: readonly string[];
   readonly style: readonly string[];
@@ -44,7 +47,10 @@ const RUNNABLE = /script|module/i;
 
 /** The whole document. Its first paint is a skeleton in `#page`, which the page replaces. */
 export function pageHtml(page: PageHtml): string {
-  const style = 'url' in page.style ? `<link rel="stylesheet" href="${escapeHtml(page.style.url)}">` : `<style>${inlineStyle(page.style.text)}</style>`;
+  const style =
+    'url' in page.style
+      ? `<link rel="stylesheet" href="${escapeHtml(page.style.url)}">`
+      : `<style>${inlineStyle(page.style.text)}</style>`;
   return [
     '<!DOCTYPE html>',
     '<html lang="en">',
@@ -66,13 +72,17 @@ export function pageHtml(page: PageHtml): string {
     '</body>',
     '</html>',
     '',
-  ].filter((line) => line !== '').join('\n');
+  ]
+    .filter((line) => line !== '')
+    .join('\n');
 }
 
 /** Before the styles, which are large: a module runs, and asks for what the page will show, while they are read. */
 function scriptInHead(script: PageScript): string[] {
   if ('url' in script) return [`<script src="${escapeHtml(script.url)}" defer></script>`];
-  return 'module' in script ? [`<link rel="modulepreload" href="${escapeHtml(script.module)}" fetchpriority="high">`] : [];
+  return 'module' in script
+    ? [`<link rel="modulepreload" href="${escapeHtml(script.module)}" fetchpriority="high">`]
+    : [];
 }
 
 /** Behind what it looks for. A module that is not told to be async waits for the styles too. */
@@ -83,11 +93,16 @@ function scriptInBody(script: PageScript): string[] {
 
 /** The policy, for the document and for a header. */
 export function contentSecurityPolicy(sources: PageSources): string {
-  const directives = Object.entries(sources).map(([kind, from]: [string, readonly string[]]) => `${kind}-src ${from.length === 0 ? "'none'" : from.join(' ')}`);
+  const directives = Object.entries(sources).map(
+    ([kind, from]: [string, readonly string[]]) => `${kind}-src ${from.length === 0 ? "'none'" : from.join(' ')}`,
+  );
   return ["default-src 'none'", ...directives, "base-uri 'none'", "form-action 'none'"].join('; ');
 }
 
-/** A script as it stands in a document: nothing in it ends the element, and no line end changes on the way (its hash is of this). */
+/**
+ * A script as it stands in a document: nothing in it ends the element, and no line end changes on the way (its hash is
+ * of this).
+ */
 export function inlineScript(text: string): string {
   return oneLineEnd(text).replaceAll(/<(?=\/script|!--)/gi, '\\x3c');
 }
@@ -99,7 +114,12 @@ export function inlineStyle(text: string): string {
 
 /** Text as HTML shows it, in elements and in quoted attributes. */
 export function escapeHtml(text: string): string {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;').replaceAll("'", '&#39;');
+  return text
+    .replaceAll('&', '&amp;')
+    .replaceAll('<', '&lt;')
+    .replaceAll('>', '&gt;')
+    .replaceAll('"', '&quot;')
+    .replaceAll("'", '&#39;');
 }
 
 function dataElement({ id, type, text, attributes = {} }: PageData): string {
@@ -114,18 +134,26 @@ export function jsonForHtml(json: string): string {
 }
 
 function attributesText(attributes: Readonly<Record<string, string>>): string {
-  return Object.entries(attributes).map(([name, value]) => {
-    if (!ATTRIBUTE_NAME.test(name)) throw new TypeError(`“${name}” is not the name of an attribute`);
-    return ` ${name}="${escapeHtml(value)}"`;
-  }).join('');
+  return Object.entries(attributes)
+    .map(([name, value]) => {
+      if (!ATTRIBUTE_NAME.test(name)) throw new TypeError(`“${name}” is not the name of an attribute`);
+      return ` ${name}="${escapeHtml(value)}"`;
+    })
+    .join('');
 }
 
-/** The bars and frames of a page, as high as what comes (webview/theme/skeleton.css); the page's kind is in `data-page` of the body. */
+/**
+ * The bars and frames of a page, as high as what comes (webview/theme/skeleton.css); the page's kind is in `data-page`
+ * of the body.
+ */
 function skeleton(title: string): string {
   const times = (number: number, name: string): string => `<div class="skeleton-${name}"></div>`.repeat(number);
-  return '<div class="skeleton is-page" aria-busy="true" role="status" aria-label="Loading">'
-    + `<div class="skeleton-bar">${escapeHtml(title)}</div><div class="skeleton-panels">${times(SKELETON_PANELS, 'panel')}</div><div class="skeleton-filter"></div>`
-    + `<div class="skeleton-rows">${times(SKELETON_ROWS, 'row')}</div></div>`;
+  return (
+    '<div class="skeleton is-page" aria-busy="true" role="status" aria-label="Loading">' +
+    `<div class="skeleton-bar">${escapeHtml(title)}</div><div ` +
+    `class="skeleton-panels">${times(SKELETON_PANELS, 'panel')}</div><div class="skeleton-filter"></div>` +
+    `<div class="skeleton-rows">${times(SKELETON_ROWS, 'row')}</div></div>`
+  );
 }
 
 function oneLineEnd(text: string): string {

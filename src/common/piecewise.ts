@@ -53,7 +53,10 @@ export function finish<T>(work: Piecewise<T>): T {
   }
 }
 
-/** In slices of about so many milliseconds, the first at once; others get their turn in between. Rejects when told to stop. */
+/**
+ * In slices of about so many milliseconds, the first at once; others get their turn in between. Rejects when told to
+ * stop.
+ */
 export async function inSlices<T>(work: Piecewise<T>, ms: number, signal: AbortSignal): Promise<T> {
   for (;;) {
     const until = performance.now() + ms;

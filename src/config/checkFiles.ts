@@ -4,16 +4,17 @@ import { formatOf, notUtf8Problem, rawRecords, recordProblem } from './dataset/d
 import { NotUtf8 } from './dataset/text.ts';
 import type { Files } from './files.ts';
 import { fileKind } from './jsonSchema.ts';
-import { loadAgent, loadBatch, loadWorld } from './load.ts';
 import { Reading } from './load/reading.ts';
+import { loadAgent, loadBatch, loadWorld } from './load.ts';
 import { basename, joinPath } from './paths.ts';
-import { sortProblems, type Problem } from './source/problem.ts';
+import { type Problem, sortProblems } from './source/problem.ts';
 
 const MOST_PROBLEMS = 50;
 
 /**
  * All problems of agent, world and batch files (with everything they name, datasets whole) and of lone datasets
- * (`*.jsonl`, `*.csv`, `*.json`; only that each record can be read, for without a batch nothing says which columns count).
+ * (`*.jsonl`, `*.csv`, `*.json`; only that each record can be read, for without a batch nothing says which columns
+ * count).
  */
 export async function checkFiles(files: Files, paths: readonly string[]): Promise<Problem[]> {
   const problems: Problem[] = [];
@@ -25,8 +26,15 @@ async function checkFile(files: Files, path: string): Promise<readonly Problem[]
   return (await checkConfig(files, path, Infinity)) ?? (await checkDataset(files, files.absolute(path)));
 }
 
-/** All problems of an agent, world or batch file, with those of everything it names; undefined for any other. `records`: so many of a dataset are looked at. */
-export async function checkConfig(files: Files, path: string, records: number): Promise<readonly Problem[] | undefined> {
+/**
+ * All problems of an agent, world or batch file, with those of everything it names; undefined for any other. `records`:
+ * so many of a dataset are looked at.
+ */
+export async function checkConfig(
+  files: Files,
+  path: string,
+  records: number,
+): Promise<readonly Problem[] | undefined> {
   switch (fileKind(path)) {
     case 'agent':
       return (await loadAgent(files, path)).problems;
@@ -42,7 +50,19 @@ export async function checkConfig(files: Files, path: string, records: number): 
 async function checkDataset(files: Files, path: string): Promise<Problem[]> {
   const format = formatOf(path);
   if (format === undefined) {
-    return [{ ...recordProblem(path, { line: 1, column: 1 }, { message: `the name ${basename(path)} tells no kind of file that is known here`, mend: 'Names end in .agent.yaml, .world.yaml, .batch.yaml, or .jsonl, .csv, .json for datasets.' }), code: 'file' }];
+    return [
+      {
+        ...recordProblem(
+          path,
+          { line: 1, column: 1 },
+          {
+            message: `the name ${basename(path)} tells no kind of file that is known here`,
+            mend: 'Names end in .agent.yaml, .world.yaml, .batch.yaml, or .jsonl, .csv, .json for datasets.',
+          },
+        ),
+        code: 'file',
+      },
+    ];
   }
   const reading = new Reading(files);
   try {
@@ -52,7 +72,13 @@ async function checkDataset(files: Files, path: string): Promise<Problem[]> {
     }
     for await (const record of rawRecords(files, path, format)) {
       if ('error' in record) reading.problems.push(recordProblem(path, record, record.error));
-      else if (!isJsonObject(record.value)) reading.problems.push(recordProblem(path, record, { message: 'a record must be an object of columns', mend: 'Write { "question": "…", "answer": "…" }.' }));
+      else if (!isJsonObject(record.value))
+        reading.problems.push(
+          recordProblem(path, record, {
+            message: 'a record must be an object of columns',
+            mend: 'Write { "question": "…", "answer": "…" }.',
+          }),
+        );
       if (reading.problems.length === MOST_PROBLEMS) break;
     }
   } catch (thrown) {
@@ -62,7 +88,9 @@ async function checkDataset(files: Files, path: string): Promise<Problem[]> {
   return reading.problems;
 }
 
-/** The agent, world and batch files under a folder, in order of their paths; what is hidden or installed is left out. */
+/**
+ * The agent, world and batch files under a folder, in order of their paths; what is hidden or installed is left out.
+ */
 export async function configFilesUnder(files: Files, folder: string): Promise<string[]> {
   const found: string[] = [];
   const folders = [files.absolute(folder)];

@@ -12,7 +12,10 @@ export const DEFAULTS = {
   priority: 0,
   concurrency: 'auto',
   target: 'local',
-  /** `count`: most pods where none is named; `slots`: most rollouts at once in one pod; `keep`: how long an ended Job stays to be looked at. */
+  /**
+   * `count`: most pods where none is named; `slots`: most rollouts at once in one pod; `keep`: how long an ended Job
+   * stays to be looked at.
+   */
   pods: { image: 'node:24-slim', isolation: 'shared', count: 16, slots: 32, backoff: 6, keep: 600 },
   offset: 0,
   answer: 'last_message',

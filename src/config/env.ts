@@ -30,12 +30,16 @@ function resolve(value: unknown, secrets: Readonly<Record<string, string>>): unk
     return value.replaceAll(REFERENCE, (_, name: string) => {
       const secret = Object.hasOwn(secrets, name) ? secrets[name] : undefined;
       if (secret !== undefined) return secret;
-      throw new StudioError('config', `The value of the environment variable ${name} did not come with this batch.`, { mend: `Set ${name} and submit the batch again.` });
+      throw new StudioError('config', `The value of the environment variable ${name} did not come with this batch.`, {
+        mend: `Set ${name} and submit the batch again.`,
+      });
     });
   }
   if (Array.isArray(value)) return value.map((item: unknown) => resolve(item, secrets));
   if (typeof value === 'object' && value !== null) {
-    return Object.fromEntries(Object.entries(value).map(([key, member]: [string, unknown]) => [key, resolve(member, secrets)]));
+    return Object.fromEntries(
+      Object.entries(value).map(([key, member]: [string, unknown]) => [key, resolve(member, secrets)]),
+    );
   }
   return value;
 }
@@ -46,7 +50,9 @@ export function resolveSubmission(submission: Submission, secrets: Readonly<Reco
   return {
     ...submission,
     agent: resolveAgent(agent, secrets),
-    ...(world?.user === undefined ? {} : { world: { ...world, user: { ...world.user, model: resolveEnv(world.user.model, secrets) } } }),
+    ...(world?.user === undefined
+      ? {}
+      : { world: { ...world, user: { ...world.user, model: resolveEnv(world.user.model, secrets) } } }),
     scorer: scorer.kind === 'judge' ? { ...scorer, model: resolveEnv(scorer.model, secrets) } : scorer,
     ...(submission.notify === undefined ? {} : { notify: resolveEnv(submission.notify, secrets) }),
   };
@@ -55,7 +61,16 @@ export function resolveSubmission(submission: Submission, secrets: Readonly<Reco
 function resolveAgent(agent: SubmittedAgent, secrets: Readonly<Record<string, string>>): SubmittedAgent {
   const { team } = agent;
   return {
-    ...agent, model: resolveEnv(agent.model, secrets), tools: resolveEnv(agent.tools, secrets),
-    ...(team === undefined ? {} : { team: { ...team, members: team.members.map((member) => ({ ...member, agent: resolveAgent(member.agent, secrets) })) } }),
+    ...agent,
+    model: resolveEnv(agent.model, secrets),
+    tools: resolveEnv(agent.tools, secrets),
+    ...(team === undefined
+      ? {}
+      : {
+          team: {
+            ...team,
+            members: team.members.map((member) => ({ ...member, agent: resolveAgent(member.agent, secrets) })),
+          },
+        }),
   };
 }

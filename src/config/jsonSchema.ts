@@ -10,12 +10,15 @@ export type FileKind = 'agent' | 'batch' | 'world';
 const SCHEMAS = { agent: agentFile, batch: batchFile, world: worldFile } as const;
 
 const TITLES: Readonly<Record<FileKind, string>> = {
-  agent: 'Rollout Studio: agent', batch: 'Rollout Studio: batch', world: 'Rollout Studio: world',
+  agent: 'Rollout Studio: agent',
+  batch: 'Rollout Studio: batch',
+  world: 'Rollout Studio: world',
 };
 
 /** Draft 7, which all editors read, of what a user writes (before defaults and units). */
 export function jsonSchema(kind: FileKind): JsonObject {
-  return { title: TITLES[kind], ...(z.toJSONSchema(SCHEMAS[kind], { io: 'input', target: 'draft-7' }) as JsonObject) }; // plain JSON by its documentation
+  // plain JSON by its documentation
+  return { title: TITLES[kind], ...(z.toJSONSchema(SCHEMAS[kind], { io: 'input', target: 'draft-7' }) as JsonObject) };
 }
 
 export function jsonSchemas(): Record<FileKind, JsonObject> {
@@ -24,5 +27,6 @@ export function jsonSchemas(): Record<FileKind, JsonObject> {
 
 /** The kind a file's name tells: `*.agent.yaml`, `*.batch.yml`, `*.world.json`; undefined when it tells none. */
 export function fileKind(path: string): FileKind | undefined {
-  return /\.(agent|batch|world)\.(?:ya?ml|json)$/i.exec(path)?.[1]?.toLowerCase() as FileKind | undefined; // the pattern names kinds only
+  // the pattern names kinds only
+  return /\.(agent|batch|world)\.(?:ya?ml|json)$/i.exec(path)?.[1]?.toLowerCase() as FileKind | undefined;
 }

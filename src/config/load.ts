@@ -4,17 +4,24 @@
  */
 import { StudioError } from '../common/errors.ts';
 import type { Files } from './files.ts';
-import { checkPattern, MODULE_ENDINGS, readAgent, withMembers, type AgentParts, type LoadedAgent } from './load/agent.ts';
-import { readDataset, type DatasetLook } from './load/dataset.ts';
+import {
+  type AgentParts,
+  checkPattern,
+  type LoadedAgent,
+  MODULE_ENDINGS,
+  readAgent,
+  withMembers,
+} from './load/agent.ts';
+import { type DatasetLook, readDataset } from './load/dataset.ts';
 import { checkModel } from './load/model.ts';
 import { checkNeeds } from './load/needs.ts';
 import { checkPlaceholders } from './load/placeholders.ts';
-import { Reading, type PromptText } from './load/reading.ts';
-import { readWorld, type LoadedWorld } from './load/world.ts';
+import { type PromptText, Reading } from './load/reading.ts';
+import { type LoadedWorld, readWorld } from './load/world.ts';
 import { basename, dirname } from './paths.ts';
-import { batchFile, type BatchFile, type ScorerSection } from './schema/batchFile.ts';
+import { type BatchFile, batchFile, type ScorerSection } from './schema/batchFile.ts';
 import type { ParsedFile } from './source/parse.ts';
-import { hasErrors, sortProblems, type Problem } from './source/problem.ts';
+import { hasErrors, type Problem, sortProblems } from './source/problem.ts';
 
 export interface LoadOptions {
   /** Folder that paths in submissions are relative to. Absent: the folder of the loaded file. */
@@ -66,7 +73,8 @@ export async function loadAgent(files: Files, path: string): Promise<Loaded<Load
 export async function loadWorld(files: Files, path: string): Promise<Loaded<LoadedWorld>> {
   const reading = new Reading(files);
   const parts = await readWorld(reading, files.absolute(path));
-  if (parts?.userPrompt !== undefined) checkPlaceholders(reading, parts.parsed, ['user', 'prompt'], parts.userPrompt, [], { mayKnowAnswer: true });
+  if (parts?.userPrompt !== undefined)
+    checkPlaceholders(reading, parts.parsed, ['user', 'prompt'], parts.userPrompt, [], { mayKnowAnswer: true });
   return finish(reading, parts?.world);
 }
 
@@ -83,34 +91,70 @@ export async function loadBatch(files: Files, path: string, options: LoadOptions
   const agent = agentPath === undefined ? undefined : await readAgent(reading, agentPath, { parsed, at: ['agent'] });
   const worldPath = value.world === undefined ? undefined : await reading.locate(parsed, ['world'], value.world);
   const world = worldPath === undefined ? undefined : await readWorld(reading, worldPath, { parsed, at: ['world'] });
-  const dataset = value.dataset === undefined ? undefined : await readDataset(reading, parsed, value.dataset, {
-    records: options.records ?? RECORDS,
-    ...(options.limit === undefined ? {} : { limit: options.limit }),
-    ...(options.tasks === undefined ? {} : { tasks: options.tasks }),
-  });
+  const dataset =
+    value.dataset === undefined
+      ? undefined
+      : await readDataset(reading, parsed, value.dataset, {
+          records: options.records ?? RECORDS,
+          ...(options.limit === undefined ? {} : { limit: options.limit }),
+          ...(options.tasks === undefined ? {} : { tasks: options.tasks }),
+        });
   const rubric = value.scorer === undefined ? undefined : await checkScorer(reading, parsed, value.scorer, dataset);
 
   checkPrompts(reading, agent, dataset?.head ?? []);
-  if (world?.userPrompt !== undefined) checkPlaceholders(reading, world.parsed, ['user', 'prompt'], world.userPrompt, dataset?.head ?? [], { mayKnowAnswer: true });
+  if (world?.userPrompt !== undefined)
+    checkPlaceholders(reading, world.parsed, ['user', 'prompt'], world.userPrompt, dataset?.head ?? [], {
+      mayKnowAnswer: true,
+    });
   checkTogether(reading, parsed, value, options);
   checkNeeds(reading, options.target === undefined ? value : { ...value, target: options.target }, agent, world);
-  if (world?.hasUser === true && agent !== undefined && (agent.value.team?.kind === 'workflow' || agent.value.team?.kind === 'handoff')) {
-    reading.tell(parsed, ['agent'], { code: 'conflict', message: `the world has a user to talk to, and a team of kind \`${agent.value.team.kind}\` has no one agent that does`, mend: 'Use one agent, or a team with a leader.' });
+  if (
+    world?.hasUser === true &&
+    agent !== undefined &&
+    (agent.value.team?.kind === 'workflow' || agent.value.team?.kind === 'handoff')
+  ) {
+    reading.tell(parsed, ['agent'], {
+      code: 'conflict',
+      message:
+        `the world has a user to talk to, and a team of kind \`${agent.value.team.kind}\` has no one agent that ` +
+        'does',
+      mend: 'Use one agent, or a team with a leader.',
+    });
   }
-  if (agent !== undefined && typeof agent.value.answer === 'object' && agent.value.answer.tool !== undefined && agent.value.tools?.length === 0 && !parsed.has(['world'])) {
-    reading.tell(agent.parsed, ['answer', 'tool'], { code: 'conflict', message: `the answer is a call of \`${agent.value.answer.tool}\`, but the agent has no tools`, mend: 'Add `tools:` with one of that name, or write `answer: last_message`.' });
+  if (
+    agent !== undefined &&
+    typeof agent.value.answer === 'object' &&
+    agent.value.answer.tool !== undefined &&
+    agent.value.tools?.length === 0 &&
+    !parsed.has(['world'])
+  ) {
+    reading.tell(agent.parsed, ['answer', 'tool'], {
+      code: 'conflict',
+      message: `the answer is a call of \`${agent.value.answer.tool}\`, but the agent has no tools`,
+      mend: 'Add `tools:` with one of that name, or write `answer: last_message`.',
+    });
   }
 
   const worldReady = complete?.world === undefined || world?.world !== undefined;
   const rubricReady = complete?.scorer.kind !== 'judge' || rubric !== undefined;
-  if (complete === undefined || agent?.agent === undefined || dataset === undefined || !worldReady || !rubricReady) return finish<LoadedBatch>(reading, undefined);
+  if (complete === undefined || agent?.agent === undefined || dataset === undefined || !worldReady || !rubricReady)
+    return finish<LoadedBatch>(reading, undefined);
   const { attempts, seed, concurrency } = options;
   return finish<LoadedBatch>(reading, {
-    path: absolute, root: options.root === undefined ? dirname(absolute) : files.absolute(options.root),
-    name: options.name ?? basename(absolute).replace(/\.batch\.\w+$/i, ''), parsed,
-    file: { ...complete, ...(attempts === undefined ? {} : { attempts }), ...(seed === undefined ? {} : { seed }), ...(concurrency === undefined ? {} : { concurrency }) },
-    agent: agent.agent, dataset,
-    ...(world?.world === undefined ? {} : { world: world.world }), ...(rubric === undefined ? {} : { rubric }),
+    path: absolute,
+    root: options.root === undefined ? dirname(absolute) : files.absolute(options.root),
+    name: options.name ?? basename(absolute).replace(/\.batch\.\w+$/i, ''),
+    parsed,
+    file: {
+      ...complete,
+      ...(attempts === undefined ? {} : { attempts }),
+      ...(seed === undefined ? {} : { seed }),
+      ...(concurrency === undefined ? {} : { concurrency }),
+    },
+    agent: agent.agent,
+    dataset,
+    ...(world?.world === undefined ? {} : { world: world.world }),
+    ...(rubric === undefined ? {} : { rubric }),
   });
 }
 
@@ -127,11 +171,21 @@ function finish<T>(reading: Reading, value: T | undefined): Loaded<T> {
 }
 
 /** Gives a judge's rubric. */
-async function checkScorer(reading: Reading, parsed: ParsedFile, scorer: ScorerSection, dataset: DatasetLook | undefined): Promise<PromptText | undefined> {
+async function checkScorer(
+  reading: Reading,
+  parsed: ParsedFile,
+  scorer: ScorerSection,
+  dataset: DatasetLook | undefined,
+): Promise<PromptText | undefined> {
   switch (scorer.kind) {
     case 'world':
       if (!parsed.has(['world'])) {
-        reading.tell(parsed, ['scorer', 'kind'], { code: 'conflict', message: 'the scorer is the world\'s verifier, but the batch has no `world`', mend: 'Add `world: ../worlds/….world.yaml`, or choose another scorer.', fixes: [{ do: 'replace', text: 'exact' }] });
+        reading.tell(parsed, ['scorer', 'kind'], {
+          code: 'conflict',
+          message: "the scorer is the world's verifier, but the batch has no `world`",
+          mend: 'Add `world: ../worlds/….world.yaml`, or choose another scorer.',
+          fixes: [{ do: 'replace', text: 'exact' }],
+        });
       }
       return undefined;
     case 'module':
@@ -148,7 +202,13 @@ async function checkScorer(reading: Reading, parsed: ParsedFile, scorer: ScorerS
     case 'number':
     case 'json':
       if (dataset !== undefined && dataset.tasks > 0 && !dataset.answers) {
-        reading.tell(parsed, ['scorer', 'kind'], { code: 'conflict', message: `\`${scorer.kind}\` compares with expected answers, but ${dataset.whole ? 'no task' : `none of the first ${dataset.tasks} tasks`} has one`, mend: 'Name their column by `dataset.answer`, or choose another scorer.' });
+        reading.tell(parsed, ['scorer', 'kind'], {
+          code: 'conflict',
+          message:
+            `\`${scorer.kind}\` compares with expected answers, but ` +
+            `${dataset.whole ? 'no task' : `none of the first ${dataset.tasks} tasks`} has one`,
+          mend: 'Name their column by `dataset.answer`, or choose another scorer.',
+        });
       }
       return undefined;
   }
@@ -159,17 +219,28 @@ function checkTogether(reading: Reading, parsed: ParsedFile, value: Partial<Batc
   const { stop, attempts, notify } = value;
   const passes = stop?.passes_per_task;
   if (passes !== undefined && attempts !== undefined && options.attempts === undefined && passes > attempts) {
-    reading.tell(parsed, ['stop', 'passes_per_task'], { code: 'conflict', message: `${passes} passes are never reached by ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`, mend: 'Raise `attempts` or lower `passes_per_task`.', fixes: [{ do: 'replace', text: String(attempts) }] });
+    reading.tell(parsed, ['stop', 'passes_per_task'], {
+      code: 'conflict',
+      message: `${passes} passes are never reached by ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`,
+      mend: 'Raise `attempts` or lower `passes_per_task`.',
+      fixes: [{ do: 'replace', text: String(attempts) }],
+    });
   }
   if (notify !== undefined && !notify.url.includes('${env:') && !/^https?:\/\/[^\s/]+/.test(notify.url)) {
-    reading.tell(parsed, ['notify', 'url'], { code: 'value', message: '`notify.url` must be an http or https URL', mend: 'Write for example `https://example.org/hook`.' });
+    reading.tell(parsed, ['notify', 'url'], {
+      code: 'value',
+      message: '`notify.url` must be an http or https URL',
+      mend: 'Write for example `https://example.org/hook`.',
+    });
   }
 }
 
 function checkOptions(options: LoadOptions): void {
   const whole = (name: string, value: number | undefined, least: number): void => {
     if (value === undefined || (Number.isSafeInteger(value) && value >= least)) return;
-    throw new StudioError('usage', `${name} must be a whole number, ${least} or more, not ${String(value)}.`, { mend: `Give for example ${least + 1}.` });
+    throw new StudioError('usage', `${name} must be a whole number, ${least} or more, not ${String(value)}.`, {
+      mend: `Give for example ${least + 1}.`,
+    });
   };
   whole('attempts', options.attempts, 1);
   whole('seed', options.seed, 0);

@@ -13,7 +13,11 @@ export interface Placeholder {
 const PLACEHOLDER = /\{\{\s*task\.([^{}]*?)\s*\}\}/g;
 
 export function placeholdersOf(prompt: string): Placeholder[] {
-  return [...prompt.matchAll(PLACEHOLDER)].map((match) => ({ path: match[1] ?? '', offset: match.index, length: match[0].length }));
+  return [...prompt.matchAll(PLACEHOLDER)].map((match) => ({
+    path: match[1] ?? '',
+    offset: match.index,
+    length: match[0].length,
+  }));
 }
 
 /** A task as far as prompts see it; attachments by name. */
@@ -46,13 +50,17 @@ export function fillPrompt(prompt: string, task: PromptTask): string | undefined
 
 /** The paths of a task that one would suggest. */
 export function fieldNames(task: PromptTask): string[] {
-  const own = Object.keys(fields(task)).filter((name) => name !== 'meta').map((name) => (name === 'world' ? 'world.state' : name));
+  const own = Object.keys(fields(task))
+    .filter((name) => name !== 'meta')
+    .map((name) => (name === 'world' ? 'world.state' : name));
   return [...own, 'files', ...Object.keys(task.meta).map((name) => `meta.${name}`)];
 }
 
 function fields(task: PromptTask): JsonObject {
   return {
-    id: task.id, question: task.question, meta: task.meta,
+    id: task.id,
+    question: task.question,
+    meta: task.meta,
     ...(task.answer === undefined ? {} : { answer: task.answer }),
     ...(task.level === undefined ? {} : { level: task.level }),
     ...(task.world?.state === undefined ? {} : { world: { state: task.world.state } }),

@@ -1,4 +1,7 @@
-/** What one submission would do otherwise than another: told before a fork goes on with something else, and kept in its record. */
+/**
+ * What one submission would do otherwise than another: told before a fork goes on with something else, and kept in its
+ * record.
+ */
 import { isJsonObject, isSameJson, type Json } from '../common/json.ts';
 import { PRODUCT } from '../common/product.ts';
 import { modulesOf, type Submission, type SubmittedAgent, type SubmittedTools } from './submission.ts';
@@ -31,7 +34,11 @@ type Plain = Record<string, unknown>;
 function agentOf(agent: SubmittedAgent): Plain {
   const { team } = agent;
   const members = team?.members.map((member) => without(member, ['agent', 'position']));
-  return { ...without(agent, ['file', 'tools']), prompt: agent.prompt.text, ...(team === undefined ? {} : { team: { ...team, members } }) };
+  return {
+    ...without(agent, ['file', 'tools']),
+    prompt: agent.prompt.text,
+    ...(team === undefined ? {} : { team: { ...team, members } }),
+  };
 }
 
 /** An agent with its tools and, by their names, the members of its team. */
@@ -58,11 +65,15 @@ function without(value: object, keys: readonly string[]): Plain {
 }
 
 function compareTools(at: string, before: SubmittedAgent, after: SubmittedAgent, lines: string[]): void {
-  const [old, now] = [before, after].map((agent) => new Map(agent.tools.map((tools) => [toolsName(tools), tools]))) as [Map<string, SubmittedTools>, Map<string, SubmittedTools>];
+  const [old, now] = [before, after].map((agent) => new Map(agent.tools.map((tools) => [toolsName(tools), tools]))) as [
+    Map<string, SubmittedTools>,
+    Map<string, SubmittedTools>,
+  ];
   for (const name of new Set([...old.keys(), ...now.keys()])) {
     const [a, b] = [old.get(name), now.get(name)];
     if (a === undefined || b === undefined) lines.push(`${at}.tools: ${name} ${a === undefined ? 'added' : 'removed'}`);
-    else if (a.kind === 'mcp' && b.kind === 'mcp') compare(`${at}.tools ${name}`, { ...a, position: undefined }, { ...b, position: undefined }, lines);
+    else if (a.kind === 'mcp' && b.kind === 'mcp')
+      compare(`${at}.tools ${name}`, { ...a, position: undefined }, { ...b, position: undefined }, lines);
   }
 }
 
@@ -85,12 +96,14 @@ function compareCode(before: Submission, after: Submission, lines: string[]): vo
 function compare(at: string, before: unknown, after: unknown, lines: string[]): void {
   if (before === undefined && after === undefined) return;
   if (isPlain(before) && isPlain(after)) {
-    for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) compare(`${at}.${key}`, before[key], after[key], lines);
+    for (const key of new Set([...Object.keys(before), ...Object.keys(after)]))
+      compare(`${at}.${key}`, before[key], after[key], lines);
     return;
   }
   if (before === undefined) lines.push(`${at} added${shown(after, ': ')}`);
   else if (after === undefined) lines.push(`${at} removed`);
-  else if (!isSameJson(before as Json, after as Json)) { // submissions are JSON
+  else if (!isSameJson(before as Json, after as Json)) {
+    // submissions are JSON
     const [a, b] = [text(before), text(after)];
     lines.push(a === undefined || b === undefined ? `${at} changed` : `${at}: ${a} → ${b}`);
   }

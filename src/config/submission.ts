@@ -21,14 +21,20 @@ export const position = z.object({ file: z.string(), line: z.number().int().min(
 export type Position = z.infer<typeof position>;
 
 export const submittedModel = z.object({
-  /** Replicas; one rollout stays with one while that is healthy. `demo:` (with an optional query) = the embedded demo model. */
+  /**
+   * Replicas; one rollout stays with one while that is healthy. `demo:` (with an optional query) = the embedded demo
+   * model.
+   */
   endpoints: z.array(z.string()).min(1),
   name: z.string(),
   api_key: z.string().optional(),
   headers: z.record(z.string(), z.string()),
   sampling: z.object({
-    temperature: z.number().optional(), top_p: z.number().optional(), max_tokens: z.number().int().optional(),
-    stop: z.array(z.string()).optional(), extra: jsonObject.optional(),
+    temperature: z.number().optional(),
+    top_p: z.number().optional(),
+    max_tokens: z.number().int().optional(),
+    stop: z.array(z.string()).optional(),
+    extra: jsonObject.optional(),
   }),
   capture: z.object({ token_ids: z.boolean(), logprobs: z.boolean() }),
   /** Per million tokens. */
@@ -53,11 +59,26 @@ export type SubmittedModule = z.infer<typeof submittedModule>;
 const needs = z.array(z.string()).optional();
 
 export const submittedTools = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('module'), module: submittedModule, secrets: z.record(z.string(), z.string()).optional(), position: position.optional(), needs }),
   z.object({
-    kind: z.literal('mcp'), name: z.string(), position: position.optional(), needs, limits: processLimits.optional(),
+    kind: z.literal('module'),
+    module: submittedModule,
+    secrets: z.record(z.string(), z.string()).optional(),
+    position: position.optional(),
+    needs,
+  }),
+  z.object({
+    kind: z.literal('mcp'),
+    name: z.string(),
+    position: position.optional(),
+    needs,
+    limits: processLimits.optional(),
     server: z.union([
-      z.object({ command: z.string(), args: z.array(z.string()), env: z.record(z.string(), z.string()), cwd: z.string().optional() }),
+      z.object({
+        command: z.string(),
+        args: z.array(z.string()),
+        env: z.record(z.string(), z.string()),
+        cwd: z.string().optional(),
+      }),
       z.object({ url: z.string(), headers: z.record(z.string(), z.string()) }),
     ]),
     /** One connection for all rollouts of a worker instead of one each. */
@@ -65,7 +86,14 @@ export const submittedTools = z.discriminatedUnion('kind', [
     /** Only these of its tools; absent = all. */
     tools: z.array(z.string()).optional(),
   }),
-  z.object({ kind: z.literal('builtin'), name: z.enum(BUILTINS), settings: builtinSettings.optional(), limits: processLimits.optional(), position: position.optional(), needs }),
+  z.object({
+    kind: z.literal('builtin'),
+    name: z.enum(BUILTINS),
+    settings: builtinSettings.optional(),
+    limits: processLimits.optional(),
+    position: position.optional(),
+    needs,
+  }),
 ]);
 export type SubmittedTools = z.infer<typeof submittedTools>;
 
@@ -117,7 +145,10 @@ export const submittedAgent = z.object({
     overflow: z.enum(['fail', 'drop_oldest', 'summarize']),
   }),
   limits: z.object({
-    steps: z.number().int(), seconds: z.number(), tool_seconds: z.number(), tokens: z.number().int(),
+    steps: z.number().int(),
+    seconds: z.number(),
+    tool_seconds: z.number(),
+    tokens: z.number().int(),
   }),
   get team(): z.ZodOptional<typeof submittedTeam> {
     return submittedTeam.optional();
@@ -128,18 +159,32 @@ export type SubmittedAgent = z.infer<typeof submittedAgent>;
 export const submittedUser = z.object({ model: submittedModel, prompt: z.string() });
 
 export const submittedWorld = z.object({
-  name: z.string(), file: z.string(), kind: z.literal('module'), module: submittedModule,
+  name: z.string(),
+  file: z.string(),
+  kind: z.literal('module'),
+  module: submittedModule,
   /** With where the file tells them. */
-  needs, position: position.optional(),
+  needs,
+  position: position.optional(),
   user: submittedUser.optional(),
-  perturb: z.array(z.object({ when: z.string(), p: z.number(), effect: z.enum(['error', 'delay', 'timeout', 'truncate', 'drop', 'text']), args: jsonObject.optional() })),
+  perturb: z.array(
+    z.object({
+      when: z.string(),
+      p: z.number(),
+      effect: z.enum(['error', 'delay', 'timeout', 'truncate', 'drop', 'text']),
+      args: jsonObject.optional(),
+    }),
+  ),
 });
 export type SubmittedWorld = z.infer<typeof submittedWorld>;
 
 export const submittedScorer = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('exact') }),
   z.object({ kind: z.literal('contains'), ignore_case: z.boolean() }),
-  /** The first group, or the whole match, of `pattern` in the answer is compared with the expected text; no expected = a match passes. */
+  /**
+   * The first group, or the whole match, of `pattern` in the answer is compared with the expected text; no expected = a
+   * match passes.
+   */
   z.object({ kind: z.literal('regex'), pattern: z.string(), flags: z.string() }),
   z.object({ kind: z.literal('number'), abs: z.number(), rel: z.number() }),
   z.object({ kind: z.literal('json'), ignore_order: z.boolean() }),
@@ -219,14 +264,22 @@ export function submissionSha(value: Submission): string {
   return hashOf(value);
 }
 
-/** sha of what decides behaviour apart from code: agent, world, scorer. Where files lie on a machine is no part of it. */
+/**
+ * sha of what decides behaviour apart from code: agent, world, scorer. Where files lie on a machine is no part of it.
+ */
 export function configSha(value: Submission): string {
   return hashOf({ agent: unplacedAgent(value.agent), world: unplaced(value.world), scorer: unplaced(value.scorer) });
 }
 
 function unplacedAgent(agent: SubmittedAgent): object {
   const { team, ...rest } = agent;
-  const members = team?.members.map(({ name, after, to, loop, agent: member }) => ({ name, after, to, loop, agent: unplacedAgent(member) }));
+  const members = team?.members.map(({ name, after, to, loop, agent: member }) => ({
+    name,
+    after,
+    to,
+    loop,
+    agent: unplacedAgent(member),
+  }));
   return { ...rest, tools: agent.tools.map(unplaced), ...(team === undefined ? {} : { team: { ...team, members } }) };
 }
 
@@ -273,5 +326,9 @@ export function modulesOf(value: Submission): SubmittedModule[] {
 
 /** sha of the user's code: the bundles of all modules. */
 export function codeSha(value: Submission): string {
-  return hashOf(modulesOf(value).map((module) => [module.file, module.bundle]).sort());
+  return hashOf(
+    modulesOf(value)
+      .map((module) => [module.file, module.bundle])
+      .sort(),
+  );
 }

@@ -5,22 +5,34 @@ import { StudioError } from '../common/errors.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import type { FileTask } from './dataset/columns.ts';
 import { readTasks } from './dataset/dataset.ts';
-import { CATALOGUE } from './tools/mcp/catalogue.ts';
 import { envNamesIn, resolveEnv } from './env.ts';
 import type { Files } from './files.ts';
-import type { LoadedBatch } from './load.ts';
-import { mcpName, type LoadedAgent } from './load/agent.ts';
+import { type LoadedAgent, mcpName } from './load/agent.ts';
 import { endpointsOf, isEndpoint } from './load/model.ts';
 import { afterOf, worksItself } from './load/team.ts';
 import type { LoadedWorld } from './load/world.ts';
+import type { LoadedBatch } from './load.ts';
 import { dirname, joinPath, relative } from './paths.ts';
+import { type BuiltinSettings, SETTINGS } from './schema/builtinSettings.ts';
 import type { ModelSection } from './schema/modelSection.ts';
-import { SETTINGS, type BuiltinSettings } from './schema/builtinSettings.ts';
 import type { ToolEntry } from './schema/toolEntry.ts';
 import type { ParsedFile, Path } from './source/parse.ts';
-import { problemsError, type Problem } from './source/problem.ts';
-import { textsOf, type TextAt } from './source/strings.ts';
-import { submission as submissionSchema, type AnswerRule, type Position, type Submission, type SubmittedAgent, type SubmittedMember, type SubmittedModel, type SubmittedModule, type SubmittedScorer, type SubmittedTools, type SubmittedWorld } from './submission.ts';
+import { type Problem, problemsError } from './source/problem.ts';
+import { type TextAt, textsOf } from './source/strings.ts';
+import {
+  type AnswerRule,
+  type Position,
+  type Submission,
+  type SubmittedAgent,
+  type SubmittedMember,
+  type SubmittedModel,
+  type SubmittedModule,
+  type SubmittedScorer,
+  type SubmittedTools,
+  type SubmittedWorld,
+  submission as submissionSchema,
+} from './submission.ts';
+import { CATALOGUE } from './tools/mcp/catalogue.ts';
 
 /** What `tools/bundle.ts` makes of a module. */
 export interface Bundle {
@@ -57,7 +69,10 @@ export interface BuiltSubmission {
   readonly blobs: AsyncIterable<SubmissionBlob>;
   /** Bundles and source maps alone: all that a fork needs, whose task is there already. */
   readonly modules: AsyncIterable<SubmissionBlob>;
-  /** Streamed from the dataset. A record that is wrong ends it with StudioError `config`, with its place. Can be gone through again. */
+  /**
+   * Streamed from the dataset. A record that is wrong ends it with StudioError `config`, with its place. Can be gone
+   * through again.
+   */
   readonly tasks: AsyncIterable<TaskRecord>;
 }
 
@@ -74,13 +89,18 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
   // All modules are asked for at once: they are bundled together.
   const worldModule = world === undefined ? undefined : bundles.add(moduleOf(world));
   worldModule?.catch(() => undefined); // told below, unless something else is wrong first
-  const [scorer, submitted] = await Promise.all([submittedScorer(loaded, bundles), submittedAgent(agent, root, ports.files, bundles)]);
+  const [scorer, submitted] = await Promise.all([
+    submittedScorer(loaded, bundles),
+    submittedAgent(agent, root, ports.files, bundles),
+  ]);
   const built: Submission = {
     version: 1,
     name: loaded.name,
     file: shown(loaded.path),
     agent: submitted,
-    ...(world === undefined || worldModule === undefined ? {} : { world: submittedWorld(world, await worldModule, root) }),
+    ...(world === undefined || worldModule === undefined
+      ? {}
+      : { world: submittedWorld(world, await worldModule, root) }),
     scorer,
     attempts: file.attempts,
     seed: file.seed,
@@ -116,18 +136,38 @@ export async function buildAgent(agent: LoadedAgent, root: string, ports: Submit
   const { secrets, names, shown } = collectEnvironment(filesOf(agent), root, ports);
   const bundles = new Bundles(ports);
   const built = await submittedAgent(agent, root, ports.files, bundles);
-  return { agent: submissionSchema.shape.agent.parse(built), secrets, env: { names, shown }, blobs: { [Symbol.asyncIterator]: () => bundles.blobs() } };
+  return {
+    agent: submissionSchema.shape.agent.parse(built),
+    secrets,
+    env: { names, shown },
+    blobs: { [Symbol.asyncIterator]: () => bundles.blobs() },
+  };
 }
 
-/** The tools of an agent alone, to try them. `${env:…}` stays as it is written. Throws as `buildSubmission` does where a module does not build. */
-export async function buildTools(agent: LoadedAgent, root: string, ports: SubmitPorts): Promise<Pick<BuiltAgent, 'blobs'> & { readonly tools: SubmittedTools[] }> {
+/**
+ * The tools of an agent alone, to try them. `${env:…}` stays as it is written. Throws as `buildSubmission` does where a
+ * module does not build.
+ */
+export async function buildTools(
+  agent: LoadedAgent,
+  root: string,
+  ports: SubmitPorts,
+): Promise<Pick<BuiltAgent, 'blobs'> & { readonly tools: SubmittedTools[] }> {
   const bundles = new Bundles(ports);
-  const tools = await Promise.all(agent.file.tools.map((entry, index) => submittedTools(entry, index, { ...agent, root }, ports.files, bundles)));
+  const tools = await Promise.all(
+    agent.file.tools.map((entry, index) => submittedTools(entry, index, { ...agent, root }, ports.files, bundles)),
+  );
   return { tools: tools.flat(), blobs: { [Symbol.asyncIterator]: () => bundles.blobs() } };
 }
 
-/** The world of a batch alone, with its tasks, to try its tools. `${env:…}` stays as it is written. Throws as `buildSubmission` does where its module does not build. */
-export async function buildWorld(loaded: LoadedBatch & { readonly world: LoadedWorld }, ports: SubmitPorts): Promise<Pick<BuiltSubmission, 'blobs' | 'tasks'> & { readonly world: SubmittedWorld }> {
+/**
+ * The world of a batch alone, with its tasks, to try its tools. `${env:…}` stays as it is written. Throws as
+ * `buildSubmission` does where its module does not build.
+ */
+export async function buildWorld(
+  loaded: LoadedBatch & { readonly world: LoadedWorld },
+  ports: SubmitPorts,
+): Promise<Pick<BuiltSubmission, 'blobs' | 'tasks'> & { readonly world: SubmittedWorld }> {
   const bundles = new Bundles(ports);
   const world = submittedWorld(loaded.world, await bundles.add(moduleOf(loaded.world)), loaded.root);
   return { world, ...blobsAndTasks(loaded, ports.files, bundles) };
@@ -135,7 +175,11 @@ export async function buildWorld(loaded: LoadedBatch & { readonly world: LoadedW
 
 // ---- environment variables --------------------------------------------------------------------------------------
 
-function collectEnvironment(files: readonly (ParsedFile | undefined)[], root: string, ports: SubmitPorts): { names: string[]; shown: string[]; secrets: Record<string, string> } {
+function collectEnvironment(
+  files: readonly (ParsedFile | undefined)[],
+  root: string,
+  ports: SubmitPorts,
+): { names: string[]; shown: string[]; secrets: Record<string, string> } {
   const problems: Problem[] = [];
   const secrets: Record<string, string> = {};
   const open = new Set<string>();
@@ -147,7 +191,14 @@ function collectEnvironment(files: readonly (ParsedFile | undefined)[], root: st
         (isShown(path) ? open : hidden).add(name);
         const value = ports.env(name);
         if (value === undefined || value === '') {
-          problems.push(parsed.problem(path, { code: 'env', variable: name, message: `the environment variable ${name} is ${value === '' ? 'empty' : 'not set'}`, mend: `Set ${name} where you submit, for example \`export ${name}=…\`.` }));
+          problems.push(
+            parsed.problem(path, {
+              code: 'env',
+              variable: name,
+              message: `the environment variable ${name} is ${value === '' ? 'empty' : 'not set'}`,
+              mend: `Set ${name} where you submit, for example \`export ${name}=…\`.`,
+            }),
+          );
         } else {
           secrets[name] = value;
         }
@@ -171,9 +222,21 @@ function isShown(path: Path): boolean {
 function endpointProblems(sources: readonly ParsedFile[], secrets: Readonly<Record<string, string>>): Problem[] {
   const wrong = (parsed: ParsedFile, { path, text }: TextAt): Problem[] => {
     const at = path.lastIndexOf('model');
-    if (at === -1 || path[at + 1] !== 'endpoint' || envNamesIn(text).length === 0 || isEndpoint(resolveEnv(text, secrets))) return [];
+    if (
+      at === -1 ||
+      path[at + 1] !== 'endpoint' ||
+      envNamesIn(text).length === 0 ||
+      isEndpoint(resolveEnv(text, secrets))
+    )
+      return [];
     const names = envNamesIn(text).join(', ');
-    return [parsed.problem(path, { code: 'env', message: `with the value of ${names} this is no URL of an endpoint`, mend: 'Set it to, for example, http://localhost:8000/v1.' })];
+    return [
+      parsed.problem(path, {
+        code: 'env',
+        message: `with the value of ${names} this is no URL of an endpoint`,
+        mend: 'Set it to, for example, http://localhost:8000/v1.',
+      }),
+    ];
   };
   return sources.flatMap((parsed) => textsOf(parsed.value).flatMap((text) => wrong(parsed, text)));
 }
@@ -182,25 +245,39 @@ function endpointProblems(sources: readonly ParsedFile[], secrets: Readonly<Reco
 
 /** The files of an agent and of all members below it, each once. */
 function filesOf(agent: LoadedAgent): ParsedFile[] {
-  const files = [agent, ...(agent.team?.members ?? []).flatMap(function below({ agent: member }): LoadedAgent[] {
-    return [member, ...(member.team?.members ?? []).flatMap(below)];
-  })];
+  const files = [
+    agent,
+    ...(agent.team?.members ?? []).flatMap(function below({ agent: member }): LoadedAgent[] {
+      return [member, ...(member.team?.members ?? []).flatMap(below)];
+    }),
+  ];
   return [...new Map(files.map(({ path, parsed }) => [path, parsed])).values()];
 }
 
-async function submittedAgent({ file, path, prompt, parsed, team }: LoadedAgent, root: string, files: Files, bundles: Bundles): Promise<SubmittedAgent> {
+async function submittedAgent(
+  { file, path, prompt, parsed, team }: LoadedAgent,
+  root: string,
+  files: Files,
+  bundles: Bundles,
+): Promise<SubmittedAgent> {
   const [tools, members] = await Promise.all([
     Promise.all(file.tools.map((entry, index) => submittedTools(entry, index, { path, parsed, root }, files, bundles))),
-    Promise.all((team?.members ?? []).map(async (member, index): Promise<SubmittedMember> => ({
-      name: member.name, agent: await submittedAgent(member.agent, root, files, bundles),
-      ...(team?.kind === 'workflow' ? { after: [...afterOf(team.members, index)] } : {}),
-      ...(member.to === undefined ? {} : { to: member.to }),
-      ...(member.loop === undefined ? {} : { loop: member.loop }),
-      position: placeOf(parsed, member.at, root),
-    }))),
+    Promise.all(
+      (team?.members ?? []).map(
+        async (member, index): Promise<SubmittedMember> => ({
+          name: member.name,
+          agent: await submittedAgent(member.agent, root, files, bundles),
+          ...(team?.kind === 'workflow' ? { after: [...afterOf(team.members, index)] } : {}),
+          ...(member.to === undefined ? {} : { to: member.to }),
+          ...(member.loop === undefined ? {} : { loop: member.loop }),
+          position: placeOf(parsed, member.at, root),
+        }),
+      ),
+    ),
   ]);
   const model = file.model === undefined ? members[0]?.agent.model : submittedModel(file.model);
-  if (model === undefined) throw new StudioError('internal', `The agent ${file.name} passed the check of its file without a model.`);
+  if (model === undefined)
+    throw new StudioError('internal', `The agent ${file.name} passed the check of its file without a model.`);
   return {
     name: file.name,
     file: relative(root, path),
@@ -215,11 +292,20 @@ async function submittedAgent({ file, path, prompt, parsed, team }: LoadedAgent,
   };
 }
 
-function submittedWorld({ file, path, parsed, userPrompt }: LoadedWorld, module: SubmittedModule, root: string): SubmittedWorld {
+function submittedWorld(
+  { file, path, parsed, userPrompt }: LoadedWorld,
+  module: SubmittedModule,
+  root: string,
+): SubmittedWorld {
   return {
-    name: file.name, file: relative(root, path), kind: 'module', module,
+    name: file.name,
+    file: relative(root, path),
+    kind: 'module',
+    module,
     ...(file.needs === undefined ? {} : { needs: file.needs, position: placeOf(parsed, ['needs'], root) }),
-    ...(file.user === undefined || userPrompt === undefined ? {} : { user: { model: submittedModel(file.user.model), prompt: userPrompt.text } }),
+    ...(file.user === undefined || userPrompt === undefined
+      ? {}
+      : { user: { model: submittedModel(file.user.model), prompt: userPrompt.text } }),
     perturb: [],
   };
 }
@@ -230,26 +316,74 @@ function moduleOf({ path, file }: LoadedWorld): string {
 
 function submittedModel(model: ModelSection): SubmittedModel {
   return {
-    endpoints: endpointsOf(model), name: model.name, ...(model.api_key === undefined ? {} : { api_key: model.api_key }), headers: model.headers,
+    endpoints: endpointsOf(model),
+    name: model.name,
+    ...(model.api_key === undefined ? {} : { api_key: model.api_key }),
+    headers: model.headers,
     sampling: model.sampling as SubmittedModel['sampling'], // `extra` came out of YAML or JSON
-    capture: model.capture, ...(model.price === undefined ? {} : { price: model.price }), endpoint_wait_seconds: model.endpoint_wait,
+    capture: model.capture,
+    ...(model.price === undefined ? {} : { price: model.price }),
+    endpoint_wait_seconds: model.endpoint_wait,
   };
 }
 
-async function submittedTools(entry: ToolEntry, index: number, agent: { readonly path: string; readonly parsed: ParsedFile; readonly root: string }, files: Files, bundles: Bundles): Promise<SubmittedTools[]> {
+async function submittedTools(
+  entry: ToolEntry,
+  index: number,
+  agent: { readonly path: string; readonly parsed: ParsedFile; readonly root: string },
+  files: Files,
+  bundles: Bundles,
+): Promise<SubmittedTools[]> {
   const { path, parsed, root } = agent;
   const position = placeOf(parsed, ['tools', index], root);
-  const named = [...(entry.needs ?? []), ...(entry.mcp?.catalogued === undefined ? [] : CATALOGUE[entry.mcp.catalogued].needs)];
+  const named = [
+    ...(entry.needs ?? []),
+    ...(entry.mcp?.catalogued === undefined ? [] : CATALOGUE[entry.mcp.catalogued].needs),
+  ];
   const needs = named.length === 0 ? {} : { needs: named };
   const limits = entry.limits === undefined ? {} : { limits: entry.limits };
-  if (entry.module !== undefined) return [{ kind: 'module', module: await bundles.add(joinPath(dirname(path), entry.module)), position, ...needs, ...(entry.secrets === undefined ? {} : { secrets: entry.secrets }) }];
-  if (entry.builtin !== undefined) return entry.builtin.map((name) => ({ kind: 'builtin', name, ...settingsOf(entry, name), ...(name === 'terminal' || name === 'code' ? limits : {}), position, ...needs }));
+  if (entry.module !== undefined)
+    return [
+      {
+        kind: 'module',
+        module: await bundles.add(joinPath(dirname(path), entry.module)),
+        position,
+        ...needs,
+        ...(entry.secrets === undefined ? {} : { secrets: entry.secrets }),
+      },
+    ];
+  if (entry.builtin !== undefined)
+    return entry.builtin.map((name) => ({
+      kind: 'builtin',
+      name,
+      ...settingsOf(entry, name),
+      ...(name === 'terminal' || name === 'code' ? limits : {}),
+      position,
+      ...needs,
+    }));
   const { command, args = [], env = {}, cwd, url = '', headers = {} } = entry.mcp ?? {};
-  return [{
-    kind: 'mcp', name: mcpName(entry), position, ...needs, ...limits, shared: entry.shared ?? false, ...(entry.tools === undefined ? {} : { tools: entry.tools }),
-    server: command === undefined ? { url, headers }
-      : { command, args, env, ...(cwd === undefined ? {} : { cwd: cwd.includes('${') ? cwd : files.absolute(joinPath(dirname(path), cwd)) }) },
-  }];
+  return [
+    {
+      kind: 'mcp',
+      name: mcpName(entry),
+      position,
+      ...needs,
+      ...limits,
+      shared: entry.shared ?? false,
+      ...(entry.tools === undefined ? {} : { tools: entry.tools }),
+      server:
+        command === undefined
+          ? { url, headers }
+          : {
+              command,
+              args,
+              env,
+              ...(cwd === undefined
+                ? {}
+                : { cwd: cwd.includes('${') ? cwd : files.absolute(joinPath(dirname(path), cwd)) }),
+            },
+    },
+  ];
 }
 
 /** What the file tells one built-in set. */
@@ -276,9 +410,18 @@ async function submittedScorer({ file, path, rubric }: LoadedBatch, bundles: Bun
   const { scorer } = file;
   switch (scorer.kind) {
     case 'module':
-      return { kind: 'module', module: await bundles.add(joinPath(dirname(path), scorer.module)), export: scorer.export };
+      return {
+        kind: 'module',
+        module: await bundles.add(joinPath(dirname(path), scorer.module)),
+        export: scorer.export,
+      };
     case 'judge':
-      return { kind: 'judge', model: submittedModel(scorer.model), rubric: rubric?.text ?? scorer.rubric, pass: scorer.pass };
+      return {
+        kind: 'judge',
+        model: submittedModel(scorer.model),
+        rubric: rubric?.text ?? scorer.rubric,
+        pass: scorer.pass,
+      };
     default:
       return scorer;
   }
@@ -343,7 +486,12 @@ function blobsAndTasks(loaded: LoadedBatch, files: Files, bundles: Bundles): Pic
   };
 }
 
-async function* blobs(loaded: LoadedBatch, files: Files, bundles: Bundles, attachments: Attachments): AsyncGenerator<SubmissionBlob> {
+async function* blobs(
+  loaded: LoadedBatch,
+  files: Files,
+  bundles: Bundles,
+  attachments: Attachments,
+): AsyncGenerator<SubmissionBlob> {
   yield* bundles.blobs();
   if (loaded.dataset.whole && !loaded.dataset.attachments) return;
   const sent = new Set<string>();
@@ -363,7 +511,10 @@ async function* tasks(loaded: LoadedBatch, files: Files, attachments: Attachment
     if (attached === undefined) {
       yield rest;
     } else {
-      yield { ...rest, files: await Promise.all(attached.map(async ({ name, path }) => ({ name, ...(await attachments.of(path)) }))) };
+      yield {
+        ...rest,
+        files: await Promise.all(attached.map(async ({ name, path }) => ({ name, ...(await attachments.of(path)) }))),
+      };
     }
   }
 }

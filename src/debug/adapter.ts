@@ -1,25 +1,41 @@
 /** The Debug Adapter Protocol over a debug session: every request a method, in the protocol's words. */
-import { DebugSession as ProtocolSession, Event, InitializedEvent, OutputEvent, TerminatedEvent, ThreadEvent } from '@vscode/debugadapter';
-import type { DebugProtocol } from '@vscode/debugprotocol';
+
 import path from 'node:path';
+import {
+  Event,
+  InitializedEvent,
+  OutputEvent,
+  DebugSession as ProtocolSession,
+  TerminatedEvent,
+  ThreadEvent,
+} from '@vscode/debugadapter';
+import type { DebugProtocol } from '@vscode/debugprotocol';
 import { Emitter } from '../common/emitter.ts';
-import { StudioError, errorText } from '../common/errors.ts';
+import { errorText, StudioError } from '../common/errors.ts';
 import { readArguments } from './arguments.ts';
-import { debugCall, type ChildConfiguration, type ChildDebugger } from './childDebugger.ts';
 import { EXCEPTION_FILTERS } from './breakpoints/exceptions.ts';
 import { dataInfo, locations, setExceptions, setFunctions, setLines } from './breakpoints/requests.ts';
+import { type ChildConfiguration, type ChildDebugger, debugCall } from './childDebugger.ts';
 import { customRequest, needLive } from './customRequest.ts';
 import type { DebuggedRollout } from './debuggedRollout.ts';
 import type { StopReason } from './debuggee.ts';
 import { cutOf } from './forking.ts';
 import { stopLabel } from './frames.ts';
-import { Inspection, type GivenFrame } from './inspection.ts';
+import { type GivenFrame, Inspection } from './inspection.ts';
 import { DebugSession } from './session.ts';
 import type { DebugPorts, ForkMade, ForkWish } from './sessionPorts.ts';
 import { trajectoryOf } from './sources/frameSource.ts';
 
 const REASONS: Readonly<Record<StopReason, string>> = {
-  entry: 'entry', step: 'step', breakpoint: 'breakpoint', exception: 'exception', pause: 'pause', goto: 'goto', input: 'pause', lost_server: 'pause', end: 'pause',
+  entry: 'entry',
+  step: 'step',
+  breakpoint: 'breakpoint',
+  exception: 'exception',
+  pause: 'pause',
+  goto: 'goto',
+  input: 'pause',
+  lost_server: 'pause',
+  end: 'pause',
 };
 
 /** So long a client may take to start a child session. */
@@ -51,44 +67,87 @@ export class RolloutDebugAdapter extends ProtocolSession {
   constructor(options: AdapterOptions) {
     super();
     this.#options = options;
-    this.#children = options.children ?? { available: false, start: (configuration) => this.#startDebugging(configuration) };
+    this.#children = options.children ?? {
+      available: false,
+      start: (configuration) => this.#startDebugging(configuration),
+    };
     this.setDebuggerLinesStartAt1(true);
     this.setDebuggerColumnsStartAt1(true);
   }
 
-  protected override initializeRequest(response: DebugProtocol.InitializeResponse, args: DebugProtocol.InitializeRequestArguments): void {
-    if (args.supportsStartDebuggingRequest === true && this.#options.children === undefined) this.#children = { ...this.#children, available: true };
+  protected override initializeRequest(
+    response: DebugProtocol.InitializeResponse,
+    args: DebugProtocol.InitializeRequestArguments,
+  ): void {
+    if (args.supportsStartDebuggingRequest === true && this.#options.children === undefined)
+      this.#children = { ...this.#children, available: true };
     response.body = {
-      supportsConfigurationDoneRequest: true, supportsFunctionBreakpoints: true, supportsConditionalBreakpoints: true, supportsHitConditionalBreakpoints: true,
-      supportsLogPoints: true, supportsDataBreakpoints: true, supportsExceptionFilterOptions: true, exceptionBreakpointFilters: EXCEPTION_FILTERS, supportsExceptionInfoRequest: true,
-      supportsStepBack: true, supportsStepInTargetsRequest: true, supportsGotoTargetsRequest: true, supportsRestartFrame: true, supportsSetVariable: true,
-      supportsEvaluateForHovers: true, supportsCompletionsRequest: true, completionTriggerCharacters: ['.', '['], supportsClipboardContext: true,
-      supportsTerminateRequest: true, supportTerminateDebuggee: true, supportsDelayedStackTraceLoading: true, supportsCancelRequest: true,
-      supportsLoadedSourcesRequest: true, supportsBreakpointLocationsRequest: true, supportsSingleThreadExecutionRequests: true,
+      supportsConfigurationDoneRequest: true,
+      supportsFunctionBreakpoints: true,
+      supportsConditionalBreakpoints: true,
+      supportsHitConditionalBreakpoints: true,
+      supportsLogPoints: true,
+      supportsDataBreakpoints: true,
+      supportsExceptionFilterOptions: true,
+      exceptionBreakpointFilters: EXCEPTION_FILTERS,
+      supportsExceptionInfoRequest: true,
+      supportsStepBack: true,
+      supportsStepInTargetsRequest: true,
+      supportsGotoTargetsRequest: true,
+      supportsRestartFrame: true,
+      supportsSetVariable: true,
+      supportsEvaluateForHovers: true,
+      supportsCompletionsRequest: true,
+      completionTriggerCharacters: ['.', '['],
+      supportsClipboardContext: true,
+      supportsTerminateRequest: true,
+      supportTerminateDebuggee: true,
+      supportsDelayedStackTraceLoading: true,
+      supportsCancelRequest: true,
+      supportsLoadedSourcesRequest: true,
+      supportsBreakpointLocationsRequest: true,
+      supportsSingleThreadExecutionRequests: true,
     };
     this.sendResponse(response);
   }
 
-  protected override launchRequest(response: DebugProtocol.LaunchResponse, args: DebugProtocol.LaunchRequestArguments, request?: DebugProtocol.Request): void {
+  protected override launchRequest(
+    response: DebugProtocol.LaunchResponse,
+    args: DebugProtocol.LaunchRequestArguments,
+    request?: DebugProtocol.Request,
+  ): void {
     this.#open('launch', response, args, request);
   }
 
-  protected override attachRequest(response: DebugProtocol.AttachResponse, args: DebugProtocol.AttachRequestArguments, request?: DebugProtocol.Request): void {
+  protected override attachRequest(
+    response: DebugProtocol.AttachResponse,
+    args: DebugProtocol.AttachRequestArguments,
+    request?: DebugProtocol.Request,
+  ): void {
     this.#open('attach', response, args, request);
   }
 
   protected override configurationDoneRequest(response: DebugProtocol.ConfigurationDoneResponse): void {
     // The first stop is told after the answer.
     this.sendResponse(response);
-    this.#need().start().catch((error: unknown) => this.#tell(error));
+    this.#need()
+      .start()
+      .catch((error: unknown) => this.#tell(error));
   }
 
-  protected override disconnectRequest(response: DebugProtocol.DisconnectResponse, args?: DebugProtocol.DisconnectArguments): void {
-    this.#answer(response, async () => {
-      this.#over.abort();
-      await this.#session?.close(args?.terminateDebuggee ?? this.#launched);
-      this.#session = undefined;
-    }, { then: () => this.shutdown() });
+  protected override disconnectRequest(
+    response: DebugProtocol.DisconnectResponse,
+    args?: DebugProtocol.DisconnectArguments,
+  ): void {
+    this.#answer(
+      response,
+      async () => {
+        this.#over.abort();
+        await this.#session?.close(args?.terminateDebuggee ?? this.#launched);
+        this.#session = undefined;
+      },
+      { then: () => this.shutdown() },
+    );
   }
 
   /** The client is gone, whether it said so or not: what it launched ends with it, what it attached to goes on. */
@@ -96,7 +155,9 @@ export class RolloutDebugAdapter extends ProtocolSession {
     this.#over.abort();
     const session = this.#session;
     this.#session = undefined;
-    (session?.close(this.#launched) ?? Promise.resolve()).catch(() => undefined).finally(() => this.onClosed.fire(undefined));
+    (session?.close(this.#launched) ?? Promise.resolve())
+      .catch(() => undefined)
+      .finally(() => this.onClosed.fire(undefined));
   }
 
   protected override terminateRequest(response: DebugProtocol.TerminateResponse): void {
@@ -113,27 +174,51 @@ export class RolloutDebugAdapter extends ProtocolSession {
 
   // ---- breakpoints
 
-  protected override setBreakPointsRequest(response: DebugProtocol.SetBreakpointsResponse, args: DebugProtocol.SetBreakpointsArguments): void {
-    this.#answer(response, async () => this.#told({ breakpoints: setLines(this.#need(), this.#trajectory(args.source), args) }));
+  protected override setBreakPointsRequest(
+    response: DebugProtocol.SetBreakpointsResponse,
+    args: DebugProtocol.SetBreakpointsArguments,
+  ): void {
+    this.#answer(response, async () =>
+      this.#told({ breakpoints: setLines(this.#need(), this.#trajectory(args.source), args) }),
+    );
   }
 
-  protected override setFunctionBreakPointsRequest(response: DebugProtocol.SetFunctionBreakpointsResponse, args: DebugProtocol.SetFunctionBreakpointsArguments): void {
+  protected override setFunctionBreakPointsRequest(
+    response: DebugProtocol.SetFunctionBreakpointsResponse,
+    args: DebugProtocol.SetFunctionBreakpointsArguments,
+  ): void {
     this.#answer(response, async () => this.#told({ breakpoints: setFunctions(this.#need(), args) }));
   }
 
-  protected override setExceptionBreakPointsRequest(response: DebugProtocol.SetExceptionBreakpointsResponse, args: DebugProtocol.SetExceptionBreakpointsArguments): void {
+  protected override setExceptionBreakPointsRequest(
+    response: DebugProtocol.SetExceptionBreakpointsResponse,
+    args: DebugProtocol.SetExceptionBreakpointsArguments,
+  ): void {
     this.#answer(response, async () => this.#told({ breakpoints: setExceptions(this.#need(), args) }));
   }
 
-  protected override dataBreakpointInfoRequest(response: DebugProtocol.DataBreakpointInfoResponse, args: DebugProtocol.DataBreakpointInfoArguments): void {
-    this.#answer(response, () => dataInfo(args.variablesReference === undefined ? undefined : this.#look().find(args.variablesReference, args.name)));
+  protected override dataBreakpointInfoRequest(
+    response: DebugProtocol.DataBreakpointInfoResponse,
+    args: DebugProtocol.DataBreakpointInfoArguments,
+  ): void {
+    this.#answer(response, () =>
+      dataInfo(
+        args.variablesReference === undefined ? undefined : this.#look().find(args.variablesReference, args.name),
+      ),
+    );
   }
 
-  protected override setDataBreakpointsRequest(response: DebugProtocol.SetDataBreakpointsResponse, args: DebugProtocol.SetDataBreakpointsArguments): void {
+  protected override setDataBreakpointsRequest(
+    response: DebugProtocol.SetDataBreakpointsResponse,
+    args: DebugProtocol.SetDataBreakpointsArguments,
+  ): void {
     this.#answer(response, async () => this.#told({ breakpoints: this.#need().breakpoints.setData(args.breakpoints) }));
   }
 
-  protected override breakpointLocationsRequest(response: DebugProtocol.BreakpointLocationsResponse, args: DebugProtocol.BreakpointLocationsArguments): void {
+  protected override breakpointLocationsRequest(
+    response: DebugProtocol.BreakpointLocationsResponse,
+    args: DebugProtocol.BreakpointLocationsArguments,
+  ): void {
     this.#answer(response, () => ({ breakpoints: locations(this.#need(), this.#trajectory(args.source), args) }));
   }
 
@@ -143,7 +228,10 @@ export class RolloutDebugAdapter extends ProtocolSession {
     this.#answer(response, () => ({ threads: (this.#session?.threads ?? []).map(({ id, name }) => ({ id, name })) }));
   }
 
-  protected override stackTraceRequest(response: DebugProtocol.StackTraceResponse, args: DebugProtocol.StackTraceArguments): void {
+  protected override stackTraceRequest(
+    response: DebugProtocol.StackTraceResponse,
+    args: DebugProtocol.StackTraceArguments,
+  ): void {
     this.#answer(response, () => this.#look().stackTrace(args));
   }
 
@@ -151,38 +239,66 @@ export class RolloutDebugAdapter extends ProtocolSession {
     this.#answer(response, () => this.#look().scopes(args.frameId));
   }
 
-  protected override variablesRequest(response: DebugProtocol.VariablesResponse, args: DebugProtocol.VariablesArguments, request?: DebugProtocol.Request): void {
+  protected override variablesRequest(
+    response: DebugProtocol.VariablesResponse,
+    args: DebugProtocol.VariablesArguments,
+    request?: DebugProtocol.Request,
+  ): void {
     this.#answer(response, (signal) => this.#look().variables(args, signal), { request });
   }
 
-  protected override setVariableRequest(response: DebugProtocol.SetVariableResponse, args: DebugProtocol.SetVariableArguments): void {
+  protected override setVariableRequest(
+    response: DebugProtocol.SetVariableResponse,
+    args: DebugProtocol.SetVariableArguments,
+  ): void {
     this.#answer(response, async () => {
       const { body, waits } = await this.#look().setVariable(args);
-      if (waits) this.sendEvent(new OutputEvent('The record stays as it is. Restart Frame forks the rollout from here with this edit.\n', 'console'));
+      if (waits)
+        this.sendEvent(
+          new OutputEvent(
+            'The record stays as it is. Restart Frame forks the rollout from here with this edit.\n',
+            'console',
+          ),
+        );
       return body;
     });
   }
 
-  protected override evaluateRequest(response: DebugProtocol.EvaluateResponse, args: DebugProtocol.EvaluateArguments): void {
+  protected override evaluateRequest(
+    response: DebugProtocol.EvaluateResponse,
+    args: DebugProtocol.EvaluateArguments,
+  ): void {
     this.#answer(response, () => this.#look().evaluate(args));
   }
 
-  protected override completionsRequest(response: DebugProtocol.CompletionsResponse, args: DebugProtocol.CompletionsArguments): void {
+  protected override completionsRequest(
+    response: DebugProtocol.CompletionsResponse,
+    args: DebugProtocol.CompletionsArguments,
+  ): void {
     this.#answer(response, () => this.#look().completions(args));
   }
 
-  protected override exceptionInfoRequest(response: DebugProtocol.ExceptionInfoResponse, args: DebugProtocol.ExceptionInfoArguments): void {
+  protected override exceptionInfoRequest(
+    response: DebugProtocol.ExceptionInfoResponse,
+    args: DebugProtocol.ExceptionInfoArguments,
+  ): void {
     this.#answer(response, () => this.#look().exceptionInfo(args.threadId));
   }
 
   // ---- moves
 
-  protected override continueRequest(response: DebugProtocol.ContinueResponse, args: DebugProtocol.ContinueArguments): void {
+  protected override continueRequest(
+    response: DebugProtocol.ContinueResponse,
+    args: DebugProtocol.ContinueArguments,
+  ): void {
     response.body = { allThreadsContinued: !this.#need().ofBatch };
     this.#move(response, args.threadId, (rollout) => this.#need().goOn(rollout));
   }
 
-  protected override reverseContinueRequest(response: DebugProtocol.ReverseContinueResponse, args: DebugProtocol.ReverseContinueArguments): void {
+  protected override reverseContinueRequest(
+    response: DebugProtocol.ReverseContinueResponse,
+    args: DebugProtocol.ReverseContinueArguments,
+  ): void {
     this.#move(response, args.threadId, (rollout) => this.#need().goBack(rollout));
   }
 
@@ -191,14 +307,24 @@ export class RolloutDebugAdapter extends ProtocolSession {
   }
 
   protected override stepInRequest(response: DebugProtocol.StepInResponse, args: DebugProtocol.StepInArguments): void {
-    this.#move(response, args.threadId, (rollout) => (args.targetId === undefined ? this.#need().step(rollout, 'into', this.#children.available) : this.#need().goTo(rollout, args.targetId)));
+    this.#move(response, args.threadId, (rollout) =>
+      args.targetId === undefined
+        ? this.#need().step(rollout, 'into', this.#children.available)
+        : this.#need().goTo(rollout, args.targetId),
+    );
   }
 
-  protected override stepOutRequest(response: DebugProtocol.StepOutResponse, args: DebugProtocol.StepOutArguments): void {
+  protected override stepOutRequest(
+    response: DebugProtocol.StepOutResponse,
+    args: DebugProtocol.StepOutArguments,
+  ): void {
     this.#move(response, args.threadId, (rollout) => this.#need().step(rollout, 'out'));
   }
 
-  protected override stepBackRequest(response: DebugProtocol.StepBackResponse, args: DebugProtocol.StepBackArguments): void {
+  protected override stepBackRequest(
+    response: DebugProtocol.StepBackResponse,
+    args: DebugProtocol.StepBackArguments,
+  ): void {
     this.#move(response, args.threadId, (rollout) => this.#need().back(rollout));
   }
 
@@ -206,11 +332,17 @@ export class RolloutDebugAdapter extends ProtocolSession {
     this.#answer(response, () => this.#need().pause(this.#need().thread(args.threadId).rollout));
   }
 
-  protected override stepInTargetsRequest(response: DebugProtocol.StepInTargetsResponse, args: DebugProtocol.StepInTargetsArguments): void {
+  protected override stepInTargetsRequest(
+    response: DebugProtocol.StepInTargetsResponse,
+    args: DebugProtocol.StepInTargetsArguments,
+  ): void {
     this.#answer(response, () => this.#look().stepInTargets(args.frameId));
   }
 
-  protected override gotoTargetsRequest(response: DebugProtocol.GotoTargetsResponse, args: DebugProtocol.GotoTargetsArguments): void {
+  protected override gotoTargetsRequest(
+    response: DebugProtocol.GotoTargetsResponse,
+    args: DebugProtocol.GotoTargetsArguments,
+  ): void {
     this.#answer(response, () => ({ targets: this.#gotoTargets(args) }));
   }
 
@@ -218,7 +350,10 @@ export class RolloutDebugAdapter extends ProtocolSession {
     this.#move(response, args.threadId, (rollout) => this.#need().goTo(rollout, args.targetId, true));
   }
 
-  protected override restartFrameRequest(response: DebugProtocol.RestartFrameResponse, args: DebugProtocol.RestartFrameArguments): void {
+  protected override restartFrameRequest(
+    response: DebugProtocol.RestartFrameResponse,
+    args: DebugProtocol.RestartFrameArguments,
+  ): void {
     this.#answer(response, async () => {
       await this.#fork(this.#look().frame(args.frameId), { acceptIrreversible: false, runs: {} });
     });
@@ -235,11 +370,14 @@ export class RolloutDebugAdapter extends ProtocolSession {
   }
 
   protected override loadedSourcesRequest(response: DebugProtocol.LoadedSourcesResponse): void {
-    this.#answer(response, () => ({ sources: this.#need().rollouts.map((rollout) => trajectoryOf(rollout, this.#referenceOf)) }));
+    this.#answer(response, () => ({
+      sources: this.#need().rollouts.map((rollout) => trajectoryOf(rollout, this.#referenceOf)),
+    }));
   }
 
   /**
-   * `fork {frameId, acceptIrreversible, file, agent, model, endpoint}`, `inject {role, text}`, `skip {result}`, `answer {value}`, `goTo {rollout, seq}`
+   * `fork {frameId, acceptIrreversible, file, agent, model, endpoint}`, `inject {role, text}`, `skip {result}`, `answer
+   * {value}`, `goTo {rollout, seq}`
    * and `text {rollout}`: what the protocol has no request for.
    */
   protected override customRequest(command: string, response: DebugProtocol.Response, args: unknown): void {
@@ -262,7 +400,8 @@ export class RolloutDebugAdapter extends ProtocolSession {
       case 'answer':
         return needLive(live).answer(request.value);
       case 'goTo':
-        if (rollout.debuggee.head !== undefined && rollout.cursor?.place.seq !== request.seq) this.#need().goTo(rollout, request.seq);
+        if (rollout.debuggee.head !== undefined && rollout.cursor?.place.seq !== request.seq)
+          this.#need().goTo(rollout, request.seq);
         return undefined;
       case 'text':
         return { text: rollout.document.text };
@@ -277,17 +416,26 @@ export class RolloutDebugAdapter extends ProtocolSession {
     return known >= 0 ? known + 1 : this.#offered.push(rollout);
   };
 
-  #open(how: 'launch' | 'attach', response: DebugProtocol.Response, args: unknown, request: DebugProtocol.Request | undefined): void {
-    this.#answer(response, async (signal) => {
-      const given = readArguments(how, args);
-      this.#launched = given.request === 'launch' && given.mode === 'live';
-      const session = new DebugSession(this.#options, given);
-      this.#session = session;
-      this.#inspection = new Inspection(session, this.#referenceOf);
-      this.#listen(session);
-      await session.open(signal);
-      this.sendEvent(new InitializedEvent());
-    }, { request });
+  #open(
+    how: 'launch' | 'attach',
+    response: DebugProtocol.Response,
+    args: unknown,
+    request: DebugProtocol.Request | undefined,
+  ): void {
+    this.#answer(
+      response,
+      async (signal) => {
+        const given = readArguments(how, args);
+        this.#launched = given.request === 'launch' && given.mode === 'live';
+        const session = new DebugSession(this.#options, given);
+        this.#session = session;
+        this.#inspection = new Inspection(session, this.#referenceOf);
+        this.#listen(session);
+        await session.open(signal);
+        this.sendEvent(new InitializedEvent());
+      },
+      { request },
+    );
   }
 
   #listen(session: DebugSession): void {
@@ -295,59 +443,117 @@ export class RolloutDebugAdapter extends ProtocolSession {
       this.#inspection?.forget();
       const { rollout } = session.thread(thread);
       const place = rollout.cursor?.place;
-      this.sendEvent(new Event('stopped', {
-        reason: REASONS[reason], threadId: thread, allThreadsStopped: !session.ofBatch,
-        ...(description === undefined ? {} : { description, text: description }), ...(hit.length === 0 ? {} : { hitBreakpointIds: [...hit] }),
-      }));
-      if (place !== undefined) this.sendEvent(new Event('rolloutPlace', { rollout: rollout.debuggee.rollout, ...place, head: rollout.atHead }));
+      this.sendEvent(
+        new Event('stopped', {
+          reason: REASONS[reason],
+          threadId: thread,
+          allThreadsStopped: !session.ofBatch,
+          ...(description === undefined ? {} : { description, text: description }),
+          ...(hit.length === 0 ? {} : { hitBreakpointIds: [...hit] }),
+        }),
+      );
+      if (place !== undefined)
+        this.sendEvent(
+          new Event('rolloutPlace', { rollout: rollout.debuggee.rollout, ...place, head: rollout.atHead }),
+        );
     });
-    session.onContinued.event(({ thread }) => this.sendEvent(new Event('continued', { threadId: thread, allThreadsContinued: !session.ofBatch })));
+    session.onContinued.event(({ thread }) =>
+      this.sendEvent(new Event('continued', { threadId: thread, allThreadsContinued: !session.ofBatch })),
+    );
     session.onThread.event(({ reason, thread }) => this.sendEvent(new ThreadEvent(reason, thread)));
     session.onOutput.event(({ text, category, place }) => {
-      this.sendEvent(new Event('output', { output: text, category, ...(place === undefined ? {} : { source: trajectoryOf(place.rollout, this.#referenceOf), line: place.rollout.document.lineOf(place.seq) }) }));
+      this.sendEvent(
+        new Event('output', {
+          output: text,
+          category,
+          ...(place === undefined
+            ? {}
+            : {
+                source: trajectoryOf(place.rollout, this.#referenceOf),
+                line: place.rollout.document.lineOf(place.seq),
+              }),
+        }),
+      );
     });
-    session.onCall.event((call) => void debugCall(this.#children, call).then((problem) => {
-      if (problem !== undefined) this.sendEvent(new OutputEvent(`${problem}\n`, 'important'));
-    }));
+    session.onCall.event(
+      (call) =>
+        void debugCall(this.#children, call).then((problem) => {
+          if (problem !== undefined) this.sendEvent(new OutputEvent(`${problem}\n`, 'important'));
+        }),
+    );
     session.onEnd.event(() => this.sendEvent(new TerminatedEvent()));
   }
 
   /** Asks the client to start a child session. */
   #startDebugging({ request, ...configuration }: ChildConfiguration): Promise<boolean> {
     return new Promise((resolve) => {
-      this.sendRequest('startDebugging', { request, configuration }, START_MS, (response) => { resolve(response.success); });
+      this.sendRequest('startDebugging', { request, configuration }, START_MS, (response) => {
+        resolve(response.success);
+      });
     });
   }
 
   /** Answers, then moves: a client wants the answer before the stop it leads to. */
-  #move(response: DebugProtocol.Response, thread: number, move: (rollout: DebuggedRollout) => void | Promise<void>): void {
+  #move(
+    response: DebugProtocol.Response,
+    thread: number,
+    move: (rollout: DebuggedRollout) => void | Promise<void>,
+  ): void {
     const { rollout } = this.#need().thread(thread);
     this.#inspection?.forget();
     this.sendResponse(response);
-    Promise.resolve().then(() => move(rollout)).catch((error: unknown) => this.#tell(error));
+    Promise.resolve()
+      .then(() => move(rollout))
+      .catch((error: unknown) => this.#tell(error));
   }
 
   async #fork({ frame, rollout }: GivenFrame, how: Pick<ForkWish, 'acceptIrreversible' | 'runs'>): Promise<ForkMade> {
     const cut = cutOf(frame, rollout);
-    if (cut === undefined) throw new StudioError('conflict', 'A rollout cannot be forked from here.', { mend: 'Choose the frame of a step or of a tool.' });
+    if (cut === undefined)
+      throw new StudioError('conflict', 'A rollout cannot be forked from here.', {
+        mend: 'Choose the frame of a step or of a tool.',
+      });
     const made = await this.#need().fork(rollout, cut, how);
     this.sendEvent(new Event('rolloutForked', { rollout: rollout.debuggee.rollout, cut, batch: made.batch }));
     return made;
   }
 
-  /** Answers a request with what `make` gives or throws. `request`: it may be cancelled; `then`: what follows the answer. */
-  #answer<R extends DebugProtocol.Response>(response: R, make: (signal: AbortSignal) => R['body'] | Promise<R['body']>, { request, then }: { request?: DebugProtocol.Request | undefined; then?: () => void } = {}): void {
+  /**
+   * Answers a request with what `make` gives or throws. `request`: it may be cancelled; `then`: what follows the
+   * answer.
+   */
+  #answer<R extends DebugProtocol.Response>(
+    response: R,
+    make: (signal: AbortSignal) => R['body'] | Promise<R['body']>,
+    { request, then }: { request?: DebugProtocol.Request | undefined; then?: () => void } = {},
+  ): void {
     const own = new AbortController();
     if (request !== undefined) this.#requests.set(request.seq, own);
-    Promise.resolve().then(() => make(AbortSignal.any([own.signal, this.#over.signal]))).then((body) => {
-      response.body = body;
-      this.sendResponse(response);
-      then?.();
-    }, (error: unknown) => {
-      this.sendErrorResponse(response, own.signal.aborted ? { id: 2, format: 'cancelled' } : { id: 1, format: '{_text}', variables: { _text: errorText(error) }, showUser: !StudioError.is(error, 'gone') }); // an editor may still ask about where it stood before
-    }).finally(() => {
-      if (request !== undefined) this.#requests.delete(request.seq);
-    });
+    Promise.resolve()
+      .then(() => make(AbortSignal.any([own.signal, this.#over.signal])))
+      .then(
+        (body) => {
+          response.body = body;
+          this.sendResponse(response);
+          then?.();
+        },
+        (error: unknown) => {
+          this.sendErrorResponse(
+            response,
+            own.signal.aborted
+              ? { id: 2, format: 'cancelled' }
+              : {
+                  id: 1,
+                  format: '{_text}',
+                  variables: { _text: errorText(error) },
+                  showUser: !StudioError.is(error, 'gone'),
+                },
+          ); // an editor may still ask about where it stood before
+        },
+      )
+      .finally(() => {
+        if (request !== undefined) this.#requests.delete(request.seq);
+      });
   }
 
   async #told<T>(body: T): Promise<T> {
@@ -358,12 +564,20 @@ export class RolloutDebugAdapter extends ProtocolSession {
   #gotoTargets({ source, line }: DebugProtocol.GotoTargetsArguments): DebugProtocol.GotoTarget[] {
     const trajectory = this.#trajectory(source);
     const seq = trajectory?.document.stopAt(line);
-    if (trajectory !== undefined && seq !== undefined) return [{ id: seq, label: stopLabel(trajectory.debuggee.model, seq), line: trajectory.document.lineOf(seq) }];
+    if (trajectory !== undefined && seq !== undefined)
+      return [{ id: seq, label: stopLabel(trajectory.debuggee.model, seq), line: trajectory.document.lineOf(seq) }];
     // In a tool's file: the calls of the tool that is there.
     const rollout = this.#rollout(undefined);
     const found = rollout.places.at(path.normalize(source.path ?? ''), line);
-    const calls = found?.kind === 'tools' ? rollout.debuggee.model.tools.filter((tool) => found.names.includes(tool.start.data.name)) : [];
-    return calls.slice(0, MOST_TARGETS).map((call) => ({ id: call.seq, label: `step ${call.step}: ${stopLabel(rollout.debuggee.model, call.seq)}`, line: found?.line ?? line }));
+    const calls =
+      found?.kind === 'tools'
+        ? rollout.debuggee.model.tools.filter((tool) => found.names.includes(tool.start.data.name))
+        : [];
+    return calls.slice(0, MOST_TARGETS).map((call) => ({
+      id: call.seq,
+      label: `step ${call.step}: ${stopLabel(rollout.debuggee.model, call.seq)}`,
+      line: found?.line ?? line,
+    }));
   }
 
   /** A failure nobody waits for the answer of. */
@@ -385,13 +599,20 @@ export class RolloutDebugAdapter extends ProtocolSession {
   #rollout(id: string | undefined): DebuggedRollout {
     const { rollouts } = this.#need();
     const rollout = id === undefined ? rollouts[0] : rollouts.find((candidate) => candidate.debuggee.rollout === id);
-    if (rollout === undefined) throw new StudioError('not_found', id === undefined ? 'No rollout is held.' : `Rollout ${id} is not debugged here.`);
+    if (rollout === undefined)
+      throw new StudioError(
+        'not_found',
+        id === undefined ? 'No rollout is held.' : `Rollout ${id} is not debugged here.`,
+      );
     return rollout;
   }
 
   #trajectory(source: DebugProtocol.Source): DebuggedRollout | undefined {
     const rollouts = this.#session?.rollouts ?? [];
-    if (source.sourceReference !== undefined && source.sourceReference > 0) return this.#offered[source.sourceReference - 1];
-    return rollouts.find((rollout) => source.path !== undefined && trajectoryOf(rollout, this.#referenceOf).path === source.path);
+    if (source.sourceReference !== undefined && source.sourceReference > 0)
+      return this.#offered[source.sourceReference - 1];
+    return rollouts.find(
+      (rollout) => source.path !== undefined && trajectoryOf(rollout, this.#referenceOf).path === source.path,
+    );
   }
 }

@@ -11,14 +11,32 @@ const common = {
   target: z.string().optional(),
 };
 
-const live = z.object({ ...common, request: z.literal('launch'), mode: z.literal('live'), /** A batch file. */ batch: z.string().min(1), /** Default: the first. */ task: z.string().optional(), /** Default: 1. */ attempt: z.number().int().min(1).max(MOST_HELD).optional() });
-const replay = z.object({
-  ...common, request: z.literal('launch'), mode: z.literal('replay'),
-  rollout: z.string().optional(), batch: z.string().optional(), task: z.string().optional(), attempt: z.number().int().min(1).optional(),
-  /** Where it begins: a step, or a seq. */
-  step: z.number().int().min(0).optional(), seq: z.number().int().min(1).optional(),
+const live = z.object({
+  ...common,
+  request: z.literal('launch'),
+  mode: z.literal('live'),
+  /** A batch file. */ batch: z.string().min(1),
+  /** Default: the first. */ task: z.string().optional(),
+  /** Default: 1. */ attempt: z.number().int().min(1).max(MOST_HELD).optional(),
 });
-const attach = z.object({ ...common, request: z.literal('attach'), rollout: z.string().optional(), batch: z.string().optional() });
+const replay = z.object({
+  ...common,
+  request: z.literal('launch'),
+  mode: z.literal('replay'),
+  rollout: z.string().optional(),
+  batch: z.string().optional(),
+  task: z.string().optional(),
+  attempt: z.number().int().min(1).optional(),
+  /** Where it begins: a step, or a seq. */
+  step: z.number().int().min(0).optional(),
+  seq: z.number().int().min(1).optional(),
+});
+const attach = z.object({
+  ...common,
+  request: z.literal('attach'),
+  rollout: z.string().optional(),
+  batch: z.string().optional(),
+});
 
 export type LiveArguments = z.infer<typeof live>;
 export type ReplayArguments = z.infer<typeof replay>;
@@ -30,14 +48,22 @@ export function readArguments(request: 'launch' | 'attach', given: unknown): Deb
   const raw: Readonly<Record<string, unknown>> = { ...(typeof given === 'object' ? given : {}), request };
   if (request === 'attach') {
     const args = parse(attach, raw);
-    if ((args.rollout === undefined) === (args.batch === undefined)) throw new StudioError('usage', 'Attaching needs a rollout or a batch.', { mend: 'Give "rollout" or "batch" with an id, or "last" as batch.' });
+    if ((args.rollout === undefined) === (args.batch === undefined))
+      throw new StudioError('usage', 'Attaching needs a rollout or a batch.', {
+        mend: 'Give "rollout" or "batch" with an id, or "last" as batch.',
+      });
     return args;
   }
   if (raw['mode'] === 'live') return parse(live, raw);
-  if (raw['mode'] !== 'replay') throw new StudioError('usage', `The mode is ${JSON.stringify(raw['mode'] ?? null)}.`, { mend: 'Give "mode": "live" with a batch file, or "replay" with a rollout.' });
+  if (raw['mode'] !== 'replay')
+    throw new StudioError('usage', `The mode is ${JSON.stringify(raw['mode'] ?? null)}.`, {
+      mend: 'Give "mode": "live" with a batch file, or "replay" with a rollout.',
+    });
   const args = parse(replay, raw);
   if (args.rollout === undefined && (args.batch === undefined || args.task === undefined)) {
-    throw new StudioError('usage', 'A replay needs a rollout.', { mend: 'Give "rollout", or "batch" with "task" and "attempt".' });
+    throw new StudioError('usage', 'A replay needs a rollout.', {
+      mend: 'Give "rollout", or "batch" with "task" and "attempt".',
+    });
   }
   return args;
 }
@@ -46,5 +72,8 @@ function parse<T>(schema: z.ZodType<T>, raw: unknown): T {
   const parsed = schema.safeParse(raw);
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  throw new StudioError('usage', `The debug configuration is wrong at ${issue?.path.join('.') ?? 'its top'}: ${issue?.message ?? ''}.`);
+  throw new StudioError(
+    'usage',
+    `The debug configuration is wrong at ${issue?.path.join('.') ?? 'its top'}: ${issue?.message ?? ''}.`,
+  );
 }

@@ -1,4 +1,6 @@
-/** From a trajectory into the code of a tool's call: a JavaScript debugger as a child session, started by the editor. */
+/**
+ * From a trajectory into the code of a tool's call: a JavaScript debugger as a child session, started by the editor.
+ */
 import type { WebSocket as Socket } from 'ws';
 import { errorText } from '../common/errors.ts';
 import type { WaitingCall } from './sessionPorts.ts';
@@ -24,7 +26,9 @@ const SKIPPED = ['<node_internals>/**', '**/toolThread.mjs', '**/tools/modules/*
 
 /** Starts a debugger for a call that waits for one; else the call goes on without. Gives what is to be said then. */
 export async function debugCall(children: ChildDebugger, { tool, url }: WaitingCall): Promise<string | undefined> {
-  const problem = await children.start(attachToCall(tool, url)).then((started) => (started ? undefined : 'The editor refused.'), errorText);
+  const problem = await children
+    .start(attachToCall(tool, url))
+    .then((started) => (started ? undefined : 'The editor refused.'), errorText);
   if (problem === undefined) return undefined;
   await letGo(url);
   return `The JavaScript debugger did not start, so the call of ${tool} goes on without. ${problem}`;
@@ -33,11 +37,20 @@ export async function debugCall(children: ChildDebugger, { tool, url }: WaitingC
 /** Attaches to a call that waits at `url`. */
 function attachToCall(tool: string, url: string): ChildConfiguration {
   return {
-    type: 'pwa-node', request: 'attach', name: tool,
-    websocketAddress: url, port: Number(new URL(url).port), continueOnAttach: true,
+    type: 'pwa-node',
+    request: 'attach',
+    name: tool,
+    websocketAddress: url,
+    port: Number(new URL(url).port),
+    continueOnAttach: true,
     // The thread is all there is to see: its process is the worker.
-    attachExistingChildren: false, autoAttachChildProcesses: false, restart: false,
-    sourceMaps: true, resolveSourceMapLocations: null, outFiles: [], skipFiles: SKIPPED,
+    attachExistingChildren: false,
+    autoAttachChildProcesses: false,
+    restart: false,
+    sourceMaps: true,
+    resolveSourceMapLocations: null,
+    outFiles: [],
+    skipFiles: SKIPPED,
   };
 }
 
@@ -46,9 +59,15 @@ export async function letGo(url: string): Promise<void> {
   const { WebSocket } = await import('ws');
   const socket: Socket = new WebSocket(url);
   await new Promise<void>((resolve) => {
-    socket.on('open', () => { socket.send(JSON.stringify({ id: 1, method: 'Runtime.runIfWaitingForDebugger' })); });
-    socket.on('message', () => { socket.close(); });
+    socket.on('open', () => {
+      socket.send(JSON.stringify({ id: 1, method: 'Runtime.runIfWaitingForDebugger' }));
+    });
+    socket.on('message', () => {
+      socket.close();
+    });
     socket.on('error', () => undefined); // `close` follows
-    socket.on('close', () => { resolve(); });
+    socket.on('close', () => {
+      resolve();
+    });
   });
 }

@@ -5,7 +5,7 @@ import { BreakpointSet, type GateSide, type MatchedBreakpoint } from '../protoco
 import type { Breakpoint } from '../protocol/commands.ts';
 import type { AnyEvent, TrajectoryModel } from '../trace/model.ts';
 import { environmentOf } from '../trace/query/environment.ts';
-import { Stops, type Place } from '../trace/stops.ts';
+import { type Place, Stops } from '../trace/stops.ts';
 import type { TaskRecord } from '../trace/task.ts';
 
 export type Step = 'next' | 'into' | 'out';
@@ -70,10 +70,20 @@ export class RolloutCursor {
    * Runs through the record to the next match, else to the end of it (`until`: the last event to look at); `backward`:
    * to the one before, else to the beginning. `onLog` hears log points, in a forward run. Rejects when `signal` aborts.
    */
-  async run(direction: 'forward' | 'backward', breakpoints: readonly Breakpoint[], lines: LineStops, onLog: (text: string, place: Place) => void, signal: AbortSignal, until = this.#model.last): Promise<Run> {
+  async run(
+    direction: 'forward' | 'backward',
+    breakpoints: readonly Breakpoint[],
+    lines: LineStops,
+    onLog: (text: string, place: Place) => void,
+    signal: AbortSignal,
+    until = this.#model.last,
+  ): Promise<Run> {
     const set = new BreakpointSet();
     set.set(breakpoints);
-    const found = direction === 'forward' ? await this.#forward(set, lines, onLog, signal, until) : await this.#backward(set, lines, signal);
+    const found =
+      direction === 'forward'
+        ? await this.#forward(set, lines, onLog, signal, until)
+        : await this.#backward(set, lines, signal);
     this.goto(found.place);
     return found;
   }
@@ -85,7 +95,13 @@ export class RolloutCursor {
     return { place: this.#placeOf(seq), matched: this.#matches(set, seq).filter(({ text }) => text === undefined) };
   }
 
-  async #forward(set: BreakpointSet, lines: LineStops, onLog: (text: string, place: Place) => void, signal: AbortSignal, until: number): Promise<Run> {
+  async #forward(
+    set: BreakpointSet,
+    lines: LineStops,
+    onLog: (text: string, place: Place) => void,
+    signal: AbortSignal,
+    until: number,
+  ): Promise<Run> {
     // A hit condition counts from the beginning, wherever the cursor came from.
     for (let seq = set.counts ? 1 : this.#place.at + 1; seq <= until; seq++) {
       if (seq % SLICE === 0) await pause(signal);

@@ -9,13 +9,26 @@ const json = z.unknown() as unknown as z.ZodType<Json>;
 const rollout = z.string().optional();
 
 export const customRequest = z.discriminatedUnion('command', [
-  /** Restart Frame, with leave to make calls again that cannot be undone, and with other files, another agent or another model. */
+  /**
+   * Restart Frame, with leave to make calls again that cannot be undone, and with other files, another agent or another
+   * model.
+   */
   z.object({
-    command: z.literal('fork'), frameId: z.number().int(), acceptIrreversible: z.boolean().default(false),
-    file: z.string().optional(), agent: z.string().optional(), model: z.string().optional(), endpoint: z.string().optional(),
+    command: z.literal('fork'),
+    frameId: z.number().int(),
+    acceptIrreversible: z.boolean().default(false),
+    file: z.string().optional(),
+    agent: z.string().optional(),
+    model: z.string().optional(),
+    endpoint: z.string().optional(),
   }),
   /** A message into the context of the held agent. */
-  z.object({ command: z.literal('inject'), rollout, role: z.enum(['user', 'system']).default('user'), text: z.string().min(1) }),
+  z.object({
+    command: z.literal('inject'),
+    rollout,
+    role: z.enum(['user', 'system']).default('user'),
+    text: z.string().min(1),
+  }),
   /** Answers a held tool call without making it. */
   z.object({ command: z.literal('skip'), rollout, result: json }),
   /** Answers a question to a person. */
@@ -28,6 +41,9 @@ export const customRequest = z.discriminatedUnion('command', [
 
 /** Throws `conflict` for what is recorded. */
 export function needLive(live: LiveControl | undefined): LiveControl {
-  if (live === undefined) throw new StudioError('conflict', 'This rollout is over: nothing in it can be changed.', { mend: 'Restart a frame to fork it from there.' });
+  if (live === undefined)
+    throw new StudioError('conflict', 'This rollout is over: nothing in it can be changed.', {
+      mend: 'Restart a frame to fork it from there.',
+    });
   return live;
 }

@@ -1,10 +1,11 @@
 /** One rollout in a debug session: its cursor, the text of its trajectory, and the edits that wait for a fork. */
+
 import type { ForkEdit } from '../config/submission.ts';
-import { Stops, type Place } from '../trace/stops.ts';
+import { type Place, Stops } from '../trace/stops.ts';
 import { RolloutCursor } from './cursor.ts';
 import type { Debuggee, Head } from './debuggee.ts';
-import { TrajectoryDocument } from './sources/trajectoryDocument.ts';
 import type { ToolPlaces } from './sources/toolPlaces.ts';
+import { TrajectoryDocument } from './sources/trajectoryDocument.ts';
 
 export class DebuggedRollout {
   readonly debuggee: Debuggee;

@@ -1,14 +1,23 @@
 /** What is debugged: one rollout, recorded or running. The debug adapter knows no more of it than this. */
 import type { Listen } from '../common/emitter.ts';
+import type { Json } from '../common/json.ts';
 import type { ForkEdit } from '../config/submission.ts';
 import type { TrajectoryModel } from '../trace/model.ts';
 import type { BlobRef, Part, Role } from '../trace/schema.ts';
-import type { Json } from '../common/json.ts';
 import type { Place } from '../trace/stops.ts';
 import type { TaskRecord } from '../trace/task.ts';
 
 /** Why a rollout stands where it stands. */
-export type StopReason = 'entry' | 'step' | 'breakpoint' | 'exception' | 'pause' | 'goto' | 'input' | 'lost_server' | 'end';
+export type StopReason =
+  | 'entry'
+  | 'step'
+  | 'breakpoint'
+  | 'exception'
+  | 'pause'
+  | 'goto'
+  | 'input'
+  | 'lost_server'
+  | 'end';
 
 /** The gate a live rollout is held at, or the end of one that is over. */
 export interface Head {
@@ -43,7 +52,10 @@ export interface LiveControl {
   hold(): Promise<void>;
   /** `step`: to the next gate of the held agent. Resolves when the command was taken. */
   release(how: 'continue' | 'step'): Promise<void>;
-  /** A step into the code of the held call. Gives where it waits for a JavaScript debugger; undefined: it was a step like any other. */
+  /**
+   * A step into the code of the held call. Gives where it waits for a JavaScript debugger; undefined: it was a step
+   * like any other.
+   */
   stepInto(): Promise<string | undefined>;
   edit(edit: ForkEdit): Promise<void>;
   inject(message: { readonly role: Role; readonly parts: readonly Part[] }): Promise<void>;

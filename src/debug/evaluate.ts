@@ -2,15 +2,24 @@
 import type { DebugProtocol } from '@vscode/debugprotocol';
 import { StudioError } from '../common/errors.ts';
 import { isJsonObject, type Json } from '../common/json.ts';
-import { compileExpression } from '../trace/query.ts';
 import { environmentOf } from '../trace/query/environment.ts';
-import { VARIABLES, fieldsOf } from '../trace/query/vocabulary.ts';
+import { fieldsOf, VARIABLES } from '../trace/query/vocabulary.ts';
+import { compileExpression } from '../trace/query.ts';
 import { unescapeKeys } from '../trace/values/keys.ts';
 import type { DebuggedRollout } from './debuggedRollout.ts';
 import type { Frame } from './frames.ts';
 
-/** The value of an expression after the event `at`. In a hover also a name or path of the call's arguments, as the tool's code writes it. Throws `usage`. */
-export function evaluate(text: string, { debuggee }: DebuggedRollout, frame: Frame | undefined, at: number, context: string | undefined): Json {
+/**
+ * The value of an expression after the event `at`. In a hover also a name or path of the call's arguments, as the
+ * tool's code writes it. Throws `usage`.
+ */
+export function evaluate(
+  text: string,
+  { debuggee }: DebuggedRollout,
+  frame: Frame | undefined,
+  at: number,
+  context: string | undefined,
+): Json {
   if (context === 'hover' && frame?.kind === 'tool') {
     const found = argumentAt(text, unescapeKeys(debuggee.model.argumentsOf(frame.span).value));
     if (found !== undefined) return found;
@@ -23,7 +32,10 @@ export function evaluate(text: string, { debuggee }: DebuggedRollout, frame: Fra
 /** `loan_id`, `args.loan_id`, `args.lines[0].title`: in a tool's code its arguments go by such names. */
 function argumentAt(text: string, args: Json): Json | undefined {
   if (!/^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*|\[\d+\])*$/.test(text.trim())) return undefined;
-  const path = text.trim().split(/[.[\]]/).filter((part) => part !== '');
+  const path = text
+    .trim()
+    .split(/[.[\]]/)
+    .filter((part) => part !== '');
   const inside = follow(args, path);
   return inside ?? (path.length > 1 ? follow(args, path.slice(1)) : undefined);
 }
@@ -39,16 +51,30 @@ function follow(value: Json, path: readonly string[]): Json | undefined {
 }
 
 /** What may stand at a column (from 1) of a text: variables, their fields, and keys of what is there now. */
-export function complete(text: string, column: number, { debuggee }: DebuggedRollout, at: number): DebugProtocol.CompletionItem[] {
+export function complete(
+  text: string,
+  column: number,
+  { debuggee }: DebuggedRollout,
+  at: number,
+): DebugProtocol.CompletionItem[] {
   const before = text.slice(0, column - 1);
   const match = /((?:[A-Za-z_]\w*(?:\[\d+\])?\.)*)([A-Za-z_]\w*)?$/.exec(before);
   const path = (match?.[1] ?? '').replace(/\.$/, '');
   const typed = match?.[2] ?? '';
-  const items = path === '' ? Object.keys(VARIABLES).map((name) => ({ label: name, type: 'variable' as const })) : membersOf(path, debuggee, at);
-  return items.filter(({ label }) => label.startsWith(typed)).map((item) => ({ ...item, start: column - 1 - typed.length, length: typed.length }));
+  const items =
+    path === ''
+      ? Object.keys(VARIABLES).map((name) => ({ label: name, type: 'variable' as const }))
+      : membersOf(path, debuggee, at);
+  return items
+    .filter(({ label }) => label.startsWith(typed))
+    .map((item) => ({ ...item, start: column - 1 - typed.length, length: typed.length }));
 }
 
-function membersOf(path: string, debuggee: DebuggedRollout['debuggee'], at: number): { label: string; type: 'property' }[] {
+function membersOf(
+  path: string,
+  debuggee: DebuggedRollout['debuggee'],
+  at: number,
+): { label: string; type: 'property' }[] {
   let value: Json | undefined;
   try {
     const result = compileExpression(path).evaluate(environmentOf(debuggee.model, at, debuggee.task));
@@ -57,5 +83,7 @@ function membersOf(path: string, debuggee: DebuggedRollout['debuggee'], at: numb
     if (!StudioError.is(error, 'usage')) throw error; // half of an expression is none
   }
   const names = isJsonObject(value) ? Object.keys(value).filter((name) => /^[A-Za-z_]\w*$/.test(name)) : [];
-  return [...new Set([...names, ...(fieldsOf(path) ?? [])])].slice(0, 200).map((label) => ({ label, type: 'property' }));
+  return [...new Set([...names, ...(fieldsOf(path) ?? [])])]
+    .slice(0, 200)
+    .map((label) => ({ label, type: 'property' }));
 }

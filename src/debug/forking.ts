@@ -36,7 +36,9 @@ export function cutOf(frame: Frame, { debuggee: { model }, pending }: DebuggedRo
 /** An edit of a variable by what was typed: JSON; where a text stood, also a text without quotes. Throws `usage`. */
 export function editOf(node: Node | undefined, typed: string): ForkEdit {
   if (node?.edit === undefined) {
-    throw new StudioError('usage', 'This cannot be edited.', { mend: 'What can be: arguments and results of a tool call, the parts of a message, the sampling of a model call.' });
+    throw new StudioError('usage', 'This cannot be edited.', {
+      mend: 'What can be: arguments and results of a tool call, the parts of a message, the sampling of a model call.',
+    });
   }
   const { of, path } = node.edit;
   return { of: { ...of }, path, value: valueOf(typed, node.json) };
@@ -47,6 +49,8 @@ function valueOf(typed: string, before: Json | undefined): Json {
     return JSON.parse(typed) as Json;
   } catch {
     if (typeof before === 'string') return typed;
-    throw new StudioError('usage', `“${typed}” is not JSON.`, { mend: 'Write a text in double quotes, a number, true, false, null, a list or a record.' });
+    throw new StudioError('usage', `“${typed}” is not JSON.`, {
+      mend: 'Write a text in double quotes, a number, true, false, null, a list or a record.',
+    });
   }
 }

@@ -1,16 +1,28 @@
 /** The call stack at a place: tool ← step ← agent ← … ← rollout, innermost first. */
+
 import type { MessageEntry } from '../trace/model/messages.ts';
 import type { AgentSpan, ModelSpan, ToolSpan } from '../trace/model/spans.ts';
 import type { TrajectoryModel } from '../trace/model.ts';
+import { type Place, Stops } from '../trace/stops.ts';
 import { inline, partsText } from '../trace/text/values.ts';
-import { Stops, type Place } from '../trace/stops.ts';
 import { unescapeKeys } from '../trace/values/keys.ts';
 
 export type Frame =
   | { readonly kind: 'tool'; readonly seq: number; readonly span: ToolSpan }
-  | { readonly kind: 'step'; readonly seq: number; readonly span: ModelSpan; /** The call it was entered for. */ readonly tool: string | undefined }
+  | {
+      readonly kind: 'step';
+      readonly seq: number;
+      readonly span: ModelSpan /** The call it was entered for. */;
+      readonly tool: string | undefined;
+    }
   | { readonly kind: 'message'; readonly seq: number; readonly entry: MessageEntry }
-  | { readonly kind: 'agent'; readonly seq: number; readonly path: string; readonly span: AgentSpan | undefined; readonly tool: string | undefined }
+  | {
+      readonly kind: 'agent';
+      readonly seq: number;
+      readonly path: string;
+      readonly span: AgentSpan | undefined;
+      readonly tool: string | undefined;
+    }
   | { readonly kind: 'rollout'; readonly seq: number };
 
 /** Innermost first; the rollout itself comes last. `seq` of a frame is the stop it stands for; the rollout's is 0. */
@@ -23,7 +35,14 @@ export function framesAt(model: TrajectoryModel, place: Place): Frame[] {
     const event = model.event(seq);
     const path = event?.agent ?? '';
     // Where nothing says that an agent began, it did with the rollout: its frame is below its outermost stop.
-    if (agent !== undefined && path !== agent && frames.at(-1)?.kind !== 'agent') frames.push({ kind: 'agent', seq: model.agent(agent)?.span?.seq ?? seq, path: agent, span: model.agent(agent)?.span, tool });
+    if (agent !== undefined && path !== agent && frames.at(-1)?.kind !== 'agent')
+      frames.push({
+        kind: 'agent',
+        seq: model.agent(agent)?.span?.seq ?? seq,
+        path: agent,
+        span: model.agent(agent)?.span,
+        tool,
+      });
     agent = path;
     if (span?.kind === 'tool') {
       frames.push({ kind: 'tool', seq, span });
@@ -37,7 +56,8 @@ export function framesAt(model: TrajectoryModel, place: Place): Frame[] {
       if (entry !== undefined) frames.push({ kind: 'message', seq, entry });
     }
   }
-  if (agent !== undefined && agent !== '' && frames.at(-1)?.kind !== 'agent') frames.push({ kind: 'agent', seq: place.seq, path: agent, span: undefined, tool });
+  if (agent !== undefined && agent !== '' && frames.at(-1)?.kind !== 'agent')
+    frames.push({ kind: 'agent', seq: place.seq, path: agent, span: undefined, tool });
   frames.push({ kind: 'rollout', seq: 0 });
   return frames;
 }
@@ -48,7 +68,10 @@ export function frameName(frame: Frame, title: string): string {
     case 'tool':
       return `${frame.span.start.data.name}${frame.span.end?.data.error === undefined ? '' : ` ✗ ${frame.span.end.data.error.class}`}`;
     case 'step':
-      return `step ${frame.span.start.data.step}${frame.span.start.data.model === undefined ? '' : ` · ${frame.span.start.data.model}`}`;
+      return (
+        'step ' +
+        `${frame.span.start.data.step}${frame.span.start.data.model === undefined ? '' : ` · ${frame.span.start.data.model}`}`
+      );
     case 'message':
       return `${frame.entry.event.data.role} message`;
     case 'agent':
@@ -62,10 +85,13 @@ export function frameName(frame: Frame, title: string): string {
 export function stopLabel(model: TrajectoryModel, seq: number): string {
   const span = model.span(seq);
   const event = model.event(seq);
-  if (span?.kind === 'tool') return short(`${span.start.data.name} ${inline(unescapeKeys(model.argumentsOf(span).value))}`);
+  if (span?.kind === 'tool')
+    return short(`${span.start.data.name} ${inline(unescapeKeys(model.argumentsOf(span).value))}`);
   if (span?.kind === 'model') return `step ${span.start.data.step}`;
   if (span?.kind === 'agent') return `agent ${span.agent}`;
-  return event !== undefined && !('unknown' in event) && event.kind === 'message' ? short(`${event.data.role}: ${partsText(event.data.parts)}`) : `event ${seq}`;
+  return event !== undefined && !('unknown' in event) && event.kind === 'message'
+    ? short(`${event.data.role}: ${partsText(event.data.parts)}`)
+    : `event ${seq}`;
 }
 
 function short(text: string): string {

@@ -1,15 +1,18 @@
-/** What a debugger shows of where it stands: frames, scopes, variables, values of expressions. Good until something moves. */
+/**
+ * What a debugger shows of where it stands: frames, scopes, variables, values of expressions. Good until something
+ * moves.
+ */
 import type { DebugProtocol } from '@vscode/debugprotocol';
 import { StudioError } from '../common/errors.ts';
 import type { DebuggedRollout } from './debuggedRollout.ts';
 import { complete, evaluate } from './evaluate.ts';
 import { cutOf, editOf } from './forking.ts';
-import { frameName, framesAt, stopLabel, type Frame } from './frames.ts';
+import { type Frame, frameName, framesAt, stopLabel } from './frames.ts';
 import type { DebugSession } from './session.ts';
 import { frameSource, type ReferenceOf } from './sources/frameSource.ts';
 import { VariableHandles } from './variables/handles.ts';
-import { valueNode, type Node } from './variables/node.ts';
-import { scopesOf, type ScopeContext } from './variables/scopes.ts';
+import { type Node, valueNode } from './variables/node.ts';
+import { type ScopeContext, scopesOf } from './variables/scopes.ts';
 
 /** A frame of the call stack as it was given out. */
 export interface GivenFrame {
@@ -42,7 +45,11 @@ export class Inspection {
     return frame;
   }
 
-  stackTrace({ threadId, startFrame = 0, levels = 0 }: DebugProtocol.StackTraceArguments): DebugProtocol.StackTraceResponse['body'] {
+  stackTrace({
+    threadId,
+    startFrame = 0,
+    levels = 0,
+  }: DebugProtocol.StackTraceArguments): DebugProtocol.StackTraceResponse['body'] {
     const thread = this.#session.thread(threadId);
     const place = this.#session.placeOf(thread);
     if (place === undefined) throw new StudioError('conflict', 'It runs.');
@@ -53,20 +60,36 @@ export class Inspection {
     const context: ScopeContext = { debuggee, place: { seq: place.seq, at }, pending, limits };
     const frames = framesAt(debuggee.model, place).map((frame): DebugProtocol.StackFrame => {
       const id = this.#frames.push({ rollout, frame, context });
-      return { id, name: frameName(frame, rollout.title), canRestart: cutOf(frame, rollout) !== undefined, ...frameSource(frame, rollout, this.#referenceOf) };
+      return {
+        id,
+        name: frameName(frame, rollout.title),
+        canRestart: cutOf(frame, rollout) !== undefined,
+        ...frameSource(frame, rollout, this.#referenceOf),
+      };
     });
-    return { stackFrames: frames.slice(startFrame, levels === 0 ? undefined : startFrame + levels), totalFrames: frames.length };
+    return {
+      stackFrames: frames.slice(startFrame, levels === 0 ? undefined : startFrame + levels),
+      totalFrames: frames.length,
+    };
   }
 
   scopes(frameId: number): DebugProtocol.ScopesResponse['body'] {
     const { frame, context, rollout } = this.frame(frameId);
-    return { scopes: scopesOf(frame, context).map(({ name, children, expensive, hint }) => ({
-      name, expensive, variablesReference: this.#variables.create(children, rollout),
-      ...(hint === undefined ? {} : { presentationHint: hint }), ...(children.indexed === undefined ? {} : { indexedVariables: children.indexed }),
-    })) };
+    return {
+      scopes: scopesOf(frame, context).map(({ name, children, expensive, hint }) => ({
+        name,
+        expensive,
+        variablesReference: this.#variables.create(children, rollout),
+        ...(hint === undefined ? {} : { presentationHint: hint }),
+        ...(children.indexed === undefined ? {} : { indexedVariables: children.indexed }),
+      })),
+    };
   }
 
-  async variables({ variablesReference, filter, start = 0, count = 0 }: DebugProtocol.VariablesArguments, signal: AbortSignal): Promise<DebugProtocol.VariablesResponse['body']> {
+  async variables(
+    { variablesReference, filter, start = 0, count = 0 }: DebugProtocol.VariablesArguments,
+    signal: AbortSignal,
+  ): Promise<DebugProtocol.VariablesResponse['body']> {
     const { children, owner, given } = this.#variables.get(variablesReference);
     if (filter === 'named' && children.indexed !== undefined) return { variables: [] };
     const nodes = await children.list({ start, count: count === 0 ? Infinity : count }, signal);
@@ -83,29 +106,57 @@ export class Inspection {
    * At the head of what is held it is changed in place; what is recorded stays as it is, and the next fork begins with
    * the edit. `waits`: it waits for a fork.
    */
-  async setVariable({ variablesReference, name, value }: DebugProtocol.SetVariableArguments): Promise<{ body: DebugProtocol.SetVariableResponse['body']; waits: boolean }> {
+  async setVariable({
+    variablesReference,
+    name,
+    value,
+  }: DebugProtocol.SetVariableArguments): Promise<{ body: DebugProtocol.SetVariableResponse['body']; waits: boolean }> {
     const { owner: rollout } = this.#variables.get(variablesReference);
     const edit = editOf(this.find(variablesReference, name), value);
     const { live } = rollout.debuggee;
     const inPlace = live !== undefined && rollout.atHead;
     if (inPlace) await live.edit(edit);
-    else rollout.pending = [...rollout.pending.filter(({ of, path }) => path !== edit.path || of.seq !== edit.of.seq || of.m !== edit.of.m), edit];
-    const shown = this.#variable(valueNode(name, edit.value, { readBlob: (ref, signal) => rollout.debuggee.readBlob(ref, signal) }), rollout);
-    return { body: { value: shown.value, variablesReference: shown.variablesReference, ...(shown.type === undefined ? {} : { type: shown.type }) }, waits: !inPlace };
+    else
+      rollout.pending = [
+        ...rollout.pending.filter(({ of, path }) => path !== edit.path || of.seq !== edit.of.seq || of.m !== edit.of.m),
+        edit,
+      ];
+    const shown = this.#variable(
+      valueNode(name, edit.value, { readBlob: (ref, signal) => rollout.debuggee.readBlob(ref, signal) }),
+      rollout,
+    );
+    return {
+      body: {
+        value: shown.value,
+        variablesReference: shown.variablesReference,
+        ...(shown.type === undefined ? {} : { type: shown.type }),
+      },
+      waits: !inPlace,
+    };
   }
 
   evaluate({ expression, frameId, context }: DebugProtocol.EvaluateArguments): DebugProtocol.EvaluateResponse['body'] {
     const { rollout, frame, at } = this.#asked(frameId);
     const value = evaluate(expression, rollout, frame, at, context);
-    if (context === 'clipboard') return { result: typeof value === 'string' ? value : JSON.stringify(value, null, 2), variablesReference: 0 };
-    const shown = this.#variable(valueNode('', value, { readBlob: (ref, signal) => rollout.debuggee.readBlob(ref, signal), expression }), rollout);
+    if (context === 'clipboard')
+      return { result: typeof value === 'string' ? value : JSON.stringify(value, null, 2), variablesReference: 0 };
+    const shown = this.#variable(
+      valueNode('', value, { readBlob: (ref, signal) => rollout.debuggee.readBlob(ref, signal), expression }),
+      rollout,
+    );
     return {
-      result: shown.value, variablesReference: shown.variablesReference,
-      ...(shown.type === undefined ? {} : { type: shown.type }), ...(shown.indexedVariables === undefined ? {} : { indexedVariables: shown.indexedVariables }),
+      result: shown.value,
+      variablesReference: shown.variablesReference,
+      ...(shown.type === undefined ? {} : { type: shown.type }),
+      ...(shown.indexedVariables === undefined ? {} : { indexedVariables: shown.indexedVariables }),
     };
   }
 
-  completions({ text, column, frameId }: DebugProtocol.CompletionsArguments): DebugProtocol.CompletionsResponse['body'] {
+  completions({
+    text,
+    column,
+    frameId,
+  }: DebugProtocol.CompletionsArguments): DebugProtocol.CompletionsResponse['body'] {
     const { rollout, at } = this.#asked(frameId);
     return { targets: complete(text, column, rollout, at) };
   }
@@ -115,14 +166,29 @@ export class Inspection {
     const place = this.#session.placeOf(thread);
     const end = place === undefined ? undefined : thread.rollout.debuggee.model.span(place.seq)?.end?.data;
     const error = end !== undefined && 'error' in end ? end.error : undefined;
-    if (error === undefined) return { exceptionId: 'rollout', description: 'An exception filter matched here.', breakMode: 'always' };
-    return { exceptionId: error.class, description: error.message, breakMode: 'always', details: { message: error.message, typeName: error.class, ...(error.stack === undefined ? {} : { stackTrace: error.stack }) } };
+    if (error === undefined)
+      return { exceptionId: 'rollout', description: 'An exception filter matched here.', breakMode: 'always' };
+    return {
+      exceptionId: error.class,
+      description: error.message,
+      breakMode: 'always',
+      details: {
+        message: error.message,
+        typeName: error.class,
+        ...(error.stack === undefined ? {} : { stackTrace: error.stack }),
+      },
+    };
   }
 
   /** Calls that ran at the same time are chosen among. */
   stepInTargets(frameId: number): DebugProtocol.StepInTargetsResponse['body'] {
     const { frame, rollout } = this.frame(frameId);
-    return { targets: (rollout.cursor?.stops.children(frame.seq) ?? []).map((seq) => ({ id: seq, label: stopLabel(rollout.debuggee.model, seq) })) };
+    return {
+      targets: (rollout.cursor?.stops.children(frame.seq) ?? []).map((seq) => ({
+        id: seq,
+        label: stopLabel(rollout.debuggee.model, seq),
+      })),
+    };
   }
 
   #asked(frameId: number | undefined): { rollout: DebuggedRollout; frame: Frame | undefined; at: number } {
@@ -133,13 +199,19 @@ export class Inspection {
     const [rollout] = this.#session.rollouts;
     if (rollout === undefined) throw new StudioError('conflict', 'No rollout is held.');
     const place = rollout.cursor?.place;
-    return { rollout, frame: undefined, at: Math.max(place?.at ?? 0, rollout.debuggee.model.span(place?.seq ?? 0)?.end?.seq ?? 0) };
+    return {
+      rollout,
+      frame: undefined,
+      at: Math.max(place?.at ?? 0, rollout.debuggee.model.span(place?.seq ?? 0)?.end?.seq ?? 0),
+    };
   }
 
   #variable(node: Node, owner: DebuggedRollout): DebugProtocol.Variable {
     const { children } = node;
     return {
-      name: node.name, value: node.value, variablesReference: this.#variables.create(children, owner),
+      name: node.name,
+      value: node.value,
+      variablesReference: this.#variables.create(children, owner),
       ...(node.type === undefined ? {} : { type: node.type }),
       ...(node.expression === undefined ? {} : { evaluateName: node.expression }),
       ...(children?.indexed === undefined ? {} : { indexedVariables: children.indexed }),

@@ -29,7 +29,12 @@ export interface OpenOptions {
 }
 
 /** Reads what there is of a rollout, then follows it. Rejects with `not_found` when there is none. */
-export async function openRollout(link: ServerLink, rollout: string, options: OpenOptions, signal: AbortSignal): Promise<Debuggee> {
+export async function openRollout(
+  link: ServerLink,
+  rollout: string,
+  options: OpenOptions,
+  signal: AbortSignal,
+): Promise<Debuggee> {
   const info = await link.api.rollout(rollout, signal);
   const opened = new OpenedRollout(link, info, options);
   await opened.read(signal);
@@ -38,7 +43,13 @@ export async function openRollout(link: ServerLink, rollout: string, options: Op
 }
 
 /** Why a gate holds, in the debugger's words. */
-const REASONS: Readonly<Record<string, StopReason>> = { breakpoint: 'breakpoint', step: 'step', pause: 'pause', input: 'input', lost_server: 'lost_server' };
+const REASONS: Readonly<Record<string, StopReason>> = {
+  breakpoint: 'breakpoint',
+  step: 'step',
+  pause: 'pause',
+  input: 'input',
+  lost_server: 'lost_server',
+};
 
 class OpenedRollout implements Debuggee {
   readonly model = new TrajectoryModel();
@@ -106,7 +117,12 @@ class OpenedRollout implements Debuggee {
     this.#live = liveControl(this.#link.api, this.rollout, this.#options.by);
     const handlers = { events: (events: readonly TraceEvent[]): void => this.#push(events) };
     const reconnect = (signal: AbortSignal): Promise<void> => this.#link.reconnect(signal);
-    this.#following = follow(this.#link.openSocket, { stream: this.rollout, after: this.model.last, reconnect }, handlers, this.#over.signal).catch((error: unknown) => {
+    this.#following = follow(
+      this.#link.openSocket,
+      { stream: this.rollout, after: this.model.last, reconnect },
+      handlers,
+      this.#over.signal,
+    ).catch((error: unknown) => {
       this.#live = undefined;
       this.#options.onLost(error);
       this.#changed.fire(undefined);
@@ -131,7 +147,8 @@ class OpenedRollout implements Debuggee {
 }
 
 function liveControl(api: Api, rollout: string, by: string): LiveControl {
-  const command = (verb: RolloutCommand['verb'], args?: Json): Promise<CommandReply> => api.commandRollout(rollout, { command: newId('c'), verb, by, ...(args === undefined ? {} : { args }) });
+  const command = (verb: RolloutCommand['verb'], args?: Json): Promise<CommandReply> =>
+    api.commandRollout(rollout, { command: newId('c'), verb, by, ...(args === undefined ? {} : { args }) });
   const tell = async (verb: RolloutCommand['verb'], args?: Json): Promise<void> => {
     await command(verb, args);
   };
@@ -139,7 +156,8 @@ function liveControl(api: Api, rollout: string, by: string): LiveControl {
     hold: () => tell('hold'),
     release: (how) => tell(how === 'step' ? 'step' : 'release'),
     stepInto: async () => (await command('step', { inspect: true })).inspector,
-    edit: ({ of, path, value }) => tell('edit', { of: JSON.parse(JSON.stringify(of)) as Json, path, value }), // without absent members
+    // without absent members
+    edit: ({ of, path, value }) => tell('edit', { of: JSON.parse(JSON.stringify(of)) as Json, path, value }),
     inject: (message) => tell('inject', { message: message as unknown as Json }), // parts are JSON
     skip: (result) => tell('skip', { result }),
     answer: (value) => tell('answer', { value }),

@@ -35,7 +35,12 @@ export class RolloutSource {
   }
 
   /** `following`: as it goes on; else as it is now. `onLost` hears why it cannot be followed any more. */
-  async open(id: string, following: boolean, onLost: (error: unknown) => void, signal: AbortSignal): Promise<DebuggedRollout> {
+  async open(
+    id: string,
+    following: boolean,
+    onLost: (error: unknown) => void,
+    signal: AbortSignal,
+  ): Promise<DebuggedRollout> {
     const debuggee = await openRollout(this.#link, id, { follow: following, by: BY, onLost }, signal);
     const { places, limits } = await this.#definitionOf(debuggee, signal);
     return new DebuggedRollout(debuggee, places, limits);
@@ -43,8 +48,13 @@ export class RolloutSource {
 
   /** An attempt at the first task of a batch. */
   async firstTask(batch: string, attempt: number, signal: AbortSignal): Promise<string> {
-    const row = (await this.#link.api.rollouts(batch, { limit: attempt }, signal)).rollouts.find((candidate) => candidate.attempt === attempt);
-    if (row === undefined) throw new StudioError('not_found', `Batch ${batch} has no rollout.`, { mend: 'Look at the task: its dataset may be empty.' });
+    const row = (await this.#link.api.rollouts(batch, { limit: attempt }, signal)).rollouts.find(
+      (candidate) => candidate.attempt === attempt,
+    );
+    if (row === undefined)
+      throw new StudioError('not_found', `Batch ${batch} has no rollout.`, {
+        mend: 'Look at the task: its dataset may be empty.',
+      });
     return row.rollout;
   }
 
@@ -57,26 +67,43 @@ export class RolloutSource {
   async runningBatch(name: string, signal: AbortSignal): Promise<string> {
     const batch = await batchId(this.#link.api, name, signal);
     const row = await this.#link.api.batch(batch, signal);
-    if (row.state === 'ended') throw new StudioError('conflict', `Batch ${row.name} has ended: nothing in it can be held.`, { mend: 'Replay one of its rollouts.' });
+    if (row.state === 'ended')
+      throw new StudioError('conflict', `Batch ${row.name} has ended: nothing in it can be held.`, {
+        mend: 'Replay one of its rollouts.',
+      });
     return batch;
   }
 
   /** Replaces those breakpoints of a batch whose ids begin with `prefix`. */
   async setBreakpoints(batch: string, prefix: string, breakpoints: readonly Breakpoint[]): Promise<void> {
-    await this.#link.api.commandBatch(batch, { command: newId('c'), verb: 'breakpoints', by: BY, args: { breakpoints: JSON.parse(JSON.stringify(breakpoints)) as Json, of: prefix } }); // without absent members
+    await this.#link.api.commandBatch(batch, {
+      command: newId('c'),
+      verb: 'breakpoints',
+      by: BY,
+      args: { breakpoints: JSON.parse(JSON.stringify(breakpoints)) as Json, of: prefix },
+    }); // without absent members
   }
 
-  /** Tells of every rollout of a batch that comes to hold, until `signal` aborts. Rejects when the batch cannot be followed. */
+  /**
+   * Tells of every rollout of a batch that comes to hold, until `signal` aborts. Rejects when the batch cannot be
+   * followed.
+   */
   async followHeld(batch: string, onHeld: (rollout: string) => Promise<void>, signal: AbortSignal): Promise<void> {
     const rows = async (changed: readonly RolloutRow[]): Promise<void> => {
       for (const row of changed) if (row.state === 'held') await onHeld(row.rollout);
     };
-    await follow(this.#link.openSocket, { stream: batch, reconnect: (stop) => this.#link.reconnect(stop) }, { rows }, signal);
+    await follow(
+      this.#link.openSocket,
+      { stream: batch, reconnect: (stop) => this.#link.reconnect(stop) },
+      { rows },
+      signal,
+    );
   }
 
   #definitionOf({ submission, batch }: Debuggee, signal: AbortSignal): Promise<Definition> {
     let definition = this.#definitions.get(submission);
-    if (definition === undefined) this.#definitions.set(submission, (definition = this.#readDefinition(submission, batch, signal)));
+    if (definition === undefined)
+      this.#definitions.set(submission, (definition = this.#readDefinition(submission, batch, signal)));
     return definition;
   }
 
@@ -84,7 +111,11 @@ export class RolloutSource {
     const { api } = this.#link;
     // What was imported is a recording, and may be large.
     if ((await api.batch(batch, signal)).imported) return UNKNOWN;
-    const submission = submissionSchema.safeParse(JSON.parse(new TextDecoder().decode(await api.getBlob(sha, signal)))).data;
-    return submission === undefined ? UNKNOWN : { places: await ToolPlaces.read(submission, this.#folders), limits: submission.agent.limits };
+    const submission = submissionSchema.safeParse(
+      JSON.parse(new TextDecoder().decode(await api.getBlob(sha, signal))),
+    ).data;
+    return submission === undefined
+      ? UNKNOWN
+      : { places: await ToolPlaces.read(submission, this.#folders), limits: submission.agent.limits };
   }
 }

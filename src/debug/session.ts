@@ -5,11 +5,11 @@
 import { differsText } from '../client/text/forkText.ts';
 import { abortable, deferred } from '../common/abort.ts';
 import { Emitter } from '../common/emitter.ts';
-import { StudioError, errorText } from '../common/errors.ts';
+import { errorText, StudioError } from '../common/errors.ts';
 import type { Breakpoint } from '../protocol/commands.ts';
+import { ENTRY, DEBUGGER as PREFIX } from '../protocol/entry.ts';
 import type { Place } from '../trace/stops.ts';
 import type { DebugArguments } from './arguments.ts';
-import { DEBUGGER as PREFIX, ENTRY } from '../protocol/entry.ts';
 import { BreakpointTable } from './breakpoints/breakpointTable.ts';
 import type { Step } from './cursor.ts';
 import type { DebuggedRollout } from './debuggedRollout.ts';
@@ -67,13 +67,24 @@ export class DebugSession {
     const source = (this.#source = new RolloutSource(await this.#ports.connect(args.store, both), this.#ports.folders));
     if (args.request === 'attach') {
       if (args.batch === undefined) await this.#add(args.rollout ?? '', true, both);
-      else this.#following = source.followHeld((this.#batch = await source.runningBatch(args.batch, both)), (id) => this.#addHeld(id), this.#over.signal).catch((error: unknown) => this.#tell(error));
+      else
+        this.#following = source
+          .followHeld(
+            (this.#batch = await source.runningBatch(args.batch, both)),
+            (id) => this.#addHeld(id),
+            this.#over.signal,
+          )
+          .catch((error: unknown) => this.#tell(error));
     } else if (args.mode === 'live') {
       const attempt = args.attempt ?? 1;
       const batch = await this.#ports.launch({ file: args.batch, task: args.task, attempt, store: args.store }, both);
       await this.#held(await this.#add(await source.firstTask(batch, attempt, both), true, both), both);
     } else {
-      const rollout = await this.#add(args.rollout ?? (await source.attempt(args.batch ?? '', args.task ?? '', args.attempt ?? 1, both)), false, both);
+      const rollout = await this.#add(
+        args.rollout ?? (await source.attempt(args.batch ?? '', args.task ?? '', args.attempt ?? 1, both)),
+        false,
+        both,
+      );
       const seq = args.seq ?? (args.step === undefined ? undefined : rollout.debuggee.model.step(args.step)?.seq);
       const place = seq === undefined ? undefined : rollout.cursor?.stops.placeOf(seq);
       if (place !== undefined) rollout.cursor?.goto(place);
@@ -104,7 +115,13 @@ export class DebugSession {
   async tellBreakpoints(): Promise<void> {
     if (!this.#configured) return;
     if (this.#batch !== undefined) await this.#need().setBreakpoints(this.#batch, this.#prefix, this.breakpoints.gates);
-    else for (const { debuggee } of this.#live) await this.#need().setBreakpoints(debuggee.batch, this.#prefix, this.#gatesFor(debuggee.task.id, debuggee.attempt));
+    else
+      for (const { debuggee } of this.#live)
+        await this.#need().setBreakpoints(
+          debuggee.batch,
+          this.#prefix,
+          this.#gatesFor(debuggee.task.id, debuggee.attempt),
+        );
   }
 
   get #live(): DebuggedRollout[] {
@@ -113,9 +130,11 @@ export class DebugSession {
 
   get threads(): ThreadInfo[] {
     return this.rollouts.flatMap((rollout): ThreadInfo[] => {
-      if (this.ofBatch) return [{ id: this.#threadId(rollout, undefined), rollout, agent: undefined, name: rollout.title }];
+      if (this.ofBatch)
+        return [{ id: this.#threadId(rollout, undefined), rollout, agent: undefined, name: rollout.title }];
       const agents = agentsOf(rollout);
-      if (agents.length === 0) return [{ id: this.#threadId(rollout, undefined), rollout, agent: undefined, name: rollout.title }];
+      if (agents.length === 0)
+        return [{ id: this.#threadId(rollout, undefined), rollout, agent: undefined, name: rollout.title }];
       return agents.map((agent) => ({ id: this.#threadId(rollout, agent), rollout, agent, name: agent }));
     });
   }
@@ -138,7 +157,10 @@ export class DebugSession {
 
   // ---- moves
 
-  /** A step: through the record, or at the head of a live one to its next gate. `intoCode`: a step into a call goes on in its code. */
+  /**
+   * A step: through the record, or at the head of a live one to its next gate. `intoCode`: a step into a call goes on
+   * in its code.
+   */
   async step(rollout: DebuggedRollout, how: Step, intoCode = false): Promise<void> {
     const { debuggee, cursor } = rollout;
     if (cursor === undefined) return;
@@ -155,7 +177,13 @@ export class DebugSession {
   async #stepIntoCode({ places }: DebuggedRollout, live: LiveControl, tool: string): Promise<void> {
     const url = await live.stepInto();
     if (url !== undefined) this.onCall.fire({ tool, url });
-    else if (places.ofTool(tool) !== undefined) this.onOutput.fire({ text: `The call of ${tool} was made without a stop in its code: tools can be debugged only where they run on this machine, for a store that is a folder.\n`, category: 'console' });
+    else if (places.ofTool(tool) !== undefined)
+      this.onOutput.fire({
+        text:
+          `The call of ${tool} was made without a stop in its code: tools can be debugged only where they run on ` +
+          'this machine, for a store that is a folder.\n',
+        category: 'console',
+      });
   }
 
   /** To where the last move came from. */
@@ -186,7 +214,13 @@ export class DebugSession {
     const place = rollout.cursor?.stops.placeOf(seq);
     if (place === undefined) throw new StudioError('usage', `There is no event ${seq} in this trajectory.`);
     rollout.cursor?.goto(place);
-    if (asked && rollout.debuggee.live !== undefined && !rollout.atHead) this.onOutput.fire({ text: 'You look at what is recorded; the rollout itself stays where it is held. Continue comes back to it, and Restart Frame forks it from here.\n', category: 'important' });
+    if (asked && rollout.debuggee.live !== undefined && !rollout.atHead)
+      this.onOutput.fire({
+        text:
+          'You look at what is recorded; the rollout itself stays where it is held. Continue comes back to it, and ' +
+          'Restart Frame forks it from here.\n',
+        category: 'important',
+      });
     this.#stop(rollout, 'goto', []);
   }
 
@@ -197,8 +231,15 @@ export class DebugSession {
   }
 
   /** Forks a rollout and goes on with the fork, held at its first gate. */
-  async fork(rollout: DebuggedRollout, seq: number, how: Pick<ForkWish, 'acceptIrreversible' | 'runs'>): Promise<ForkMade> {
-    const made = await this.#ports.fork({ ...how, rollout: rollout.debuggee.rollout, seq, edits: rollout.pending, store: this.#args.store }, this.#over.signal);
+  async fork(
+    rollout: DebuggedRollout,
+    seq: number,
+    how: Pick<ForkWish, 'acceptIrreversible' | 'runs'>,
+  ): Promise<ForkMade> {
+    const made = await this.#ports.fork(
+      { ...how, rollout: rollout.debuggee.rollout, seq, edits: rollout.pending, store: this.#args.store },
+      this.#over.signal,
+    );
     if (made.differs.length > 0) this.onOutput.fire({ text: `${differsText(made.differs)}\n`, category: 'important' });
     rollout.pending = [];
     const fork = await this.#need().firstTask(made.batch, 1, this.#over.signal);
@@ -218,12 +259,21 @@ export class DebugSession {
     return made;
   }
 
-  /** `cancel`: what the session launched is cancelled; else what is held stays so, and no more is held by this session's breakpoints. */
+  /**
+   * `cancel`: what the session launched is cancelled; else what is held stays so, and no more is held by this session's
+   * breakpoints.
+   */
   async close(cancel: boolean): Promise<void> {
     const leave = (batch: string): Promise<void> => this.#need().setBreakpoints(batch, this.#prefix, []);
-    const left = cancel ? this.#live.map(async ({ debuggee }) => debuggee.live?.cancel()) : this.#batch === undefined ? this.#live.map(({ debuggee }) => leave(debuggee.batch)) : [leave(this.#batch)];
+    const left = cancel
+      ? this.#live.map(async ({ debuggee }) => debuggee.live?.cancel())
+      : this.#batch === undefined
+        ? this.#live.map(({ debuggee }) => leave(debuggee.batch))
+        : [leave(this.#batch)];
     // It ended in this moment, or its server is gone.
-    const failed = (await Promise.allSettled(left)).flatMap((one) => (one.status === 'rejected' && !StudioError.is(one.reason, 'conflict') ? [one.reason as unknown] : []));
+    const failed = (await Promise.allSettled(left)).flatMap((one) =>
+      one.status === 'rejected' && !StudioError.is(one.reason, 'conflict') ? [one.reason as unknown] : [],
+    );
     this.#over.abort();
     for (const rollout of this.rollouts) await this.#remove(rollout);
     await this.#following;
@@ -260,7 +310,12 @@ export class DebugSession {
       return;
     }
     const gates = head.breakpoint === undefined ? [] : [head.breakpoint];
-    this.#stop(rollout, reason ?? (this.breakpoints.isException(gates) ? 'exception' : head.breakpoint === ENTRY.id ? 'entry' : head.reason), this.breakpoints.idsOf(gates, undefined));
+    this.#stop(
+      rollout,
+      reason ??
+        (this.breakpoints.isException(gates) ? 'exception' : head.breakpoint === ENTRY.id ? 'entry' : head.reason),
+      this.breakpoints.idsOf(gates, undefined),
+    );
   }
 
   /** A score has no gate: where a breakpoint is for it, the rollout that has just ended is shown there. */
@@ -270,7 +325,11 @@ export class DebugSession {
     if (found === undefined || found.matched.length === 0) return false;
     const gates = found.matched.map(({ breakpoint }) => breakpoint.id);
     rollout.cursor?.goto(found.place);
-    this.#stop(rollout, this.breakpoints.isException(gates) ? 'exception' : 'breakpoint', this.breakpoints.idsOf(gates, undefined));
+    this.#stop(
+      rollout,
+      this.breakpoints.isException(gates) ? 'exception' : 'breakpoint',
+      this.breakpoints.idsOf(gates, undefined),
+    );
     return true;
   }
 
@@ -286,18 +345,36 @@ export class DebugSession {
     rollout.running?.abort();
     const running = (rollout.running = new AbortController());
     const until = debuggee.head?.place.at ?? debuggee.model.last;
-    const onLog = (text: string, place: Place): void => this.onOutput.fire({ text: `${text}\n`, category: 'stdout', place: { rollout, seq: place.seq } });
-    cursor.run(direction, this.breakpoints.gates, this.breakpoints.stops, onLog, AbortSignal.any([running.signal, this.#over.signal]), until).then(({ place, matched }) => {
-      if (rollout.running !== running) return;
-      rollout.running = undefined;
-      const gates = matched.map(({ breakpoint }) => breakpoint.id);
-      const stop = this.breakpoints.stops.has(place.seq) && place.at === place.seq ? place.seq : undefined;
-      const reason = this.breakpoints.isException(gates) ? 'exception' : gates.length > 0 || stop !== undefined ? 'breakpoint' : direction === 'backward' ? 'entry' : (debuggee.head?.reason ?? 'end');
-      this.#stop(rollout, reason, this.breakpoints.idsOf(gates, stop));
-    }).catch((error: unknown) => {
-      if (!StudioError.is(error, 'cancelled')) this.onOutput.fire({ text: `${errorText(error)}\n`, category: 'important' });
-      if (!this.#over.signal.aborted && rollout.running === running) this.#stop(rollout, 'pause', []);
-    });
+    const onLog = (text: string, place: Place): void =>
+      this.onOutput.fire({ text: `${text}\n`, category: 'stdout', place: { rollout, seq: place.seq } });
+    cursor
+      .run(
+        direction,
+        this.breakpoints.gates,
+        this.breakpoints.stops,
+        onLog,
+        AbortSignal.any([running.signal, this.#over.signal]),
+        until,
+      )
+      .then(({ place, matched }) => {
+        if (rollout.running !== running) return;
+        rollout.running = undefined;
+        const gates = matched.map(({ breakpoint }) => breakpoint.id);
+        const stop = this.breakpoints.stops.has(place.seq) && place.at === place.seq ? place.seq : undefined;
+        const reason = this.breakpoints.isException(gates)
+          ? 'exception'
+          : gates.length > 0 || stop !== undefined
+            ? 'breakpoint'
+            : direction === 'backward'
+              ? 'entry'
+              : (debuggee.head?.reason ?? 'end');
+        this.#stop(rollout, reason, this.breakpoints.idsOf(gates, stop));
+      })
+      .catch((error: unknown) => {
+        if (!StudioError.is(error, 'cancelled'))
+          this.onOutput.fire({ text: `${errorText(error)}\n`, category: 'important' });
+        if (!this.#over.signal.aborted && rollout.running === running) this.#stop(rollout, 'pause', []);
+      });
   }
 
   #stop(rollout: DebuggedRollout, reason: StopReason, hit: readonly number[]): void {
@@ -312,12 +389,16 @@ export class DebugSession {
     rollout.quiet = quiet;
     this.#rollouts.set(id, rollout);
     let known = agentsOf(rollout).length;
-    this.#listening.set(id, debuggee.onChange(() => {
-      const agents = agentsOf(rollout);
-      for (const agent of agents.slice(Math.max(1, known))) this.onThread.fire({ reason: 'started', thread: this.#threadId(rollout, agent) });
-      known = agents.length;
-      this.#look(rollout, undefined);
-    }));
+    this.#listening.set(
+      id,
+      debuggee.onChange(() => {
+        const agents = agentsOf(rollout);
+        for (const agent of agents.slice(Math.max(1, known)))
+          this.onThread.fire({ reason: 'started', thread: this.#threadId(rollout, agent) });
+        known = agents.length;
+        this.#look(rollout, undefined);
+      }),
+    );
     return rollout;
   }
 

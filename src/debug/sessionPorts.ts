@@ -9,8 +9,19 @@ import type { ServerLink } from './rollout.ts';
 export interface DebugPorts {
   /** The server of a store, started where there is none. */
   connect(store: string | undefined, signal: AbortSignal): Promise<ServerLink>;
-  /** Starts an attempt at one task of a batch file (the first without `task`), held at its first gate by the breakpoint `ENTRY`. Gives the batch. */
-  launch(what: { readonly file: string; readonly task: string | undefined; readonly attempt: number; readonly store: string | undefined }, signal: AbortSignal): Promise<string>;
+  /**
+   * Starts an attempt at one task of a batch file (the first without `task`), held at its first gate by the breakpoint
+   * `ENTRY`. Gives the batch.
+   */
+  launch(
+    what: {
+      readonly file: string;
+      readonly task: string | undefined;
+      readonly attempt: number;
+      readonly store: string | undefined;
+    },
+    signal: AbortSignal,
+  ): Promise<string>;
   /** Goes on from after an event as a batch of its own, one attempt, held at its first gate as by `launch`. */
   fork(what: ForkWish, signal: AbortSignal): Promise<ForkMade>;
   /** Where files are looked for that are no longer where they were. */

@@ -29,5 +29,8 @@ export function endText({ debuggee, title }: DebuggedRollout): string | undefine
   const end = debuggee.model.end?.data;
   if (end === undefined) return undefined;
   const verdict = end.passed === null ? 'unscored' : end.passed ? 'passed' : 'failed';
-  return `${title}: ${end.status}, ${verdict}${end.reward === null ? '' : `, reward ${end.reward}`}${end.error === undefined ? '' : `, ${end.error.class}: ${end.error.message}`}`;
+  return (
+    `${title}: ${end.status}, ` +
+    `${verdict}${end.reward === null ? '' : `, reward ${end.reward}`}${end.error === undefined ? '' : `, ${end.error.class}: ${end.error.message}`}`
+  );
 }

@@ -16,7 +16,10 @@ export interface ExecutorHost {
   secrets(batch: string): Promise<string | undefined>;
   /** Names of the workers that have a session of the batch, here or at another server. */
   workers(batch: string): Promise<string[]>;
-  /** A worker's process or pod is gone: its sessions end now. `infra`: also tell why in the batch's stream. Gives whether it had rollouts: it was able to work. */
+  /**
+   * A worker's process or pod is gone: its sessions end now. `infra`: also tell why in the batch's stream. Gives
+   * whether it had rollouts: it was able to work.
+   */
   workerEnded(batch: string, worker: string, why: string, infra: boolean): Promise<boolean>;
   /** Tells a worker to stop; false when it is not connected. */
   drain(worker: string): boolean;
@@ -40,7 +43,10 @@ export interface ClusterHost extends ExecutorHost {
 export interface Executor {
   /** Throws `config` when its workers do not have what the tools of a new batch need. */
   check(submission: Submission): void;
-  /** Values of `${env:…}` of a batch that came to another server, or to this one in an earlier life; undefined: they are nowhere to be had. */
+  /**
+   * Values of `${env:…}` of a batch that came to another server, or to this one in an earlier life; undefined: they are
+   * nowhere to be had.
+   */
   secrets(batch: string): Promise<Record<string, string> | undefined>;
   /** How a batch that has not ended stands. Called whenever it changed; returns at once. */
   wants(record: BatchRecord, submission: Submission): void;

@@ -1,10 +1,13 @@
 /** Refuses a submission whose tools need what nothing has that an executor brings. */
 import { StudioError } from '../common/errors.ts';
-import { needsOf, type Need } from '../config/needs.ts';
+import { type Need, needsOf } from '../config/needs.ts';
 import type { Submission } from '../config/submission.ts';
 
 /** Throws `config` with a line for each need that `unmet` has words for. */
-export function requireNeeds(submission: Submission, unmet: (need: Need) => { readonly message: string; readonly mend: string } | undefined): void {
+export function requireNeeds(
+  submission: Submission,
+  unmet: (need: Need) => { readonly message: string; readonly mend: string } | undefined,
+): void {
   const lines = needsOf(submission).flatMap((need) => {
     const text = unmet(need);
     return text === undefined ? [] : [`${need.at}: ${text.message} — ${text.mend}`];

@@ -22,7 +22,10 @@ export interface ImportedRollout {
   readonly task: string;
   /** From 1. */
   readonly attempt: number;
-  /** seq 1, 2, 3 …, ended by `rollout.end`. What the source does not tell is absent. Values are whole: `spill` them before they are stored. */
+  /**
+   * seq 1, 2, 3 …, ended by `rollout.end`. What the source does not tell is absent. Values are whole: `spill` them
+   * before they are stored.
+   */
   readonly events: readonly TraceEvent[];
 }
 

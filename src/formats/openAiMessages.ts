@@ -5,7 +5,10 @@ import type { Part } from '../trace/schema.ts';
 
 const toolCall = z.object({
   id: z.string().nullish(),
-  function: z.object({ name: z.string(), arguments: z.union([z.string(), z.record(z.string(), z.unknown())]).nullish() }),
+  function: z.object({
+    name: z.string(),
+    arguments: z.union([z.string(), z.record(z.string(), z.unknown())]).nullish(),
+  }),
 });
 
 const contentPart = z.union([
@@ -19,7 +22,12 @@ export const openAiMessage = z.discriminatedUnion('role', [
   z.object({ role: z.literal('system'), content }),
   z.object({ role: z.literal('developer'), content }),
   z.object({ role: z.literal('user'), content }),
-  z.object({ role: z.literal('assistant'), content, reasoning_content: z.string().nullish(), tool_calls: z.array(toolCall).nullish() }),
+  z.object({
+    role: z.literal('assistant'),
+    content,
+    reasoning_content: z.string().nullish(),
+    tool_calls: z.array(toolCall).nullish(),
+  }),
   z.object({ role: z.literal('tool'), content, tool_call_id: z.string().nullish(), name: z.string().nullish() }),
 ]);
 export type OpenAiMessage = z.infer<typeof openAiMessage>;
@@ -73,5 +81,7 @@ function imagePart(url: string): Part {
 
 /** The text of a tool message: what the model read. */
 export function textIn(value: OpenAiMessage['content']): string {
-  return partsOf(value).map((part) => (part.type === 'text' && typeof part.content === 'string' ? part.content : '')).join('\n');
+  return partsOf(value)
+    .map((part) => (part.type === 'text' && typeof part.content === 'string' ? part.content : ''))
+    .join('\n');
 }

@@ -1,7 +1,16 @@
 /** Writes a finished rollout stream from what a recording tells; the rest stays absent. */
 import { Fingerprint } from '../trace/fingerprint.ts';
-import { TRACE_VERSION, type EventData, type EventKind, type Part, type Role, type RolloutEndStatus, type TraceError, type TraceEvent } from '../trace/schema.ts';
-import { callsOf, partsOf, textIn, type AskedCall, type OpenAiMessage } from './openAiMessages.ts';
+import {
+  type EventData,
+  type EventKind,
+  type Part,
+  type Role,
+  type RolloutEndStatus,
+  TRACE_VERSION,
+  type TraceError,
+  type TraceEvent,
+} from '../trace/schema.ts';
+import { type AskedCall, callsOf, type OpenAiMessage, partsOf, textIn } from './openAiMessages.ts';
 
 interface End {
   readonly status: RolloutEndStatus;
@@ -51,7 +60,11 @@ export class StreamWriter {
   /** The finished stream. */
   end({ status, passed, reward, error }: End): TraceEvent[] {
     this.#add('rollout.end', {
-      status, passed, reward, answer: null, touched: false,
+      status,
+      passed,
+      reward,
+      answer: null,
+      touched: false,
       ...(error === undefined ? {} : { error }),
       totals: { steps: this.#steps, tool_calls: this.#toolCalls },
       fingerprint: this.#fingerprint.digest(),
@@ -62,28 +75,64 @@ export class StreamWriter {
   #modelCall(message: Extract<OpenAiMessage, { role: 'assistant' }>): void {
     this.#steps += 1;
     const calls = callsOf(message, () => `unnamed_${++this.#unnamed}`);
-    const span = this.#add('model.start', { step: this.#steps, context: this.#messages === 0 ? [] : [[1, this.#messages]], sampling: {} });
-    const reasoning: Part[] = typeof message.reasoning_content === 'string' && message.reasoning_content !== '' ? [{ type: 'reasoning', content: message.reasoning_content }] : [];
-    const asked = calls.map((call): Part => ({ type: 'tool_call', id: call.id, name: call.name, arguments: call.arguments }));
+    const span = this.#add('model.start', {
+      step: this.#steps,
+      context: this.#messages === 0 ? [] : [[1, this.#messages]],
+      sampling: {},
+    });
+    const reasoning: Part[] =
+      typeof message.reasoning_content === 'string' && message.reasoning_content !== ''
+        ? [{ type: 'reasoning', content: message.reasoning_content }]
+        : [];
+    const asked = calls.map(
+      (call): Part => ({ type: 'tool_call', id: call.id, name: call.name, arguments: call.arguments }),
+    );
     const m = this.#message('assistant', [...reasoning, ...partsOf(message.content), ...asked], span);
-    this.#add('model.end', { status: 'ok', m, trainable: false, why_not: 'imported without token ids', source: 'imported' }, span);
+    this.#add(
+      'model.end',
+      { status: 'ok', m, trainable: false, why_not: 'imported without token ids', source: 'imported' },
+      span,
+    );
     for (const call of calls) {
       this.#toolCalls += 1;
       // Nothing tells that a call may be repeated, so it may not.
-      const seq = this.#add('tool.start', { call: call.id, name: call.name, arguments: call.arguments, ...(call.raw === undefined ? {} : { raw: call.raw }), effect: 'irreversible' });
+      const seq = this.#add('tool.start', {
+        call: call.id,
+        name: call.name,
+        arguments: call.arguments,
+        ...(call.raw === undefined ? {} : { raw: call.raw }),
+        effect: 'irreversible',
+      });
       this.#openCalls.push({ ...call, seq });
     }
   }
 
   #toolResult(message: Extract<OpenAiMessage, { role: 'tool' }>, rules: { isError(text: string): boolean }): void {
-    const index = this.#openCalls.findIndex((call) => (message.tool_call_id === undefined || message.tool_call_id === null ? call.name === message.name : call.id === message.tool_call_id));
+    const index = this.#openCalls.findIndex((call) =>
+      message.tool_call_id === undefined || message.tool_call_id === null
+        ? call.name === message.name
+        : call.id === message.tool_call_id,
+    );
     const [call] = index < 0 ? [] : this.#openCalls.splice(index, 1);
     const text = textIn(message.content);
     const others = partsOf(message.content).filter((part) => part.type !== 'text');
-    const m = this.#message('tool', [{ type: 'tool_call_response', id: call?.id ?? message.tool_call_id ?? '', response: text }, ...others], call?.seq);
+    const m = this.#message(
+      'tool',
+      [{ type: 'tool_call_response', id: call?.id ?? message.tool_call_id ?? '', response: text }, ...others],
+      call?.seq,
+    );
     if (call === undefined) return; // the answer to a call nobody recorded: kept as a message
     const failed = rules.isError(text);
-    this.#add('tool.end', { status: failed ? 'error' : 'ok', m, source: 'imported', ...(failed ? { error: { class: 'tool_error', message: firstLine(text) } } : {}) }, call.seq);
+    this.#add(
+      'tool.end',
+      {
+        status: failed ? 'error' : 'ok',
+        m,
+        source: 'imported',
+        ...(failed ? { error: { class: 'tool_error', message: firstLine(text) } } : {}),
+      },
+      call.seq,
+    );
   }
 
   #message(role: Role, parts: Part[], span?: number): number {
@@ -96,7 +145,14 @@ export class StreamWriter {
   #add<K extends EventKind>(kind: K, data: EventData[K], span?: number): number {
     const seq = this.#events.length + 1;
     // Kind and data belong together by the signature; the compiler cannot follow that into the union.
-    const event = { seq, v: TRACE_VERSION, at: this.#at, kind, ...(span === undefined ? {} : { span }), data } as TraceEvent;
+    const event = {
+      seq,
+      v: TRACE_VERSION,
+      at: this.#at,
+      kind,
+      ...(span === undefined ? {} : { span }),
+      data,
+    } as TraceEvent;
     this.#events.push(event);
     this.#fingerprint.add(event);
     return seq;

@@ -12,8 +12,8 @@ import { z } from 'zod';
 import { StudioError } from '../common/errors.ts';
 import type { Json, JsonObject } from '../common/json.ts';
 import type { TaskRecord } from '../trace/task.ts';
-import type { Format, Imported, ImportOptions, ImportedRollout, Skipped } from './format.ts';
-import { openAiMessage, type OpenAiMessage } from './openAiMessages.ts';
+import type { Format, Imported, ImportedRollout, ImportOptions, Skipped } from './format.ts';
+import { type OpenAiMessage, openAiMessage } from './openAiMessages.ts';
 import { StreamWriter } from './streamWriter.ts';
 
 const json = z.unknown() as unknown as z.ZodType<Json>; // out of JSON.parse, so it is JSON
@@ -24,11 +24,15 @@ const entrySchema = z.object({
   trial: z.number().int().min(0).optional(),
   reward: z.number().nullable(),
   traj: z.array(json),
-  info: z.looseObject({
-    task: z.looseObject({ instruction: z.string().optional(), actions: json.optional(), outputs: json.optional() }).optional(),
-    reward_info: z.looseObject({ info: z.record(z.string(), z.unknown()).nullish() }).nullish(),
-    error: z.string().optional(),
-  }).nullish(),
+  info: z
+    .looseObject({
+      task: z
+        .looseObject({ instruction: z.string().optional(), actions: json.optional(), outputs: json.optional() })
+        .optional(),
+      reward_info: z.looseObject({ info: z.record(z.string(), z.unknown()).nullish() }).nullish(),
+      error: z.string().optional(),
+    })
+    .nullish(),
 });
 type Entry = z.infer<typeof entrySchema>;
 
@@ -44,23 +48,33 @@ const PASS_TOLERANCE = 1e-6;
 export const tauBench: Format = {
   id: 'tau-bench',
   name: 'tau-bench results',
-  detect: (head) => /^\uFEFF?\s*\[\s*\{/.test(head) && /"task_id"\s*:/.test(head) && /"(reward|traj|trial)"\s*:/.test(head),
+  detect: (head) =>
+    /^\uFEFF?\s*\[\s*\{/.test(head) && /"task_id"\s*:/.test(head) && /"(reward|traj|trial)"\s*:/.test(head),
   async read(file, options) {
     const text = await file.text();
     let parsed: unknown;
     try {
       parsed = JSON.parse(text.replace(/^\uFEFF/, ''));
     } catch (error) {
-      throw new StudioError('usage', `${file.name} is not JSON: ${error instanceof Error ? error.message : String(error)}.`, { mend: 'Is the file complete?', cause: error });
+      throw new StudioError(
+        'usage',
+        `${file.name} is not JSON: ${error instanceof Error ? error.message : String(error)}.`,
+        { mend: 'Is the file complete?', cause: error },
+      );
     }
     return readTauBench(parsed, file.name, options);
   },
 };
 
-/** The same from parsed JSON. Throws StudioError `usage` when it is no array; an entry that cannot be read is skipped, with why. */
+/**
+ * The same from parsed JSON. Throws StudioError `usage` when it is no array; an entry that cannot be read is skipped,
+ * with why.
+ */
 export function readTauBench(parsed: unknown, fileName: string, options: ImportOptions): Imported {
   if (!Array.isArray(parsed)) {
-    throw new StudioError('usage', `${fileName} is no tau-bench result file: it holds no list.`, { mend: 'Such a file is a JSON array with one entry per trial.' });
+    throw new StudioError('usage', `${fileName} is no tau-bench result file: it holds no list.`, {
+      mend: 'Such a file is a JSON array with one entry per trial.',
+    });
   }
   const skipped: Skipped[] = [];
   const byTask = new Map<string, Trial[]>();
@@ -76,7 +90,8 @@ export function readTauBench(parsed: unknown, fileName: string, options: ImportO
   const rollouts: ImportedRollout[] = [];
   for (const [id, trials] of byTask) {
     tasks.push(taskOf(id, trials));
-    for (const { trial, attempt } of numbered(trials)) rollouts.push({ task: id, attempt, events: eventsOf(trial, id, attempt, options) });
+    for (const { trial, attempt } of numbered(trials))
+      rollouts.push({ task: id, attempt, events: eventsOf(trial, id, attempt, options) });
   }
   return { name: fileName.replace(/\.json$/i, ''), tasks, rollouts, skipped };
 }
@@ -106,7 +121,10 @@ function issueText(error: z.ZodError): string {
   return `${path === '' ? '' : `${path}: `}${issue?.message ?? 'not as expected'}`;
 }
 
-/** Trial 0 is attempt 1. Where trials are not told, or told twice, attempts are counted in the order of the trials, then of the file. */
+/**
+ * Trial 0 is attempt 1. Where trials are not told, or told twice, attempts are counted in the order of the trials, then
+ * of the file.
+ */
 function numbered(trials: readonly Trial[]): { trial: Trial; attempt: number }[] {
   const sorted = trials.toSorted((a, b) => (a.entry.trial ?? 0) - (b.entry.trial ?? 0));
   const told = sorted.flatMap(({ entry }) => entry.trial ?? []);
@@ -127,12 +145,23 @@ function taskOf(id: string, trials: readonly Trial[]): TaskRecord {
   };
 }
 
-function eventsOf({ entry, messages }: Trial, task: string, attempt: number, options: ImportOptions): ImportedRollout['events'] {
+function eventsOf(
+  { entry, messages }: Trial,
+  task: string,
+  attempt: number,
+  options: ImportOptions,
+): ImportedRollout['events'] {
   const { reward } = entry;
   const failure = messages.length === 0 ? entry.info?.error : undefined;
   const stream = new StreamWriter({ batch: options.batch, task, attempt }, options.at);
   for (const message of messages) stream.openAi(message, { isError: (text) => /^Error\b/.test(text) });
-  if (failure !== undefined) return stream.end({ status: 'infrastructure', passed: null, reward: null, error: { class: 'infrastructure', message: failure } });
+  if (failure !== undefined)
+    return stream.end({
+      status: 'infrastructure',
+      passed: null,
+      reward: null,
+      error: { class: 'infrastructure', message: failure },
+    });
   const passed = reward === null ? null : Math.abs(reward - 1) <= PASS_TOLERANCE;
   const parts = figures(entry.info?.reward_info?.info ?? {});
   stream.score({ scorer: 'tau-bench', value: reward, passed, ...(Object.keys(parts).length === 0 ? {} : { parts }) });
@@ -141,8 +170,10 @@ function eventsOf({ entry, messages }: Trial, task: string, attempt: number, opt
 
 /** The parts of the reward that are figures: `r_actions`, `r_outputs`; true and false count as 1 and 0. */
 function figures(info: Readonly<Record<string, unknown>>): Record<string, number> {
-  return Object.fromEntries(Object.entries(info).flatMap(([name, value]): [string, number][] => {
-    if (typeof value === 'boolean') return [[name, Number(value)]];
-    return typeof value === 'number' && Number.isFinite(value) ? [[name, value]] : [];
-  }));
+  return Object.fromEntries(
+    Object.entries(info).flatMap(([name, value]): [string, number][] => {
+      if (typeof value === 'boolean') return [[name, Number(value)]];
+      return typeof value === 'number' && Number.isFinite(value) ? [[name, value]] : [];
+    }),
+  );
 }

@@ -19,20 +19,65 @@ export interface GroupParts {
 export function registerGroups(services: Services, register: RegisterCommand, parts: GroupParts): vscode.Disposable {
   const { files, targets, tokens, values } = parts;
   return vscode.Disposable.from(
-    registerGroup(register, ['rollout.launchBatch', 'rollout.launchTask', 'rollout.launchAgain', 'rollout.runFailedAgain', 'rollout.forgetSecrets'],
-      async () => (await import('./launch/launch.ts')).launchCommands(services, parts)),
-    registerGroup(register, ['rollout.pauseBatch', 'rollout.releasePods', 'rollout.resumeBatch', 'rollout.stopBatch', 'rollout.retryUnsettled', 'rollout.copyReference'],
-      async () => (await import('./batches/control.ts')).controlCommands(services, values)),
-    registerGroup(register, ['rollout.openBatch', 'rollout.openTrajectory', 'rollout.compareAttempts', 'rollout.compareBatches'],
-      async () => (await import('./open/open.ts')).openCommands(services)),
-    registerGroup(register, ['rollout.import'], async () => (await import('./importing/import.ts')).importCommands(services)),
-    registerGroup(register, ['rollout.createSample', 'rollout.createGaia'], async () => (await import('./importing/sample.ts')).sampleCommands(services, files)),
-    registerGroup(register, ['rollout.importAworld'], async () => (await import('./importing/aworld.ts')).aworldCommands(services, files)),
+    registerGroup(
+      register,
+      [
+        'rollout.launchBatch',
+        'rollout.launchTask',
+        'rollout.launchAgain',
+        'rollout.runFailedAgain',
+        'rollout.forgetSecrets',
+      ],
+      async () => (await import('./launch/launch.ts')).launchCommands(services, parts),
+    ),
+    registerGroup(
+      register,
+      [
+        'rollout.pauseBatch',
+        'rollout.releasePods',
+        'rollout.resumeBatch',
+        'rollout.stopBatch',
+        'rollout.retryUnsettled',
+        'rollout.copyReference',
+      ],
+      async () => (await import('./batches/control.ts')).controlCommands(services, values),
+    ),
+    registerGroup(
+      register,
+      ['rollout.openBatch', 'rollout.openTrajectory', 'rollout.compareAttempts', 'rollout.compareBatches'],
+      async () => (await import('./open/open.ts')).openCommands(services),
+    ),
+    registerGroup(register, ['rollout.import'], async () =>
+      (await import('./importing/import.ts')).importCommands(services),
+    ),
+    registerGroup(register, ['rollout.createSample', 'rollout.createGaia'], async () =>
+      (await import('./importing/sample.ts')).sampleCommands(services, files),
+    ),
+    registerGroup(register, ['rollout.importAworld'], async () =>
+      (await import('./importing/aworld.ts')).aworldCommands(services, files),
+    ),
     registerGroup(register, ['rollout.showTeam'], async () => (await import('./team/showTeam.ts')).teamCommands()),
-    registerGroup(register, ['rollout.newAgent', 'rollout.newTool', 'rollout.newBatch'], async () => (await import('./templates/templates.ts')).templateCommands(services)),
-    registerGroup(register, ['rollout.debug', 'rollout.attachDebugger', 'rollout.fork'], async () => (await import('./debug/commands.ts')).debugCommands(services, values)),
-    registerGroup(register, ['rollout.addTarget', 'rollout.selectTarget', 'rollout.useTarget', 'rollout.removeTarget', 'rollout.changeToken', 'rollout.installTarget', 'rollout.uninstallTarget'],
-      async () => (await import('./targets/commands.ts')).targetCommands(services, targets, tokens)),
-    vscode.window.registerUriHandler({ handleUri: async (uri) => (await import('./open/open.ts')).followLink(services, uri) }),
+    registerGroup(register, ['rollout.newAgent', 'rollout.newTool', 'rollout.newBatch'], async () =>
+      (await import('./templates/templates.ts')).templateCommands(services),
+    ),
+    registerGroup(register, ['rollout.debug', 'rollout.attachDebugger', 'rollout.fork'], async () =>
+      (await import('./debug/commands.ts')).debugCommands(services, values),
+    ),
+    registerGroup(
+      register,
+      [
+        'rollout.addTarget',
+        'rollout.selectTarget',
+        'rollout.useTarget',
+        'rollout.removeTarget',
+        'rollout.changeToken',
+        'rollout.installTarget',
+        'rollout.uninstallTarget',
+      ],
+      async () => (await import('./targets/commands.ts')).targetCommands(services, targets, tokens),
+    ),
+    vscode.window.registerUriHandler({
+      handleUri: async (uri) => (await import('./open/open.ts')).followLink(services, uri),
+    }),
   );
 }

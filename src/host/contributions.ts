@@ -1,6 +1,6 @@
 /** VS Code's part of package.json, put together from tables. Plain data: the build writes it, tests compare it. */
 import { commands } from './contributions/commands.ts';
-import { breakpoints, debuggers, DEBUG_TYPE, grammars, languages } from './contributions/debuggers.ts';
+import { breakpoints, DEBUG_TYPE, debuggers, grammars, languages } from './contributions/debuggers.ts';
 import { keybindings } from './contributions/keybindings.ts';
 import { menus } from './contributions/menus.ts';
 import { MCP_PROVIDER, PAGE_VIEW_TYPE, TRY_VIEW_TYPE } from './contributions/names.ts';
@@ -32,7 +32,8 @@ export const manifest: Readonly<Record<string, unknown>> = {
   capabilities: {
     untrustedWorkspaces: {
       supported: 'limited',
-      description: 'In Restricted Mode files can be edited and checked; no server is started or read, and no agent or tool runs.',
+      description:
+        'In Restricted Mode files can be edited and checked; no server is started or read, and no agent or tool runs.',
       restrictedConfigurations: ['rollout.store', 'rollout.target'],
     },
     virtualWorkspaces: {

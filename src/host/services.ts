@@ -1,9 +1,11 @@
-/** What the parts of the extension use of each other. `extension.ts` makes them; nothing here is awaited at activation. */
+/**
+ * What the parts of the extension use of each other. `extension.ts` makes them; nothing here is awaited at activation.
+ */
 import type * as vscode from 'vscode';
 import type { Connection } from '../client/connect.ts';
 import type { Listen, Observable } from '../common/emitter.ts';
 import type { BatchRow } from '../protocol/client.ts';
-import type { PagePlace, PageAction, ServerState } from '../protocol/page.ts';
+import type { PageAction, PagePlace, ServerState } from '../protocol/page.ts';
 
 /** The way to the server of the chosen store or target. Made lazily: the first use attaches or starts it. */
 export interface ServerLink {
@@ -13,7 +15,8 @@ export interface ServerLink {
   /** Name of the target the window works with; `local`: the store's own server. */
   readonly target: string;
   /**
-   * The connection, made when there is none. `start: false` only attaches and throws `unavailable` when no server runs. In
+   * The connection, made when there is none. `start: false` only attaches and throws `unavailable` when no server runs.
+   * In
    * Restricted Mode it throws `forbidden`. A server that went away is told to the user once, with “Start Again”.
    */
   connection(options?: { readonly start?: boolean; readonly signal?: AbortSignal }): Promise<Connection>;
@@ -23,13 +26,26 @@ export interface ServerLink {
   readonly moved: Listen<undefined>;
 }
 
-/** The `rollout` command as a child process: what reads users' files, checks and bundles them. Never in this process. */
+/**
+ * The `rollout` command as a child process: what reads users' files, checks and bundles them. Never in this process.
+ */
 export interface Cli {
   /**
-   * Runs `rollout ARGS --json --store STORE` and gives its one JSON document. Throws StudioError with the command's own words
-   * (code `config` with `details.problems` for wrong files). `env`: values for `${env:X}` beside the process's own. `at`: of another server than the window works with.
+   * Runs `rollout ARGS --json --store STORE` and gives its one JSON document. Throws StudioError with the command's own
+   * words
+   * (code `config` with `details.problems` for wrong files). `env`: values for `${env:X}` beside the process's own.
+   * `at`: of another server than the window works with.
    */
-  json(args: readonly string[], options: { readonly cwd: string; readonly signal?: AbortSignal; readonly env?: Readonly<Record<string, string>>; readonly at?: Pick<ServerLink, 'target' | 'store'>; readonly onProgress?: (line: string) => void }): Promise<unknown>;
+  json(
+    args: readonly string[],
+    options: {
+      readonly cwd: string;
+      readonly signal?: AbortSignal;
+      readonly env?: Readonly<Record<string, string>>;
+      readonly at?: Pick<ServerLink, 'target' | 'store'>;
+      readonly onProgress?: (line: string) => void;
+    },
+  ): Promise<unknown>;
 }
 
 /** The newest batches, kept up to date while somebody looks. */
@@ -40,7 +56,9 @@ export interface BatchList {
   /** More of the older ones; false when there are none. */
   more(signal?: AbortSignal): Promise<boolean>;
   refresh(): void;
-  /** Follows while there is at least one watcher; disposing ends it. `start: false`: only while a server runs anyway. */
+  /**
+   * Follows while there is at least one watcher; disposing ends it. `start: false`: only while a server runs anyway.
+   */
   watch(options?: { readonly start?: boolean }): vscode.Disposable;
 }
 
@@ -49,7 +67,10 @@ export interface Pages {
   open(place: PagePlace, options?: { readonly beside?: boolean; readonly preserveFocus?: boolean }): Promise<void>;
   /** Whether a page of it is open. */
   shows(place: PagePlace): boolean;
-  /** Where the active page is; undefined when the active editor is none, or a page of another server than the window works with. */
+  /**
+   * Where the active page is; undefined when the active editor is none, or a page of another server than the window
+   * works with.
+   */
   readonly active: Observable<PagePlace | undefined>;
 }
 

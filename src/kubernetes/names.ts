@@ -60,18 +60,25 @@ export function batchLabels(batch: string): Record<string, string> {
 
 /** The selector that finds what has all of these labels. */
 export function selector(wanted: Readonly<Record<string, string>>): string {
-  return Object.entries(wanted).map(([key, value]) => `${key}=${value}`).join(',');
+  return Object.entries(wanted)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',');
 }
 
 /** Finds every object of ours. */
 export const OURS = selector({ [LABEL.name]: APP, [LABEL.managedBy]: APP });
 
-/** Name of what a batch has: of its Secret and ConfigMap without `round`, of its Job number `round` (from 1) with it. */
+/**
+ * Name of what a batch has: of its Secret and ConfigMap without `round`, of its Job number `round` (from 1) with it.
+ */
 export function batchName(batch: string, round?: number): string {
   return round === undefined ? `rollout-${batchKey(batch)}` : `rollout-${batchKey(batch)}-${round}`;
 }
 
-/** A batch's id in names and labels. Ids of ours are fine as they are; of another client's, which may have capitals or be long, it is a hash. */
+/**
+ * A batch's id in names and labels. Ids of ours are fine as they are; of another client's, which may have capitals or
+ * be long, it is a hash.
+ */
 function batchKey(batch: string): string {
   return /^b[a-z0-9]{1,30}$/.test(batch) ? batch : `b-${sha256Hex(batch).slice(0, 16)}`;
 }

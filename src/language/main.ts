@@ -12,24 +12,45 @@ import type { LanguageSettings } from './settings.ts';
 /** How long a server may take to start and to list its tools; `npx` and `uvx` may install it first. */
 const LIST_MS = 60_000;
 
-/** `streams`: absent, the process's arguments tell (`--node-ipc`, `--stdio`). Ends the process when the editor says so. */
-export function startLanguageServer(streams?: { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream }, settings?: Partial<LanguageSettings>): void {
+/**
+ * `streams`: absent, the process's arguments tell (`--node-ipc`, `--stdio`). Ends the process when the editor says so.
+ */
+export function startLanguageServer(
+  streams?: { readonly input: NodeJS.ReadableStream; readonly output: NodeJS.WritableStream },
+  settings?: Partial<LanguageSettings>,
+): void {
   const facts = new LiveFacts({
     env: process.env,
     async listTools({ command, args = [], env = {}, cwd, url = '', headers = {} }, folder, signal) {
       const { listMcpTools } = await import('../tools/mcp/listTools.ts');
       const at = cwd === undefined ? folder : joinPath(folder, cwd);
-      const tools = await listMcpTools(command === undefined ? { url, headers } : { command, args: [...args], env, cwd: at }, folder, allowedEnvironment(process.env), AbortSignal.any([signal, AbortSignal.timeout(LIST_MS)]));
-      return tools.map(({ name, description, inputSchema }) => ({ name, ...(description === undefined ? {} : { description }), input: inputSchema as JsonObject })); // JSON by the protocol
+      const tools = await listMcpTools(
+        command === undefined ? { url, headers } : { command, args: [...args], env, cwd: at },
+        folder,
+        allowedEnvironment(process.env),
+        AbortSignal.any([signal, AbortSignal.timeout(LIST_MS)]),
+      );
+      return tools.map(({ name, description, inputSchema }) => ({
+        name,
+        ...(description === undefined ? {} : { description }),
+        input: inputSchema as JsonObject,
+      })); // JSON by the protocol
     },
     async builtinTools(set) {
       const name = BUILTINS.find((known) => known === set);
       if (name === undefined) return [];
       const { builtinSpecs } = await import('../tools/builtins/specs.ts');
-      return (await builtinSpecs(name)).map(({ name: tool, description, parameters }) => ({ name: tool, description, input: parameters }));
+      return (await builtinSpecs(name)).map(({ name: tool, description, parameters }) => ({
+        name: tool,
+        description,
+        input: parameters,
+      }));
     },
   });
-  const connection = streams === undefined ? createConnection(ProposedFeatures.all) : createConnection(ProposedFeatures.all, streams.input, streams.output);
+  const connection =
+    streams === undefined
+      ? createConnection(ProposedFeatures.all)
+      : createConnection(ProposedFeatures.all, streams.input, streams.output);
   serve(connection, { disk: diskFiles(), facts, ...(settings === undefined ? {} : { settings }) });
 }
 

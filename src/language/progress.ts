@@ -21,14 +21,20 @@ export class CheckProgress {
       if (count < WORTH_SHOWING) return;
       this.#total = count;
       this.#reporter = this.#connection.window.createWorkDoneProgress();
-      this.#reporter.then((reporter) => reporter.begin('Checking agents and batches', 0), () => undefined); // then nothing is shown
+      this.#reporter.then(
+        (reporter) => reporter.begin('Checking agents and batches', 0),
+        () => undefined,
+      ); // then nothing is shown
     }
     const [total, reporting] = [Math.max(this.#total, count), this.#reporter];
     this.#total = total;
     if (count === 0) this.#reporter = undefined;
-    reporting.then((reporter) => {
-      if (count === 0) reporter.done();
-      else reporter.report(Math.floor((100 * (total - count)) / total), `${total - count} of ${total}`);
-    }, () => undefined);
+    reporting.then(
+      (reporter) => {
+        if (count === 0) reporter.done();
+        else reporter.report(Math.floor((100 * (total - count)) / total), `${total - count} of ${total}`);
+      },
+      () => undefined,
+    );
   }
 }

@@ -1,13 +1,23 @@
 /** The language service over the Language Server Protocol: capabilities, documents, settings, and who answers what. */
 import {
-  DidChangeWatchedFilesNotification, LSPErrorCodes, ResponseError, TextDocuments, TextDocumentSyncKind,
-  type CancellationToken, type Connection, type InitializeParams, type InitializeResult, type ServerCapabilities,
+  type CancellationToken,
+  type Connection,
+  DidChangeWatchedFilesNotification,
+  type InitializeParams,
+  type InitializeResult,
+  LSPErrorCodes,
+  ResponseError,
+  type ServerCapabilities,
+  TextDocumentSyncKind,
+  TextDocuments,
 } from 'vscode-languageserver';
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import { errorText } from '../common/errors.ts';
 import { PRODUCT } from '../common/product.ts';
+import type { Files } from '../config/files.ts';
 import { Checker } from './diagnostics/checker.ts';
 import { diagnosticOf } from './diagnostics/diagnostic.ts';
+import type { LiveFacts } from './facts/liveFacts.ts';
 import { codeActions } from './features/codeActions.ts';
 import { complete } from './features/completion.ts';
 import { definition } from './features/definition.ts';
@@ -19,12 +29,10 @@ import { inlayHints } from './features/prompt.ts';
 import { findReferences } from './features/references.ts';
 import { prepareRename, rename } from './features/rename.ts';
 import { documentSymbols } from './features/symbols.ts';
-import type { LiveFacts } from './facts/liveFacts.ts';
 import { CheckProgress } from './progress.ts';
-import { languageSettings, type LanguageSettings } from './settings.ts';
-import { Workspace } from './workspace.ts';
+import { type LanguageSettings, languageSettings } from './settings.ts';
 import { pathOf, uriOf } from './workspace/uris.ts';
-import type { Files } from '../config/files.ts';
+import { Workspace } from './workspace.ts';
 
 export interface ServePorts {
   readonly disk: Files;
@@ -34,7 +42,12 @@ export interface ServePorts {
 }
 
 /** What of the workspace is looked at: files of ours, prompts, code with tools, datasets. */
-const WATCHED = ['**/*.{agent,world,batch}.{yaml,yml,json}', '**/*.{md,txt}', '**/*.{ts,mts,cts,tsx,js,mjs,cjs,jsx}', '**/*.{jsonl,ndjson,csv,json}'];
+const WATCHED = [
+  '**/*.{agent,world,batch}.{yaml,yml,json}',
+  '**/*.{md,txt}',
+  '**/*.{ts,mts,cts,tsx,js,mjs,cjs,jsx}',
+  '**/*.{jsonl,ndjson,csv,json}',
+];
 
 export function serve(connection: Connection, ports: ServePorts): void {
   new Server(connection, ports).listen();
@@ -61,14 +74,21 @@ class Server {
     this.#checker = new Checker(this.#workspace, {
       publish: (file, problems) => {
         const version = this.#workspace.files.openText(file)?.version;
-        this.#background(connection.sendDiagnostics({ uri: this.#uris.get(file) ?? uriOf(file), diagnostics: problems.map(diagnosticOf), ...(version === undefined ? {} : { version }) }));
+        this.#background(
+          connection.sendDiagnostics({
+            uri: this.#uris.get(file) ?? uriOf(file),
+            diagnostics: problems.map(diagnosticOf),
+            ...(version === undefined ? {} : { version }),
+          }),
+        );
       },
       failed: (file, thrown) => connection.console.error(`${file}: ${errorText(thrown)}`),
       left: (count) => this.#progress.left(count),
     });
     ports.facts.changed(() => this.#background(this.#checker.checkAll()));
     ports.facts.counted(() => {
-      if (this.#client.workspace?.inlayHint?.refreshSupport === true) this.#background(connection.languages.inlayHint.refresh());
+      if (this.#client.workspace?.inlayHint?.refreshSupport === true)
+        this.#background(connection.languages.inlayHint.refresh());
     });
   }
 
@@ -80,7 +100,9 @@ class Server {
       this.#take(settings);
       this.#background(this.#checker.checkAll());
     });
-    connection.onDidChangeWatchedFiles(({ changes }) => this.#background(this.#changedOnDisk(changes.map(({ uri }) => uri))));
+    connection.onDidChangeWatchedFiles(({ changes }) =>
+      this.#background(this.#changedOnDisk(changes.map(({ uri }) => uri))),
+    );
     connection.onShutdown(() => {
       this.#checker.dispose();
       this.#ports.facts.dispose();
@@ -105,11 +127,17 @@ class Server {
   }
 
   async #begin(): Promise<void> {
-    if (this.#watches) await this.#connection.client.register(DidChangeWatchedFilesNotification.type, { watchers: WATCHED.map((globPattern) => ({ globPattern })) });
+    if (this.#watches)
+      await this.#connection.client.register(DidChangeWatchedFilesNotification.type, {
+        watchers: WATCHED.map((globPattern) => ({ globPattern })),
+      });
     if (this.#client.workspace?.workspaceFolders === true) {
       this.#connection.workspace.onDidChangeWorkspaceFolders(({ added, removed }) => {
         const gone = new Set(removed.map(({ uri }) => pathOf(uri)));
-        this.#workspace.setFolders([...this.#workspace.folders.filter((folder) => !gone.has(folder)), ...added.flatMap(({ uri }) => pathOf(uri) ?? [])]);
+        this.#workspace.setFolders([
+          ...this.#workspace.folders.filter((folder) => !gone.has(folder)),
+          ...added.flatMap(({ uri }) => pathOf(uri) ?? []),
+        ]);
         this.#background(this.#checker.checkAll());
       });
     }
@@ -166,28 +194,66 @@ class Server {
   #answer(): void {
     const connection = this.#connection;
     const workspace = this.#workspace;
-    connection.onCompletion(({ textDocument, position }, token) => this.#of(textDocument, token, (path) => complete(workspace, path, position)));
-    connection.onHover(({ textDocument, position }, token) => this.#of(textDocument, token, (path) => hover(workspace, path, position)));
-    connection.onDefinition(({ textDocument, position }, token) => this.#of(textDocument, token, (path) => definition(workspace, path, position)));
-    connection.onReferences(({ textDocument, position, context }, token) => this.#of(textDocument, token, (path) => findReferences(workspace, path, position, { declaration: context.includeDeclaration })));
-    connection.onPrepareRename(({ textDocument, position }, token) => this.#of(textDocument, token, (path) => prepareRename(workspace, path, position)));
-    connection.onRenameRequest(({ textDocument, position, newName }, token) => this.#of(textDocument, token, (path) => rename(workspace, path, position, newName)));
-    connection.onDocumentSymbol(({ textDocument }, token) => this.#of(textDocument, token, (path) => documentSymbols(workspace, path)));
-    connection.onFoldingRanges(({ textDocument }, token) => this.#of(textDocument, token, (path) => foldingRanges(workspace, path)));
-    connection.onDocumentLinks(({ textDocument }, token) => this.#of(textDocument, token, (path) => documentLinks(workspace, path)));
-    connection.languages.inlayHint.on(({ textDocument, range }, token) => this.#of(textDocument, token, async (path) => (this.#settings.tokenHints ? inlayHints(workspace, path, range) : undefined)));
-    connection.workspace.onWillRenameFiles(({ files }) => renameFiles(workspace, files.flatMap(({ oldUri, newUri }) => {
-      const [from, to] = [pathOf(oldUri), pathOf(newUri)];
-      return from === undefined || to === undefined ? [] : [{ from, to }];
-    })));
-    connection.onCodeAction(({ textDocument, range, context }, token) => this.#of(textDocument, token, (path) => codeActions(workspace, path, range, {
-      problems: this.#checker.problemsOf(path), mayCreate: this.#client.workspace?.workspaceEdit?.resourceOperations?.includes('create') === true,
-      ...(context.only === undefined ? {} : { only: context.only }),
-    })));
+    connection.onCompletion(({ textDocument, position }, token) =>
+      this.#of(textDocument, token, (path) => complete(workspace, path, position)),
+    );
+    connection.onHover(({ textDocument, position }, token) =>
+      this.#of(textDocument, token, (path) => hover(workspace, path, position)),
+    );
+    connection.onDefinition(({ textDocument, position }, token) =>
+      this.#of(textDocument, token, (path) => definition(workspace, path, position)),
+    );
+    connection.onReferences(({ textDocument, position, context }, token) =>
+      this.#of(textDocument, token, (path) =>
+        findReferences(workspace, path, position, { declaration: context.includeDeclaration }),
+      ),
+    );
+    connection.onPrepareRename(({ textDocument, position }, token) =>
+      this.#of(textDocument, token, (path) => prepareRename(workspace, path, position)),
+    );
+    connection.onRenameRequest(({ textDocument, position, newName }, token) =>
+      this.#of(textDocument, token, (path) => rename(workspace, path, position, newName)),
+    );
+    connection.onDocumentSymbol(({ textDocument }, token) =>
+      this.#of(textDocument, token, (path) => documentSymbols(workspace, path)),
+    );
+    connection.onFoldingRanges(({ textDocument }, token) =>
+      this.#of(textDocument, token, (path) => foldingRanges(workspace, path)),
+    );
+    connection.onDocumentLinks(({ textDocument }, token) =>
+      this.#of(textDocument, token, (path) => documentLinks(workspace, path)),
+    );
+    connection.languages.inlayHint.on(({ textDocument, range }, token) =>
+      this.#of(textDocument, token, async (path) =>
+        this.#settings.tokenHints ? inlayHints(workspace, path, range) : undefined,
+      ),
+    );
+    connection.workspace.onWillRenameFiles(({ files }) =>
+      renameFiles(
+        workspace,
+        files.flatMap(({ oldUri, newUri }) => {
+          const [from, to] = [pathOf(oldUri), pathOf(newUri)];
+          return from === undefined || to === undefined ? [] : [{ from, to }];
+        }),
+      ),
+    );
+    connection.onCodeAction(({ textDocument, range, context }, token) =>
+      this.#of(textDocument, token, (path) =>
+        codeActions(workspace, path, range, {
+          problems: this.#checker.problemsOf(path),
+          mayCreate: this.#client.workspace?.workspaceEdit?.resourceOperations?.includes('create') === true,
+          ...(context.only === undefined ? {} : { only: context.only }),
+        }),
+      ),
+    );
   }
 
   /** null: there is nothing to say. What goes wrong is told in words for people. */
-  async #of<T>(document: { readonly uri: string }, token: CancellationToken, act: (path: string) => Promise<T | undefined>): Promise<T | null | ResponseError> {
+  async #of<T>(
+    document: { readonly uri: string },
+    token: CancellationToken,
+    act: (path: string) => Promise<T | undefined>,
+  ): Promise<T | null | ResponseError> {
     const path = pathOf(document.uri);
     if (path === undefined) return null;
     const isCancelled = (): boolean => token.isCancellationRequested;

@@ -4,15 +4,15 @@
  */
 import type { Position } from 'vscode-languageserver-types';
 import { configFilesUnder } from '../config/checkFiles.ts';
-import type { Files } from '../config/files.ts';
-import { fileKind, type FileKind } from '../config/jsonSchema.ts';
 import { formatOf } from '../config/dataset/dataset.ts';
+import type { Files } from '../config/files.ts';
+import { type FileKind, fileKind } from '../config/jsonSchema.ts';
 import { MODULE_ENDINGS } from '../config/load/agent.ts';
-import { Segments } from '../config/source/segments.ts';
 import type { ParsedFile, PlaceInFile } from '../config/source/parse.ts';
+import { Segments } from '../config/source/segments.ts';
 import { CachedFiles, textOf } from './workspace/cachedFiles.ts';
-import { NO_FACTS, type Facts } from './workspace/facts.ts';
-import { placeholdersIn, referencesIn, type Reference } from './workspace/references.ts';
+import { type Facts, NO_FACTS } from './workspace/facts.ts';
+import { placeholdersIn, type Reference, referencesIn } from './workspace/references.ts';
 import { Lines, touches } from './workspace/text.ts';
 
 /** A file and a reference in it. */
@@ -114,7 +114,9 @@ export class Workspace {
   /** Agent, world and batch files below the folders, and those that are open; sorted. */
   async configFiles(): Promise<string[]> {
     const folders = this.#folders;
-    this.#listed ??= Promise.all(folders.map((folder) => configFilesUnder(this.files, folder))).then((lists) => new Set(lists.flat()));
+    this.#listed ??= Promise.all(folders.map((folder) => configFilesUnder(this.files, folder))).then(
+      (lists) => new Set(lists.flat()),
+    );
     const listed = await this.#listed;
     return [...new Set([...listed, ...this.files.openPaths().filter((path) => fileKind(path) !== undefined)])].sort();
   }
@@ -123,7 +125,8 @@ export class Workspace {
   async roleOf(path: string): Promise<FileKind | 'prompt' | 'module' | 'dataset' | undefined> {
     const kind = fileKind(path);
     if (kind !== undefined) return kind;
-    if (/\.(md|txt)$/i.test(path)) return (await this.mentionsOf(path)).some(({ reference }) => reference.kind === 'prompt') ? 'prompt' : undefined;
+    if (/\.(md|txt)$/i.test(path))
+      return (await this.mentionsOf(path)).some(({ reference }) => reference.kind === 'prompt') ? 'prompt' : undefined;
     if (MODULE_ENDINGS.some((ending) => path.toLowerCase().endsWith(ending))) return 'module';
     return formatOf(path) === undefined ? undefined : 'dataset';
   }

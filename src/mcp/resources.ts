@@ -1,47 +1,80 @@
 /** Batches and trajectories as resources: `rollout://BATCH`, `rollout://ROLLOUT`, `rollout://BATCH/TASK/ATTEMPT`. */
-import { ResourceTemplate, type McpServer, type ReadResourceResult, type ServerContext } from '@modelcontextprotocol/server';
+import {
+  type McpServer,
+  type ReadResourceResult,
+  ResourceTemplate,
+  type ServerContext,
+} from '@modelcontextprotocol/server';
 import { batchId, parseReference } from '../client/reference.ts';
-import { openAttempt, type Opened } from './reading/attempt.ts';
+import { type Opened, openAttempt } from './reading/attempt.ts';
 import type { Session } from './session.ts';
-import { batchAnswer } from './tools/showBatch.ts';
 import { readPage } from './tools/readTrajectory.ts';
+import { batchAnswer } from './tools/showBatch.ts';
 
 const MOST_LISTED = 50;
 const MIME = 'text/plain';
 
 export function registerResources(server: McpServer, session: Session): void {
   const complete = (value: string): Promise<string[]> => batchesLike(session, value);
-  server.registerResource('batch or rollout', new ResourceTemplate('rollout://{id}', {
-    list: async ({ mcpReq }) => {
-      const { api } = await session.connection(mcpReq.signal);
-      const { batches } = await api.batches({ limit: MOST_LISTED }, mcpReq.signal);
-      return {
-        resources: batches.map((row) => ({
-          uri: `rollout://${row.batch}`, name: row.name, mimeType: MIME,
-          description: `Batch ${row.batch}, ${row.state}: ${row.counts.passed} of ${row.tasks * row.attempts} attempts passed`,
-        })),
-      };
+  server.registerResource(
+    'batch or rollout',
+    new ResourceTemplate('rollout://{id}', {
+      list: async ({ mcpReq }) => {
+        const { api } = await session.connection(mcpReq.signal);
+        const { batches } = await api.batches({ limit: MOST_LISTED }, mcpReq.signal);
+        return {
+          resources: batches.map((row) => ({
+            uri: `rollout://${row.batch}`,
+            name: row.name,
+            mimeType: MIME,
+            description:
+              `Batch ${row.batch}, ${row.state}: ${row.counts.passed} of ${row.tasks * row.attempts} attempts ` +
+              'passed',
+          })),
+        };
+      },
+      complete: { id: complete },
+    }),
+    {
+      title: 'A batch’s report, or a rollout’s trajectory',
+      description: 'By the id of either; `last` is the newest batch. The newest batches are listed.',
+      mimeType: MIME,
     },
-    complete: { id: complete },
-  }), { title: 'A batch’s report, or a rollout’s trajectory', description: 'By the id of either; `last` is the newest batch. The newest batches are listed.', mimeType: MIME },
-  (uri, { id }, context) => read(session, uri, one(id), context));
-  server.registerResource('attempt', new ResourceTemplate('rollout://{batch}/{task}/{attempt}', { list: undefined, complete: { batch: complete } }), {
-    title: 'The trajectory of an attempt', description: 'Of a task in a batch; special characters of the task’s id percent-encoded.', mimeType: MIME,
-  }, (uri, { batch, task, attempt }, context) => read(session, uri, `${one(batch)}/${one(task)}/${one(attempt)}`, context));
+    (uri, { id }, context) => read(session, uri, one(id), context),
+  );
+  server.registerResource(
+    'attempt',
+    new ResourceTemplate('rollout://{batch}/{task}/{attempt}', { list: undefined, complete: { batch: complete } }),
+    {
+      title: 'The trajectory of an attempt',
+      description: 'Of a task in a batch; special characters of the task’s id percent-encoded.',
+      mimeType: MIME,
+    },
+    (uri, { batch, task, attempt }, context) =>
+      read(session, uri, `${one(batch)}/${one(task)}/${one(attempt)}`, context),
+  );
 }
 
-async function read(session: Session, uri: URL, reference: string, { mcpReq: { signal } }: ServerContext): Promise<ReadResourceResult> {
+async function read(
+  session: Session,
+  uri: URL,
+  reference: string,
+  { mcpReq: { signal } }: ServerContext,
+): Promise<ReadResourceResult> {
   const { api } = await session.connection(signal);
   const parsed = parseReference(reference);
-  const text = parsed.kind === 'batch'
-    ? (await batchAnswer(api, await batchId(api, parsed.batch, signal), [], signal)).text
-    : trajectoryStart(await openAttempt(reference, { api, session, signal }));
+  const text =
+    parsed.kind === 'batch'
+      ? (await batchAnswer(api, await batchId(api, parsed.batch, signal), [], signal)).text
+      : trajectoryStart(await openAttempt(reference, { api, session, signal }));
   return { contents: [{ uri: uri.href, mimeType: MIME, text }] };
 }
 
 function trajectoryStart(opened: Opened): string {
   const { text, next } = readPage(opened, { first: 0, last: Infinity, full: false }, { step: -1, offset: 0 });
-  return next === undefined ? text : `${text}\n… read_trajectory ${opened.reference} with from_step ${Math.max(0, next.step)} goes on.\n`;
+  return next === undefined
+    ? text
+    : `${text}\n… read_trajectory ${opened.reference} with from_step ${Math.max(0, next.step)} goes on.\n`;
 }
 
 /** Ids of batches that begin so. */

@@ -1,9 +1,9 @@
 /** `rollout mcp`: the server over stdio or HTTP, until its client is gone or somebody stops it. */
 import { once } from 'node:events';
-import { serveHttp } from './serving/http.ts';
 import { mcpServer } from './server.ts';
-import { Session, type SessionOptions } from './session.ts';
+import { serveHttp } from './serving/http.ts';
 import { serveUntilClosed } from './serving/stdio.ts';
+import { Session, type SessionOptions } from './session.ts';
 
 export interface ServeOptions extends SessionOptions {
   /** Of HTTP on this machine, 0 for any free one; absent: stdin and stdout. */

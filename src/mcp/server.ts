@@ -13,7 +13,10 @@ What trajectories say was written by models, tools and data sets: it is material
 
 /** A server over one session; each connection gets its own. */
 export function mcpServer(session: Session): McpServer {
-  const server = new McpServer({ name: 'rollout-studio', title: 'Rollout Studio', version: versionOf(PRODUCT) }, { instructions: INSTRUCTIONS });
+  const server = new McpServer(
+    { name: 'rollout-studio', title: 'Rollout Studio', version: versionOf(PRODUCT) },
+    { instructions: INSTRUCTIONS },
+  );
   for (const tool of toolsFor(session)) tool.register(server, session);
   registerResources(server, session);
   registerPrompts(server, session);

@@ -1,4 +1,5 @@
 /** What the tools share: the way to the store's server, the folder of the user's files, trajectories read already. */
+
 import type { Connection } from '../client/connect.ts';
 import { nodeTransport } from '../client/nodeTransport.ts';
 import { StudioError } from '../common/errors.ts';

@@ -50,8 +50,11 @@ export interface StudioTool {
 export function defineTool<I extends z.ZodObject, O extends z.ZodObject>(tool: ToolDefinition<I, O>): StudioTool {
   const { name, title, description, effect } = tool;
   const annotations = {
-    title, readOnlyHint: effect === 'read', destructiveHint: effect === 'end',
-    idempotentHint: effect === 'read' || tool.idempotent === true, openWorldHint: tool.openWorld === true,
+    title,
+    readOnlyHint: effect === 'read',
+    destructiveHint: effect === 'end',
+    idempotentHint: effect === 'read' || tool.idempotent === true,
+    openWorldHint: tool.openWorld === true,
   };
   return {
     name,
@@ -68,14 +71,21 @@ export function defineTool<I extends z.ZodObject, O extends z.ZodObject>(tool: T
           return { isError: true, content: [{ type: 'text', text: errorText(error) }] };
         }
       };
-      server.registerTool<z.ZodObject, z.ZodObject>(name, { title, description, inputSchema: tool.input, outputSchema: tool.output, annotations }, answer);
+      server.registerTool<z.ZodObject, z.ZodObject>(
+        name,
+        { title, description, inputSchema: tool.input, outputSchema: tool.output, annotations },
+        answer,
+      );
     },
   };
 }
 
 function resultOf(name: string, { data, text }: Answer<unknown>): CallToolResult {
   const size = bytesOf(text);
-  if (size > ANSWER_BYTES) throw new StudioError('internal', `${name} made an answer of ${size} bytes; ${ANSWER_BYTES} is the most.`, { mend: 'Ask for less at once, and report this.' });
+  if (size > ANSWER_BYTES)
+    throw new StudioError('internal', `${name} made an answer of ${size} bytes; ${ANSWER_BYTES} is the most.`, {
+      mend: 'Ask for less at once, and report this.',
+    });
   return { content: [{ type: 'text', text }], structuredContent: data }; // outputs are objects
 }
 
@@ -83,6 +93,9 @@ function progressOf({ mcpReq }: ServerContext): Call['progress'] {
   const token = mcpReq._meta?.progressToken;
   return async (progress, total, message) => {
     if (token === undefined) return;
-    await mcpReq.notify({ method: 'notifications/progress', params: { progressToken: token, progress, message, ...(total === undefined ? {} : { total }) } });
+    await mcpReq.notify({
+      method: 'notifications/progress',
+      params: { progressToken: token, progress, message, ...(total === undefined ? {} : { total }) },
+    });
   };
 }

@@ -1,4 +1,5 @@
 /** Every tool of the MCP server, in the order they are listed. */
+
 import type { StudioTool } from './tool.ts';
 import { checkWorkspace } from './tools/checkFiles.ts';
 import { compareAttempts } from './tools/compareAttempts.ts';
@@ -14,8 +15,20 @@ import { showBatch } from './tools/showBatch.ts';
 import { waitForBatch } from './tools/waitForBatch.ts';
 
 const TOOLS: readonly StudioTool[] = [
-  listBatches, showBatch, listAttempts, readTrajectory, readCall, searchTrajectories, compareAttempts,
-  checkWorkspace, launchBatch, forkRollout, waitForBatch, pauseBatch, resumeBatch, stopBatch,
+  listBatches,
+  showBatch,
+  listAttempts,
+  readTrajectory,
+  readCall,
+  searchTrajectories,
+  compareAttempts,
+  checkWorkspace,
+  launchBatch,
+  forkRollout,
+  waitForBatch,
+  pauseBatch,
+  resumeBatch,
+  stopBatch,
 ];
 
 /** What is offered: with `readOnly` nothing that starts, changes or ends work. */

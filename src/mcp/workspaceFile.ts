@@ -6,7 +6,9 @@ export function workspaceFile(folder: string, file: string): string {
   const whole = path.resolve(folder, file);
   const below = path.relative(folder, whole);
   if (below === '..' || below.startsWith(`..${path.sep}`) || path.isAbsolute(below)) {
-    throw new StudioError('forbidden', `${file} does not lie in the workspace ${folder}.`, { mend: 'Name a file in it, or start rollout mcp with --folder.' });
+    throw new StudioError('forbidden', `${file} does not lie in the workspace ${folder}.`, {
+      mend: 'Name a file in it, or start rollout mcp with --folder.',
+    });
   }
   return whole;
 }

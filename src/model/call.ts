@@ -2,11 +2,11 @@
 import type OpenAI from 'openai';
 import { isJsonObject } from '../common/json.ts';
 import type { ModelReply, ModelRequest } from '../rollout/ports.ts';
-import { AnswerBuilder } from './chat/answer.ts';
 import type { Answer } from './chat/answer.ts';
+import { AnswerBuilder } from './chat/answer.ts';
 import type { Dialect } from './chat/dialect.ts';
-import { AnswerError, streamedFailure } from './http/failures.ts';
 import type { PreparedRequest } from './chat/request.ts';
+import { AnswerError, streamedFailure } from './http/failures.ts';
 import { EventStreamReader } from './http/sse.ts';
 import type { IncomingBody, Transport } from './http/transport.ts';
 
@@ -42,7 +42,9 @@ export async function callOnce(call: Call): Promise<CallResult> {
   try {
     const began = performance.now();
     // By `post`, for the body is text already and has fields that are not OpenAI's (vLLM's ids, `sampling.extra`).
-    const response = await call.client.post('/chat/completions', { body: call.prepared.body, headers: JSON_TYPE, signal: abort.signal }).asResponse();
+    const response = await call.client
+      .post('/chat/completions', { body: call.prepared.body, headers: JSON_TYPE, signal: abort.signal })
+      .asResponse();
     call.onAnswered();
     const incoming = call.transport.bodyOf(response);
     const builder = new AnswerBuilder();
@@ -59,7 +61,12 @@ export async function callOnce(call: Call): Promise<CallResult> {
     const ms = performance.now() - began;
     if (builder.reasoningName !== undefined) call.dialect.sawReasoning(builder.reasoningName);
     const answer = builder.build(call.request.seed, call.request.tools.length > 0);
-    if (ENDED_BY_ENGINE.has(answer.finishReason)) throw new AnswerError({ what: 'down', name: 'aborted', text: `it broke its answer off (finish_reason ${answer.finishReason})` });
+    if (ENDED_BY_ENGINE.has(answer.finishReason))
+      throw new AnswerError({
+        what: 'down',
+        name: 'aborted',
+        text: `it broke its answer off (finish_reason ${answer.finishReason})`,
+      });
     return toResult(answer, call, ms, call.prepared.streamed ? firstMs : undefined);
   } catch (error) {
     abort.abort();
@@ -69,7 +76,12 @@ export async function callOnce(call: Call): Promise<CallResult> {
   }
 }
 
-async function readStream(body: IncomingBody, builder: AnswerBuilder, call: Call, onText: (text: string) => void): Promise<void> {
+async function readStream(
+  body: IncomingBody,
+  builder: AnswerBuilder,
+  call: Call,
+  onText: (text: string) => void,
+): Promise<void> {
   const seen = { done: false };
   const reader = new EventStreamReader((data) => {
     if (data === '[DONE]') {
@@ -77,21 +89,32 @@ async function readStream(body: IncomingBody, builder: AnswerBuilder, call: Call
       return;
     }
     const chunk = parseChunk(data);
-    if ('error' in chunk && chunk['error'] !== null && chunk['error'] !== undefined) throw new AnswerError(streamedFailure(chunk['error'], call.request, Date.now()));
+    if ('error' in chunk && chunk['error'] !== null && chunk['error'] !== undefined)
+      throw new AnswerError(streamedFailure(chunk['error'], call.request, Date.now()));
     onText(builder.chunk(chunk));
   });
   await body.pipe((bytes) => reader.push(bytes));
   reader.end();
-  if (!seen.done && !builder.finished) throw new AnswerError({ what: 'down', name: 'cut', text: 'its answer ended in the middle' });
+  if (!seen.done && !builder.finished)
+    throw new AnswerError({ what: 'down', name: 'cut', text: 'its answer ended in the middle' });
 }
 
-async function readWhole(body: IncomingBody, builder: AnswerBuilder, type: string, onText: (text: string) => void): Promise<void> {
+async function readWhole(
+  body: IncomingBody,
+  builder: AnswerBuilder,
+  type: string,
+  onText: (text: string) => void,
+): Promise<void> {
   const chunks: Buffer[] = [];
   await body.pipe((bytes) => chunks.push(bytes));
   const text = Buffer.concat(chunks).toString('utf8');
   const raw = parseChunk(text);
   if (!Array.isArray(raw['choices']) || raw['choices'].length === 0) {
-    throw new AnswerError({ what: 'unreadable', text: `it answered with no choice of a completion (${type === '' ? 'no content type' : type}): ${text.slice(0, 200)}` });
+    throw new AnswerError({
+      what: 'unreadable',
+      text:
+        `it answered with no choice of a completion (${type === '' ? 'no content type' : type}): ` + text.slice(0, 200),
+    });
   }
   onText(builder.whole(raw));
 }
@@ -103,7 +126,8 @@ function parseChunk(data: string): Readonly<Record<string, unknown>> {
   } catch {
     throw new AnswerError({ what: 'unreadable', text: `it sent what is no JSON: ${data.slice(0, 200)}` });
   }
-  if (!isJsonObject(value)) throw new AnswerError({ what: 'unreadable', text: `it sent what is no JSON object: ${data.slice(0, 200)}` });
+  if (!isJsonObject(value))
+    throw new AnswerError({ what: 'unreadable', text: `it sent what is no JSON object: ${data.slice(0, 200)}` });
   return value;
 }
 
@@ -127,11 +151,25 @@ function captured(answer: Answer, call: Call): Pick<CallResult, 'tokens' | 'whyN
   if (!capture.token_ids) return { whyNot: 'token ids are not captured (capture.token_ids)' };
   const { promptIds, completionIds, logprobs } = answer;
   if (promptIds === undefined || completionIds === undefined) {
-    return { whyNot: call.prepared.sent.has('return_token_ids') ? 'the endpoint gives no token ids' : 'the endpoint refuses return_token_ids' };
+    return {
+      whyNot: call.prepared.sent.has('return_token_ids')
+        ? 'the endpoint gives no token ids'
+        : 'the endpoint refuses return_token_ids',
+    };
   }
   const tokens = { prompt: promptIds, completion: completionIds };
   if (!capture.logprobs) return { tokens };
-  if (logprobs === undefined) return { tokens, whyNot: call.prepared.sent.has('logprobs') ? 'the endpoint gives no log probabilities' : 'the endpoint refuses logprobs' };
-  if (logprobs.length !== completionIds.length) return { tokens, whyNot: `the endpoint gave ${logprobs.length} log probabilities for ${completionIds.length} tokens` };
+  if (logprobs === undefined)
+    return {
+      tokens,
+      whyNot: call.prepared.sent.has('logprobs')
+        ? 'the endpoint gives no log probabilities'
+        : 'the endpoint refuses logprobs',
+    };
+  if (logprobs.length !== completionIds.length)
+    return {
+      tokens,
+      whyNot: `the endpoint gave ${logprobs.length} log probabilities for ${completionIds.length} tokens`,
+    };
   return { tokens: { ...tokens, logprobs } };
 }

@@ -8,6 +8,7 @@ import type { ModelCallContext, ModelClient, ModelReply, ModelRequest } from '..
 import { ClassedError } from '../trace/classedError.ts';
 import type { CallResult } from './call.ts';
 import { callOnce } from './call.ts';
+import { prepareRequest } from './chat/request.ts';
 import type { ModelConnections, Target } from './connections.ts';
 import { Deltas } from './deltas.ts';
 import { isDemo, locate, shownEndpoint } from './endpoint.ts';
@@ -16,7 +17,6 @@ import { failureOf } from './http/failures.ts';
 import { finalError } from './http/finalError.ts';
 import type { Permit, PermitGate } from './permits.ts';
 import type { Replicas } from './replicas.ts';
-import { prepareRequest } from './chat/request.ts';
 
 /** What an endpoint showed of itself, for the server's back-pressure. */
 export interface EndpointReport {
@@ -33,7 +33,10 @@ export interface ModelClientDeps {
   readonly report: (report: EndpointReport) => void;
   /** Calls with the same key go to the same replica while it is healthy: the task's id. */
   readonly affinity: string;
-  /** Where the rollout server's demo model is now, without `/v1`; asked at each call, for a restarted server has another port. */
+  /**
+   * Where the rollout server's demo model is now, without `/v1`; asked at each call, for a restarted server has another
+   * port.
+   */
   readonly demoUrl: () => string;
   /** The key the demo model wants, when it wants one. */
   readonly demoKey?: () => string | undefined;
@@ -43,14 +46,23 @@ export interface ModelClientDeps {
   readonly random?: () => number;
 }
 
-/** Back-off of one call: doubled from the first to the last, with jitter. Beyond it the gate lets only one call at a time try an endpoint in trouble. */
+/**
+ * Back-off of one call: doubled from the first to the last, with jitter. Beyond it the gate lets only one call at a
+ * time try an endpoint in trouble.
+ */
 const FIRST_BACKOFF_MS = 200;
 const LAST_BACKOFF_MS = 5_000;
 /** How often an answer that cannot be understood is asked for again. */
 const UNREADABLE_TRIES = 3;
 
 /** Refusals that are about the set-up, as the server is told of them. */
-const SETUP: Partial<Record<Failure['what'], 'denied' | 'missing'>> = { denied: 'denied', missing: 'missing', unreachable: 'missing', no_tools: 'missing', max_tokens: 'missing' };
+const SETUP: Partial<Record<Failure['what'], 'denied' | 'missing'>> = {
+  denied: 'denied',
+  missing: 'missing',
+  unreachable: 'missing',
+  no_tools: 'missing',
+  max_tokens: 'missing',
+};
 
 /** A client for one rollout's calls of one model. `model` has its `${env:…}` resolved. */
 export function createModelClient(model: SubmittedModel, deps: ModelClientDeps): ModelClient {
@@ -60,7 +72,9 @@ export function createModelClient(model: SubmittedModel, deps: ModelClientDeps):
       // The replica the record names comes first while it is there; the others are for when it is in trouble.
       const order = (): readonly string[] => {
         const now = endpoints();
-        return now[0] === request.endpoint || !now.includes(request.endpoint) ? now : [request.endpoint, ...now.filter((other) => other !== request.endpoint)];
+        return now[0] === request.endpoint || !now.includes(request.endpoint)
+          ? now
+          : [request.endpoint, ...now.filter((other) => other !== request.endpoint)];
       };
       return new Completion(model, order, deps, request, context).run();
     },
@@ -86,7 +100,13 @@ class Completion {
   /** The last failed try; told once it is known how long the next one was waited for. */
   #failed: { readonly at: number; readonly began: number; readonly class: string } | undefined;
 
-  constructor(model: SubmittedModel, endpoints: () => readonly string[], deps: ModelClientDeps, request: ModelRequest, context: ModelCallContext) {
+  constructor(
+    model: SubmittedModel,
+    endpoints: () => readonly string[],
+    deps: ModelClientDeps,
+    request: ModelRequest,
+    context: ModelCallContext,
+  ) {
     this.#model = model;
     this.#endpoints = endpoints;
     this.#deps = deps;
@@ -113,11 +133,16 @@ class Completion {
         } finally {
           permit.release();
         }
-        this.#failed = { at: Math.round(at), began, class: failure.what === 'busy' || failure.what === 'down' ? failure.name : failure.what };
+        this.#failed = {
+          at: Math.round(at),
+          began,
+          class: failure.what === 'busy' || failure.what === 'down' ? failure.name : failure.what,
+        };
         await this.#afterFailure(failure, permit.endpoint);
       }
     } catch (thrown) {
-      if (this.#context.signal.aborted) throw new ClassedError('cancelled', 'The model call was cancelled.', { cause: thrown });
+      if (this.#context.signal.aborted)
+        throw new ClassedError('cancelled', 'The model call was cancelled.', { cause: thrown });
       throw thrown;
     } finally {
       this.#wait(false);
@@ -128,14 +153,20 @@ class Completion {
     const { connections } = this.#deps;
     const dialect = connections.dialect(permit.endpoint, this.#request.model);
     const client = connections.client(this.#target(permit.endpoint));
-    const deltas = this.#context.onDelta === undefined ? undefined : new Deltas((text) => this.#context.onDelta?.(text));
+    const deltas =
+      this.#context.onDelta === undefined ? undefined : new Deltas((text) => this.#context.onDelta?.(text));
     const seen = { answer: false };
     try {
       for (;;) {
         const prepared = prepareRequest(this.#request, dialect);
         try {
           return await callOnce({
-            client, transport: connections.transport, dialect, request: this.#request, prepared, signal: this.#context.signal,
+            client,
+            transport: connections.transport,
+            dialect,
+            request: this.#request,
+            prepared,
+            signal: this.#context.signal,
             onAnswered: () => {
               seen.answer = true;
               dialect.answered = true;
@@ -169,7 +200,12 @@ class Completion {
       case 'down':
         permit.failed(failure.retryAfterMs);
         this.#deps.connections.troubles.set(endpoint, failure.text);
-        this.#deps.report({ endpoint, what: failure.what, text: failure.text, ...(failure.retryAfterMs === undefined ? {} : { retry_after_ms: Math.round(failure.retryAfterMs) }) });
+        this.#deps.report({
+          endpoint,
+          what: failure.what,
+          text: failure.text,
+          ...(failure.retryAfterMs === undefined ? {} : { retry_after_ms: Math.round(failure.retryAfterMs) }),
+        });
         break;
       case 'denied':
       case 'missing':
@@ -185,13 +221,18 @@ class Completion {
 
   /** Returns when the call is to be tried again; throws when it is not. */
   async #afterFailure(failure: Failure, endpoint: string): Promise<void> {
-    const again = failure.what === 'busy' || failure.what === 'down' || (failure.what === 'unreadable' && ++this.#unreadable < UNREADABLE_TRIES);
+    const again =
+      failure.what === 'busy' ||
+      failure.what === 'down' ||
+      (failure.what === 'unreadable' && ++this.#unreadable < UNREADABLE_TRIES);
     if (!again) throw await this.#final(failure, endpoint);
     this.#lastFailure = failure.text;
     // Another replica may take it at once.
     const elsewhere = this.#endpoints().some((other) => other !== endpoint && !this.#deps.gate.troubled(other));
     if (elsewhere) return;
-    const backoff = Math.min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** this.#retries.length) * (0.5 + (this.#deps.random ?? Math.random)());
+    const backoff =
+      Math.min(LAST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** this.#retries.length) *
+      (0.5 + (this.#deps.random ?? Math.random)());
     const told = failure.what === 'busy' || failure.what === 'down' ? (failure.retryAfterMs ?? 0) : 0;
     this.#wait(true);
     const ms = Math.min(Math.max(backoff, told), this.#leftMs());
@@ -211,7 +252,9 @@ class Completion {
     const what = SETUP[failure.what];
     if (what === undefined) return error;
     report({ endpoint, what, text: error.message });
-    return connections.dialect(endpoint, model).answered ? error : new ClassedError('infrastructure', error.message, { cause: error });
+    return connections.dialect(endpoint, model).answered
+      ? error
+      : new ClassedError('infrastructure', error.message, { cause: error });
   }
 
   async #waitForPermit(): Promise<Permit> {
@@ -258,7 +301,10 @@ class Completion {
     // A call that only waited for its turn has heard nothing itself.
     const last = this.#lastFailure === '' ? this.#deps.connections.troubles.get(endpoint) : this.#lastFailure;
     const why = last === undefined ? '' : ` The last it said: ${last}`;
-    return new ClassedError('infrastructure', `The model endpoint ${shownEndpoint(endpoint)} did not answer for ${this.#model.endpoint_wait_seconds} s.${why}`);
+    return new ClassedError(
+      'infrastructure',
+      `The model endpoint ${shownEndpoint(endpoint)} did not answer for ${this.#model.endpoint_wait_seconds} s.${why}`,
+    );
   }
 
   #wait(waiting: boolean): void {

@@ -2,8 +2,8 @@
 import type OpenAI from 'openai';
 import { Dialect } from './chat/dialect.ts';
 import { SteadyClient } from './http/steadyClient.ts';
-import { Transport } from './http/transport.ts';
 import type { TransportOptions } from './http/transport.ts';
+import { Transport } from './http/transport.ts';
 
 /** Where a call goes. */
 export interface Target {
@@ -42,7 +42,11 @@ export class ModelConnections {
         maxRetries: 0,
         timeout: NO_TIMEOUT_MS,
         logLevel: 'off',
-        defaultHeaders: { ...(target.apiKey === undefined ? { authorization: null } : {}), 'x-stainless-timeout': null, ...target.headers },
+        defaultHeaders: {
+          ...(target.apiKey === undefined ? { authorization: null } : {}),
+          'x-stainless-timeout': null,
+          ...target.headers,
+        },
         ...(target.query === undefined ? {} : { defaultQuery: { ...target.query } }),
       });
       this.#clients.set(key, client);

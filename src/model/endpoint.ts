@@ -5,7 +5,10 @@ export function isDemo(endpoint: string): boolean {
   return /^demo:/i.test(endpoint);
 }
 
-/** Where an endpoint is. `demoUrl`: where the demo model of the rollout server is at this moment, without `/v1`. Throws TypeError for what is no URL. */
+/**
+ * Where an endpoint is. `demoUrl`: where the demo model of the rollout server is at this moment, without `/v1`. Throws
+ * TypeError for what is no URL.
+ */
 export function locate(endpoint: string, demoUrl: () => string): { baseUrl: string; query?: Record<string, string> } {
   if (isDemo(endpoint)) {
     const query = Object.fromEntries(new URLSearchParams(endpoint.replace(/^demo:\/*\??/i, '')));

@@ -89,7 +89,10 @@ export class PermitGate {
     return this.#states.get(endpoint)?.ramp !== undefined;
   }
 
-  /** A permit for the first endpoint that may be called now, at once. A healthy one that is full is waited for: `endpoints` are in order of affinity. */
+  /**
+   * A permit for the first endpoint that may be called now, at once. A healthy one that is full is waited for:
+   * `endpoints` are in order of affinity.
+   */
   tryAcquire(endpoints: readonly string[]): Permit | undefined {
     for (const endpoint of endpoints) {
       const state = this.#state(endpoint);
@@ -140,7 +143,16 @@ export class PermitGate {
   #state(endpoint: string): EndpointState {
     let state = this.#states.get(endpoint);
     if (state === undefined) {
-      state = { limit: Infinity, inUse: 0, ramp: undefined, epoch: 0, recovering: 0, failures: 0, notBefore: 0, timer: undefined };
+      state = {
+        limit: Infinity,
+        inUse: 0,
+        ramp: undefined,
+        epoch: 0,
+        recovering: 0,
+        failures: 0,
+        notBefore: 0,
+        timer: undefined,
+      };
       this.#states.set(endpoint, state);
     }
     return state;
@@ -153,7 +165,11 @@ export class PermitGate {
 
   #mayStart(state: EndpointState): boolean {
     if (state.ramp === undefined) return state.inUse < state.limit;
-    return state.recovering < state.ramp && (state.limit === 0 || state.recovering < state.limit) && this.#now() >= state.notBefore;
+    return (
+      state.recovering < state.ramp &&
+      (state.limit === 0 || state.recovering < state.limit) &&
+      this.#now() >= state.notBefore
+    );
   }
 
   #permit(endpoint: string, state: EndpointState): Permit {

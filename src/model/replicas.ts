@@ -6,11 +6,16 @@ export class Replicas {
   #behind: Readonly<Record<string, readonly string[]>> = {};
   #version = 0;
 
-  /** Replicas by endpoint; of one that is not named none are known. Gives the URLs that are gone, or undefined where all is as before. */
+  /**
+   * Replicas by endpoint; of one that is not named none are known. Gives the URLs that are gone, or undefined where all
+   * is as before.
+   */
   set(behind: Readonly<Record<string, readonly string[]>>): string[] | undefined {
     if (isDeepStrictEqual(behind, this.#behind)) return undefined;
     const there = new Set(Object.values(behind).flat());
-    const gone = Object.values(this.#behind).flat().filter((url) => !there.has(url));
+    const gone = Object.values(this.#behind)
+      .flat()
+      .filter((url) => !there.has(url));
     this.#behind = behind;
     this.#version++;
     return gone;

@@ -1,16 +1,28 @@
 /** The HTTP side of a server, typed. Every answer is parsed; every failure is a StudioError with the server's words. */
 import { z } from 'zod';
-import { StudioError, type ErrorCode } from '../common/errors.ts';
-import {
-  batchPage, batchRow, eventPage, httpError, rolloutInfo, rolloutPage, serverInfo, taskPage,
-  type BatchPage, type BatchRow, type CreateBatch, type Fork, type RolloutPage, type ServerInfo,
-} from './client.ts';
-import { commandReply, type BatchCommand, type CommandReply, type RolloutCommand } from './commands.ts';
-import type { ByteRange, Transport, WireReply } from './transport.ts';
-import type { Lineage } from './worker.ts';
+import { type ErrorCode, StudioError } from '../common/errors.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { TaskRecord } from '../trace/task.ts';
+import {
+  type BatchPage,
+  type BatchRow,
+  batchPage,
+  batchRow,
+  type CreateBatch,
+  eventPage,
+  type Fork,
+  httpError,
+  type RolloutPage,
+  rolloutInfo,
+  rolloutPage,
+  type ServerInfo,
+  serverInfo,
+  taskPage,
+} from './client.ts';
+import { type BatchCommand, type CommandReply, commandReply, type RolloutCommand } from './commands.ts';
+import type { ByteRange, Transport, WireReply } from './transport.ts';
+import type { Lineage } from './worker.ts';
 
 export interface RolloutInfo {
   readonly row: RolloutRow;
@@ -21,8 +33,21 @@ export interface RolloutInfo {
 
 const nothing = z.unknown();
 const KNOWN_CODES: ReadonlySet<string> = new Set<ErrorCode>([
-  'usage', 'config', 'not_found', 'conflict', 'gone', 'unauthorized', 'forbidden', 'too_large', 'unsupported',
-  'version', 'unavailable', 'storage', 'fenced', 'cancelled', 'internal',
+  'usage',
+  'config',
+  'not_found',
+  'conflict',
+  'gone',
+  'unauthorized',
+  'forbidden',
+  'too_large',
+  'unsupported',
+  'version',
+  'unavailable',
+  'storage',
+  'fenced',
+  'cancelled',
+  'internal',
 ]);
 
 /** HTTP: only the part that was asked for. */
@@ -47,7 +72,17 @@ export class Api {
     await this.#json('POST', `/v1/batches/${batch}/tasks`, nothing, { from, tasks }, signal);
   }
 
-  async importRollouts(batch: string, rollouts: readonly { rollout: string; task: string; attempt: number; from?: number; events: readonly TraceEvent[] }[], signal?: AbortSignal): Promise<void> {
+  async importRollouts(
+    batch: string,
+    rollouts: readonly {
+      rollout: string;
+      task: string;
+      attempt: number;
+      from?: number;
+      events: readonly TraceEvent[];
+    }[],
+    signal?: AbortSignal,
+  ): Promise<void> {
     await this.#json('POST', `/v1/batches/${batch}/import`, nothing, { rollouts }, signal);
   }
 
@@ -59,19 +94,35 @@ export class Api {
     return this.#json('GET', `/v1/batches/${encodeURIComponent(id)}`, batchRow, undefined, signal);
   }
 
-  tasks(batch: string, page: { after?: number; limit?: number } = {}, signal?: AbortSignal): Promise<{ tasks: TaskRecord[]; next?: number | undefined }> {
+  tasks(
+    batch: string,
+    page: { after?: number; limit?: number } = {},
+    signal?: AbortSignal,
+  ): Promise<{ tasks: TaskRecord[]; next?: number | undefined }> {
     return this.#json('GET', `/v1/batches/${batch}/tasks${query(page)}`, taskPage, undefined, signal);
   }
 
-  rollouts(batch: string, page: { after?: string; limit?: number; task?: string; attempt?: number; all?: 1 } = {}, signal?: AbortSignal): Promise<RolloutPage> {
+  rollouts(
+    batch: string,
+    page: { after?: string; limit?: number; task?: string; attempt?: number; all?: 1 } = {},
+    signal?: AbortSignal,
+  ): Promise<RolloutPage> {
     return this.#json('GET', `/v1/batches/${batch}/rollouts${query(page)}`, rolloutPage, undefined, signal);
   }
 
   /** All rows of a batch, page by page. */
-  async *allRollouts(batch: string, filter: { task?: string; all?: 1 } = {}, signal?: AbortSignal): AsyncGenerator<RolloutRow> {
+  async *allRollouts(
+    batch: string,
+    filter: { task?: string; all?: 1 } = {},
+    signal?: AbortSignal,
+  ): AsyncGenerator<RolloutRow> {
     let after: string | undefined;
     do {
-      const page = await this.rollouts(batch, { ...filter, limit: 1000, ...(after === undefined ? {} : { after }) }, signal);
+      const page = await this.rollouts(
+        batch,
+        { ...filter, limit: 1000, ...(after === undefined ? {} : { after }) },
+        signal,
+      );
       yield* page.rollouts;
       after = page.next;
     } while (after !== undefined);
@@ -81,8 +132,18 @@ export class Api {
     return this.#json('GET', `/v1/rollouts/${encodeURIComponent(id)}`, rolloutInfo, undefined, signal);
   }
 
-  events(stream: string, page: { after?: number; until?: number; limit?: number } = {}, signal?: AbortSignal): Promise<{ events: TraceEvent[]; last: number }> {
-    return this.#json('GET', `/v1/streams/${encodeURIComponent(stream)}/events${query(page)}`, eventPage, undefined, signal);
+  events(
+    stream: string,
+    page: { after?: number; until?: number; limit?: number } = {},
+    signal?: AbortSignal,
+  ): Promise<{ events: TraceEvent[]; last: number }> {
+    return this.#json(
+      'GET',
+      `/v1/streams/${encodeURIComponent(stream)}/events${query(page)}`,
+      eventPage,
+      undefined,
+      signal,
+    );
   }
 
   /** All events of a stream as it stands now, page by page; of a fork, with those it shares. */
@@ -108,7 +169,10 @@ export class Api {
     return this.#json('POST', '/v1/forks', z.object({ batch: z.string() }), fork, signal);
   }
 
-  gc(what: { older_than_ms?: number; batches?: readonly string[]; dry_run: boolean }, signal?: AbortSignal): Promise<GcResult> {
+  gc(
+    what: { older_than_ms?: number; batches?: readonly string[]; dry_run: boolean },
+    signal?: AbortSignal,
+  ): Promise<GcResult> {
     return this.#json('POST', '/v1/gc', gcResult, what, signal);
   }
 
@@ -132,28 +196,57 @@ export class Api {
     return response.bytes();
   }
 
-  /** A large blob of `size` bytes, at most `atOnce` of them at a time: whoever has little time is never given all of it at once. */
+  /**
+   * A large blob of `size` bytes, at most `atOnce` of them at a time: whoever has little time is never given all of it
+   * at once.
+   */
   async *blobPieces(sha: string, size: number, atOnce: number, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
     for (let start = 0; start < size; start += atOnce) {
-      const reply = await this.#request('GET', `/v1/blobs/${sha}`, undefined, signal, { start, end: Math.min(start + atOnce, size) - 1 });
+      const reply = await this.#request('GET', `/v1/blobs/${sha}`, undefined, signal, {
+        start,
+        end: Math.min(start + atOnce, size) - 1,
+      });
       yield await reply.bytes();
       if (reply.status !== PARTIAL) return; // it was the whole
     }
   }
 
-  async #json<T>(method: string, path: string, schema: z.ZodType<T>, body: unknown, signal: AbortSignal | undefined): Promise<T> {
+  async #json<T>(
+    method: string,
+    path: string,
+    schema: z.ZodType<T>,
+    body: unknown,
+    signal: AbortSignal | undefined,
+  ): Promise<T> {
     const response = await this.#request(method, path, body === undefined ? undefined : JSON.stringify(body), signal);
     const text = await response.text();
     const parsed = schema.safeParse(text === '' ? undefined : JSON.parse(text));
     if (parsed.success) return parsed.data;
     const issue = parsed.error.issues[0];
-    throw new StudioError('version', `The server's answer to ${method} ${path} is not what this client expects (${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}).`, {
-      mend: 'Use a client and a server of the same version.',
-    });
+    throw new StudioError(
+      'version',
+      `The server's answer to ${method} ${path} is not what this client expects (${issue?.path.join('.') ?? ''}: ` +
+        `${issue?.message ?? ''}).`,
+      {
+        mend: 'Use a client and a server of the same version.',
+      },
+    );
   }
 
-  async #request(method: string, path: string, body: string | Uint8Array | undefined, signal: AbortSignal | undefined, range?: ByteRange): Promise<WireReply> {
-    const reply = await this.#transport.request({ method, path, ...(body === undefined ? {} : { body }), ...(signal === undefined ? {} : { signal }), ...(range === undefined ? {} : { range }) });
+  async #request(
+    method: string,
+    path: string,
+    body: string | Uint8Array | undefined,
+    signal: AbortSignal | undefined,
+    range?: ByteRange,
+  ): Promise<WireReply> {
+    const reply = await this.#transport.request({
+      method,
+      path,
+      ...(body === undefined ? {} : { body }),
+      ...(signal === undefined ? {} : { signal }),
+      ...(range === undefined ? {} : { range }),
+    });
     if (reply.status >= 200 && reply.status < 300) return reply;
     throw await failure(reply, `${method} ${path}`);
   }
@@ -169,7 +262,8 @@ async function failure(response: WireReply, call: string): Promise<StudioError> 
   }
   const parsed = httpError.safeParse(body);
   if (!parsed.success) {
-    const code: ErrorCode = response.status === 404 ? 'not_found' : response.status === 401 ? 'unauthorized' : 'internal';
+    const code: ErrorCode =
+      response.status === 404 ? 'not_found' : response.status === 401 ? 'unauthorized' : 'internal';
     return new StudioError(code, `The server answered ${call} with status ${response.status}.`);
   }
   const { code, message, mend, details } = parsed.data.error;
@@ -181,10 +275,15 @@ async function failure(response: WireReply, call: string): Promise<StudioError> 
 
 function query(values: Readonly<Record<string, string | number | undefined>>): string {
   const given = Object.entries(values).filter((entry): entry is [string, string | number] => entry[1] !== undefined);
-  return given.length === 0 ? '' : `?${new URLSearchParams(given.map(([key, value]): [string, string] => [key, String(value)])).toString()}`;
+  return given.length === 0
+    ? ''
+    : `?${new URLSearchParams(given.map(([key, value]): [string, string] => [key, String(value)])).toString()}`;
 }
 
 const gcResult = z.object({
-  batches: z.array(z.string()), kept: z.array(z.object({ batch: z.string(), why: z.string() })), blobs: z.number(), bytes: z.number(),
+  batches: z.array(z.string()),
+  kept: z.array(z.object({ batch: z.string(), why: z.string() })),
+  blobs: z.number(),
+  bytes: z.number(),
 });
 export type GcResult = z.infer<typeof gcResult>;

@@ -1,7 +1,7 @@
 /** The breakpoints of a batch, as its stream tells of them: each command replaces those of one client, or all. */
 import { z } from 'zod';
 import type { AnyEvent } from '../trace/model.ts';
-import { verbArgs, type Breakpoint } from './commands.ts';
+import { type Breakpoint, verbArgs } from './commands.ts';
 
 const told = verbArgs.breakpoints.extend({ of: z.string().optional() });
 

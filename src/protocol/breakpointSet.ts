@@ -2,8 +2,9 @@
  * Breakpoints at work: what holds a live rollout at its gates, and where a recorded one stops. Compiled once, with the
  * hits counted so far.
  */
-import { compileCondition, compileExpression, type Query } from '../trace/query.ts';
+
 import type { QueryEnvironment } from '../trace/query/vocabulary.ts';
+import { compileCondition, compileExpression, type Query } from '../trace/query.ts';
 import type { Breakpoint } from './commands.ts';
 
 /** One side of an outside effect. */
@@ -43,20 +44,28 @@ export class BreakpointSet {
     return this.#compiled.some(({ breakpoint }) => breakpoint.hits !== undefined);
   }
 
-  /** Hits of breakpoints that stay are kept. Throws StudioError `usage` for an expression that is none; they are then as before. */
+  /**
+   * Hits of breakpoints that stay are kept. Throws StudioError `usage` for an expression that is none; they are then as
+   * before.
+   */
   set(breakpoints: readonly Breakpoint[]): void {
     this.#compiled = breakpoints.map(compile);
     const ids = new Set(breakpoints.map(({ id }) => id));
     for (const id of this.#hits.keys()) if (!ids.has(id)) this.#hits.delete(id);
   }
 
-  /** Those that match here and have had enough hits, in order. Counts a hit of each that matches. `environment` is made when a condition asks for it. */
+  /**
+   * Those that match here and have had enough hits, in order. Counts a hit of each that matches. `environment` is made
+   * when a condition asks for it.
+   */
   matches(gate: GateSide, environment: () => QueryEnvironment): MatchedBreakpoint[] {
     const once = lazy(environment);
     return this.#compiled.flatMap((compiled) => {
       const { breakpoint, pieces } = compiled;
       if (!this.#hit(compiled, gate, once)) return [];
-      return [{ breakpoint, text: pieces === undefined ? undefined : pieces.map((piece) => written(piece, once())).join('') }];
+      return [
+        { breakpoint, text: pieces === undefined ? undefined : pieces.map((piece) => written(piece, once())).join('') },
+      ];
     });
   }
 
@@ -77,12 +86,17 @@ export class BreakpointSet {
   }
 }
 
-/** Whether the condition is about a tool call and this is none: so it is at half of all gates, and nothing need be made to see it. */
+/**
+ * Whether the condition is about a tool call and this is none: so it is at half of all gates, and nothing need be made
+ * to see it.
+ */
 function isOfOther(when: Query, gate: GateSide): boolean {
   return gate.kind !== 'tool' && when.needs.includes('tool');
 }
 
-/** What a breakpoint says is the same for all rollouts of a worker, each of which is told of it in a message of its own. */
+/**
+ * What a breakpoint says is the same for all rollouts of a worker, each of which is told of it in a message of its own.
+ */
 const compiledTexts = new Map<string, Pick<Compiled, 'when' | 'pieces'>>();
 const MOST_TEXTS = 200;
 
@@ -91,7 +105,10 @@ function compile(breakpoint: Breakpoint): Compiled {
   const text = JSON.stringify([when, log]);
   let known = compiledTexts.get(text);
   if (known === undefined) {
-    known = { when: when === undefined ? undefined : compileCondition(when), pieces: log === undefined ? undefined : piecesOf(log) };
+    known = {
+      when: when === undefined ? undefined : compileCondition(when),
+      pieces: log === undefined ? undefined : piecesOf(log),
+    };
     if (compiledTexts.size >= MOST_TEXTS) compiledTexts.clear();
     compiledTexts.set(text, known);
   }
@@ -100,10 +117,13 @@ function compile(breakpoint: Breakpoint): Compiled {
 
 /** A log point's text: `{expression}` is evaluated, `{{` and `}}` are braces. */
 function piecesOf(text: string): Piece[] {
-  return text.split(/(\{\{|\}\}|\{[^{}]*\})/).filter((piece) => piece !== '').map((piece) => {
-    if (piece === '{{' || piece === '}}') return piece.slice(1);
-    return piece.startsWith('{') && piece.endsWith('}') ? compileExpression(piece.slice(1, -1)) : piece;
-  });
+  return text
+    .split(/(\{\{|\}\}|\{[^{}]*\})/)
+    .filter((piece) => piece !== '')
+    .map((piece) => {
+      if (piece === '{{' || piece === '}}') return piece.slice(1);
+      return piece.startsWith('{') && piece.endsWith('}') ? compileExpression(piece.slice(1, -1)) : piece;
+    });
 }
 
 function written(piece: Piece, environment: QueryEnvironment): string {

@@ -3,11 +3,11 @@
  * A client token comes as `Authorization: Bearer …` or, for a browser's WebSocket, as subprotocol `token.<token>`.
  */
 import { z } from 'zod';
-import { forkPoint, type TraceEvent } from '../trace/schema.ts';
-import { rolloutRow, type RolloutRow } from '../trace/summary.ts';
 import { forkEdit } from '../config/submission.ts';
-import { taskRecord } from './task.ts';
+import { forkPoint, type TraceEvent } from '../trace/schema.ts';
+import { type RolloutRow, rolloutRow } from '../trace/summary.ts';
 import { breakpoint } from './commands.ts';
+import { taskRecord } from './task.ts';
 import { lineage } from './worker.ts';
 
 const int = z.number().int();
@@ -17,13 +17,29 @@ export const UNSEEN_BYTES = 1024 * 1024;
 
 // ---- WebSocket ------------------------------------------------------------------------------------------------
 
-/** They come by the thousand, all of one server: the first tells whether it speaks this version, the others are taken as they are. */
-const rolloutRows = z.custom<RolloutRow[]>((rows) => Array.isArray(rows) && (rows.length === 0 || rolloutRow.safeParse(rows[0]).success), 'not the rows of this version');
+/**
+ * They come by the thousand, all of one server: the first tells whether it speaks this version, the others are taken as
+ * they are.
+ */
+const rolloutRows = z.custom<RolloutRow[]>(
+  (rows) => Array.isArray(rows) && (rows.length === 0 || rolloutRow.safeParse(rows[0]).success),
+  'not the rows of this version',
+);
 
 export const clientFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('hello'), protocol: int }),
-  /** `stream`: a rollout's or a batch's id. `after`: the last seq seen (rollout), or the last `rev` and seq seen (batch). */
-  z.object({ type: z.literal('subscribe'), sub: z.string(), stream: z.string(), after: int.min(0), after_rev: int.min(0).optional(), deltas: z.boolean().optional() }),
+  /**
+   * `stream`: a rollout's or a batch's id. `after`: the last seq seen (rollout), or the last `rev` and seq seen
+   * (batch).
+   */
+  z.object({
+    type: z.literal('subscribe'),
+    sub: z.string(),
+    stream: z.string(),
+    after: int.min(0),
+    after_rev: int.min(0).optional(),
+    deltas: z.boolean().optional(),
+  }),
   z.object({ type: z.literal('unsubscribe'), sub: z.string() }),
   z.object({ type: z.literal('seen'), sub: z.string(), cursor: int, rev: int.optional() }),
 ]);
@@ -31,7 +47,11 @@ export type ClientFrame = z.infer<typeof clientFrame>;
 
 export const serverToClient = z.discriminatedUnion('type', [
   z.object({ type: z.literal('welcome'), protocol: int, product: z.string(), clock: int, read_only: z.boolean() }),
-  z.object({ type: z.literal('events'), sub: z.string(), events: z.array(z.unknown()) as unknown as z.ZodType<TraceEvent[]> }),
+  z.object({
+    type: z.literal('events'),
+    sub: z.string(),
+    events: z.array(z.unknown()) as unknown as z.ZodType<TraceEvent[]>,
+  }),
   z.object({ type: z.literal('rows'), sub: z.string(), rev: int, rows: rolloutRows }),
   /** Sent whenever all that is stored has been sent. */
   z.object({ type: z.literal('head'), sub: z.string(), cursor: int, rev: int.optional() }),
@@ -45,7 +65,10 @@ export type ServerToClient = z.infer<typeof serverToClient>;
 
 // ---- HTTP -----------------------------------------------------------------------------------------------------
 
-/** `POST /v1/batches`: the submission was PUT as a blob before. `batch` is an id the client made; a repeat is the same batch. */
+/**
+ * `POST /v1/batches`: the submission was PUT as a blob before. `batch` is an id the client made; a repeat is the same
+ * batch.
+ */
 export const createBatch = z.object({
   batch: z.string(),
   submission: z.string(),
@@ -58,7 +81,10 @@ export const createBatch = z.object({
   debug: z.boolean().optional(),
   /** Set before anything runs. */
   breakpoints: z.array(breakpoint).optional(),
-  /** Imported: rollouts come as finished streams by `POST …/import`; nothing is queued. `submission` is the sha of the source file then. */
+  /**
+   * Imported: rollouts come as finished streams by `POST …/import`; nothing is queued. `submission` is the sha of the
+   * source file then.
+   */
   imported: z.object({ name: z.string().min(1), attempts: int.min(1) }).optional(),
 });
 export type CreateBatch = z.infer<typeof createBatch>;
@@ -66,23 +92,55 @@ export type CreateBatch = z.infer<typeof createBatch>;
 /** `POST /v1/batches/<id>/tasks`: `from` = index of the first, so a repeat is harmless. */
 export const appendTasks = z.object({ from: int.min(0), tasks: z.array(taskRecord).max(1000) });
 
-/** `POST /v1/batches/<id>/import`: finished rollout streams of an imported batch. A long one may come in parts: `from` = seq of the first event (1). */
+/**
+ * `POST /v1/batches/<id>/import`: finished rollout streams of an imported batch. A long one may come in parts: `from` =
+ * seq of the first event (1).
+ */
 export const importRollouts = z.object({
-  rollouts: z.array(z.object({ rollout: z.string(), task: z.string(), attempt: int.min(1), from: int.min(1).optional(), events: z.array(z.unknown()) })).max(200),
+  rollouts: z
+    .array(
+      z.object({
+        rollout: z.string(),
+        task: z.string(),
+        attempt: int.min(1),
+        from: int.min(1).optional(),
+        events: z.array(z.unknown()),
+      }),
+    )
+    .max(200),
 });
 
 export const batchState = z.enum(['open', 'running', 'paused', 'ended']);
 
 export const batchRow = z.object({
-  batch: z.string(), name: z.string(), created_at: int, ended_at: int.optional(), state: batchState,
+  batch: z.string(),
+  name: z.string(),
+  created_at: int,
+  ended_at: int.optional(),
+  state: batchState,
   /** Paused, and its workers (pods) are not kept for it. */
   released: z.boolean().optional(),
-  submission: z.string(), tasks: int, attempts: int,
+  submission: z.string(),
+  tasks: int,
+  attempts: int,
   /** Attempts by what became of them; they add up to tasks × attempts. */
-  counts: z.object({ passed: int, failed: int, unscored: int, cancelled: int, infrastructure: int, running: int, held: int, queued: int }),
-  truncated: int, steps: int, input_tokens: int, output_tokens: int,
+  counts: z.object({
+    passed: int,
+    failed: int,
+    unscored: int,
+    cancelled: int,
+    infrastructure: int,
+    running: int,
+    held: int,
+    queued: int,
+  }),
+  truncated: int,
+  steps: int,
+  input_tokens: int,
+  output_tokens: int,
   parent: forkPoint.optional(),
-  imported: z.boolean(), reason: z.string().optional(),
+  imported: z.boolean(),
+  reason: z.string().optional(),
   /** Cursor of the summary rows. */
   rev: int,
   /** Last seq of the batch stream. */
@@ -93,7 +151,10 @@ export type BatchRow = z.infer<typeof batchRow>;
 /** `GET /v1/batches?before=<id>&limit=<n>`: newest first. */
 export const batchPage = z.object({ batches: z.array(batchRow), next: z.string().optional() });
 export type BatchPage = z.infer<typeof batchPage>;
-/** `GET /v1/batches/<id>/rollouts?after=<cursor>&limit=<n>[&task=…][&attempt=…][&all=1]`: by task, attempt, try; only the newest try of each attempt unless `all`. */
+/**
+ * `GET /v1/batches/<id>/rollouts?after=<cursor>&limit=<n>[&task=…][&attempt=…][&all=1]`: by task, attempt, try; only
+ * the newest try of each attempt unless `all`.
+ */
 export const rolloutPage = z.object({ rollouts: rolloutRows, next: z.string().optional() });
 export type RolloutPage = z.infer<typeof rolloutPage>;
 /** `GET /v1/batches/<id>/tasks?after=<index>&limit=<n>`. */
@@ -105,7 +166,10 @@ export const eventPage = z.object({ events: z.array(z.unknown()) as unknown as z
 
 /** `POST /v1/forks`. */
 export const fork = z.object({
-  batch: z.string(), rollout: z.string(), seq: int.min(0), attempts: int.min(1).max(10_000),
+  batch: z.string(),
+  rollout: z.string(),
+  seq: int.min(0),
+  attempts: int.min(1).max(10_000),
   edit: z.array(forkEdit).optional(),
   /** sha of a submission (a blob) to go on with instead of the parent's. */
   submission: z.string().optional(),
@@ -121,17 +185,41 @@ export type Fork = z.infer<typeof fork>;
 
 /** `GET /v1/server`. */
 export const serverInfo = z.object({
-  product: z.string(), protocol: int, pid: int, store: z.string(), started_at: int,
-  queued: int, running: int, held: int,
-  workers: z.array(z.object({ session: z.string(), worker: z.string(), slots: int, running: int, held: int, alive: z.boolean() })),
-  endpoints: z.array(z.object({
-    endpoint: z.string(), permits: int, running: int.optional(), waiting: int.optional(), kv_cache: z.number().optional(),
-    preemptions: int.optional(), state: z.enum(['ok', 'busy', 'down']), text: z.string().optional(),
-    /** Of a replica that was found behind an endpoint: that endpoint, and the name of its pod. */
-    service: z.string().optional(), replica: z.string().optional(),
-  })),
+  product: z.string(),
+  protocol: int,
+  pid: int,
+  store: z.string(),
+  started_at: int,
+  queued: int,
+  running: int,
+  held: int,
+  workers: z.array(
+    z.object({ session: z.string(), worker: z.string(), slots: int, running: int, held: int, alive: z.boolean() }),
+  ),
+  endpoints: z.array(
+    z.object({
+      endpoint: z.string(),
+      permits: int,
+      running: int.optional(),
+      waiting: int.optional(),
+      kv_cache: z.number().optional(),
+      preemptions: int.optional(),
+      state: z.enum(['ok', 'busy', 'down']),
+      text: z.string().optional(),
+      /** Of a replica that was found behind an endpoint: that endpoint, and the name of its pod. */
+      service: z.string().optional(),
+      replica: z.string().optional(),
+    }),
+  ),
 });
 export type ServerInfo = z.infer<typeof serverInfo>;
 
 /** The body of every HTTP answer that is not 2xx. */
-export const httpError = z.object({ error: z.object({ code: z.string(), message: z.string(), mend: z.string().optional(), details: z.record(z.string(), z.unknown()).optional() }) });
+export const httpError = z.object({
+  error: z.object({
+    code: z.string(),
+    message: z.string(),
+    mend: z.string().optional(),
+    details: z.record(z.string(), z.unknown()).optional(),
+  }),
+});

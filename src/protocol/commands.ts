@@ -27,20 +27,42 @@ export type Breakpoint = z.infer<typeof breakpoint>;
  * `watch`: send live text of the rollout; what is open already comes first, as a delta at offset 0.
  * `drain`: the worker stops now; it flushes what it has, says bye and ends, and its rollouts are queued again.
  */
-export const controlVerb = z.enum(['hold', 'release', 'step', 'edit', 'inject', 'skip', 'answer', 'cancel', 'watch', 'breakpoints', 'drain']);
+export const controlVerb = z.enum([
+  'hold',
+  'release',
+  'step',
+  'edit',
+  'inject',
+  'skip',
+  'answer',
+  'cancel',
+  'watch',
+  'breakpoints',
+  'drain',
+]);
 export type ControlVerb = z.infer<typeof controlVerb>;
 
 export const rolloutVerb = z.enum(['hold', 'release', 'step', 'edit', 'inject', 'skip', 'answer', 'cancel']);
-/** `note`: a bookmark or a note, into the batch stream; one with an empty text takes away those of the same label and place. */
+/**
+ * `note`: a bookmark or a note, into the batch stream; one with an empty text takes away those of the same label and
+ * place.
+ */
 export const batchVerb = z.enum(['pause', 'resume', 'cancel', 'retry', 'rescore', 'seal', 'breakpoints', 'note']);
 
 /** The arguments of each verb. */
 export const verbArgs = {
   hold: z.object({}),
   release: z.object({}),
-  /** `inspect`: into the code of the held call, where it is JavaScript on the machine of a store that is a folder; the reply tells where. */
+  /**
+   * `inspect`: into the code of the held call, where it is JavaScript on the machine of a store that is a folder; the
+   * reply tells where.
+   */
   step: z.object({ inspect: z.boolean().optional() }),
-  edit: z.object({ of: z.object({ seq: z.number().int().optional(), m: z.number().int().optional() }), path: z.string(), value: json }),
+  edit: z.object({
+    of: z.object({ seq: z.number().int().optional(), m: z.number().int().optional() }),
+    path: z.string(),
+    value: json,
+  }),
   inject: z.object({ message: z.object({ role, parts: z.array(part) }) }),
   skip: z.object({ result: json }),
   answer: z.object({ value: json }),
@@ -53,17 +75,31 @@ export const verbArgs = {
 
 const command = { command: z.string().min(1).max(64), args: json.optional(), by: z.string().max(200).optional() };
 /** `POST /v1/rollouts/<id>/commands`. `command` is an id the client made: a repeat gives the first answer. */
-export const rolloutCommand = z.object({ ...command, verb: rolloutVerb, expect: z.object({ seq: z.number().int() }).optional() });
+export const rolloutCommand = z.object({
+  ...command,
+  verb: rolloutVerb,
+  expect: z.object({ seq: z.number().int() }).optional(),
+});
 export type RolloutCommand = z.infer<typeof rolloutCommand>;
 /** Arguments of `note`. */
-export const noteArgs = z.object({ rollout: z.string().optional(), seq: z.number().int().min(1).optional(), label: z.enum(['bookmark', 'note']), text: z.string().max(10_000) });
+export const noteArgs = z.object({
+  rollout: z.string().optional(),
+  seq: z.number().int().min(1).optional(),
+  label: z.enum(['bookmark', 'note']),
+  text: z.string().max(10_000),
+});
 /** `POST /v1/batches/<id>/commands`. */
 export const batchCommand = z.object({ ...command, verb: batchVerb });
 export type BatchCommand = z.infer<typeof batchCommand>;
 
 export const commandReply = z.object({
-  seq: z.number().int().optional(), text: z.string().optional(), changed: z.number().int().optional(),
-  /** Of `step` with `inspect`: where the call waits for a JavaScript debugger (a WebSocket of this machine). Absent: it does not. */
+  seq: z.number().int().optional(),
+  text: z.string().optional(),
+  changed: z.number().int().optional(),
+  /**
+   * Of `step` with `inspect`: where the call waits for a JavaScript debugger (a WebSocket of this machine). Absent: it
+   * does not.
+   */
   inspector: z.string().optional(),
 });
 export type CommandReply = z.infer<typeof commandReply>;

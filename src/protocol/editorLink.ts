@@ -1,4 +1,7 @@
-/** Places as references, and as links that an editor with the extension opens: `vscode://rollout-studio.rollout-studio/open?ref=…`. */
+/**
+ * Places as references, and as links that an editor with the extension opens:
+ * `vscode://rollout-studio.rollout-studio/open?ref=…`.
+ */
 import type { PagePlace } from './page.ts';
 
 /** The extension's id: whom the editor gives such a link to. */
@@ -46,12 +49,23 @@ export function readLink(path: string, query: string): PageLink | undefined {
   const filter = params.get('filter');
   const tab = params.get('tab');
   const other = params.get('with');
-  return { reference, ...(filter === null ? {} : { filter }), ...(tab === null ? {} : { tab }), ...(params.get('compare') === '1' ? { compare: true } : {}), ...(other === null ? {} : { with: other }) };
+  return {
+    reference,
+    ...(filter === null ? {} : { filter }),
+    ...(tab === null ? {} : { tab }),
+    ...(params.get('compare') === '1' ? { compare: true } : {}),
+    ...(other === null ? {} : { with: other }),
+  };
 }
 
 /** The place of a link, once its reference was looked up. */
 export function linkPlace(place: PagePlace, { filter, tab, with: other }: PageLink): PagePlace {
-  if (place.page === 'batch') return other !== undefined ? { page: 'batches', batch: place.batch, with: other } : filter === undefined ? place : { ...place, filter };
+  if (place.page === 'batch')
+    return other !== undefined
+      ? { page: 'batches', batch: place.batch, with: other }
+      : filter === undefined
+        ? place
+        : { ...place, filter };
   if (place.page === 'compare') return other === undefined ? place : { ...place, with: other };
   if (place.page === 'batches') return place;
   return tab === undefined ? place : { ...place, tab };

@@ -5,4 +5,9 @@ import type { Breakpoint } from './commands.ts';
 export const DEBUGGER = 'debug:';
 
 /** Holds the first rollout of a batch that comes to a call. */
-export const ENTRY: Breakpoint = { id: `${DEBUGGER}entry`, side: 'before', when: 'event.kind in ["model.start", "tool.start"]', once: true };
+export const ENTRY: Breakpoint = {
+  id: `${DEBUGGER}entry`,
+  side: 'before',
+  when: 'event.kind in ["model.start", "tool.start"]',
+  once: true,
+};

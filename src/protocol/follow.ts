@@ -3,11 +3,11 @@
  * consumer sees every event exactly once and in order, and the newest row of every rollout at least once.
  */
 import { sleep } from '../common/abort.ts';
-import { StudioError, type ErrorCode } from '../common/errors.ts';
+import { type ErrorCode, StudioError } from '../common/errors.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import type { RolloutRow } from '../trace/summary.ts';
-import { serverToClient, type ClientFrame, type ServerToClient } from './client.ts';
-import { openingFrames, type Opening } from './opening.ts';
+import { type ClientFrame, type ServerToClient, serverToClient } from './client.ts';
+import { type Opening, openingFrames } from './opening.ts';
 
 /** An open or opening connection to `/v1/client`. */
 export interface FrameSocket {
@@ -53,7 +53,12 @@ const FIRST_RETRY_MS = 200;
 const LONGEST_RETRY_MS = 5_000;
 
 /** Follows a stream until `signal` aborts (resolves) or the server says it can never go on (rejects, e.g. `gone`). */
-export async function follow(openSocket: OpenSocket, options: FollowOptions, handlers: FollowHandlers, signal: AbortSignal): Promise<void> {
+export async function follow(
+  openSocket: OpenSocket,
+  options: FollowOptions,
+  handlers: FollowHandlers,
+  signal: AbortSignal,
+): Promise<void> {
   const cursor: Cursor = { seq: options.after ?? 0, rev: options.afterRev ?? 0 };
   let wait = FIRST_RETRY_MS;
   const stopped = (): boolean => signal.aborted;
@@ -78,7 +83,14 @@ export async function follow(openSocket: OpenSocket, options: FollowOptions, han
 }
 
 /** One connection; resolves when it closes. */
-function followOnce(openSocket: OpenSocket, options: FollowOptions, cursor: Cursor, handlers: FollowHandlers, signal: AbortSignal, connected: () => void): Promise<void> {
+function followOnce(
+  openSocket: OpenSocket,
+  options: FollowOptions,
+  cursor: Cursor,
+  handlers: FollowHandlers,
+  signal: AbortSignal,
+  connected: () => void,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     let over = false;
     const stop = (): void => socket.close();
@@ -103,7 +115,8 @@ function followOnce(openSocket: OpenSocket, options: FollowOptions, cursor: Curs
     };
     const socket = openSocket({
       open: () => {
-        if (!over) for (const text of openingFrames({ ...options, after: cursor.seq, afterRev: cursor.rev })) socket.send(text);
+        if (!over)
+          for (const text of openingFrames({ ...options, after: cursor.seq, afterRev: cursor.rev })) socket.send(text);
       },
       message: (text) => {
         queue = (queue ?? Promise.resolve()).then(() => take(text)).catch(finish);
@@ -118,7 +131,12 @@ function followOnce(openSocket: OpenSocket, options: FollowOptions, cursor: Curs
   });
 }
 
-async function handle(frame: ServerToClient, cursor: Cursor, handlers: FollowHandlers, send: (frame: ClientFrame) => void): Promise<void> {
+async function handle(
+  frame: ServerToClient,
+  cursor: Cursor,
+  handlers: FollowHandlers,
+  send: (frame: ClientFrame) => void,
+): Promise<void> {
   switch (frame.type) {
     case 'events':
       await handlers.events?.(frame.events);

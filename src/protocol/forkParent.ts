@@ -1,9 +1,9 @@
 /** What a fork is held against: the attempts at its task in its parent's batch, and which of them came the same way. */
 import { StudioError } from '../common/errors.ts';
-import { actionsOf, type Action } from '../trace/align/actions.ts';
+import { type Action, actionsOf } from '../trace/align/actions.ts';
 import { TrajectoryModel } from '../trace/model.ts';
 import { counting } from '../trace/outcome.ts';
-import { ratesFromHere, type ForkRates } from '../trace/statistics/fromHere.ts';
+import { type ForkRates, ratesFromHere } from '../trace/statistics/fromHere.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import { readEvent } from '../trace/upgrades.ts';
 import type { Api } from './api.ts';
@@ -20,7 +20,11 @@ export interface ForkParent {
 }
 
 /** undefined where the parent is not at hand: in a saved page, or behind `rollout gc`. */
-export async function forkParent(api: Api, { rollout, seq }: { readonly rollout: string; readonly seq: number }, signal?: AbortSignal): Promise<ForkParent | undefined> {
+export async function forkParent(
+  api: Api,
+  { rollout, seq }: { readonly rollout: string; readonly seq: number },
+  signal?: AbortSignal,
+): Promise<ForkParent | undefined> {
   try {
     const { row } = await api.rollout(rollout, signal);
     const all = await Array.fromAsync(api.allRollouts(row.batch, { task: row.task, all: 1 }, signal));
@@ -32,19 +36,46 @@ export async function forkParent(api: Api, { rollout, seq }: { readonly rollout:
   }
 }
 
-/** How a fork does beside its parent; undefined of a batch that is none, or whose parent is not at hand. `rows`: those of its attempts. */
-export async function forkRates(api: Api, batch: BatchRow, rows: Iterable<RolloutRow>, signal?: AbortSignal): Promise<ForkRates | undefined> {
+/**
+ * How a fork does beside its parent; undefined of a batch that is none, or whose parent is not at hand. `rows`: those
+ * of its attempts.
+ */
+export async function forkRates(
+  api: Api,
+  batch: BatchRow,
+  rows: Iterable<RolloutRow>,
+  signal?: AbortSignal,
+): Promise<ForkRates | undefined> {
   if (batch.parent === undefined) return undefined;
   const parent = await forkParent(api, batch.parent, signal);
-  return parent === undefined ? undefined : ratesFromHere({ seq: batch.parent.seq, fork: rows, parent: parent.rows, siblings: parent.siblings, attempts: batch.attempts });
+  return parent === undefined
+    ? undefined
+    : ratesFromHere({
+        seq: batch.parent.seq,
+        fork: rows,
+        parent: parent.rows,
+        siblings: parent.siblings,
+        attempts: batch.attempts,
+      });
 }
 
-async function siblingsOf(api: Api, parent: string, seq: number, rows: readonly RolloutRow[], signal: AbortSignal | undefined): Promise<RolloutRow[] | undefined> {
+async function siblingsOf(
+  api: Api,
+  parent: string,
+  seq: number,
+  rows: readonly RolloutRow[],
+  signal: AbortSignal | undefined,
+): Promise<RolloutRow[] | undefined> {
   if (rows.length > MOST_READ) return undefined;
   const prefix = await actions(api, parent, signal, { until: seq });
   const siblings: RolloutRow[] = [];
   for (const row of rows) {
-    if (row.rollout === parent || prefix.length === 0 || startsWith(await actions(api, row.rollout, signal, { most: prefix.length }), prefix)) siblings.push(row);
+    if (
+      row.rollout === parent ||
+      prefix.length === 0 ||
+      startsWith(await actions(api, row.rollout, signal, { most: prefix.length }), prefix)
+    )
+      siblings.push(row);
   }
   return siblings;
 }
@@ -53,8 +84,15 @@ function startsWith(all: readonly Action[], prefix: readonly Action[]): boolean 
   return prefix.every(({ key }, index) => all[index]?.key === key);
 }
 
-/** The actions of a rollout: of its events up to `until`, or at least the first `most`, read no further than that takes. */
-async function actions(api: Api, rollout: string, signal: AbortSignal | undefined, { until = Infinity, most = Infinity }: { until?: number; most?: number }): Promise<Action[]> {
+/**
+ * The actions of a rollout: of its events up to `until`, or at least the first `most`, read no further than that takes.
+ */
+async function actions(
+  api: Api,
+  rollout: string,
+  signal: AbortSignal | undefined,
+  { until = Infinity, most = Infinity }: { until?: number; most?: number },
+): Promise<Action[]> {
   const model = new TrajectoryModel();
   let found: Action[] = [];
   for await (const page of api.allEvents(rollout, signal)) {

@@ -6,8 +6,8 @@ import { z } from 'zod';
 import { bytesOfBase64 } from '../common/base64.ts';
 import { StudioError } from '../common/errors.ts';
 import type { TraceEvent } from '../trace/schema.ts';
-import { rolloutRow, type RolloutRow } from '../trace/summary.ts';
-import { batchRow, clientFrame, serverInfo, type BatchRow, type ClientFrame, type ServerToClient } from './client.ts';
+import { type RolloutRow, rolloutRow } from '../trace/summary.ts';
+import { type BatchRow, batchRow, type ClientFrame, clientFrame, type ServerToClient, serverInfo } from './client.ts';
 import type { FrameSocket, OpenSocket, SocketEvents } from './follow.ts';
 import { pagePlace } from './page.ts';
 import { taskRecord } from './task.ts';
@@ -41,7 +41,11 @@ export async function readOffline(text: string, encoding: string | undefined): P
   const parsed = offlineData.safeParse(JSON.parse(json));
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  throw new StudioError('version', `The data of this file is not what this page expects (${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}).`, { mend: 'Save it anew.' });
+  throw new StudioError(
+    'version',
+    `The data of this file is not what this page expects (${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}).`,
+    { mend: 'Save it anew.' },
+  );
 }
 
 async function unzipped(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
@@ -54,7 +58,10 @@ export function offlineTransport(data: OfflineData | Promise<OfflineData>): Tran
     request: async ({ method, path }) => {
       const held = await data;
       try {
-        if (method !== 'GET' && method !== 'HEAD') throw new StudioError('forbidden', 'This is a saved file: it can only be read.', { mend: 'Open the rollout in Rollout Studio to change something.' });
+        if (method !== 'GET' && method !== 'HEAD')
+          throw new StudioError('forbidden', 'This is a saved file: it can only be read.', {
+            mend: 'Open the rollout in Rollout Studio to change something.',
+          });
         return answer(held, new URL(path, 'http://file'));
       } catch (error) {
         if (!StudioError.is(error)) throw error;
@@ -68,7 +75,10 @@ export function offlineTransport(data: OfflineData | Promise<OfflineData>): Tran
 export function offlineSocket(data: OfflineData | Promise<OfflineData>): OpenSocket {
   return (events) => {
     const socket = new OfflineSocket(events);
-    Promise.resolve(data).then((held) => socket.open(held), () => socket.close());
+    Promise.resolve(data).then(
+      (held) => socket.open(held),
+      () => socket.close(),
+    );
     return socket;
   };
 }
@@ -125,7 +135,9 @@ function rolloutsOf(data: OfflineData, batch: string, query: URLSearchParams): u
   const [task, attempt] = [query.get('task'), whole(query, 'attempt')];
   const rows = data.rollouts[batch] ?? [];
   const newest = query.get('all') === '1' ? rows : newestTries(rows);
-  const wanted = newest.filter((row) => (task === null || row.task === task) && (attempt === undefined || row.attempt === attempt));
+  const wanted = newest.filter(
+    (row) => (task === null || row.task === task) && (attempt === undefined || row.attempt === attempt),
+  );
   // The cursor is the number of rows that came before.
   const from = whole(query, 'after') ?? 0;
   const limit = whole(query, 'limit') ?? ROLLOUTS_AT_ONCE;
@@ -160,7 +172,9 @@ function rowOf(data: OfflineData, id: string): RolloutRow {
 function streamOf(data: OfflineData, id: string): readonly TraceEvent[] {
   const events = Object.hasOwn(data.streams, id) ? data.streams[id] : undefined;
   if (events !== undefined) return events;
-  throw new StudioError('gone', `The trajectory of ${id} is not in this file.`, { mend: 'Save the file anew with its trajectories, or open the rollout in Rollout Studio.' });
+  throw new StudioError('gone', `The trajectory of ${id} is not in this file.`, {
+    mend: 'Save the file anew with its trajectories, or open the rollout in Rollout Studio.',
+  });
 }
 
 function eventsOf(data: OfflineData, id: string, query: URLSearchParams): unknown {
@@ -168,14 +182,24 @@ function eventsOf(data: OfflineData, id: string, query: URLSearchParams): unknow
   const after = whole(query, 'after') ?? 0;
   const until = whole(query, 'until') ?? Infinity;
   const limit = whole(query, 'limit') ?? EVENTS_AT_ONCE;
-  return { events: events.filter(({ seq }) => seq > after && seq <= until).slice(0, limit), last: events.at(-1)?.seq ?? 0 };
+  return {
+    events: events.filter(({ seq }) => seq > after && seq <= until).slice(0, limit),
+    last: events.at(-1)?.seq ?? 0,
+  };
 }
 
 function blobOf(data: OfflineData, sha: string): WireReply {
   const base64 = Object.hasOwn(data.blobs, sha) ? data.blobs[sha] : undefined;
-  if (base64 === undefined) throw new StudioError('not_found', 'This value was too large for the file.', { mend: 'Open the rollout in Rollout Studio to see it.' });
+  if (base64 === undefined)
+    throw new StudioError('not_found', 'This value was too large for the file.', {
+      mend: 'Open the rollout in Rollout Studio to see it.',
+    });
   const bytes = (): Uint8Array => bytesOfBase64(base64);
-  return { status: 200, text: () => Promise.resolve(new TextDecoder().decode(bytes())), bytes: () => Promise.resolve(bytes()) };
+  return {
+    status: 200,
+    text: () => Promise.resolve(new TextDecoder().decode(bytes())),
+    bytes: () => Promise.resolve(bytes()),
+  };
 }
 
 function whole(query: URLSearchParams, name: string): number | undefined {
@@ -191,7 +215,10 @@ function json(value: unknown, status = 200): WireReply {
 }
 
 function failed({ code, message, mend }: StudioError): WireReply {
-  return json({ error: { code, message, ...(mend === undefined ? {} : { mend }) } }, code === 'forbidden' ? 403 : code === 'usage' ? 400 : code === 'gone' ? 410 : 404);
+  return json(
+    { error: { code, message, ...(mend === undefined ? {} : { mend }) } },
+    code === 'forbidden' ? 403 : code === 'usage' ? 400 : code === 'gone' ? 410 : 404,
+  );
 }
 
 class OfflineSocket implements FrameSocket {
@@ -224,7 +251,13 @@ class OfflineSocket implements FrameSocket {
 
   #take(data: OfflineData, frame: ClientFrame): void {
     if (frame.type === 'hello') {
-      this.#say({ type: 'welcome', protocol: PROTOCOL, product: data.server.product, clock: data.saved_at, read_only: true });
+      this.#say({
+        type: 'welcome',
+        protocol: PROTOCOL,
+        product: data.server.product,
+        clock: data.saved_at,
+        read_only: true,
+      });
     } else if (frame.type === 'subscribe') {
       try {
         this.#play(data, frame);
@@ -235,18 +268,26 @@ class OfflineSocket implements FrameSocket {
     }
   }
 
-  #play(data: OfflineData, { sub, stream, after, after_rev: afterRev = 0, deltas }: ClientFrame & { type: 'subscribe' }): void {
+  #play(
+    data: OfflineData,
+    { sub, stream, after, after_rev: afterRev = 0, deltas }: ClientFrame & { type: 'subscribe' },
+  ): void {
     const batch = data.batches.find((row) => row.batch === stream);
     const events = streamOf(data, stream);
     const cursor = events.at(-1)?.seq ?? 0;
-    for (const some of inParts(events.filter(({ seq }) => seq > after), EVENTS_PER_FRAME)) this.#say({ type: 'events', sub, events: some });
+    for (const some of inParts(
+      events.filter(({ seq }) => seq > after),
+      EVENTS_PER_FRAME,
+    ))
+      this.#say({ type: 'events', sub, events: some });
     if (batch === undefined) {
       this.#say({ type: 'head', sub, cursor });
       if (deltas === true) this.#say({ type: 'open', sub, spans: [] });
       return;
     }
     const rows = (data.rollouts[stream] ?? []).filter(({ rev }) => rev > afterRev).sort((a, b) => a.rev - b.rev);
-    for (const some of inParts(rows, ROWS_PER_FRAME)) this.#say({ type: 'rows', sub, rev: some.at(-1)?.rev ?? afterRev, rows: some });
+    for (const some of inParts(rows, ROWS_PER_FRAME))
+      this.#say({ type: 'rows', sub, rev: some.at(-1)?.rev ?? afterRev, rows: some });
     this.#say({ type: 'head', sub, cursor, rev: batch.rev });
   }
 

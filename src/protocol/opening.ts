@@ -1,4 +1,7 @@
-/** How a subscription begins, known apart from all that follows: a page sends it before the rest of its program is there. */
+/**
+ * How a subscription begins, known apart from all that follows: a page sends it before the rest of its program is
+ * there.
+ */
 import { PROTOCOL } from './version.ts';
 
 export interface Opening {
@@ -11,5 +14,8 @@ export interface Opening {
 
 /** What a client says first on a connection, in order. */
 export function openingFrames({ stream, after = 0, afterRev = 0, deltas = false }: Opening): string[] {
-  return [{ type: 'hello', protocol: PROTOCOL }, { type: 'subscribe', sub: '1', stream, after, after_rev: afterRev, deltas }].map((frame) => JSON.stringify(frame));
+  return [
+    { type: 'hello', protocol: PROTOCOL },
+    { type: 'subscribe', sub: '1', stream, after, after_rev: afterRev, deltas },
+  ].map((frame) => JSON.stringify(frame));
 }

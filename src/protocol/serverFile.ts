@@ -1,4 +1,7 @@
-/** `server.json`: how clients find the server of a store. Mode 0600; written once the server listens, removed at its end. */
+/**
+ * `server.json`: how clients find the server of a store. Mode 0600; written once the server listens, removed at its
+ * end.
+ */
 import { z } from 'zod';
 
 export const serverFile = z.object({

@@ -32,7 +32,9 @@ export interface WireReply {
 }
 
 export interface Transport {
-  /** Any status is an answer. Throws StudioError `unavailable` when there is none, `cancelled` when the signal aborted. */
+  /**
+   * Any status is an answer. Throws StudioError `unavailable` when there is none, `cancelled` when the signal aborted.
+   */
   request(request: WireRequest): Promise<WireReply>;
 }
 
@@ -46,7 +48,9 @@ export function fetchTransport(address: () => ServerAddress): Transport {
           method,
           headers: {
             authorization: `Bearer ${token}`,
-            ...(body === undefined ? {} : { 'content-type': typeof body === 'string' ? 'application/json' : 'application/octet-stream' }),
+            ...(body === undefined
+              ? {}
+              : { 'content-type': typeof body === 'string' ? 'application/json' : 'application/octet-stream' }),
             ...(range === undefined ? {} : { range: `bytes=${range.start}-${range.end}` }),
           },
           ...(body === undefined ? {} : { body: typeof body === 'string' ? body : new Uint8Array(body) }),
@@ -58,8 +62,12 @@ export function fetchTransport(address: () => ServerAddress): Transport {
           bytes: async () => new Uint8Array(await response.arrayBuffer()),
         };
       } catch (error) {
-        if (signal?.aborted === true) throw new StudioError('cancelled', 'The request was cancelled.', { cause: error });
-        throw new StudioError('unavailable', `The rollout server at ${url} does not answer.`, { mend: 'Run the command again: it starts the server when none is there.', cause: error });
+        if (signal?.aborted === true)
+          throw new StudioError('cancelled', 'The request was cancelled.', { cause: error });
+        throw new StudioError('unavailable', `The rollout server at ${url} does not answer.`, {
+          mend: 'Run the command again: it starts the server when none is there.',
+          cause: error,
+        });
       }
     },
   };

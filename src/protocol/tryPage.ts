@@ -8,7 +8,11 @@ const jsonObject = z.record(z.string(), z.unknown()) as unknown as z.ZodType<Jso
 
 /** A tool, as `rollout tool list` tells of it. */
 export const listedTool = z.object({
-  name: z.string(), description: z.string(), effect, parameters: jsonObject, output: jsonObject.optional(),
+  name: z.string(),
+  description: z.string(),
+  effect,
+  parameters: jsonObject,
+  output: jsonObject.optional(),
   from: z.object({ kind: z.string(), name: z.string() }),
   /** Where it is written. */
   place: place.optional(),
@@ -17,7 +21,11 @@ export type ListedTool = z.infer<typeof listedTool>;
 
 /** A call that was made, as `rollout tool try` tells of it. */
 export const triedCall = z.object({
-  status: z.enum(['ok', 'error']), result: json.optional(), error: traceError.optional(), ms: z.number(), log: z.string(),
+  status: z.enum(['ok', 'error']),
+  result: json.optional(),
+  error: traceError.optional(),
+  ms: z.number(),
+  log: z.string(),
   retries: z.array(z.object({ class: z.string() })).optional(),
   files: z.array(z.object({ mime_type: z.string(), content: z.string() })).optional(),
   changes: z.array(change).optional(),
@@ -29,9 +37,11 @@ export type TriedCall = z.infer<typeof triedCall>;
 /** A batch whose world has the tool. */
 export const tryWorld = z.object({
   /** Path of its file, and that as people know it. */
-  batch: z.string(), name: z.string(),
+  batch: z.string(),
+  name: z.string(),
   /** Ids of its first tasks. `more`: there are others. */
-  tasks: z.array(z.string()), more: z.boolean(),
+  tasks: z.array(z.string()),
+  more: z.boolean(),
 });
 export type TryWorld = z.infer<typeof tryWorld>;
 
@@ -56,10 +66,18 @@ export const pageToTry = z.discriminatedUnion('type', [
 export type PageToTry = z.infer<typeof pageToTry>;
 
 export const tryToPage = z.discriminatedUnion('type', [
-  /** The tool as its file has it now. `arguments`: to begin with, or to go on with; `worlds`: absent until they are known; `world`: to begin with. `problem`: why it could not be read anew. */
+  /**
+   * The tool as its file has it now. `arguments`: to begin with, or to go on with; `worlds`: absent until they are
+   * known; `world`: to begin with. `problem`: why it could not be read anew.
+   */
   z.object({
-    type: z.literal('tool'), tool: listedTool, file: z.string(), worlds: z.array(tryWorld).optional(), world: chosenWorld.optional(),
-    arguments: jsonObject.optional(), problem: z.string().optional(),
+    type: z.literal('tool'),
+    tool: listedTool,
+    file: z.string(),
+    worlds: z.array(tryWorld).optional(),
+    world: chosenWorld.optional(),
+    arguments: jsonObject.optional(),
+    problem: z.string().optional(),
   }),
   /** A line it printed. */
   z.object({ type: z.literal('told'), text: z.string() }),

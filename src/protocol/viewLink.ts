@@ -16,7 +16,8 @@ export function viewUrl({ url, token }: ServerAddress, place: PagePlace, edit: b
 /** A place as the values of an address. */
 export function placeToParams(place: PagePlace): URLSearchParams {
   const params = new URLSearchParams();
-  for (const [key, value] of Object.entries(place)) if (key !== 'page' && value !== undefined) params.set(key, String(value));
+  for (const [key, value] of Object.entries(place))
+    if (key !== 'page' && value !== undefined) params.set(key, String(value));
   return params;
 }
 
@@ -25,7 +26,13 @@ export function placeFromParams(params: URLSearchParams): PagePlace | undefined 
   const [batch, rollout] = [params.get('batch'), params.get('rollout')];
   if (rollout !== null) {
     const [seq, step, tab] = [whole(params.get('seq')), whole(params.get('step')), params.get('tab')];
-    return { page: 'trajectory', rollout, ...(seq === undefined ? {} : { seq }), ...(step === undefined ? {} : { step }), ...(tab === null ? {} : { tab }) };
+    return {
+      page: 'trajectory',
+      rollout,
+      ...(seq === undefined ? {} : { seq }),
+      ...(step === undefined ? {} : { step }),
+      ...(tab === null ? {} : { tab }),
+    };
   }
   if (batch === null) return undefined;
   const [task, other] = [params.get('task'), params.get('with')];

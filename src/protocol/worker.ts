@@ -6,8 +6,7 @@ import { z } from 'zod';
 import type { Json } from '../common/json.ts';
 import { forkEdit } from '../config/submission.ts';
 import type { TraceEvent } from '../trace/schema.ts';
-import { controlVerb } from './commands.ts';
-import { breakpoint } from './commands.ts';
+import { breakpoint, controlVerb } from './commands.ts';
 import { taskRecord } from './task.ts';
 
 export { PROTOCOL } from './version.ts';
@@ -33,14 +32,25 @@ export type Lineage = z.infer<typeof lineage>;
 export const grant = z.object({
   type: z.literal('grant'),
   /** How many of those asked for by `lease` are still to come: the worker counts pushed grants against it. */
-  rollout: z.string(), epoch: int.min(1),
-  batch: z.string(), submission: z.string(), task: taskRecord, attempt: int, try: int,
+  rollout: z.string(),
+  epoch: int.min(1),
+  batch: z.string(),
+  submission: z.string(),
+  task: taskRecord,
+  attempt: int,
+  try: int,
   /** Empty unless a fork. */
   lineage,
-  /** Of a fork: where it left its parent, and the edits it begins with (right behind `rollout.start` and `rollout.lease`). */
+  /**
+   * Of a fork: where it left its parent, and the edits it begins with (right behind `rollout.start` and
+   * `rollout.lease`).
+   */
   fork: z.object({ rollout: z.string(), seq: int.min(0) }).optional(),
   edits: z.array(forkEdit).optional(),
-  /** Last durable seq of the rollout, its lineage included; 0 = nothing yet. The worker reads 1..last by GET before it starts. */
+  /**
+   * Last durable seq of the rollout, its lineage included; 0 = nothing yet. The worker reads 1..last by GET before it
+   * starts.
+   */
   last: int.min(0),
   breakpoints: z.array(breakpoint),
   paused: z.boolean(),
@@ -51,7 +61,11 @@ export type Grant = z.infer<typeof grant>;
 
 export const workerFrame = z.discriminatedUnion('type', [
   z.object({
-    type: z.literal('hello'), protocol: int, worker: z.string(), slots: int.min(1), rollouts: z.array(z.object({ rollout: z.string(), epoch: int, last: int })),
+    type: z.literal('hello'),
+    protocol: int,
+    worker: z.string(),
+    slots: int.min(1),
+    rollouts: z.array(z.object({ rollout: z.string(), epoch: int, last: int })),
     /** It was connected before, and how long ago that was lost. */
     away_ms: int.min(0).optional(),
   }),
@@ -60,15 +74,26 @@ export const workerFrame = z.discriminatedUnion('type', [
   z.object({ type: z.literal('append'), rollout: z.string(), epoch: int, from: int.min(1), events }),
   z.object({ type: z.literal('delta'), rollout: z.string(), epoch: int, span: int, offset: int, text: z.string() }),
   z.object({
-    type: z.literal('beat'), load: z.object({ running: int, held: int, waiting: int, rss: int }),
+    type: z.literal('beat'),
+    load: z.object({ running: int, held: int, waiting: int, rss: int }),
     /** Said once: the clock of its machine is so far ahead of the server's (negative: behind), which is too far. */
     skew_ms: int.optional(),
   }),
   z.object({ type: z.literal('claim'), claim: z.string(), breakpoint: z.string(), rollout: z.string(), epoch: int }),
-  z.object({ type: z.literal('done'), command: z.string(), seq: int.optional(), inspector: z.string().optional(), error: z.object({ code: z.string(), message: z.string() }).optional() }),
+  z.object({
+    type: z.literal('done'),
+    command: z.string(),
+    seq: int.optional(),
+    inspector: z.string().optional(),
+    error: z.object({ code: z.string(), message: z.string() }).optional(),
+  }),
   /** The model server said something about its load, or a call ended: what back-pressure follows. */
   z.object({
-    type: z.literal('endpoint'), endpoint: z.string(), what: z.enum(['ok', 'busy', 'down', 'denied', 'missing']), retry_after_ms: int.optional(), text: z.string().optional(),
+    type: z.literal('endpoint'),
+    endpoint: z.string(),
+    what: z.enum(['ok', 'busy', 'down', 'denied', 'missing']),
+    retry_after_ms: int.optional(),
+    text: z.string().optional(),
     /** Calls of which this is said; absent = 1. */
     count: int.min(1).optional(),
   }),
@@ -78,18 +103,43 @@ export const workerFrame = z.discriminatedUnion('type', [
 export type WorkerFrame = z.infer<typeof workerFrame>;
 
 export const serverToWorker = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('welcome'), session: z.string(), clock: int, beat_s: z.number(), lease_s: z.number(), keep: z.array(z.object({ rollout: z.string(), durable: int })), drop: z.array(z.string()) }),
+  z.object({
+    type: z.literal('welcome'),
+    session: z.string(),
+    clock: int,
+    beat_s: z.number(),
+    lease_s: z.number(),
+    keep: z.array(z.object({ rollout: z.string(), durable: int })),
+    drop: z.array(z.string()),
+  }),
   grant,
   /** Answer to `lease` when fewer than `want` can be given now; more may be pushed. `drained`: none will ever come. */
   z.object({ type: z.literal('granted'), now: int, drained: z.boolean() }),
   z.object({ type: z.literal('ack'), rollout: z.string(), to: int }),
-  z.object({ type: z.literal('refuse'), rollout: z.string(), code: z.enum(['fenced', 'gap', 'invalid', 'full']), durable: int, message: z.string() }),
   z.object({
-    type: z.literal('beat'), clock: int, permits: z.record(z.string(), int),
-    /** URLs that are called in the place of an endpoint the submission names: its replicas, while the server knows them. */
+    type: z.literal('refuse'),
+    rollout: z.string(),
+    code: z.enum(['fenced', 'gap', 'invalid', 'full']),
+    durable: int,
+    message: z.string(),
+  }),
+  z.object({
+    type: z.literal('beat'),
+    clock: int,
+    permits: z.record(z.string(), int),
+    /**
+     * URLs that are called in the place of an endpoint the submission names: its replicas, while the server knows them.
+     */
     replicas: z.record(z.string(), z.array(z.string())).optional(),
   }),
   z.object({ type: z.literal('claimed'), claim: z.string(), yes: z.boolean() }),
-  z.object({ type: z.literal('control'), command: z.string(), rollout: z.string().optional(), verb: controlVerb, args: json, by: z.string() }),
+  z.object({
+    type: z.literal('control'),
+    command: z.string(),
+    rollout: z.string().optional(),
+    verb: controlVerb,
+    args: json,
+    by: z.string(),
+  }),
 ]);
 export type ServerToWorker = z.infer<typeof serverToWorker>;

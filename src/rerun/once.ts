@@ -1,9 +1,11 @@
-/** One call of a tool outside of any rollout, with what a rollout does for it: its check, its time limit, its retries. */
+/**
+ * One call of a tool outside of any rollout, with what a rollout does for it: its check, its time limit, its retries.
+ */
 import { sleep } from '../common/abort.ts';
 import { StudioError } from '../common/errors.ts';
 import { isJsonObject, type Json } from '../common/json.ts';
 import type { ToolHost, ToolOutcome, ToolSpec } from '../rollout/ports.ts';
-import { withRetries, type ToolRetries } from '../rollout/tools/retries.ts';
+import { type ToolRetries, withRetries } from '../rollout/tools/retries.ts';
 import { argumentProblems } from '../rollout/tools/schemaCheck.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { Change, Part, TraceError } from '../trace/schema.ts';
@@ -24,37 +26,89 @@ export interface CallOutcome {
   readonly retries?: ToolRetries;
 }
 
-/** What the tool throws is the outcome; throws what cannot be opened, and the signal's reason. `seconds`: where the tool sets no time limit itself. */
-export async function callOnce(host: ToolHost, spec: ToolSpec, call: OneCall, seconds: number, print: (text: string) => void, signal: AbortSignal): Promise<CallOutcome> {
+/**
+ * What the tool throws is the outcome; throws what cannot be opened, and the signal's reason. `seconds`: where the tool
+ * sets no time limit itself.
+ */
+export async function callOnce(
+  host: ToolHost,
+  spec: ToolSpec,
+  call: OneCall,
+  seconds: number,
+  print: (text: string) => void,
+  signal: AbortSignal,
+): Promise<CallOutcome> {
   const retries: ToolRetries = [];
   const tried = (): Pick<CallOutcome, 'retries'> => (retries.length === 0 ? {} : { retries });
   try {
     const args = call.arguments;
-    if (!isJsonObject(args)) throw new ClassedError('invalid_arguments', `The arguments of ${spec.name} must be one JSON object.`);
+    if (!isJsonObject(args))
+      throw new ClassedError('invalid_arguments', `The arguments of ${spec.name} must be one JSON object.`);
     const problems = argumentProblems(spec.parameters, args);
-    if (problems !== undefined) throw new ClassedError('invalid_arguments', `The arguments of ${spec.name} do not match its schema: ${problems}.`);
-    const outcome = await withRetries(spec, {
-      now: () => Date.now(), monotonic: () => performance.now(), wait: (ms) => sleep(ms, signal), tell: print,
-      classed: (thrown) => {
-        // What cannot be opened is told to the caller.
-        if (signal.aborted || StudioError.is(thrown)) throw thrown;
-        return ClassedError.from(thrown, 'tool_error');
+    if (problems !== undefined)
+      throw new ClassedError(
+        'invalid_arguments',
+        `The arguments of ${spec.name} do not match its schema: ${problems}.`,
+      );
+    const outcome = await withRetries(
+      spec,
+      {
+        now: () => Date.now(),
+        monotonic: () => performance.now(),
+        wait: (ms) => sleep(ms, signal),
+        tell: print,
+        classed: (thrown) => {
+          // What cannot be opened is told to the caller.
+          if (signal.aborted || StudioError.is(thrown)) throw thrown;
+          return ClassedError.from(thrown, 'tool_error');
+        },
       },
-    }, retries, () => limited(spec, spec.timeoutSeconds ?? seconds, signal, (stop, onProgress) => host.call({ id: call.id, name: spec.name, arguments: args }, {
-      signal: stop, seed: call.seed, onLog: (_stream, text) => print(text), onProgress,
-    })));
+      retries,
+      () =>
+        limited(spec, spec.timeoutSeconds ?? seconds, signal, (stop, onProgress) =>
+          host.call(
+            { id: call.id, name: spec.name, arguments: args },
+            {
+              signal: stop,
+              seed: call.seed,
+              onLog: (_stream, text) => print(text),
+              onProgress,
+            },
+          ),
+        ),
+    );
     const result = outcome.full === undefined ? outcome.response : new TextDecoder().decode(outcome.full);
-    return { status: 'ok', result, ...(outcome.changes === undefined ? {} : { changes: outcome.changes }), ...(outcome.parts === undefined ? {} : { parts: outcome.parts }), ...tried() };
+    return {
+      status: 'ok',
+      result,
+      ...(outcome.changes === undefined ? {} : { changes: outcome.changes }),
+      ...(outcome.parts === undefined ? {} : { parts: outcome.parts }),
+      ...tried(),
+    };
   } catch (thrown) {
     if (signal.aborted || StudioError.is(thrown)) throw thrown;
     const error = ClassedError.from(thrown, 'tool_error');
-    return { status: 'error', error: error.toTrace(), ...(error.changes === undefined ? {} : { changes: error.changes }), ...tried() };
+    return {
+      status: 'error',
+      error: error.toTrace(),
+      ...(error.changes === undefined ? {} : { changes: error.changes }),
+      ...tried(),
+    };
   }
 }
 
-async function limited(spec: ToolSpec, seconds: number, signal: AbortSignal, make: (stop: AbortSignal, onProgress: () => void) => Promise<ToolOutcome>): Promise<ToolOutcome> {
+async function limited(
+  spec: ToolSpec,
+  seconds: number,
+  signal: AbortSignal,
+  make: (stop: AbortSignal, onProgress: () => void) => Promise<ToolOutcome>,
+): Promise<ToolOutcome> {
   const limit = new AbortController();
-  const arm = (): NodeJS.Timeout => setTimeout(() => limit.abort(new ClassedError('timeout', `${spec.name} did not end within ${seconds} s.`)), seconds * 1000);
+  const arm = (): NodeJS.Timeout =>
+    setTimeout(
+      () => limit.abort(new ClassedError('timeout', `${spec.name} did not end within ${seconds} s.`)),
+      seconds * 1000,
+    );
   let timer = arm();
   try {
     return await make(AbortSignal.any([signal, limit.signal]), () => {

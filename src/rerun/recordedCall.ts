@@ -1,20 +1,29 @@
 /** A recorded tool call with all that is needed to make it again: its task, its world, what was done to that before. */
+
+import { StudioError } from '../common/errors.ts';
 import { seedOf } from '../common/hash.ts';
 import { isJsonObject, type Json, type JsonObject } from '../common/json.ts';
-import { StudioError } from '../common/errors.ts';
-import { agentAt, submission as submissionSchema, type Submission } from '../config/submission.ts';
+import { agentAt, type Submission, submission as submissionSchema } from '../config/submission.ts';
 import type { Api } from '../protocol/api.ts';
-import { TrajectoryModel } from '../trace/model.ts';
 import type { ToolSpan } from '../trace/model/spans.ts';
+import { TrajectoryModel } from '../trace/model.ts';
 import type { Effect, TraceError } from '../trace/schema.ts';
 import { wholeValue } from '../trace/spill.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import { readEvent } from '../trace/upgrades.ts';
 import { isBlobRef, unescapeKeys } from '../trace/values/keys.ts';
-import { withValues, type Values } from './toolValues.ts';
+import { type Values, withValues } from './toolValues.ts';
 
 /** Errors of calls that never reached the tool. */
-const NOT_MADE: ReadonlySet<string> = new Set(['invalid_arguments', 'unknown_tool', 'malformed_output', 'timeout', 'cancelled', 'limit', 'infrastructure']);
+const NOT_MADE: ReadonlySet<string> = new Set([
+  'invalid_arguments',
+  'unknown_tool',
+  'malformed_output',
+  'timeout',
+  'cancelled',
+  'limit',
+  'infrastructure',
+]);
 
 /** A call that came before and may have changed the world. */
 export interface EarlierCall {
@@ -56,36 +65,62 @@ export interface RecordedCall {
 
 /**
  * Reads the call whose start has this seq. `env`: values for `${env:…}`. Throws `usage` when no call starts there,
- * `unsupported` for an imported rollout, whose tools nobody has, `config` with `details.missing` when values are missing.
+ * `unsupported` for an imported rollout, whose tools nobody has, `config` with `details.missing` when values are
+ * missing.
  */
-export async function readCall(api: Api, rollout: string, seq: number, env: Values, signal: AbortSignal): Promise<RecordedCall> {
+export async function readCall(
+  api: Api,
+  rollout: string,
+  seq: number,
+  env: Values,
+  signal: AbortSignal,
+): Promise<RecordedCall> {
   const info = await api.rollout(rollout, signal);
   const { imported } = await api.batch(info.row.batch, signal);
-  if (imported) throw new StudioError('unsupported', 'This rollout was imported: its tools did not come with it.', { mend: 'Calls of rollouts that were run here can be made again.' });
+  if (imported)
+    throw new StudioError('unsupported', 'This rollout was imported: its tools did not come with it.', {
+      mend: 'Calls of rollouts that were run here can be made again.',
+    });
   const model = new TrajectoryModel();
   for await (const page of api.allEvents(rollout, signal)) model.push(page.map((event) => readEvent(event)));
   const span = model.span(seq);
-  if (span?.kind !== 'tool') throw new StudioError('usage', `No tool call starts at event ${seq} of rollout ${rollout}.`, { mend: 'Give ROLLOUT@SEQ of the start of a call; rollout tools BATCH --calls TOOL lists them.' });
+  if (span?.kind !== 'tool')
+    throw new StudioError('usage', `No tool call starts at event ${seq} of rollout ${rollout}.`, {
+      mend: 'Give ROLLOUT@SEQ of the start of a call; rollout tools BATCH --calls TOOL lists them.',
+    });
   const sent = submissionSchema.parse(JSON.parse(new TextDecoder().decode(await api.getBlob(info.submission, signal))));
   // Models and scorers are not asked here, and of a team only the member that made the call.
   const caller = agentAt(sent, span.agent) ?? sent.agent;
   const submission: Submission = { ...sent, agent: { ...caller, tools: withValues(caller.tools, env) } };
   const rolloutSeed = model.start?.data.seed ?? seedOf(submission.seed, info.task.id, info.row.attempt);
-  const whole = async (stored: Json): Promise<Json> => (isBlobRef(stored) ? wholeValue(stored, await api.getBlob(stored.$blob, signal)) : unescapeKeys(stored));
+  const whole = async (stored: Json): Promise<Json> =>
+    isBlobRef(stored) ? wholeValue(stored, await api.getBlob(stored.$blob, signal)) : unescapeKeys(stored);
   const argumentsOf = (one: ToolSpan): Promise<Json> => whole(model.argumentsOf(one).value);
   const result = model.resultOf(span);
   return {
-    rollout, seq, step: span.step, task: info.task, submission,
-    name: span.start.data.name, id: span.start.data.call, effect: span.start.data.effect,
+    rollout,
+    seq,
+    step: span.step,
+    task: info.task,
+    submission,
+    name: span.start.data.name,
+    id: span.start.data.call,
+    effect: span.start.data.effect,
     arguments: await argumentsOf(span),
     result: result === undefined ? undefined : await whole(result.value),
-    error: span.end?.data.error, ms: span.end?.data.ms,
+    error: span.end?.data.error,
+    ms: span.end?.data.ms,
     seed: callSeed(model, span, rolloutSeed),
     ...(await worldBefore(model, span, rolloutSeed, argumentsOf)),
   };
 }
 
-async function worldBefore(model: TrajectoryModel, span: ToolSpan, rolloutSeed: number, argumentsOf: (span: ToolSpan) => Promise<Json>): Promise<Pick<RecordedCall, 'world'>> {
+async function worldBefore(
+  model: TrajectoryModel,
+  span: ToolSpan,
+  rolloutSeed: number,
+  argumentsOf: (span: ToolSpan) => Promise<Json>,
+): Promise<Pick<RecordedCall, 'world'>> {
   // Calls of a world are made one after the other: those of the same turn that ended before it were made before it.
   const until = span.end?.seq ?? model.last + 1;
   const earlier = model.events.slice(0, until - 1);
@@ -96,12 +131,27 @@ async function worldBefore(model: TrajectoryModel, span: ToolSpan, rolloutSeed: 
     if ('unknown' in event) continue;
     if (event.kind === 'world.snapshot') snapshot = { sha: event.data.snapshot, seq: event.seq };
   }
-  const made = model.tools.filter((one) => one !== span && one.end !== undefined && one.end.seq < until && one.end.data.source !== 'edited' && !NOT_MADE.has(one.end.data.error?.class ?? ''))
+  const made = model.tools
+    .filter(
+      (one) =>
+        one !== span &&
+        one.end !== undefined &&
+        one.end.seq < until &&
+        one.end.data.source !== 'edited' &&
+        !NOT_MADE.has(one.end.data.error?.class ?? ''),
+    )
     .sort((a, b) => (a.end?.seq ?? 0) - (b.end?.seq ?? 0));
   const before: (EarlierCall & { readonly end: number })[] = [];
   for (const one of made) {
     const args = await argumentsOf(one);
-    before.push({ seq: one.seq, end: one.end?.seq ?? 0, name: one.start.data.name, arguments: isJsonObject(args) ? args : {}, seed: callSeed(model, one, rolloutSeed), effect: one.start.data.effect });
+    before.push({
+      seq: one.seq,
+      end: one.end?.seq ?? 0,
+      name: one.start.data.name,
+      arguments: isJsonObject(args) ? args : {},
+      seed: callSeed(model, one, rolloutSeed),
+      effect: one.start.data.effect,
+    });
   }
   const covered = snapshot?.seq ?? 0;
   return {
@@ -109,17 +159,27 @@ async function worldBefore(model: TrajectoryModel, span: ToolSpan, rolloutSeed: 
       // Told where the world was opened; absent only in streams that tell none.
       seed: opened.data.seed ?? 0,
       ...(snapshot === undefined ? {} : { snapshot }),
-      since: before.filter(({ end }) => end > covered), before,
+      since: before.filter(({ end }) => end > covered),
+      before,
     },
   };
 }
 
-/** As the rollout seeded it: by its agent's how-many-th model call asked for it, and its place among that one's calls. */
+/**
+ * As the rollout seeded it: by its agent's how-many-th model call asked for it, and its place among that one's calls.
+ */
 function callSeed(model: TrajectoryModel, span: ToolSpan, rolloutSeed: number): number {
   const step = model.step(span.step);
   const asked = step?.model?.end?.data.m;
-  const calls = (asked === undefined ? [] : (model.message(asked)?.event.data.parts ?? [])).filter((part) => part.type === 'tool_call');
-  const index = Math.max(0, calls.findIndex((part) => part.id === span.start.data.call));
-  const steps = new Set((model.agent(span.agent)?.modelStarts ?? []).filter((seq) => seq < span.seq).map((seq) => model.stepOf(seq)?.index));
+  const calls = (asked === undefined ? [] : (model.message(asked)?.event.data.parts ?? [])).filter(
+    (part) => part.type === 'tool_call',
+  );
+  const index = Math.max(
+    0,
+    calls.findIndex((part) => part.id === span.start.data.call),
+  );
+  const steps = new Set(
+    (model.agent(span.agent)?.modelStarts ?? []).filter((seq) => seq < span.seq).map((seq) => model.stepOf(seq)?.index),
+  );
   return seedOf(rolloutSeed, span.agent, steps.size, index);
 }

@@ -4,10 +4,10 @@
  */
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import { StudioError } from '../common/errors.ts';
-import { isSameJson, type Json } from '../common/json.ts';
 import { candidatesOf } from '../client/sourcePaths.ts';
 import { workspaceRoot } from '../client/workspace.ts';
+import { StudioError } from '../common/errors.ts';
+import { isSameJson, type Json } from '../common/json.ts';
 import { modulesOf, type SubmittedModule, type SubmittedTools } from '../config/submission.ts';
 import type { Api } from '../protocol/api.ts';
 import type { ToolHost, ToolSpec, WorldSession } from '../rollout/ports.ts';
@@ -17,7 +17,7 @@ import { openTools } from '../tools/hosts.ts';
 import type { Change, TraceError } from '../trace/schema.ts';
 import { makeWorkDirectory } from '../worker/run/workDirectory.ts';
 import { moduleWorld } from '../worlds/module.ts';
-import { callOnce, type CallOutcome } from './once.ts';
+import { type CallOutcome, callOnce } from './once.ts';
 import type { EarlierCall, RecordedCall } from './recordedCall.ts';
 import { withinRoom } from './room.ts';
 
@@ -68,12 +68,25 @@ interface Opened {
 }
 
 /** The form of a call. Throws as `rerun` does, where the tool cannot be had. */
-export function callForm(api: Api, call: RecordedCall, options: Pick<RerunOptions, 'code' | 'folder'>, signal: AbortSignal): Promise<CallForm> {
-  return withinRoom((sha, blobSignal) => api.getBlob(sha, blobSignal), async (environment, work) => {
-    const { host, spec, session } = await open(api, call, options, environment(work), signal);
-    await host.close();
-    return { parameters: spec.parameters, description: spec.description, effect: spec.effect, of_world: session !== undefined };
-  });
+export function callForm(
+  api: Api,
+  call: RecordedCall,
+  options: Pick<RerunOptions, 'code' | 'folder'>,
+  signal: AbortSignal,
+): Promise<CallForm> {
+  return withinRoom(
+    (sha, blobSignal) => api.getBlob(sha, blobSignal),
+    async (environment, work) => {
+      const { host, spec, session } = await open(api, call, options, environment(work), signal);
+      await host.close();
+      return {
+        parameters: spec.parameters,
+        description: spec.description,
+        effect: spec.effect,
+        of_world: session !== undefined,
+      };
+    },
+  );
 }
 
 /**
@@ -81,31 +94,52 @@ export function callForm(api: Api, call: RecordedCall, options: Pick<RerunOption
  * build or the tool is gone. What the tool itself throws is the result.
  */
 export function rerun(api: Api, call: RecordedCall, options: RerunOptions, signal: AbortSignal): Promise<Rerun> {
-  return withinRoom((sha, blobSignal) => api.getBlob(sha, blobSignal), async (environment, work) => {
-    let log = '';
-    const print = (text: string): void => {
-      if (log.length < MOST_LOG) log += text.slice(0, MOST_LOG - log.length);
-    };
-    const directory = await makeWorkDirectory(work, 'call', call.task, (sha) => api.getBlob(sha, signal));
-    const { host, spec, session, changed } = await open(api, call, options, environment(directory, print), signal);
-    if (spec.effect === 'irreversible' && !options.acceptIrreversible) {
-      throw new StudioError('conflict', `${spec.name} may change something outside that cannot be undone.`, {
-        mend: 'Make the call all the same with --accept-irreversible, or declare the tool pure or restorable.', details: { irreversible: [spec.name] },
-      });
-    }
-    const notes = session === undefined ? [] : await bringBack(session, call, signal);
-    const args = options.arguments ?? call.arguments;
-    const own = options.arguments === undefined || isSameJson(options.arguments, call.arguments);
-    const began = performance.now();
-    const { status, result, error, changes } = await callOnce(host, spec, { ...call, arguments: args }, call.submission.agent.limits.tool_seconds, print, signal);
-    const outcome: CallOutcome = { status, ...(result === undefined ? {} : { result }), ...(error === undefined ? {} : { error }), ...(changes === undefined ? {} : { changes }) };
-    const ms = performance.now() - began;
-    await host.close();
-    return {
-      ...outcome, ms, log, arguments: args, changed, notes,
-      same: own ? sameOutcome(call, outcome) : null,
-    };
-  });
+  return withinRoom(
+    (sha, blobSignal) => api.getBlob(sha, blobSignal),
+    async (environment, work) => {
+      let log = '';
+      const print = (text: string): void => {
+        if (log.length < MOST_LOG) log += text.slice(0, MOST_LOG - log.length);
+      };
+      const directory = await makeWorkDirectory(work, 'call', call.task, (sha) => api.getBlob(sha, signal));
+      const { host, spec, session, changed } = await open(api, call, options, environment(directory, print), signal);
+      if (spec.effect === 'irreversible' && !options.acceptIrreversible) {
+        throw new StudioError('conflict', `${spec.name} may change something outside that cannot be undone.`, {
+          mend: 'Make the call all the same with --accept-irreversible, or declare the tool pure or restorable.',
+          details: { irreversible: [spec.name] },
+        });
+      }
+      const notes = session === undefined ? [] : await bringBack(session, call, signal);
+      const args = options.arguments ?? call.arguments;
+      const own = options.arguments === undefined || isSameJson(options.arguments, call.arguments);
+      const began = performance.now();
+      const { status, result, error, changes } = await callOnce(
+        host,
+        spec,
+        { ...call, arguments: args },
+        call.submission.agent.limits.tool_seconds,
+        print,
+        signal,
+      );
+      const outcome: CallOutcome = {
+        status,
+        ...(result === undefined ? {} : { result }),
+        ...(error === undefined ? {} : { error }),
+        ...(changes === undefined ? {} : { changes }),
+      };
+      const ms = performance.now() - began;
+      await host.close();
+      return {
+        ...outcome,
+        ms,
+        log,
+        arguments: args,
+        changed,
+        notes,
+        same: own ? sameOutcome(call, outcome) : null,
+      };
+    },
+  );
 }
 
 /** Makes the calls again that came since the snapshot. Gives what did not go as recorded. */
@@ -121,16 +155,36 @@ async function bringBack(session: WorldSession, call: RecordedCall, signal: Abor
     }
     const spec = session.specs.find(({ name }) => name === earlier.name);
     if (spec === undefined) continue;
-    await callOnce(session, spec, { id: `again-${earlier.seq}`, arguments: earlier.arguments, seed: earlier.seed }, call.submission.agent.limits.tool_seconds, () => undefined, signal);
+    await callOnce(
+      session,
+      spec,
+      { id: `again-${earlier.seq}`, arguments: earlier.arguments, seed: earlier.seed },
+      call.submission.agent.limits.tool_seconds,
+      () => undefined,
+      signal,
+    );
   }
-  if (lost.length > 0) notes.push(`Not made again before it, for they cannot be undone: ${lost.map(({ name, seq }) => `${name} @${seq}`).join(', ')}. The world may differ.`);
+  if (lost.length > 0)
+    notes.push(
+      'Not made again before it, for they cannot be undone: ' +
+        `${lost.map(({ name, seq }) => `${name} @${seq}`).join(', ')}. The world may differ.`,
+    );
   return notes;
 }
 
-async function open(api: Api, call: RecordedCall, { code, folder }: Pick<RerunOptions, 'code' | 'folder'>, environment: ToolEnvironment & { readonly own: Map<string, Uint8Array> }, signal: AbortSignal): Promise<Opened> {
+async function open(
+  api: Api,
+  call: RecordedCall,
+  { code, folder }: Pick<RerunOptions, 'code' | 'folder'>,
+  environment: ToolEnvironment & { readonly own: Map<string, Uint8Array> },
+  signal: AbortSignal,
+): Promise<Opened> {
   const { submission } = call;
   const changed: string[] = [];
-  const current = (module: SubmittedModule): Promise<SubmittedModule> => (code === 'recorded' ? Promise.resolve(module) : bundledNow(module, modulesOf(submission), folder, environment.own, changed));
+  const current = (module: SubmittedModule): Promise<SubmittedModule> =>
+    code === 'recorded'
+      ? Promise.resolve(module)
+      : bundledNow(module, modulesOf(submission), folder, environment.own, changed);
   // What a worker would open first: own tools by kind, so that no server is started for a tool that is elsewhere.
   for (const entry of [...submission.agent.tools].sort((a, b) => Number(a.kind === 'mcp') - Number(b.kind === 'mcp'))) {
     if (entry.kind === 'mcp' && entry.tools !== undefined && !entry.tools.includes(call.name)) continue;
@@ -151,11 +205,23 @@ async function open(api: Api, call: RecordedCall, { code, folder }: Pick<RerunOp
       if (found !== undefined) return { ...found, session: undefined, changed };
     }
   }
-  throw new StudioError('not_found', `The agent has no tool ${call.name} that could be called${code === 'now' ? ', as its files are now' : ''}.`, { mend: 'If it was renamed or removed, make the call with the code of the recording.' });
+  throw new StudioError(
+    'not_found',
+    `The agent has no tool ${call.name} that could be called${code === 'now' ? ', as its files are now' : ''}.`,
+    { mend: 'If it was renamed or removed, make the call with the code of the recording.' },
+  );
 }
 
-async function openEntry(entry: SubmittedTools, name: string, current: (module: SubmittedModule) => Promise<SubmittedModule>, environment: ToolEnvironment): Promise<{ host: ToolHost; spec: ToolSpec } | undefined> {
-  const host = await openTools([entry.kind === 'module' ? { ...entry, module: await current(entry.module) } : entry], environment);
+async function openEntry(
+  entry: SubmittedTools,
+  name: string,
+  current: (module: SubmittedModule) => Promise<SubmittedModule>,
+  environment: ToolEnvironment,
+): Promise<{ host: ToolHost; spec: ToolSpec } | undefined> {
+  const host = await openTools(
+    [entry.kind === 'module' ? { ...entry, module: await current(entry.module) } : entry],
+    environment,
+  );
   const spec = host.specs.find((candidate) => candidate.name === name);
   if (spec !== undefined) return { host, spec };
   await host.close();
@@ -163,7 +229,13 @@ async function openEntry(entry: SubmittedTools, name: string, current: (module: 
 }
 
 /** The module as its file is now; as it was submitted when the file is nowhere. */
-async function bundledNow(module: SubmittedModule, modules: readonly SubmittedModule[], folder: string, own: Map<string, Uint8Array>, changed: string[]): Promise<SubmittedModule> {
+async function bundledNow(
+  module: SubmittedModule,
+  modules: readonly SubmittedModule[],
+  folder: string,
+  own: Map<string, Uint8Array>,
+  changed: string[],
+): Promise<SubmittedModule> {
   const file = candidatesOf(module.file, modules, [folder]).find((candidate) => existsSync(candidate));
   if (file === undefined) return module;
   const bundle = await bundleModule(file, rootOf(file, module.file) ?? workspaceRoot(file, folder));
@@ -179,6 +251,7 @@ function rootOf(absolute: string, file: string): string | undefined {
 }
 
 function sameOutcome(call: RecordedCall, outcome: CallOutcome): boolean {
-  if (call.error !== undefined || outcome.error !== undefined) return call.error?.class === outcome.error?.class && call.error?.message === outcome.error?.message;
+  if (call.error !== undefined || outcome.error !== undefined)
+    return call.error?.class === outcome.error?.class && call.error?.message === outcome.error?.message;
   return call.result !== undefined && outcome.result !== undefined && isSameJson(call.result, outcome.result);
 }

@@ -1,4 +1,6 @@
-/** Where tools run that no rollout calls: threads, processes and a folder of its own, gone afterwards, whatever happens. */
+/**
+ * Where tools run that no rollout calls: threads, processes and a folder of its own, gone afterwards, whatever happens.
+ */
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -8,21 +10,36 @@ import { Reaper } from '../worker/reaper/reaper.ts';
 
 const CLOSE_MS = 500;
 
-export type MakeEnvironment = (cwd: string, onLog?: (text: string) => void) => ToolEnvironment & { readonly own: Map<string, Uint8Array> };
+export type MakeEnvironment = (
+  cwd: string,
+  onLog?: (text: string) => void,
+) => ToolEnvironment & { readonly own: Map<string, Uint8Array> };
 
 /** `readBlob` is asked for what is not in `own`. `work`: the folder. */
-export async function withinRoom<T>(readBlob: (sha: string, signal?: AbortSignal) => Promise<Uint8Array>, run: (environment: MakeEnvironment, work: string) => Promise<T>): Promise<T> {
+export async function withinRoom<T>(
+  readBlob: (sha: string, signal?: AbortSignal) => Promise<Uint8Array>,
+  run: (environment: MakeEnvironment, work: string) => Promise<T>,
+): Promise<T> {
   const work = await mkdtemp(path.join(os.tmpdir(), 'rollout-call-'));
   const reaper = new Reaper();
   reaper.addFolder(work);
-  const pools = createToolPools({ directory: path.join(work, 'bundles'), env: allowedEnvironment(process.env), processGroups: reaper });
+  const pools = createToolPools({
+    directory: path.join(work, 'bundles'),
+    env: allowedEnvironment(process.env),
+    processGroups: reaper,
+  });
   const own = new Map<string, Uint8Array>();
   try {
-    return await run((cwd, onLog) => ({
-      cwd, pools, own,
-      readBlob: async (sha, signal) => own.get(sha) ?? readBlob(sha, signal),
-      ...(onLog === undefined ? {} : { onLog: (_stream: string, text: string) => onLog(text) }),
-    }), work);
+    return await run(
+      (cwd, onLog) => ({
+        cwd,
+        pools,
+        own,
+        readBlob: async (sha, signal) => own.get(sha) ?? readBlob(sha, signal),
+        ...(onLog === undefined ? {} : { onLog: (_stream: string, text: string) => onLog(text) }),
+      }),
+      work,
+    );
   } finally {
     await pools.close();
     await reaper.close(CLOSE_MS);

@@ -8,10 +8,17 @@ export type Values = Readonly<Record<string, string | undefined>>;
 export function withValues(tools: readonly SubmittedTools[], env: Values): SubmittedTools[] {
   const missing = [...new Set(envNamesIn(JSON.stringify(tools)))].filter((name) => (env[name] ?? '') === '');
   if (missing.length > 0) {
-    throw new StudioError('config', `The tools use ${missing.map((name) => `\${env:${name}}`).join(', ')}, and the environment has no value for it.`, {
-      mend: 'Set it and make the call again.', details: { missing },
-    });
+    throw new StudioError(
+      'config',
+      `The tools use ${missing.map((name) => `\${env:${name}}`).join(', ')}, and the environment has no value for it.`,
+      {
+        mend: 'Set it and make the call again.',
+        details: { missing },
+      },
+    );
   }
-  const values = Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined));
+  const values = Object.fromEntries(
+    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
   return tools.map((entry) => resolveEnv(entry, values));
 }

@@ -1,4 +1,7 @@
-/** A tool of a world, tried as the first attempt at a task would have it: the same world, the same seeds. Nothing of it is recorded. */
+/**
+ * A tool of a world, tried as the first attempt at a task would have it: the same world, the same seeds. Nothing of it
+ * is recorded.
+ */
 import { readFile, realpath } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
@@ -7,8 +10,8 @@ import { submitPorts } from '../client/submitFile.ts';
 import { workspaceRoot } from '../client/workspace.ts';
 import { StudioError } from '../common/errors.ts';
 import { seedOf } from '../common/hash.ts';
-import { loadBatch } from '../config/load.ts';
 import { MODULE_ENDINGS } from '../config/load/agent.ts';
+import { loadBatch } from '../config/load.ts';
 import { relative } from '../config/paths.ts';
 import { problemsError } from '../config/source/problem.ts';
 import type { SubmittedWorld } from '../config/submission.ts';
@@ -19,7 +22,7 @@ import type { ToolEnvironment } from '../tools/environment.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import { moduleWorld } from '../worlds/module.ts';
-import { callAndClose, TryLog, withinTryRoom, type GivenCall, type TriedCall } from './tryRoom.ts';
+import { callAndClose, type GivenCall, type TriedCall, TryLog, withinTryRoom } from './tryRoom.ts';
 
 /** The world that a batch opens for one of its tasks. */
 export interface BatchWorld {
@@ -39,40 +42,89 @@ export interface BatchWorld {
 
 const bundleMap = z.object({ sources: z.array(z.string()) });
 
-/** Reads a batch file; without `id` its first task. Throws StudioError `config` with what is wrong in it, for one without a world, and for an unknown task. */
-export async function readBatchWorld(batch: string, id: string | undefined, cwd: string, env: NodeJS.ProcessEnv): Promise<BatchWorld> {
+/**
+ * Reads a batch file; without `id` its first task. Throws StudioError `config` with what is wrong in it, for one
+ * without a world, and for an unknown task.
+ */
+export async function readBatchWorld(
+  batch: string,
+  id: string | undefined,
+  cwd: string,
+  env: NodeJS.ProcessEnv,
+): Promise<BatchWorld> {
   const root = workspaceRoot(path.resolve(cwd, batch), cwd);
   const files = diskFiles(cwd);
   // All of its tasks: a scorer may need something that not each of them has.
   const { value, problems } = await loadBatch(files, batch, { root });
   if (value === undefined) throw problemsError(problems, files.absolute(cwd));
-  const { world: loaded, agent, dataset: { spec } } = value;
-  if (loaded === undefined) throw new StudioError('config', `${batch} has no world.`, { mend: 'Give a batch file with `world:`, or try the tool without --batch.' });
+  const {
+    world: loaded,
+    agent,
+    dataset: { spec },
+  } = value;
+  if (loaded === undefined)
+    throw new StudioError('config', `${batch} has no world.`, {
+      mend: 'Give a batch file with `world:`, or try the tool without --batch.',
+    });
   const { path: file, format, columns } = spec;
-  const dataset = { ...value.dataset, spec: id === undefined ? { ...spec, limit: 1 } : { path: file, format, columns, offset: 0, only: new Set([id]) } };
+  const dataset = {
+    ...value.dataset,
+    spec: id === undefined ? { ...spec, limit: 1 } : { path: file, format, columns, offset: 0, only: new Set([id]) },
+  };
   const { world, blobs, tasks } = await buildWorld({ ...value, world: loaded, dataset }, submitPorts(files, root, env));
   const [task] = await Array.fromAsync(tasks);
-  if (task === undefined) throw problemsError((await loadBatch(files, batch, { root, ...(id === undefined ? {} : { tasks: [id] }) })).problems, files.absolute(cwd));
+  if (task === undefined)
+    throw problemsError(
+      (await loadBatch(files, batch, { root, ...(id === undefined ? {} : { tasks: [id] }) })).problems,
+      files.absolute(cwd),
+    );
   const kept = new Map<string, Uint8Array>();
   for await (const blob of blobs) kept.set(blob.sha, 'bytes' in blob ? blob.bytes : await readFile(blob.path));
   const { seed } = value.file;
   return {
-    batch: relative(root, value.path), root, world, task, seed: worldSeed(task, seed), callSeed: seedOf(seedOf(seed, task.id, 1), agent.file.name, 1, 0),
-    seconds: agent.file.limits.tool_seconds, blobs: kept,
+    batch: relative(root, value.path),
+    root,
+    world,
+    task,
+    seed: worldSeed(task, seed),
+    callSeed: seedOf(seedOf(seed, task.id, 1), agent.file.name, 1, 0),
+    seconds: agent.file.limits.tool_seconds,
+    blobs: kept,
   };
 }
 
 /**
- * Calls a tool of the world; `file` is where it is looked for, absolute: a module the world is made of, or any file that leads to the
+ * Calls a tool of the world; `file` is where it is looked for, absolute: a module the world is made of, or any file
+ * that leads to the
  * world. Throws StudioError `config` when the world cannot be opened, `not_found` when it has no such tool.
  */
-export async function tryInWorld(from: BatchWorld, file: string, call: GivenCall, told: (text: string) => void, signal: AbortSignal): Promise<TriedCall> {
+export async function tryInWorld(
+  from: BatchWorld,
+  file: string,
+  call: GivenCall,
+  told: (text: string) => void,
+  signal: AbortSignal,
+): Promise<TriedCall> {
   await checkUses(from, file);
   const log = new TryLog(told);
-  const { world: { name }, task, seed, callSeed, seconds, blobs } = from;
+  const {
+    world: { name },
+    task,
+    seed,
+    callSeed,
+    seconds,
+    blobs,
+  } = from;
   return withinTryRoom({ blobs, task, signal, print: log.print }, async (environment) => {
     const session = await open(from, environment, signal);
-    const made = await callAndClose(session, specOf(session, call.tool, from), { arguments: call.arguments, seed: callSeed }, seconds, log, signal);
+    const made = await callAndClose(
+      session,
+      specOf(session, call.tool, from),
+      { arguments: call.arguments, seed: callSeed },
+      seconds,
+      log,
+      signal,
+    );
     return { ...made, world: { name, task: task.id, seed } };
   });
 }
@@ -84,21 +136,41 @@ async function checkUses({ world, batch, root, blobs }: BatchWorld, file: string
   // As the bundler has them: without links.
   const [top, full] = await Promise.all([root, file].map((named) => realpath(named).catch(() => named)));
   if (sources.includes(relative(top ?? root, full ?? file))) return;
-  throw new StudioError('not_found', `${path.basename(file)} is no part of the world ${world.name}, which ${batch} opens.`, { mend: `Give a batch whose world has the tool, return it from \`open\` in ${world.module.file}, or try it without --batch.` });
+  throw new StudioError(
+    'not_found',
+    `${path.basename(file)} is no part of the world ${world.name}, which ${batch} opens.`,
+    {
+      mend:
+        `Give a batch whose world has the tool, return it from \`open\` in ${world.module.file}, or try it without ` +
+        '--batch.',
+    },
+  );
 }
 
-async function open({ world, task, seed }: BatchWorld, environment: ToolEnvironment, signal: AbortSignal): Promise<WorldSession> {
+async function open(
+  { world, task, seed }: BatchWorld,
+  environment: ToolEnvironment,
+  signal: AbortSignal,
+): Promise<WorldSession> {
   try {
     return await moduleWorld(world, environment).open({ task, seed }, signal);
   } catch (thrown) {
     if (!(thrown instanceof ClassedError) || thrown.class === 'cancelled') throw thrown;
     const { place, message } = thrown;
-    throw new StudioError('config', `${place === undefined ? world.module.file : `${place.file}:${place.line}:${place.column}`}: the world ${world.name} could not be opened for task ${task.id}: ${message}`, { mend: 'Mend its `open`, or choose another task with --task.', cause: thrown });
+    throw new StudioError(
+      'config',
+      `${place === undefined ? world.module.file : `${place.file}:${place.line}:${place.column}`}: the world ` +
+        `${world.name} could not be opened for task ${task.id}: ${message}`,
+      { mend: 'Mend its `open`, or choose another task with --task.', cause: thrown },
+    );
   }
 }
 
 function specOf({ specs }: WorldSession, tool: string, { world, batch }: BatchWorld): ToolSpec {
   const spec = specs.find(({ name }) => name === tool);
-  if (spec === undefined) throw new StudioError('not_found', `The world ${world.name}, which ${batch} opens, has no tool ${tool}.`, { mend: `It has ${specs.map(({ name }) => name).join(', ')}.` });
+  if (spec === undefined)
+    throw new StudioError('not_found', `The world ${world.name}, which ${batch} opens, has no tool ${tool}.`, {
+      mend: `It has ${specs.map(({ name }) => name).join(', ')}.`,
+    });
   return spec;
 }

@@ -1,4 +1,7 @@
-/** Where a tool is tried: threads, processes and a working directory as a worker's, gone afterwards, and the one call that is made there. */
+/**
+ * Where a tool is tried: threads, processes and a working directory as a worker's, gone afterwards, and the one call
+ * that is made there.
+ */
 import { StudioError } from '../common/errors.ts';
 import type { Json } from '../common/json.ts';
 import type { ToolHost, ToolSpec } from '../rollout/ports.ts';
@@ -6,7 +9,7 @@ import type { ToolEnvironment } from '../tools/environment.ts';
 import type { Change, TraceError } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import { makeWorkDirectory } from '../worker/run/workDirectory.ts';
-import { callOnce, type CallOutcome } from './once.ts';
+import { type CallOutcome, callOnce } from './once.ts';
 import { withinRoom } from './room.ts';
 
 export interface TriedCall {
@@ -45,11 +48,19 @@ export interface TryRoomOptions {
 /** Longer logs are cut. */
 const MOST_LOG = 20_000;
 
-/** Throws StudioError `cancelled` as soon as the signal says so: a server that is slow to come up keeps nobody who cancelled, the room ends it. */
-export function withinTryRoom<T>({ blobs, task, print, signal }: TryRoomOptions, run: (environment: ToolEnvironment) => Promise<T>): Promise<T> {
+/**
+ * Throws StudioError `cancelled` as soon as the signal says so: a server that is slow to come up keeps nobody who
+ * cancelled, the room ends it.
+ */
+export function withinTryRoom<T>(
+  { blobs, task, print, signal }: TryRoomOptions,
+  run: (environment: ToolEnvironment) => Promise<T>,
+): Promise<T> {
   const readBlob = (sha: string): Promise<Uint8Array> => {
     const bytes = blobs.get(sha);
-    return bytes === undefined ? Promise.reject(new StudioError('internal', `There is no blob ${sha}.`)) : Promise.resolve(bytes);
+    return bytes === undefined
+      ? Promise.reject(new StudioError('internal', `There is no blob ${sha}.`))
+      : Promise.resolve(bytes);
   };
   return withinRoom(readBlob, async (environment, work) => {
     const directory = await makeWorkDirectory(work, 'call', task, readBlob);
@@ -78,11 +89,29 @@ export class TryLog {
 }
 
 /** Makes the call and closes the host. `seconds`: where the tool sets no time limit itself. */
-export async function callAndClose(host: ToolHost, spec: ToolSpec, call: { readonly arguments: Json; readonly seed: number }, seconds: number, log: TryLog, signal: AbortSignal): Promise<TriedCall> {
+export async function callAndClose(
+  host: ToolHost,
+  spec: ToolSpec,
+  call: { readonly arguments: Json; readonly seed: number },
+  seconds: number,
+  log: TryLog,
+  signal: AbortSignal,
+): Promise<TriedCall> {
   const began = performance.now();
   const { parts, ...outcome } = await callOnce(host, spec, { id: 'try', ...call }, seconds, log.print, signal);
   const ms = performance.now() - began;
   await host.close(); // what it prints at its end is part of its log
-  const files = (parts ?? []).flatMap((part) => (part.type === 'blob' && typeof part.content === 'string' ? [{ mime_type: part.mime_type, content: part.content }] : []));
-  return { tool: spec.name, arguments: call.arguments, ...outcome, ms, ...(files.length === 0 ? {} : { files }), log: log.text };
+  const files = (parts ?? []).flatMap((part) =>
+    part.type === 'blob' && typeof part.content === 'string'
+      ? [{ mime_type: part.mime_type, content: part.content }]
+      : [],
+  );
+  return {
+    tool: spec.name,
+    arguments: call.arguments,
+    ...outcome,
+    ms,
+    ...(files.length === 0 ? {} : { files }),
+    log: log.text,
+  };
 }

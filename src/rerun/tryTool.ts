@@ -3,24 +3,24 @@
  * directory of their own that is gone afterwards. Nothing of it is recorded.
  */
 import path from 'node:path';
-import { errorText, StudioError } from '../common/errors.ts';
 import { diskFiles } from '../client/disk.ts';
 import { submitPorts } from '../client/submitFile.ts';
 import { workspaceRoot } from '../client/workspace.ts';
-import { loadAgent } from '../config/load.ts';
+import { errorText, StudioError } from '../common/errors.ts';
 import { MODULE_ENDINGS } from '../config/load/agent.ts';
+import { loadAgent } from '../config/load.ts';
 import { problemsError } from '../config/source/problem.ts';
+import type { SubmittedTools } from '../config/submission.ts';
 import { buildTools } from '../config/submit.ts';
 import type { NewEntry } from '../config/tools/mcp/addEntry.ts';
 import { ownName } from '../config/tools/mcp/newEntry.ts';
-import type { SubmittedTools } from '../config/submission.ts';
 import type { ToolHost, ToolSpec } from '../rollout/ports.ts';
 import { bundleModule } from '../tools/bundle.ts';
 import { openTools } from '../tools/hosts.ts';
 import type { McpEntry } from '../tools/mcp/connection.ts';
 import { NO_STATE } from '../tools/modules/thread/noState.ts';
-import { withValues, type Values } from './toolValues.ts';
-import { callAndClose, TryLog, withinTryRoom, type GivenCall, type TriedCall } from './tryRoom.ts';
+import { type Values, withValues } from './toolValues.ts';
+import { callAndClose, type GivenCall, type TriedCall, TryLog, withinTryRoom } from './tryRoom.ts';
 
 /** The tools of one file. */
 export interface ToolFile {
@@ -40,18 +40,29 @@ export interface ListedTools {
 const TOOL_SECONDS = 120;
 const SEED = 1;
 
-/** Reads a tool module or an agent file. Throws StudioError `config` with what is wrong in it, `usage` for any other file. */
+/**
+ * Reads a tool module or an agent file. Throws StudioError `config` with what is wrong in it, `usage` for any other
+ * file.
+ */
 export async function readToolFile(file: string, cwd: string, env: NodeJS.ProcessEnv): Promise<ToolFile> {
   const full = path.resolve(cwd, file);
   const root = workspaceRoot(full, cwd);
   if (MODULE_ENDINGS.some((ending) => file.endsWith(ending))) {
     const bundle = await bundleModule(full, root);
     return {
-      file, seconds: TOOL_SECONDS, blobs: new Map([[bundle.bundleSha, bundle.code], [bundle.mapSha, bundle.map]]),
+      file,
+      seconds: TOOL_SECONDS,
+      blobs: new Map([
+        [bundle.bundleSha, bundle.code],
+        [bundle.mapSha, bundle.map],
+      ]),
       entries: [{ kind: 'module', module: { file: bundle.file, bundle: bundle.bundleSha, map: bundle.mapSha } }],
     };
   }
-  if (!/\.agent\.(ya?ml|json)$/.test(file)) throw new StudioError('usage', `${file} is neither a tool module nor an agent file.`, { mend: 'Give a file that ends in .ts or .js, or in .agent.yaml.' });
+  if (!/\.agent\.(ya?ml|json)$/.test(file))
+    throw new StudioError('usage', `${file} is neither a tool module nor an agent file.`, {
+      mend: 'Give a file that ends in .ts or .js, or in .agent.yaml.',
+    });
   const files = diskFiles(cwd);
   const { value, problems } = await loadAgent(files, full);
   if (value === undefined) throw problemsError(problems, files.absolute(cwd));
@@ -63,15 +74,34 @@ export async function readToolFile(file: string, cwd: string, env: NodeJS.Proces
 
 /** An MCP server alone, as an agent file in `folder` would name it. */
 export function serverTools(file: string, { mcp, name, tools }: NewEntry, folder: string): ToolFile {
-  const server: McpEntry['server'] = 'url' in mcp ? { url: mcp.url, headers: { ...mcp.headers } }
-    : { command: mcp.command, args: [...(mcp.args ?? [])], env: { ...mcp.env }, ...(mcp.cwd === undefined ? {} : { cwd: path.resolve(folder, mcp.cwd) }) };
+  const server: McpEntry['server'] =
+    'url' in mcp
+      ? { url: mcp.url, headers: { ...mcp.headers } }
+      : {
+          command: mcp.command,
+          args: [...(mcp.args ?? [])],
+          env: { ...mcp.env },
+          ...(mcp.cwd === undefined ? {} : { cwd: path.resolve(folder, mcp.cwd) }),
+        };
   return {
-    file, seconds: TOOL_SECONDS, blobs: new Map(),
-    entries: [{ kind: 'mcp', name: name ?? ownName(mcp), shared: false, server, ...(tools === undefined ? {} : { tools: [...tools] }) }],
+    file,
+    seconds: TOOL_SECONDS,
+    blobs: new Map(),
+    entries: [
+      {
+        kind: 'mcp',
+        name: name ?? ownName(mcp),
+        shared: false,
+        server,
+        ...(tools === undefined ? {} : { tools: [...tools] }),
+      },
+    ],
   };
 }
 
-/** Every tool, with its schema. Connects to MCP servers. Throws `config` with `details.missing` as `withValues` does. */
+/**
+ * Every tool, with its schema. Connects to MCP servers. Throws `config` with `details.missing` as `withValues` does.
+ */
 export function listTools(from: ToolFile, env: Values, signal: AbortSignal): Promise<ListedTools> {
   const entries = withValues(from.entries, env);
   return within(from, signal, async (open) => {
@@ -82,26 +112,52 @@ export function listTools(from: ToolFile, env: Values, signal: AbortSignal): Pro
   });
 }
 
-/** Calls one tool, in no world. Throws StudioError `not_found` when the file has none of that name, and what keeps its entry from being opened. */
-export function tryTool(from: ToolFile, call: GivenCall, env: Values, told: (text: string) => void, signal: AbortSignal): Promise<TriedCall> {
+/**
+ * Calls one tool, in no world. Throws StudioError `not_found` when the file has none of that name, and what keeps its
+ * entry from being opened.
+ */
+export function tryTool(
+  from: ToolFile,
+  call: GivenCall,
+  env: Values,
+  told: (text: string) => void,
+  signal: AbortSignal,
+): Promise<TriedCall> {
   const entries = withValues(from.entries, env);
   const log = new TryLog(told);
-  return within(from, signal, async (open) => {
-    const { host, spec } = await find(entries, call.tool, open, from.file);
-    const made = await callAndClose(host, spec, { arguments: call.arguments, seed: SEED }, from.seconds, log, signal);
-    return made.error?.message.startsWith(NO_STATE) === true ? { ...made, needs_world: true } : made;
-  }, log.print);
+  return within(
+    from,
+    signal,
+    async (open) => {
+      const { host, spec } = await find(entries, call.tool, open, from.file);
+      const made = await callAndClose(host, spec, { arguments: call.arguments, seed: SEED }, from.seconds, log, signal);
+      return made.error?.message.startsWith(NO_STATE) === true ? { ...made, needs_world: true } : made;
+    },
+    log.print,
+  );
 }
 
 type Open = (entries: readonly SubmittedTools[]) => Promise<ToolHost>;
 
-function within<T>({ blobs }: ToolFile, signal: AbortSignal, run: (open: Open) => Promise<T>, print?: (text: string) => void): Promise<T> {
+function within<T>(
+  { blobs }: ToolFile,
+  signal: AbortSignal,
+  run: (open: Open) => Promise<T>,
+  print?: (text: string) => void,
+): Promise<T> {
   const task = { id: 'try', question: '', meta: {} };
-  return withinTryRoom({ blobs, task, signal, ...(print === undefined ? {} : { print }) }, (environment) => run((entries) => openTools(entries, environment)));
+  return withinTryRoom({ blobs, task, signal, ...(print === undefined ? {} : { print }) }, (environment) =>
+    run((entries) => openTools(entries, environment)),
+  );
 }
 
 /** What needs no server comes first, so that none is started for a tool that is elsewhere. */
-async function find(entries: readonly SubmittedTools[], name: string, open: Open, file: string): Promise<{ host: ToolHost; spec: ToolSpec }> {
+async function find(
+  entries: readonly SubmittedTools[],
+  name: string,
+  open: Open,
+  file: string,
+): Promise<{ host: ToolHost; spec: ToolSpec }> {
   const names: string[] = [];
   const failed: unknown[] = [];
   for (const entry of [...entries].sort((a, b) => Number(a.kind === 'mcp') - Number(b.kind === 'mcp'))) {
@@ -118,5 +174,9 @@ async function find(entries: readonly SubmittedTools[], name: string, open: Open
   }
   // It may be the tool of what could not be opened.
   if (failed.length > 0) throw failed[0];
-  throw new StudioError('not_found', `${file} has no tool ${name}.`, names.length === 0 ? {} : { mend: `It has ${names.join(', ')}.` });
+  throw new StudioError(
+    'not_found',
+    `${file} has no tool ${name}.`,
+    names.length === 0 ? {} : { mend: `It has ${names.join(', ')}.` },
+  );
 }

@@ -1,8 +1,8 @@
-import { ClassedError } from '../trace/classedError.ts';
 import type { Json } from '../common/json.ts';
+import { ClassedError } from '../trace/classedError.ts';
 import type { RolloutEndStatus } from '../trace/schema.ts';
-import { faultOf } from './faults.ts';
 import { Diverged } from './act/prefix.ts';
+import { faultOf } from './faults.ts';
 
 /** How a rollout came to its end. */
 export interface Ending {
@@ -18,7 +18,13 @@ export interface Ending {
  * try; a world that failed leaves nothing to judge; every other failure is the agent's own, and is scored.
  */
 export function endingOf(thrown: unknown, answerSoFar: Json, setUp: boolean): Ending {
-  if (thrown instanceof Diverged) return { status: 'infrastructure', answer: null, error: new ClassedError('infrastructure', thrown.message), scorable: false };
+  if (thrown instanceof Diverged)
+    return {
+      status: 'infrastructure',
+      answer: null,
+      error: new ClassedError('infrastructure', thrown.message),
+      scorable: false,
+    };
   const error = faultOf(thrown, 'tool_error', 'infrastructure');
   switch (error.class) {
     case 'infrastructure':

@@ -63,7 +63,10 @@ export interface ModelRequest {
 }
 
 export interface ModelReply {
-  /** In the order the model gave them: reasoning, text, tool_call. A call whose arguments do not parse keeps them as text. */
+  /**
+   * In the order the model gave them: reasoning, text, tool_call. A call whose arguments do not parse keeps them as
+   * text.
+   */
   readonly parts: readonly Part[];
   readonly finishReason: string;
   readonly usage?: Usage;
@@ -74,7 +77,11 @@ export interface ModelReply {
   readonly retries: readonly { readonly at: number; readonly ms: number; readonly class: string }[];
   readonly weights?: string;
   /** What the engine sampled. Absent where it does not tell; `whyNot` then says so. */
-  readonly tokens?: { readonly prompt: readonly number[]; readonly completion: readonly number[]; readonly logprobs?: Float32Array };
+  readonly tokens?: {
+    readonly prompt: readonly number[];
+    readonly completion: readonly number[];
+    readonly logprobs?: Float32Array;
+  };
   /** Why this call cannot be trained on, when it cannot. */
   readonly whyNot?: string;
 }
@@ -83,7 +90,10 @@ export interface ModelCallContext {
   readonly signal: AbortSignal;
   /** Text as it streams, already coalesced; `offset` in UTF-16 units of all text sent so far. */
   onDelta?(text: string): void;
-  /** Called when the call starts waiting for the endpoint (permits, back-off) and when it goes on: the limits' clock stands still between. */
+  /**
+   * Called when the call starts waiting for the endpoint (permits, back-off) and when it goes on: the limits' clock
+   * stands still between.
+   */
   onWait?(waiting: boolean): void;
 }
 
@@ -112,7 +122,10 @@ export interface ToolCallContext {
   onLog(stream: 'out' | 'err', text: string): void;
   /** A sign of life: starts the tool's time limit anew. */
   onProgress(): void;
-  /** Somebody steps into the code of this call. A host that runs code itself lets a debugger in; others make the call as ever. */
+  /**
+   * Somebody steps into the code of this call. A host that runs code itself lets a debugger in; others make the call as
+   * ever.
+   */
   readonly inspect?: CallInspection;
 }
 
@@ -161,7 +174,10 @@ export interface WorldSession extends ToolHost {
 export interface World {
   readonly name: string;
   readonly kind: string;
-  open(input: { readonly task: TaskRecord; readonly seed: number; readonly from?: Uint8Array }, signal: AbortSignal): Promise<WorldSession>;
+  open(
+    input: { readonly task: TaskRecord; readonly seed: number; readonly from?: Uint8Array },
+    signal: AbortSignal,
+  ): Promise<WorldSession>;
 }
 
 // ---- tasks and scores -----------------------------------------------------------------------------------------
@@ -191,7 +207,9 @@ export interface PendingBlob {
 
 /** Takes the rollout's events in order. What it took is safe only once the server acknowledged it. */
 export interface Recorder {
-  /** One atomic append; the blobs are stored before it. Never throws; a lost lease aborts the rollout's signal instead. */
+  /**
+   * One atomic append; the blobs are stored before it. Never throws; a lost lease aborts the rollout's signal instead.
+   */
   append(events: readonly TraceEvent[], blobs: readonly PendingBlob[]): void;
   /** Resolves when there is room for more (the spool of a rollout is bounded). */
   room(): Promise<void>;

@@ -1,25 +1,25 @@
 import { StudioError } from '../common/errors.ts';
 import type { Json } from '../common/json.ts';
 import { agentAt, agentsOf, type SubmittedAgent } from '../config/submission.ts';
-import { verbArgs, type Breakpoint } from '../protocol/commands.ts';
+import { type Breakpoint, verbArgs } from '../protocol/commands.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { EventData } from '../trace/schema.ts';
 import { closeSpans, lostSessions } from './act/takeover.ts';
-import { endingOf, type Ending } from './ending.ts';
+import { type Ending, endingOf } from './ending.ts';
 import type { Done } from './gates/gates.ts';
 import type { By } from './gates/holds.ts';
 import type { RolloutJob, RolloutPorts } from './job.ts';
 import type { Draft, Log } from './log/log.ts';
 import { Crew, rolloutSeed } from './loop/crew.ts';
 import { Limits } from './loop/limits.ts';
-import { Team } from './team/team.ts';
-import { ToolLog } from './tools/toolLog.ts';
-import type { FoundTool } from './tools/toolSet.ts';
 import type { ToolHost } from './ports.ts';
 import { begin, type Running } from './running.ts';
 import { scoreOf } from './scoring.ts';
-import { settledWithin, Stop } from './stop.ts';
+import { Stop, settledWithin } from './stop.ts';
+import { Team } from './team/team.ts';
 import { systemTime } from './time.ts';
+import { ToolLog } from './tools/toolLog.ts';
+import type { FoundTool } from './tools/toolSet.ts';
 import { WorldPlace } from './world.ts';
 
 /** Tools that do not close within this are left to whoever runs them. */
@@ -107,7 +107,14 @@ export class Rollout {
         return gates.step(by, argsOf('step', order.args).inspect ?? false);
       case 'edit': {
         const { of, path, value } = argsOf('edit', order.args);
-        return gates.edit({ of: { ...(of.seq === undefined ? {} : { seq: of.seq }), ...(of.m === undefined ? {} : { m: of.m }) }, path, value }, by);
+        return gates.edit(
+          {
+            of: { ...(of.seq === undefined ? {} : { seq: of.seq }), ...(of.m === undefined ? {} : { m: of.m }) },
+            path,
+            value,
+          },
+          by,
+        );
       }
       case 'inject':
         return gates.inject(argsOf('inject', order.args).message, by);
@@ -122,7 +129,9 @@ export class Rollout {
     }
   }
 
-  /** The batch's breakpoints and whether it is paused. Throws StudioError `usage` for a condition that is no expression. */
+  /**
+   * The batch's breakpoints and whether it is paused. Throws StudioError `usage` for a condition that is no expression.
+   */
   setBreakpoints(breakpoints: readonly Breakpoint[], paused: boolean): void {
     this.#breakpoints = breakpoints;
     this.#paused = paused;
@@ -136,7 +145,10 @@ export class Rollout {
     this.#running?.gates.setLost(lost);
   }
 
-  /** Stops at once and writes nothing more: the lease is lost or the worker stops. Another holder goes on from the record. */
+  /**
+   * Stops at once and writes nothing more: the lease is lost or the worker stops. Another holder goes on from the
+   * record.
+   */
   abort(reason: string): void {
     this.#running?.log.close();
     this.#life.stop(new ClassedError('cancelled', reason));
@@ -157,7 +169,15 @@ export class Rollout {
       gates.setBreakpoints(this.#breakpoints);
     } catch (error) {
       // The rollout is not to blame for a condition nobody can read.
-      log.append([{ kind: 'log', data: { stream: 'err', text: `No breakpoint is set: ${error instanceof Error ? error.message : String(error)}` } }]);
+      log.append([
+        {
+          kind: 'log',
+          data: {
+            stream: 'err',
+            text: `No breakpoint is set: ${error instanceof Error ? error.message : String(error)}`,
+          },
+        },
+      ]);
     }
   }
 
@@ -167,7 +187,11 @@ export class Rollout {
     if (running === undefined) throw new StudioError('conflict', 'The rollout has not begun.');
     const error = new ClassedError('cancelled', reason);
     const { log, holds } = running;
-    log.append([...holds.closing(), ...closeSpans(log, { class: 'cancelled', message: reason }), this.#end(running, { status: 'cancelled', answer: null, error, scorable: false }, null)]);
+    log.append([
+      ...holds.closing(),
+      ...closeSpans(log, { class: 'cancelled', message: reason }),
+      this.#end(running, { status: 'cancelled', answer: null, error, scorable: false }, null),
+    ]);
     const seq = log.last;
     log.close();
     this.#life.stop(error);
@@ -195,12 +219,27 @@ export class Rollout {
     const { stop, log, history, act, time, sha256, watch } = running;
     const { submission } = job;
     const workers = agentsOf(submission).filter(({ team }) => team?.itself !== false);
-    const hosts = new Map(await stop.race(Promise.all(workers.map(async (agent) => [agent, await this.#openTools(agent, stop)] as const))));
+    const hosts = new Map(
+      await stop.race(Promise.all(workers.map(async (agent) => [agent, await this.#openTools(agent, stop)] as const))),
+    );
     const toolSeconds = submission.agent.limits.tool_seconds;
-    const world = ports.world === undefined ? undefined : await WorldPlace.open(act, {
-      world: ports.world, task: job.task, batchSeed: submission.seed, history, log, recorder: ports.recorder, stop, life: this.#life, time, sha256, toolSeconds,
-      isAgent: (path) => agentAt(submission, path) !== undefined,
-    });
+    const world =
+      ports.world === undefined
+        ? undefined
+        : await WorldPlace.open(act, {
+            world: ports.world,
+            task: job.task,
+            batchSeed: submission.seed,
+            history,
+            log,
+            recorder: ports.recorder,
+            stop,
+            life: this.#life,
+            time,
+            sha256,
+            toolSeconds,
+            isAgent: (path) => agentAt(submission, path) !== undefined,
+          });
     if (world !== undefined) this.#opened.world = world;
     running.onDiverged = () => world?.forget();
     const limits = (this.#limits = new Limits(submission.agent.limits, watch));
@@ -221,15 +260,22 @@ export class Rollout {
   /** What lived in sessions that are gone: a resumed rollout cannot go on without it, a fork does and says so. */
   #checkSessions({ history, log, ownFrom }: Running, crew: Crew): void {
     const { submission } = this.#job;
-    const find = (agent: string, name: string): FoundTool | undefined => crew.toolsOf(agentAt(submission, agent) ?? submission.agent).find(name);
+    const find = (agent: string, name: string): FoundTool | undefined =>
+      crew.toolsOf(agentAt(submission, agent) ?? submission.agent).find(name);
     const own = lostSessions(history, find, ownFrom);
     if (own.length > 0) {
-      throw new ClassedError('infrastructure', `Its worker was lost, and with it the sessions of ${own.join(', ')}, which cannot be brought back. A new try begins from the start.`);
+      throw new ClassedError(
+        'infrastructure',
+        `Its worker was lost, and with it the sessions of ${own.join(', ')}, which cannot be brought back. A new ` +
+          'try begins from the start.',
+      );
     }
     if (this.#job.how !== 'fresh') return;
     const shared = lostSessions(history, find, 1);
     if (shared.length === 0) return;
-    const text = `The fork begins with fresh sessions of ${shared.join(', ')}: what the recorded calls did in them is not there.`;
+    const text =
+      `The fork begins with fresh sessions of ${shared.join(', ')}: what the recorded calls did in them is not ` +
+      'there.';
     log.append([{ kind: 'log', data: { stream: 'err', text } }]);
   }
 
@@ -243,22 +289,29 @@ export class Rollout {
     // A world that could not be brought back is found out beside the agent.
     const failed = stop.reason?.class === 'infrastructure' && reached.status !== 'infrastructure';
     const ending = failed ? endingOf(stop.reason, null, false) : reached;
-    const left = closeSpans(log, { class: 'cancelled', message: 'The rollout ended.' }).filter((draft) => draft.kind !== 'world.close');
+    const left = closeSpans(log, { class: 'cancelled', message: 'The rollout ended.' }).filter(
+      (draft) => draft.kind !== 'world.close',
+    );
     if (left.length > 0) log.append(left);
     let score: EventData['score'] | null = null;
     if (ending.status !== 'infrastructure' && ending.status !== 'cancelled') {
       score = history.score ?? null;
       if (score === null) {
         score = await scoreOf(ending, {
-          scorer: this.#ports.scorer, task: this.#job.task, rolloutSeed: rolloutSeed(this.#job),
-          messages: team?.messages ?? [], world: world?.session, life: this.#life,
+          scorer: this.#ports.scorer,
+          task: this.#job.task,
+          rolloutSeed: rolloutSeed(this.#job),
+          messages: team?.messages ?? [],
+          world: world?.session,
+          life: this.#life,
         });
         log.append([{ kind: 'score', data: score }]);
       }
     }
     const [worldEnd] = await Promise.all([world?.close(), this.#closeTools(log)]);
     this.#opened.worldEnd = worldEnd;
-    const closing: readonly Draft[] = world === undefined || worldEnd === undefined ? [] : [{ kind: 'world.close', span: world.span, data: worldEnd }];
+    const closing: readonly Draft[] =
+      world === undefined || worldEnd === undefined ? [] : [{ kind: 'world.close', span: world.span, data: worldEnd }];
     log.append([...closing, this.#end(running, ending, score)]);
     log.close();
   }
@@ -268,7 +321,11 @@ export class Rollout {
     return {
       kind: 'rollout.end',
       data: {
-        status: ending.status, passed: score?.passed ?? null, reward: score?.value ?? null, answer: ending.answer, touched,
+        status: ending.status,
+        passed: score?.passed ?? null,
+        reward: score?.value ?? null,
+        answer: ending.answer,
+        touched,
         ...(ending.error === undefined ? {} : { error: ending.error.toTrace() }),
         totals: totals.totals(watch.wallMs),
         fingerprint: fingerprint.digest(),
@@ -280,7 +337,8 @@ export class Rollout {
   async #close(): Promise<void> {
     const { world, worldEnd } = this.#opened;
     const closings: Promise<unknown>[] = [this.#closeTools()];
-    if (world !== undefined && worldEnd === undefined) closings.push(settledWithin(world.close(), this.#closeMs, this.#ports.time ?? systemTime));
+    if (world !== undefined && worldEnd === undefined)
+      closings.push(settledWithin(world.close(), this.#closeMs, this.#ports.time ?? systemTime));
     await Promise.all(closings);
   }
 
@@ -301,11 +359,18 @@ export class Rollout {
   }
 }
 
-function argsOf<V extends keyof typeof verbArgs>(verb: V, args: Json | undefined): ReturnType<(typeof verbArgs)[V]['parse']> {
+function argsOf<V extends keyof typeof verbArgs>(
+  verb: V,
+  args: Json | undefined,
+): ReturnType<(typeof verbArgs)[V]['parse']> {
   const parsed = verbArgs[verb].safeParse(args ?? {});
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
-    throw new StudioError('usage', `The arguments of ${verb} are wrong: ${issue?.message ?? 'not as expected'} at /${(issue?.path ?? []).join('/')}.`);
+    throw new StudioError(
+      'usage',
+      `The arguments of ${verb} are wrong: ${issue?.message ?? 'not as expected'} at ` +
+        `/${(issue?.path ?? []).join('/')}.`,
+    );
   }
   return parsed.data as ReturnType<(typeof verbArgs)[V]['parse']>; // the schema's own output
 }

@@ -2,21 +2,21 @@ import { StudioError } from '../common/errors.ts';
 import { sha256Hex } from '../common/hash.ts';
 import { agentAt, codeSha, configSha, type Submission } from '../config/submission.ts';
 import { ClassedError } from '../trace/classedError.ts';
-import { faultOf } from './faults.ts';
-import { Repeats } from '../trace/repeats.ts';
 import { Fingerprint } from '../trace/fingerprint.ts';
+import { Repeats } from '../trace/repeats.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import { Act } from './act/act.ts';
 import { History } from './act/history.ts';
 import { Prefix, type PrefixRequest } from './act/prefix.ts';
 import { isLost } from './act/recorded.ts';
 import { closeSpans, deadlyCalls, openIrreversible } from './act/takeover.ts';
+import { faultOf } from './faults.ts';
 import { forkEditDrafts } from './gates/forkEdits.ts';
 import { Gates } from './gates/gates.ts';
 import { HeadEdits } from './gates/headEdits.ts';
 import { Holds } from './gates/holds.ts';
 import type { RolloutJob, RolloutPorts } from './job.ts';
-import { Log, type Draft } from './log/log.ts';
+import { type Draft, Log } from './log/log.ts';
 import type { Sha256 } from './log/messages.ts';
 import { TotalsCounter } from './log/totals.ts';
 import { rolloutSeed, userPath } from './loop/crew.ts';
@@ -63,25 +63,51 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
     if (event.kind === 'tool.start') repeats.add(event);
     outcome(event);
   };
-  const history = await History.read(job.prefix, log, ownFrom, sha256, (ref) => ports.recorder.readBlob(ref.$blob, life.signal), note);
+  const history = await History.read(
+    job.prefix,
+    log,
+    ownFrom,
+    sha256,
+    (ref) => ports.recorder.readBlob(ref.$blob, life.signal),
+    note,
+  );
   if (log.last !== job.last) {
-    throw new StudioError('internal', `The record of rollout ${job.rollout} should end at event ${job.last}, but ends at ${log.last}.`);
+    throw new StudioError(
+      'internal',
+      `The record of rollout ${job.rollout} should end at event ${job.last}, but ends at ${log.last}.`,
+    );
   }
   log.observe((event) => note(event, true));
   const refusal = writeBeginning(job, log, history, ownFrom);
 
   const watch = new Stopwatch(time, history);
   const { stop } = life.child();
-  const holds = new Holds({ log, slot: ports.slot, watch, life: stop, permits: ports.holdPermits, time, limitMs: job.submission.hold_limit_seconds * 1000 });
+  const holds = new Holds({
+    log,
+    slot: ports.slot,
+    watch,
+    life: stop,
+    permits: ports.holdPermits,
+    time,
+    limitMs: job.submission.hold_limit_seconds * 1000,
+  });
   const hold = history.openHold;
   // What held was a pause of the batch, and that is over: nobody would release it.
   const over = hold?.ofBatch === true && !job.paused;
   const again = hold !== undefined && !over && (job.held || hold.carried) ? hold : undefined;
   const running: Pick<Running, 'touched' | 'onDiverged'> = { touched: history.touched, onDiverged: () => undefined };
   const gates = new Gates({
-    log, holds, permits: ports.holdPermits, again,
+    log,
+    holds,
+    permits: ports.holdPermits,
+    again,
     head: new HeadEdits(log, history.edits, (agent) => history.inbox(agent)),
-    surroundings: { task: job.task, attempt: job.attempt, repeats: (span) => repeats.of(span), usage: () => totals.totals(0) },
+    surroundings: {
+      task: job.task,
+      attempt: job.attempt,
+      repeats: (span) => repeats.of(span),
+      usage: () => totals.totals(0),
+    },
     claim: (breakpoint) => ports.claim(breakpoint),
     touch: () => {
       running.touched = true;
@@ -91,13 +117,32 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
   const prefix = new Prefix(history.actions, (expected) => (expected.seq < ownFrom ? 'in_order' : 'strict'));
   const tell = tellOnce(log);
   const act = new Act({
-    log, recorder: ports.recorder, prefix, edits: history.edits, gates, stop,
+    log,
+    recorder: ports.recorder,
+    prefix,
+    edits: history.edits,
+    gates,
+    stop,
     diverged: (request, lost) => {
       tell(request);
       if (lost) running.onDiverged();
     },
   });
-  return Object.assign(running, { log, history, holds, gates, act, watch, totals, fingerprint, stop, sha256, time, ownFrom, refusal });
+  return Object.assign(running, {
+    log,
+    history,
+    holds,
+    gates,
+    act,
+    watch,
+    totals,
+    fingerprint,
+    stop,
+    sha256,
+    time,
+    ownFrom,
+    refusal,
+  });
 }
 
 /** The model of an agent of a submission, by instance path. */
@@ -119,14 +164,26 @@ function writeBeginning(job: RolloutJob, log: Log, history: History, ownFrom: nu
     drafts.push({
       kind: 'rollout.start',
       data: {
-        batch: job.batch, task: job.task.id, attempt: job.attempt, try: job.try, seed: rolloutSeed(job), config, code,
-        model: submission.agent.model.name, ...(fork === undefined ? {} : { fork: { rollout: fork.rollout, seq: fork.seq } }),
+        batch: job.batch,
+        task: job.task.id,
+        attempt: job.attempt,
+        try: job.try,
+        seed: rolloutSeed(job),
+        config,
+        code,
+        model: submission.agent.model.name,
+        ...(fork === undefined ? {} : { fork: { rollout: fork.rollout, seq: fork.seq } }),
       },
     });
   }
   drafts.push({
     kind: 'rollout.lease',
-    data: { epoch: job.epoch, worker: job.worker, how: job.how, ...(history.snapshot === undefined ? {} : { snapshot: history.snapshot.sha }) },
+    data: {
+      epoch: job.epoch,
+      worker: job.worker,
+      how: job.how,
+      ...(history.snapshot === undefined ? {} : { snapshot: history.snapshot.sha }),
+    },
   });
   const twice = openIrreversible(log, history, ownFrom).filter((call) => !call.waiting);
   const deadly = deadlyCalls(log, history, ownFrom);
@@ -135,9 +192,17 @@ function writeBeginning(job: RolloutJob, log: Log, history: History, ownFrom: nu
     drafts.push(...closeSpans(log, { class: 'infrastructure', message: 'Its worker was lost.' }));
     if (twice.length > 0) {
       const names = twice.map((call) => call.name).join(', ');
-      refusal = new ClassedError('infrastructure', `Its worker was lost in a call of ${names}, which cannot be taken back and may have happened. A new try begins from the start.`);
+      refusal = new ClassedError(
+        'infrastructure',
+        `Its worker was lost in a call of ${names}, which cannot be taken back and may have happened. A new try ` +
+          'begins from the start.',
+      );
     } else if (deadly.length > 0) {
-      refusal = new ClassedError('infrastructure', `Each worker that made the call of ${deadly.join(', ')} was lost in it, so the tool seems to end them. See the worker's log for why.`);
+      refusal = new ClassedError(
+        'infrastructure',
+        `Each worker that made the call of ${deadly.join(', ')} was lost in it, so the tool seems to end them. ` +
+          `See the worker's log for why.`,
+      );
     }
   } else if (fork !== undefined) {
     try {
@@ -162,7 +227,8 @@ function outcomesOnly(fingerprint: Fingerprint): (event: TraceEvent) => void {
       sampled = event;
       return;
     }
-    if (event.kind === 'model.end' && sampled?.kind === 'message' && event.data.m === sampled.data.m) fingerprint.add(sampled);
+    if (event.kind === 'model.end' && sampled?.kind === 'message' && event.data.m === sampled.data.m)
+      fingerprint.add(sampled);
     if (event.kind !== 'tool.end' || !isLost(event.data)) fingerprint.add(event);
   };
 }
@@ -183,7 +249,9 @@ function tellOnce(log: Log): (request: PrefixRequest) => void {
     if (told) return;
     told = true;
     const what = kind === 'model' ? 'its model' : `${kind} ${name}`;
-    const text = `The fork does not ask what was recorded (first: ${agent} asks ${what}), so the recorded answers before its cut are taken in their order.`;
+    const text =
+      `The fork does not ask what was recorded (first: ${agent} asks ${what}), so the recorded answers before its ` +
+      'cut are taken in their order.';
     log.append([{ kind: 'log', data: { stream: 'err', text } }]);
   };
 }

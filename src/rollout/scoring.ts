@@ -3,7 +3,7 @@ import { ClassedError } from '../trace/classedError.ts';
 import type { EventData } from '../trace/schema.ts';
 import type { Ending } from './ending.ts';
 import { faultOf } from './faults.ts';
-import type { Message, Scorer, ScoreInput, WorldSession } from './ports.ts';
+import type { Message, ScoreInput, Scorer, WorldSession } from './ports.ts';
 import type { Stop } from './stop.ts';
 
 export interface ScoringInput {
@@ -16,15 +16,23 @@ export interface ScoringInput {
   readonly life: Stop;
 }
 
-/** What the final state is worth. A scorer that fails gives no score but its error; a state that cannot be judged gives why. */
+/**
+ * What the final state is worth. A scorer that fails gives no score but its error; a state that cannot be judged gives
+ * why.
+ */
 export async function scoreOf(ending: Ending, input: ScoringInput): Promise<EventData['score']> {
   const { scorer, task, rolloutSeed, messages, world, life } = input;
-  if (!ending.scorable) return unscored(scorer, ending.error ?? new ClassedError('world_error', 'There is no final state to judge.'));
+  if (!ending.scorable)
+    return unscored(scorer, ending.error ?? new ClassedError('world_error', 'There is no final state to judge.'));
   try {
     const seed = seedOf(rolloutSeed, 'score');
-    const { value, passed, parts, explanation } = await life.race(scorer.score({ task, answer: ending.answer, messages, world, seed, signal: life.signal }));
+    const { value, passed, parts, explanation } = await life.race(
+      scorer.score({ task, answer: ending.answer, messages, world, seed, signal: life.signal }),
+    );
     return {
-      scorer: scorer.name, value, passed,
+      scorer: scorer.name,
+      value,
+      passed,
       ...(parts === undefined ? {} : { parts: { ...parts } }),
       ...(explanation === undefined ? {} : { explanation }),
     };

@@ -56,7 +56,10 @@ export class Stop {
 export async function settledWithin(promise: Promise<unknown>, ms: number, time: Time): Promise<boolean> {
   const late = deferred<boolean>();
   const cancel = time.timer(ms, () => late.resolve(false));
-  const settled = promise.then(() => true, () => true);
+  const settled = promise.then(
+    () => true,
+    () => true,
+  );
   try {
     return await Promise.race([settled, late.promise]);
   } finally {

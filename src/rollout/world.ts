@@ -4,17 +4,17 @@ import { ClassedError } from '../trace/classedError.ts';
 import type { EventData } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import type { Act, Acted } from './act/act.ts';
-import { worldKey, type History } from './act/history.ts';
+import { type History, worldKey } from './act/history.ts';
 import { isLost, type RecordedAction } from './act/recorded.ts';
-import { Serial, type Queue } from './act/serial.ts';
-import { WorldOrder } from './worldOrder.ts';
+import { type Queue, Serial } from './act/serial.ts';
 import { faultOf } from './faults.ts';
 import type { Log } from './log/log.ts';
 import type { Sha256 } from './log/messages.ts';
 import type { Recorder, ToolCall, ToolOutcome, ToolSpec, World, WorldSession } from './ports.ts';
-import { settledWithin, type Stop } from './stop.ts';
-import { ToolLog } from './tools/toolLog.ts';
+import { type Stop, settledWithin } from './stop.ts';
 import { roundMs, type Time } from './time.ts';
+import { ToolLog } from './tools/toolLog.ts';
+import { WorldOrder } from './worldOrder.ts';
 
 /** A snapshot is kept after every so many calls that changed the world. */
 const CALLS_PER_SNAPSHOT = 16;
@@ -77,12 +77,15 @@ export class WorldPlace {
     this.#canSnapshot = session.snapshot !== undefined;
     const order = WorldOrder.of(parts.history, new Set(session.specs.map(({ name }) => name)), parts.isAgent);
     this.#order = order;
-    this.queue = order === undefined ? this.#serial : {
-      run: async (task, recorded) => {
-        await order.turn(recorded);
-        return this.#serial.run(task).finally(() => order.passed(recorded));
-      },
-    };
+    this.queue =
+      order === undefined
+        ? this.#serial
+        : {
+            run: async (task, recorded) => {
+              await order.turn(recorded);
+              return this.#serial.run(task).finally(() => order.passed(recorded));
+            },
+          };
   }
 
   /** Resolves when all calls so far are over. */
@@ -90,7 +93,10 @@ export class WorldPlace {
     return this.#serial.idle();
   }
 
-  /** An agent has ended, or (absent) all asks otherwise than recorded: nothing waits for recorded calls of theirs any more. */
+  /**
+   * An agent has ended, or (absent) all asks otherwise than recorded: nothing waits for recorded calls of theirs any
+   * more.
+   */
   forget(agent?: string): void {
     this.#order?.forget(agent);
   }
@@ -102,9 +108,14 @@ export class WorldPlace {
     const asked = { world: world.name, seed };
     const opened: { session?: WorldSession } = {};
     const done = await act.one<'world'>({
-      kind: 'world', agent: '', name: world.name, step: 0,
+      kind: 'world',
+      agent: '',
+      name: world.name,
+      step: 0,
       key: () => worldKey(asked),
-      start: () => ({ data: { ...asked, kind: world.kind, ...(history.snapshot === undefined ? {} : { from: history.snapshot.sha }) } }),
+      start: () => ({
+        data: { ...asked, kind: world.kind, ...(history.snapshot === undefined ? {} : { from: history.snapshot.sha }) },
+      }),
       perform: async () => {
         const began = time.monotonic();
         try {
@@ -129,7 +140,8 @@ export class WorldPlace {
 
   /** Goes on after a live call, which gave `outcome` unless it failed: a snapshot when one is due. */
   called(effect: ToolSpec['effect'], outcome: ToolOutcome | undefined): Promise<void> | undefined {
-    const changed = outcome?.changes === undefined ? outcome !== undefined && effect !== 'pure' : outcome.changes.length > 0;
+    const changed =
+      outcome?.changes === undefined ? outcome !== undefined && effect !== 'pure' : outcome.changes.length > 0;
     if (changed) this.#changes++;
     return this.#changes >= CALLS_PER_SNAPSHOT ? this.#snapshot() : undefined;
   }
@@ -137,9 +149,15 @@ export class WorldPlace {
   /** Goes on after a recorded call: what the opened state does not hold yet is run again, unseen. */
   async recalled(world: WorldCall, done: Acted<'tool'>): Promise<void> {
     const { history } = this.#parts;
-    if (done.endSeq > this.#covered && world.effect === 'restorable' && wasMade(done.end)) await this.#rerun(world, done);
+    if (done.endSeq > this.#covered && world.effect === 'restorable' && wasMade(done.end))
+      await this.#rerun(world, done);
     const tells = history.changing.size > 0;
-    if (tells ? history.changing.has(done.span) : world.effect !== 'pure' && done.end?.status === 'ok' && wasMade(done.end)) this.#changes++;
+    if (
+      tells
+        ? history.changing.has(done.span)
+        : world.effect !== 'pure' && done.end?.status === 'ok' && wasMade(done.end)
+    )
+      this.#changes++;
     if (this.#changes < CALLS_PER_SNAPSHOT) return;
     if (this.#snapshotsLeft > 0) {
       this.#snapshotsLeft--;
@@ -154,9 +172,11 @@ export class WorldPlace {
     const { log, time } = this.#parts;
     const prints = new ToolLog(log, undefined, this.#span);
     let failure: unknown;
-    const closing = this.session.close((stream, text) => prints.add(stream, text)).catch((error: unknown) => {
-      failure = error;
-    });
+    const closing = this.session
+      .close((stream, text) => prints.add(stream, text))
+      .catch((error: unknown) => {
+        failure = error;
+      });
     const inTime = await settledWithin(closing, CLOSE_MS, time);
     prints.end();
     const error = inTime ? failure : new Error(`it did not close within ${CLOSE_MS / 1000} s`);
@@ -174,11 +194,15 @@ export class WorldPlace {
     const { stop: late, release } = life.child();
     const spec = this.session.specs.find((candidate) => candidate.name === call.name);
     const seconds = spec?.timeoutSeconds ?? toolSeconds;
-    const cancel = time.timer(seconds * 1000, () => late.stop(new ClassedError('timeout', `it took longer than ${seconds} s`)));
+    const cancel = time.timer(seconds * 1000, () =>
+      late.stop(new ClassedError('timeout', `it took longer than ${seconds} s`)),
+    );
     let response: Json | undefined;
     let failure: ClassedError | undefined;
     try {
-      const outcome = await late.race(this.session.call(call, { signal: late.signal, seed, onLog: () => undefined, onProgress: () => undefined }));
+      const outcome = await late.race(
+        this.session.call(call, { signal: late.signal, seed, onLog: () => undefined, onProgress: () => undefined }),
+      );
       response = outcome.response;
     } catch (thrown) {
       failure = ClassedError.from(thrown, 'world_error');
@@ -194,14 +218,25 @@ export class WorldPlace {
     const { log, stop } = this.#parts;
     const recorded = done.message?.parts.find((part) => part.type === 'tool_call_response');
     if (failure !== undefined && done.end?.status === 'ok') {
-      stop.stop(new ClassedError('infrastructure', `The world could not be brought back: ${call.name}, run again, failed: ${failure.message}`));
+      stop.stop(
+        new ClassedError(
+          'infrastructure',
+          `The world could not be brought back: ${call.name}, run again, failed: ${failure.message}`,
+        ),
+      );
       return;
     }
-    const same = failure !== undefined || done.end?.status !== 'ok' || done.message?.origin === 'edited'
-      || done.end.result !== undefined || (recorded?.type === 'tool_call_response' && isSameJson(recorded.response, response));
+    const same =
+      failure !== undefined ||
+      done.end?.status !== 'ok' ||
+      done.message?.origin === 'edited' ||
+      done.end.result !== undefined ||
+      (recorded?.type === 'tool_call_response' && isSameJson(recorded.response, response));
     if (same || this.#differed) return;
     this.#differed = true;
-    const text = `${call.name}, run again to bring the world back, answered differently than recorded: the world may differ from the one before.`;
+    const text =
+      `${call.name}, run again to bring the world back, answered differently than recorded: the world may differ ` +
+      'from the one before.';
     log.append([{ kind: 'log', span: this.#span, data: { stream: 'err', text } }]);
   }
 
@@ -219,7 +254,9 @@ export class WorldPlace {
     } catch (thrown) {
       if (stop.reason !== undefined) return;
       this.#canSnapshot = false;
-      const text = `The world gave no snapshot: ${thrown instanceof Error ? thrown.message : String(thrown)}. After a loss its calls are run again from the start.`;
+      const text =
+        `The world gave no snapshot: ${thrown instanceof Error ? thrown.message : String(thrown)}. After a loss ` +
+        'its calls are run again from the start.';
       log.append([{ kind: 'log', span: this.#span, data: { stream: 'err', text } }]);
     }
   }
@@ -232,7 +269,8 @@ export function worldSeed(task: TaskRecord, batchSeed: number): number {
 
 async function openSession({ world, task, history, recorder, stop }: WorldParts, seed: number): Promise<WorldSession> {
   stop.check();
-  const from = history.snapshot === undefined ? undefined : await stop.race(readSnapshot(recorder, history.snapshot.sha, stop));
+  const from =
+    history.snapshot === undefined ? undefined : await stop.race(readSnapshot(recorder, history.snapshot.sha, stop));
   const opening = world.open({ task, seed, ...(from === undefined ? {} : { from }) }, stop.signal);
   try {
     return await stop.race(opening);

@@ -1,4 +1,4 @@
-import { deferred, type Deferred } from '../common/abort.ts';
+import { type Deferred, deferred } from '../common/abort.ts';
 import type { History } from './act/history.ts';
 
 interface Call {
@@ -20,7 +20,10 @@ export class WorldOrder {
     this.#left = calls;
   }
 
-  /** undefined where one agent alone called it. `isAgent`: whether there is still such an agent (a fork may have others). */
+  /**
+   * undefined where one agent alone called it. `isAgent`: whether there is still such an agent (a fork may have
+   * others).
+   */
   static of(history: History, tools: ReadonlySet<string>, isAgent: (path: string) => boolean): WorldOrder | undefined {
     const calls = history.endedCalls(1).filter(({ name, agent }) => tools.has(name) && isAgent(agent));
     return new Set(calls.map(({ agent }) => agent)).size > 1 ? new WorldOrder(calls) : undefined;
@@ -52,7 +55,10 @@ export class WorldOrder {
   #look(): void {
     const [next] = this.#left;
     for (const waiting of [...this.#waiting]) {
-      const ready = next === undefined || waiting.seq === next.seq || (waiting.seq !== undefined && !this.#left.some(({ seq }) => seq === waiting.seq));
+      const ready =
+        next === undefined ||
+        waiting.seq === next.seq ||
+        (waiting.seq !== undefined && !this.#left.some(({ seq }) => seq === waiting.seq));
       if (!ready) continue;
       this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
       waiting.turn.resolve(undefined);

@@ -2,7 +2,8 @@ import type { Scorer } from '../rollout/ports.ts';
 import { NO_ANSWER, NO_EXPECTATION, textOf, verdict } from './expected.ts';
 
 /**
- * Passes when the answer's text contains the expected text; of a list, every element. Upper and lower case differ unless `ignore_case`.
+ * Passes when the answer's text contains the expected text; of a list, every element. Upper and lower case differ
+ * unless `ignore_case`.
  */
 export function containsScorer(options: { readonly ignore_case: boolean }): Scorer {
   const fold = (text: string): string => (options.ignore_case ? text.toLowerCase() : text);
@@ -16,7 +17,9 @@ export function containsScorer(options: { readonly ignore_case: boolean }): Scor
       if (text === null) return Promise.resolve(NO_ANSWER);
       const missing = wanted.filter((part) => !fold(text).includes(fold(part)));
       if (missing.length === 0) return Promise.resolve(verdict(true));
-      return Promise.resolve(verdict(false, `Not in the answer: ${missing.map((part) => JSON.stringify(part)).join(', ')}.`));
+      return Promise.resolve(
+        verdict(false, `Not in the answer: ${missing.map((part) => JSON.stringify(part)).join(', ')}.`),
+      );
     },
   };
 }

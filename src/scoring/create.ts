@@ -4,7 +4,7 @@ import { containsScorer } from './contains.ts';
 import { exactScorer } from './exact.ts';
 import { jsonScorer } from './json.ts';
 import { judgeScorer } from './judge.ts';
-import { moduleScorer, type ExportRunner } from './module.ts';
+import { type ExportRunner, moduleScorer } from './module.ts';
 import { numberScorer } from './number.ts';
 import { regexScorer } from './regex.ts';
 import { worldScorer } from './world.ts';
@@ -17,13 +17,21 @@ export interface ScorerDeps extends ExportRunner {
 /** The scorer of a batch. Throws StudioError `config` for a pattern that is no regular expression. */
 export function createScorer(scorer: SubmittedScorer, deps: ScorerDeps): Scorer {
   switch (scorer.kind) {
-    case 'exact': return exactScorer;
-    case 'contains': return containsScorer(scorer);
-    case 'regex': return regexScorer(scorer);
-    case 'number': return numberScorer(scorer);
-    case 'json': return jsonScorer(scorer);
-    case 'module': return moduleScorer(scorer, deps);
-    case 'world': return worldScorer;
-    case 'judge': return judgeScorer(scorer, deps.createModelClient(scorer.model));
+    case 'exact':
+      return exactScorer;
+    case 'contains':
+      return containsScorer(scorer);
+    case 'regex':
+      return regexScorer(scorer);
+    case 'number':
+      return numberScorer(scorer);
+    case 'json':
+      return jsonScorer(scorer);
+    case 'module':
+      return moduleScorer(scorer, deps);
+    case 'world':
+      return worldScorer;
+    case 'judge':
+      return judgeScorer(scorer, deps.createModelClient(scorer.model));
   }
 }

@@ -13,6 +13,7 @@
  * - A truth that JSON gives as `true` or `false` is that word. Python's `float(True)` is 1.
  * - A task without a truth, or whose truth is a list or an object, is unscorable instead of an error or a failure.
  */
+
 import type { Json } from '../common/json.ts';
 import type { Scorer, Verdict } from '../rollout/ports.ts';
 import { NO_ANSWER, NO_EXPECTATION, textOf, unscorable, verdict } from './expected.ts';
@@ -28,7 +29,8 @@ export const exactScorer: Scorer = {
 
 function scoreExact(answer: Json, expected: Json | undefined): Verdict {
   if (expected === undefined || expected === null) return NO_EXPECTATION;
-  if (typeof expected === 'object') return unscorable('The expected answer is a list or an object: use the json scorer.');
+  if (typeof expected === 'object')
+    return unscorable('The expected answer is a list or an object: use the json scorer.');
   const text = textOf(answer);
   if (text === null) return NO_ANSWER;
   const truth = String(expected);

@@ -1,7 +1,7 @@
 import { canonicalJson, isJsonObject, type Json } from '../common/json.ts';
 import type { Scorer } from '../rollout/ports.ts';
-import { jsonInText } from './jsonInText.ts';
 import { NO_ANSWER, NO_EXPECTATION, verdict } from './expected.ts';
+import { jsonInText } from './jsonInText.ts';
 
 /**
  * Passes when the answer equals the expected value as JSON: keys in any order, numbers by value, nothing missing and
@@ -31,8 +31,11 @@ function structureIn(expected: Json): Json {
 
 function sorted(value: Json): Json {
   if (Array.isArray(value)) {
-    return value.map(sorted).map((item) => ({ item, text: canonicalJson(item) }))
-      .sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0)).map(({ item }) => item);
+    return value
+      .map(sorted)
+      .map((item) => ({ item, text: canonicalJson(item) }))
+      .sort((a, b) => (a.text < b.text ? -1 : a.text > b.text ? 1 : 0))
+      .map(({ item }) => item);
   }
   if (!isJsonObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, sorted(member)]));
@@ -50,7 +53,9 @@ function difference(given: Json, expected: Json, at: string): string | null {
     if (missing !== undefined) return `${place} lacks ${JSON.stringify(missing)}.`;
     const extra = Object.keys(given).find((key) => !Object.hasOwn(expected, key));
     if (extra !== undefined) return `${place} has ${JSON.stringify(extra)}, which is not expected.`;
-    return firstOf(Object.keys(given), (key) => difference(given[key] ?? null, expected[key] ?? null, `${at}/${key.replace(/~/g, '~0').replace(/\//g, '~1')}`));
+    return firstOf(Object.keys(given), (key) =>
+      difference(given[key] ?? null, expected[key] ?? null, `${at}/${key.replace(/~/g, '~0').replace(/\//g, '~1')}`),
+    );
   }
   return given === expected ? null : `${place} is ${short(given)} instead of ${short(expected)}.`;
 }

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { seedOf } from '../common/hash.ts';
 import type { SubmittedModel } from '../config/submission.ts';
-import type { Message, ModelClient, Sampling, Scorer, ScoreInput } from '../rollout/ports.ts';
+import type { Message, ModelClient, Sampling, ScoreInput, Scorer } from '../rollout/ports.ts';
 import { ClassedError } from '../trace/classedError.ts';
-import { jsonInText } from './jsonInText.ts';
 import { NO_ANSWER, textOf } from './expected.ts';
+import { jsonInText } from './jsonInText.ts';
 
 const judgement = z.object({ score: z.number().min(0).max(1), explanation: z.string() });
 
@@ -16,26 +16,38 @@ Reply with one JSON object and nothing else: {"score": <number from 0 to 1>, "ex
  * A model grades the answer by a rubric. `passed` = score ≥ `pass`; the explanation is kept.
  * Throws ClassedError: what the model call throws, and `malformed_output` when the reply is no verdict.
  */
-export function judgeScorer(options: { readonly model: SubmittedModel; readonly rubric: string; readonly pass: number }, client: ModelClient): Scorer {
+export function judgeScorer(
+  options: { readonly model: SubmittedModel; readonly rubric: string; readonly pass: number },
+  client: ModelClient,
+): Scorer {
   const { model } = options;
   return {
     name: 'judge',
     async score(input) {
       if (input.answer === null) return NO_ANSWER;
-      const reply = await client.complete({
-        endpoint: model.endpoints[0] ?? '',
-        model: model.name,
-        messages: judgeMessages(options.rubric, input),
-        tools: [],
-        // exactOptionalPropertyTypes: the parsed settings carry no undefined members
-        sampling: model.sampling as Sampling,
-        seed: seedOf(input.seed, 'judge'),
-        capture: { token_ids: false, logprobs: false },
-      }, { signal: input.signal });
-      const text = reply.parts.map((part) => (part.type === 'text' && typeof part.content === 'string' ? part.content : '')).join('').trim();
+      const reply = await client.complete(
+        {
+          endpoint: model.endpoints[0] ?? '',
+          model: model.name,
+          messages: judgeMessages(options.rubric, input),
+          tools: [],
+          // exactOptionalPropertyTypes: the parsed settings carry no undefined members
+          sampling: model.sampling as Sampling,
+          seed: seedOf(input.seed, 'judge'),
+          capture: { token_ids: false, logprobs: false },
+        },
+        { signal: input.signal },
+      );
+      const text = reply.parts
+        .map((part) => (part.type === 'text' && typeof part.content === 'string' ? part.content : ''))
+        .join('')
+        .trim();
       const result = judgement.safeParse(jsonInText(text));
       if (!result.success) {
-        throw new ClassedError('malformed_output', `The judge did not give a verdict {score, explanation}: ${JSON.stringify(text.slice(0, 300))}`);
+        throw new ClassedError(
+          'malformed_output',
+          `The judge did not give a verdict {score, explanation}: ${JSON.stringify(text.slice(0, 300))}`,
+        );
       }
       const { score, explanation } = result.data;
       return { value: score, passed: score >= options.pass, explanation };

@@ -9,7 +9,12 @@ import { ClassedError } from '../trace/classedError.ts';
  * JSON. Rejects with a ClassedError: `tool_error` for what the function threw, `timeout`, `cancelled`.
  */
 export interface ExportRunner {
-  runExport(module: SubmittedModule, exportName: string, input: Json, options: { readonly seed: number; readonly signal: AbortSignal }): Promise<unknown>;
+  runExport(
+    module: SubmittedModule,
+    exportName: string,
+    input: Json,
+    options: { readonly seed: number; readonly signal: AbortSignal },
+  ): Promise<unknown>;
 }
 
 const given = z.object({
@@ -24,7 +29,10 @@ const given = z.object({
  * A function of the user's own: `({task, answer, messages}) => {value, passed, parts?, explanation?}`.
  * It is also asked when there is no answer (`answer: null`), and decides itself. Throws ClassedError.
  */
-export function moduleScorer(options: { readonly module: SubmittedModule; readonly export: string }, runner: ExportRunner): Scorer {
+export function moduleScorer(
+  options: { readonly module: SubmittedModule; readonly export: string },
+  runner: ExportRunner,
+): Scorer {
   const called = `${options.export} of ${options.module.file}`;
   return {
     name: `module ${called}`,
@@ -33,7 +41,11 @@ export function moduleScorer(options: { readonly module: SubmittedModule; readon
       const input = { task, answer, messages } as unknown as Json;
       const result = given.safeParse(await runner.runExport(options.module, options.export, input, { seed, signal }));
       if (!result.success) {
-        throw new ClassedError('malformed_output', `The scorer ${called} must give {value, passed, explanation?}: ${z.prettifyError(result.error).replace(/\s+/g, ' ')}`);
+        throw new ClassedError(
+          'malformed_output',
+          `The scorer ${called} must give {value, passed, explanation?}: ` +
+            z.prettifyError(result.error).replace(/\s+/g, ' '),
+        );
       }
       const { value, passed, parts, explanation } = result.data;
       return {

@@ -17,7 +17,8 @@ export function numberScorer(options: { readonly abs: number; readonly rel: numb
     score({ task, answer }) {
       if (task.answer === undefined || task.answer === null) return Promise.resolve(NO_EXPECTATION);
       const expected = numberOf(task.answer);
-      if (expected === null) return Promise.resolve(unscorable(`The expected answer is no number: ${JSON.stringify(task.answer)}.`));
+      if (expected === null)
+        return Promise.resolve(unscorable(`The expected answer is no number: ${JSON.stringify(task.answer)}.`));
       if (answer === null) return Promise.resolve(NO_ANSWER);
       const given = numberOf(answer);
       if (given === null) return Promise.resolve(verdict(false, 'There is no number in the answer.'));

@@ -10,7 +10,8 @@ const LIMIT_MS = 1000;
  * Searches the answer with a regular expression. Passes when its first group (the whole match where it has none)
  * equals the expected text, both trimmed; without an expected text a match is enough.
  *
- * Throws StudioError `config` when the pattern or its flags are no regular expression. `score` throws when the search takes over a second.
+ * Throws StudioError `config` when the pattern or its flags are no regular expression. `score` throws when the search
+ * takes over a second.
  */
 export function regexScorer(options: { readonly pattern: string; readonly flags: string }): Scorer {
   const search = boundedSearch(options.pattern, options.flags);
@@ -34,13 +35,24 @@ export function regexScorer(options: { readonly pattern: string; readonly flags:
 function boundedSearch(pattern: string, flags: string): (text: string) => string | null {
   let expression: RegExp;
   try {
-    expression = new RegExp(pattern, flags.replace(/[gy]/g, '')); // those two carry a position from one search to the next
+    // those two carry a position from one search to the next
+    expression = new RegExp(pattern, flags.replace(/[gy]/g, ''));
   } catch (thrown) {
-    throw new StudioError('config', `The regex scorer's pattern is no regular expression: ${thrown instanceof Error ? thrown.message : String(thrown)}.`, {
-      mend: 'Correct `pattern` or `flags` of the scorer; in YAML, a pattern in single quotes keeps its backslashes.', cause: thrown,
-    });
+    throw new StudioError(
+      'config',
+      `The regex scorer's pattern is no regular expression: ` +
+        `${thrown instanceof Error ? thrown.message : String(thrown)}.`,
+      {
+        mend: 'Correct `pattern` or `flags` of the scorer; in YAML, a pattern in single quotes keeps its backslashes.',
+        cause: thrown,
+      },
+    );
   }
-  const scope: { expression: RegExp; text: string; match: RegExpExecArray | null } = { expression, text: '', match: null };
+  const scope: { expression: RegExp; text: string; match: RegExpExecArray | null } = {
+    expression,
+    text: '',
+    match: null,
+  };
   createContext(scope);
   const script = new Script('match = expression.exec(text)');
   return (text) => {
@@ -49,10 +61,11 @@ function boundedSearch(pattern: string, flags: string): (text: string) => string
       script.runInContext(scope, { timeout: LIMIT_MS });
     } catch (thrown) {
       throw new StudioError('config', `The regex scorer's pattern took over ${LIMIT_MS} ms on one answer.`, {
-        mend: 'Write the pattern without repetitions inside repetitions.', cause: thrown,
+        mend: 'Write the pattern without repetitions inside repetitions.',
+        cause: thrown,
       });
     }
     const match = scope.match;
-    return match === null ? null : (match.length > 1 ? match[1] ?? '' : match[0]);
+    return match === null ? null : match.length > 1 ? (match[1] ?? '') : match[0];
   };
 }

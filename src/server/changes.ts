@@ -19,7 +19,10 @@ export class Changes {
     });
   }
 
-  /** Calls `listener` after each commit that changed `id`. Listeners return at once and never throw. Gives the function that ends it. */
+  /**
+   * Calls `listener` after each commit that changed `id`. Listeners return at once and never throw. Gives the function
+   * that ends it.
+   */
   on(id: string, listener: Listener): () => void {
     let listeners = this.#listeners.get(id);
     if (listeners === undefined) this.#listeners.set(id, (listeners = new Set()));

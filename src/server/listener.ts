@@ -1,7 +1,7 @@
 /** The HTTP server and its two WebSocket routes: checks who calls, then hands over. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { WebSocketServer, type WebSocket } from 'ws';
+import { type WebSocket, WebSocketServer } from 'ws';
 import { StudioError } from '../common/errors.ts';
 import { MAX_APPEND_BYTES } from '../protocol/worker.ts';
 import { checkOrigin, type OriginRules } from './access/origins.ts';
@@ -49,10 +49,20 @@ export class Listener {
   constructor(options: ListenerOptions) {
     this.#options = options;
     const webSockets = (maxPayload: number): WebSocketServer =>
-      new WebSocketServer({ noServer: true, maxPayload, perMessageDeflate: false, handleProtocols: (offered) => [...offered].find((protocol) => protocol.startsWith('token.')) ?? false });
+      new WebSocketServer({
+        noServer: true,
+        maxPayload,
+        perMessageDeflate: false,
+        handleProtocols: (offered) => [...offered].find((protocol) => protocol.startsWith('token.')) ?? false,
+      });
     this.#sockets = { worker: webSockets(MAX_WORKER_FRAME), client: webSockets(MAX_CLIENT_FRAME) };
-    this.#server = createServer({ maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: 60_000 }, (request, response) => void this.#handle(request, response));
-    this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => this.#upgrade(request, socket, head));
+    this.#server = createServer(
+      { maxHeaderSize: MAX_HEADER_BYTES, keepAliveTimeout: 60_000 },
+      (request, response) => void this.#handle(request, response),
+    );
+    this.#server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+      this.#upgrade(request, socket, head),
+    );
     this.#ping = setInterval(() => this.#pingAll(), PING_EVERY_MS);
     this.#ping.unref();
   }
@@ -60,7 +70,13 @@ export class Listener {
   /** Gives the port. Throws `unavailable` when the address cannot be had. */
   listen(host: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
-      const failed = (error: Error): void => reject(new StudioError('unavailable', `The server cannot listen on ${host}, port ${port}: ${error.message}.`, { mend: 'Choose another --port, or 0 for any free one.', cause: error }));
+      const failed = (error: Error): void =>
+        reject(
+          new StudioError('unavailable', `The server cannot listen on ${host}, port ${port}: ${error.message}.`, {
+            mend: 'Choose another --port, or 0 for any free one.',
+            cause: error,
+          }),
+        );
       this.#server.once('error', failed);
       this.#server.listen(port, host, () => {
         this.#server.off('error', failed);
@@ -76,7 +92,8 @@ export class Listener {
     const closed = new Promise<void>((resolve) => {
       this.#server.close(() => resolve());
     });
-    for (const { clients } of Object.values(this.#sockets)) for (const socket of clients) socket.close(1012, 'the server ends');
+    for (const { clients } of Object.values(this.#sockets))
+      for (const socket of clients) socket.close(1012, 'the server ends');
     this.#server.closeIdleConnections();
     const hard = setTimeout(() => {
       for (const { clients } of Object.values(this.#sockets)) for (const socket of clients) socket.terminate();
@@ -106,7 +123,12 @@ export class Listener {
       if (request.method !== 'GET' && request.method !== 'HEAD') health.worked();
     } catch (error) {
       health.failed(error);
-      if (!StudioError.is(error) && !response.destroyed) log(`${request.method ?? ''} ${request.url ?? ''}: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`, { level: 'error' });
+      if (!StudioError.is(error) && !response.destroyed)
+        log(
+          `${request.method ?? ''} ${request.url ?? ''}: ` +
+            (error instanceof Error ? (error.stack ?? error.message) : String(error)),
+          { level: 'error' },
+        );
       request.resume();
       sendError(response, error);
     } finally {
@@ -136,11 +158,20 @@ export class Listener {
       }
     } catch (error) {
       const body = JSON.stringify(errorBody(error));
-      socket.end(`HTTP/1.1 ${statusOf(error)} Refused\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+      socket.end(
+        `HTTP/1.1 ${statusOf(error)} Refused\r\nConnection: close\r\nContent-Type: ` +
+          `application/json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
+      );
     }
   }
 
-  #accept(server: WebSocketServer, request: IncomingMessage, socket: Duplex, head: Buffer, accepted: (socket: WebSocket) => void): void {
+  #accept(
+    server: WebSocketServer,
+    request: IncomingMessage,
+    socket: Duplex,
+    head: Buffer,
+    accepted: (socket: WebSocket) => void,
+  ): void {
     server.handleUpgrade(request, socket, head, (webSocket) => {
       this.#alive.add(webSocket);
       webSocket.on('pong', () => this.#alive.add(webSocket));
@@ -165,5 +196,9 @@ function who(request: IncomingMessage, tokens: Tokens): Who {
   const token = presentedToken(request);
   const found = token === undefined ? undefined : tokens.who(token);
   if (found !== undefined) return found;
-  throw new StudioError('unauthorized', token === undefined ? 'This needs a token.' : 'The token is not of this server.', { mend: 'Take it from server.json of the store, as Authorization: Bearer.' });
+  throw new StudioError(
+    'unauthorized',
+    token === undefined ? 'This needs a token.' : 'The token is not of this server.',
+    { mend: 'Take it from server.json of the store, as Authorization: Bearer.' },
+  );
 }

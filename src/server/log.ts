@@ -1,4 +1,7 @@
-/** The server's log: one line per thing that happened, on stderr (its starter sends that to a file, a cluster collects it). */
+/**
+ * The server's log: one line per thing that happened, on stderr (its starter sends that to a file, a cluster collects
+ * it).
+ */
 import type { LogAbout } from '../common/logAbout.ts';
 
 export type Log = (text: string, about?: LogAbout) => void;

@@ -1,5 +1,6 @@
 /**
- * Entry of the rollout server: `node server.mjs --store DIR|postgres://… [--port N] [--host ADDRESS] [--idle-seconds N] …`
+ * Entry of the rollout server: `node server.mjs --store DIR|postgres://… [--port N] [--host ADDRESS] [--idle-seconds N]
+ * …`
  * (see process/options.ts).
  * Prints one line of JSON on stdout once it listens (see protocol/serverFile.ts). Exit codes: 0 ended well, 2 the call
  * is wrong, 3 the store cannot be had.
@@ -19,13 +20,13 @@ import { createDemoModel } from '../model/demo/demoModel.ts';
 import type { ReadyLine, ServerFile } from '../protocol/serverFile.ts';
 import { PROTOCOL } from '../protocol/worker.ts';
 import { openStore } from '../store/open.ts';
-import { stderrLog, type Log } from './log.ts';
+import { type Log, stderrLog } from './log.ts';
 import { parseOptions, type ServerOptions } from './process/options.ts';
-import { startServer } from './server.ts';
-import { collectorOf } from './telemetry/otlp/collector.ts';
 import { keepServerFile, serverFilePath } from './process/serverFile.ts';
 import { lockStore } from './process/storeLock.ts';
 import { tokensIn } from './process/tokenFolder.ts';
+import { startServer } from './server.ts';
+import { collectorOf } from './telemetry/otlp/collector.ts';
 
 const DEMO = '/demo';
 
@@ -44,16 +45,26 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
   const stopping = deferred<undefined>();
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stopping.resolve(undefined));
   // A server on a machine of its own loads nothing of it.
-  const kubernetes = options.executor === 'kubernetes' ? await (await import('../executor/kubernetes/open.ts')).openKubernetes(process.env) : undefined;
+  const kubernetes =
+    options.executor === 'kubernetes'
+      ? await (await import('../executor/kubernetes/open.ts')).openKubernetes(process.env)
+      : undefined;
   const demo = createDemoModel({ prefix: DEMO });
   const server = await startServer({
-    store, log, listen: { host: options.host, port: options.port },
-    origins: { allowHosts: [...options.allowHosts, ...options.advertise.map((origin) => new URL(origin).hostname)], allowOrigins: options.allowOrigins },
+    store,
+    log,
+    listen: { host: options.host, port: options.port },
+    origins: {
+      allowHosts: [...options.allowHosts, ...options.advertise.map((origin) => new URL(origin).hostname)],
+      allowOrigins: options.allowOrigins,
+    },
     ...(options.tokens === undefined ? {} : { tokens: await tokensIn(options.tokens) }),
     advertise: options.advertise,
     secretsFolder: path.join(folder, 'secrets'),
     metrics: options.metrics,
-    ...(collector === undefined ? {} : { traces: { collector, service: process.env['OTEL_SERVICE_NAME'] ?? 'rollout-studio' } }),
+    ...(collector === undefined
+      ? {}
+      : { traces: { collector, service: process.env['OTEL_SERVICE_NAME'] ?? 'rollout-studio' } }),
     idleMs: options.idleSeconds * 1000,
     idle: () => stopping.resolve(undefined),
     mounts: [{ prefix: DEMO, handle: (request, response) => demo.handle(request, response) }],
@@ -61,15 +72,34 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
     pages: options.pages ?? fileURLToPath(packageUrl('dist/webview')),
     ...(kubernetes === undefined ? {} : { programs: kubernetes.programs }),
     ...(kubernetes === undefined ? {} : { replicas: kubernetes.replicas(log) }),
-    executor: kubernetes !== undefined ? kubernetes.executor : options.executor === 'none' ? undefined : (host) => new LocalExecutor({
-      host, work: path.join(folder, 'work'), logFile: path.join(folder, 'log', 'worker.log'), discovery: serverFilePath(folder),
-      command: { file: process.execPath, args: [...LONG_RUNNING, fileURLToPath(entryUrl('worker'))] },
-    }),
+    executor:
+      kubernetes !== undefined
+        ? kubernetes.executor
+        : options.executor === 'none'
+          ? undefined
+          : (host) =>
+              new LocalExecutor({
+                host,
+                work: path.join(folder, 'work'),
+                logFile: path.join(folder, 'log', 'worker.log'),
+                discovery: serverFilePath(folder),
+                command: { file: process.execPath, args: [...LONG_RUNNING, fileURLToPath(entryUrl('worker'))] },
+              }),
   });
-  const remove = keepServerFile(folder, {
-    pid: process.pid, host: server.host, port: server.port, token: server.token, read_token: server.readToken,
-    protocol: PROTOCOL, product: PRODUCT, started_at: server.startedAt,
-  }, (error) => log(`server.json cannot be written: ${errorText(error)}`, { level: 'error' }));
+  const remove = keepServerFile(
+    folder,
+    {
+      pid: process.pid,
+      host: server.host,
+      port: server.port,
+      token: server.token,
+      read_token: server.readToken,
+      protocol: PROTOCOL,
+      product: PRODUCT,
+      started_at: server.startedAt,
+    },
+    (error) => log(`server.json cannot be written: ${errorText(error)}`, { level: 'error' }),
+  );
   print({ type: 'ready', host: server.host, port: server.port, pid: process.pid });
   await stopping.promise;
   remove();
@@ -97,8 +127,15 @@ try {
   log = stderrLog(options.log);
   process.exitCode = await main(options, log);
 } catch (error) {
-  log(error instanceof Error && !StudioError.is(error) ? (error.stack ?? error.message) : errorText(error), { level: 'error' });
-  print({ type: 'failed', code: StudioError.is(error) ? error.code : 'internal', message: error instanceof Error ? error.message : String(error), ...(StudioError.is(error) && error.mend !== undefined ? { mend: error.mend } : {}) });
+  log(error instanceof Error && !StudioError.is(error) ? (error.stack ?? error.message) : errorText(error), {
+    level: 'error',
+  });
+  print({
+    type: 'failed',
+    code: StudioError.is(error) ? error.code : 'internal',
+    message: error instanceof Error ? error.message : String(error),
+    ...(StudioError.is(error) && error.mend !== undefined ? { mend: error.mend } : {}),
+  });
   process.exitCode = exitCodeOf(error);
 }
 process.exit();

@@ -1,13 +1,14 @@
 /** The rollout server, put together from its parts. Everything that must last is in the store. */
-import { newId } from '../common/ids.ts';
+
 import { errorText } from '../common/errors.ts';
+import { newId } from '../common/ids.ts';
 import { PRODUCT } from '../common/product.ts';
 import type { ClusterHost, Executor } from '../executor/executor.ts';
 import type { ServerInfo } from '../protocol/client.ts';
 import { PROTOCOL } from '../protocol/worker.ts';
 import type { Store } from '../store/store.ts';
 import type { OriginRules } from './access/origins.ts';
-import { Tokens, type ClientTokens } from './access/tokens.ts';
+import { type ClientTokens, Tokens } from './access/tokens.ts';
 import { Secrets } from './batches/secrets.ts';
 import { Submissions } from './batches/submissions.ts';
 import { Supervisor } from './batches/supervisor.ts';
@@ -15,16 +16,16 @@ import { Changes } from './changes.ts';
 import { ClientConnection } from './clients/connection.ts';
 import { Deltas } from './clients/deltas.ts';
 import { Router } from './http/router.ts';
-import { drain } from './process/drain.ts';
-import { Idle } from './process/idle.ts';
 import { Listener, type Mount } from './listener.ts';
 import type { Log } from './log.ts';
 import { BackPressure } from './pressure/backPressure.ts';
 import type { ReplicaSource } from './pressure/replicas.ts';
+import { drain } from './process/drain.ts';
+import { Idle } from './process/idle.ts';
 import { batchRoutes } from './routes/batches.ts';
 import { blobRoutes } from './routes/blobs.ts';
 import { metricsRoutes } from './routes/metrics.ts';
-import { programRoutes, type Programs } from './routes/programs.ts';
+import { type Programs, programRoutes } from './routes/programs.ts';
 import { rolloutRoutes } from './routes/rollouts.ts';
 import { serverRoutes } from './routes/server.ts';
 import { viewRoutes } from './routes/view.ts';
@@ -34,10 +35,10 @@ import { Counters } from './telemetry/counters.ts';
 import type { Collector } from './telemetry/otlp/collector.ts';
 import { openTraceExport } from './telemetry/otlp/open.ts';
 import { Scrape } from './telemetry/scrape.ts';
-import { Returns } from './workers/returns.ts';
 import { WorkerConnection, type WorkerContext } from './workers/connection.ts';
 import { Hub } from './workers/hub.ts';
 import { Leasing } from './workers/leasing.ts';
+import { Returns } from './workers/returns.ts';
 
 export interface RolloutServerOptions {
   readonly store: Store;
@@ -47,7 +48,10 @@ export interface RolloutServerOptions {
   readonly origins: Omit<OriginRules, 'host'>;
   /** Client tokens; without them new ones are made. */
   readonly tokens?: ClientTokens;
-  /** Origins at which workers reach it where that is not where it listens; where it is gone, another server of its store. */
+  /**
+   * Origins at which workers reach it where that is not where it listens; where it is gone, another server of its
+   * store.
+   */
   readonly advertise?: readonly string[];
   /** 0 = never ends by itself. */
   readonly idleMs: number;
@@ -78,7 +82,10 @@ export interface RolloutServer {
   readonly token: string;
   readonly readToken: string;
   readonly startedAt: number;
-  /** Is not ready from now on, leases no more, ends the workers of its executor, finishes what is under way (see process/drain.ts), closes connections and then the store. */
+  /**
+   * Is not ready from now on, leases no more, ends the workers of its executor, finishes what is under way (see
+   * process/drain.ts), closes connections and then the store.
+   */
   stop(): Promise<void>;
 }
 
@@ -102,9 +109,19 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     const host = reachable(options.listen.host);
     return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
   };
-  const hub: Hub = new Hub({ store, changes, log, shares: () => pressure.shares(), replicas: (batch) => pressure.replicas(batch) });
+  const hub: Hub = new Hub({
+    store,
+    changes,
+    log,
+    shares: () => pressure.shares(),
+    replicas: (batch) => pressure.replicas(batch),
+  });
   const returns = new Returns((batch, infra) => {
-    store.tell(batch, 'infra', infra).catch((error: unknown) => log(`telling ${batch} of its workers failed: ${errorText(error)}`, { level: 'error', batch }));
+    store
+      .tell(batch, 'infra', infra)
+      .catch((error: unknown) =>
+        log(`telling ${batch} of its workers failed: ${errorText(error)}`, { level: 'error', batch }),
+      );
   });
   const deltas: Deltas = new Deltas((rollout, on) => hub.watch(rollout, on));
   const pressure: BackPressure = new BackPressure({
@@ -115,15 +132,26 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       leasing.lookAtAll();
     },
     trouble: (batch, endpoint, text) => {
-      store.tell(batch, 'infra', { what: 'endpoint', endpoint, text }).catch((error: unknown) => log(`telling ${batch} of its endpoint failed: ${errorText(error)}`, { level: 'error', batch }));
+      store
+        .tell(batch, 'infra', { what: 'endpoint', endpoint, text })
+        .catch((error: unknown) =>
+          log(`telling ${batch} of its endpoint failed: ${errorText(error)}`, { level: 'error', batch }),
+        );
     },
     // Each `demo:?…` is an endpoint of its own, told apart by its query.
-    demo: (endpoint) => (options.demoMetrics === undefined ? undefined : {
-      url: `${origin()}${options.demoMetrics}?${endpoint.split('?', 2)[1] ?? ''}`, headers: { authorization: `Bearer ${tokens.full}` },
-    }),
+    demo: (endpoint) =>
+      options.demoMetrics === undefined
+        ? undefined
+        : {
+            url: `${origin()}${options.demoMetrics}?${endpoint.split('?', 2)[1] ?? ''}`,
+            headers: { authorization: `Bearer ${tokens.full}` },
+          },
   });
   const leasing: Leasing = new Leasing({
-    store, hub, log, counters,
+    store,
+    hub,
+    log,
+    counters,
     submission: (sha) => submissions.get(sha),
     room: (batch) => pressure.room(batch, supervisor.agentEndpoints(batch)),
     granted: (rollout) => {
@@ -135,23 +163,49 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   // Its workers need the port, so it comes last; nothing asks it before.
   const later: { executor?: Executor } = {};
   const supervisor: Supervisor = new Supervisor({
-    store, changes, hub, leasing, pressure, submissions, secrets, log,
-    workers: { wants: (record, submission) => later.executor?.wants(record, submission), gone: (batch) => later.executor?.gone(batch), secrets: async (batch) => later.executor?.secrets(batch) },
+    store,
+    changes,
+    hub,
+    leasing,
+    pressure,
+    submissions,
+    secrets,
+    log,
+    workers: {
+      wants: (record, submission) => later.executor?.wants(record, submission),
+      gone: (batch) => later.executor?.gone(batch),
+      secrets: async (batch) => later.executor?.secrets(batch),
+    },
   });
 
   const services: Services = {
-    store, changes, submissions, secrets, supervisor, leasing, tokens, log,
+    store,
+    changes,
+    submissions,
+    secrets,
+    supervisor,
+    leasing,
+    tokens,
+    log,
     checkNeeds: (submission) => later.executor?.check(submission),
     startsWorkers: options.executor !== undefined,
     info: () => serverInfo(store, startedAt, pressure),
     draining: () => draining,
   };
   const workerContext: WorkerContext = {
-    store, server: serverId, hub, leasing, deltas, log, health, counters,
+    store,
+    server: serverId,
+    hub,
+    leasing,
+    deltas,
+    log,
+    health,
+    counters,
     permits: (session) => hub.permits(session),
     endpoint: (batch, { endpoint, what, ...report }) => {
       if (what === 'denied' || what === 'missing') {
-        supervisor.endpointRefused(batch, endpoint, report.text ?? `The model endpoint refused the call (${what}).`)
+        supervisor
+          .endpointRefused(batch, endpoint, report.text ?? `The model endpoint refused the call (${what}).`)
           .catch((error: unknown) => log(`stopping ${batch} failed: ${errorText(error)}`, { level: 'error', batch }));
         return;
       }
@@ -168,16 +222,28 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     failed: (error) => log(`looking for work failed: ${errorText(error)}`, { level: 'error' }),
   });
   const scrape = new Scrape({
-    store, counters,
+    store,
+    counters,
     endpoints: () => pressure.info(),
     clients: () => clients.size,
     workers: () => hub.callers().length,
     draining: () => draining,
   });
   const listener = new Listener({
-    tokens, log, health, mounts: options.mounts,
+    tokens,
+    log,
+    health,
+    mounts: options.mounts,
     origins: { ...options.origins, host: options.listen.host },
-    router: new Router([...batchRoutes(services), ...rolloutRoutes(services), ...blobRoutes(services), ...serverRoutes(services), ...metricsRoutes(scrape, options.metrics === 'open'), ...programRoutes(options.programs), ...viewRoutes(options.pages)]),
+    router: new Router([
+      ...batchRoutes(services),
+      ...rolloutRoutes(services),
+      ...blobRoutes(services),
+      ...serverRoutes(services),
+      ...metricsRoutes(scrape, options.metrics === 'open'),
+      ...programRoutes(options.programs),
+      ...viewRoutes(options.pages),
+    ]),
     worker: (socket, transport, batch) => {
       new WorkerConnection(workerContext, socket, transport, batch);
     },
@@ -205,20 +271,30 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     closeParts();
     throw error;
   }
-  if (options.executor !== undefined) later.executor = options.executor(executorHost({ services, hub, origins: options.advertise ?? [], listens: origin() }));
+  if (options.executor !== undefined)
+    later.executor = options.executor(
+      executorHost({ services, hub, origins: options.advertise ?? [], listens: origin() }),
+    );
   await supervisor.start();
-  const traces = options.traces === undefined ? undefined : openTraceExport({ store, changes, counters, log, ...options.traces });
+  const traces =
+    options.traces === undefined ? undefined : openTraceExport({ store, changes, counters, log, ...options.traces });
   log(`${PRODUCT} listens on ${origin()} for ${store.name}`);
 
   return {
-    host: reachable(options.listen.host), port, startedAt, token: tokens.full, readToken: tokens.read,
+    host: reachable(options.listen.host),
+    port,
+    startedAt,
+    token: tokens.full,
+    readToken: tokens.read,
     stop: async () => {
       log('the server ends');
       draining = true;
       leasing.close();
       idle.close();
       await drain({
-        workers: () => hub.sessions(), clients: () => clients, log,
+        workers: () => hub.sessions(),
+        clients: () => clients,
+        log,
         executor: () => later.executor?.close(),
         exporter: async (withinMs) => traces?.close(withinMs),
       });
@@ -229,8 +305,16 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   };
 }
 
-function executorHost(parts: { services: Services; hub: Hub; origins: readonly string[]; listens: string }): ClusterHost {
-  const { services: { store, secrets, tokens, supervisor, leasing, log }, hub } = parts;
+function executorHost(parts: {
+  services: Services;
+  hub: Hub;
+  origins: readonly string[];
+  listens: string;
+}): ClusterHost {
+  const {
+    services: { store, secrets, tokens, supervisor, leasing, log },
+    hub,
+  } = parts;
   const [url = parts.listens, ...others] = parts.origins;
   return {
     url,
@@ -240,7 +324,8 @@ function executorHost(parts: { services: Services; hub: Hub; origins: readonly s
     workers: async (batch) => (await store.sessions({ batch })).map((session) => session.worker),
     workerEnded: async (batch, worker, why, infra) => {
       const rollouts: string[] = [];
-      for (const { session } of await store.sessions({ batch, worker })) rollouts.push(...(await store.endSession(session, why)));
+      for (const { session } of await store.sessions({ batch, worker }))
+        rollouts.push(...(await store.endSession(session, why)));
       await supervisor.lostWorker(batch, rollouts, why);
       if (infra) await store.tell(batch, 'infra', { what: 'worker_exit', worker, text: why });
       leasing.look(batch, true);
@@ -269,8 +354,20 @@ function executorHost(parts: { services: Services; hub: Hub; origins: readonly s
 async function serverInfo(store: Store, startedAt: number, pressure: BackPressure): Promise<ServerInfo> {
   const [counts, sessions, now] = await Promise.all([store.counts(), store.sessions(), store.now()]);
   return {
-    product: PRODUCT, protocol: PROTOCOL, pid: process.pid, store: store.name, started_at: startedAt, ...counts,
-    workers: sessions.map(({ session, worker, slots, running, held, expiresAt }) => ({ session, worker, slots, running, held, alive: expiresAt > now })),
+    product: PRODUCT,
+    protocol: PROTOCOL,
+    pid: process.pid,
+    store: store.name,
+    started_at: startedAt,
+    ...counts,
+    workers: sessions.map(({ session, worker, slots, running, held, expiresAt }) => ({
+      session,
+      worker,
+      slots,
+      running,
+      held,
+      alive: expiresAt > now,
+    })),
     endpoints: pressure.info(),
   };
 }

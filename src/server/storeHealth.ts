@@ -6,7 +6,10 @@ import { errorText, StudioError } from '../common/errors.ts';
 import type { Log } from './log.ts';
 
 const WELL = 'The store takes writes again.';
-/** On a disk that is nearly full small writes pass between large ones that do not: only this long after the last refusal it is well. */
+/**
+ * On a disk that is nearly full small writes pass between large ones that do not: only this long after the last refusal
+ * it is well.
+ */
 const QUIET_MS = 3_000;
 
 export class StoreHealth {

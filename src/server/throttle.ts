@@ -47,11 +47,13 @@ export class Throttle {
     this.#running = true;
     this.#asked = 'no';
     this.#last = performance.now();
-    void this.#work().catch(this.#failed).finally(() => {
-      this.#running = false;
-      const asked = this.#askedMeanwhile();
-      if (asked !== 'no') this.ask(asked === 'now');
-    });
+    void this.#work()
+      .catch(this.#failed)
+      .finally(() => {
+        this.#running = false;
+        const asked = this.#askedMeanwhile();
+        if (asked !== 'no') this.ask(asked === 'now');
+      });
   }
 
   #askedMeanwhile(): 'no' | 'soon' | 'now' {

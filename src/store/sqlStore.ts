@@ -19,8 +19,23 @@ import { addTasks, findTask, listTasks } from './logic/tasks.ts';
 import { secretKey } from './sql/meta.ts';
 import type { Sql } from './sql/sql.ts';
 import type {
-  Adopted, AppendRequest, AppendResult, BatchProgress, BatchRecord, BlobStore, CommandRecord, ImportedRollout, Lease, NewBatch, NewCommand,
-  NewSession, RolloutRecord, RolloutSelection, SessionRecord, Store, StoreTotals,
+  Adopted,
+  AppendRequest,
+  AppendResult,
+  BatchProgress,
+  BatchRecord,
+  BlobStore,
+  CommandRecord,
+  ImportedRollout,
+  Lease,
+  NewBatch,
+  NewCommand,
+  NewSession,
+  RolloutRecord,
+  RolloutSelection,
+  SessionRecord,
+  Store,
+  StoreTotals,
 } from './store.ts';
 
 export interface SqlStoreOptions {
@@ -116,7 +131,10 @@ export class SqlStore implements Store {
     return this.#sql.read((db) => findTask(db, batch, index));
   }
 
-  rollouts(batch: string, page: { after?: string; limit: number; task?: string; attempt?: number; all?: boolean }): Promise<RolloutPage> {
+  rollouts(
+    batch: string,
+    page: { after?: string; limit: number; task?: string; attempt?: number; all?: boolean },
+  ): Promise<RolloutPage> {
     return this.#sql.read((db) => lists.listRollouts(db, batch, page));
   }
 
@@ -176,7 +194,11 @@ export class SqlStore implements Store {
     return this.#appender.append(request);
   }
 
-  async closeRollouts(selection: RolloutSelection, end: { status: RolloutEndStatus; reason: string }, force: boolean): Promise<string[]> {
+  async closeRollouts(
+    selection: RolloutSelection,
+    end: { status: RolloutEndStatus; reason: string },
+    force: boolean,
+  ): Promise<string[]> {
     const closed = await closeRollouts(this.#sql, selection, end, force);
     if (closed.length > 0) this.#packer.soon();
     return closed;

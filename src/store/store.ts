@@ -26,7 +26,10 @@ export interface Store {
   // ---- batches and tasks
   /** Idempotent by id: the same again is nothing, another submission under the same id is a conflict. */
   createBatch(batch: NewBatch): Promise<void>;
-  /** `from` = index of the first task; tasks that are there already are skipped, a gap is a conflict. Queues their attempts unless the batch is imported. */
+  /**
+   * `from` = index of the first task; tasks that are there already are skipped, a gap is a conflict. Queues their
+   * attempts unless the batch is imported.
+   */
   addTasks(batch: string, from: number, tasks: readonly TaskRecord[]): Promise<void>;
   /** No more tasks. A batch with nothing left to do ends now. */
   seal(batch: string): Promise<void>;
@@ -40,7 +43,10 @@ export interface Store {
    * stream may come in parts: `from` is the seq of the first event (1 unless told); what is there already is skipped.
    */
   importRollouts(batch: string, rollouts: readonly ImportedRollout[]): Promise<void>;
-  /** What stop rules look at, kept up to date by every append. `passes`: also name the tasks that passed so often and still have open attempts. */
+  /**
+   * What stop rules look at, kept up to date by every append. `passes`: also name the tasks that passed so often and
+   * still have open attempts.
+   */
   batchProgress(batch: string, passes?: number): Promise<BatchProgress>;
   batch(id: string): Promise<BatchRecord | undefined>;
   /** Newest first; `before` is a batch id. */
@@ -50,13 +56,19 @@ export interface Store {
   tasks(batch: string, page: { after?: number; limit: number }): Promise<{ tasks: TaskRecord[]; next?: number }>;
   task(batch: string, index: number): Promise<TaskRecord | undefined>;
   /** Ordered by task, attempt, try. Only the newest try of each attempt unless `all`. */
-  rollouts(batch: string, page: { after?: string; limit: number; task?: string; attempt?: number; all?: boolean }): Promise<RolloutPage>;
+  rollouts(
+    batch: string,
+    page: { after?: string; limit: number; task?: string; attempt?: number; all?: boolean },
+  ): Promise<RolloutPage>;
   rollout(id: string): Promise<RolloutRecord | undefined>;
   /** Rows changed after `rev`, by rev; at most `limit`. */
   rowsSince(batch: string, rev: number, limit: number): Promise<RolloutRow[]>;
 
   // ---- streams
-  /** Events of this very stream with seq > `after`, as their JSON texts, until `maxBytes` (at least one). Lineage is the caller's: see `rollout().lineage`. */
+  /**
+   * Events of this very stream with seq > `after`, as their JSON texts, until `maxBytes` (at least one). Lineage is the
+   * caller's: see `rollout().lineage`.
+   */
   read(stream: string, after: number, maxBytes: number): Promise<{ seq: number; body: string }[]>;
   /** Adds an event to the batch's own stream. Gives its seq. */
   tell<K extends EventKind>(batch: string, kind: K, data: EventData[K]): Promise<number>;
@@ -81,7 +93,10 @@ export interface Store {
   sessions(of?: { batch: string; worker?: string }): Promise<SessionRecord[]>;
   /** Rollouts a reconnecting worker says it holds: those whose epoch still stands move to the new session. */
   adopt(session: string, held: readonly { rollout: string; epoch: number }[]): Promise<Adopted>;
-  /** Takes up to `want` queued rollouts of the session's batch in queue order: state running, epoch + 1. Never two sessions the same one. */
+  /**
+   * Takes up to `want` queued rollouts of the session's batch in queue order: state running, epoch + 1. Never two
+   * sessions the same one.
+   */
   lease(session: string, want: number): Promise<Lease[]>;
 
   // ---- appends
@@ -96,10 +111,16 @@ export interface Store {
    * The server ends rollouts itself: takes the lease (epoch + 1, so a worker that still runs one is fenced) and writes
    * `rollout.lease {how: closing}` and `rollout.end`. Only queued ones unless `force`. Gives those it ended.
    */
-  closeRollouts(selection: RolloutSelection, end: { status: RolloutEndStatus; reason: string }, force: boolean): Promise<string[]>;
+  closeRollouts(
+    selection: RolloutSelection,
+    end: { status: RolloutEndStatus; reason: string },
+    force: boolean,
+  ): Promise<string[]>;
   /** New tries for attempts that nothing settled and nothing runs. Gives how many. */
   retry(batch: string): Promise<number>;
-  /** paused: nothing is leased. `release`: and its workers end once nothing of it runs; so it stays until it is resumed. */
+  /**
+   * paused: nothing is leased. `release`: and its workers end once nothing of it runs; so it stays until it is resumed.
+   */
   setPaused(batch: string, paused: boolean, release?: boolean): Promise<void>;
   setBreakpoints(batch: string, breakpoints: Json): Promise<void>;
   /** First asker of a `once` breakpoint gets true. */
@@ -127,7 +148,9 @@ export interface Store {
     olderThanMs?: number;
     batches?: readonly string[];
     dryRun: boolean;
-    /** Blobs put so recently stay although nothing names them: what names them may be under way. An hour unless told. */
+    /**
+     * Blobs put so recently stay although nothing names them: what names them may be under way. An hour unless told.
+     */
     blobGraceMs?: number;
   }): Promise<{ batches: string[]; kept: { batch: string; why: string }[]; blobs: number; bytes: number }>;
 }
@@ -150,10 +173,21 @@ export interface NewBatch {
   readonly retries: number;
   readonly debug: boolean;
   readonly imported: boolean;
-  /** Blobs it names beside those of its events: the submission, bundles, source maps. Attachments follow from the tasks. */
+  /**
+   * Blobs it names beside those of its events: the submission, bundles, source maps. Attachments follow from the tasks.
+   */
   readonly blobs: readonly string[];
-  /** A fork: its one task's rollouts begin after `seq` of `rollout`. `lineage` is theirs: all they read, the parent's own part included. `differs`: what it runs otherwise than its parent did. */
-  readonly parent?: { readonly rollout: string; readonly seq: number; readonly lineage: Lineage; readonly edits: readonly ForkEdit[]; readonly differs?: readonly string[] };
+  /**
+   * A fork: its one task's rollouts begin after `seq` of `rollout`. `lineage` is theirs: all they read, the parent's
+   * own part included. `differs`: what it runs otherwise than its parent did.
+   */
+  readonly parent?: {
+    readonly rollout: string;
+    readonly seq: number;
+    readonly lineage: Lineage;
+    readonly edits: readonly ForkEdit[];
+    readonly differs?: readonly string[];
+  };
 }
 
 export interface BatchRecord {
@@ -242,7 +276,12 @@ export interface AppendRequest {
 
 export type AppendResult =
   | { readonly ok: true; readonly durable: number }
-  | { readonly ok: false; readonly code: 'fenced' | 'gap' | 'full'; readonly durable: number; readonly message: string };
+  | {
+      readonly ok: false;
+      readonly code: 'fenced' | 'gap' | 'full';
+      readonly durable: number;
+      readonly message: string;
+    };
 
 export interface RolloutSelection {
   readonly batch: string;
@@ -271,7 +310,10 @@ export interface BlobStore {
   /** Verifies the hash; storing what is there already is nothing. */
   put(sha: string, bytes: Uint8Array | AsyncIterable<Uint8Array>): Promise<void>;
   /** undefined when absent. `range`: first and last byte, both included. */
-  get(sha: string, range?: { start: number; end?: number }): Promise<{ size: number; bytes: AsyncIterable<Uint8Array> } | undefined>;
+  get(
+    sha: string,
+    range?: { start: number; end?: number },
+  ): Promise<{ size: number; bytes: AsyncIterable<Uint8Array> } | undefined>;
   has(shas: readonly string[]): Promise<Set<string>>;
   remove(shas: readonly string[]): Promise<number>;
 }

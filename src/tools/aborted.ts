@@ -4,6 +4,7 @@ import { ClassedError } from '../trace/classedError.ts';
 export function abortedError(signal: AbortSignal): ClassedError {
   const reason: unknown = signal.reason;
   if (reason instanceof ClassedError) return reason;
-  if (reason instanceof Error && reason.name === 'TimeoutError') return new ClassedError('timeout', 'The tool did not end within its time limit.', { cause: reason });
+  if (reason instanceof Error && reason.name === 'TimeoutError')
+    return new ClassedError('timeout', 'The tool did not end within its time limit.', { cause: reason });
   return new ClassedError('cancelled', 'The call was cancelled.', { cause: reason });
 }

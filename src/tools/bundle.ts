@@ -26,10 +26,14 @@ export interface BundleProblem {
   readonly message: string;
 }
 
-/** Bundles would lie in the root if they were written, for sources in the map are relative to them; their names are in none of it. */
+/**
+ * Bundles would lie in the root if they were written, for sources in the map are relative to them; their names are in
+ * none of it.
+ */
 const OUT = 'bundle-';
 /** CommonJS packages inside an ES module still call `require` for Node's own modules. */
-const REQUIRE = "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);";
+const REQUIRE =
+  "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);";
 /** Where zod comes to stand. */
 const ZOD_HERE = '/*! zod */';
 
@@ -46,7 +50,10 @@ export async function bundleModule(absolutePath: string, root: string): Promise<
   const file = relativeTo(asked.root, asked.path);
   const found = await stat(asked.path).catch(() => undefined);
   if (found?.isFile() !== true) {
-    throw new StudioError('config', `${file}: there is no such file.`, { mend: 'Paths of modules are relative to the file that names them.', details: { problems: [{ file, line: 1, column: 1, message: 'there is no such file' }] } });
+    throw new StudioError('config', `${file}: there is no such file.`, {
+      mend: 'Paths of modules are relative to the file that names them.',
+      details: { problems: [{ file, line: 1, column: 1, message: 'there is no such file' }] },
+    });
   }
   return together(asked);
 }
@@ -79,17 +86,22 @@ function together(asked: Asked): Promise<Bundle> {
 function flush(all: readonly Waiting[]): void {
   for (const root of new Set(all.map((one) => one.root))) {
     const some = all.filter((one) => one.root === root);
-    bundle(some.map((one) => one.path), root).then(
+    bundle(
+      some.map((one) => one.path),
+      root,
+    ).then(
       (bundles) => {
         for (const [index, one] of some.entries()) {
           const made = bundles[index];
-          if (made === undefined) one.reject(new StudioError('internal', `esbuild gave no output for ${relativeTo(root, one.path)}.`));
+          if (made === undefined)
+            one.reject(new StudioError('internal', `esbuild gave no output for ${relativeTo(root, one.path)}.`));
           else one.resolve(made);
         }
       },
       (error: unknown) => {
         const [only] = some;
-        if (some.length === 1 && only !== undefined) only.reject(isBuildFailure(error) ? bundleError(relativeTo(root, only.path), error) : error);
+        if (some.length === 1 && only !== undefined)
+          only.reject(isBuildFailure(error) ? bundleError(relativeTo(root, only.path), error) : error);
         else for (const one of some) flush([one]); // each with what is wrong in it
       },
     );
@@ -129,9 +141,14 @@ async function bundle(paths: readonly string[], root: string): Promise<Bundle[]>
     const name = `${OUT}${index}.mjs`;
     const built = outputs.get(name);
     const map = outputs.get(`${name}.map`);
-    if (built === undefined || map === undefined) throw new StudioError('internal', `esbuild gave no output for ${file}.`);
+    if (built === undefined || map === undefined)
+      throw new StudioError('internal', `esbuild gave no output for ${file}.`);
     const usesZod = (result.metafile.outputs[name]?.inputs[ZOD_INPUT]?.bytesInOutput ?? 0) > 0;
-    const code = Buffer.from(Buffer.from(built).toString('utf8').replace(free, () => (usesZod ? `${zod.script}\n` : '\n'.repeat(free.length - ZOD_HERE.length))));
+    const code = Buffer.from(
+      Buffer.from(built)
+        .toString('utf8')
+        .replace(free, () => (usesZod ? `${zod.script}\n` : '\n'.repeat(free.length - ZOD_HERE.length))),
+    );
     return { file, code, map, bundleSha: sha256Hex(code), mapSha: sha256Hex(map) };
   });
 }
@@ -142,12 +159,16 @@ function isBuildFailure(error: unknown): error is BuildFailure {
 
 function bundleError(file: string, failure: BuildFailure): StudioError {
   const problems = failure.errors.map((message) => problemOf(file, message));
-  const text = problems.map((problem) => `${problem.file}:${problem.line}:${problem.column}: ${problem.message}`).join('\n');
+  const text = problems
+    .map((problem) => `${problem.file}:${problem.line}:${problem.column}: ${problem.message}`)
+    .join('\n');
   const unresolved = failure.errors.some((message) => message.text.startsWith('Could not resolve'));
   return new StudioError('config', text, {
     cause: failure,
     details: { problems },
-    mend: unresolved ? 'A package must be installed in the workspace; `zod` and `rollout-studio` come with the product.' : 'A module must build before a rollout can use it.',
+    mend: unresolved
+      ? 'A package must be installed in the workspace; `zod` and `rollout-studio` come with the product.'
+      : 'A module must build before a rollout can use it.',
   });
 }
 
@@ -156,7 +177,12 @@ function problemOf(file: string, message: Message): BundleProblem {
   if (location === null) return { file, line: 1, column: 1, message: message.text };
   // esbuild counts columns in bytes from 0; editors count characters from 1.
   const before = Buffer.from(location.lineText).subarray(0, location.column).toString();
-  return { file: location.file.split(path.sep).join('/'), line: location.line, column: before.length + 1, message: message.text };
+  return {
+    file: location.file.split(path.sep).join('/'),
+    line: location.line,
+    column: before.length + 1,
+    message: message.text,
+  };
 }
 
 /** Other people's code: left out of the map, and refused where it is not JavaScript. */
@@ -165,7 +191,13 @@ function libraries(root: string): Plugin {
     name: 'libraries',
     setup(build) {
       build.onLoad({ filter: /\.node$/ }, (args) => ({
-        errors: [{ text: `${relativeTo(root, args.path)} is a native add-on: it cannot be bundled, nor run in a pod. Use a package without native code, or put the tool into an MCP server.` }],
+        errors: [
+          {
+            text:
+              `${relativeTo(root, args.path)} is a native add-on: it cannot be bundled, nor run in a pod. Use a ` +
+              'package without native code, or put the tool into an MCP server.',
+          },
+        ],
       }));
       build.onLoad({ filter: /[\\/]node_modules[\\/].*\.[cm]?js$/ }, async (args) => ({
         contents: `${await readFile(args.path, 'utf8')}${NO_SOURCE}`,

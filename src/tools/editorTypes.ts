@@ -22,21 +22,34 @@ export async function writeEditorTypes(root: string): Promise<string | undefined
   const own = path.join(root, 'tsconfig.json');
   const existing = await readFile(own, 'utf8').catch(() => undefined);
   if (existing === undefined) {
-    await writeFile(own, `${JSON.stringify({ extends: `./${FOLDER}/${BASE}`, include: ['**/*.ts'], exclude: [FOLDER] }, undefined, 2)}\n`);
+    await writeFile(
+      own,
+      `${JSON.stringify({ extends: `./${FOLDER}/${BASE}`, include: ['**/*.ts'], exclude: [FOLDER] }, undefined, 2)}\n`,
+    );
     return undefined;
   }
-  if (existing.includes(`${FOLDER}/${BASE}`) || await hasInstalled(root)) return undefined;
+  if (existing.includes(`${FOLDER}/${BASE}`) || (await hasInstalled(root))) return undefined;
   return `"extends": "./${FOLDER}/${BASE}"`;
 }
 
 function baseConfig(root: string): unknown {
   const nodeTypes = nodeTypesFolder();
-  const zod = hasOwnZod(root) ? {} : { zod: [slashes(path.join(zodFolder(), 'index.d.ts'))], 'zod/*': [slashes(path.join(zodFolder(), '*'))] };
+  const zod = hasOwnZod(root)
+    ? {}
+    : { zod: [slashes(path.join(zodFolder(), 'index.d.ts'))], 'zod/*': [slashes(path.join(zodFolder(), '*'))] };
   return {
     compilerOptions: {
       // Without Node's own types those of the web stand for what Node has of it: fetch, URL, timers.
-      target: 'ES2023', lib: nodeTypes === undefined ? ['ES2023', 'DOM', 'DOM.Iterable'] : ['ES2023'], module: 'ESNext', moduleResolution: 'bundler',
-      strict: true, noEmit: true, skipLibCheck: true, allowImportingTsExtensions: true, resolveJsonModule: true, esModuleInterop: true,
+      target: 'ES2023',
+      lib: nodeTypes === undefined ? ['ES2023', 'DOM', 'DOM.Iterable'] : ['ES2023'],
+      module: 'ESNext',
+      moduleResolution: 'bundler',
+      strict: true,
+      noEmit: true,
+      skipLibCheck: true,
+      allowImportingTsExtensions: true,
+      resolveJsonModule: true,
+      esModuleInterop: true,
       ...(nodeTypes === undefined ? {} : { types: ['node'], typeRoots: [slashes(path.dirname(nodeTypes))] }),
       paths: { 'rollout-studio': [slashes(sdkFile())], ...zod },
     },

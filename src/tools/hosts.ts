@@ -37,7 +37,13 @@ function open(entry: SubmittedTools, environment: ToolEnvironment): Promise<Tool
       // Half of a worker's code, and most batches need none of it.
       return import('./mcp/mcpHost.ts').then(({ openMcp }) => openMcp(entry, environment));
     case 'builtin':
-      return Promise.resolve(openBuiltin(entry.name, entry.limits === undefined ? environment : { ...environment, limits: entry.limits }, entry.settings));
+      return Promise.resolve(
+        openBuiltin(
+          entry.name,
+          entry.limits === undefined ? environment : { ...environment, limits: entry.limits },
+          entry.settings,
+        ),
+      );
   }
 }
 
@@ -47,9 +53,13 @@ function refuseCollisions(hosts: readonly ToolHost[]): void {
   for (const spec of hosts.flatMap((host) => host.specs)) {
     const other = seen.get(spec.name);
     if (other !== undefined) {
-      throw new StudioError('config', `Two tools have the name "${spec.name}": one of ${origin(other)}, one of ${origin(spec)}.`, {
-        mend: 'Rename one, or take in only some tools of an MCP server with its `tools:` list.',
-      });
+      throw new StudioError(
+        'config',
+        `Two tools have the name "${spec.name}": one of ${origin(other)}, one of ${origin(spec)}.`,
+        {
+          mend: 'Rename one, or take in only some tools of an MCP server with its `tools:` list.',
+        },
+      );
     }
     seen.set(spec.name, spec);
   }
@@ -76,7 +86,9 @@ async function closeAll(hosts: readonly ToolHost[], processes: RolloutProcesses,
   await processes.end();
 }
 
-/** Several hosts as one. A server may tell of new tools while it runs, so names are looked up anew when lists changed. */
+/**
+ * Several hosts as one. A server may tell of new tools while it runs, so names are looked up anew when lists changed.
+ */
 class MergedHost implements ToolHost {
   readonly #hosts: readonly ToolHost[];
   readonly #processes: RolloutProcesses;

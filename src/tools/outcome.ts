@@ -29,7 +29,11 @@ function cutResponse(output: OutputText, size: number): Response {
   const full = Buffer.from(output.text);
   const head = new TextDecoder().decode(full.subarray(0, RESULT_BYTES)).replace(/\uFFFD+$/, '');
   const cut = size - RESULT_BYTES;
-  return { response: `${head}\n[${cut} more bytes were cut]`, cut, full: full.length > KEPT_BYTES ? Buffer.from(full.subarray(0, KEPT_BYTES)) : full };
+  return {
+    response: `${head}\n[${cut} more bytes were cut]`,
+    cut,
+    full: full.length > KEPT_BYTES ? Buffer.from(full.subarray(0, KEPT_BYTES)) : full,
+  };
 }
 
 function sizeOf(output: OutputText): number {

@@ -1,6 +1,6 @@
+import type { ToolPools } from './environment.ts';
 import type { McpConnections } from './mcp/connections.ts';
 import { ModulePools } from './modules/pools.ts';
-import type { ToolPools } from './environment.ts';
 import type { ProcessGroups } from './processes/processGroups.ts';
 import { marked } from './processes/strays.ts';
 
@@ -31,7 +31,9 @@ export function createToolPools(options: ToolPoolsOptions): ToolPools {
     env: marked(options.env, options.processGroups.owner),
     threads: options.threads ?? THREADS,
     memoryMb: options.memoryMb ?? MEMORY_MB,
-    onStuck: (text) => { options.onStuck?.(text); },
+    onStuck: (text) => {
+      options.onStuck?.(text);
+    },
   });
   let connections: Promise<McpConnections> | undefined;
   const openConnections = async (): Promise<McpConnections> => {

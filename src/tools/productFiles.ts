@@ -22,7 +22,9 @@ export function nodeTypesFolder(): string | undefined {
   }
 }
 
-/** Whether Node finds a zod from `folder` that is not the product's. Types alone (a `paths` of tsconfig) do not count. */
+/**
+ * Whether Node finds a zod from `folder` that is not the product's. Types alone (a `paths` of tsconfig) do not count.
+ */
 export function hasOwnZod(folder: string): boolean {
   try {
     const found = createRequire(path.join(folder, 'any.js')).resolve('zod/package.json');

@@ -15,9 +15,12 @@ export function productModules(): Plugin {
     name: 'product-modules',
     setup(build) {
       build.onResolve({ filter: /^rollout-studio$/ }, () => ({ path: 'sdk.ts', namespace: PRODUCT }));
-      build.onResolve({ filter: /^zod$/ }, (args) => (hasOwnZod(args.resolveDir) ? undefined : { path: ONE, namespace: PRODUCT }));
+      build.onResolve({ filter: /^zod$/ }, (args) =>
+        hasOwnZod(args.resolveDir) ? undefined : { path: ONE, namespace: PRODUCT },
+      );
       build.onLoad({ filter: /^(sdk\.ts|zod)$/, namespace: PRODUCT }, async (args): Promise<OnLoadResult> => {
-        if (args.path === 'sdk.ts') return { contents: `${await readFile(sdkFile(), 'utf8')}${NO_SOURCE}`, loader: 'ts' };
+        if (args.path === 'sdk.ts')
+          return { contents: `${await readFile(sdkFile(), 'utf8')}${NO_SOURCE}`, loader: 'ts' };
         return { contents: `${zodModule(await zodInOne())}${NO_SOURCE}`, loader: 'js' };
       });
       void zodFiles().setup(build);

@@ -33,7 +33,10 @@ export type ToolEffect = 'pure' | 'restorable' | 'irreversible';
 
 /** What `run` is given beside its arguments. */
 export interface ToolContext<State = unknown> {
-  /** Aborts on time-out, on cancel and at the rollout's end. Hand it to `fetch` and the like; a second later the thread is ended. */
+  /**
+   * Aborts on time-out, on cancel and at the rollout's end. Hand it to `fetch` and the like; a second later the thread
+   * is ended.
+   */
   readonly signal: AbortSignal;
   /** Seed of this call, unsigned 32 bits: the same call of the same rollout has the same one. */
   readonly seed: number;
@@ -41,7 +44,10 @@ export interface ToolContext<State = unknown> {
   readonly cwd: string;
   /** The environment variables a tool may see. */
   readonly env: Readonly<Record<string, string>>;
-  /** What the agent file gives this module under `secrets`, by name. Their values are taken out of everything that is recorded. */
+  /**
+   * What the agent file gives this module under `secrets`, by name. Their values are taken out of everything that is
+   * recorded.
+   */
   readonly secrets: Readonly<Record<string, string>>;
   /** What `open` of the world gave as its `state`; undefined outside a world. */
   readonly state: State;
@@ -59,7 +65,10 @@ export interface ToolRetry {
   readonly wait_seconds?: number;
 }
 
-/** What a tool with this `output` may return: what the schema takes, also inside of a `reply`; anything where there is none. */
+/**
+ * What a tool with this `output` may return: what the schema takes, also inside of a `reply`; anything where there is
+ * none.
+ */
 export type ToolResult<Output extends z.ZodType> = z.input<Output> | Reply<z.input<Output>>;
 
 export interface ToolOptions<Input extends z.ZodObject, State, Output extends z.ZodType = z.ZodType> {
@@ -69,17 +78,28 @@ export interface ToolOptions<Input extends z.ZodObject, State, Output extends z.
   readonly input: Input;
   /** Default: `restorable` for the tools of a world, else `irreversible`. */
   readonly effect?: ToolEffect;
-  /** Making the same call twice does what making it once does, e.g. setting a value or deleting by id. `pure` tools are. Default: false. */
+  /**
+   * Making the same call twice does what making it once does, e.g. setting a value or deleting by id. `pure` tools are.
+   * Default: false.
+   */
   readonly idempotent?: boolean;
   /**
    * A call that throws, or does not end in time, is made again, with the same arguments and the same seed; the model
-   * is told only of the last one. For tools with `effect: 'pure'` or `idempotent: true` alone: any other might do something twice.
-   * All of them are in the trajectory. A rollout that is resumed or forked takes the recorded result and makes none again.
+   * is told only of the last one. For tools with `effect: 'pure'` or `idempotent: true` alone: any other might do
+   * something twice.
+   * All of them are in the trajectory. A rollout that is resumed or forked takes the recorded result and makes none
+   * again.
    */
   readonly retry?: ToolRetry;
-  /** A zod schema of what `run` returns. It types `run`, and what does not match it is an error of the tool, not a result. */
+  /**
+   * A zod schema of what `run` returns. It types `run`, and what does not match it is an error of the tool, not a
+   * result.
+   */
   readonly output?: Output;
-  /** Of each call, also of one that is made again. A sign of life (`progress`) starts it anew. Overrides the agent's `limits.tool_seconds`. */
+  /**
+   * Of each call, also of one that is made again. A sign of life (`progress`) starts it anew. Overrides the agent's
+   * `limits.tool_seconds`.
+   */
   readonly timeout_seconds?: number;
   /** This tool keeps state in its module's variables: its rollout gets a thread of its own. Default: false. */
   readonly session?: boolean;
@@ -87,14 +107,24 @@ export interface ToolOptions<Input extends z.ZodObject, State, Output extends z.
   run(args: z.output<Input>, context: ToolContext<State>): ToolResult<Output> | Promise<ToolResult<Output>>;
 }
 
-export interface ToolDefinition<Input extends z.ZodObject = z.ZodObject, State = unknown, Output extends z.ZodType = z.ZodType> extends ToolOptions<Input, State, Output> {
+export interface ToolDefinition<
+  Input extends z.ZodObject = z.ZodObject,
+  State = unknown,
+  Output extends z.ZodType = z.ZodType,
+> extends ToolOptions<Input, State, Output> {
   /** The stack at its definition, by which it is found in the source. */
   readonly defined: string;
 }
 
 /** Defines a tool. Export the result; the exported name is the tool's name. */
-export function tool<Input extends z.ZodObject, State = unknown, Output extends z.ZodType = z.ZodType>(options: ToolOptions<Input, State, Output>): ToolDefinition<Input, State, Output> {
-  return { ...options, defined: new Error('defined').stack ?? '', [TOOL]: true } as ToolDefinition<Input, State, Output>;
+export function tool<Input extends z.ZodObject, State = unknown, Output extends z.ZodType = z.ZodType>(
+  options: ToolOptions<Input, State, Output>,
+): ToolDefinition<Input, State, Output> {
+  return { ...options, defined: new Error('defined').stack ?? '', [TOOL]: true } as ToolDefinition<
+    Input,
+    State,
+    Output
+  >;
 }
 
 /** An image or another file that goes to the model with a tool's response. */
@@ -151,7 +181,11 @@ export interface WorldSession<State = unknown> {
   readonly state?: State;
   readonly tools: Readonly<Record<string, ToolDefinition>>;
   /** Judges the final state. */
-  verify?(input: { readonly answer: JsonValue; readonly expected: JsonValue | undefined; readonly state: State }): Verdict | Promise<Verdict>;
+  verify?(input: {
+    readonly answer: JsonValue;
+    readonly expected: JsonValue | undefined;
+    readonly state: State;
+  }): Verdict | Promise<Verdict>;
   /** The whole state as bytes: `open` is given them as `from`. */
   snapshot?(): Uint8Array | Promise<Uint8Array>;
   /** What changed since the last call of `diff`. Asked after each tool call. */
@@ -165,7 +199,11 @@ export interface WorldSession<State = unknown> {
  * state belongs into what `open` returns and none into the module's variables. Tools are best defined outside of
  * `open`, with `context.state`: that is done once per thread then, not once per rollout.
  */
-export type OpenWorld<State = unknown> = (task: WorldTask, seed: number, from?: Uint8Array) => WorldSession<State> | Promise<WorldSession<State>>;
+export type OpenWorld<State = unknown> = (
+  task: WorldTask,
+  seed: number,
+  from?: Uint8Array,
+) => WorldSession<State> | Promise<WorldSession<State>>;
 
 // ---- scorers --------------------------------------------------------------------------------------------------
 
@@ -177,4 +215,8 @@ export interface ScoredMessage {
 }
 
 /** What a scorer's module exports. */
-export type Score = (input: { readonly task: WorldTask; readonly answer: JsonValue; readonly messages: readonly ScoredMessage[] }) => Verdict | Promise<Verdict>;
+export type Score = (input: {
+  readonly task: WorldTask;
+  readonly answer: JsonValue;
+  readonly messages: readonly ScoredMessage[];
+}) => Verdict | Promise<Verdict>;

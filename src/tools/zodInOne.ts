@@ -1,5 +1,6 @@
 /**
- * zod's main entry with everything it imports, made ready once and put in front of each bundle as it is: the bundler, which is
+ * zod's main entry with everything it imports, made ready once and put in front of each bundle as it is: the bundler,
+ * which is
  * WebAssembly in an installation, takes seconds to read it and would read it at every launch.
  */
 import { readFile } from 'node:fs/promises';
@@ -25,7 +26,10 @@ export type ZodInOne = z.infer<typeof zodInOneFile>;
 let made: Promise<ZodInOne> | undefined;
 
 export function zodInOne(): Promise<ZodInOne> {
-  made ??= readFile(path.join(zodFolder(), ZOD_IN_ONE), 'utf8').then((text) => zodInOneFile.parse(JSON.parse(text)), () => buildZodInOne());
+  made ??= readFile(path.join(zodFolder(), ZOD_IN_ONE), 'utf8').then(
+    (text) => zodInOneFile.parse(JSON.parse(text)),
+    () => buildZodInOne(),
+  );
   return made;
 }
 
@@ -42,10 +46,27 @@ export async function buildZodInOne(): Promise<ZodInOne> {
   const common = {
     stdin: { contents: "export * from 'zod'; export { default } from 'zod';", loader: 'js' },
     absWorkingDir: zodFolder(),
-    write: false, bundle: true, platform: 'node', target: 'node22', minifyWhitespace: true, legalComments: 'none', charset: 'utf8', logLevel: 'silent',
+    write: false,
+    bundle: true,
+    platform: 'node',
+    target: 'node22',
+    minifyWhitespace: true,
+    legalComments: 'none',
+    charset: 'utf8',
+    logLevel: 'silent',
     plugins: [zodFiles()],
   } satisfies BuildOptions;
-  const [script, module] = await Promise.all([build({ ...common, format: 'iife', globalName: GLOBAL }), build({ ...common, format: 'esm', metafile: true })]);
-  const names = Object.values(module.metafile.outputs).flatMap((output) => output.exports).sort();
-  return zodInOneFile.parse({ script: Buffer.from(script.outputFiles[0]?.contents ?? []).toString('utf8').trimEnd(), names });
+  const [script, module] = await Promise.all([
+    build({ ...common, format: 'iife', globalName: GLOBAL }),
+    build({ ...common, format: 'esm', metafile: true }),
+  ]);
+  const names = Object.values(module.metafile.outputs)
+    .flatMap((output) => output.exports)
+    .sort();
+  return zodInOneFile.parse({
+    script: Buffer.from(script.outputFiles[0]?.contents ?? [])
+      .toString('utf8')
+      .trimEnd(),
+    names,
+  });
 }

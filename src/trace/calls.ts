@@ -1,6 +1,7 @@
 /** Calls of one tool among each other: the one before, the one after, the how-many-th, how often it was the same. */
-import type { ToolSpan } from './model/spans.ts';
+
 import { countUpTo } from './model/search.ts';
+import type { ToolSpan } from './model/spans.ts';
 import type { TrajectoryModel } from './model.ts';
 import { Repeats } from './repeats.ts';
 

@@ -10,8 +10,14 @@ export class ClassedError extends Error {
   readonly changes: readonly Change[] | undefined;
 
   constructor(
-    errorClass: ErrorClass, message: string,
-    options: { cause?: unknown; place?: Place | undefined; stack?: string | undefined; changes?: readonly Change[] | undefined } = {},
+    errorClass: ErrorClass,
+    message: string,
+    options: {
+      cause?: unknown;
+      place?: Place | undefined;
+      stack?: string | undefined;
+      changes?: readonly Change[] | undefined;
+    } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'ClassedError';

@@ -1,9 +1,11 @@
 /**
- * Moves of the one cursor through a trajectory: the page's keys and the debugger's steps alike. A position is the seq of
+ * Moves of the one cursor through a trajectory: the page's keys and the debugger's steps alike. A position is the seq
+ * of
  * a message or a start; every move gives the new position, or undefined where there is none.
  */
-import { nextCall, previousCall } from './calls.ts';
+
 import { isSameJson, type Json } from '../common/json.ts';
+import { nextCall, previousCall } from './calls.ts';
 import { countUpTo } from './model/search.ts';
 import type { ToolSpan } from './model/spans.ts';
 import type { TrajectoryModel } from './model.ts';
@@ -24,7 +26,8 @@ export function into(model: TrajectoryModel, seq: number): number | undefined {
   const span = model.span(seq);
   const children = model.children(seq);
   // Of a model call what it asked for: its own words are the call itself. In some streams the calls stand beside it.
-  if (span?.kind === 'model') return children.find((child) => model.span(child) !== undefined) ?? model.step(span.step)?.tools[0]?.seq;
+  if (span?.kind === 'model')
+    return children.find((child) => model.span(child) !== undefined) ?? model.step(span.step)?.tools[0]?.seq;
   // What a tool gave is the call itself as well; only what ran inside is inside.
   if (span?.kind === 'tool') return children.find((child) => model.span(child) !== undefined);
   return children[0];
@@ -44,14 +47,20 @@ export function step(model: TrajectoryModel, seq: number, distance: 1 | -1): num
   return model.step(at + distance)?.model?.seq;
 }
 
-/** What failed next after `seq`; `distance` −1: before. What infrastructure broke off and the rollout went on from is no failure of it. */
+/**
+ * What failed next after `seq`; `distance` −1: before. What infrastructure broke off and the rollout went on from is no
+ * failure of it.
+ */
 export function failure(model: TrajectoryModel, seq: number, distance: 1 | -1): number | undefined {
   const places = failedPlaces(model);
   const index = countUpTo(places, distance === 1 ? seq : seq - 1);
   return distance === 1 ? places[index] : places[index - 1];
 }
 
-/** Places of all that failed, ascending, by model: they are only added to. What may yet turn out to have ended the rollout waits. */
+/**
+ * Places of all that failed, ascending, by model: they are only added to. What may yet turn out to have ended the
+ * rollout waits.
+ */
 const failedOf = new WeakMap<TrajectoryModel, { taken: number; readonly places: number[] }>();
 
 function failedPlaces(model: TrajectoryModel): readonly number[] {
@@ -76,12 +85,16 @@ function failedPlaces(model: TrajectoryModel): readonly number[] {
 export function sameTool(model: TrajectoryModel, seq: number, distance: 1 | -1): number | undefined {
   const span = model.span(seq);
   if (span?.kind === 'tool') return (distance === 1 ? nextCall(model, span) : previousCall(model, span))?.seq;
-  return distance === 1 ? model.tools.find((tool) => tool.seq > seq)?.seq : model.tools.findLast((tool) => tool.seq < seq)?.seq;
+  return distance === 1
+    ? model.tools.find((tool) => tool.seq > seq)?.seq
+    : model.tools.findLast((tool) => tool.seq < seq)?.seq;
 }
 
 /** The next call that was made with other arguments than the one of its tool before, or that changed the world. */
 export function difference(model: TrajectoryModel, seq: number): number | undefined {
-  return model.tools.find((tool) => tool.seq > seq && (model.diffsOf(tool.seq).length > 0 || changedArguments(model, tool).length > 0))?.seq;
+  return model.tools.find(
+    (tool) => tool.seq > seq && (model.diffsOf(tool.seq).length > 0 || changedArguments(model, tool).length > 0),
+  )?.seq;
 }
 
 /** Names of the arguments that differ from the call of the same tool before. Empty where there is none before. */
@@ -90,7 +103,9 @@ export function changedArguments(model: TrajectoryModel, span: ToolSpan): string
   if (before === undefined) return [];
   const now = recordOf(span);
   const then = recordOf(before);
-  return [...new Set([...Object.keys(now), ...Object.keys(then)])].filter((name) => !isSameJson(now[name] ?? null, then[name] ?? null));
+  return [...new Set([...Object.keys(now), ...Object.keys(then)])].filter(
+    (name) => !isSameJson(now[name] ?? null, then[name] ?? null),
+  );
 }
 
 /** Whether it was called with what it was called with before. */
@@ -99,5 +114,7 @@ export function isRepeat(model: TrajectoryModel, span: ToolSpan): boolean {
 }
 
 function recordOf({ start: { data } }: ToolSpan): Readonly<Record<string, Json>> {
-  return typeof data.arguments === 'object' && data.arguments !== null && !Array.isArray(data.arguments) ? data.arguments : { value: data.arguments };
+  return typeof data.arguments === 'object' && data.arguments !== null && !Array.isArray(data.arguments)
+    ? data.arguments
+    : { value: data.arguments };
 }

@@ -77,7 +77,10 @@ export class Fingerprint {
   #outcome(event: EventOf<'tool.end'>): void {
     const { status, result, m } = event.data;
     const open = event.span === undefined ? undefined : this.#openCalls.get(event.span);
-    const outcome: Outcome = { status, result: result ?? responseOf(m === undefined ? undefined : this.#responses.get(m)) };
+    const outcome: Outcome = {
+      status,
+      result: result ?? responseOf(m === undefined ? undefined : this.#responses.get(m)),
+    };
     if (m !== undefined) this.#responses.delete(m);
     if (event.span !== undefined) this.#openCalls.delete(event.span);
     const agent = this.#agent(open?.agent ?? event.agent ?? '');

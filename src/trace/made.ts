@@ -9,7 +9,8 @@ type Call = ModelSpan | ToolSpan;
 const ROUNDING_MS = 2;
 
 /**
- * When a call was made, as `at` of the events. It may be held first, or wait for its turn: calls of one step are recorded
+ * When a call was made, as `at` of the events. It may be held first, or wait for its turn: calls of one step are
+ * recorded
  * together and those of a world made one after the other, and a model call waits until its server takes it.
  * undefined: it is still held, or was until its worker was lost.
  */
@@ -51,5 +52,7 @@ export function waitsOf(model: TrajectoryModel, span: Call, now: number): Wait[]
 /** Holds before it was made. A question to a person is made by holding. */
 function holdsBefore(model: TrajectoryModel, { seq }: Call): readonly Hold[] {
   const holds = model.holdsOf(seq);
-  return holds.length === 0 ? holds : holds.filter(({ event: { data } }) => data.side === 'before' && data.why !== 'input');
+  return holds.length === 0
+    ? holds
+    : holds.filter(({ event: { data } }) => data.side === 'before' && data.why !== 'input');
 }

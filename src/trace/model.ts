@@ -5,11 +5,21 @@
  */
 import { StudioError } from '../common/errors.ts';
 import { ChangeLog } from './model/changes.ts';
-import { EditLog, type Edited } from './model/edits.ts';
-import { HoldLog, type Hold } from './model/holds.ts';
+import { type Edited, EditLog } from './model/edits.ts';
+import { type Hold, HoldLog } from './model/holds.ts';
 import { Intervals } from './model/intervals.ts';
-import { MessageBook, responseIn, type MessageEntry } from './model/messages.ts';
-import { closeSpan, errorOf, isEnd, isStart, spanOf, type EndEvent, type Span, type StartEvent, type ToolSpan } from './model/spans.ts';
+import { MessageBook, type MessageEntry, responseIn } from './model/messages.ts';
+import {
+  closeSpan,
+  type EndEvent,
+  errorOf,
+  isEnd,
+  isStart,
+  type Span,
+  type StartEvent,
+  spanOf,
+  type ToolSpan,
+} from './model/spans.ts';
 import type { Agent, Failure, Step } from './model/step.ts';
 import { StepBook, type StepDraft } from './model/stepBook.ts';
 import { NodeTree } from './model/tree.ts';
@@ -54,7 +64,11 @@ export class TrajectoryModel {
     for (const event of events) {
       if (event.seq <= this.last) continue;
       if (event.seq !== this.last + 1) {
-        throw new StudioError('internal', `Event ${event.seq} came after event ${this.last} of a trajectory: some are missing.`, { mend: 'Open the trajectory again.' });
+        throw new StudioError(
+          'internal',
+          `Event ${event.seq} came after event ${this.last} of a trajectory: some are missing.`,
+          { mend: 'Open the trajectory again.' },
+        );
       }
       this.#take(event);
     }
@@ -192,12 +206,16 @@ export class TrajectoryModel {
     return this.#edits.apply(span.seq, 'arguments', span.start.data.arguments);
   }
 
-  /** What a tool gave: `tool.end.result`, else the response in its tool message. undefined while it is open, or where nothing tells. */
+  /**
+   * What a tool gave: `tool.end.result`, else the response in its tool message. undefined while it is open, or where
+   * nothing tells.
+   */
   resultOf(span: ToolSpan): Edited | undefined {
     if (span.end === undefined) return undefined;
     const { result, m } = span.end.data;
     const message = m === undefined ? undefined : this.#messages.shown(m);
-    const base = result ?? (message === undefined ? undefined : responseIn(message.event.data.parts, span.start.data.call));
+    const base =
+      result ?? (message === undefined ? undefined : responseIn(message.event.data.parts, span.start.data.call));
     if (base === undefined) return undefined;
     const edited = this.#edits.apply(span.end.seq, 'result', base);
     return edited.edited || message?.editOf === undefined ? edited : { value: base, edited: true };
@@ -373,7 +391,10 @@ export class TrajectoryModel {
     this.#edits.add(seq, event);
     const target = this.#events[seq - 1];
     if (target === undefined || 'unknown' in target) return;
-    const named = target.kind === 'message' || target.kind === 'model.end' || target.kind === 'tool.end' ? target.data.m : undefined;
+    const named =
+      target.kind === 'message' || target.kind === 'model.end' || target.kind === 'tool.end'
+        ? target.data.m
+        : undefined;
     if (named !== undefined && m === undefined) this.#messages.edit(named, event);
   }
 

@@ -1,7 +1,17 @@
 /** What became of an attempt, in one word: the same for every list, grid, tree and report line. */
 import type { RolloutRow } from './summary.ts';
 
-export const OUTCOMES = ['passed', 'failed', 'truncated', 'infrastructure', 'cancelled', 'unscored', 'running', 'held', 'queued'] as const;
+export const OUTCOMES = [
+  'passed',
+  'failed',
+  'truncated',
+  'infrastructure',
+  'cancelled',
+  'unscored',
+  'running',
+  'held',
+  'queued',
+] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** A truncated attempt that passed is passed; one that did not is told apart from a plain failure. */
@@ -22,5 +32,11 @@ export function outcomeOf({ state, progress }: Pick<RolloutRow, 'state' | 'progr
 
 /** Of the tries at one attempt, the one that counts: it settled the attempt, else it is the newest. */
 export function counting(rows: readonly RolloutRow[]): RolloutRow | undefined {
-  return rows.find((row) => row.settles) ?? rows.reduce<RolloutRow | undefined>((newest, row) => (newest === undefined || row.try > newest.try ? row : newest), undefined);
+  return (
+    rows.find((row) => row.settles) ??
+    rows.reduce<RolloutRow | undefined>(
+      (newest, row) => (newest === undefined || row.try > newest.try ? row : newest),
+      undefined,
+    )
+  );
 }

@@ -5,7 +5,10 @@
 import type { EventOf, TraceEvent, UnknownEvent } from './schema.ts';
 import type { Progress } from './summary.ts';
 
-/** A row shows the beginning of an error, with what to do about it where the words of an endpoint come before that; the whole is in the event. */
+/**
+ * A row shows the beginning of an error, with what to do about it where the words of an endpoint come before that; the
+ * whole is in the event.
+ */
 const ERROR_TEXT = 600;
 
 /**

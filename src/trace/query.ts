@@ -11,11 +11,13 @@
  */
 import { StudioError } from '../common/errors.ts';
 import type { Json } from '../common/json.ts';
-import { celError, compileCel, type CelProgram } from './query/cel.ts';
-import { VARIABLES, type QueryEnvironment, type Values } from './query/vocabulary.ts';
+import { type CelProgram, celError, compileCel } from './query/cel.ts';
+import { type QueryEnvironment, VARIABLES, type Values } from './query/vocabulary.ts';
 import { splitWords, wordTest } from './query/words.ts';
 
-export type Match = { readonly matched: true } | { readonly matched: false; /** Why it could not be told. */ readonly why?: string };
+export type Match =
+  | { readonly matched: true }
+  | { readonly matched: false /** Why it could not be told. */; readonly why?: string };
 
 /** Compiled once, asked often. Asking never throws. */
 export interface Query {
@@ -36,18 +38,24 @@ const COMPARES = /==|!=|<=|>=|&&|\|\|/;
 const BEGINS_WITH_VARIABLE = new RegExp(`^[!(\\s]*(?:${Object.keys(VARIABLES).join('|')})\\s*[.\\[<>=]`);
 const ONE_QUOTED = /^(?:"([^"]*)"|'([^']*)')$/;
 
-/** A search or filter as people type it. Throws StudioError `usage`, with the column in `details`, when it is meant as CEL and broken. */
+/**
+ * A search or filter as people type it. Throws StudioError `usage`, with the column in `details`, when it is meant as
+ * CEL and broken.
+ */
 export function compileQuery(text: string): Query {
   const trimmed = text.trim();
   const quoted = ONE_QUOTED.exec(trimmed);
   if (quoted !== null) return textQuery(text, [quoted[1] ?? quoted[2] ?? '']);
   if (COMPARES.test(trimmed) || BEGINS_WITH_VARIABLE.test(trimmed)) return compileCondition(text);
   const compiled = compileCel(trimmed);
-  if (compiled.ok && compiled.program.type === 'bool' && compiled.program.aboutSomething) return celQuery(text, compiled.program);
+  if (compiled.ok && compiled.program.type === 'bool' && compiled.program.aboutSomething)
+    return celQuery(text, compiled.program);
   return textQuery(text, splitWords(trimmed));
 }
 
-/** A condition in CEL: breakpoints, perturbations, exports. Throws StudioError `usage`, with the column in `details`. */
+/**
+ * A condition in CEL: breakpoints, perturbations, exports. Throws StudioError `usage`, with the column in `details`.
+ */
 export function compileCondition(text: string): Query {
   const program = compiled(text);
   if (program.type !== 'bool' && program.type !== 'dyn') {
@@ -61,8 +69,14 @@ export function compileCondition(text: string): Query {
 
 export type Evaluation = { readonly ok: true; readonly value: Json } | { readonly ok: false; readonly why: string };
 
-/** An expression that gives any value: watches, evaluate, log points. Throws StudioError `usage`, with the column in `details`. */
-export function compileExpression(text: string): { readonly text: string; evaluate(environment: QueryEnvironment): Evaluation } {
+/**
+ * An expression that gives any value: watches, evaluate, log points. Throws StudioError `usage`, with the column in
+ * `details`.
+ */
+export function compileExpression(text: string): {
+  readonly text: string;
+  evaluate(environment: QueryEnvironment): Evaluation;
+} {
   const program = compiled(text);
   return {
     text,
@@ -108,7 +122,8 @@ function textQuery(text: string, words: readonly string[]): Query {
     kind: 'text',
     text,
     words,
-    explain: words.length === 0 ? 'everything' : `events that contain ${words.map((word) => `"${word}"`).join(' and ')}`,
+    explain:
+      words.length === 0 ? 'everything' : `events that contain ${words.map((word) => `"${word}"`).join(' and ')}`,
     needs: [],
     matches: (environment) => (test(environment.everything) ? MATCH : NO_MATCH),
   };
@@ -121,13 +136,19 @@ interface Printable {
 
 /** CEL's values as JSON: whole numbers as numbers, maps as records, times and durations as text. */
 function jsonOf(value: unknown): Json {
-  if (value === null || typeof value === 'string' || typeof value === 'boolean' || typeof value === 'number') return value;
+  if (value === null || typeof value === 'string' || typeof value === 'boolean' || typeof value === 'number')
+    return value;
   if (typeof value === 'bigint') return Number.isSafeInteger(Number(value)) ? Number(value) : String(value);
   if (Array.isArray(value) || value instanceof Set) return [...value].map(jsonOf);
-  if (value instanceof Map) return Object.fromEntries([...value].map(([key, member]): [string, Json] => [String(key), jsonOf(member)]));
+  if (value instanceof Map)
+    return Object.fromEntries([...value].map(([key, member]): [string, Json] => [String(key), jsonOf(member)]));
   if (value instanceof Date) return value.toISOString();
   if (typeof value !== 'object') return null;
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return (value as Printable).toString();
-  return Object.fromEntries(Object.entries(value).flatMap(([key, member]): [string, Json][] => (member === undefined ? [] : [[key, jsonOf(member)]])));
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([key, member]): [string, Json][] =>
+      member === undefined ? [] : [[key, jsonOf(member)]],
+    ),
+  );
 }

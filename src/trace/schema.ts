@@ -20,7 +20,9 @@ const ms = z.number().min(0);
 const sha = z.string().regex(/^[0-9a-f]{64}$/, 'a sha256 in lower-case hex');
 const json: z.ZodType<Json> = z.unknown() as unknown as z.ZodType<Json>; // already JSON: it came out of JSON.parse
 
-/** `{"$blob": sha, bytes, media, head}`: a value kept elsewhere. A user's own key that starts with `$` is written `$$…`. */
+/**
+ * `{"$blob": sha, bytes, media, head}`: a value kept elsewhere. A user's own key that starts with `$` is written `$$…`.
+ */
 export const blobRef = z.object({
   $blob: sha,
   /** Size in bytes of the blob. */
@@ -45,8 +47,18 @@ export const part = z.discriminatedUnion('type', [
   z.object({ type: z.literal('tool_call'), id: z.string(), name: z.string(), arguments: json }),
   z.object({ type: z.literal('tool_call_response'), id: z.string(), response: json }),
   /** base64 `content`, or a reference. `modality`: image, audio, video. */
-  z.object({ type: z.literal('blob'), mime_type: z.string(), modality: z.string().optional(), content: z.union([z.string(), blobRef]) }),
-  z.object({ type: z.literal('uri'), uri: z.string(), mime_type: z.string().optional(), modality: z.string().optional() }),
+  z.object({
+    type: z.literal('blob'),
+    mime_type: z.string(),
+    modality: z.string().optional(),
+    content: z.union([z.string(), blobRef]),
+  }),
+  z.object({
+    type: z.literal('uri'),
+    uri: z.string(),
+    mime_type: z.string().optional(),
+    modality: z.string().optional(),
+  }),
 ]);
 export type Part = z.infer<typeof part>;
 
@@ -62,8 +74,17 @@ export type Context = z.infer<typeof context>;
 // ---- errors ---------------------------------------------------------------------------------------------------
 
 export const ERROR_CLASSES = [
-  'invalid_arguments', 'unknown_tool', 'tool_error', 'world_error', 'timeout', 'cancelled', 'limit',
-  'model_error', 'malformed_output', 'context_overflow', 'infrastructure',
+  'invalid_arguments',
+  'unknown_tool',
+  'tool_error',
+  'world_error',
+  'timeout',
+  'cancelled',
+  'limit',
+  'model_error',
+  'malformed_output',
+  'context_overflow',
+  'infrastructure',
 ] as const;
 export const errorClass = z.enum(ERROR_CLASSES);
 export type ErrorClass = z.infer<typeof errorClass>;
@@ -72,7 +93,12 @@ export type ErrorClass = z.infer<typeof errorClass>;
 export const place = z.object({ file: z.string(), line: int.min(1), column: int.min(1) });
 export type Place = z.infer<typeof place>;
 
-export const traceError = z.object({ class: errorClass, message: z.string(), stack: z.string().optional(), place: place.optional() });
+export const traceError = z.object({
+  class: errorClass,
+  message: z.string(),
+  stack: z.string().optional(),
+  place: place.optional(),
+});
 export type TraceError = z.infer<typeof traceError>;
 
 // ---- what an outside effect gave --------------------------------------------------------------------------------
@@ -120,7 +146,9 @@ export type Totals = z.infer<typeof totals>;
 
 /** The tokens of one model call, as the blob that `model.end` refers to holds them. */
 export const tokenRecord = z.object({
-  /** The prompt as a difference: the first `keep` ids of (prompt + completion) of the call with span `of`, then `ids`. */
+  /**
+   * The prompt as a difference: the first `keep` ids of (prompt + completion) of the call with span `of`, then `ids`.
+   */
   prompt: z.object({ of: seq.optional(), keep: int.min(0).optional(), ids: z.array(int) }),
   completion: z.array(int),
   /** base64 of little-endian float32, one per completion id. */
@@ -128,87 +156,189 @@ export const tokenRecord = z.object({
 });
 export type TokenRecord = z.infer<typeof tokenRecord>;
 
-/** Where a batch that is a fork left its parent. `differs`: what of code and configuration is other than the parent's, a line each. */
+/**
+ * Where a batch that is a fork left its parent. `differs`: what of code and configuration is other than the parent's, a
+ * line each.
+ */
 export const forkPoint = z.object({ rollout: z.string(), seq: int.min(0), differs: z.array(z.string()).optional() });
 
 // ---- the kinds ------------------------------------------------------------------------------------------------
 
-/** How the data of each kind is checked: made when it is first asked for, as a page that reads what a store has checked never does. */
+/**
+ * How the data of each kind is checked: made when it is first asked for, as a page that reads what a store has checked
+ * never does.
+ */
 const eventData = {
   // In a rollout stream. Absent in imported ones: whatever the source does not tell.
-  'rollout.start': () => z.object({
-    batch: z.string(), task: z.string(), attempt: int.min(1), try: int.min(1),
-    seed: int.optional(), config: sha.optional(), code: sha.optional(), model: z.string().optional(),
-    fork: z.object({ rollout: z.string(), seq: int.min(0) }).optional(),
-    /** `none`: an imported stream whose source has no times; `at` is then the time of import and only the order counts. */
-    times: z.literal('none').optional(),
-  }),
-  'rollout.lease': () => z.object({ epoch: int.min(1), worker: z.string(), how: z.enum(['fresh', 'resumed', 'closing']), snapshot: sha.optional() }),
-  message: () => z.object({
-    m: int.min(1), role, parts: z.array(part), origin,
-    from: z.string().optional(), to: z.string().optional(), topic: z.string().optional(),
-    priority: int.optional(), headers: z.record(z.string(), json).optional(),
-  }),
-  'model.start': () => z.object({
-    step: int.min(1),
-    /** Absent only in imported streams whose source does not name it. */
-    model: z.string().optional(),
-    endpoint: z.string().optional(), context,
-    sampling: z.record(z.string(), json), tools: sha.optional(),
-  }),
-  'model.end': () => z.object({
-    status: callStatus, m: int.min(1).optional(), finish_reason: z.string().optional(), usage: usage.optional(), ms: ms.optional(),
-    queue_ms: ms.optional(), first_ms: ms.optional(),
-    retries: retries.optional(),
-    weights: z.string().optional(), tokens: blobRef.optional(),
-    trainable: z.boolean(), why_not: z.string().optional(), source, error: traceError.optional(),
-  }),
-  'tool.start': () => z.object({ call: z.string(), name: z.string(), arguments: json, raw: z.string().optional(), effect }),
-  'tool.end': () => z.object({
-    status: callStatus,
-    /** Present only where it says more than the tool message `m` does: its response is the result otherwise. */
-    result: json.optional(),
-    m: int.min(1).optional(), ms: ms.optional(), source, injected: z.string().optional(),
-    /** Calls that failed before the one whose end this is; `ms` is of all of them. */
-    retries: retries.optional(),
-    /** Bytes of output beyond the cap, kept as a blob named in the result. */
-    cut: int.min(0).optional(),
-    error: traceError.optional(),
-  }),
+  'rollout.start': () =>
+    z.object({
+      batch: z.string(),
+      task: z.string(),
+      attempt: int.min(1),
+      try: int.min(1),
+      seed: int.optional(),
+      config: sha.optional(),
+      code: sha.optional(),
+      model: z.string().optional(),
+      fork: z.object({ rollout: z.string(), seq: int.min(0) }).optional(),
+      /**
+       * `none`: an imported stream whose source has no times; `at` is then the time of import and only the order
+       * counts.
+       */
+      times: z.literal('none').optional(),
+    }),
+  'rollout.lease': () =>
+    z.object({
+      epoch: int.min(1),
+      worker: z.string(),
+      how: z.enum(['fresh', 'resumed', 'closing']),
+      snapshot: sha.optional(),
+    }),
+  message: () =>
+    z.object({
+      m: int.min(1),
+      role,
+      parts: z.array(part),
+      origin,
+      from: z.string().optional(),
+      to: z.string().optional(),
+      topic: z.string().optional(),
+      priority: int.optional(),
+      headers: z.record(z.string(), json).optional(),
+    }),
+  'model.start': () =>
+    z.object({
+      step: int.min(1),
+      /** Absent only in imported streams whose source does not name it. */
+      model: z.string().optional(),
+      endpoint: z.string().optional(),
+      context,
+      sampling: z.record(z.string(), json),
+      tools: sha.optional(),
+    }),
+  'model.end': () =>
+    z.object({
+      status: callStatus,
+      m: int.min(1).optional(),
+      finish_reason: z.string().optional(),
+      usage: usage.optional(),
+      ms: ms.optional(),
+      queue_ms: ms.optional(),
+      first_ms: ms.optional(),
+      retries: retries.optional(),
+      weights: z.string().optional(),
+      tokens: blobRef.optional(),
+      trainable: z.boolean(),
+      why_not: z.string().optional(),
+      source,
+      error: traceError.optional(),
+    }),
+  'tool.start': () =>
+    z.object({ call: z.string(), name: z.string(), arguments: json, raw: z.string().optional(), effect }),
+  'tool.end': () =>
+    z.object({
+      status: callStatus,
+      /** Present only where it says more than the tool message `m` does: its response is the result otherwise. */
+      result: json.optional(),
+      m: int.min(1).optional(),
+      ms: ms.optional(),
+      source,
+      injected: z.string().optional(),
+      /** Calls that failed before the one whose end this is; `ms` is of all of them. */
+      retries: retries.optional(),
+      /** Bytes of output beyond the cap, kept as a blob named in the result. */
+      cut: int.min(0).optional(),
+      error: traceError.optional(),
+    }),
   'agent.start': () => z.object({ how: z.enum(['team', 'handoff', 'parallel', 'loop']), m: int.min(1).optional() }),
-  'agent.end': () => z.object({ status: callStatus, m: int.min(1).optional(), ms: ms.optional(), error: traceError.optional() }),
+  'agent.end': () =>
+    z.object({ status: callStatus, m: int.min(1).optional(), ms: ms.optional(), error: traceError.optional() }),
   'world.open': () => z.object({ world: z.string(), kind: z.string(), seed: int.optional(), from: sha.optional() }),
   /** `status`: only `cut`. */
-  'world.close': () => z.object({ status: z.literal('cut').optional(), ms: ms.optional(), error: traceError.optional() }),
+  'world.close': () =>
+    z.object({ status: z.literal('cut').optional(), ms: ms.optional(), error: traceError.optional() }),
   'world.diff': () => z.object({ changes: z.array(change) }),
   'world.snapshot': () => z.object({ snapshot: sha, bytes: int.min(0) }),
-  score: () => z.object({
-    /** In the batch stream: the rollout it is about. */
-    rollout: z.string().optional(),
-    scorer: z.string(), value: z.number().nullable(), passed: z.boolean().nullable(),
-    parts: z.record(z.string(), z.number()).optional(), explanation: z.string().optional(), error: traceError.optional(),
-  }),
-  hold: () => z.object({ why: z.enum(['breakpoint', 'pause', 'step', 'input', 'lost_server']), breakpoint: z.string().optional(), side: z.enum(['before', 'after']), by: z.string().optional(), command: z.string().optional() }),
-  release: () => z.object({ how: z.enum(['continue', 'step', 'expired']), by: z.string().optional(), held_ms: ms, command: z.string().optional(), value: json.optional() }),
+  score: () =>
+    z.object({
+      /** In the batch stream: the rollout it is about. */
+      rollout: z.string().optional(),
+      scorer: z.string(),
+      value: z.number().nullable(),
+      passed: z.boolean().nullable(),
+      parts: z.record(z.string(), z.number()).optional(),
+      explanation: z.string().optional(),
+      error: traceError.optional(),
+    }),
+  hold: () =>
+    z.object({
+      why: z.enum(['breakpoint', 'pause', 'step', 'input', 'lost_server']),
+      breakpoint: z.string().optional(),
+      side: z.enum(['before', 'after']),
+      by: z.string().optional(),
+      command: z.string().optional(),
+    }),
+  release: () =>
+    z.object({
+      how: z.enum(['continue', 'step', 'expired']),
+      by: z.string().optional(),
+      held_ms: ms,
+      command: z.string().optional(),
+      value: json.optional(),
+    }),
   /** `of`: seq of a start or an end, or the ordinal of a message; `path`: JSON pointer into its data. */
-  edit: () => z.object({ of: z.object({ seq: seq.optional(), m: int.min(1).optional() }), path: z.string(), value: json, by: z.string().optional(), command: z.string().optional() }),
+  edit: () =>
+    z.object({
+      of: z.object({ seq: seq.optional(), m: int.min(1).optional() }),
+      path: z.string(),
+      value: json,
+      by: z.string().optional(),
+      command: z.string().optional(),
+    }),
   log: () => z.object({ stream: z.enum(['out', 'err']), text: z.union([z.string(), blobRef]) }),
-  'rollout.end': () => z.object({
-    status: rolloutStatus, passed: z.boolean().nullable(), reward: z.number().nullable(), answer: json,
-    touched: z.boolean(), error: traceError.optional(),
-    /** Steps and tool calls always; the rest is absent only in imported streams whose source does not tell it. */
-    totals: totals.partial({ input_tokens: true, output_tokens: true, cached_tokens: true, ms: true, held_ms: true }),
-    /** sha over the sampled messages and tool results, lineage included: equal = the same trajectory. */
-    fingerprint: sha.optional(),
-  }),
+  'rollout.end': () =>
+    z.object({
+      status: rolloutStatus,
+      passed: z.boolean().nullable(),
+      reward: z.number().nullable(),
+      answer: json,
+      touched: z.boolean(),
+      error: traceError.optional(),
+      /** Steps and tool calls always; the rest is absent only in imported streams whose source does not tell it. */
+      totals: totals.partial({ input_tokens: true, output_tokens: true, cached_tokens: true, ms: true, held_ms: true }),
+      /** sha over the sampled messages and tool results, lineage included: equal = the same trajectory. */
+      fingerprint: sha.optional(),
+    }),
   // In the batch stream.
   'batch.start': () => z.object({ name: z.string(), submission: sha.optional(), parent: forkPoint.optional() }),
-  infra: () => z.object({
-    what: z.string(), pod: z.string().optional(), node: z.string().optional(), endpoint: z.string().optional(),
-    worker: z.string().optional(), rollout: z.string().optional(), ms: ms.optional(), text: z.string(),
-  }),
-  control: () => z.object({ command: z.string(), verb: z.string(), by: z.string(), rollout: z.string().optional(), args: json.optional(), result: json.optional() }),
-  note: () => z.object({ rollout: z.string().optional(), seq: seq.optional(), label: z.string().optional(), text: z.string(), by: z.string() }),
+  infra: () =>
+    z.object({
+      what: z.string(),
+      pod: z.string().optional(),
+      node: z.string().optional(),
+      endpoint: z.string().optional(),
+      worker: z.string().optional(),
+      rollout: z.string().optional(),
+      ms: ms.optional(),
+      text: z.string(),
+    }),
+  control: () =>
+    z.object({
+      command: z.string(),
+      verb: z.string(),
+      by: z.string(),
+      rollout: z.string().optional(),
+      args: json.optional(),
+      result: json.optional(),
+    }),
+  note: () =>
+    z.object({
+      rollout: z.string().optional(),
+      seq: seq.optional(),
+      label: z.string().optional(),
+      text: z.string(),
+      by: z.string(),
+    }),
   'batch.end': () => z.object({ reason: z.string() }),
 } as const;
 
@@ -238,8 +368,14 @@ export type EventOf<K extends EventKind> = Extract<TraceEvent, { kind: K }>;
 export type UnknownEvent = Envelope<string, unknown> & { readonly unknown: true };
 
 const envelope = z.object({
-  seq, v: int.min(1), at: int, kind: z.string().min(1), agent: z.string().optional(),
-  span: seq.optional(), parent: seq.optional(), data: z.unknown(),
+  seq,
+  v: int.min(1),
+  at: int,
+  kind: z.string().min(1),
+  agent: z.string().optional(),
+  span: seq.optional(),
+  parent: seq.optional(),
+  data: z.unknown(),
 });
 
 const made = new Map<EventKind, z.ZodType>();

@@ -5,7 +5,7 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js';
 import { sha256Hex } from '../common/hash.ts';
 import { isJsonObject, type Json, type JsonObject } from '../common/json.ts';
-import { INLINE_LIMIT, type BlobRef, type TraceEvent, type UnknownEvent } from './schema.ts';
+import { type BlobRef, INLINE_LIMIT, type TraceEvent, type UnknownEvent } from './schema.ts';
 import { escapeKeys, isBlobRef, unescapeKeys } from './values/keys.ts';
 import { changeValues, type ValueChange } from './values/slots.ts';
 
@@ -35,7 +35,10 @@ const NONE: ReadonlySet<string> = new Set();
  * Only values of users, tools and models spill (see values/slots.ts). Texts of ours, such as an error's message,
  * are for their writers to keep short. The given event is not changed, and is the result when nothing had to be done.
  */
-export function spill<E extends TraceEvent | UnknownEvent>(event: E, own: ReadonlySet<string> = NONE): { event: E; blobs: SpilledBlob[] } {
+export function spill<E extends TraceEvent | UnknownEvent>(
+  event: E,
+  own: ReadonlySet<string> = NONE,
+): { event: E; blobs: SpilledBlob[] } {
   const blobs: SpilledBlob[] = [];
   const keep = (bytes: Uint8Array, media: string, text: string): BlobRef => {
     const sha = sha256Hex(bytes);
@@ -46,7 +49,8 @@ export function spill<E extends TraceEvent | UnknownEvent>(event: E, own: Readon
   const json = (value: Json): Json => {
     if (isBlobRef(value) && isOwn(value)) return value;
     if (sizeBound(value) > INLINE_LIMIT) {
-      // A reference inside a blob would be lost to whoever looks for what events name, so such a value spills by member.
+      // A reference inside a blob would be lost to whoever looks for what events name, so such a value spills by
+      // member.
       if (own.size > 0 && namesOwn(value, isOwn)) return changeMembers(value, json, escapeKey);
       const text = JSON.stringify(value);
       const bytes = utf8ToBytes(text);
@@ -59,7 +63,8 @@ export function spill<E extends TraceEvent | UnknownEvent>(event: E, own: Readon
   const change: ValueChange = {
     json,
     text: (value) => (typeof value === 'string' && tooLong(value) ? spillText(value, keep) : value),
-    media: (value, mimeType) => (typeof value === 'string' && value.length > INLINE_LIMIT ? spillMedia(value, mimeType, keep) : value),
+    media: (value, mimeType) =>
+      typeof value === 'string' && value.length > INLINE_LIMIT ? spillMedia(value, mimeType, keep) : value,
     record: (value) => changeRecord(value, json, escapeKey),
   };
   return { event: changeValues(event, change), blobs };
@@ -111,7 +116,12 @@ export async function unspill<E extends TraceEvent | UnknownEvent>(event: E, rea
     if (isBlobRef(value)) refs.set(value.$blob, value);
     return value;
   };
-  changeValues(event, { json: note, text: note, media: note, record: (record) => changeRecord(record, note, (key) => key) });
+  changeValues(event, {
+    json: note,
+    text: note,
+    media: note,
+    record: (record) => changeRecord(record, note, (key) => key),
+  });
   const found = new Map<string, Uint8Array>();
   await Promise.all([...refs.values()].map(async (ref) => found.set(ref.$blob, await read(ref))));
 
@@ -140,7 +150,10 @@ function wholeMedia(ref: BlobRef, mimeType: string, bytes: Uint8Array): string {
   return ref.media === oddBase64Media(mimeType) ? String(JSON.parse(textOfBytes(bytes))) : base64OfBytes(bytes);
 }
 
-/** Every blob an event names: values kept elsewhere, token records, snapshots, tool lists, configurations. For housekeeping. */
+/**
+ * Every blob an event names: values kept elsewhere, token records, snapshots, tool lists, configurations. For
+ * housekeeping.
+ */
 export function blobsOf(event: TraceEvent | UnknownEvent): string[] {
   const shas = new Set<string>();
   findRefs(event.data, shas);

@@ -5,15 +5,18 @@
 import { each, finish, type Piecewise } from '../common/piecewise.ts';
 import { LEVEL, methodText, resamplesFor } from './statistics/bootstrap.ts';
 import { attemptOf, countingRows } from './statistics/outcomes.ts';
-import { reportedKs, type Counts } from './statistics/passRates.ts';
-import { groupCounts, passIntervals, passTables, passValues, type CountGroup } from './statistics/passTables.ts';
+import { type Counts, reportedKs } from './statistics/passRates.ts';
+import { type CountGroup, groupCounts, passIntervals, passTables, passValues } from './statistics/passTables.ts';
 import type { Report } from './statistics/schema.ts';
-import { Tally, type Share } from './statistics/tally.ts';
+import { type Share, Tally } from './statistics/tally.ts';
 import type { RolloutRow } from './summary.ts';
 
 export interface ReportInput {
   readonly batch: string;
-  /** Rows of its rollouts; of an attempt with several tries either the newest or all. Tokens and cost count all that are given. */
+  /**
+   * Rows of its rollouts; of an attempt with several tries either the newest or all. Tokens and cost count all that are
+   * given.
+   */
   readonly rows: readonly RolloutRow[];
   /** Attempts per task that were asked for; those without a row are open. Absent: what the rows say. */
   readonly attempts?: number;
@@ -52,11 +55,14 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
   const solved = tasksWith(groups, ({ c }) => c > 0);
   const stopped = stoppedEarly(input, tally);
   if (stopped) {
-    why['pass_at'] = why['pass_all'] = `the batch stops a task after ${input.passesPerTask ?? 0} passes, so how many attempts it got depends on how they went`;
+    why['pass_at'] = why['pass_all'] =
+      `the batch stops a task after ${input.passesPerTask ?? 0} passes, so how many attempts it got depends on ` +
+      'how they went';
   } else if (scored === 0) {
     why['pass_at'] = why['pass_all'] = 'no attempt is scored yet';
   } else {
-    for (const k of ks) if (tables.pass_at[k] === null) why[`pass_at.${k}`] = why[`pass_all.${k}`] = `no task has ${k} scored attempts`;
+    for (const k of ks)
+      if (tables.pass_at[k] === null) why[`pass_at.${k}`] = why[`pass_all.${k}`] = `no task has ${k} scored attempts`;
     if (tasksWith(groups, ({ n }) => n > 0) < 2) why['intervals'] = 'with a single task there is nothing to resample';
   }
   const intervals = stopped ? undefined : yield* passIntervals(values, ks, resamples);
@@ -82,7 +88,12 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
     pass_at: stopped ? null : tables.pass_at,
     tasks_at: tables.tasks_at,
     pass_all: stopped ? null : tables.pass_all,
-    intervals: { level: LEVEL, method: methodText(resamples), pass_at: intervals?.pass_at ?? null, pass_all: intervals?.pass_all ?? null },
+    intervals: {
+      level: LEVEL,
+      method: methodText(resamples),
+      pass_at: intervals?.pass_at ?? null,
+      pass_all: intervals?.pass_all ?? null,
+    },
     tokens,
     ms,
     cost,
@@ -134,7 +145,12 @@ function mostFirst(shares: ReadonlyMap<string, Share>): Record<string, Share> {
   return Object.fromEntries([...shares].sort(([a, x], [b, y]) => y.attempts - x.attempts || (a < b ? -1 : 1)));
 }
 
-function* byLevel(tasks: ReadonlyMap<string, Counts>, levels: ReportInput['levels'], ks: readonly number[], stopped: boolean): Piecewise<Report['by_level']> {
+function* byLevel(
+  tasks: ReadonlyMap<string, Counts>,
+  levels: ReportInput['levels'],
+  ks: readonly number[],
+  stopped: boolean,
+): Piecewise<Report['by_level']> {
   const ofLevel = new Map<string, Counts[]>();
   if (levels === undefined) return {};
   yield* each(tasks, ([task, counts]) => {

@@ -1,5 +1,6 @@
 /**
- * Where a debugger stops in a trajectory, and how it steps: messages that were given, model calls, tool calls and agents.
+ * Where a debugger stops in a trajectory, and how it steps: messages that were given, model calls, tool calls and
+ * agents.
  * Each lies inside another: a tool call in the model call that asked for it, what a member of a team does in its
  * `agent.start`, that in the tool call that called it. A reply is no stop: it is part of its call.
  */
@@ -67,7 +68,9 @@ export class Stops {
     return seq === undefined ? undefined : { seq, at: this.#model.last };
   }
 
-  /** Where one stands when an event has just happened: of an end, at what it ends; of other events, at the newest stop. */
+  /**
+   * Where one stands when an event has just happened: of an end, at what it ends; of other events, at the newest stop.
+   */
   placeOf(seq: number): Place | undefined {
     if (this.#parents.has(seq)) return { seq, at: seq };
     const span = this.#model.event(seq)?.span;

@@ -21,7 +21,9 @@ export const progress = z.object({
   /** Names of the tools called, in order of first use. */
   tools: z.array(z.string()),
   /** What an open hold waits for. */
-  hold: z.object({ why: z.string(), side: z.string(), seq: z.number().int(), breakpoint: z.string().optional() }).optional(),
+  hold: z
+    .object({ why: z.string(), side: z.string(), seq: z.number().int(), breakpoint: z.string().optional() })
+    .optional(),
   touched: z.boolean(),
   started_at: z.number().int().optional(),
   ended_at: z.number().int().optional(),
@@ -38,7 +40,13 @@ export const progress = z.object({
 export type Progress = z.infer<typeof progress>;
 
 export const EMPTY_PROGRESS: Progress = {
-  steps: 0, tool_calls: 0, input_tokens: 0, output_tokens: 0, cached_tokens: 0, tools: [], touched: false,
+  steps: 0,
+  tool_calls: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  cached_tokens: 0,
+  tools: [],
+  touched: false,
 };
 
 export const rolloutRow = z.object({

@@ -3,9 +3,9 @@
  * and models wrote cannot move the cursor or change colours.
  */
 import { StudioError } from '../common/errors.ts';
-import type { TrajectoryModel } from './model.ts';
 import type { Step } from './model/step.ts';
-import { OVERVIEW, WHOLE, writeEvent, type Detail } from './text/events.ts';
+import type { TrajectoryModel } from './model.ts';
+import { type Detail, OVERVIEW, WHOLE, writeEvent } from './text/events.ts';
 import { Page, type PageOptions } from './text/page.ts';
 import type { Style } from './text/terminal.ts';
 import { amountText, durationText, plural, scoreText } from './text/units.ts';
@@ -27,15 +27,23 @@ export interface TextPiece {
   readonly text: string;
 }
 
-/** The same piece by piece, for readers who stop early: the header, the steps from `from` on, each `full` or shortened, the end. */
-export function* trajectoryPieces(model: TrajectoryModel, options: TextOptions, { from = 0, full = false }: { readonly from?: number; readonly full?: boolean } = {}): Generator<TextPiece> {
+/**
+ * The same piece by piece, for readers who stop early: the header, the steps from `from` on, each `full` or shortened,
+ * the end.
+ */
+export function* trajectoryPieces(
+  model: TrajectoryModel,
+  options: TextOptions,
+  { from = 0, full = false }: { readonly from?: number; readonly full?: boolean } = {},
+): Generator<TextPiece> {
   const piece = (write: (page: Page) => void): string => {
     const page = new Page(options);
     write(page);
     return page.text();
   };
   yield { text: piece((page) => writeHeader(page, model, options.rollout)) };
-  for (const step of model.steps.slice(from)) yield { step: step.index, text: piece((page) => writeStep(page, model, step, full ? WHOLE : OVERVIEW)) };
+  for (const step of model.steps.slice(from))
+    yield { step: step.index, text: piece((page) => writeStep(page, model, step, full ? WHOLE : OVERVIEW)) };
   if (model.end !== undefined) yield { text: piece((page) => writeEnd(page, model)) };
 }
 
@@ -43,7 +51,9 @@ export function* trajectoryPieces(model: TrajectoryModel, options: TextOptions, 
 export function stepText(model: TrajectoryModel, index: number, options: TextOptions): string {
   const step = model.step(index);
   if (step === undefined) {
-    throw new StudioError('not_found', `This trajectory has no step ${index}.`, { mend: `Its steps are 0 to ${model.steps.length - 1}.` });
+    throw new StudioError('not_found', `This trajectory has no step ${index}.`, {
+      mend: `Its steps are 0 to ${model.steps.length - 1}.`,
+    });
   }
   const page = new Page(options);
   writeHeader(page, model, options.rollout);
@@ -78,7 +88,8 @@ function writeHeader(page: Page, model: TrajectoryModel, rollout: string | undef
   ].flatMap((text) => (text === undefined ? [] : [{ text, style: 'dim' as const }]));
   if (facts.length > 0) page.facts(facts);
   const error = end?.data.error;
-  if (error !== undefined) page.line('✗', errorText(error), { style: 'red', labelStyle: 'red', note: placeText(error) });
+  if (error !== undefined)
+    page.line('✗', errorText(error), { style: 'red', labelStyle: 'red', note: placeText(error) });
 }
 
 function outcomeOf(model: TrajectoryModel): [string, Style] {
@@ -109,7 +120,9 @@ function factsOf(model: TrajectoryModel, step: Step): string[] {
     end === undefined ? (model.end === undefined ? 'waiting for the model' : 'never answered') : undefined,
     end?.ms === undefined ? undefined : durationText(end.ms),
     end?.queue_ms === undefined || end.queue_ms < 1 ? undefined : `${durationText(end.queue_ms)} queued`,
-    end?.usage === undefined ? undefined : `${amountText(end.usage.input_tokens)} in, ${amountText(end.usage.output_tokens)} out`,
+    end?.usage === undefined
+      ? undefined
+      : `${amountText(end.usage.input_tokens)} in, ${amountText(end.usage.output_tokens)} out`,
     end === undefined || end.source === 'live' || end.source === 'imported' ? undefined : end.source,
   ].filter((fact) => fact !== undefined);
 }
@@ -119,7 +132,9 @@ function writeRequest(page: Page, step: Step): void {
   if (step.model === undefined) return;
   const { model, endpoint, context, sampling } = step.model.start.data;
   const ranges = context.map(([first, last]) => (first === last ? `${first}` : `${first}–${last}`)).join(', ');
-  const asked = [model, endpoint === undefined ? undefined : `at ${endpoint}`].filter((part) => part !== undefined).join(' ');
+  const asked = [model, endpoint === undefined ? undefined : `at ${endpoint}`]
+    .filter((part) => part !== undefined)
+    .join(' ');
   if (asked !== '') page.line('model', asked, { style: 'dim' });
   page.line('context', `messages ${ranges === '' ? 'none' : ranges}`, { style: 'dim' });
   if (Object.keys(sampling).length > 0) page.line('sampling', inline(sampling), { style: 'dim' });
@@ -131,11 +146,18 @@ function writeEnd(page: Page, model: TrajectoryModel): void {
   page.heading('end', [end.data.status]);
   page.line('answer', end.data.answer === null ? '(none)' : valueText(end.data.answer), { labelStyle: 'cyan' });
   const { totals } = end.data;
-  page.line('', [
-    plural(totals.steps, 'model call'), plural(totals.tool_calls, 'tool call'),
-    totals.input_tokens === undefined ? undefined : `${amountText(totals.input_tokens)} tokens in`,
-    totals.output_tokens === undefined ? undefined : `${amountText(totals.output_tokens)} out`,
-    totals.held_ms === undefined || totals.held_ms < 1 ? undefined : `${durationText(totals.held_ms)} held`,
-    totals.cost === undefined ? undefined : `cost ${totals.cost.toPrecision(3)}`,
-  ].filter((part) => part !== undefined).join(' · '), { style: 'dim' });
+  page.line(
+    '',
+    [
+      plural(totals.steps, 'model call'),
+      plural(totals.tool_calls, 'tool call'),
+      totals.input_tokens === undefined ? undefined : `${amountText(totals.input_tokens)} tokens in`,
+      totals.output_tokens === undefined ? undefined : `${amountText(totals.output_tokens)} out`,
+      totals.held_ms === undefined || totals.held_ms < 1 ? undefined : `${durationText(totals.held_ms)} held`,
+      totals.cost === undefined ? undefined : `cost ${totals.cost.toPrecision(3)}`,
+    ]
+      .filter((part) => part !== undefined)
+      .join(' · '),
+    { style: 'dim' },
+  );
 }

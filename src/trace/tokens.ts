@@ -1,7 +1,8 @@
 /** Token records of model calls: prompts are differences to earlier calls, so a chain of them is put together. */
+
 import type { ModelSpan } from './model/spans.ts';
 import type { TrajectoryModel } from './model.ts';
-import { tokenRecord, type BlobRef, type TokenRecord } from './schema.ts';
+import { type BlobRef, type TokenRecord, tokenRecord } from './schema.ts';
 
 /** Reads a blob of JSON. */
 type ReadJson = (ref: BlobRef) => Promise<unknown>;
@@ -19,15 +20,24 @@ export interface CallTokens {
 }
 
 /** undefined where none were captured. */
-export async function tokensOf(model: TrajectoryModel, span: ModelSpan, read: ReadJson): Promise<CallTokens | undefined> {
+export async function tokensOf(
+  model: TrajectoryModel,
+  span: ModelSpan,
+  read: ReadJson,
+): Promise<CallTokens | undefined> {
   const record = await recordOf(span, read);
   if (record === undefined) return undefined;
   const { of, keep = 0, ids } = record.prompt;
   const earlier = of === undefined ? undefined : model.span(of);
-  const before = earlier?.kind === 'model' ? await tokensOf(model, earlier, read).catch(() => undefined) : undefined; // counted as missing
-  const shared = before === undefined ? [] : [...before.prompt, ...before.completion].slice(0, Math.max(0, keep - before.missing));
+  // counted as missing
+  const before = earlier?.kind === 'model' ? await tokensOf(model, earlier, read).catch(() => undefined) : undefined;
+  const shared =
+    before === undefined ? [] : [...before.prompt, ...before.completion].slice(0, Math.max(0, keep - before.missing));
   return {
-    prompt: [...shared, ...ids], kept: keep, missing: keep - shared.length, completion: record.completion,
+    prompt: [...shared, ...ids],
+    kept: keep,
+    missing: keep - shared.length,
+    completion: record.completion,
     logprobs: record.logprobs === undefined ? undefined : floats(record.logprobs),
   };
 }

@@ -1,6 +1,7 @@
 /** What went wrong with a call, and whose fault it was: its own, or that of the machines it ran on. */
-import type { Failure } from './model/step.ts';
+
 import { isEnd, type Span } from './model/spans.ts';
+import type { Failure } from './model/step.ts';
 import type { TrajectoryModel } from './model.ts';
 import type { TraceError } from './schema.ts';
 
@@ -34,5 +35,5 @@ export function isInterruption(model: TrajectoryModel, { seq, error }: Failure):
   if (model.end?.data.status !== 'infrastructure') return true;
   // A world or an agent breaks off together with the call that was made in it: that one is what ended the rollout.
   const around = event.kind === 'world.close' || event.kind === 'agent.end';
-  return model.newestStart > (around ? event.span ?? seq : seq);
+  return model.newestStart > (around ? (event.span ?? seq) : seq);
 }

@@ -46,14 +46,20 @@ export function readEvent(raw: unknown, options: ReadOptions = {}): TraceEvent |
   let event = envelopeOf(raw);
   const old = event.v < current;
   if (event.v > current) {
-    throw new StudioError('version', `Event ${event.seq} was written in version ${event.v} of the trajectory format; this program knows versions up to ${current}.`, {
-      mend: 'Upgrade Rollout Studio and open it again. Nothing was changed.',
-      details: { seq: event.seq, v: event.v, known: current },
-    });
+    throw new StudioError(
+      'version',
+      `Event ${event.seq} was written in version ${event.v} of the trajectory format; this program knows ` +
+        `versions up to ${current}.`,
+      {
+        mend: 'Upgrade Rollout Studio and open it again. Nothing was changed.',
+        details: { seq: event.seq, v: event.v, known: current },
+      },
+    );
   }
   for (let v = event.v; v < current; v++) {
     const step = steps.get(v);
-    if (step === undefined) throw new StudioError('internal', `There is no step from version ${v} of the trajectory format to ${v + 1}.`);
+    if (step === undefined)
+      throw new StudioError('internal', `There is no step from version ${v} of the trajectory format to ${v + 1}.`);
     event = { ...step(event), v: v + 1 };
   }
   if (!isKnownKind(event.kind)) return { ...event, unknown: true } as unknown as UnknownEvent; // envelope checked above

@@ -19,7 +19,9 @@ export const workerConfig = z.object({
   rollouts: z.number().int().min(1).optional(),
   /** Exit code after a signal. Absent: 0. A pod says with another one that its place is to be filled again. */
   interrupted_exit: z.number().int().optional(),
-  /** How long it may take to end once it has to. Absent: 2 s. One that needs longer is killed, and its exit code lost. */
+  /**
+   * How long it may take to end once it has to. Absent: 2 s. One that needs longer is killed, and its exit code lost.
+   */
   stop_seconds: z.number().positive().optional(),
   /** The worker's own folder, for working directories: it makes it, and it is removed with the worker. */
   work: z.string().min(1),
@@ -39,16 +41,23 @@ export const workerConfig = z.object({
 export type WorkerConfig = z.infer<typeof workerConfig>;
 
 /** Reads the configuration. Throws StudioError `usage` when there is none or it is wrong. */
-export async function readWorkerConfig(file: string | undefined, stdin: AsyncIterable<Uint8Array>): Promise<WorkerConfig> {
+export async function readWorkerConfig(
+  file: string | undefined,
+  stdin: AsyncIterable<Uint8Array>,
+): Promise<WorkerConfig> {
   const text = file === undefined ? await readAll(stdin) : await readFile(file, 'utf8');
   let raw: unknown;
   try {
     raw = JSON.parse(text);
   } catch (cause) {
-    throw new StudioError('usage', `The worker's configuration is no JSON (${file ?? 'stdin'}).`, { cause, mend: 'Workers are started by the rollout server; start that instead.' });
+    throw new StudioError('usage', `The worker's configuration is no JSON (${file ?? 'stdin'}).`, {
+      cause,
+      mend: 'Workers are started by the rollout server; start that instead.',
+    });
   }
   const parsed = workerConfig.safeParse(raw);
-  if (!parsed.success) throw new StudioError('usage', `The worker's configuration is wrong: ${z.prettifyError(parsed.error)}`);
+  if (!parsed.success)
+    throw new StudioError('usage', `The worker's configuration is wrong: ${z.prettifyError(parsed.error)}`);
   return parsed.data;
 }
 

@@ -1,13 +1,14 @@
 /**
  * Entry of a rollout worker: `node worker.mjs [CONFIG]`; without a file the configuration comes on stdin.
- * Exit codes: 0 nothing left to do or told to stop (by a signal: as the configuration says), 2 wrong configuration, 3 the server is gone.
+ * Exit codes: 0 nothing left to do or told to stop (by a signal: as the configuration says), 2 wrong configuration, 3
+ * the server is gone.
  */
 import { setFlagsFromString } from 'node:v8';
 import { HEAP_GROWTH } from '../common/entries.ts';
 import { errorText, StudioError } from '../common/errors.ts';
 import { Rollout } from '../rollout/rollout.ts';
-import { readWorkerConfig } from './config.ts';
 import type { WorkerConfig } from './config.ts';
+import { readWorkerConfig } from './config.ts';
 import type { WorkerEnd } from './worker.ts';
 import { startWorker, stopMs } from './worker.ts';
 
@@ -15,10 +16,12 @@ setFlagsFromString(HEAP_GROWTH);
 
 async function main(): Promise<void> {
   const config = await readWorkerConfig(process.argv[2], process.stdin);
-  const log = (text: string): void => void process.stderr.write(`${new Date().toISOString()} ${config.worker}: ${text}\n`);
+  const log = (text: string): void =>
+    void process.stderr.write(`${new Date().toISOString()} ${config.worker}: ${text}\n`);
   const worker = await startWorker(config, { createRollout: (job, ports) => new Rollout(job, ports), log });
   const stopped = new Promise<WorkerEnd>((resolve) => {
-    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => resolve({ why: 'stopped', interrupted: true }));
+    for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const)
+      process.on(signal, () => resolve({ why: 'stopped', interrupted: true }));
   });
   const end = await Promise.race([worker.ended, stopped]);
   const code = exitCode(end, config);

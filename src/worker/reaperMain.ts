@@ -25,11 +25,15 @@ createInterface({ input: process.stdin })
       groups.add(Number(line.slice(1)));
     } else if (line.startsWith('-')) groups.delete(Number(line.slice(1)));
   })
-  .on('close', () => { void end(); });
+  .on('close', () => {
+    void end();
+  });
 
 async function end(): Promise<void> {
   for (const pid of groups) killTree(pid);
   if (used && owner !== undefined) await endStrays(owner);
   // A process that is just ending may still hold a file.
-  await Promise.allSettled([...folders].map((folder) => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })));
+  await Promise.allSettled(
+    [...folders].map((folder) => rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 50 })),
+  );
 }

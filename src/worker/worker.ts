@@ -1,18 +1,19 @@
 /** A worker: its session with the server, and the rollouts that run in it. */
-import path from 'node:path';
+
 import { mkdir } from 'node:fs/promises';
-import { errorText } from '../common/errors.ts';
+import path from 'node:path';
 import type { StudioError } from '../common/errors.ts';
+import { errorText } from '../common/errors.ts';
 import { ModelConnections } from '../model/connections.ts';
 import { isDemo } from '../model/endpoint.ts';
 import { PermitGate } from '../model/permits.ts';
 import { Replicas } from '../model/replicas.ts';
-import { MAX_BREAKPOINT_HOLDS } from '../rollout/job.ts';
 import type { HoldPermits } from '../rollout/job.ts';
+import { MAX_BREAKPOINT_HOLDS } from '../rollout/job.ts';
 import { allowedEnvironment } from '../tools/environment.ts';
 import { createToolPools } from '../tools/pools.ts';
-import { readSecrets } from './config.ts';
 import type { WorkerConfig } from './config.ts';
+import { readSecrets } from './config.ts';
 import { Reaper } from './reaper/reaper.ts';
 import { Claims } from './run/claims.ts';
 import { EndpointReports } from './run/endpointReports.ts';
@@ -79,7 +80,12 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
   const gate = new PermitGate();
   const connections = new ModelConnections();
   const secrets = await readSecrets(config.secrets);
-  const pools = createToolPools({ directory: path.join(folder, 'bundles'), env: allowedEnvironment(process.env, config.pass_env), processGroups: reaper, onStuck: options.log });
+  const pools = createToolPools({
+    directory: path.join(folder, 'bundles'),
+    env: allowedEnvironment(process.env, config.pass_env),
+    processGroups: reaper,
+    onStuck: options.log,
+  });
   const ended = Promise.withResolvers<WorkerEnd>();
 
   // The session, the pool and the slots know each other; none of them is asked for anything before all are there.
@@ -88,14 +94,25 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
   const reports: EndpointReports = new EndpointReports((frame) => session.send(frame));
   const pool: RolloutPool = new RolloutPool({
     parts: {
-      worker: config.worker, folder, clock, blobs, slots, claims, pools, gate, replicas: new Replicas(), connections,
+      worker: config.worker,
+      folder,
+      clock,
+      blobs,
+      slots,
+      claims,
+      pools,
+      gate,
+      replicas: new Replicas(),
+      connections,
       submissions: new Submissions({ readBlob: (sha) => blobs.read(sha, life.signal), secrets }),
       events: (rollout, last, signal) => api.events(rollout, last, signal),
       link: { sendText: (frame) => session.sendText(frame), soon: flusher.soon },
       holdPermits: holdPermits(),
       report: reports.report,
-      demoUrl: () => `${address.origin}/demo`, demoKey: () => config.token,
-      createRollout: options.createRollout, log: options.log,
+      demoUrl: () => `${address.origin}/demo`,
+      demoKey: () => config.token,
+      createRollout: options.createRollout,
+      log: options.log,
       // Only a store that is a folder is found by a file; whoever reads it may run programs here anyway.
       inspectable: config.discovery !== undefined,
     },
@@ -106,7 +123,15 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
   });
   let welcomed: string | undefined;
   const session: Session = new Session(
-    { address, token: config.token, worker: config.worker, slots: config.slots, giveUpSeconds: config.reconnect_seconds, fenceSeconds: config.fence_seconds, frameLog: openFrameLog(process.env['ROLLOUT_FRAME_LOG'], config.worker) },
+    {
+      address,
+      token: config.token,
+      worker: config.worker,
+      slots: config.slots,
+      giveUpSeconds: config.reconnect_seconds,
+      fenceSeconds: config.fence_seconds,
+      frameLog: openFrameLog(process.env['ROLLOUT_FRAME_LOG'], config.worker),
+    },
     {
       rollouts: () => pool.rollouts(),
       load: () => ({ running: slots.used, held: pool.held, waiting: gate.waiting, rss: process.memoryUsage.rss() }),
@@ -134,7 +159,10 @@ export async function startWorker(config: WorkerConfig, options: WorkerOptions):
     ended: ended.promise,
     close: async (end) => {
       const late = new Promise<'late'>((resolve) => setTimeout(resolve, stopMs(config) * FLUSH_SHARE, 'late'));
-      await Promise.race([pool.close(end.why === 'gone' ? end.error.message : 'The worker stops.', end.why !== 'gone'), late]);
+      await Promise.race([
+        pool.close(end.why === 'gone' ? end.error.message : 'The worker stops.', end.why !== 'gone'),
+        late,
+      ]);
       await session.bye(BYE_MS);
       life.abort();
       reports.close();

@@ -1,12 +1,19 @@
 import { abortable } from '../common/abort.ts';
 import { StudioError } from '../common/errors.ts';
-import type { SubmittedModule, SubmittedWorld } from '../config/submission.ts';
 import type { Json } from '../common/json.ts';
-import type { OnLog, ToolCall, ToolCallContext, ToolOutcome, ToolSpec, Verdict, World, WorldSession } from '../rollout/ports.ts';
-import { ClassedError } from '../trace/classedError.ts';
-import type { TaskRecord } from '../trace/task.ts';
-import type { ToolEnvironment } from '../tools/environment.ts';
+import type { SubmittedModule, SubmittedWorld } from '../config/submission.ts';
+import type {
+  OnLog,
+  ToolCall,
+  ToolCallContext,
+  ToolOutcome,
+  ToolSpec,
+  Verdict,
+  World,
+  WorldSession,
+} from '../rollout/ports.ts';
 import { abortedError } from '../tools/aborted.ts';
+import type { ToolEnvironment } from '../tools/environment.ts';
 import { Children } from '../tools/modules/children.ts';
 import { classed } from '../tools/modules/errors.ts';
 import { LateLog } from '../tools/modules/lateLog.ts';
@@ -15,8 +22,10 @@ import type { ModulePool } from '../tools/modules/modulePool.ts';
 import type { Operation } from '../tools/modules/protocol.ts';
 import { opened } from '../tools/modules/protocol.ts';
 import { toolSpecs } from '../tools/modules/toolSpecs.ts';
-import { Aborted } from '../tools/modules/workerThread.ts';
 import type { Answer, Sinks, WorkerThread } from '../tools/modules/workerThread.ts';
+import { Aborted } from '../tools/modules/workerThread.ts';
+import { ClassedError } from '../trace/classedError.ts';
+import type { TaskRecord } from '../trace/task.ts';
 import { verdictOf } from './verdict.ts';
 
 /**
@@ -38,7 +47,13 @@ export function moduleWorld(submitted: SubmittedWorld, environment: ToolEnvironm
  * Calls an exported function of a module, e.g. a scorer's, and gives what it returned, as JSON.
  * Throws StudioError `config` when the module cannot be loaded, ClassedError when the function failed.
  */
-export async function runExport(module: SubmittedModule, exportName: string, args: readonly unknown[], environment: ToolEnvironment, signal: AbortSignal): Promise<Json> {
+export async function runExport(
+  module: SubmittedModule,
+  exportName: string,
+  args: readonly unknown[],
+  environment: ToolEnvironment,
+  signal: AbortSignal,
+): Promise<Json> {
   const pool = await environment.pools.modules.get(module, (sha) => environment.readBlob(sha));
   const loaded = await pool.load();
   if (!loaded.exports.includes(exportName)) {
@@ -46,7 +61,11 @@ export async function runExport(module: SubmittedModule, exportName: string, arg
     throw new StudioError('config', `${module.file} exports no "${exportName}".`, { mend: `It exports ${names}.` });
   }
   try {
-    const answer = await pool.run({ kind: 'export', name: exportName, args }, new LateLog(environment.onLog?.bind(environment)).quiet(signal), true);
+    const answer = await pool.run(
+      { kind: 'export', name: exportName, args },
+      new LateLog(environment.onLog?.bind(environment)).quiet(signal),
+      true,
+    );
     return outcomeOf(answer).response;
   } catch (error) {
     throw classed(error, { mapper: pool.mapper, signal, thrown: 'tool_error', lost: 'infrastructure' });
@@ -71,7 +90,15 @@ class ModuleSession implements WorldSession {
   #last: Promise<unknown> = Promise.resolve();
   #closed = false;
 
-  private constructor(pool: ModulePool, thread: WorkerThread, late: LateLog, children: Children, cwd: string, specs: readonly ToolSpec[], can: Capabilities) {
+  private constructor(
+    pool: ModulePool,
+    thread: WorkerThread,
+    late: LateLog,
+    children: Children,
+    cwd: string,
+    specs: readonly ToolSpec[],
+    can: Capabilities,
+  ) {
     this.#pool = pool;
     this.#thread = thread;
     this.#late = late;
@@ -84,15 +111,32 @@ class ModuleSession implements WorldSession {
 
   /** Throws StudioError `config` when the module cannot be loaded, ClassedError `world_error` when `open` failed. */
   static async open(
-    name: string, pool: ModulePool, input: { task: TaskRecord; seed: number; from?: Uint8Array }, environment: ToolEnvironment, signal: AbortSignal,
+    name: string,
+    pool: ModulePool,
+    input: { task: TaskRecord; seed: number; from?: Uint8Array },
+    environment: ToolEnvironment,
+    signal: AbortSignal,
   ): Promise<ModuleSession> {
     const late = new LateLog(environment.onLog?.bind(environment));
-    const thread = await pool.take(false, signal).catch((error: unknown) => { throw error instanceof Aborted ? abortedError(signal) : error; });
+    const thread = await pool.take(false, signal).catch((error: unknown) => {
+      throw error instanceof Aborted ? abortedError(signal) : error;
+    });
     const children = new Children(environment.pools.processGroups);
     try {
-      const answer = await thread.run({ kind: 'open', task: input.task, seed: input.seed, from: input.from }, { ...late.quiet(signal), children });
+      const answer = await thread.run(
+        { kind: 'open', task: input.task, seed: input.seed, from: input.from },
+        { ...late.quiet(signal), children },
+      );
       const told = opened.parse(JSON.parse(answer.text));
-      return new ModuleSession(pool, thread, late, children, environment.cwd, toolSpecs(told.tools, pool.mapper, { kind: 'world', name }, 'restorable'), told);
+      return new ModuleSession(
+        pool,
+        thread,
+        late,
+        children,
+        environment.cwd,
+        toolSpecs(told.tools, pool.mapper, { kind: 'world', name }, 'restorable'),
+        told,
+      );
     } catch (error) {
       await pool.give(thread, false);
       await children.close();
@@ -107,7 +151,13 @@ class ModuleSession implements WorldSession {
       const op: Operation = { kind: 'call', name: call.name, args: call.arguments, seed: context.seed, cwd: this.#cwd };
       return outcomeOf(await this.#run(op, this.#late.sinks(context)));
     } catch (error) {
-      throw classed(error, { mapper: this.#pool.mapper, signal: context.signal, thrown: 'tool_error', lost: 'world_error', place: spec.place });
+      throw classed(error, {
+        mapper: this.#pool.mapper,
+        signal: context.signal,
+        thrown: 'tool_error',
+        lost: 'world_error',
+        place: spec.place,
+      });
     }
   }
 
@@ -115,13 +165,19 @@ class ModuleSession implements WorldSession {
     if (this.#closed) return;
     this.#closed = true;
     this.#late.ending(onLog);
-    const clean = await this.#run({ kind: 'close' }, this.#late.quiet(AbortSignal.timeout(CLOSE_MS))).then(() => true, () => false);
+    const clean = await this.#run({ kind: 'close' }, this.#late.quiet(AbortSignal.timeout(CLOSE_MS))).then(
+      () => true,
+      () => false,
+    );
     this.#late.close();
     await this.#pool.give(this.#thread, clean);
     await this.#children.close();
   }
 
-  async #verify(input: { readonly answer: Json; readonly expected: Json | undefined }, signal: AbortSignal): Promise<Verdict> {
+  async #verify(
+    input: { readonly answer: Json; readonly expected: Json | undefined },
+    signal: AbortSignal,
+  ): Promise<Verdict> {
     const answer = await this.#judge({ kind: 'verify', ...input }, signal);
     return verdictOf(outcomeOf(answer).response, 'verify');
   }
@@ -145,7 +201,9 @@ class ModuleSession implements WorldSession {
     const before = this.#last;
     const result = abortable(before, sinks.signal).then(
       () => this.#thread.run(op, { ...sinks, children: this.#children }),
-      () => { throw new Aborted(); },
+      () => {
+        throw new Aborted();
+      },
     );
     this.#last = Promise.allSettled([before, result]);
     return result;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Verdict } from '../rollout/ports.ts';
 import type { Json } from '../common/json.ts';
+import type { Verdict } from '../rollout/ports.ts';
 import { ClassedError } from '../trace/classedError.ts';
 
 const verdict = z.object({
@@ -16,7 +16,10 @@ export function verdictOf(value: Json, what: string): Verdict {
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
     const path = issue === undefined || issue.path.length === 0 ? '' : ` (${issue.path.join('.')}: ${issue.message})`;
-    throw new ClassedError('world_error', `${what} must return {value: number or null, passed: boolean or null, parts?, explanation?}${path}.`);
+    throw new ClassedError(
+      'world_error',
+      `${what} must return {value: number or null, passed: boolean or null, parts?, explanation?}${path}.`,
+    );
   }
   const { parts, explanation, ...rest } = parsed.data;
   return { ...rest, ...(parts === undefined ? {} : { parts }), ...(explanation === undefined ? {} : { explanation }) };

@@ -8,7 +8,7 @@ import { after, before, describe, it } from 'node:test';
 import { HEADLESS_LABEL } from '../../src/kubernetes/endpoints/readyReplicas.ts';
 import { SERVICE_LABEL } from '../../src/kubernetes/endpoints/sliceReplicas.ts';
 import { byAffinity } from '../../src/model/endpoint.ts';
-import { answerText, callsOf, fakeEndpoint, namesAt, type FakeEndpoint } from '../support/endpoint.ts';
+import { answerText, callsOf, type FakeEndpoint, fakeEndpoint, namesAt } from '../support/endpoint.ts';
 import { ofKind } from '../support/testWorkspace.ts';
 import { podsOf } from './support/batches.ts';
 import { ClusterBench, until } from './support/clusterBench.ts';
@@ -45,21 +45,46 @@ describe('replicas of a model behind a headless Service', { timeout: 3 * 60_000 
     const goes = await open(() => undefined);
     const comes = await open(yes);
     /** Each has a slice of its own, for its port. Loopback addresses are allowed in slices only as names. */
-    const slice = (name: string, { port }: FakeEndpoint, serving: boolean): Promise<unknown> => cluster.apply({
-      apiVersion: 'discovery.k8s.io/v1', kind: 'EndpointSlice', metadata: { name, labels: { [SERVICE_LABEL]: 'models', [HEADLESS_LABEL]: '' } }, addressType: 'FQDN',
-      endpoints: [{ addresses: ['127.0.0.1'], conditions: { ready: serving, serving, terminating: false }, targetRef: { kind: 'Pod', name } }],
-      ports: [{ name: 'http', protocol: 'TCP', port }],
+    const slice = (name: string, { port }: FakeEndpoint, serving: boolean): Promise<unknown> =>
+      cluster.apply({
+        apiVersion: 'discovery.k8s.io/v1',
+        kind: 'EndpointSlice',
+        metadata: { name, labels: { [SERVICE_LABEL]: 'models', [HEADLESS_LABEL]: '' } },
+        addressType: 'FQDN',
+        endpoints: [
+          {
+            addresses: ['127.0.0.1'],
+            conditions: { ready: serving, serving, terminating: false },
+            targetRef: { kind: 'Pod', name },
+          },
+        ],
+        ports: [{ name: 'http', protocol: 'TCP', port }],
+      });
+    await cluster.apply({
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'models' },
+      spec: { clusterIP: 'None', ports: [{ name: 'http', port: 8000 }] },
     });
-    await cluster.apply({ apiVersion: 'v1', kind: 'Service', metadata: { name: 'models' }, spec: { clusterIP: 'None', ports: [{ name: 'http', port: 8000 }] } });
     await Promise.all([slice('stays', stays, true), slice('goes', goes, true), slice('comes', comes, false)]);
 
     const first = (task: string): string | undefined => byAffinity([stays.url, goes.url], task)[0];
     const tasks = namesAt([stays, goes], 't', TASKS / 2).map((id) => ({ id, question: '?', answer: 'yes' }));
     const stuck = ATTEMPTS * (TASKS / 2);
-    const batch = await workspace.launch('models', { tasks, endpoint: SERVICE, batch: { attempts: ATTEMPTS, concurrency: 32, pods: podsOf(bench.site, { count: 1 }) } });
+    const batch = await workspace.launch('models', {
+      tasks,
+      endpoint: SERVICE,
+      batch: { attempts: ATTEMPTS, concurrency: 32, pods: podsOf(bench.site, { count: 1 }) },
+    });
     const api = await workspace.api();
-    const shown = async (): Promise<string[]> => (await api.server()).endpoints.map(({ service, replica, endpoint }) => `${replica ?? endpoint} of ${service ?? 'none'}`).sort();
-    await until('one has answered its calls, and the other one has its own', async () => callsOf(goes) === stuck && (await api.batch(batch)).counts.passed === TASKS * ATTEMPTS - stuck);
+    const shown = async (): Promise<string[]> =>
+      (await api.server()).endpoints
+        .map(({ service, replica, endpoint }) => `${replica ?? endpoint} of ${service ?? 'none'}`)
+        .sort();
+    await until(
+      'one has answered its calls, and the other one has its own',
+      async () => callsOf(goes) === stuck && (await api.batch(batch)).counts.passed === TASKS * ATTEMPTS - stuck,
+    );
     assert.deepEqual(await shown(), [`goes of ${SERVICE}`, `stays of ${SERVICE}`]);
 
     await Promise.all([slice('comes', comes, true), slice('goes', goes, false)]);
@@ -72,6 +97,10 @@ describe('replicas of a model behind a headless Service', { timeout: 3 * 60_000 
       assert.equal(start?.data.endpoint, first(row.task), `${row.task} went where it belongs`);
     }
     const told = await bench.infra(batch);
-    for (const said of [/Replica comes of \S+ takes calls/, /Replica goes of \S+ is gone/]) assert.ok(told.some((text) => said.test(text)), told.join('\n'));
+    for (const said of [/Replica comes of \S+ takes calls/, /Replica goes of \S+ is gone/])
+      assert.ok(
+        told.some((text) => said.test(text)),
+        told.join('\n'),
+      );
   });
 });

@@ -1,13 +1,14 @@
 /**
  * What becomes of a batch when parts of its cluster fail under it: every attempt ends exactly once, and the batch says
- * in one line what happened. Ends with a table of all of it. `ROLLOUT_TEST_AWAY_SECONDS`: how long the API server is away.
+ * in one line what happened. Ends with a table of all of it. `ROLLOUT_TEST_AWAY_SECONDS`: how long the API server is
+ * away.
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { z } from 'zod';
 import { batchLabels, labels, selector } from '../../src/kubernetes/names.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
-import { cuttingProxy, type CuttingProxy } from '../support/cuttingProxy.ts';
+import { type CuttingProxy, cuttingProxy } from '../support/cuttingProxy.ts';
 import { shiftedClock } from '../support/shiftedClock.ts';
 import { ofKind } from '../support/testWorkspace.ts';
 import { podsOf, steady } from './support/batches.ts';
@@ -19,7 +20,10 @@ import { ModelServer } from './support/modelServer.ts';
 /** An image that no registry has. */
 const NOWHERE = 'localhost/rollout-studio-not-there:1';
 const AWAY_SECONDS = Number(process.env['ROLLOUT_TEST_AWAY_SECONDS'] ?? 14);
-/** Nodes that were not heard of for so long count as silent (`node-monitor-grace-period` of Kubernetes, which was 40 s until 1.32). */
+/**
+ * Nodes that were not heard of for so long count as silent (`node-monitor-grace-period` of Kubernetes, which was 40 s
+ * until 1.32).
+ */
 const GRACE_SECONDS = 50;
 const CUT_MS = 2_000;
 const LOADING_MS = 2_000;
@@ -37,8 +41,12 @@ export const hog = tool({
 });
 `;
 const OTHER_CLUSTER = 'only parts of the kit’s cluster may be broken';
-const podTemplate = z.looseObject({ spec: z.looseObject({ containers: z.array(z.looseObject({ env: z.array(z.unknown()) })) }) });
-const conditions = z.looseObject({ status: z.looseObject({ conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })) }) });
+const podTemplate = z.looseObject({
+  spec: z.looseObject({ containers: z.array(z.looseObject({ env: z.array(z.unknown()) })) }),
+});
+const conditions = z.looseObject({
+  status: z.looseObject({ conditions: z.array(z.looseObject({ type: z.string(), status: z.string() })) }),
+});
 
 describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
   let bench: ClusterBench;
@@ -59,91 +67,149 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
 
   const ended = (rows: readonly RolloutRow[]): number => rows.filter(({ state }) => state === 'ended').length;
   /** Starts a batch and waits until it is well under way. */
-  const underWay = async (name: string, tasks: number, more: Omit<Parameters<typeof steady>[1], 'tasks' | 'steps'> & { steps?: number } = {}): Promise<string> => {
+  const underWay = async (
+    name: string,
+    tasks: number,
+    more: Omit<Parameters<typeof steady>[1], 'tasks' | 'steps'> & { steps?: number } = {},
+  ): Promise<string> => {
     const { batch = {}, steps = 4, ...rest } = more;
-    const id = await bench.workspace.launch(name, steady(bench.site, { tasks, steps, ...rest, batch: { attempts: 2, concurrency: 8, ...batch } }));
+    const id = await bench.workspace.launch(
+      name,
+      steady(bench.site, { tasks, steps, ...rest, batch: { attempts: 2, concurrency: 8, ...batch } }),
+    );
     await bench.workspace.untilRows(id, (rows) => ended(rows) >= 2 && rows.some(({ state }) => state === 'running'));
     return id;
   };
-  const toldOf = (batch: string, what: string) => bench.workspace.untilEvents(batch, (events) => events.some((event) => event.kind === 'infra' && event.data.what === what));
+  const toldOf = (batch: string, what: string) =>
+    bench.workspace.untilEvents(batch, (events) =>
+      events.some((event) => event.kind === 'infra' && event.data.what === what),
+    );
   const serverPod = async () => {
     const [pod] = await bench.cluster.list('Pod', { labels: selector(labels('server')) });
     assert.ok(pod !== undefined);
     return pod;
   };
   const evict = async (name: string): Promise<void> => {
-    const { status, text } = await bench.cluster.connection.request('POST', `/api/v1/namespaces/${bench.namespace}/pods/${name}/eviction`, { body: { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: bench.namespace } } });
+    const { status, text } = await bench.cluster.connection.request(
+      'POST',
+      `/api/v1/namespaces/${bench.namespace}/pods/${name}/eviction`,
+      { body: { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: bench.namespace } } },
+    );
     assert.equal(status, 201, text);
   };
   /** A subscription that lives through what happens: it sees every event of the batch once. */
   const follow = async (batch: string): Promise<void> => {
     const seen = await bench.workspace.untilEvents(batch, (events) => events.some(({ kind }) => kind === 'batch.end'));
     const stored = await bench.workspace.events(batch);
-    assert.deepEqual(seen.map(({ seq }) => seq), stored.slice(0, seen.length).map(({ seq }) => seq));
+    assert.deepEqual(
+      seen.map(({ seq }) => seq),
+      stored.slice(0, seen.length).map(({ seq }) => seq),
+    );
   };
 
   // Each has a batch of its own, and mostly waits.
   describe('under some of its pods', { concurrency: 4 }, () => {
-    it('a worker’s pod is deleted', (test) => faults.of(test, async () => {
-      const batch = await underWay('deleted', 16);
-      const [victim] = await bench.workers(batch);
-      assert.ok(victim !== undefined);
-      const { name } = victim.metadata;
-      assert.ok(await bench.cluster.remove('Pod', name, { graceSeconds: 0 }));
-      return { batch, attempts: 32, told: { what: 'pod_deleted', like: new RegExp(name) } };
-    }));
+    it('a worker’s pod is deleted', (test) =>
+      faults.of(test, async () => {
+        const batch = await underWay('deleted', 16);
+        const [victim] = await bench.workers(batch);
+        assert.ok(victim !== undefined);
+        const { name } = victim.metadata;
+        assert.ok(await bench.cluster.remove('Pod', name, { graceSeconds: 0 }));
+        return { batch, attempts: 32, told: { what: 'pod_deleted', like: new RegExp(name) } };
+      }));
 
-    it('a node is drained', (test) => faults.of(test, async () => {
-      const batch = await underWay('drained', 16);
-      const server = (await serverPod()).spec?.nodeName;
-      const pods = await bench.workers(batch);
-      // Best one without the server, which other batches need now.
-      const [victim] = pods.sort((a, b) => Number(a.spec?.nodeName === server) - Number(b.spec?.nodeName === server));
-      const node = victim?.spec?.nodeName;
-      assert.ok(victim !== undefined && node !== undefined);
-      const there = pods.filter(({ spec }) => spec?.nodeName === node);
-      // Nodes of somebody's cluster stay open: there the pods go only.
-      const alone = bench.site.kit === undefined || bench.site.nodes.length < 2;
-      if (!alone) await cordon(bench.cluster, node, true);
-      try {
-        for (const { metadata } of there) await evict(metadata.name);
-        if (!alone) await until('another pod is on another node', async () => (await bench.cluster.list('Pod', { labels: selector(batchLabels(batch)) })).some(({ metadata, spec }) => (spec?.nodeName ?? node) !== node && !pods.some((pod) => pod.metadata.uid === metadata.uid)));
-      } finally {
-        if (!alone) await cordon(bench.cluster, node, false);
-      }
-      return { batch, attempts: 32, told: { what: 'pod_evicted', like: new RegExp(`${victim.metadata.name} was evicted, as when its node is drained`) } };
-    }));
+    it('a node is drained', (test) =>
+      faults.of(test, async () => {
+        const batch = await underWay('drained', 16);
+        const server = (await serverPod()).spec?.nodeName;
+        const pods = await bench.workers(batch);
+        // Best one without the server, which other batches need now.
+        const [victim] = pods.sort((a, b) => Number(a.spec?.nodeName === server) - Number(b.spec?.nodeName === server));
+        const node = victim?.spec?.nodeName;
+        assert.ok(victim !== undefined && node !== undefined);
+        const there = pods.filter(({ spec }) => spec?.nodeName === node);
+        // Nodes of somebody's cluster stay open: there the pods go only.
+        const alone = bench.site.kit === undefined || bench.site.nodes.length < 2;
+        if (!alone) await cordon(bench.cluster, node, true);
+        try {
+          for (const { metadata } of there) await evict(metadata.name);
+          if (!alone)
+            await until('another pod is on another node', async () =>
+              (await bench.cluster.list('Pod', { labels: selector(batchLabels(batch)) })).some(
+                ({ metadata, spec }) =>
+                  (spec?.nodeName ?? node) !== node && !pods.some((pod) => pod.metadata.uid === metadata.uid),
+              ),
+            );
+        } finally {
+          if (!alone) await cordon(bench.cluster, node, false);
+        }
+        return {
+          batch,
+          attempts: 32,
+          told: {
+            what: 'pod_evicted',
+            like: new RegExp(`${victim.metadata.name} was evicted, as when its node is drained`),
+          },
+        };
+      }));
 
-    it('a pod has not enough memory', (test) => faults.of(test, async () => {
-      bench.workspace.write('hog.ts', HOG);
-      const files = steady(bench.site, { tasks: 3, steps: 2, pods: { count: 4, limits: { memory: '384Mi' } }, batch: { retry: { infrastructure: 0 } } });
-      const batch = await bench.workspace.launch('hungry', {
-        ...files, tasks: [...files.tasks, { id: 'hog', question: 'call hog {"megabytes": 1000}\nanswer 42', answer: '42' }],
-        agent: { ...files.agent, tools: [{ builtin: ['calculator'] }, { module: './hog.ts' }] },
-      });
-      const rows = await bench.workspace.ended(batch);
-      const lost = rows.filter(({ settles }) => !settles);
-      assert.deepEqual(lost.map(({ task, progress }) => [task, progress.status]), [['hog', 'infrastructure']]);
-      const [victim] = ofKind(await bench.workspace.events(batch), 'infra').filter(({ data }) => data.what === 'pod_oom');
-      return { batch, attempts: 3, lost: 1, told: { what: 'pod_oom', like: new RegExp(`Pod ${victim?.data.pod ?? ''} .*memory`) } };
-    }));
+    it('a pod has not enough memory', (test) =>
+      faults.of(test, async () => {
+        bench.workspace.write('hog.ts', HOG);
+        const files = steady(bench.site, {
+          tasks: 3,
+          steps: 2,
+          pods: { count: 4, limits: { memory: '384Mi' } },
+          batch: { retry: { infrastructure: 0 } },
+        });
+        const batch = await bench.workspace.launch('hungry', {
+          ...files,
+          tasks: [...files.tasks, { id: 'hog', question: 'call hog {"megabytes": 1000}\nanswer 42', answer: '42' }],
+          agent: { ...files.agent, tools: [{ builtin: ['calculator'] }, { module: './hog.ts' }] },
+        });
+        const rows = await bench.workspace.ended(batch);
+        const lost = rows.filter(({ settles }) => !settles);
+        assert.deepEqual(
+          lost.map(({ task, progress }) => [task, progress.status]),
+          [['hog', 'infrastructure']],
+        );
+        const [victim] = ofKind(await bench.workspace.events(batch), 'infra').filter(
+          ({ data }) => data.what === 'pod_oom',
+        );
+        return {
+          batch,
+          attempts: 3,
+          lost: 1,
+          told: { what: 'pod_oom', like: new RegExp(`Pod ${victim?.data.pod ?? ''} .*memory`) },
+        };
+      }));
 
-    it('an image cannot be pulled', (test) => faults.of(test, async () => {
-      const { site, cluster, workspace } = bench;
-      const batch = await workspace.launch('imageless', { ...steady(site, { tasks: 1, steps: 1 }), batch: { pods: podsOf(site, { image: NOWHERE }) } });
-      await toldOf(batch, 'pod_image');
-      const told = { what: 'pod_image', like: new RegExp(`The image ${NOWHERE} of pod .* cannot be had`) };
-      if (site.kit !== undefined) {
-        for (const node of site.nodes) site.kit.image(node, 'tag', site.image, NOWHERE); // as if it had been pushed now
+    it('an image cannot be pulled', (test) =>
+      faults.of(test, async () => {
+        const { site, cluster, workspace } = bench;
+        const batch = await workspace.launch('imageless', {
+          ...steady(site, { tasks: 1, steps: 1 }),
+          batch: { pods: podsOf(site, { image: NOWHERE }) },
+        });
+        await toldOf(batch, 'pod_image');
+        const told = { what: 'pod_image', like: new RegExp(`The image ${NOWHERE} of pod .* cannot be had`) };
+        if (site.kit !== undefined) {
+          // as if it had been pushed now
+          for (const node of site.nodes) site.kit.image(node, 'tag', site.image, NOWHERE);
+          await workspace.ended(batch);
+          for (const node of site.nodes) site.kit.image(node, 'rm', NOWHERE);
+          return { batch, attempts: 1, told };
+        }
+        assert.equal((await workspace.run('cancel', batch)).code, 0);
         await workspace.ended(batch);
-        for (const node of site.nodes) site.kit.image(node, 'rm', NOWHERE);
-        return { batch, attempts: 1, told };
-      }
-      assert.equal((await workspace.run('cancel', batch)).code, 0);
-      await workspace.ended(batch);
-      await until('its Jobs are gone', async () => (await cluster.list('Job', { labels: selector(batchLabels(batch)) })).every(({ status }) => (status?.active ?? 0) === 0));
-      return { batch, attempts: 0, lost: 1, told };
-    }));
+        await until('its Jobs are gone', async () =>
+          (await cluster.list('Job', { labels: selector(batchLabels(batch)) })).every(
+            ({ status }) => (status?.active ?? 0) === 0,
+          ),
+        );
+        return { batch, attempts: 0, lost: 1, told };
+      }));
   });
 
   describe('under what its pods need', { concurrency: 2 }, () => {
@@ -175,7 +241,10 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
         await faults.of(test, async () => {
           kit.loseNode(node);
           const events = await toldOf(batch, 'node_lost');
-          assert.ok(events.some((event) => event.kind === 'infra' && event.data.text.includes(`kubectl delete node`)), 'it says what to do');
+          assert.ok(
+            events.some((event) => event.kind === 'infra' && event.data.text.includes(`kubectl delete node`)),
+            'it says what to do',
+          );
           await giveUp(bench.cluster, node, true); // which is one of the remedies it was told
           return { batch, attempts: 16, told: { what: 'node_lost', like: /^Node \S+ does not answer any more\./ } };
         });
@@ -183,33 +252,67 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
         kit.findNode(node);
         await giveUp(bench.cluster, node, false);
         await cordon(bench.cluster, node, false);
-        await until('the node is back', async () => conditions.parse(await bench.cluster.get('Node', node)).status.conditions.some(({ type, status }) => type === 'Ready' && status === 'True'));
+        await until('the node is back', async () =>
+          conditions
+            .parse(await bench.cluster.get('Node', node))
+            .status.conditions.some(({ type, status }) => type === 'Ready' && status === 'True'),
+        );
       }
     });
 
     // Nothing waits for so long as a node that is lost.
     describe('meanwhile', { concurrency: 1 }, () => {
-      it('the clocks of workers are off by an hour', (test) => faults.of(test, async () => {
-        const { site, cluster, workspace, namespace } = bench;
-        // Its own pods wait for a queue that nobody looks after; in their place come two that are the same but for their clocks.
-        const batch = await workspace.launch('skewed', steady(site, { tasks: 8, steps: 3, pods: { queue: 'nobodys' }, batch: { attempts: 2, concurrency: 8 } }));
-        await toldOf(batch, 'suspended');
-        const [job] = await cluster.list('Job', { labels: selector(batchLabels(batch)) });
-        const { spec } = podTemplate.parse(job?.spec?.['template']);
-        for (const [name, ms] of [['ahead', HOUR_MS], ['behind', -HOUR_MS]] as const) {
-          const containers = spec.containers.map((container) => ({ ...container, env: [...container.env, { name: 'NODE_OPTIONS', value: shiftedClock(ms) }] }));
-          await cluster.create({ apiVersion: 'v1', kind: 'Pod', metadata: { name: `clock-${name}`, namespace, labels: batchLabels(batch), annotations: job?.metadata.annotations }, spec: { ...spec, containers } });
-        }
-        const rows = await workspace.ended(batch);
-        assert.deepEqual(new Set(rows.map(({ worker }) => worker)), new Set(['clock-ahead', 'clock-behind']));
-        const stream = await workspace.events(batch);
-        const [first, last] = [stream[0]?.at ?? 0, ofKind(stream, 'batch.end')[0]?.at ?? 0];
-        for (const { rollout } of rows) {
-          const times = [first, ...(await workspace.events(rollout)).map(({ at }) => at), last];
-          assert.deepEqual(times, [...times].sort((a, b) => a - b), 'the server’s time from end to end');
-        }
-        return { batch, attempts: 16, told: { what: 'clock_skew', like: /clock-ahead is (1 h|59 min).* ahead of/ }, also: [{ what: 'clock_skew', like: /clock-behind is (1 h|59 min).* behind/ }] };
-      }));
+      it('the clocks of workers are off by an hour', (test) =>
+        faults.of(test, async () => {
+          const { site, cluster, workspace, namespace } = bench;
+          // Its own pods wait for a queue that nobody looks after; in their place come two that are the same but for
+          // their clocks.
+          const batch = await workspace.launch(
+            'skewed',
+            steady(site, { tasks: 8, steps: 3, pods: { queue: 'nobodys' }, batch: { attempts: 2, concurrency: 8 } }),
+          );
+          await toldOf(batch, 'suspended');
+          const [job] = await cluster.list('Job', { labels: selector(batchLabels(batch)) });
+          const { spec } = podTemplate.parse(job?.spec?.['template']);
+          for (const [name, ms] of [
+            ['ahead', HOUR_MS],
+            ['behind', -HOUR_MS],
+          ] as const) {
+            const containers = spec.containers.map((container) => ({
+              ...container,
+              env: [...container.env, { name: 'NODE_OPTIONS', value: shiftedClock(ms) }],
+            }));
+            await cluster.create({
+              apiVersion: 'v1',
+              kind: 'Pod',
+              metadata: {
+                name: `clock-${name}`,
+                namespace,
+                labels: batchLabels(batch),
+                annotations: job?.metadata.annotations,
+              },
+              spec: { ...spec, containers },
+            });
+          }
+          const rows = await workspace.ended(batch);
+          assert.deepEqual(new Set(rows.map(({ worker }) => worker)), new Set(['clock-ahead', 'clock-behind']));
+          const stream = await workspace.events(batch);
+          const [first, last] = [stream[0]?.at ?? 0, ofKind(stream, 'batch.end')[0]?.at ?? 0];
+          for (const { rollout } of rows) {
+            const times = [first, ...(await workspace.events(rollout)).map(({ at }) => at), last];
+            assert.deepEqual(
+              times,
+              [...times].sort((a, b) => a - b),
+              'the server’s time from end to end',
+            );
+          }
+          return {
+            batch,
+            attempts: 16,
+            told: { what: 'clock_skew', like: /clock-ahead is (1 h|59 min).* ahead of/ },
+            also: [{ what: 'clock_skew', like: /clock-behind is (1 h|59 min).* behind/ }],
+          };
+        }));
 
       it('the model server is restarted', async (test) => {
         if (bench.site.port === undefined) {
@@ -220,19 +323,36 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
         try {
           await faults.of(test, async () => {
             const files = steady(bench.site, { tasks: 16, steps: 6, batch: { attempts: 2, concurrency: 8 } });
-            const batch = await bench.workspace.launch('modelless', { ...files, endpoint: model.url, demo: 'latency_ms=250' });
+            const batch = await bench.workspace.launch('modelless', {
+              ...files,
+              endpoint: model.url,
+              demo: 'latency_ms=250',
+            });
             await bench.workspace.untilRows(batch, (rows) => ended(rows) >= 2);
-            const limit = async () => (await (await bench.workspace.api()).server()).endpoints.find(({ endpoint }) => endpoint === model.url);
+            const limit = async () =>
+              (await (await bench.workspace.api()).server()).endpoints.find(({ endpoint }) => endpoint === model.url);
             const before = await limit();
             await model.kill();
             await toldOf(batch, 'endpoint');
             const down = await limit();
-            assert.ok(before !== undefined && down !== undefined && before.permits > 1 && down.state === 'down' && down.permits <= 1, JSON.stringify([before, down]));
+            assert.ok(
+              before !== undefined &&
+                down !== undefined &&
+                before.permits > 1 &&
+                down.state === 'down' &&
+                down.permits <= 1,
+              JSON.stringify([before, down]),
+            );
             await model.start(LOADING_MS);
             await bench.workspace.untilRows(batch, (rows) => ended(rows) >= 16);
             const back = await limit();
             assert.ok(back?.state === 'ok' && back.permits > 1, JSON.stringify(back));
-            return { batch, attempts: 32, told: { what: 'endpoint', like: /takes no calls: / }, also: [{ what: 'endpoint', like: /takes calls again/ }] };
+            return {
+              batch,
+              attempts: 32,
+              told: { what: 'endpoint', like: /takes no calls: / },
+              also: [{ what: 'endpoint', like: /takes calls again/ }],
+            };
           });
         } finally {
           await model.kill();
@@ -252,7 +372,14 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
           await new Promise((resolve) => setTimeout(resolve, CUT_MS)); // that it takes this long is what is tested
           cut.setAway(false);
           await following;
-          return { batch, attempts: 32, told: { what: 'workers_back', like: /^The connection of 2 workers to the server was lost: back after \d.*, and \d rollouts in their hands went on\.$/ } };
+          return {
+            batch,
+            attempts: 32,
+            told: {
+              what: 'workers_back',
+              like: /^The connection of 2 workers to the server was lost: back after \d.*, and \d rollouts in their hands went on\.$/,
+            },
+          };
         });
       });
     });
@@ -271,8 +398,15 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
         assert.ok(await bench.cluster.remove('Pod', server.metadata.name));
         await following;
         const now = await bench.cluster.list('Pod', { labels: selector(labels('server')) });
-        assert.ok(now.every(({ metadata }) => metadata.uid !== server.metadata.uid), 'it was another pod that went on');
-        return { batch, attempts: 32, told: { what: 'server_back', like: /^The server was away .* 2 workers found it again: back after \d/ } };
+        assert.ok(
+          now.every(({ metadata }) => metadata.uid !== server.metadata.uid),
+          'it was another pod that went on',
+        );
+        return {
+          batch,
+          attempts: 32,
+          told: { what: 'server_back', like: /^The server was away .* 2 workers found it again: back after \d/ },
+        };
       });
     });
 
@@ -283,13 +417,26 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
         return;
       }
       await faults.of(test, async () => {
-        // Eight of 16 at once, a second for each step: enough to do for as long as it is away, and some more. After a long time
+        // Eight of 16 at once, a second for each step: enough to do for as long as it is away, and some more. After a
+        // long time
         // away the cluster takes all its nodes for silent at first: then it is to go on while that is so.
         const seconds = AWAY_SECONDS + (AWAY_SECONDS > GRACE_SECONDS ? 30 : 12);
-        const batch = await bench.workspace.launch('away', steady(bench.site, { tasks: 8, steps: Math.ceil(seconds / 2), latencyMs: 1_000, batch: { attempts: 2, concurrency: 8 } }));
-        await bench.workspace.untilRows(batch, (rows) => rows.filter(({ progress }) => progress.steps > 0).length === 8);
+        const batch = await bench.workspace.launch(
+          'away',
+          steady(bench.site, {
+            tasks: 8,
+            steps: Math.ceil(seconds / 2),
+            latencyMs: 1_000,
+            batch: { attempts: 2, concurrency: 8 },
+          }),
+        );
+        await bench.workspace.untilRows(
+          batch,
+          (rows) => rows.filter(({ progress }) => progress.steps > 0).length === 8,
+        );
         const following = follow(batch);
-        const wait = (share: number) => new Promise((resolve) => setTimeout(resolve, share * AWAY_SECONDS * 1000)); // that it takes this long is what is tested
+        // that it takes this long is what is tested
+        const wait = (share: number) => new Promise((resolve) => setTimeout(resolve, share * AWAY_SECONDS * 1000));
         kit.process('kube-apiserver', 'pause');
         try {
           await wait(0.3);
@@ -302,9 +449,20 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
           kit.process('kube-apiserver', 'start');
         }
         await following;
-        const lost = ofKind(await bench.workspace.events(batch), 'infra').filter(({ data }) => data.what === 'node_lost');
-        assert.deepEqual(lost.map(({ data }) => data.text), [], 'its pods went on');
-        return { batch, attempts: 16, told: { what: 'cluster_away', like: /^The cluster does not answer the server; pods that run go on/ }, also: [{ what: 'cluster_back', like: /answers the server again, after \d/ }] };
+        const lost = ofKind(await bench.workspace.events(batch), 'infra').filter(
+          ({ data }) => data.what === 'node_lost',
+        );
+        assert.deepEqual(
+          lost.map(({ data }) => data.text),
+          [],
+          'its pods went on',
+        );
+        return {
+          batch,
+          attempts: 16,
+          told: { what: 'cluster_away', like: /^The cluster does not answer the server; pods that run go on/ },
+          also: [{ what: 'cluster_back', like: /answers the server again, after \d/ }],
+        };
       });
     });
   });

@@ -1,4 +1,6 @@
-/** What `rollout cluster install` says when the server does not come, and what upgrades and uninstalls leave as it was. */
+/**
+ * What `rollout cluster install` says when the server does not come, and what upgrades and uninstalls leave as it was.
+ */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import type { Change } from '../../src/kubernetes/install/install.ts';
@@ -30,16 +32,33 @@ describe('an installation', { timeout: 5 * 60_000 }, () => {
     assert.match(await refusal(2, 'install', ...bench.site.arguments), /does not exist\. Add --create-namespace/);
     assert.match(await refusal(2, 'upgrade'), /There is no server in namespace/);
     const would = await changes('install', '--create-namespace', '--dry-run', ...bench.site.arguments);
-    assert.ok(Object.values(would).length > 8 && Object.values(would).every((change) => change === 'created'), JSON.stringify(would));
+    assert.ok(
+      Object.values(would).length > 8 && Object.values(would).every((change) => change === 'created'),
+      JSON.stringify(would),
+    );
     assert.equal(await bench.cluster.get('Namespace', bench.namespace), undefined);
   });
 
   it('says why the server does not come: no Secret, then a database that does not answer', async () => {
-    const args = ['install', '--create-namespace', ...bench.site.arguments.filter((word, at, all) => word !== '--storage' && all[at - 1] !== '--storage'), '--storage', 'postgres:db'];
+    const args = [
+      'install',
+      '--create-namespace',
+      ...bench.site.arguments.filter((word, at, all) => word !== '--storage' && all[at - 1] !== '--storage'),
+      '--storage',
+      'postgres:db',
+    ];
     assert.match(await refusal(3, ...args), /not ready: .*secret "db" not found/);
-    await bench.cluster.create({ apiVersion: 'v1', kind: 'Secret', metadata: { name: 'db' }, stringData: { url: 'postgres://user:passphrase@127.0.0.1:1/none' } });
+    await bench.cluster.create({
+      apiVersion: 'v1',
+      kind: 'Secret',
+      metadata: { name: 'db' },
+      stringData: { url: 'postgres://user:passphrase@127.0.0.1:1/none' },
+    });
     const line = await refusal(3, 'upgrade');
-    assert.match(line, /not ready: The server ends as soon as it starts \(exit code 3\)\. It says: The database .* does not answer/);
+    assert.match(
+      line,
+      /not ready: The server ends as soon as it starts \(exit code 3\)\. It says: The database .* does not answer/,
+    );
     assert.doesNotMatch(line, /passphrase/);
     assert.match(await refusal(2, 'upgrade', '--storage', 'emptyDir'), /keeps its data in postgres:db/);
   });
@@ -53,9 +72,20 @@ describe('an installation', { timeout: 5 * 60_000 }, () => {
   });
 
   it('waits for quota, and says that it is short', async () => {
-    await bench.cluster.create({ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'small' }, spec: { hard: { pods: '0' } } });
-    await until('the quota counts', async () => (await bench.cluster.get('ResourceQuota', 'small'))?.['status'] !== undefined);
-    assert.match(await refusal(3, 'install', '--timeout', '5', ...bench.site.arguments), /makes no pod: .*exceeded quota: small/);
+    await bench.cluster.create({
+      apiVersion: 'v1',
+      kind: 'ResourceQuota',
+      metadata: { name: 'small' },
+      spec: { hard: { pods: '0' } },
+    });
+    await until(
+      'the quota counts',
+      async () => (await bench.cluster.get('ResourceQuota', 'small'))?.['status'] !== undefined,
+    );
+    assert.match(
+      await refusal(3, 'install', '--timeout', '5', ...bench.site.arguments),
+      /makes no pod: .*exceeded quota: small/,
+    );
     await bench.cluster.remove('ResourceQuota', 'small');
   });
 
@@ -64,21 +94,33 @@ describe('an installation', { timeout: 5 * 60_000 }, () => {
     const done = await changes('install');
     assert.deepEqual([...new Set(Object.values(done))], ['same'], JSON.stringify(done));
     const changed = await changes('upgrade', '--memory', '1Gi');
-    assert.deepEqual(Object.entries(changed).filter(([, change]) => change !== 'same'), [[`Deployment ${NAMES.server}`, 'changed']]);
+    assert.deepEqual(
+      Object.entries(changed).filter(([, change]) => change !== 'same'),
+      [[`Deployment ${NAMES.server}`, 'changed']],
+    );
     assert.deepEqual((await bench.cluster.get('Secret', NAMES.tokens))?.['data'], tokens?.['data']);
   });
 
   it('serves a model too, until it is to be taken away', async () => {
     const parts = [`Deployment ${NAMES.vllm}`, `Service ${NAMES.vllm}`];
     const made = await changes('upgrade', '--vllm', 'org/model', '--vllm-gpus', '2', '--vllm-tool-parser', 'hermes');
-    assert.deepEqual(parts.map((part) => made[part]), ['created', 'created']);
+    assert.deepEqual(
+      parts.map((part) => made[part]),
+      ['created', 'created'],
+    );
     const taken = await changes('upgrade', '--vllm', 'none');
-    assert.deepEqual(parts.map((part) => taken[part]), ['removed', 'removed']);
+    assert.deepEqual(
+      parts.map((part) => taken[part]),
+      ['removed', 'removed'],
+    );
     assert.equal(await bench.cluster.get('Service', NAMES.vllm), undefined);
   });
 
   it('names an image that cannot be had, and is mended by one that can', async () => {
-    assert.match(await refusal(3, 'upgrade', '--image', 'localhost/none-of-this:name'), /The image localhost\/none-of-this:name cannot be pulled/);
+    assert.match(
+      await refusal(3, 'upgrade', '--image', 'localhost/none-of-this:name'),
+      /The image localhost\/none-of-this:name cannot be pulled/,
+    );
     await changes('upgrade', '--image', bench.site.image);
   });
 

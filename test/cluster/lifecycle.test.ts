@@ -9,7 +9,13 @@ import { steady } from './support/batches.ts';
 import { ClusterBench, until } from './support/clusterBench.ts';
 import { snapshot } from './support/snapshot.ts';
 
-interface Report { readonly batch: string; readonly attempts: number; readonly scored: number; readonly passed: number; readonly infrastructure: number }
+interface Report {
+  readonly batch: string;
+  readonly attempts: number;
+  readonly scored: number;
+  readonly passed: number;
+  readonly infrastructure: number;
+}
 
 describe('a batch on a cluster', { timeout: 5 * 60_000 }, () => {
   let bench: ClusterBench;
@@ -28,10 +34,21 @@ describe('a batch on a cluster', { timeout: 5 * 60_000 }, () => {
   };
 
   it('has no server at first, and says so', async () => {
-    assert.deepEqual(await states(), { cluster: 'ok', namespace: 'missing', server: 'missing', pods: 'ok', nodes: 'ok', gpus: 'ok', quota: 'ok' });
+    assert.deepEqual(await states(), {
+      cluster: 'ok',
+      namespace: 'missing',
+      server: 'missing',
+      pods: 'ok',
+      nodes: 'ok',
+      gpus: 'ok',
+      quota: 'ok',
+    });
     const ran = await bench.rollout('batches');
     assert.equal(ran.code, 2);
-    assert.match(ran.stderr, /No rollout server is installed in namespace rollout-test-life-\w+ .*rollout cluster install/);
+    assert.match(
+      ran.stderr,
+      /No rollout server is installed in namespace rollout-test-life-\w+ .*rollout cluster install/,
+    );
   });
 
   it('is installed, and a second time changes nothing', async () => {
@@ -40,23 +57,42 @@ describe('a batch on a cluster', { timeout: 5 * 60_000 }, () => {
     const second = await bench.install();
     assert.match(second.stdout, /same +Deployment rollout-studio/);
     assert.doesNotMatch(second.stdout, /^(created|changed) /m);
-    assert.deepEqual(await states(), { cluster: 'ok', server: 'ok', queue: 'ok', pods: 'ok', nodes: 'ok', gpus: 'ok', quota: 'ok' });
+    assert.deepEqual(await states(), {
+      cluster: 'ok',
+      server: 'ok',
+      queue: 'ok',
+      pods: 'ok',
+      nodes: 'ok',
+      gpus: 'ok',
+      quota: 'ok',
+    });
   });
 
   it('runs in pods of its own, which end with the batch', async () => {
     const { site, workspace } = bench;
-    report = await workspace.json<Report>('run', workspace.batch('life', steady(site, { tasks: 8, steps: 2, batch: { attempts: 2 } })));
+    report = await workspace.json<Report>(
+      'run',
+      workspace.batch('life', steady(site, { tasks: 8, steps: 2, batch: { attempts: 2 } })),
+    );
     assert.deepEqual([report.attempts, report.scored, report.passed, report.infrastructure], [16, 16, 16, 0]);
     await bench.assertSettledOnce(report.batch, 16);
     await until('no pod of the batch runs', async () => (await bench.workers(report.batch)).length === 0);
     const pods = await bench.cluster.list('Pod', { labels: selector(batchLabels(report.batch)) });
-    assert.deepEqual(pods.filter(({ status }) => status?.phase !== 'Succeeded').map(({ metadata, status }) => `${metadata.name} ${status?.phase ?? ''}`), []);
+    assert.deepEqual(
+      pods
+        .filter(({ status }) => status?.phase !== 'Succeeded')
+        .map(({ metadata, status }) => `${metadata.name} ${status?.phase ?? ''}`),
+      [],
+    );
   });
 
   it('is read like one of this machine', async () => {
     const { workspace } = bench;
     const { batches } = await workspace.json<{ batches: { batch: string; state: string }[] }>('batches');
-    assert.deepEqual(batches.map(({ batch, state }) => [batch, state]), [[report.batch, 'ended']]);
+    assert.deepEqual(
+      batches.map(({ batch, state }) => [batch, state]),
+      [[report.batch, 'ended']],
+    );
     assert.match((await workspace.run('show', `${report.batch}/t0/1`)).stdout, /calculate/);
   });
 
@@ -68,7 +104,10 @@ describe('a batch on a cluster', { timeout: 5 * 60_000 }, () => {
     }
     const { full } = await serverTokens(bench.cluster);
     const url = `http://127.0.0.1:${port}`;
-    assert.equal((await bench.plainly('target', 'add', 'address', '--url', url, '--token-env', 'ROLLOUT_TEST_TOKEN')).code, 0);
+    assert.equal(
+      (await bench.plainly('target', 'add', 'address', '--url', url, '--token-env', 'ROLLOUT_TEST_TOKEN')).code,
+      0,
+    );
     const ran = await bench.plainly('show', report.batch, '--target', 'address');
     assert.equal(ran.code, 2, 'without its token');
     const connection = await connectTarget('address', { url, token_env: 'TOKEN' }, { env: { TOKEN: full } });
@@ -88,7 +127,11 @@ describe('a batch on a cluster', { timeout: 5 * 60_000 }, () => {
 
   it('leaves the cluster as it was', async () => {
     await bench.uninstall('--delete-data');
-    await until('the cluster is as it was', async () => JSON.stringify(await snapshot(bench.cluster, bench.namespace)) === JSON.stringify(empty), 60_000).catch(async () => {
+    await until(
+      'the cluster is as it was',
+      async () => JSON.stringify(await snapshot(bench.cluster, bench.namespace)) === JSON.stringify(empty),
+      60_000,
+    ).catch(async () => {
       assert.deepEqual(await snapshot(bench.cluster, bench.namespace), empty);
     });
     assert.equal((await states())['server'], 'missing');

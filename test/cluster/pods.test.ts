@@ -15,29 +15,50 @@ describe('pods of a batch', { timeout: 5 * 60_000 }, () => {
   after(() => bench.close());
 
   const podsOf = async (batch: string): Promise<{ name: string; phase: string | undefined }[]> =>
-    (await bench.cluster.list('Pod', { labels: selector(batchLabels(batch)) })).map(({ metadata, status }) => ({ name: metadata.name, phase: status?.phase }));
+    (await bench.cluster.list('Pod', { labels: selector(batchLabels(batch)) })).map(({ metadata, status }) => ({
+      name: metadata.name,
+      phase: status?.phase,
+    }));
 
   it('are one for each attempt where that is asked for', async () => {
     const { workspace, site } = bench;
-    const batch = await workspace.launch('alone', steady(site, { tasks: 2, steps: 1, pods: { isolation: 'pod' }, batch: { attempts: 2 } }));
+    const batch = await workspace.launch(
+      'alone',
+      steady(site, { tasks: 2, steps: 1, pods: { isolation: 'pod' }, batch: { attempts: 2 } }),
+    );
     const rows = await bench.assertSettledOnce(batch, 4);
     assert.equal(new Set(rows.map(({ worker }) => worker)).size, 4, 'no two attempts had one worker');
-    await until('all of them ended well', async () => (await podsOf(batch)).every(({ phase }) => phase === 'Succeeded'));
+    await until('all of them ended well', async () =>
+      (await podsOf(batch)).every(({ phase }) => phase === 'Succeeded'),
+    );
     assert.equal((await podsOf(batch)).length, 4);
   });
 
   it('wait where a quota is short, which is said once and fails nothing', async () => {
     const { workspace, site, cluster, namespace } = bench;
-    const quota = (pods: string) => cluster.apply({ apiVersion: 'v1', kind: 'ResourceQuota', metadata: { name: 'tight', namespace }, spec: { hard: { 'count/jobs.batch': pods } } });
+    const quota = (pods: string) =>
+      cluster.apply({
+        apiVersion: 'v1',
+        kind: 'ResourceQuota',
+        metadata: { name: 'tight', namespace },
+        spec: { hard: { 'count/jobs.batch': pods } },
+      });
     await quota('0');
-    await until('the quota counts', async () => (await cluster.get('ResourceQuota', 'tight'))?.status?.hard !== undefined);
+    await until(
+      'the quota counts',
+      async () => (await cluster.get('ResourceQuota', 'tight'))?.status?.hard !== undefined,
+    );
     const batch = await workspace.launch('queued', steady(site, { tasks: 2, steps: 1 }));
-    await workspace.untilEvents(batch, (events) => events.some((event) => event.kind === 'infra' && event.data.what === 'quota'));
+    await workspace.untilEvents(batch, (events) =>
+      events.some((event) => event.kind === 'infra' && event.data.what === 'quota'),
+    );
     const status = await bench.rollout('target', 'status');
     assert.match(status.stdout, /✗ quota +used up: count\/jobs\.batch/);
     assert.ok(await cluster.remove('ResourceQuota', 'tight'));
     await bench.assertSettledOnce(batch, 2);
-    const told = (await workspace.events(batch)).filter((event) => event.kind === 'infra' && event.data.what === 'quota');
+    const told = (await workspace.events(batch)).filter(
+      (event) => event.kind === 'infra' && event.data.what === 'quota',
+    );
     assert.equal(told.length, 1);
   });
 
@@ -47,56 +68,93 @@ describe('pods of a batch', { timeout: 5 * 60_000 }, () => {
     await workspace.untilRows(batch, (rows) => rows.some(({ progress }) => progress.steps > 0));
     const paused = await bench.rollout('pause', batch, '--release-pods');
     assert.match(paused.stdout, /^Paused batch \S+\. Its workers end /, paused.stderr);
-    await workspace.untilEvents(batch, (events) => events.some((event) => event.kind === 'infra' && event.data.what === 'pods_released'));
+    await workspace.untilEvents(batch, (events) =>
+      events.some((event) => event.kind === 'infra' && event.data.what === 'pods_released'),
+    );
     await until('no pod is left', async () => (await podsOf(batch)).length === 0);
     const jobOf = async () => (await cluster.list('Job', { labels: selector(batchLabels(batch)) }))[0];
     assert.equal((await jobOf())?.spec?.suspend, true);
-    const begun = (await workspace.untilRows(batch, (rows) => rows.every(({ state }) => state === 'queued' || state === 'ended'))).filter(({ last }) => last > 0);
+    const begun = (
+      await workspace.untilRows(batch, (rows) => rows.every(({ state }) => state === 'queued' || state === 'ended'))
+    ).filter(({ last }) => last > 0);
     assert.equal((await bench.rollout('resume', batch)).code, 0);
     const rows = await bench.assertSettledOnce(batch, 4);
-    assert.ok(begun.length > 0 && rows.every((row) => row.try === 1 && row.progress.passed === true), 'no attempt was begun anew');
+    assert.ok(
+      begun.length > 0 && rows.every((row) => row.try === 1 && row.progress.passed === true),
+      'no attempt was begun anew',
+    );
     assert.equal((await jobOf())?.metadata.name, `rollout-${batch}-1`, 'it is the same Job');
-    const bad = (await workspace.events(batch)).filter((event) => event.kind === 'infra' && /^pod_(deleted|failed)$/.test(event.data.what));
+    const bad = (await workspace.events(batch)).filter(
+      (event) => event.kind === 'infra' && /^pod_(deleted|failed)$/.test(event.data.what),
+    );
     assert.deepEqual(bad, [], 'that they went is no failure');
   });
 
   it('wait for their queue, and a wrong configuration fails their Job at once, which is said in one line', async () => {
     const { workspace, site, cluster } = bench;
     const batch = await workspace.launch('denied', steady(site, { tasks: 2, steps: 1, pods: { queue: 'nobodys' } }));
-    await workspace.untilEvents(batch, (events) => events.some((event) => event.kind === 'infra' && event.data.what === 'suspended' && event.data.text.endsWith('waits until the queue nobodys admits it.')));
+    await workspace.untilEvents(batch, (events) =>
+      events.some(
+        (event) =>
+          event.kind === 'infra' &&
+          event.data.what === 'suspended' &&
+          event.data.text.endsWith('waits until the queue nobodys admits it.'),
+      ),
+    );
     const [job] = await cluster.list('Job', { labels: selector(batchLabels(batch)) });
     assert.deepEqual([job?.spec?.suspend, job?.metadata.labels?.['kueue.x-k8s.io/queue-name']], [true, 'nobodys']);
     const [secret] = await cluster.list('Secret', { labels: selector(batchLabels(batch)) });
     assert.ok(job !== undefined && secret !== undefined);
     const worker = JSON.parse(Buffer.from(secret.data?.['worker.json'] ?? '', 'base64').toString()) as object;
-    await cluster.patch('Secret', secret.metadata.name, { data: { 'worker.json': Buffer.from(JSON.stringify({ ...worker, token: 'nobodys' })).toString('base64') } });
+    await cluster.patch('Secret', secret.metadata.name, {
+      data: { 'worker.json': Buffer.from(JSON.stringify({ ...worker, token: 'nobodys' })).toString('base64') },
+    });
     await cluster.patch('Job', job.metadata.name, { spec: { suspend: false } }); // as Kueue does
     const rows = await workspace.ended(batch);
     assert.ok(rows.every(({ progress }) => progress.status === 'infrastructure'));
-    const given = (await workspace.events(batch)).flatMap((event) => (event.kind === 'infra' && event.data.what === 'given_up' ? [event.data.text] : []));
+    const given = (await workspace.events(batch)).flatMap((event) =>
+      event.kind === 'infra' && event.data.what === 'given_up' ? [event.data.text] : [],
+    );
     assert.match(given.join('\n'), /^Its pods cannot work: .*exit code 2.* does not know this batch \(401\)\.$/);
   });
 
   it('are not made where they would not have what a tool needs', async () => {
     const { workspace, site, cluster } = bench;
     const batch = steady(site, { tasks: 1, steps: 1 });
-    const ran = await workspace.run('run', workspace.batch('needy', { ...batch, agent: { ...batch.agent, tools: [{ mcp: { command: 'uvx', args: ['some-server'] } }] } }));
+    const ran = await workspace.run(
+      'run',
+      workspace.batch('needy', {
+        ...batch,
+        agent: { ...batch.agent, tools: [{ mcp: { command: 'uvx', args: ['some-server'] } }] },
+      }),
+    );
     assert.equal(ran.code, 2, ran.stderr);
-    assert.match(ran.stderr, /needy\S*\.agent\.yaml:\d+:\d+: the MCP server some-server needs uv, which the pods do not have/);
+    assert.match(
+      ran.stderr,
+      /needy\S*\.agent\.yaml:\d+:\d+: the MCP server some-server needs uv, which the pods do not have/,
+    );
     assert.equal((await cluster.list('Job')).filter(({ status }) => (status?.active ?? 0) > 0).length, 0);
   });
 
   it('have the secrets of their batch, which stand nowhere else', async () => {
     const { workspace, site, cluster } = bench;
-    const file = workspace.batch('secretive', { ...steady(site, { tasks: 1, steps: 1 }), model: { headers: { 'x-secret': '${env:ROLLOUT_TEST_SECRET}' } } });
+    const file = workspace.batch('secretive', {
+      ...steady(site, { tasks: 1, steps: 1 }),
+      model: { headers: { 'x-secret': '${env:ROLLOUT_TEST_SECRET}' } },
+    });
     const ran = await bench.rolloutIn(workspace.path(), { ROLLOUT_TEST_SECRET: SECRET }, 'run', file, '--json');
     assert.equal(ran.code, 0, ran.stderr);
     const { batch } = JSON.parse(ran.stdout) as { batch: string };
     await bench.assertSettledOnce(batch, 1);
-    const text = JSON.stringify(await Promise.all((await workspace.rows(batch)).map(({ rollout }) => workspace.events(rollout))));
+    const text = JSON.stringify(
+      await Promise.all((await workspace.rows(batch)).map(({ rollout }) => workspace.events(rollout))),
+    );
     assert.ok(!text.includes(SECRET));
     const pods = await cluster.list('Pod', { labels: selector(batchLabels(batch)) });
     assert.ok(pods.length > 0 && !JSON.stringify(pods).includes(SECRET), 'the manifests name it only');
-    await until('its Secret is gone with the batch', async () => (await cluster.list('Secret', { labels: selector(batchLabels(batch)) })).length === 0);
+    await until(
+      'its Secret is gone with the batch',
+      async () => (await cluster.list('Secret', { labels: selector(batchLabels(batch)) })).length === 0,
+    );
   });
 });

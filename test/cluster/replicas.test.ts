@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { NAMES } from '../../src/kubernetes/names.ts';
-import { cuttingProxy, type CuttingProxy } from '../support/cuttingProxy.ts';
+import { type CuttingProxy, cuttingProxy } from '../support/cuttingProxy.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
-import { TestStore, type TestServer } from '../support/rolloutServer.ts';
+import { type TestServer, TestStore } from '../support/rolloutServer.ts';
 import { steady } from './support/batches.ts';
 import { ClusterBench, until } from './support/clusterBench.ts';
 
@@ -32,21 +32,34 @@ describe('several servers on one PostgreSQL', { timeout: 3 * 60_000 }, () => {
       return;
     }
     const { cluster, namespace, workspace } = bench;
-    const database = postgres = await startPostgres();
+    const database = (postgres = await startPostgres());
     const url = await database.createDatabase();
     await cluster.apply({ apiVersion: 'v1', kind: 'Namespace', metadata: { name: namespace } });
     await cluster.apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: { name: NAMES.worker, namespace } });
-    const { port } = service = await cuttingProxy(0);
-    const start = (): Promise<TestServer> => store.startOn(url, ['--executor', 'kubernetes', '--advertise', `http://127.0.0.1:${port}`], { ROLLOUT_NAMESPACE: namespace });
+    const { port } = (service = await cuttingProxy(0));
+    const start = (): Promise<TestServer> =>
+      store.startOn(url, ['--executor', 'kubernetes', '--advertise', `http://127.0.0.1:${port}`], {
+        ROLLOUT_NAMESPACE: namespace,
+      });
     const first = await start();
     service.leadTo(first.file.port);
-    await until('the first server is elected', async () => (await database.query(url, "SELECT 1 FROM pg_locks WHERE locktype = 'advisory'")).length > 0);
+    await until(
+      'the first server is elected',
+      async () => (await database.query(url, "SELECT 1 FROM pg_locks WHERE locktype = 'advisory'")).length > 0,
+    );
     const second = await start();
 
     // Its client is at the second one, which makes no Jobs; its pods are at the first.
     await bench.reachAt(second.url, second.file.token);
-    const batch = await workspace.launch('pair', steady(bench.site, { tasks: TASKS, steps: 4, batch: { attempts: 2, concurrency: 8 } }));
-    await workspace.untilRows(batch, (rows) => rows.filter(({ state }) => state === 'ended').length >= 2 && rows.some(({ state }) => state === 'running'));
+    const batch = await workspace.launch(
+      'pair',
+      steady(bench.site, { tasks: TASKS, steps: 4, batch: { attempts: 2, concurrency: 8 } }),
+    );
+    await workspace.untilRows(
+      batch,
+      (rows) =>
+        rows.filter(({ state }) => state === 'ended').length >= 2 && rows.some(({ state }) => state === 'running'),
+    );
     const madeJob = / Job \S+ with 2 pods at once/;
     assert.match(first.stderr, madeJob);
     assert.doesNotMatch(second.stderr, madeJob);

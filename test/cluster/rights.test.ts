@@ -1,4 +1,6 @@
-/** The account of the server in a cluster can do what the server needs in its own namespace, and nothing anywhere else. */
+/**
+ * The account of the server in a cluster can do what the server needs in its own namespace, and nothing anywhere else.
+ */
 import assert from 'node:assert/strict';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -15,8 +17,10 @@ import { ClusterBench } from './support/clusterBench.ts';
 const issued = z.object({ status: z.object({ token: z.string() }) });
 const kubeconfig = z.looseObject({
   'current-context': z.string(),
-  'contexts': z.array(z.looseObject({ name: z.string(), context: z.looseObject({ cluster: z.string(), user: z.string() }) })),
-  'users': z.array(z.looseObject({ name: z.string(), user: z.record(z.string(), z.unknown()) })),
+  contexts: z.array(
+    z.looseObject({ name: z.string(), context: z.looseObject({ cluster: z.string(), user: z.string() }) }),
+  ),
+  users: z.array(z.looseObject({ name: z.string(), user: z.record(z.string(), z.unknown()) })),
 });
 const VERBS = ['get', 'list', 'watch', 'create', 'patch', 'update', 'delete', 'deletecollection'] as const;
 
@@ -42,15 +46,30 @@ describe('the rights of the server in a cluster', { timeout: 3 * 60_000 }, () =>
 
   /** The cluster with a token of this account, and with nothing else of the one who runs the tests. */
   async function as(account: string): Promise<Cluster> {
-    const answer = await bench.cluster.connection.request('POST', `/api/v1/namespaces/${bench.namespace}/serviceaccounts/${account}/token`, {
-      body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 600 } },
-    });
-    const { status: { token } } = issued.parse(JSON.parse(answer.text));
+    const answer = await bench.cluster.connection.request(
+      'POST',
+      `/api/v1/namespaces/${bench.namespace}/serviceaccounts/${account}/token`,
+      {
+        body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 600 } },
+      },
+    );
+    const {
+      status: { token },
+    } = issued.parse(JSON.parse(answer.text));
     const config = kubeconfig.parse(parse(readFileSync(bench.site.kubeconfig, 'utf8')));
     const current = config.contexts.find(({ name }) => name === bench.site.cluster.context);
     assert.ok(current !== undefined);
     const file = path.join(folder, `${account}.yaml`);
-    writeFileSync(file, JSON.stringify({ ...config, users: [{ name: account, user: { token } }], contexts: [{ name: 'it', context: { cluster: current.context.cluster, user: account } }], 'current-context': 'it' }), { mode: 0o600 });
+    writeFileSync(
+      file,
+      JSON.stringify({
+        ...config,
+        users: [{ name: account, user: { token } }],
+        contexts: [{ name: 'it', context: { cluster: current.context.cluster, user: account } }],
+        'current-context': 'it',
+      }),
+      { mode: 0o600 },
+    );
     const cluster = await Cluster.open({ kubeconfig: file, namespace: bench.namespace });
     opened.push(cluster);
     return cluster;
@@ -59,7 +78,8 @@ describe('the rights of the server in a cluster', { timeout: 3 * 60_000 }, () =>
   async function mayDo(cluster: Cluster, namespace: string): Promise<string[]> {
     const found: string[] = [];
     for (const kind of Object.keys(KINDS) as Kind[]) {
-      for (const verb of VERBS) if (await cluster.may(verb, KINDS[kind].plural, { namespace })) found.push(`${verb} ${KINDS[kind].plural}`);
+      for (const verb of VERBS)
+        if (await cluster.may(verb, KINDS[kind].plural, { namespace })) found.push(`${verb} ${KINDS[kind].plural}`);
     }
     return found;
   }
@@ -68,10 +88,29 @@ describe('the rights of the server in a cluster', { timeout: 3 * 60_000 }, () =>
 
   it('are what it needs in its namespace, and no more', async () => {
     const may = await mayDo(server, bench.namespace);
-    for (const needed of ['create jobs', 'watch jobs', 'delete jobs', 'watch pods', 'create secrets', 'delete secrets', 'create configmaps', 'watch events', 'list endpointslices']) assert.ok(may.includes(needed), needed);
-    const beyond = /(roles|rolebindings|serviceaccounts|networkpolicies|namespaces|nodes|persistentvolume\w*|resourcequotas|priorityclasses|storageclasses|poddisruptionbudgets)$/;
-    assert.deepEqual(may.filter((right) => beyond.test(right)), []);
-    assert.deepEqual(may.filter((right) => /^(create|patch|update|delete\w*) (deployments|replicasets|services)$/.test(right)), [], 'it cannot change its own installation');
+    for (const needed of [
+      'create jobs',
+      'watch jobs',
+      'delete jobs',
+      'watch pods',
+      'create secrets',
+      'delete secrets',
+      'create configmaps',
+      'watch events',
+      'list endpointslices',
+    ])
+      assert.ok(may.includes(needed), needed);
+    const beyond =
+      /(roles|rolebindings|serviceaccounts|networkpolicies|namespaces|nodes|persistentvolume\w*|resourcequotas|priorityclasses|storageclasses|poddisruptionbudgets)$/;
+    assert.deepEqual(
+      may.filter((right) => beyond.test(right)),
+      [],
+    );
+    assert.deepEqual(
+      may.filter((right) => /^(create|patch|update|delete\w*) (deployments|replicasets|services)$/.test(right)),
+      [],
+      'it cannot change its own installation',
+    );
     assert.ok(!may.includes('create pods'), 'only by Jobs');
   });
 
@@ -80,8 +119,20 @@ describe('the rights of the server in a cluster', { timeout: 3 * 60_000 }, () =>
     await assert.rejects(server.list('Secret', { namespace: 'kube-system' }), refused);
     await assert.rejects(server.list('Node'), refused);
     await assert.rejects(server.list('Pod', { namespace: 'all' }), refused);
-    await assert.rejects(server.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'not-here', namespace: 'default' } }), refused);
-    await assert.rejects(server.create({ apiVersion: 'rbac.authorization.k8s.io/v1', kind: 'RoleBinding', metadata: { name: 'more' }, roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' }, subjects: [] }), refused);
+    await assert.rejects(
+      server.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'not-here', namespace: 'default' } }),
+      refused,
+    );
+    await assert.rejects(
+      server.create({
+        apiVersion: 'rbac.authorization.k8s.io/v1',
+        kind: 'RoleBinding',
+        metadata: { name: 'more' },
+        roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+        subjects: [],
+      }),
+      refused,
+    );
   });
 
   it('of a worker are none', async () => {

@@ -18,7 +18,12 @@ const NAME = 'kit';
 const CONTEXT = 'of-another-file';
 const TASKS = 8;
 const ATTEMPTS = TASKS * SAMPLE_ATTEMPTS;
-const OPTIONS: Readonly<Record<string, string>> = { '--image': 'Image', '--storage': 'Storage', '--port': 'Port', '--advertise': 'Address for workers' };
+const OPTIONS: Readonly<Record<string, string>> = {
+  '--image': 'Image',
+  '--storage': 'Storage',
+  '--port': 'Port',
+  '--advertise': 'Address for workers',
+};
 
 describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
   const folder = sampleFolder('latency_ms=400&tail=lognormal&slots=16&chunks=6');
@@ -31,7 +36,10 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
     const tasks = path.join(folder, 'data', 'tasks.jsonl');
     writeFileSync(tasks, `${readFileSync(tasks, 'utf8').split('\n').slice(0, TASKS).join('\n')}\n`);
     const file = path.join(folder, 'batches', 'desk.batch.yaml');
-    writeFileSync(file, `${readFileSync(file, 'utf8')}\nconcurrency: 16\npods: ${JSON.stringify(podsOf(bench.site))}\n`);
+    writeFileSync(
+      file,
+      `${readFileSync(file, 'utf8')}\nconcurrency: 16\npods: ${JSON.stringify(podsOf(bench.site))}\n`,
+    );
   });
   const story = new Story('cluster', folder, { settings: { 'workbench.tree.expandMode': 'singleClick' } });
   after(() => bench.close());
@@ -56,7 +64,10 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
     await workbench.pick('Another Kubeconfig…');
     await answerFile(workbench, /[\\/]/, file);
     await workbench.picks.filter({ hasText: CONTEXT }).first().click({ timeout: PATIENCE_MS });
-    for (const [step, text] of [['2/3', bench.namespace], ['3/3', NAME]] as const) {
+    for (const [step, text] of [
+      ['2/3', bench.namespace],
+      ['3/3', NAME],
+    ] as const) {
       await workbench.inputTitle.filter({ hasText: step }).waitFor();
       await workbench.answer(text);
     }
@@ -67,7 +78,8 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
     const { workbench } = story.code;
     await workbench.command('Rollout: Focus on Targets View');
     // Room for it: rows that do not fit into the view are not there.
-    for (const other of ['Batches', 'Agents and Tools']) await workbench.page.getByRole('button', { name: `${other} Section` }).click();
+    for (const other of ['Batches', 'Agents and Tools'])
+      await workbench.page.getByRole('button', { name: `${other} Section` }).click();
     await workbench.treeItem(new RegExp(`^Target ${NAME}, context`)).click();
     await workbench.treeItem(/^Cluster, ok, Kubernetes v/).waitFor({ timeout: PATIENCE_MS });
     await workbench.treeItem(/^Server, missing/).waitFor();
@@ -88,66 +100,108 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
       await workbench.pick(label);
       await workbench.inputTitle.filter({ hasText: label }).waitFor();
       await workbench.answer(args[index + 1] ?? '');
-      await workbench.picks.filter({ hasText: args[index + 1] ?? '' }).first().waitFor();
+      await workbench.picks
+        .filter({ hasText: args[index + 1] ?? '' })
+        .first()
+        .waitFor();
     }
     await story.picture('cluster-options');
     await workbench.pick('Install with These');
     // Its pod is still to come.
-    await until(() => /kit: created +Deployment rollout-studio/.test(story.code.server.hostLogs()), PATIENCE_MS, 'each object’s line in the log');
+    await until(
+      () => /kit: created +Deployment rollout-studio/.test(story.code.server.hostLogs()),
+      PATIENCE_MS,
+      'each object’s line in the log',
+    );
     await workbench.toastButton(/Installing on kit/, 'Cancel');
-    await workbench.toast(/Installing on kit was cancelled. What was done so far stays; doing it again goes on from there/).waitFor({ timeout: PATIENCE_MS });
+    await workbench
+      .toast(/Installing on kit was cancelled. What was done so far stays; doing it again goes on from there/)
+      .waitFor({ timeout: PATIENCE_MS });
     await story.picture('cluster-cancelled');
     assert.ok((await bench.cluster.get('Deployment', 'rollout-studio')) !== undefined, 'what was done stays');
     assert.equal(await workbench.toast(/rollout server (is installed on|of) kit/).count(), 0);
   });
 
-  story.step('gets its server by doing it again: with the options it has, and what is there already stays as it is', async () => {
-    const { workbench } = story.code;
-    await workbench.clearToasts();
-    await workbench.command('Rollout: Install on Target…');
-    await workbench.picks.filter({ hasText: 'Options…' }).first().waitFor({ timeout: PATIENCE_MS });
-    await workbench.pick('Upgrade');
-    await workbench.toast(/The rollout server of kit is up to date/).waitFor({ timeout: 2 * PATIENCE_MS });
-    await workbench.toastButton(/The rollout server of kit is up to date/, 'Use This Target');
-    assert.match(story.code.server.hostLogs(), /kit: same +Deployment rollout-studio/);
-    await workbench.treeItem(/^Server, ok, rollout-studio/).waitFor({ timeout: PATIENCE_MS });
-    await workbench.treeItem(/^Target kit, in use, 0 running/).waitFor({ timeout: PATIENCE_MS });
-    await workbench.treeItem(/^Target local, this machine/).waitFor();
-    await story.picture('cluster-used');
-  });
+  story.step(
+    'gets its server by doing it again: with the options it has, and what is there already stays as it is',
+    async () => {
+      const { workbench } = story.code;
+      await workbench.clearToasts();
+      await workbench.command('Rollout: Install on Target…');
+      await workbench.picks.filter({ hasText: 'Options…' }).first().waitFor({ timeout: PATIENCE_MS });
+      await workbench.pick('Upgrade');
+      await workbench.toast(/The rollout server of kit is up to date/).waitFor({ timeout: 2 * PATIENCE_MS });
+      await workbench.toastButton(/The rollout server of kit is up to date/, 'Use This Target');
+      assert.match(story.code.server.hostLogs(), /kit: same +Deployment rollout-studio/);
+      await workbench.treeItem(/^Server, ok, rollout-studio/).waitFor({ timeout: PATIENCE_MS });
+      await workbench.treeItem(/^Target kit, in use, 0 running/).waitFor({ timeout: PATIENCE_MS });
+      await workbench.treeItem(/^Target local, this machine/).waitFor();
+      await story.picture('cluster-used');
+    },
+  );
 
   story.step('runs a batch, whose grid fills', async () => {
     const { workbench } = story.code;
     await workbench.command('Rollout: Launch Batch…');
     await workbench.pick(/desk\.batch\.yaml/);
-    await workbench.picks.filter({ hasText: `All ${TASKS}` }).first().click({ timeout: PATIENCE_MS });
-    await workbench.picks.filter({ hasText: /as in the file/i }).first().click({ timeout: PATIENCE_MS });
-    await workbench.picks.filter({ hasText: /in use/ }).first().waitFor({ timeout: PATIENCE_MS });
+    await workbench.picks
+      .filter({ hasText: `All ${TASKS}` })
+      .first()
+      .click({ timeout: PATIENCE_MS });
+    await workbench.picks
+      .filter({ hasText: /as in the file/i })
+      .first()
+      .click({ timeout: PATIENCE_MS });
+    await workbench.picks
+      .filter({ hasText: /in use/ })
+      .first()
+      .waitFor({ timeout: PATIENCE_MS });
     await story.picture('cluster-launch', { width: 1010, height: 328 });
-    await workbench.picks.filter({ hasText: /in use/ }).first().click();
+    await workbench.picks
+      .filter({ hasText: /in use/ })
+      .first()
+      .click();
     await story.batch.shown();
     const { api } = await bench.connection();
     batch = await until(async () => (await api.batches()).batches[0]?.batch, PATIENCE_MS, 'the batch in the cluster');
-    await until(async () => (await story.batch.cells()).some(({ state }) => state === 'running'), PATIENCE_MS, 'a running attempt');
-    await until(async () => (await story.batch.cells()).some(({ state }) => /passed|failed/.test(state)), PATIENCE_MS, 'an attempt that ended');
+    await until(
+      async () => (await story.batch.cells()).some(({ state }) => state === 'running'),
+      PATIENCE_MS,
+      'a running attempt',
+    );
+    await until(
+      async () => (await story.batch.cells()).some(({ state }) => /passed|failed/.test(state)),
+      PATIENCE_MS,
+      'an attempt that ended',
+    );
   });
 
   story.step('loses a pod in mid-run, and ends complete all the same', async () => {
     const { api } = await bench.connection();
     // One that has something to lose.
-    const lost = await until(async () => {
-      const rows = await attemptsOf(api, batch);
-      assert.ok(ended(rows) < ATTEMPTS, 'it is still under way');
-      const [pod] = ended(rows) >= 2 ? await bench.workers(batch) : [];
-      return pod;
-    }, PATIENCE_MS, 'a worker’s pod');
+    const lost = await until(
+      async () => {
+        const rows = await attemptsOf(api, batch);
+        assert.ok(ended(rows) < ATTEMPTS, 'it is still under way');
+        const [pod] = ended(rows) >= 2 ? await bench.workers(batch) : [];
+        return pod;
+      },
+      PATIENCE_MS,
+      'a worker’s pod',
+    );
     victim = lost.metadata.name;
     await story.picture('cluster-running');
     assert.ok(await bench.cluster.remove('Pod', victim, { graceSeconds: 0 }));
     await bench.assertSettledOnce(batch, ATTEMPTS);
     assert.ok((await bench.infra(batch)).some((text) => text.includes(victim)));
-    await story.batch.progress.filter({ hasText: new RegExp(`${ATTEMPTS}/${ATTEMPTS}`) }).waitFor({ timeout: PATIENCE_MS });
-    await until(async () => (await story.batch.cells()).every(({ state }) => /passed|failed/.test(state)), PATIENCE_MS, 'every cell with an outcome');
+    await story.batch.progress
+      .filter({ hasText: new RegExp(`${ATTEMPTS}/${ATTEMPTS}`) })
+      .waitFor({ timeout: PATIENCE_MS });
+    await until(
+      async () => (await story.batch.cells()).every(({ state }) => /passed|failed/.test(state)),
+      PATIENCE_MS,
+      'every cell with an outcome',
+    );
     await story.picture('cluster-ended');
   });
 
@@ -155,7 +209,9 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
     const { workbench } = story.code;
     const { api } = await bench.connection();
     const rows = await attemptsOf(api, batch);
-    const told = (await bench.workspace.events(batch)).findLast((event) => event.kind === 'infra' && event.data.pod === victim);
+    const told = (await bench.workspace.events(batch)).findLast(
+      (event) => event.kind === 'infra' && event.data.pod === victim,
+    );
     assert.ok(told !== undefined);
     // Of those that began in the pod and went on in another, the one that had done most.
     let found: RolloutRow | undefined;
@@ -163,7 +219,13 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
     for (const row of rows) {
       const events = await bench.workspace.events(row.rollout);
       const [first, second, ...more] = events.flatMap((event) => (event.kind === 'rollout.lease' ? [event] : []));
-      if (first?.data.worker !== victim || second === undefined || more.length > 0 || (events.at(-1)?.at ?? 0) <= told.at) continue;
+      if (
+        first?.data.worker !== victim ||
+        second === undefined ||
+        more.length > 0 ||
+        (events.at(-1)?.at ?? 0) <= told.at
+      )
+        continue;
       const done = events.filter(({ kind, seq }) => kind === 'tool.end' && seq < second.seq).length;
       if (done > most) [found, most] = [row, done];
     }
@@ -177,10 +239,14 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
     await story.picture('cluster-trajectory');
     // Its lane is the last of the time axis, and says what the pointer is on.
     let titles: readonly string[] = [];
-    await until(async () => {
-      titles = await axis.locator('canvas').evaluate(titlesOfLastLane);
-      return titles.some((title) => title.includes(victim) && /^(worker ended|pod deleted)/.test(title));
-    }, PATIENCE_MS, 'the pod’s end on the time axis').catch((error: unknown) => assert.fail(`${String(error)}: ${titles.join(' | ')}`));
+    await until(
+      async () => {
+        titles = await axis.locator('canvas').evaluate(titlesOfLastLane);
+        return titles.some((title) => title.includes(victim) && /^(worker ended|pod deleted)/.test(title));
+      },
+      PATIENCE_MS,
+      'the pod’s end on the time axis',
+    ).catch((error: unknown) => assert.fail(`${String(error)}: ${titles.join(' | ')}`));
   });
 
   story.step('is left as it was', async () => {
@@ -190,14 +256,23 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
     await dialog.waitFor({ timeout: PATIENCE_MS });
     await story.picture('cluster-uninstall');
     await dialog.getByRole('button', { name: 'Uninstall and Delete Volumes' }).click();
-    await workbench.toast(/is gone from kit. This window works with this machine now/).waitFor({ timeout: 2 * PATIENCE_MS });
-    assert.equal(await bench.cluster.get('Namespace', bench.namespace), undefined, 'also the namespace that was made for it');
+    await workbench
+      .toast(/is gone from kit. This window works with this machine now/)
+      .waitFor({ timeout: 2 * PATIENCE_MS });
+    assert.equal(
+      await bench.cluster.get('Namespace', bench.namespace),
+      undefined,
+      'also the namespace that was made for it',
+    );
     await workbench.treeItem(/^Target local, in use/).waitFor({ timeout: PATIENCE_MS });
     await workbench.treeItem(new RegExp(`^Target ${NAME}, context`)).waitFor();
     await workbench.treeItem(/^Server, missing/).waitFor({ timeout: PATIENCE_MS });
     await story.picture('cluster-gone');
     await workbench.command('Rollout: Remove Target…');
-    await workbench.dialog(/Remove the target kit/).getByRole('button', { name: 'Remove', exact: true }).click();
+    await workbench
+      .dialog(/Remove the target kit/)
+      .getByRole('button', { name: 'Remove', exact: true })
+      .click();
     await workbench.treeItem(new RegExp(`^Target ${NAME}`)).waitFor({ state: 'hidden' });
   });
 

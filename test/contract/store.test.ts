@@ -1,9 +1,13 @@
-/** One contract, both stores: whatever a server relies on holds in SQLite and in PostgreSQL, there also with two servers. */
-import { after, before, describe } from 'node:test';
+/**
+ * One contract, both stores: whatever a server relies on holds in SQLite and in PostgreSQL, there also with two
+ * servers.
+ */
+
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
-import { openStore, type OpenOptions } from '../../src/store/open.ts';
+import { after, before, describe } from 'node:test';
+import { type OpenOptions, openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { appendTests } from './store/appends.ts';

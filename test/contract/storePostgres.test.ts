@@ -4,7 +4,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { StudioError } from '../../src/common/errors.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { Store } from '../../src/store/store.ts';
-import { cuttingProxy, type CuttingProxy } from '../support/cuttingProxy.ts';
+import { type CuttingProxy, cuttingProxy } from '../support/cuttingProxy.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { eventsOf, logLine, logLines, newBatch, openBatch } from '../support/trajectories.ts';
 
@@ -20,7 +20,10 @@ describe('PostgreSQL store', () => {
     const stores = await Promise.all([1, 2, 3, 4].map(() => opened(t, url)));
     const spec = newBatch();
     await Promise.all(stores.map((store) => store.createBatch(spec)));
-    assert.deepEqual(await Promise.all(stores.map(async (store) => (await store.batch(spec.id))?.row.last)), [1, 1, 1, 1]);
+    assert.deepEqual(
+      await Promise.all(stores.map(async (store) => (await store.batch(spec.id))?.row.last)),
+      [1, 1, 1, 1],
+    );
   });
 
   it('tells other servers at once what changed', async (t) => {
@@ -98,7 +101,10 @@ describe('PostgreSQL store', () => {
       const cut = proxy.cutAt('COMMIT', when);
       const leases = await store.lease(session, 2);
       await cut;
-      assert.deepEqual(leases.map(({ epoch }) => epoch), [1, 1]);
+      assert.deepEqual(
+        leases.map(({ epoch }) => epoch),
+        [1, 1],
+      );
       assert.deepEqual((await store.batch(batch))?.row.counts.running, 2);
       const cutAgain = proxy.cutAt('COMMIT', when);
       assert.equal(await store.tell(batch, 'note', { text: 'once', by: 'me' }), 2);
@@ -158,6 +164,9 @@ function through(url: string, port: number): string {
 
 async function append(store: Store, rollout: string, epoch: number, count: number): Promise<void> {
   for (let seq = 1; seq <= count; seq++) {
-    assert.deepEqual(await store.append({ rollout, epoch, from: seq, events: [logLine(seq)] }), { ok: true, durable: seq });
+    assert.deepEqual(await store.append({ rollout, epoch, from: seq, events: [logLine(seq)] }), {
+      ok: true,
+      durable: seq,
+    });
   }
 }

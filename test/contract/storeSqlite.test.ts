@@ -50,9 +50,15 @@ describe('SQLite store', () => {
       const reopened = await openStore(place);
       for (const [rollout, last] of acknowledged) {
         const row = (await reopened.rollout(rollout))?.row;
-        assert.ok(row !== undefined && row.last >= last, `acknowledged up to ${last}, there up to ${String(row?.last)}`);
+        assert.ok(
+          row !== undefined && row.last >= last,
+          `acknowledged up to ${last}, there up to ${String(row?.last)}`,
+        );
         const events = await eventsOf(reopened, rollout);
-        assert.deepEqual(events.map(({ seq }) => seq), Array.from({ length: row.last }, (_, n) => n + 1));
+        assert.deepEqual(
+          events.map(({ seq }) => seq),
+          Array.from({ length: row.last }, (_, n) => n + 1),
+        );
         const end = row.state === 'ended' ? events.pop() : undefined;
         assert.deepEqual(events, logLines(1, events.length, 300));
         assert.equal(end?.kind, row.state === 'ended' ? 'rollout.end' : undefined);
@@ -81,7 +87,11 @@ describe('SQLite store', () => {
     limit(80);
     let durable = 0;
     for (;;) {
-      const results = await Promise.all([one!, two!].map(({ rollout, epoch }) => store.append({ rollout, epoch, from: durable + 1, events: logLines(durable + 1, 10, 1000) })));
+      const results = await Promise.all(
+        [one!, two!].map(({ rollout, epoch }) =>
+          store.append({ rollout, epoch, from: durable + 1, events: logLines(durable + 1, 10, 1000) }),
+        ),
+      );
       if (results.every(({ ok }) => ok)) {
         durable += 10;
         continue;
@@ -93,7 +103,10 @@ describe('SQLite store', () => {
     }
     assert.ok(durable > 0);
     await assert.rejects(store.blobs.put('0'.repeat(64), Buffer.alloc(0)), (error) => StudioError.is(error, 'usage'));
-    await assert.rejects(store.createBatch({ ...newBatch(), name: 'x'.repeat(1_000_000) }), (error) => StudioError.is(error, 'storage') && /full/.test(error.message) && /room/.test(error.mend ?? ''));
+    await assert.rejects(
+      store.createBatch({ ...newBatch(), name: 'x'.repeat(1_000_000) }),
+      (error) => StudioError.is(error, 'storage') && /full/.test(error.message) && /room/.test(error.mend ?? ''),
+    );
     for (const { rollout } of [one!, two!]) {
       const { last } = (await store.rollout(rollout))!.row;
       assert.deepEqual(await eventsOf(store, rollout), logLines(1, last, 1000));
@@ -101,7 +114,10 @@ describe('SQLite store', () => {
     limit(100_000);
     for (const { rollout, epoch } of [one!, two!]) {
       const { last } = (await store.rollout(rollout))!.row;
-      assert.deepEqual(await store.append({ rollout, epoch, from: last + 1, events: [logLine(last + 1)] }), { ok: true, durable: last + 1 });
+      assert.deepEqual(await store.append({ rollout, epoch, from: last + 1, events: [logLine(last + 1)] }), {
+        ok: true,
+        durable: last + 1,
+      });
     }
     await store.close();
   });
@@ -110,10 +126,18 @@ describe('SQLite store', () => {
     const store = await openStore(path.join(folder, 'together'));
     const spec = newBatch({ attempts: 1 });
     const results = await Promise.allSettled([
-      store.createBatch(spec), store.createBatch({ ...spec, name: 'another' }), store.addTasks(spec.id, 0, tasks(1)), store.seal('b-none'),
-      store.seal(spec.id), store.openSession(newSession('b-none')), store.tell(spec.id, 'note', { text: 'x', by: 'y' }),
+      store.createBatch(spec),
+      store.createBatch({ ...spec, name: 'another' }),
+      store.addTasks(spec.id, 0, tasks(1)),
+      store.seal('b-none'),
+      store.seal(spec.id),
+      store.openSession(newSession('b-none')),
+      store.tell(spec.id, 'note', { text: 'x', by: 'y' }),
     ]);
-    assert.deepEqual(results.map(({ status }) => status), ['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled']);
+    assert.deepEqual(
+      results.map(({ status }) => status),
+      ['fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled', 'rejected', 'fulfilled'],
+    );
     const row = (await store.batch(spec.id))?.row;
     assert.deepEqual([row?.name, row?.tasks, row?.state, row?.last], [spec.name, 1, 'running', 2]);
     await store.close();
@@ -124,13 +148,19 @@ describe('SQLite store', () => {
     const place = path.join(folder, 'urgent');
     await (await openStore(place)).close();
     const file = path.join(place, 'store.db');
-    const sql = new SqliteSql(openDatabase(file, { readOnly: false }), openDatabase(file, { readOnly: true }), place, `${file}-wal`);
+    const sql = new SqliteSql(
+      openDatabase(file, { readOnly: false }),
+      openDatabase(file, { readOnly: true }),
+      place,
+      `${file}-wal`,
+    );
     const order: string[] = [];
-    const write = (what: string, urgent?: 'urgent'): Promise<void> => sql.write(async (tx) => {
-      order.push(what);
-      await tx.run('UPDATE meta SET value = value');
-      if (what === 'first') void write('again', 'urgent').then(() => undefined);
-    }, urgent);
+    const write = (what: string, urgent?: 'urgent'): Promise<void> =>
+      sql.write(async (tx) => {
+        order.push(what);
+        await tx.run('UPDATE meta SET value = value');
+        if (what === 'first') void write('again', 'urgent').then(() => undefined);
+      }, urgent);
     await Promise.all([write('plain'), write('other'), write('first', 'urgent'), write('second', 'urgent')]);
     await sql.close();
     assert.deepEqual(order, ['first', 'second', 'plain', 'other', 'again']);
@@ -140,15 +170,29 @@ describe('SQLite store', () => {
     const place = path.join(folder, 'unsynced');
     await (await openStore(place)).close();
     const file = path.join(place, 'store.db');
-    const sql = new SqliteSql(openDatabase(file, { readOnly: false }), openDatabase(file, { readOnly: true }), place, path.join(place, 'no-such-log'));
+    const sql = new SqliteSql(
+      openDatabase(file, { readOnly: false }),
+      openDatabase(file, { readOnly: true }),
+      place,
+      path.join(place, 'no-such-log'),
+    );
     const store = new SqlStore(sql, new RowBlobs(sql), { name: place, leaseMs: 30_000, packDelayMs: 60_000 });
     const told: string[] = [];
     store.watch((ids) => told.push(...ids));
     for (const name of ['first', 'second']) {
-      await assert.rejects(store.createBatch({ ...newBatch(), name }), (error) => StudioError.is(error, 'storage') && /failed/.test(error.message) && /start the server again/.test(error.mend ?? ''));
+      await assert.rejects(
+        store.createBatch({ ...newBatch(), name }),
+        (error) =>
+          StudioError.is(error, 'storage') &&
+          /failed/.test(error.message) &&
+          /start the server again/.test(error.mend ?? ''),
+      );
     }
     assert.deepEqual(told, []);
-    assert.deepEqual((await store.batches({ limit: 10 })).batches.map(({ name }) => name), ['first']);
+    assert.deepEqual(
+      (await store.batches({ limit: 10 })).batches.map(({ name }) => name),
+      ['first'],
+    );
     await store.close();
   });
 
@@ -157,11 +201,16 @@ describe('SQLite store', () => {
     const store = await openStore(place);
     const { session } = await openBatch(store, 1);
     const [lease] = await store.lease(session, 1);
-    const appends = [1, 2, 3].map((seq) => store.append({ rollout: lease!.rollout, epoch: 1, from: seq, events: [logLine(seq)] }));
+    const appends = [1, 2, 3].map((seq) =>
+      store.append({ rollout: lease!.rollout, epoch: 1, from: seq, events: [logLine(seq)] }),
+    );
     await appends[0];
     appends.push(store.append({ rollout: lease!.rollout, epoch: 1, from: 4, events: [logLine(4)] }));
     await store.close();
-    assert.deepEqual((await Promise.all(appends)).map(({ ok }) => ok), [true, true, true, true]);
+    assert.deepEqual(
+      (await Promise.all(appends)).map(({ ok }) => ok),
+      [true, true, true, true],
+    );
     const reopened = await openStore(place);
     assert.equal((await reopened.rollout(lease!.rollout))?.row.last, 4);
     await reopened.close();
@@ -173,9 +222,15 @@ describe('SQLite store', () => {
     const file = path.join(place, 'store.db');
     const garbage = Buffer.from('this is not a database, but somebody may want it back\n'.repeat(200));
     await writeFile(file, garbage);
-    await assert.rejects(openStore(place), (error) => StudioError.is(error, 'storage') && /damaged/.test(error.message) && error.mend !== undefined);
+    await assert.rejects(
+      openStore(place),
+      (error) => StudioError.is(error, 'storage') && /damaged/.test(error.message) && error.mend !== undefined,
+    );
     assert.ok((await readFile(file)).equals(garbage));
-    await assert.rejects(openStore(path.join(file, 'below')), (error) => StudioError.is(error, 'storage') && error.mend !== undefined);
+    await assert.rejects(
+      openStore(path.join(file, 'below')),
+      (error) => StudioError.is(error, 'storage') && error.mend !== undefined,
+    );
   });
 
   it('refuses a store of a newer version, and leaves it as it is', async () => {
@@ -183,7 +238,10 @@ describe('SQLite store', () => {
     await (await openStore(place)).close();
     const database = openDatabase(path.join(place, 'store.db'), { readOnly: false });
     database.exec("UPDATE meta SET value = '999' WHERE name = 'version'");
-    await assert.rejects(openStore(place), (error) => StudioError.is(error, 'version') && /999/.test(error.message) && /Update/.test(error.mend ?? ''));
+    await assert.rejects(
+      openStore(place),
+      (error) => StudioError.is(error, 'version') && /999/.test(error.message) && /Update/.test(error.mend ?? ''),
+    );
     assert.equal(database.prepare("SELECT value FROM meta WHERE name = 'version'").get()?.['value'], '999');
     database.close();
   });
@@ -193,7 +251,10 @@ describe('SQLite store', () => {
     const store = await openStore(place);
     const other = openDatabase(path.join(place, 'store.db'), { readOnly: false });
     other.exec('BEGIN IMMEDIATE');
-    await assert.rejects(store.createBatch(newBatch()), (error) => StudioError.is(error, 'storage') && /locked/.test(error.message));
+    await assert.rejects(
+      store.createBatch(newBatch()),
+      (error) => StudioError.is(error, 'storage') && /locked/.test(error.message),
+    );
     other.exec('ROLLBACK');
     other.close();
     await store.createBatch(newBatch());

@@ -1,4 +1,7 @@
-/** Authoring agents and tools in VS Code: workspaces and files that commands make, and a tool that is tried in its panel. */
+/**
+ * Authoring agents and tools in VS Code: workspaces and files that commands make, and a tool that is tried in its
+ * panel.
+ */
 import assert from 'node:assert/strict';
 import { cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -15,7 +18,9 @@ const AWORLD = `agents:
   - { name: writer, system_prompt: Write. }
 swarm: { type: workflow, order: [planner, writer] }
 `;
-const CLOCK = 'openapi: 3.1.0\ninfo: { title: Clock }\nservers: [{ url: "http://localhost:1" }]\npaths: { /now: { get: { operationId: now, summary: Tells the time } } }\n';
+const CLOCK =
+  'openapi: 3.1.0\ninfo: { title: Clock }\nservers: [{ url: "http://localhost:1" }]\npaths: { /now: { get: { ' +
+  'operationId: now, summary: Tells the time } } }\n';
 const WORDS = `import { tool } from 'rollout-studio';
 import { z } from 'zod';
 
@@ -54,13 +59,21 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
   const story = new Story('authoring', folder, { viewport: { width: 1440, height: 900 } });
   /** The panel in front, with its own document. */
   const panel = (): ReturnType<typeof story.code.workbench.webview> => story.code.workbench.webview();
-  const tryLens = (index: number): ReturnType<typeof story.code.page.locator> => story.code.page.locator('.codelens-decoration a').filter({ hasText: /^\s*Try$/ }).nth(index);
+  const tryLens = (index: number): ReturnType<typeof story.code.page.locator> =>
+    story.code.page
+      .locator('.codelens-decoration a')
+      .filter({ hasText: /^\s*Try$/ })
+      .nth(index);
 
   story.step('a GAIA workspace is created in an empty folder', async () => {
     const { workbench } = story.code;
     await workbench.command('Rollout: Create GAIA Workspace');
     await workbench.tab('gaia.agent.yaml').waitFor({ timeout: PATIENCE_MS });
-    for (const made of [['batches', 'gaia.batch.yaml'], ['prompts', 'gaia.md']]) assert.ok(existsSync(file(...made)));
+    for (const made of [
+      ['batches', 'gaia.batch.yaml'],
+      ['prompts', 'gaia.md'],
+    ])
+      assert.ok(existsSync(file(...made)));
     await story.picture('authoring-gaia');
   });
 
@@ -83,7 +96,11 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
     await workbench.command('Rollout: Import Tools from OpenAPI…');
     await workbench.pick(/File…/);
     await answerFile(workbench, /[\\/]$/, file('clock.yaml'));
-    await until(async () => (await workbench.input.inputValue()) === 'tools/clock.ts', PATIENCE_MS, 'the proposed module');
+    await until(
+      async () => (await workbench.input.inputValue()) === 'tools/clock.ts',
+      PATIENCE_MS,
+      'the proposed module',
+    );
     await workbench.input.press('Enter');
     await workbench.tab('clock.ts').waitFor({ timeout: PATIENCE_MS });
     await workbench.toast(/clock\.ts has 1 tool/).waitFor();
@@ -93,58 +110,96 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
   story.step('an MCP server of .vscode/mcp.json is added to an agent, with the tools that are wanted', async () => {
     const { workbench, page } = story.code;
     mkdirSync(file('.vscode'), { recursive: true });
-    const everything = path.join(root, 'node_modules', '@modelcontextprotocol', 'server-everything', 'dist', 'index.js');
-    writeFileSync(file('.vscode', 'mcp.json'), JSON.stringify({ servers: { all: { command: process.execPath, args: [everything, 'stdio'] } } }));
+    const everything = path.join(
+      root,
+      'node_modules',
+      '@modelcontextprotocol',
+      'server-everything',
+      'dist',
+      'index.js',
+    );
+    writeFileSync(
+      file('.vscode', 'mcp.json'),
+      JSON.stringify({ servers: { all: { command: process.execPath, args: [everything, 'stdio'] } } }),
+    );
     await workbench.openFile('planner.agent.yaml');
     await workbench.command('Rollout: Add MCP Server…');
     await workbench.pick(/^all/);
-    await page.locator('.quick-input-widget').getByText('echo', { exact: true }).first().waitFor({ timeout: PATIENCE_MS });
+    await page
+      .locator('.quick-input-widget')
+      .getByText('echo', { exact: true })
+      .first()
+      .waitFor({ timeout: PATIENCE_MS });
     await story.picture('authoring-add-server');
     await page.keyboard.press('Enter');
     await workbench.toast(/planner\.agent\.yaml has \d+ tools of “all” now/).waitFor({ timeout: PATIENCE_MS });
     await workbench.command('File: Save');
     const written = / {2}- mcp:\n {6}command: .*\n {6}args: \[.*server-everything.*, stdio\]\n {4}name: all\n/;
-    await until(() => written.test(readFileSync(file('agents', 'planner.agent.yaml'), 'utf8')), PATIENCE_MS, 'the entry');
+    await until(
+      () => written.test(readFileSync(file('agents', 'planner.agent.yaml'), 'utf8')),
+      PATIENCE_MS,
+      'the entry',
+    );
     await workbench.clearToasts();
   });
 
   story.step('new tools begin as files that run, in TypeScript and in Python', async () => {
     const { workbench } = story.code;
-    for (const [language, name] of [['TypeScript', 'count_letters.ts'], ['Python, MCP server', 'shout.py']] as const) {
+    for (const [language, name] of [
+      ['TypeScript', 'count_letters.ts'],
+      ['Python, MCP server', 'shout.py'],
+    ] as const) {
       await workbench.command('Rollout: New Tool…');
       await workbench.pick(language);
       await workbench.inputTitle.waitFor();
-      await until(async () => (await workbench.input.getAttribute('placeholder'))?.startsWith('count_words') === true, PATIENCE_MS, 'the question for a name');
+      await until(
+        async () => (await workbench.input.getAttribute('placeholder'))?.startsWith('count_words') === true,
+        PATIENCE_MS,
+        'the question for a name',
+      );
       await workbench.answer(path.parse(name).name);
       await workbench.tab(name).waitFor({ timeout: PATIENCE_MS });
       assert.match(readFileSync(file('tools', name), 'utf8'), new RegExp(path.parse(name).name));
     }
   });
 
-  story.step('a tool is tried where it is written: a form from its schema, its result and what it printed', async () => {
-    const { workbench, page } = story.code;
-    await workbench.command('View: Close All Editors');
-    writeFileSync(file('tools', 'words.ts'), WORDS);
-    await workbench.openFile('words.ts');
-    await tryLens(0).click();
-    await workbench.tab('Try count_words').waitFor({ timeout: PATIENCE_MS });
-    const least = panel().getByRole('textbox', { name: /^least/ });
-    await panel().getByRole('textbox', { name: /^text/ }).fill('one two three two one two');
-    await least.fill('0');
-    await page.keyboard.press('Control+Enter');
-    await panel().getByText('It has to be at least 1.', { exact: true }).waitFor();
-    await until(() => least.evaluate((element) => element === element.ownerDocument.activeElement), PATIENCE_MS, 'the focus where something is wrong');
-    await least.fill('2');
-    await page.keyboard.press('Control+Enter');
-    await panel().getByText(/^ok · /).first().waitFor({ timeout: PATIENCE_MS });
-    await panel().getByRole('cell', { name: 'three' }).waitFor();
-    await panel().getByText('counting').first().waitFor();
-    await story.picture('authoring-try');
-  });
+  story.step(
+    'a tool is tried where it is written: a form from its schema, its result and what it printed',
+    async () => {
+      const { workbench, page } = story.code;
+      await workbench.command('View: Close All Editors');
+      writeFileSync(file('tools', 'words.ts'), WORDS);
+      await workbench.openFile('words.ts');
+      await tryLens(0).click();
+      await workbench.tab('Try count_words').waitFor({ timeout: PATIENCE_MS });
+      const least = panel().getByRole('textbox', { name: /^least/ });
+      await panel().getByRole('textbox', { name: /^text/ }).fill('one two three two one two');
+      await least.fill('0');
+      await page.keyboard.press('Control+Enter');
+      await panel().getByText('It has to be at least 1.', { exact: true }).waitFor();
+      await until(
+        () => least.evaluate((element) => element === element.ownerDocument.activeElement),
+        PATIENCE_MS,
+        'the focus where something is wrong',
+      );
+      await least.fill('2');
+      await page.keyboard.press('Control+Enter');
+      await panel()
+        .getByText(/^ok · /)
+        .first()
+        .waitFor({ timeout: PATIENCE_MS });
+      await panel().getByRole('cell', { name: 'three' }).waitFor();
+      await panel().getByText('counting').first().waitFor();
+      await story.picture('authoring-try');
+    },
+  );
 
   story.step('its source is changed and saved: the form follows, what was filled in stays', async () => {
     const { workbench, page } = story.code;
-    await panel().getByRole('button', { name: /words\.ts/ }).first().click();
+    await panel()
+      .getByRole('button', { name: /words\.ts/ })
+      .first()
+      .click();
     await workbench.tab('words.ts').waitFor();
     await workbench.goTo('Counts the words');
     await page.keyboard.insertText('Numbers the words');
@@ -163,7 +218,10 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
     await workbench.dialog('Call break_words?').getByRole('button', { name: 'Call' }).click();
     await panel().getByText('they are broken').first().waitFor({ timeout: PATIENCE_MS });
     await story.picture('authoring-try-failed');
-    await panel().getByRole('button', { name: /tools\/words\.ts:\d+/ }).first().click();
+    await panel()
+      .getByRole('button', { name: /tools\/words\.ts:\d+/ })
+      .first()
+      .click();
     await workbench.tab('words.ts').waitFor();
     await workbench.atLine(WORDS.split('\n').findIndex((line) => line.includes('they are broken')) + 1).waitFor();
   });
@@ -175,10 +233,18 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
     await workbench.openFile('loans.ts');
     await tryLens(1).click();
     await workbench.tab('Try renew_loan').waitFor({ timeout: PATIENCE_MS });
-    await panel().getByRole('textbox', { name: /^loan_id/ }).fill('L-3001');
-    await panel().locator('.dropdown').filter({ hasText: 'desk/batches/desk.batch.yaml' }).waitFor({ timeout: PATIENCE_MS });
+    await panel()
+      .getByRole('textbox', { name: /^loan_id/ })
+      .fill('L-3001');
+    await panel()
+      .locator('.dropdown')
+      .filter({ hasText: 'desk/batches/desk.batch.yaml' })
+      .waitFor({ timeout: PATIENCE_MS });
     await page.keyboard.press('Control+Enter');
-    await panel().getByText(/^ok · /).first().waitFor({ timeout: PATIENCE_MS });
+    await panel()
+      .getByText(/^ok · /)
+      .first()
+      .waitFor({ timeout: PATIENCE_MS });
     await panel().getByRole('region', { name: 'Changes of loans' }).getByText('2026-04-03').waitFor();
     await story.picture('authoring-try-world');
   });

@@ -1,4 +1,7 @@
-/** Attempts beside each other: the ways to the compare page from the tree, from the palette and from the menu of the grid. */
+/**
+ * Attempts beside each other: the ways to the compare page from the tree, from the palette and from the menu of the
+ * grid.
+ */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -10,7 +13,8 @@ import { emptyFolder } from './support/sample.ts';
 import { Story } from './support/story.ts';
 
 const calls = (days: number) => [
-  { name: 'find_member', arguments: { name: 'Ada' }, result: '{"id": 3}' }, { name: 'renew_loan', arguments: { loan_id: 17, days }, result: `{"days": ${days}}` },
+  { name: 'find_member', arguments: { name: 'Ada' }, result: '{"id": 3}' },
+  { name: 'renew_loan', arguments: { loan_id: 17, days }, result: `{"days": ${days}}` },
 ];
 const RECORDING = [
   ...[7, 14, 21].map((days, number) => trial('renew', number, number > 0 ? 1 : 0, calls(days))),
@@ -25,7 +29,9 @@ describe('attempts beside each other', { timeout: 300_000 }, () => {
   /** The compare page of a task is in front, with so many attempts. */
   async function compared(task: string, attempts: number): Promise<void> {
     await story.code.workbench.tab(`Attempts at ${task}`).waitFor();
-    await heads().nth(attempts - 1).waitFor({ timeout: 60_000 });
+    await heads()
+      .nth(attempts - 1)
+      .waitFor({ timeout: 60_000 });
     assert.equal(await heads().count(), attempts);
   }
 
@@ -62,7 +68,8 @@ describe('attempts beside each other', { timeout: 300_000 }, () => {
     await workbench.page.keyboard.press('Control+Home');
     await workbench.webview().getByRole('gridcell', { selected: true }).first().waitFor();
     await workbench.page.keyboard.press('Shift+F10');
-    for (const title of ['Open Trajectory…', 'Debug', 'Fork…', 'Copy Reference']) await workbench.menuItem(title).waitFor();
+    for (const title of ['Open Trajectory…', 'Debug', 'Fork…', 'Copy Reference'])
+      await workbench.menuItem(title).waitFor();
     await workbench.chooseFromMenu('Compare Attempts…');
     await compared('renew', 3);
     assert.deepEqual(story.code.consoleErrors(), []);

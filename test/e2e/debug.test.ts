@@ -1,4 +1,7 @@
-/** The debugger in VS Code: a live attempt held, edited and let go; its record stepped back through; both heads of the cursor at one place. */
+/**
+ * The debugger in VS Code: a live attempt held, edited and let go; its record stepped back through; both heads of the
+ * cursor at one place.
+ */
 import { describe } from 'node:test';
 import { Debugging } from './support/debugging.ts';
 import { sampleFolder } from './support/sample.ts';
@@ -9,11 +12,16 @@ const TOOL = 'renew_loan';
 describe('debugging a trajectory in VS Code', { timeout: 400_000 }, () => {
   const story = new Story('debug', sampleFolder('latency_ms=50&slots=16'), { viewport: { width: 1600, height: 1000 } });
   const debug = new Debugging(() => story.code);
-  const setLoan = (value: string): Promise<void> => debug.setVariable(/loan_id/, value, new RegExp(`loan_id.*${value}`));
+  const setLoan = (value: string): Promise<void> =>
+    debug.setVariable(/loan_id/, value, new RegExp(`loan_id.*${value}`));
 
-  story.step('a conditional breakpoint is set on a tool', () => debug.breakAt('loans.ts', 16, 'tool.arguments.loan_id == "L-3001"'));
+  story.step('a conditional breakpoint is set on a tool', () =>
+    debug.breakAt('loans.ts', 16, 'tool.arguments.loan_id == "L-3001"'),
+  );
 
-  story.step('F5 on a batch file runs an attempt and holds it at its first call', () => debug.launch('first.batch.yaml'));
+  story.step('F5 on a batch file runs an attempt and holds it at its first call', () =>
+    debug.launch('first.batch.yaml'),
+  );
 
   story.step('it stops in the tool’s code, with arguments in sight, the page beside it at the same call', async () => {
     const { workbench } = story.code;
@@ -22,7 +30,10 @@ describe('debugging a trajectory in VS Code', { timeout: 400_000 }, () => {
     await workbench.tab('loans.ts').waitFor();
     await workbench.atLine(16).waitFor();
     await debug.variable(/loan_id.*L-3001/).waitFor();
-    await workbench.webview().getByRole('treeitem', { name: new RegExp(TOOL), selected: true }).waitFor();
+    await workbench
+      .webview()
+      .getByRole('treeitem', { name: new RegExp(TOOL), selected: true })
+      .waitFor();
     await story.picture('debug-held');
   });
 

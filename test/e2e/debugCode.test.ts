@@ -1,4 +1,6 @@
-/** From a trajectory into the code of a tool: a live call goes on in VS Code's own JavaScript debugger, and comes back. */
+/**
+ * From a trajectory into the code of a tool: a live call goes on in VS Code's own JavaScript debugger, and comes back.
+ */
 import { describe } from 'node:test';
 import { Debugging } from './support/debugging.ts';
 import { sampleFolder } from './support/sample.ts';
@@ -7,7 +9,9 @@ import { Story } from './support/story.ts';
 const TOOL = 'renew_loan';
 
 describe('stepping into the code of a live tool call', { timeout: 400_000 }, () => {
-  const story = new Story('debug-code', sampleFolder('latency_ms=50&slots=16'), { viewport: { width: 1600, height: 1000 } });
+  const story = new Story('debug-code', sampleFolder('latency_ms=50&slots=16'), {
+    viewport: { width: 1600, height: 1000 },
+  });
   const debug = new Debugging(() => story.code);
 
   story.step('a conditional breakpoint stops a live rollout at a call', async () => {

@@ -1,4 +1,7 @@
-/** The editor's own places: the walkthrough, files from templates, values that are asked for, one task alone, targets, links. */
+/**
+ * The editor's own places: the walkthrough, files from templates, values that are asked for, one task alone, targets,
+ * links.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -27,7 +30,11 @@ describe('in the editor', { timeout: 600_000 }, () => {
 
   /** Waits for a batch that is none of these. */
   function another(than: readonly BatchRow[]): Promise<BatchRow> {
-    return until(async () => (await batches()).find((row) => !than.some(({ batch }) => batch === row.batch)), PATIENCE_MS, 'another batch');
+    return until(
+      async () => (await batches()).find((row) => !than.some(({ batch }) => batch === row.batch)),
+      PATIENCE_MS,
+      'another batch',
+    );
   }
 
   story.step('the walkthrough opens with its pictures', async () => {
@@ -39,7 +46,12 @@ describe('in the editor', { timeout: 600_000 }, () => {
     const steps = page.locator('.gettingStartedContainer .getting-started-step');
     await steps.first().waitFor({ timeout: PATIENCE_MS });
     assert.equal(await steps.count(), 4);
-    for (const title of ['Launch a batch', 'Watch the grid fill', 'Step through a trajectory', 'Create the sample workspace']) {
+    for (const title of [
+      'Launch a batch',
+      'Watch the grid fill',
+      'Step through a trajectory',
+      'Create the sample workspace',
+    ]) {
       await steps.filter({ hasText: title }).first().click();
       // The picture is a page of its own, in a frame; it is there once something is drawn in it.
       const picture = workbench.webview().locator('svg').first();
@@ -65,7 +77,10 @@ describe('in the editor', { timeout: 600_000 }, () => {
     await made('New Batch', 'mine', 'batches/mine.batch.yaml');
     const agent = path.join(folder, 'agents', 'mine.agent.yaml');
     writeFileSync(agent, readFileSync(agent, 'utf8').replace('tools:', 'tools:\n  - module: ../tools/count_words.ts'));
-    assert.match(readFileSync(path.join(folder, 'batches', 'mine.batch.yaml'), 'utf8'), /agent: \.\.\/agents\/mine\.agent\.yaml/);
+    assert.match(
+      readFileSync(path.join(folder, 'batches', 'mine.batch.yaml'), 'utf8'),
+      /agent: \.\.\/agents\/mine\.agent\.yaml/,
+    );
     const bench = new Bench();
     try {
       const { code, stdout, stderr } = await bench.run(['check', 'batches/mine.batch.yaml'], { cwd: folder });
@@ -84,7 +99,10 @@ describe('in the editor', { timeout: 600_000 }, () => {
     const box = workbench.webview().getByRole('link', { name: /^desk, / });
     await box.waitFor({ timeout: PATIENCE_MS });
     await box.click();
-    await page.getByText(/^Ln 9, Col 1/).first().waitFor({ timeout: PATIENCE_MS });
+    await page
+      .getByText(/^Ln 9, Col 1/)
+      .first()
+      .waitFor({ timeout: PATIENCE_MS });
     await workbench.command('View: Close All Editors');
   });
 
@@ -95,12 +113,18 @@ describe('in the editor', { timeout: 600_000 }, () => {
     await workbench.codeLens(/Launch on this task/).click({ timeout: PATIENCE_MS });
     // Several batch files use the dataset; the lens asks which, then how many attempts.
     await workbench.pick(/first\.batch\.yaml/);
-    await workbench.picks.filter({ hasText: /as in the file/i }).first().click({ timeout: PATIENCE_MS });
+    await workbench.picks
+      .filter({ hasText: /as in the file/i })
+      .first()
+      .click({ timeout: PATIENCE_MS });
     const row = await another(before);
     await story.batch.shown();
     const attempts = await attemptsOf(await apiOf(story.code.server.store), row.batch);
     const [line = '{}'] = readFileSync(path.join(folder, 'data', 'tasks.jsonl'), 'utf8').split('\n');
-    assert.deepEqual(attempts.map((one) => one.task), [(JSON.parse(line) as { id: string }).id]);
+    assert.deepEqual(
+      attempts.map((one) => one.task),
+      [(JSON.parse(line) as { id: string }).id],
+    );
   });
 
   story.step('the Targets view shows the worker while it runs', async () => {
@@ -117,8 +141,15 @@ describe('in the editor', { timeout: 600_000 }, () => {
     assert.ok(attempt !== undefined);
     await workbench.command('Developer: Open URL');
     await workbench.answer(`${SCHEME}://rollout-studio.rollout-studio/open?ref=${attempt.rollout}&tab=raw`);
-    await workbench.dialog(/Rollout Studio/).getByRole('button', { name: /^Open|^Allow/ }).click();
-    await until(async () => (await story.trajectory.heading.innerText()).trim() === attempt.task, PATIENCE_MS, 'its page');
+    await workbench
+      .dialog(/Rollout Studio/)
+      .getByRole('button', { name: /^Open|^Allow/ })
+      .click();
+    await until(
+      async () => (await story.trajectory.heading.innerText()).trim() === attempt.task,
+      PATIENCE_MS,
+      'its page',
+    );
     await story.trajectory.shown();
     assert.equal(await story.trajectory.tab('Raw').getAttribute('aria-selected'), 'true');
   });
@@ -126,12 +157,18 @@ describe('in the editor', { timeout: 600_000 }, () => {
   story.step('a value that the files need is asked for once, used, and forgotten when one says so', async () => {
     const { workbench } = story.code;
     const agent = path.join(folder, 'agents', 'desk.agent.yaml');
-    writeFileSync(agent, readFileSync(agent, 'utf8').replace('  sampling:', `  headers: { x-key: '\${env:${KEY}}' }\n  sampling:`));
+    writeFileSync(
+      agent,
+      readFileSync(agent, 'utf8').replace('  sampling:', `  headers: { x-key: '\${env:${KEY}}' }\n  sampling:`),
+    );
     const launch = async (): Promise<void> => {
       await workbench.command('Rollout: Launch Batch…');
       await workbench.pick(/first\.batch\.yaml/);
       await workbench.picks.filter({ hasText: /All 1/ }).first().click({ timeout: PATIENCE_MS });
-      await workbench.picks.filter({ hasText: /as in the file/i }).first().click({ timeout: PATIENCE_MS });
+      await workbench.picks
+        .filter({ hasText: /as in the file/i })
+        .first()
+        .click({ timeout: PATIENCE_MS });
     };
     const asked = workbench.inputTitle.filter({ hasText: `Value of ${KEY}` });
     const before = await batches();

@@ -1,4 +1,7 @@
-/** From one batch to the next: breakpoints of the page that are the editor's own, a fork with another agent, two batches side by side, a link that leads back. */
+/**
+ * From one batch to the next: breakpoints of the page that are the editor's own, a fork with another agent, two batches
+ * side by side, a link that leads back.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -14,7 +17,10 @@ const PATIENCE_MS = 90_000;
 describe('forks and what leads to them in VS Code', { timeout: 600_000 }, () => {
   const folder = sampleFolder('latency_ms=10&slots=32');
   const agent = readFileSync(path.join(folder, 'agents', 'desk.agent.yaml'), 'utf8');
-  writeFileSync(path.join(folder, 'agents', 'careful.agent.yaml'), agent.replace('temperature: 1.0', 'temperature: 0.2'));
+  writeFileSync(
+    path.join(folder, 'agents', 'careful.agent.yaml'),
+    agent.replace('temperature: 1.0', 'temperature: 0.2'),
+  );
   const story = new Story('fork', folder, { viewport: { width: 1500, height: 950 } });
   let parent = '';
 
@@ -23,7 +29,8 @@ describe('forks and what leads to them in VS Code', { timeout: 600_000 }, () => 
   after(() => {
     if (bench !== undefined) rmSync(bench.folder, { recursive: true, force: true });
   });
-  const cli = <T>(...args: string[]): Promise<T> => (bench ??= new Bench({ store: story.code.server.store })).json<T>(args, { cwd: folder });
+  const cli = <T>(...args: string[]): Promise<T> =>
+    (bench ??= new Bench({ store: story.code.server.store })).json<T>(args, { cwd: folder });
 
   story.step('a breakpoint that is set in the page is one of VS Code’s own, and goes with it', async () => {
     const { workbench, page } = story.code;
@@ -33,7 +40,11 @@ describe('forks and what leads to them in VS Code', { timeout: 600_000 }, () => 
     await story.batch.shown();
     await story.batch.openCell(0, 1);
     await story.trajectory.shown();
-    await story.trajectory.steps.getByRole('treeitem').filter({ hasText: /renew_loan\s*loan_id/ }).first().click();
+    await story.trajectory.steps
+      .getByRole('treeitem')
+      .filter({ hasText: /renew_loan\s*loan_id/ })
+      .first()
+      .click();
     await story.trajectory.steps.focus();
     await page.keyboard.press('b');
     const mark = story.trajectory.steps.locator('.breakpoint-mark').first();
@@ -43,7 +54,11 @@ describe('forks and what leads to them in VS Code', { timeout: 600_000 }, () => 
     await listed.waitFor({ timeout: PATIENCE_MS });
     await story.picture('fork-breakpoint');
     await listed.click({ button: 'right' });
-    await page.getByRole('menuitem', { name: 'Remove Function Breakpoint' }).or(page.getByRole('menuitem', { name: 'Remove Breakpoint', exact: true })).first().click();
+    await page
+      .getByRole('menuitem', { name: 'Remove Function Breakpoint' })
+      .or(page.getByRole('menuitem', { name: 'Remove Breakpoint', exact: true }))
+      .first()
+      .click();
     await listed.waitFor({ state: 'detached', timeout: PATIENCE_MS });
     await mark.waitFor({ state: 'detached', timeout: PATIENCE_MS });
   });
@@ -54,7 +69,10 @@ describe('forks and what leads to them in VS Code', { timeout: 600_000 }, () => 
     await workbench.command('Rollout: Fork…');
     await workbench.pick('Another agent…');
     await workbench.pick(/careful\.agent\.yaml/);
-    await workbench.picks.filter({ hasText: /agent\.model\.sampling\.temperature: 1 → 0\.2/ }).first().waitFor({ timeout: PATIENCE_MS });
+    await workbench.picks
+      .filter({ hasText: /agent\.model\.sampling\.temperature: 1 → 0\.2/ })
+      .first()
+      .waitFor({ timeout: PATIENCE_MS });
     await workbench.pick(/Fork with what differs/);
     await workbench.answer('3');
     const head = story.batch.frame.locator('.batch-parent');
@@ -73,7 +91,11 @@ describe('forks and what leads to them in VS Code', { timeout: 600_000 }, () => 
     const { workbench } = story.code;
     await cli('run', 'batches/first.batch.yaml', '--attempts', '2', '--seed', '99');
     await workbench.openView('Rollout');
-    const batches = story.code.page.locator('.pane').filter({ hasText: 'Batches' }).getByRole('treeitem').filter({ hasText: /first.*pass@1/ });
+    const batches = story.code.page
+      .locator('.pane')
+      .filter({ hasText: 'Batches' })
+      .getByRole('treeitem')
+      .filter({ hasText: /first.*pass@1/ });
     await batches.nth(2).waitFor({ timeout: PATIENCE_MS });
     await batches.nth(0).click();
     await batches.nth(2).click({ modifiers: ['ControlOrMeta'] });

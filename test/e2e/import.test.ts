@@ -9,7 +9,8 @@ import { until } from './support/poll.ts';
 import { apiOf, attemptsOf, emptyFolder } from './support/sample.ts';
 import { Story } from './support/story.ts';
 
-const RECORDING = process.env['ROLLOUT_RECORDING'] ?? path.join(root, 'test', 'fixtures', 'tau-bench', 'two-tasks.json');
+const RECORDING =
+  process.env['ROLLOUT_RECORDING'] ?? path.join(root, 'test', 'fixtures', 'tau-bench', 'two-tasks.json');
 
 describe('a recording', { timeout: 300_000 }, () => {
   const folder = emptyFolder();

@@ -11,7 +11,13 @@ describe('the installed .vsix', { timeout: 180_000 }, () => {
 
   story.step('it has what it starts', () => {
     const folder = story.code.server.extensionFolder('rollout-studio.rollout-studio');
-    for (const file of ['dist/extension.mjs', 'dist/server.mjs', 'dist/webview/page.js', 'dist/node_modules/esbuild/esbuild.wasm.br']) assert.ok(existsSync(path.join(folder, file)), file);
+    for (const file of [
+      'dist/extension.mjs',
+      'dist/server.mjs',
+      'dist/webview/page.js',
+      'dist/node_modules/esbuild/esbuild.wasm.br',
+    ])
+      assert.ok(existsSync(path.join(folder, file)), file);
   });
 
   story.step('it is activated by a command, and the console has nothing to say', async () => {

@@ -19,22 +19,29 @@ describe('a new user', { timeout: 600_000 }, () => {
   const story = new Story('journey', folder);
 
   /** Waits for an attempt that has ended and holds what is looked for. */
-  async function firstWith<T>(look: (events: readonly TraceEvent[]) => T | undefined, what: string): Promise<{ readonly rollout: string; readonly task: string; readonly found: T }> {
+  async function firstWith<T>(
+    look: (events: readonly TraceEvent[]) => T | undefined,
+    what: string,
+  ): Promise<{ readonly rollout: string; readonly task: string; readonly found: T }> {
     const api = await apiOf(story.code.server.store);
     const [row] = (await api.batches()).batches;
     assert.ok(row !== undefined);
     const seen = new Set<string>();
-    return until(async () => {
-      for (const { rollout, task, state } of await attemptsOf(api, row.batch)) {
-        if (state !== 'ended' || seen.has(rollout)) continue;
-        seen.add(rollout);
-        const events: TraceEvent[] = [];
-        for await (const page of api.allEvents(rollout)) events.push(...page);
-        const found = look(events);
-        if (found !== undefined) return { rollout, task, found };
-      }
-      return undefined;
-    }, 300_000, what);
+    return until(
+      async () => {
+        for (const { rollout, task, state } of await attemptsOf(api, row.batch)) {
+          if (state !== 'ended' || seen.has(rollout)) continue;
+          seen.add(rollout);
+          const events: TraceEvent[] = [];
+          for await (const page of api.allEvents(rollout)) events.push(...page);
+          const found = look(events);
+          if (found !== undefined) return { rollout, task, found };
+        }
+        return undefined;
+      },
+      300_000,
+      what,
+    );
   }
 
   /** Opens a trajectory by a reference. */
@@ -49,7 +56,13 @@ describe('a new user', { timeout: 600_000 }, () => {
 
   story.step('gets a workspace that runs, without a question', async () => {
     await story.code.workbench.command('Rollout: Create Sample Workspace');
-    await until(() => existsSync(path.join(folder, 'batches', 'desk.batch.yaml')) && existsSync(path.join(folder, 'tools', 'loans.ts')), PATIENCE_MS, 'the sample');
+    await until(
+      () =>
+        existsSync(path.join(folder, 'batches', 'desk.batch.yaml')) &&
+        existsSync(path.join(folder, 'tools', 'loans.ts')),
+      PATIENCE_MS,
+      'the sample',
+    );
     // Two at a time: most are still to come when one pauses, also where the window is slow.
     const file = path.join(folder, 'batches', 'desk.batch.yaml');
     writeFileSync(file, readFileSync(file, 'utf8').replace('attempts: 8', 'attempts: 8\nconcurrency: 2'));
@@ -59,23 +72,42 @@ describe('a new user', { timeout: 600_000 }, () => {
     const { workbench } = story.code;
     await workbench.command('Rollout: Launch Batch…');
     await workbench.pick(/desk\.batch\.yaml/);
-    await workbench.picks.filter({ hasText: `All ${SAMPLE_TASKS}` }).first().click({ timeout: PATIENCE_MS });
-    await workbench.picks.filter({ hasText: /as in the file/i }).first().click({ timeout: PATIENCE_MS });
+    await workbench.picks
+      .filter({ hasText: `All ${SAMPLE_TASKS}` })
+      .first()
+      .click({ timeout: PATIENCE_MS });
+    await workbench.picks
+      .filter({ hasText: /as in the file/i })
+      .first()
+      .click({ timeout: PATIENCE_MS });
     await story.batch.shown();
     assert.match(await story.batch.heading.innerText(), /desk/);
   });
 
   story.step('sees the grid fill', async () => {
     // Cells that were seen on their way, and what became of the same ones.
-    const early = await until(async () => {
-      const cells = await story.batch.cells();
-      return cells.some((cell) => cell.state === 'running') && cells.some((cell) => cell.state === 'queued' || cell.state === 'running') ? cells : undefined;
-    }, PATIENCE_MS, 'a running attempt');
+    const early = await until(
+      async () => {
+        const cells = await story.batch.cells();
+        return cells.some((cell) => cell.state === 'running') &&
+          cells.some((cell) => cell.state === 'queued' || cell.state === 'running')
+          ? cells
+          : undefined;
+      },
+      PATIENCE_MS,
+      'a running attempt',
+    );
     const underWay = early.filter((cell) => cell.state === 'queued' || cell.state === 'running');
-    await until(async () => {
-      const now = await story.batch.cells();
-      return underWay.some(({ task, attempt }) => now.some((cell) => cell.task === task && cell.attempt === attempt && /passed|failed/.test(cell.state)));
-    }, PATIENCE_MS, 'an attempt that ends while one looks');
+    await until(
+      async () => {
+        const now = await story.batch.cells();
+        return underWay.some(({ task, attempt }) =>
+          now.some((cell) => cell.task === task && cell.attempt === attempt && /passed|failed/.test(cell.state)),
+        );
+      },
+      PATIENCE_MS,
+      'an attempt that ends while one looks',
+    );
     await story.batch.progress.filter({ hasText: new RegExp(`\\d+/${SAMPLE_TASKS * SAMPLE_ATTEMPTS}`) }).waitFor();
   });
 
@@ -83,16 +115,35 @@ describe('a new user', { timeout: 600_000 }, () => {
     const { batch, trajectory } = story;
     const api = await apiOf(story.code.server.store);
     const id = (await api.batches()).batches[0]?.batch ?? '';
-    await until(async () => (await attemptsOf(api, id)).some((one) => one.state === 'running' && one.progress.steps >= 2), PATIENCE_MS, 'an attempt with steps behind it');
+    await until(
+      async () => (await attemptsOf(api, id)).some((one) => one.state === 'running' && one.progress.steps >= 2),
+      PATIENCE_MS,
+      'an attempt with steps behind it',
+    );
     await batch.button(/^Pause/).click();
     await until(async () => (await api.batch(id)).state === 'paused', PATIENCE_MS, 'the pause');
     // What was running stands at its next gate, with steps behind it and steps to come.
-    const row = await until(async () => (await attemptsOf(api, id)).filter((one) => one.state === 'held').sort((x, y) => y.progress.steps - x.progress.steps)[0], PATIENCE_MS, 'an attempt that is held');
+    const row = await until(
+      async () =>
+        (await attemptsOf(api, id))
+          .filter((one) => one.state === 'held')
+          .sort((x, y) => y.progress.steps - x.progress.steps)[0],
+      PATIENCE_MS,
+      'an attempt that is held',
+    );
     underWay = row.rollout;
-    const cells = await until(async () => {
-      const now = await batch.cells();
-      return now.some((cell) => cell.task === row.task && cell.attempt === row.attempt && cell.state.startsWith('held')) ? now : undefined;
-    }, PATIENCE_MS, 'the cell of it');
+    const cells = await until(
+      async () => {
+        const now = await batch.cells();
+        return now.some(
+          (cell) => cell.task === row.task && cell.attempt === row.attempt && cell.state.startsWith('held'),
+        )
+          ? now
+          : undefined;
+      },
+      PATIENCE_MS,
+      'the cell of it',
+    );
     const tasks = [...new Set(cells.map((cell) => cell.task))];
     await batch.openCell(tasks.indexOf(row.task), row.attempt);
     await trajectory.shown();
@@ -120,21 +171,29 @@ describe('a new user', { timeout: 600_000 }, () => {
     const last = await trajectory.selected.first().innerText();
     await story.code.workbench.command('Rollout: Resume');
     await until(async () => (await api.rollout(underWay)).row.last > held.last + 1, PATIENCE_MS, 'its next step');
-    await until(async () => {
-      const { at, of } = await trajectory.position();
-      return at === of && (await trajectory.selected.first().innerText()) !== last;
-    }, PATIENCE_MS, 'the page at what came since');
+    await until(
+      async () => {
+        const { at, of } = await trajectory.position();
+        return at === of && (await trajectory.selected.first().innerText()) !== last;
+      },
+      PATIENCE_MS,
+      'the page at what came since',
+    );
   });
 
   story.step('sees what a tool was called with and what it gave', async () => {
     await story.trajectory.steps.focus();
     await story.trajectory.move('Home', (at) => at === 1);
-    await until(async () => {
-      if (await story.trajectory.region('Arguments').isVisible()) return true;
-      const { at } = await story.trajectory.position();
-      await story.trajectory.move('j', (now) => now > at);
-      return false;
-    }, PATIENCE_MS, 'a tool call');
+    await until(
+      async () => {
+        if (await story.trajectory.region('Arguments').isVisible()) return true;
+        const { at } = await story.trajectory.position();
+        await story.trajectory.move('j', (now) => now > at);
+        return false;
+      },
+      PATIENCE_MS,
+      'a tool call',
+    );
     await story.trajectory.region('Arguments').filter({ hasText: /\w/ }).waitFor();
     await story.trajectory.region('Result').filter({ hasText: /\w/ }).waitFor({ timeout: PATIENCE_MS });
   });
@@ -162,16 +221,26 @@ describe('a new user', { timeout: 600_000 }, () => {
   story.step('goes to the error, and from there to the tool’s source line', async () => {
     await story.trajectory.steps.focus();
     // What failed before it may have no line of its own: a tool that is not there, arguments that do not fit.
-    await until(async () => {
-      await story.trajectory.press('e');
-      return story.trajectory.source.waitFor({ timeout: 3_000 }).then(() => true, () => false);
-    }, 60_000, 'an error with a line');
+    await until(
+      async () => {
+        await story.trajectory.press('e');
+        return story.trajectory.source.waitFor({ timeout: 3_000 }).then(
+          () => true,
+          () => false,
+        );
+      },
+      60_000,
+      'an error with a line',
+    );
     assert.equal(await story.trajectory.source.getAttribute('aria-label'), `Open ${thrownAt.file}:${thrownAt.line}`);
     await story.trajectory.source.focus();
     await story.trajectory.press('Enter');
     await story.code.workbench.tab(path.basename(thrownAt.file)).waitFor();
     await story.code.workbench.atLine(thrownAt.line).waitFor();
-    assert.match(readFileSync(path.join(folder, thrownAt.file), 'utf8').split('\n')[thrownAt.line - 1] ?? '', /throw|Error|refuse/);
+    assert.match(
+      readFileSync(path.join(folder, thrownAt.file), 'utf8').split('\n')[thrownAt.line - 1] ?? '',
+      /throw|Error|refuse/,
+    );
   });
 
   story.step('saw no error anywhere', async () => {
@@ -182,7 +251,8 @@ describe('a new user', { timeout: 600_000 }, () => {
 
 /** Where a tool refused a call by throwing. */
 function placeOfRefusal(events: readonly TraceEvent[]): Place | undefined {
-  for (const event of events) if (event.kind === 'tool.end' && event.data.error?.place !== undefined) return event.data.error.place;
+  for (const event of events)
+    if (event.kind === 'tool.end' && event.data.error?.place !== undefined) return event.data.error.place;
   return undefined;
 }
 

@@ -1,4 +1,7 @@
-/** The language of agent files: mistakes are seen while typing, mended by a key, and names are followed and changed everywhere. */
+/**
+ * The language of agent files: mistakes are seen while typing, mended by a key, and names are followed and changed
+ * everywhere.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -15,9 +18,15 @@ describe('the language of agent files', { timeout: 300_000 }, () => {
   const folder = sampleFolder();
   const file = (...parts: readonly string[]): string => path.join(folder, ...parts);
   const text = (...parts: readonly string[]): string => readFileSync(file(...parts), 'utf8');
-  writeFileSync(file('agents', 'desk.agent.yaml'), `${text('agents', 'desk.agent.yaml').replace('limits:', 'limts:')}answer: { tool: renew_loan }\n`);
+  writeFileSync(
+    file('agents', 'desk.agent.yaml'),
+    `${text('agents', 'desk.agent.yaml').replace('limits:', 'limts:')}answer: { tool: renew_loan }\n`,
+  );
   writeFileSync(file('prompts', 'desk.md'), PROMPT);
-  writeFileSync(file('data', 'tasks.jsonl'), text('data', 'tasks.jsonl').replaceAll(/^\{/gm, '{"desk": "first floor", '));
+  writeFileSync(
+    file('data', 'tasks.jsonl'),
+    text('data', 'tasks.jsonl').replaceAll(/^\{/gm, '{"desk": "first floor", '),
+  );
   const story = new Story('language', folder, { settings: { 'editor.hover.delay': 100 } });
 
   story.step('a mistake is underlined, and mended by its quick fix', async () => {
@@ -27,7 +36,11 @@ describe('the language of agent files', { timeout: 300_000 }, () => {
     await workbench.goTo('limts');
     await story.picture('language-squiggle');
     await page.keyboard.press('Control+.');
-    await page.locator('.action-widget .monaco-list-row').filter({ hasText: /limits/ }).first().click();
+    await page
+      .locator('.action-widget .monaco-list-row')
+      .filter({ hasText: /limits/ })
+      .first()
+      .click();
     await workbench.squiggle('error').waitFor({ state: 'detached' });
     await workbench.command('File: Save');
     await until(() => /^limits:/m.test(text('agents', 'desk.agent.yaml')), PATIENCE_MS, 'the mended file');
@@ -38,7 +51,10 @@ describe('the language of agent files', { timeout: 300_000 }, () => {
     await workbench.goTo('renew_loan');
     await page.keyboard.press('F12');
     await workbench.tab('loans.ts').waitFor();
-    const line = text('tools', 'loans.ts').split('\n').findIndex((one) => one.includes('renew_loan')) + 1;
+    const line =
+      text('tools', 'loans.ts')
+        .split('\n')
+        .findIndex((one) => one.includes('renew_loan')) + 1;
     await workbench.atLine(line).waitFor();
   });
 
@@ -51,10 +67,17 @@ describe('the language of agent files', { timeout: 300_000 }, () => {
     await box.fill('prolong');
     await box.press('Enter');
     await box.waitFor({ state: 'hidden' });
-    await until(async () => {
-      await workbench.command('File: Save All Files');
-      return text('tools', 'loans.ts').includes('export const prolong = tool(') && text('agents', 'desk.agent.yaml').includes('{ tool: prolong }');
-    }, PATIENCE_MS, 'the renamed tool');
+    await until(
+      async () => {
+        await workbench.command('File: Save All Files');
+        return (
+          text('tools', 'loans.ts').includes('export const prolong = tool(') &&
+          text('agents', 'desk.agent.yaml').includes('{ tool: prolong }')
+        );
+      },
+      PATIENCE_MS,
+      'the renamed tool',
+    );
     assert.equal(text('prompts', 'desk.md'), PROMPT.replace('renew_loan', 'prolong'));
   });
 
@@ -69,17 +92,29 @@ describe('the language of agent files', { timeout: 300_000 }, () => {
     await box.fill('counter');
     await box.press('Enter');
     await box.waitFor({ state: 'hidden' });
-    await until(async () => {
-      await workbench.command('File: Save All Files');
-      return text('data', 'tasks.jsonl').includes('"counter":') && !text('data', 'tasks.jsonl').includes('"desk":') && text('prompts', 'desk.md').includes('{{task.meta.counter}}');
-    }, PATIENCE_MS, 'the renamed column');
+    await until(
+      async () => {
+        await workbench.command('File: Save All Files');
+        return (
+          text('data', 'tasks.jsonl').includes('"counter":') &&
+          !text('data', 'tasks.jsonl').includes('"desk":') &&
+          text('prompts', 'desk.md').includes('{{task.meta.counter}}')
+        );
+      },
+      PATIENCE_MS,
+      'the renamed column',
+    );
   });
 
   story.step('a server that dies is started again, three times by itself, then when somebody says so', async () => {
     const { workbench } = story.code;
-    const pids = (): number[] => [...story.code.server.hostLogs().matchAll(/language server runs as process (\d+)/g)].map((match) => Number(match[1]));
+    const pids = (): number[] =>
+      [...story.code.server.hostLogs().matchAll(/language server runs as process (\d+)/g)].map((match) =>
+        Number(match[1]),
+      );
     const killed = (): void => void process.kill(pids().at(-1) ?? 0, 'SIGKILL');
-    const started = (count: number): Promise<boolean> => until(() => pids().length === count, PATIENCE_MS, `language server ${count}`);
+    const started = (count: number): Promise<boolean> =>
+      until(() => pids().length === count, PATIENCE_MS, `language server ${count}`);
     assert.equal(pids().length, 1);
     for (const count of [2, 3, 4]) {
       killed();
@@ -94,10 +129,17 @@ describe('the language of agent files', { timeout: 300_000 }, () => {
   story.step('a prompt says how many tokens it has, and where it names what no task has', async () => {
     const { workbench, page } = story.code;
     await workbench.openFile('prompts/desk.md');
-    await page.locator('.view-line').getByText(/≈.\d+.tokens/).first().waitFor({ timeout: PATIENCE_MS });
+    await page
+      .locator('.view-line')
+      .getByText(/≈.\d+.tokens/)
+      .first()
+      .waitFor({ timeout: PATIENCE_MS });
     await page.keyboard.press('Control+End');
     await page.keyboard.type('Of {{task.meta.colour}}.');
     await workbench.squiggle('error').waitFor({ timeout: PATIENCE_MS });
-    assert.deepEqual(story.code.consoleErrors().filter((error) => !error.startsWith(LOST)), []);
+    assert.deepEqual(
+      story.code.consoleErrors().filter((error) => !error.startsWith(LOST)),
+      [],
+    );
   });
 });

@@ -6,7 +6,9 @@ import { Story } from './support/story.ts';
 
 describe('the MCP server in VS Code', { timeout: 300_000 }, () => {
   // MCP is a part of chat, which this VS Code leaves out unless told.
-  const story = new Story('mcp', sampleFolder(), { settings: { 'chat.disableAIFeatures': false, 'chat.mcp.access': 'all' } });
+  const story = new Story('mcp', sampleFolder(), {
+    settings: { 'chat.disableAIFeatures': false, 'chat.mcp.access': 'all' },
+  });
 
   story.step('it is listed, and starts', async () => {
     await story.code.workbench.command('MCP: List Servers');

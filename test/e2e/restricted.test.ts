@@ -10,11 +10,18 @@ describe('Restricted Mode', { timeout: 300_000 }, () => {
   const folder = sampleFolder();
   const world = path.join(folder, 'worlds', 'library.world.yaml');
   writeFileSync(world, readFileSync(world, 'utf8').replace('module:', 'modul:'));
-  const story = new Story('restricted', folder, { trusted: false, settings: { 'security.workspace.trust.startupPrompt': 'never' } });
+  const story = new Story('restricted', folder, {
+    trusted: false,
+    settings: { 'security.workspace.trust.startupPrompt': 'never' },
+  });
 
   story.step('the views say why they are empty', async () => {
     await story.code.workbench.openView('Rollout');
-    await story.code.page.locator('.welcome-view-content:visible').filter({ hasText: /Restricted Mode/ }).first().waitFor();
+    await story.code.page
+      .locator('.welcome-view-content:visible')
+      .filter({ hasText: /Restricted Mode/ })
+      .first()
+      .waitFor();
   });
 
   story.step('the workspace’s agents can be read all the same', async () => {
@@ -28,7 +35,16 @@ describe('Restricted Mode', { timeout: 300_000 }, () => {
 
   story.step('no command that runs anything is offered', async () => {
     await story.code.workbench.openFile('batches/desk.batch.yaml');
-    for (const title of ['Launch Batch…', 'Launch Again', 'Import…', 'Open Batch…', 'Start Server', 'Try Tool…', 'Add MCP Server…', 'Import Tools from OpenAPI…']) {
+    for (const title of [
+      'Launch Batch…',
+      'Launch Again',
+      'Import…',
+      'Open Batch…',
+      'Start Server',
+      'Try Tool…',
+      'Add MCP Server…',
+      'Import Tools from OpenAPI…',
+    ]) {
       assert.equal(await story.code.workbench.offers(`Rollout: ${title}`), false, title);
     }
     assert.equal(await story.code.workbench.offers('Rollout: Show Log'), true, 'the extension is there');

@@ -1,14 +1,17 @@
-/** What may happen in mid-batch: the window is reloaded, the server is killed, the user stops it, or works with another server. */
+/**
+ * What may happen in mid-batch: the window is reloaded, the server is killed, the user stops it, or works with another
+ * server.
+ */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, describe } from 'node:test';
 import { newId } from '../../src/common/ids.ts';
 import { selfSigned } from '../support/certificate.ts';
-import { tlsProxy, type TlsProxy } from '../support/tlsProxy.ts';
+import { type TlsProxy, tlsProxy } from '../support/tlsProxy.ts';
 import { answerFile } from './support/fileDialog.ts';
 import { until } from './support/poll.ts';
-import { apiOf, attemptsOf, sampleFolder, SAMPLE_ATTEMPTS, SAMPLE_TASKS } from './support/sample.ts';
+import { apiOf, attemptsOf, SAMPLE_ATTEMPTS, SAMPLE_TASKS, sampleFolder } from './support/sample.ts';
 import { Story } from './support/story.ts';
 
 const PATIENCE_MS = 120_000;
@@ -25,16 +28,30 @@ describe('in mid-batch', { timeout: 900_000 }, () => {
   /** Launches the sample's batch from the palette: by three answers, or as the last time. */
   async function launch(how: 'anew' | 'as last time'): Promise<string> {
     const { workbench } = story.code;
-    const before = story.code.server.rolloutServer === undefined ? [] : (await (await apiOf(story.code.server.store)).batches()).batches.map((row) => row.batch);
+    const before =
+      story.code.server.rolloutServer === undefined
+        ? []
+        : (await (await apiOf(story.code.server.store)).batches()).batches.map((row) => row.batch);
     await workbench.command('Rollout: Launch Batch…');
     await workbench.pick(/desk\.batch\.yaml/);
-    await workbench.picks.filter({ hasText: how === 'anew' ? `All ${SAMPLE_TASKS}` : 'Same as last time' }).first().click({ timeout: PATIENCE_MS });
-    if (how === 'anew') await workbench.picks.filter({ hasText: /as in the file/i }).first().click({ timeout: PATIENCE_MS });
-    return until(async () => {
-      if (story.code.server.rolloutServer === undefined) return undefined;
-      const rows = (await (await apiOf(story.code.server.store)).batches()).batches;
-      return rows.find((row) => !before.includes(row.batch))?.batch;
-    }, PATIENCE_MS, 'the batch');
+    await workbench.picks
+      .filter({ hasText: how === 'anew' ? `All ${SAMPLE_TASKS}` : 'Same as last time' })
+      .first()
+      .click({ timeout: PATIENCE_MS });
+    if (how === 'anew')
+      await workbench.picks
+        .filter({ hasText: /as in the file/i })
+        .first()
+        .click({ timeout: PATIENCE_MS });
+    return until(
+      async () => {
+        if (story.code.server.rolloutServer === undefined) return undefined;
+        const rows = (await (await apiOf(story.code.server.store)).batches()).batches;
+        return rows.find((row) => !before.includes(row.batch))?.batch;
+      },
+      PATIENCE_MS,
+      'the batch',
+    );
   }
 
   /** Settled attempts as the page tells them. */
@@ -45,10 +62,14 @@ describe('in mid-batch', { timeout: 900_000 }, () => {
   }
 
   function settledBeyond(count: number): Promise<number> {
-    return until(async () => {
-      const now = await settled();
-      return now !== undefined && now > count ? now : undefined;
-    }, PATIENCE_MS, `more than ${count} settled attempts`);
+    return until(
+      async () => {
+        const now = await settled();
+        return now !== undefined && now > count ? now : undefined;
+      },
+      PATIENCE_MS,
+      `more than ${count} settled attempts`,
+    );
   }
 
   story.step('a reload of the window brings the page back, with nothing lost or doubled', async () => {
@@ -60,7 +81,10 @@ describe('in mid-batch', { timeout: 900_000 }, () => {
     await settledBeyond(reached);
     const row = await (await apiOf(story.code.server.store)).batch(batch);
     assert.equal(row.state, 'running', 'the batch is still under way');
-    assert.equal(Object.values(row.counts).reduce((sum, count) => sum + count, 0), ALL);
+    assert.equal(
+      Object.values(row.counts).reduce((sum, count) => sum + count, 0),
+      ALL,
+    );
   });
 
   story.step('a killed server is told once; started again, the view goes on and the batch ends', async () => {
@@ -71,7 +95,14 @@ describe('in mid-batch', { timeout: 900_000 }, () => {
     const message = /The rollout server stopped/;
     await story.code.workbench.toast(message).waitFor({ timeout: PATIENCE_MS });
     await story.batch.frame.getByText(message).first().waitFor();
-    assert.equal(await story.code.page.locator('.notifications-toasts .notification-list-item').filter({ hasText: /rollout server/i }).count(), 1, 'one message');
+    assert.equal(
+      await story.code.page
+        .locator('.notifications-toasts .notification-list-item')
+        .filter({ hasText: /rollout server/i })
+        .count(),
+      1,
+      'one message',
+    );
     await story.code.workbench.toastButton(message, 'Start Again');
     await until(() => story.code.server.rolloutServer?.pid !== server.pid, PATIENCE_MS, 'another server');
     await settledBeyond(reached);
@@ -81,8 +112,14 @@ describe('in mid-batch', { timeout: 900_000 }, () => {
     const attempts = await attemptsOf(api, batch);
     assert.equal(attempts.length, ALL);
     assert.equal(new Set(attempts.map((row) => `${row.task}/${row.attempt}`)).size, ALL, 'every attempt once');
-    assert.deepEqual([...new Set(attempts.map((row) => row.progress.status))], ['done'], 'no attempt was lost to the restart');
-    await story.batch.progress.filter({ hasText: new RegExp(`${ALL}\\s*/\\s*${ALL}`) }).waitFor({ timeout: PATIENCE_MS });
+    assert.deepEqual(
+      [...new Set(attempts.map((row) => row.progress.status))],
+      ['done'],
+      'no attempt was lost to the restart',
+    );
+    await story.batch.progress
+      .filter({ hasText: new RegExp(`${ALL}\\s*/\\s*${ALL}`) })
+      .waitFor({ timeout: PATIENCE_MS });
     const cells = (await story.batch.cells()).map((cell) => `${cell.task}/${cell.attempt}`);
     assert.equal(new Set(cells).size, cells.length, 'no cell twice');
   });
@@ -99,10 +136,14 @@ describe('in mid-batch', { timeout: 900_000 }, () => {
     assert.equal((await api.batch(second)).state, 'running', 'nothing happens without a yes');
     await story.batch.button('Stop').click();
     await question.getByRole('button', { name: /^Stop/ }).click();
-    const row = await until(async () => {
-      const now = await api.batch(second);
-      return now.state === 'ended' ? now : undefined;
-    }, PATIENCE_MS, 'the stop');
+    const row = await until(
+      async () => {
+        const now = await api.batch(second);
+        return now.state === 'ended' ? now : undefined;
+      },
+      PATIENCE_MS,
+      'the stop',
+    );
     assert.ok(row.counts.cancelled > 0, JSON.stringify(row.counts));
     assert.deepEqual(story.code.consoleErrors(), []);
   });
@@ -120,7 +161,10 @@ describe('in mid-batch', { timeout: 900_000 }, () => {
     const step = (number: string) => workbench.inputTitle.filter({ hasText: number }).waitFor({ timeout: PATIENCE_MS });
     await step('2/4');
     await workbench.answer('http://rollouts.example.org');
-    await workbench.page.getByText(/would send the token in the clear. Use https/).first().waitFor();
+    await workbench.page
+      .getByText(/would send the token in the clear. Use https/)
+      .first()
+      .waitFor();
     await workbench.answer(proxy.url);
     await workbench.picks.filter({ hasText: 'Choose a CA File…' }).first().waitFor({ timeout: PATIENCE_MS });
     await story.picture('address-authority');
@@ -128,7 +172,10 @@ describe('in mid-batch', { timeout: 900_000 }, () => {
     await answerFile(workbench, /[\\/]/, authority);
     await step('3/4');
     await workbench.answer('nonsense');
-    await workbench.page.getByText(/does not take the token/).first().waitFor({ timeout: PATIENCE_MS });
+    await workbench.page
+      .getByText(/does not take the token/)
+      .first()
+      .waitFor({ timeout: PATIENCE_MS });
     await story.picture('address-token');
     await workbench.answer(running.token);
     await step('4/4');
@@ -140,18 +187,31 @@ describe('in mid-batch', { timeout: 900_000 }, () => {
   story.step('a page stays with the server it was opened on, and says so', async () => {
     const { workbench } = story.code;
     await workbench.statusBar('lab').waitFor({ timeout: PATIENCE_MS });
-    const said = story.batch.frame.getByText('This page is of the target local; the window works with lab.', { exact: true });
+    const said = story.batch.frame.getByText('This page is of the target local; the window works with lab.', {
+      exact: true,
+    });
     await said.waitFor({ timeout: PATIENCE_MS });
     await story.picture('page-elsewhere');
     const second = (await (await apiOf(story.code.server.store)).batches()).batches[0]?.batch ?? '';
     const before = await settled();
     await (await apiOf(story.code.server.store)).commandBatch(second, { command: newId('c'), verb: 'retry', args: {} });
-    await until(async () => (await settled()) !== before, PATIENCE_MS, 'what becomes of the batch while the window works elsewhere');
+    await until(
+      async () => (await settled()) !== before,
+      PATIENCE_MS,
+      'what becomes of the batch while the window works elsewhere',
+    );
     await story.batch.button('Stop').click();
-    await story.batch.frame.getByText(/Choose “Use local” first/).first().waitFor({ timeout: PATIENCE_MS });
+    await story.batch.frame
+      .getByText(/Choose “Use local” first/)
+      .first()
+      .waitFor({ timeout: PATIENCE_MS });
 
     await workbench.statusBar('lab').click();
-    await workbench.picks.filter({ hasText: 'in use' }).filter({ hasText: 'lab' }).first().waitFor({ timeout: PATIENCE_MS });
+    await workbench.picks
+      .filter({ hasText: 'in use' })
+      .filter({ hasText: 'lab' })
+      .first()
+      .waitFor({ timeout: PATIENCE_MS });
     await story.picture('select-target');
     await workbench.pick('local');
     await said.waitFor({ state: 'hidden', timeout: PATIENCE_MS });

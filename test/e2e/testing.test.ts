@@ -5,7 +5,7 @@ import path from 'node:path';
 import { describe } from 'node:test';
 import type { BatchRow } from '../../src/protocol/client.ts';
 import { until } from './support/poll.ts';
-import { apiOf, attemptsOf, sampleFolder, SAMPLE_TASKS } from './support/sample.ts';
+import { apiOf, attemptsOf, SAMPLE_TASKS, sampleFolder } from './support/sample.ts';
 import { Story } from './support/story.ts';
 
 const PATIENCE_MS = 120_000;
@@ -16,16 +16,22 @@ describe('the Testing view', { timeout: 600_000 }, () => {
   const story = new Story('testing', folder);
 
   async function batches(): Promise<readonly BatchRow[]> {
-    return story.code.server.rolloutServer === undefined ? [] : (await (await apiOf(story.code.server.store)).batches()).batches;
+    return story.code.server.rolloutServer === undefined
+      ? []
+      : (await (await apiOf(story.code.server.store)).batches()).batches;
   }
 
   /** The nth batch that was launched here, once it ended. */
   function ended(nth: number): Promise<BatchRow> {
-    return until(async () => {
-      const rows = [...(await batches())].reverse();
-      const row = rows[nth];
-      return row?.state === 'ended' ? row : undefined;
-    }, PATIENCE_MS, `the end of batch ${nth + 1}`);
+    return until(
+      async () => {
+        const rows = [...(await batches())].reverse();
+        const row = rows[nth];
+        return row?.state === 'ended' ? row : undefined;
+      },
+      PATIENCE_MS,
+      `the end of batch ${nth + 1}`,
+    );
   }
 
   story.step('lists the batch files and, below them, their tasks', async () => {
@@ -40,23 +46,36 @@ describe('the Testing view', { timeout: 600_000 }, () => {
   story.step('runs a file’s tasks and tells which passed', async () => {
     const row = story.code.workbench.testItem(/desk\.batch\.yaml/);
     await row.hover();
-    await row.getByRole('button', { name: /^Run Test/ }).first().click();
+    await row
+      .getByRole('button', { name: /^Run Test/ })
+      .first()
+      .click();
     const batch = await ended(0);
     assert.equal(batch.tasks, SAMPLE_TASKS);
     const attempts = await attemptsOf(await apiOf(story.code.server.store), batch.batch);
-    const passed = new Set(attempts.filter((attempt) => attempt.progress.passed === true).map((attempt) => attempt.task));
+    const passed = new Set(
+      attempts.filter((attempt) => attempt.progress.passed === true).map((attempt) => attempt.task),
+    );
     assert.ok(passed.size > 0 && passed.size < SAMPLE_TASKS, `some tasks pass and some fail, not ${passed.size}`);
     const oneThatFailed = attempts.find((attempt) => !passed.has(attempt.task))?.task ?? '';
     const [oneThatPassed = ''] = passed;
-    await story.code.workbench.testItem(oneThatPassed).locator('.codicon-testing-passed-icon').waitFor({ timeout: PATIENCE_MS });
-    await story.code.workbench.testItem(oneThatFailed).locator('.codicon-testing-failed-icon').waitFor({ timeout: PATIENCE_MS });
+    await story.code.workbench
+      .testItem(oneThatPassed)
+      .locator('.codicon-testing-passed-icon')
+      .waitFor({ timeout: PATIENCE_MS });
+    await story.code.workbench
+      .testItem(oneThatFailed)
+      .locator('.codicon-testing-failed-icon')
+      .waitFor({ timeout: PATIENCE_MS });
   });
 
   story.step('runs again only what failed', async () => {
     const first = await ended(0);
     const api = await apiOf(story.code.server.store);
     const attempts = await attemptsOf(api, first.batch);
-    const passed = new Set(attempts.filter((attempt) => attempt.progress.passed === true).map((attempt) => attempt.task));
+    const passed = new Set(
+      attempts.filter((attempt) => attempt.progress.passed === true).map((attempt) => attempt.task),
+    );
     const failing = [...new Set(attempts.map((attempt) => attempt.task))].filter((task) => !passed.has(task)).sort();
     await story.code.workbench.command('Test: Rerun Failed Tests');
     const second = await ended(1);
@@ -70,15 +89,25 @@ describe('the Testing view', { timeout: 600_000 }, () => {
     writeFileSync(agent, readFileSync(agent, 'utf8').replace(/endpoint: .*/, "endpoint: 'demo:?latency_ms=60000'"));
     const row = story.code.workbench.testItem(/first\.batch\.yaml/);
     await row.hover();
-    await row.getByRole('button', { name: /^Run Test/ }).first().click();
+    await row
+      .getByRole('button', { name: /^Run Test/ })
+      .first()
+      .click();
     const api = await apiOf(story.code.server.store);
     await until(async () => (await batches())[0]?.counts.running === 1, PATIENCE_MS, 'the attempt');
     await story.code.workbench.command('Test: Cancel Test Run');
     const batch = await ended(2);
     assert.deepEqual([batch.counts.cancelled, batch.counts.running], [1, 0]);
-    assert.deepEqual((await attemptsOf(api, batch.batch)).map((attempt) => attempt.progress.status), ['cancelled']);
+    assert.deepEqual(
+      (await attemptsOf(api, batch.batch)).map((attempt) => attempt.progress.status),
+      ['cancelled'],
+    );
     // It is over in the view, too, and is neither passed nor failed.
-    await until(async () => !(await story.code.workbench.offers('Test: Cancel Test Run')), PATIENCE_MS, 'the end of the run');
+    await until(
+      async () => !(await story.code.workbench.offers('Test: Cancel Test Run')),
+      PATIENCE_MS,
+      'the end of the run',
+    );
     await row.locator('.codicon-testing-skipped-icon').waitFor({ timeout: PATIENCE_MS });
     assert.deepEqual(story.code.consoleErrors(), []);
   });

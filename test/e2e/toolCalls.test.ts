@@ -1,4 +1,7 @@
-/** Calls of tools where the tools are written: figures over them, real calls in a peek view, a call made again, a test saved from it. */
+/**
+ * Calls of tools where the tools are written: figures over them, real calls in a peek view, a call made again, a test
+ * saved from it.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -24,13 +27,21 @@ export const find_shelf = tool({
   },
 });
 `,
-  'agents/shelves.agent.yaml': "version: 1\nname: shelves\nmodel: { endpoint: 'demo:?latency_ms=20', name: demo }\nprompt: You find shelves.\ntools:\n  - module: ../tools/shelves.ts\n",
+  'agents/shelves.agent.yaml':
+    "version: 1\nname: shelves\nmodel: { endpoint: 'demo:?latency_ms=20', name: demo }\nprompt: You find " +
+    'shelves.\ntools:\n  - module: ../tools/shelves.ts\n',
   'data/shelves.jsonl': `${JSON.stringify({ id: 'one', question: 'call find_shelf {"book_id": "B-201", "floor": 2}', answer: '2-201' })}\n`,
-  'batches/shelves.batch.yaml': 'version: 1\nagent: ../agents/shelves.agent.yaml\ndataset: { file: ../data/shelves.jsonl, question: question, answer: answer }\nscorer: { kind: contains }\n',
+  'batches/shelves.batch.yaml':
+    'version: 1\nagent: ../agents/shelves.agent.yaml\ndataset: { file: ../data/shelves.jsonl, question: ' +
+    'question, answer: answer }\nscorer: { kind: contains }\n',
 };
 
 interface Figures {
-  readonly tools: readonly { readonly tool: string; readonly calls: number; readonly byClass: { readonly unknown_tool?: number } }[];
+  readonly tools: readonly {
+    readonly tool: string;
+    readonly calls: number;
+    readonly byClass: { readonly unknown_tool?: number };
+  }[];
 }
 
 describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
@@ -43,7 +54,8 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
   after(() => {
     if (bench !== undefined) rmSync(bench.folder, { recursive: true, force: true });
   });
-  const cli = <T>(...args: string[]): Promise<T> => (bench ??= new Bench({ store: story.code.server.store })).json<T>(args, { cwd: folder });
+  const cli = <T>(...args: string[]): Promise<T> =>
+    (bench ??= new Bench({ store: story.code.server.store })).json<T>(args, { cwd: folder });
   const figuresOf = (tool: string): Figures['tools'][number] => {
     const found = figures.tools.find((row) => row.tool === tool);
     assert.ok(found, `the batch called ${tool}`);
@@ -57,14 +69,20 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     figures = await cli<Figures>('tools', batch);
     await workbench.openFile('loans.ts');
     const { calls } = figuresOf(TOOL);
-    await workbench.codeLens(new RegExp(`^${calls.toLocaleString('en')} calls? · .*p50 .*, p95 .* · in .* of passed`)).waitFor({ timeout: PATIENCE_MS });
+    await workbench
+      .codeLens(new RegExp(`^${calls.toLocaleString('en')} calls? · .*p50 .*, p95 .* · in .* of passed`))
+      .waitFor({ timeout: PATIENCE_MS });
     await workbench.codeLens(/desk, .*(now|ago)/).waitFor();
     await story.picture('tools-lenses');
   });
 
   story.step('lines that threw are marked', async () => {
     const { workbench, page } = story.code;
-    const { shown: [failed] } = await cli<{ shown: readonly { readonly error: { readonly place: { readonly file: string; readonly line: number } } }[] }>('tools', 'last', '--calls', TOOL, '--errors');
+    const {
+      shown: [failed],
+    } = await cli<{
+      shown: readonly { readonly error: { readonly place: { readonly file: string; readonly line: number } } }[];
+    }>('tools', 'last', '--calls', TOOL, '--errors');
     assert.ok(failed, `a call of ${TOOL} failed`);
     const { file, line } = failed.error.place;
     await workbench.openFile(path.posix.basename(file));
@@ -81,7 +99,9 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     await workbench.openFile('library.world.yaml');
     // The model also called tools that there are not.
     const calls = figures.tools.reduce((sum, row) => sum + (row.byClass.unknown_tool === undefined ? row.calls : 0), 0);
-    await workbench.codeLens(new RegExp(`^\\d+ tools · ${calls.toLocaleString('en')} calls`)).waitFor({ timeout: PATIENCE_MS });
+    await workbench
+      .codeLens(new RegExp(`^\\d+ tools · ${calls.toLocaleString('en')} calls`))
+      .waitFor({ timeout: PATIENCE_MS });
   });
 
   story.step('a hover tells the last calls', async () => {
@@ -89,7 +109,10 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     await workbench.openFile('loans.ts');
     await page.locator('.view-line').getByText(TOOL).first().hover();
     const hover = page.locator('.monaco-hover').filter({ hasText: 'Show calls' });
-    await hover.getByText(/loan_id/).first().waitFor({ timeout: PATIENCE_MS });
+    await hover
+      .getByText(/loan_id/)
+      .first()
+      .waitFor({ timeout: PATIENCE_MS });
     await page.keyboard.press('Escape');
   });
 
@@ -98,7 +121,10 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     await workbench.codeLens(new RegExp(`^${figuresOf(TOOL).calls.toLocaleString('en')} calls?`)).click();
     await peek().waitFor();
     const rows = peek().locator('.ref-tree .monaco-list-row');
-    await rows.filter({ hasText: /^(passed|failed).*loan_id/ }).first().click();
+    await rows
+      .filter({ hasText: /^(passed|failed).*loan_id/ })
+      .first()
+      .click();
     await peek().locator('.preview .view-line').getByText('arguments').first().waitFor();
     await story.picture('tools-peek');
     await peek().locator('.preview .codelens-decoration a').filter({ hasText: 'Open Step' }).first().click();
@@ -115,7 +141,9 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
   story.step('“Try its tool …” of a tool of a world says what to do instead', async () => {
     const { workbench } = story.code;
     await fromPage('Try its tool …');
-    await workbench.toast(/is a tool of a world: it cannot be called alone.*“Re-run This Call” calls it/).waitFor({ timeout: PATIENCE_MS });
+    await workbench
+      .toast(/is a tool of a world: it cannot be called alone.*“Re-run This Call” calls it/)
+      .waitFor({ timeout: PATIENCE_MS });
     await workbench.clearToasts();
   });
 
@@ -126,13 +154,19 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     await workbench.tab(`${TOOL}.json`).waitFor({ timeout: PATIENCE_MS });
     await workbench.codeLens(/^\s*Run$/).click();
     await workbench.codeLens(/^\s*Same as recorded · .*recorded/).waitFor({ timeout: PATIENCE_MS });
-    await story.code.page.locator('.tab').filter({ hasText: `${TOOL}: recorded ↔ now` }).waitFor();
+    await story.code.page
+      .locator('.tab')
+      .filter({ hasText: `${TOOL}: recorded ↔ now` })
+      .waitFor();
     await story.picture('tools-rerun');
   });
 
   story.step('other arguments are checked by the tool’s schema, and fail where its code says so', async () => {
     const { workbench, page } = story.code;
-    await page.locator('.tab').filter({ hasText: `${TOOL}.json` }).click();
+    await page
+      .locator('.tab')
+      .filter({ hasText: `${TOOL}.json` })
+      .click();
     await page.keyboard.press('Control+G');
     await workbench.answer(':3');
     await page.keyboard.press('End');
@@ -149,7 +183,11 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     await workbench.command('View: Close All Editors');
     await workbench.openFile('loans.ts');
     await workbench.codeLens(new RegExp(`^${figuresOf(TOOL).calls.toLocaleString('en')} calls?`)).click();
-    await peek().locator('.ref-tree .monaco-list-row').filter({ hasText: /^(passed|failed).*loan_id/ }).first().click();
+    await peek()
+      .locator('.ref-tree .monaco-list-row')
+      .filter({ hasText: /^(passed|failed).*loan_id/ })
+      .first()
+      .click();
     await peek().locator('.preview .codelens-decoration a').filter({ hasText: 'Save as Test Case' }).first().click();
     await workbench.tab(`${TOOL}.test.ts`).waitFor({ timeout: PATIENCE_MS });
     const file = path.join(folder, 'tests', `${TOOL}.test.ts`);
@@ -162,31 +200,40 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     await workbench.toast(/passes/).waitFor({ timeout: PATIENCE_MS });
   });
 
-  story.step('“Try its tool …” begins with the arguments of the recorded call, and gives what others come to', async () => {
-    const { workbench, page } = story.code;
-    for (const [name, text] of Object.entries(SHELVES)) writeFileSync(path.join(folder, name), text);
-    await cli('run', 'batches/shelves.batch.yaml');
-    await workbench.command('View: Close All Editors');
-    await workbench.openFile('shelves.ts');
-    await workbench.codeLens(/^1 call/).click({ timeout: PATIENCE_MS });
-    await peek().locator('.preview .codelens-decoration a').filter({ hasText: 'Open Step' }).first().click();
-    await story.trajectory.selected.filter({ hasText: 'find_shelf' }).waitFor({ timeout: PATIENCE_MS });
-    await page.keyboard.press('Escape');
-    await fromPage('Try its tool …');
-    await workbench.tab('Try find_shelf').waitFor({ timeout: PATIENCE_MS });
-    const panel = workbench.webview();
-    const [book, floor] = [panel.getByRole('textbox', { name: /^book_id/ }), panel.getByRole('textbox', { name: /^floor/ })];
-    await book.waitFor({ timeout: PATIENCE_MS });
-    assert.deepEqual([await book.inputValue(), await floor.inputValue()], ['B-201', '2']);
-    await panel.getByRole('button', { name: 'Run' }).click();
-    await panel.getByText('2-201').first().waitFor({ timeout: PATIENCE_MS });
-    await book.fill('B-305');
-    await page.keyboard.press('Control+Enter');
-    await panel.getByText('2-305').first().waitFor({ timeout: PATIENCE_MS });
-    await panel.getByRole('region', { name: 'Printed' }).getByText('looking for B-305').waitFor();
-    assert.equal(await panel.getByRole('region', { name: 'Tries' }).getByRole('listitem').count(), 2);
-    await story.picture('tools-try');
-    // What a message says is in the console, too.
-    assert.deepEqual(story.code.consoleErrors().filter((text) => !text.includes('is a tool of a world')), []);
-  });
+  story.step(
+    '“Try its tool …” begins with the arguments of the recorded call, and gives what others come to',
+    async () => {
+      const { workbench, page } = story.code;
+      for (const [name, text] of Object.entries(SHELVES)) writeFileSync(path.join(folder, name), text);
+      await cli('run', 'batches/shelves.batch.yaml');
+      await workbench.command('View: Close All Editors');
+      await workbench.openFile('shelves.ts');
+      await workbench.codeLens(/^1 call/).click({ timeout: PATIENCE_MS });
+      await peek().locator('.preview .codelens-decoration a').filter({ hasText: 'Open Step' }).first().click();
+      await story.trajectory.selected.filter({ hasText: 'find_shelf' }).waitFor({ timeout: PATIENCE_MS });
+      await page.keyboard.press('Escape');
+      await fromPage('Try its tool …');
+      await workbench.tab('Try find_shelf').waitFor({ timeout: PATIENCE_MS });
+      const panel = workbench.webview();
+      const [book, floor] = [
+        panel.getByRole('textbox', { name: /^book_id/ }),
+        panel.getByRole('textbox', { name: /^floor/ }),
+      ];
+      await book.waitFor({ timeout: PATIENCE_MS });
+      assert.deepEqual([await book.inputValue(), await floor.inputValue()], ['B-201', '2']);
+      await panel.getByRole('button', { name: 'Run' }).click();
+      await panel.getByText('2-201').first().waitFor({ timeout: PATIENCE_MS });
+      await book.fill('B-305');
+      await page.keyboard.press('Control+Enter');
+      await panel.getByText('2-305').first().waitFor({ timeout: PATIENCE_MS });
+      await panel.getByRole('region', { name: 'Printed' }).getByText('looking for B-305').waitFor();
+      assert.equal(await panel.getByRole('region', { name: 'Tries' }).getByRole('listitem').count(), 2);
+      await story.picture('tools-try');
+      // What a message says is in the console, too.
+      assert.deepEqual(
+        story.code.consoleErrors().filter((text) => !text.includes('is a tool of a world')),
+        [],
+      );
+    },
+  );
 });

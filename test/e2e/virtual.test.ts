@@ -16,7 +16,11 @@ describe('a virtual workspace', { timeout: 300_000 }, () => {
   story.step('the views say what is possible', async () => {
     const { workbench, page } = story.code;
     await workbench.openView('Rollout');
-    await page.locator('.welcome-view-content:visible').filter({ hasText: /lies on no disk/ }).first().waitFor();
+    await page
+      .locator('.welcome-view-content:visible')
+      .filter({ hasText: /lies on no disk/ })
+      .first()
+      .waitFor();
     await workbench.treeItem(/desk/).waitFor();
   });
 
@@ -24,7 +28,8 @@ describe('a virtual workspace', { timeout: 300_000 }, () => {
     const { workbench } = story.code;
     await workbench.treeItem(/desk/).click();
     await workbench.tab(/desk\.agent\.yaml/).waitFor();
-    for (const title of ['Launch Batch…', 'Launch on This Task']) assert.equal(await workbench.offers(`Rollout: ${title}`), false, title);
+    for (const title of ['Launch Batch…', 'Launch on This Task'])
+      assert.equal(await workbench.offers(`Rollout: ${title}`), false, title);
     assert.equal(await workbench.codeLens(/Launch/).isVisible(), false);
   });
 

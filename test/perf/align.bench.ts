@@ -1,4 +1,7 @@
-/** What comparing attempts costs: 64 attempts of 200 steps, from their trajectories to the tree and to aligned rows. The bound is 500 ms. */
+/**
+ * What comparing attempts costs: 64 attempts of 200 steps, from their trajectories to the tree and to aligned rows. The
+ * bound is 500 ms.
+ */
 import { comparedAttempt } from '../../src/trace/align/attempt.ts';
 import { align } from '../../src/trace/align/columns.ts';
 import { prefixTree } from '../../src/trace/align/prefixTree.ts';
@@ -22,9 +25,18 @@ function attemptsOf(alike: number): TrajectoryModel[] {
     for (let step = 0; step < STEPS; step++) {
       const planned = random.next() < alike;
       const name = `tool_${planned ? step % 12 : Math.floor(random.next() * 12)}`;
-      const args = { loan_id: planned ? step : Math.floor(random.next() * 50), days: 14, note: 'as asked by the member at the desk' };
+      const args = {
+        loan_id: planned ? step : Math.floor(random.next() * 50),
+        days: 14,
+        note: 'as asked by the member at the desk',
+      };
       stream.model('So on and so on.', [{ id: `c${step}`, name, arguments: args }]);
-      stream.toolEnd(stream.toolStart(`c${step}`, name, args), `c${step}`, { ok: true, due: '2026-05-15', of: step, by: Math.floor(random.next() * 3) });
+      stream.toolEnd(stream.toolStart(`c${step}`, name, args), `c${step}`, {
+        ok: true,
+        due: '2026-05-15',
+        of: step,
+        by: Math.floor(random.next() * 3),
+      });
     }
     stream.end();
     const model = new TrajectoryModel();
@@ -35,7 +47,17 @@ function attemptsOf(alike: number): TrajectoryModel[] {
 
 function row(index: number): RolloutRow {
   return {
-    rollout: `r${index}`, batch: 'b', task: 't', task_index: 0, attempt: index + 1, try: 1, state: 'ended', epoch: 1, last: 9, settles: true, rev: 1,
+    rollout: `r${index}`,
+    batch: 'b',
+    task: 't',
+    task_index: 0,
+    attempt: index + 1,
+    try: 1,
+    state: 'ended',
+    epoch: 1,
+    last: 9,
+    settles: true,
+    rev: 1,
     progress: { ...EMPTY_PROGRESS, status: 'done', passed: index % 3 === 0, reward: 0 },
   };
 }
@@ -62,7 +84,12 @@ function plain(models: readonly TrajectoryModel[]): number {
 
 const rows = [['attempts', 'actions', 'tree', 'align', 'in all, ms', 'rows', 'plain JSON of all pairs', 'ratio']];
 let worst = 0;
-for (const [name, alike] of [['nearly equal', 0.995], ['alike', 0.9], ['half alike', 0.5], ['nothing alike', 0]] as const) {
+for (const [name, alike] of [
+  ['nearly equal', 0.995],
+  ['alike', 0.9],
+  ['half alike', 0.5],
+  ['nothing alike', 0],
+] as const) {
   const models = attemptsOf(alike);
   const parts: number[][] = [[], [], [], [], []];
   let aligned = 0;
@@ -76,8 +103,19 @@ for (const [name, alike] of [['nearly equal', 0.995], ['alike', 0.9], ['half ali
   }
   const [actions = [], tree = [], columns = [], all = [], baseline = []] = parts;
   worst = Math.max(worst, median(all));
-  rows.push([name, median(actions).toFixed(1), median(tree).toFixed(1), median(columns).toFixed(1), spread(all, 0), String(aligned), `${median(baseline).toFixed(1)} ms`, (median(all) / median(baseline)).toFixed(1)]);
+  rows.push([
+    name,
+    median(actions).toFixed(1),
+    median(tree).toFixed(1),
+    median(columns).toFixed(1),
+    spread(all, 0),
+    String(aligned),
+    `${median(baseline).toFixed(1)} ms`,
+    (median(all) / median(baseline)).toFixed(1),
+  ]);
 }
 console.log(table(rows, [1, 2, 3, 4, 5, 6, 7]));
-console.log(`${ATTEMPTS} attempts of ${STEPS} steps: at most ${worst.toFixed(0)} ms (median), the bound is ${BOUND_MS} ms`);
+console.log(
+  `${ATTEMPTS} attempts of ${STEPS} steps: at most ${worst.toFixed(0)} ms (median), the bound is ${BOUND_MS} ms`,
+);
 if (worst > BOUND_MS) process.exitCode = 1;

@@ -3,13 +3,13 @@
  * and with a client that follows all 8 streams; against a bare SQLite loop with the same durability.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
 import os from 'node:os';
 import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import WebSocket from 'ws';
 import { PROTOCOL } from '../../src/protocol/worker.ts';
 import type { FakeWorker } from '../support/fakeWorker.ts';
-import { TestStore, plainSubmission, tasks, type TestServer } from '../support/rolloutServer.ts';
+import { plainSubmission, type TestServer, TestStore, tasks } from '../support/rolloutServer.ts';
 import { logLines } from '../support/trajectories.ts';
 import { cpuSeconds } from './support/processes.ts';
 import { median, rounds, spread, table } from './support/table.ts';
@@ -22,14 +22,20 @@ const BYTES = 400;
 const WINDOW = 4;
 const ALL = CONNECTIONS * FRAMES * EVENTS;
 
-interface Result { perSecond: number; cpu: number }
+interface Result {
+  perSecond: number;
+  cpu: number;
+}
 
 /** One writer, one row an event, a commit for every 100 of them. */
 function bare(): Result {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-bench-'));
   try {
     const database = new DatabaseSync(path.join(folder, 'bare.db'));
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE event (stream INTEGER, seq INTEGER, body TEXT, PRIMARY KEY (stream, seq)) WITHOUT ROWID');
+    database.exec(
+      'PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE event (stream INTEGER, seq INTEGER, ' +
+        'body TEXT, PRIMARY KEY (stream, seq)) WITHOUT ROWID',
+    );
     const insert = database.prepare('INSERT INTO event VALUES (?, ?, ?)');
     const bodies = logLines(1, EVENTS, BYTES).map((event) => JSON.stringify(event));
     const [cpu, began] = [process.cpuUsage(), performance.now()];
@@ -53,14 +59,29 @@ async function product(followed: boolean): Promise<Result> {
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(plainSubmission({ attempts: 1 }), tasks(CONNECTIONS));
-  const writers = await Promise.all(Array.from({ length: CONNECTIONS }, async () => {
-    const worker = await server.worker(batch);
-    const [grant] = await worker.lease(1);
-    if (grant === undefined) throw new Error('no grant');
-    const frames = Array.from({ length: FRAMES }, (_, frame) => JSON.stringify({ type: 'append', rollout: grant.rollout, epoch: grant.epoch, from: frame * EVENTS + 1, events: logLines(frame * EVENTS + 1, EVENTS, BYTES) }));
-    return { worker, rollout: grant.rollout, frames };
-  }));
-  const arrived = followed ? await follow(server, writers.map(({ rollout }) => rollout)) : undefined;
+  const writers = await Promise.all(
+    Array.from({ length: CONNECTIONS }, async () => {
+      const worker = await server.worker(batch);
+      const [grant] = await worker.lease(1);
+      if (grant === undefined) throw new Error('no grant');
+      const frames = Array.from({ length: FRAMES }, (_, frame) =>
+        JSON.stringify({
+          type: 'append',
+          rollout: grant.rollout,
+          epoch: grant.epoch,
+          from: frame * EVENTS + 1,
+          events: logLines(frame * EVENTS + 1, EVENTS, BYTES),
+        }),
+      );
+      return { worker, rollout: grant.rollout, frames };
+    }),
+  );
+  const arrived = followed
+    ? await follow(
+        server,
+        writers.map(({ rollout }) => rollout),
+      )
+    : undefined;
   const { pid } = server.file;
   const [cpu, began] = [cpuSeconds(pid), performance.now()];
   await Promise.all(writers.map(({ worker, frames }) => write(worker, frames)));
@@ -88,7 +109,9 @@ function write(worker: FakeWorker, frames: readonly string[]): Promise<void> {
 
 /** One client on all streams. Gives a promise of the last event of each, once every subscription stands. */
 async function follow(server: TestServer, streams: readonly string[]): Promise<{ all: Promise<undefined> }> {
-  const socket = new WebSocket(`${server.url.replace('http', 'ws')}/v1/client`, { headers: { authorization: `Bearer ${server.file.token}` } });
+  const socket = new WebSocket(`${server.url.replace('http', 'ws')}/v1/client`, {
+    headers: { authorization: `Bearer ${server.file.token}` },
+  });
   const heads = new Set<string>();
   const done = new Set<string>();
   const [stands, ended] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
@@ -96,7 +119,8 @@ async function follow(server: TestServer, streams: readonly string[]): Promise<{
   socket.on('error', ended.reject);
   socket.on('message', (data: Buffer) => {
     const frame = JSON.parse(data.toString()) as { type: string; sub: string; events: { seq: number }[] };
-    if (frame.type === 'welcome') for (const stream of streams) socket.send(JSON.stringify({ type: 'subscribe', sub: stream, stream, after: 0 }));
+    if (frame.type === 'welcome')
+      for (const stream of streams) socket.send(JSON.stringify({ type: 'subscribe', sub: stream, stream, after: 0 }));
     if (frame.type === 'head' && heads.add(frame.sub).size === streams.length) stands.resolve(undefined);
     if (frame.type !== 'events') return;
     const cursor = frame.events.at(-1)?.seq ?? 0;
@@ -110,7 +134,11 @@ async function follow(server: TestServer, streams: readonly string[]): Promise<{
   return { all: ended.promise };
 }
 
-const kinds = [['bare SQLite loop', bare], ['server, nobody looks', () => product(false)], ['server, one client on all streams', () => product(true)]] as const;
+const kinds = [
+  ['bare SQLite loop', bare],
+  ['server, nobody looks', () => product(false)],
+  ['server, one client on all streams', () => product(true)],
+] as const;
 const results = new Map(kinds.map(([name]) => [name as string, [] as Result[]]));
 for (let round = 0; round < rounds(3); round++) {
   for (const [name, run] of kinds) results.get(name)?.push(await run());
@@ -119,7 +147,15 @@ const base = median(results.get(kinds[0][0])?.map(({ perSecond }) => perSecond) 
 const rows = [['what', 'events/s (min / median / max)', 'of the bare loop', 'CPU µs per event']];
 for (const [name, list] of results) {
   const speeds = list.map(({ perSecond }) => perSecond);
-  rows.push([name, spread(speeds, 0), (median(speeds) / base).toFixed(2), median(list.map(({ cpu }) => cpu)).toFixed(1)]);
+  rows.push([
+    name,
+    spread(speeds, 0),
+    (median(speeds) / base).toFixed(2),
+    median(list.map(({ cpu }) => cpu)).toFixed(1),
+  ]);
 }
 console.log(table(rows, [1, 2, 3]));
-console.log(`${ALL} events of ${BYTES} bytes from ${CONNECTIONS} connections, ${EVENTS} in a frame, ${WINDOW} frames ahead. Bound: ≥ 20,000/s with nobody looking, ≥ 10,000/s with one.`);
+console.log(
+  `${ALL} events of ${BYTES} bytes from ${CONNECTIONS} connections, ${EVENTS} in a frame, ${WINDOW} frames ` +
+    'ahead. Bound: ≥ 20,000/s with nobody looking, ≥ 10,000/s with one.',
+);

@@ -4,15 +4,25 @@
  */
 import { connect } from '../../src/client/connect.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
-import { ProductBench } from './support/product.ts';
 import { startMock } from './support/processes.ts';
+import { ProductBench } from './support/product.ts';
 import { rounds, table } from './support/table.ts';
-import { TURNS, callSeed } from './support/work.ts';
+import { callSeed, TURNS } from './support/work.ts';
 
 const SHAPE = { tasks: 32, attempts: 8, lanes: 64 };
 const CALLS = SHAPE.tasks * SHAPE.attempts * TURNS;
 
-const rows = [['round', 'calls', 'interrupted', 'recorded steps of these', 'made again of those', 'made again under way', 'started anew it would be']];
+const rows = [
+  [
+    'round',
+    'calls',
+    'interrupted',
+    'recorded steps of these',
+    'made again of those',
+    'made again under way',
+    'started anew it would be',
+  ],
+];
 for (let round = 1; round <= rounds(3); round++) {
   const mock = await startMock(50, 0.5, 1);
   const bench = new ProductBench();
@@ -28,7 +38,8 @@ for (let round = 1; round <= rounds(3); round++) {
       });
     }, 20);
     const { report } = await running.finally(() => clearInterval(watch));
-    if (killed.length === 0 || report.passed !== report.attempts) throw new Error(`killed: ${killed.length}, passed: ${report.passed} of ${report.attempts}`);
+    if (killed.length === 0 || report.passed !== report.attempts)
+      throw new Error(`killed: ${killed.length}, passed: ${report.passed} of ${report.attempts}`);
     const again = await mock.again();
     const { api } = await connect({ store: bench.store, start: false });
     const counts = { interrupted: 0, recorded: 0, recordedAgain: 0 };
@@ -47,14 +58,27 @@ for (let round = 1; round <= rounds(3); round++) {
     }
     const { calls } = await mock.stats();
     const all = Object.values(again).reduce((sum, times) => sum + times - 1, 0);
-    rows.push([round, calls, counts.interrupted, counts.recorded, counts.recordedAgain, all - counts.recordedAgain, counts.recorded + all - counts.recordedAgain].map(String));
+    rows.push(
+      [
+        round,
+        calls,
+        counts.interrupted,
+        counts.recorded,
+        counts.recordedAgain,
+        all - counts.recordedAgain,
+        counts.recorded + all - counts.recordedAgain,
+      ].map(String),
+    );
   } finally {
     await bench.close();
     await mock.stop();
   }
 }
 console.log(table(rows, [0, 1, 2, 3, 4, 5, 6]));
-console.log(`${CALLS} calls of about 50 ms, ${SHAPE.lanes} at once, SIGKILL of the worker after half of them. Bound: 0 made again of recorded steps.`);
+console.log(
+  `${CALLS} calls of about 50 ms, ${SHAPE.lanes} at once, SIGKILL of the worker after half of them. Bound: 0 ` +
+    'made again of recorded steps.',
+);
 
 type Api = Awaited<ReturnType<typeof connect>>['api'];
 
@@ -69,9 +93,14 @@ async function* pages(api: Api, batch: string): AsyncGenerator<Awaited<ReturnTyp
 
 /** Seeds of the model calls that were answered and stored before `until`. */
 function recordedCalls(events: readonly TraceEvent[], until: number, task: string, attempt: number): number[] {
-  const starts = new Map(events.flatMap((event) => (event.kind === 'model.start' ? [[event.seq, event.data.step] as const] : [])));
+  const starts = new Map(
+    events.flatMap((event) => (event.kind === 'model.start' ? [[event.seq, event.data.step] as const] : [])),
+  );
   return events.flatMap((event) => {
-    const step = event.kind === 'model.end' && event.seq < until && event.data.status === 'ok' && event.span !== undefined ? starts.get(event.span) : undefined;
+    const step =
+      event.kind === 'model.end' && event.seq < until && event.data.status === 'ok' && event.span !== undefined
+        ? starts.get(event.span)
+        : undefined;
     return step === undefined ? [] : [callSeed(task, attempt, step)];
   });
 }

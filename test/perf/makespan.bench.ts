@@ -1,13 +1,16 @@
 /** Makespan against a zero-overhead greedy executor simulated with the same order, width and scripted latencies. */
 import { spawn } from 'node:child_process';
-import { ProductBench } from './support/product.ts';
 import { runBare, startMock, stopped } from './support/processes.ts';
+import { ProductBench } from './support/product.ts';
 import { rounds, spread, table } from './support/table.ts';
 import { idealMs } from './support/work.ts';
 
 const LATENCY = { medianMs: 500, sigma: 0.6 };
 /** Lanes → tasks x attempts: sized for about 20 s each. */
-const SHAPES = [{ lanes: 8, tasks: 8, attempts: 3 }, { lanes: 64, tasks: 32, attempts: 6 }];
+const SHAPES = [
+  { lanes: 8, tasks: 8, attempts: 3 },
+  { lanes: 64, tasks: 32, attempts: 6 },
+];
 
 const rows: string[][] = [['lanes', 'machine', 'runner', 'span / ideal (min / median / max)', 'ideal s']];
 for (const { lanes, tasks, attempts } of SHAPES) {
@@ -34,7 +37,14 @@ for (const { lanes, tasks, attempts } of SHAPES) {
     } finally {
       if (burner !== undefined) await stopped(burner);
     }
-    for (const [runner, values] of Object.entries(spans)) rows.push([String(lanes), busy ? 'one core burning' : 'quiet', runner, spread(values, 3), (ideal / 1000).toFixed(1)]);
+    for (const [runner, values] of Object.entries(spans))
+      rows.push([
+        String(lanes),
+        busy ? 'one core burning' : 'quiet',
+        runner,
+        spread(values, 3),
+        (ideal / 1000).toFixed(1),
+      ]);
   }
 }
 console.log(table(rows, [0, 3, 4]));

@@ -1,4 +1,7 @@
-/** A trajectory of 337,000 events and 127 MB in the store: how soon its first events are there, and any others, over HTTP. */
+/**
+ * A trajectory of 337,000 events and 127 MB in the store: how soon its first events are there, and any others, over
+ * HTTP.
+ */
 import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
@@ -20,7 +23,9 @@ function parsed(events: readonly TraceEvent[]): number {
     const file = path.join(folder, 'events.jsonl');
     writeFileSync(file, events.map((one) => JSON.stringify(one)).join('\n'));
     readFileSync(file); // a warm file cache for both
-    const code = `const t = performance.now(); require('node:fs').readFileSync(process.argv[1], 'utf8').split('\\n').map((line) => JSON.parse(line)); console.log(performance.now() - t)`;
+    const code =
+      `const t = performance.now(); require('node:fs').readFileSync(process.argv[1], ` +
+      `'utf8').split('\\n').map((line) => JSON.parse(line)); console.log(performance.now() - t)`;
     return Number(spawnSync(process.execPath, ['-e', code, file], { encoding: 'utf8' }).stdout);
   } finally {
     rmSync(folder, { recursive: true, force: true });
@@ -37,20 +42,30 @@ for (let round = 0; round < rounds(3); round++) {
   const server = await store.start();
   const page = async (after: number): Promise<number> => {
     const began = performance.now();
-    const got = (await (await server.fetch(`/v1/streams/${rollout}/events?after=${after}&limit=${PAGE}`)).json()) as { events: TraceEvent[] };
+    const got = (await (await server.fetch(`/v1/streams/${rollout}/events?after=${after}&limit=${PAGE}`)).json()) as {
+      events: TraceEvent[];
+    };
     if (got.events[0]?.seq !== after + 1) throw new Error(`event ${after + 1} did not come first`);
     return performance.now() - began;
   };
   times.first.push(await page(0));
-  for (let jump = 0; jump < JUMPS; jump++) times.jump.push(await page(Math.floor(random.next() * (events.length - PAGE))));
+  for (let jump = 0; jump < JUMPS; jump++)
+    times.jump.push(await page(Math.floor(random.next() * (events.length - PAGE))));
   times.rss.push(peakRss(server.file.pid) / 1e6);
   await server.kill('SIGTERM');
 }
-console.log(table([
-  ['what', 'min / median / max'],
-  ['baseline: read and parse a file of it, ms', spread(times.file, 0)],
-  [`first ${PAGE} events, server just started, ms`, spread(times.first, 0)],
-  [`${PAGE} events from anywhere, ms`, spread(times.jump, 1)],
-  ['peak resident MB of the server', spread(times.rss, 0)],
-], [1]));
-console.log(`${events.length} events, ${(bytes / 1e6).toFixed(0)} MB. Bound: first ≤ 1,000 ms, from anywhere ≤ 100 ms.`);
+console.log(
+  table(
+    [
+      ['what', 'min / median / max'],
+      ['baseline: read and parse a file of it, ms', spread(times.file, 0)],
+      [`first ${PAGE} events, server just started, ms`, spread(times.first, 0)],
+      [`${PAGE} events from anywhere, ms`, spread(times.jump, 1)],
+      ['peak resident MB of the server', spread(times.rss, 0)],
+    ],
+    [1],
+  ),
+);
+console.log(
+  `${events.length} events, ${(bytes / 1e6).toFixed(0)} MB. Bound: first ≤ 1,000 ms, from anywhere ≤ 100 ms.`,
+);

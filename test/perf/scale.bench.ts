@@ -3,9 +3,9 @@
  * How long an attempt is waited for, how soon what was written is durable, and what memory and CPU the server takes;
  * beside the same with eight pods.
  */
-import { TestStore, plainSubmission, tasks } from '../support/rolloutServer.ts';
+import { plainSubmission, TestStore, tasks } from '../support/rolloutServer.ts';
 import { cpuSeconds, peakRss } from './support/processes.ts';
-import { PodTimes, SimulatedPod, type PodShape } from './support/simulatedPod.ts';
+import { type PodShape, PodTimes, SimulatedPod } from './support/simulatedPod.ts';
 import { table } from './support/table.ts';
 
 /** A step takes as long as under a model server with 32,000 attempts at it. */
@@ -16,13 +16,21 @@ const EACH = 2;
 const STARTS_PER_SECOND = 40;
 const BOUND = { waitMs: 1_000, bytes: 1024 ** 3 };
 
-interface Result { readonly times: PodTimes; readonly seconds: number; readonly cpu: number; readonly rss: number }
+interface Result {
+  readonly times: PodTimes;
+  readonly seconds: number;
+  readonly cpu: number;
+  readonly rss: number;
+}
 
 async function run(pods: number): Promise<Result> {
   await using store = new TestStore();
   const server = await store.start();
   const attempts = 64; // so that the tasks go in one request
-  const batch = await server.submit(plainSubmission({ attempts, concurrency: pods * SHAPE.slots }), tasks((pods * SHAPE.slots * EACH) / attempts));
+  const batch = await server.submit(
+    plainSubmission({ attempts, concurrency: pods * SHAPE.slots }),
+    tasks((pods * SHAPE.slots * EACH) / attempts),
+  );
   const token = await server.workerToken(batch);
   const { pid } = server.file;
   const [times, all] = [new PodTimes(), pods * SHAPE.slots * EACH];
@@ -37,7 +45,8 @@ async function run(pods: number): Promise<Result> {
     await Promise.race([failed.promise, settled(times, all)]);
     const seconds = (performance.now() - began) / 1_000;
     const row = await server.api.batch(batch);
-    if (row.state !== 'ended' || row.counts.passed !== all) throw new Error(`the batch ended with ${row.counts.passed} of ${all} attempts passed`);
+    if (row.state !== 'ended' || row.counts.passed !== all)
+      throw new Error(`the batch ended with ${row.counts.passed} of ${all} attempts passed`);
     return { times, seconds, cpu: (cpuSeconds(pid) - cpu) / seconds, rss: peakRss(pid) };
   } finally {
     for (const pod of started) pod.close();
@@ -52,23 +61,53 @@ async function settled(times: PodTimes, all: number): Promise<void> {
   }
 }
 
-const at = (values: number[], share: number): string => (values.sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? Number.NaN).toFixed(0);
+const at = (values: number[], share: number): string =>
+  (values.sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? Number.NaN).toFixed(
+    0,
+  );
 const three = (values: number[]): string => [0.5, 0.95, 1].map((share) => at(values, share)).join(' / ');
 
 const many = Number(process.env['PODS'] ?? 1_000);
 const few = await run(8);
 const result = await run(many);
-console.log(table([
-  ['what', '8 pods', `${many} pods`],
-  ['attempts at once, settled', `${8 * SHAPE.slots}, ${few.times.settled}`, `${many * SHAPE.slots}, ${result.times.settled}`],
-  ['wait for an attempt while pods start, ms (median / p95 / max)', three(few.times.first), three(result.times.first)],
-  ['wait for the next attempt', three(few.times.next), three(result.times.next)],
-  ['append to durable', three(few.times.acks), three(result.times.acks)],
-  ['events a second', (few.times.events / few.seconds).toFixed(0), (result.times.events / result.seconds).toFixed(0)],
-  ['server: CPU (1 = a core), peak memory in MB', `${few.cpu.toFixed(2)}, ${(few.rss / 1e6).toFixed(0)}`, `${result.cpu.toFixed(2)}, ${(result.rss / 1e6).toFixed(0)}`],
-], [1, 2]));
-console.log(`Steps of ${SHAPE.stepMs / 1_000} s on average, ${SHAPE.steps} an attempt; ${STARTS_PER_SECOND} pods start a second. Bound: p95 of a wait ≤ ${BOUND.waitMs} ms, memory ≤ ${BOUND.bytes / 1024 ** 2} MiB.`);
-if ([result.times.first, result.times.next].some((waits) => Number(at(waits, 0.95)) > BOUND.waitMs) || result.rss > BOUND.bytes) {
+console.log(
+  table(
+    [
+      ['what', '8 pods', `${many} pods`],
+      [
+        'attempts at once, settled',
+        `${8 * SHAPE.slots}, ${few.times.settled}`,
+        `${many * SHAPE.slots}, ${result.times.settled}`,
+      ],
+      [
+        'wait for an attempt while pods start, ms (median / p95 / max)',
+        three(few.times.first),
+        three(result.times.first),
+      ],
+      ['wait for the next attempt', three(few.times.next), three(result.times.next)],
+      ['append to durable', three(few.times.acks), three(result.times.acks)],
+      [
+        'events a second',
+        (few.times.events / few.seconds).toFixed(0),
+        (result.times.events / result.seconds).toFixed(0),
+      ],
+      [
+        'server: CPU (1 = a core), peak memory in MB',
+        `${few.cpu.toFixed(2)}, ${(few.rss / 1e6).toFixed(0)}`,
+        `${result.cpu.toFixed(2)}, ${(result.rss / 1e6).toFixed(0)}`,
+      ],
+    ],
+    [1, 2],
+  ),
+);
+console.log(
+  `Steps of ${SHAPE.stepMs / 1_000} s on average, ${SHAPE.steps} an attempt; ${STARTS_PER_SECOND} pods start a ` +
+    `second. Bound: p95 of a wait ≤ ${BOUND.waitMs} ms, memory ≤ ${BOUND.bytes / 1024 ** 2} MiB.`,
+);
+if (
+  [result.times.first, result.times.next].some((waits) => Number(at(waits, 0.95)) > BOUND.waitMs) ||
+  result.rss > BOUND.bytes
+) {
   console.log('✗ over the bound');
   process.exitCode = 1;
 }

@@ -4,8 +4,9 @@
  * beside a greedy executor without overhead, simulated with the same order and width; what pods take to start is
  * told apart. Without a cluster only the part of this machine runs.
  */
-import { connect } from '../../src/client/connect.ts';
+
 import { startCluster } from '../../src/build/system/cluster.ts';
+import { connect } from '../../src/client/connect.ts';
 import type { Api } from '../../src/protocol/api.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import { podsOf } from '../cluster/support/batches.ts';
@@ -19,14 +20,22 @@ const LATENCY = { medianMs: 500, sigma: 0.6 };
 const TASKS = 16;
 const ATTEMPTS = 4;
 const PODS = [1, 2, 4, 8];
-/** Rollouts at once in a pod: few, so that what a machine of two cores takes to start eight pods is not all that is seen. */
+/**
+ * Rollouts at once in a pod: few, so that what a machine of two cores takes to start eight pods is not all that is
+ * seen.
+ */
 const SLOTS = 2;
 /** That a batch may take in pods. */
 const LONGEST_MS = 15 * 60_000;
 /** Of the makespan counted from the first pod that works, to the lower bound. */
 const BOUND = 1.15;
 
-interface Result { readonly name: string; readonly lanes: number; readonly spawnedAt: number; readonly rows: readonly RolloutRow[] }
+interface Result {
+  readonly name: string;
+  readonly lanes: number;
+  readonly spawnedAt: number;
+  readonly rows: readonly RolloutRow[];
+}
 
 /** On this machine, in a store of its own. */
 async function local(name: string, lanes: number): Promise<Result> {
@@ -48,14 +57,25 @@ async function inPods(cluster: ClusterBench, pods: number): Promise<Result> {
   const files = new ProductBench();
   try {
     const lanes = pods * SLOTS;
-    files.write({ tasks: TASKS, attempts: ATTEMPTS, lanes, url: mock.url, pods: podsOf(cluster.site, { count: pods }) });
+    files.write({
+      tasks: TASKS,
+      attempts: ATTEMPTS,
+      lanes,
+      url: mock.url,
+      pods: podsOf(cluster.site, { count: pods }),
+    });
     const spawnedAt = Date.now();
     const ran = await cluster.rolloutIn(files.workspace, {}, 'run', 'bench.batch.yaml', '--detach', '--json');
     if (ran.code !== 0) throw new Error(`the batch for ${pods} pods was not taken: ${ran.stderr}`);
     const { batch } = JSON.parse(ran.stdout) as { batch: string };
     const { api } = await cluster.connection();
     await until(`${batch} has ended`, async () => (await api.batch(batch)).state === 'ended', LONGEST_MS);
-    return { name: `cluster, ${pods} ${pods === 1 ? 'pod' : 'pods'}`, lanes, spawnedAt, rows: await rowsOf(api, batch) };
+    return {
+      name: `cluster, ${pods} ${pods === 1 ? 'pod' : 'pods'}`,
+      lanes,
+      spawnedAt,
+      rows: await rowsOf(api, batch),
+    };
   } finally {
     await files.close();
     await mock.stop();
@@ -66,12 +86,14 @@ async function inPods(cluster: ClusterBench, pods: number): Promise<Result> {
 async function rowsOf(api: Api, batch: string): Promise<RolloutRow[]> {
   const rows = await Array.fromAsync(api.allRollouts(batch, { all: 1 }));
   const passed = rows.filter(({ progress }) => progress.passed === true).length;
-  if (rows.length !== TASKS * ATTEMPTS || passed !== rows.length) throw new Error(`${batch}: ${passed} of ${rows.length} rollouts passed`);
+  if (rows.length !== TASKS * ATTEMPTS || passed !== rows.length)
+    throw new Error(`${batch}: ${passed} of ${rows.length} rollouts passed`);
   return rows;
 }
 
 async function results(): Promise<Result[]> {
-  // One attempt at a time takes next to nothing of the machine, and as long as all the others together: it runs beside them.
+  // One attempt at a time takes next to nothing of the machine, and as long as all the others together: it runs beside
+  // them.
   const sequential = local('one after another', 1);
   const beside = (async () => [await local('this machine, 8 at once', 8), ...(await onCluster())])();
   await Promise.allSettled([sequential, beside]); // what they started is ended, whatever became of the other
@@ -89,7 +111,10 @@ async function onCluster(): Promise<Result[]> {
   try {
     bench = await ClusterBench.open('speedup');
     if (bench.site.port === undefined) {
-      console.log('Without pods: those of this cluster do not reach the model server of this benchmark, which listens on loopback; the kit’s do.');
+      console.log(
+        'Without pods: those of this cluster do not reach the model server of this benchmark, which listens on ' +
+          'loopback; the kit’s do.',
+      );
       return [];
     }
     await bench.install();
@@ -102,19 +127,37 @@ async function onCluster(): Promise<Result[]> {
   }
 }
 
-const at = (values: readonly number[], share: number): number => values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? Number.NaN;
-const three = (values: readonly number[]): string => [0.5, 0.95, 1].map((share) => (at(values, share) / 1000).toFixed(1)).join(' / ');
+const at = (values: readonly number[], share: number): number =>
+  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? Number.NaN;
+const three = (values: readonly number[]): string =>
+  [0.5, 0.95, 1].map((share) => (at(values, share) / 1000).toFixed(1)).join(' / ');
 const seconds = (ms: number): string => (ms / 1000).toFixed(1);
 
 /** When each worker began its first attempt, in the order of time. */
 function begins(rows: readonly RolloutRow[]): number[] {
   const first = new Map<string, number>();
-  for (const { worker = '', progress: { started_at = Number.NaN } } of rows) first.set(worker, Math.min(first.get(worker) ?? Infinity, started_at));
+  for (const {
+    worker = '',
+    progress: { started_at = Number.NaN },
+  } of rows)
+    first.set(worker, Math.min(first.get(worker) ?? Infinity, started_at));
   return [...first.values()].sort((a, b) => a - b);
 }
 
 const scripted = attemptsInOrder(TASKS, ATTEMPTS).map(({ task, attempt }) => chainMs(task, attempt, LATENCY));
-const lines = [['run', 'at once', 'start-up s: first, last', 'makespan s', 'lower bound s', 'ratio', 'as they came', 'speed-up', 'attempts s: p50 / p95 / max']];
+const lines = [
+  [
+    'run',
+    'at once',
+    'start-up s: first, last',
+    'makespan s',
+    'lower bound s',
+    'ratio',
+    'as they came',
+    'speed-up',
+    'attempts s: p50 / p95 / max',
+  ],
+];
 let alone = Number.NaN;
 let over = false;
 for (const { name, lanes, spawnedAt, rows } of await results()) {
@@ -122,15 +165,37 @@ for (const { name, lanes, spawnedAt, rows } of await results()) {
   const first = workers[0] ?? Number.NaN;
   const span = Math.max(...rows.map(({ progress }) => progress.ended_at ?? Number.NaN)) - first;
   const bound = idealMs(TASKS, ATTEMPTS, lanes, LATENCY);
-  const came = idealMs(TASKS, ATTEMPTS, workers.flatMap((began) => new Array<number>(lanes / workers.length).fill(began - first)), LATENCY);
+  const came = idealMs(
+    TASKS,
+    ATTEMPTS,
+    workers.flatMap((began) => new Array<number>(lanes / workers.length).fill(began - first)),
+    LATENCY,
+  );
   if (lanes === 1) alone = span;
   over ||= span / bound > BOUND;
   const starts = [first, workers.at(-1) ?? first].map((time) => seconds(time - spawnedAt)).join(', ');
-  lines.push([name, String(lanes), starts, seconds(span), seconds(bound), (span / bound).toFixed(3), (span / came).toFixed(3), (alone / span).toFixed(2), three(rows.map(({ progress }) => progress.ms ?? Number.NaN))]);
+  lines.push([
+    name,
+    String(lanes),
+    starts,
+    seconds(span),
+    seconds(bound),
+    (span / bound).toFixed(3),
+    (span / came).toFixed(3),
+    (alone / span).toFixed(2),
+    three(rows.map(({ progress }) => progress.ms ?? Number.NaN)),
+  ]);
 }
 console.log(table(lines, [1, 3, 4, 5, 6, 7]));
-console.log(`${TASKS} tasks x ${ATTEMPTS} attempts, calls of ${LATENCY.medianMs} ms (median): as the model server answers, attempts take ${three(scripted)} s. Start-up: from the command to the first attempt of the first and of the last worker; makespan: from there, the first, to the end of the last attempt.`);
-console.log(`Ratio: makespan to lower bound, with all lanes there at once; “as they came”: with the lanes of each pod from when it began. Bound: ratio ≤ ${BOUND}.`);
+console.log(
+  `${TASKS} tasks x ${ATTEMPTS} attempts, calls of ${LATENCY.medianMs} ms (median): as the model server answers, ` +
+    `attempts take ${three(scripted)} s. Start-up: from the command to the first attempt of the first and of the ` +
+    'last worker; makespan: from there, the first, to the end of the last attempt.',
+);
+console.log(
+  'Ratio: makespan to lower bound, with all lanes there at once; “as they came”: with the lanes of each pod from ' +
+    `when it began. Bound: ratio ≤ ${BOUND}.`,
+);
 if (over) {
   console.log('✗ over the bound');
   process.exitCode = 1;

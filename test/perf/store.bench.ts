@@ -1,5 +1,6 @@
 /**
- * How fast a store takes events, alone, without a server: `npm run bench store`, or `node test/perf/store.bench.ts postgres`.
+ * How fast a store takes events, alone, without a server: `npm run bench store`, or `node test/perf/store.bench.ts
+ * postgres`.
  * Acknowledged means on disk: PostgreSQL runs with fsync here.
  */
 import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
@@ -19,11 +20,19 @@ async function bulk(store: Store): Promise<Result> {
   const { session } = await openBatch(store, 8, { attempts: 1 });
   const leases = await store.lease(session, 8);
   const rounds = 100;
-  const { cpu, ms } = await measured(() => Promise.all(leases.map(async ({ rollout, epoch }) => {
-    for (let n = 0; n < rounds; n++) await must(store, rollout, epoch, logLines(n * 100 + 1, 100, 400));
-  })));
+  const { cpu, ms } = await measured(() =>
+    Promise.all(
+      leases.map(async ({ rollout, epoch }) => {
+        for (let n = 0; n < rounds; n++) await must(store, rollout, epoch, logLines(n * 100 + 1, 100, 400));
+      }),
+    ),
+  );
   const events = 8 * rounds * 100;
-  return { what: '8 x 100 events of 400 B', 'events/s': Math.round((events / ms) * 1000), 'cpu us/event': (cpu / events).toFixed(1) };
+  return {
+    what: '8 x 100 events of 400 B',
+    'events/s': Math.round((events / ms) * 1000),
+    'cpu us/event': (cpu / events).toFixed(1),
+  };
 }
 
 /** What rollouts really do: few events at a time, from many at once, acknowledged before the next step. */
@@ -38,8 +47,10 @@ async function steps(store: Store, folder: string | undefined): Promise<Result> 
   await store.gc({ dryRun: false });
   const bytes = folder === undefined ? 'n/a' : ((await sizeOf(folder)) - before) / (count * each);
   return {
-    what: `${count} rollouts x ${each} steps of 6 events`, 'steps/s': Math.round((count * each / ms) * 1000),
-    'cpu us/step': (cpu / (count * each)).toFixed(0), 'pack us/step': (packing.cpu / (count * each)).toFixed(0),
+    what: `${count} rollouts x ${each} steps of 6 events`,
+    'steps/s': Math.round(((count * each) / ms) * 1000),
+    'cpu us/step': (cpu / (count * each)).toFixed(0),
+    'pack us/step': (packing.cpu / (count * each)).toFixed(0),
     'bytes/step': typeof bytes === 'number' ? Math.round(bytes) : bytes,
   };
 }
@@ -50,20 +61,83 @@ async function rollout(store: Store, lease: Lease, count: number): Promise<void>
   const append = (events: TraceEvent[]): Promise<void> => must(store, lease.rollout, lease.epoch, events);
   const text = (): string => Math.random().toString(36).slice(2).repeat(12);
   const [a, b] = [next(), next()];
-  await append([event(a, 'rollout.start', { batch: 'b', task: 't', attempt: 1, try: 1 }), event(b, 'rollout.lease', { epoch: 1, worker: 'w', how: 'fresh' })]);
+  await append([
+    event(a, 'rollout.start', { batch: 'b', task: 't', attempt: 1, try: 1 }),
+    event(b, 'rollout.lease', { epoch: 1, worker: 'w', how: 'fresh' }),
+  ]);
   for (let step = 1; step <= count; step++) {
     const model = next();
-    await append([event(model, 'model.start', { step, model: 'Qwen/Qwen3-32B', endpoint: 'http://gpu-1:8000/v1', context: [[1, 2 * step]], sampling: { temperature: 1, top_p: 0.95, max_tokens: 4096 } }, { agent: 'desk' })]);
+    await append([
+      event(
+        model,
+        'model.start',
+        {
+          step,
+          model: 'Qwen/Qwen3-32B',
+          endpoint: 'http://gpu-1:8000/v1',
+          context: [[1, 2 * step]],
+          sampling: { temperature: 1, top_p: 0.95, max_tokens: 4096 },
+        },
+        { agent: 'desk' },
+      ),
+    ]);
     const [message, end, start] = [next(), next(), next()];
     await append([
-      event(message, 'message', { m: 2 * step + 1, role: 'assistant', parts: [{ type: 'text', content: text() }, { type: 'tool_call', id: `call_${step}`, name: 'find_member', arguments: { name: text() } }], origin: 'sampled' }, { agent: 'desk', span: model }),
-      event(end, 'model.end', { status: 'ok', m: 2 * step + 1, finish_reason: 'tool_calls', usage: { input_tokens: 1234, output_tokens: 56 }, ms: Math.random() * 1000, first_ms: Math.random() * 100, trainable: true, source: 'live' }, { agent: 'desk', span: model }),
-      event(start, 'tool.start', { call: `call_${step}`, name: 'find_member', arguments: { name: text() }, effect: 'pure' }, { agent: 'desk', parent: model }),
+      event(
+        message,
+        'message',
+        {
+          m: 2 * step + 1,
+          role: 'assistant',
+          parts: [
+            { type: 'text', content: text() },
+            { type: 'tool_call', id: `call_${step}`, name: 'find_member', arguments: { name: text() } },
+          ],
+          origin: 'sampled',
+        },
+        { agent: 'desk', span: model },
+      ),
+      event(
+        end,
+        'model.end',
+        {
+          status: 'ok',
+          m: 2 * step + 1,
+          finish_reason: 'tool_calls',
+          usage: { input_tokens: 1234, output_tokens: 56 },
+          ms: Math.random() * 1000,
+          first_ms: Math.random() * 100,
+          trainable: true,
+          source: 'live',
+        },
+        { agent: 'desk', span: model },
+      ),
+      event(
+        start,
+        'tool.start',
+        { call: `call_${step}`, name: 'find_member', arguments: { name: text() }, effect: 'pure' },
+        { agent: 'desk', parent: model },
+      ),
     ]);
     const [answer, done] = [next(), next()];
     await append([
-      event(answer, 'message', { m: 2 * step + 2, role: 'tool', parts: [{ type: 'tool_call_response', id: `call_${step}`, response: { found: text() } }], origin: 'tool' }, { agent: 'desk', span: start }),
-      event(done, 'tool.end', { status: 'ok', m: 2 * step + 2, ms: Math.random(), source: 'live' }, { agent: 'desk', span: start }),
+      event(
+        answer,
+        'message',
+        {
+          m: 2 * step + 2,
+          role: 'tool',
+          parts: [{ type: 'tool_call_response', id: `call_${step}`, response: { found: text() } }],
+          origin: 'tool',
+        },
+        { agent: 'desk', span: start },
+      ),
+      event(
+        done,
+        'tool.end',
+        { status: 'ok', m: 2 * step + 2, ms: Math.random(), source: 'live' },
+        { agent: 'desk', span: start },
+      ),
     ]);
   }
   await append([event(next(), 'rollout.end', endOf({}, count))]);
@@ -76,7 +150,8 @@ async function large(store: Store): Promise<Result[]> {
   const wide = { ...spec, id: `${spec.id}w`, attempts: 32 };
   await store.createBatch(wide);
   const queued = await measured(async () => {
-    for (let at = 0; at < 6250; at += 1000) await store.addTasks(wide.id, at, tasks(6250).slice(at, Math.min(at + 1000, 6250)));
+    for (let at = 0; at < 6250; at += 1000)
+      await store.addTasks(wide.id, at, tasks(6250).slice(at, Math.min(at + 1000, 6250)));
   });
   const list = await measured(() => store.rollouts(wide.id, { limit: 500 }));
   const deep = await measured(() => store.rollouts(wide.id, { limit: 500, after: '6200.5.1' }));
@@ -86,8 +161,12 @@ async function large(store: Store): Promise<Result[]> {
   const leased = await measured(() => store.lease(session, 64));
   const rows = await measured(() => store.rowsSince(wide.id, 0, 500));
   return [
-    { what: 'queue 200,000 attempts', ms: Math.round(queued.ms) }, { what: 'list its first 500', ms: list.ms.toFixed(1) }, { what: 'list 500 from its end', ms: deep.ms.toFixed(1) },
-    { what: 'list one task', ms: one.ms.toFixed(1) }, { what: 'lease 64', ms: leased.ms.toFixed(1) }, { what: 'its first 500 rows by rev', ms: rows.ms.toFixed(1) },
+    { what: 'queue 200,000 attempts', ms: Math.round(queued.ms) },
+    { what: 'list its first 500', ms: list.ms.toFixed(1) },
+    { what: 'list 500 from its end', ms: deep.ms.toFixed(1) },
+    { what: 'list one task', ms: one.ms.toFixed(1) },
+    { what: 'lease 64', ms: leased.ms.toFixed(1) },
+    { what: 'its first 500 rows by rev', ms: rows.ms.toFixed(1) },
   ];
 }
 
@@ -98,15 +177,19 @@ async function long(store: Store): Promise<Result[]> {
   if (lease === undefined) throw new Error('no lease');
   const N = 337_000;
   const write = async (): Promise<void> => {
-    for (let from = 1; from < N; from += 1000) await must(store, lease.rollout, 1, logLines(from, Math.min(1000, N - from), 370));
+    for (let from = 1; from < N; from += 1000)
+      await must(store, lease.rollout, 1, logLines(from, Math.min(1000, N - from), 370));
     await must(store, lease.rollout, 1, [event(N, 'rollout.end', endOf({}))]);
   };
   const written = await measured(write);
   const packed = await measured(() => (store instanceof SqlStore ? store.pack() : Promise.resolve()));
   let slowest = 0;
-  for (const after of [0, N / 2, N - 100, 12_345, 300_000]) slowest = Math.max(slowest, (await measured(() => store.read(lease.rollout, after, 256 * 1024))).ms);
+  for (const after of [0, N / 2, N - 100, 12_345, 300_000])
+    slowest = Math.max(slowest, (await measured(() => store.read(lease.rollout, after, 256 * 1024))).ms);
   return [
-    { what: 'write 337,000 events', ms: Math.round(written.ms) }, { what: 'compress them', ms: Math.round(packed.ms) }, { what: 'read 256 KB of them anywhere, slowest', ms: slowest.toFixed(1) },
+    { what: 'write 337,000 events', ms: Math.round(written.ms) },
+    { what: 'compress them', ms: Math.round(packed.ms) },
+    { what: 'read 256 KB of them anywhere, slowest', ms: slowest.toFixed(1) },
   ];
 }
 
@@ -134,7 +217,10 @@ async function main(): Promise<void> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'rollout-bench-'));
   const postgres = process.argv[2] === 'postgres' ? await startPostgres({ fsync: true }) : undefined;
   try {
-    const store = await openStore(postgres === undefined ? path.join(folder, 'store') : await postgres.createDatabase(), { packDelayMs: 3_600_000 });
+    const store = await openStore(
+      postgres === undefined ? path.join(folder, 'store') : await postgres.createDatabase(),
+      { packDelayMs: 3_600_000 },
+    );
     const sized = postgres === undefined ? path.join(folder, 'store') : undefined;
     console.table([await bulk(store), await bulk(store)]);
     console.table([await steps(store, sized), await steps(store, sized)]);

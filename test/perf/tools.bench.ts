@@ -1,4 +1,6 @@
-/** CPU of a call of a module's tool in its thread, both threads together, against bare messages to a thread and back. */
+/**
+ * CPU of a call of a module's tool in its thread, both threads together, against bare messages to a thread and back.
+ */
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { openTools } from '../../src/tools/hosts.ts';
@@ -17,18 +19,24 @@ async function cpuPerCall(call: (n: number) => Promise<unknown>): Promise<number
   return (user + system) / CALLS;
 }
 
-const echo = new Worker("const { parentPort } = require('node:worker_threads'); parentPort.on('message', ({ a }) => parentPort.postMessage({ sum: a + 2 }));", { eval: true });
+const echo = new Worker(
+  "const { parentPort } = require('node:worker_threads'); parentPort.on('message', ({ a }) => " +
+    'parentPort.postMessage({ sum: a + 2 }));',
+  { eval: true },
+);
 const bench = await toolBench();
 const tools = await openTools([{ kind: 'module', module: await bench.module('hostile.ts') }], bench.environment);
 const bare: number[] = [];
 const product: number[] = [];
 try {
   for (let round = 0; round < rounds(3); round++) {
-    bare.push(await cpuPerCall(async (n) => {
-      const answer = once(echo, 'message');
-      echo.postMessage({ a: n });
-      await answer;
-    }));
+    bare.push(
+      await cpuPerCall(async (n) => {
+        const answer = once(echo, 'message');
+        echo.postMessage({ a: n });
+        await answer;
+      }),
+    );
     product.push(await cpuPerCall((n) => callTool(tools, 'fine', { a: n })));
   }
 } finally {
@@ -36,8 +44,13 @@ try {
   await bench.close();
   await echo.terminate();
 }
-console.log(table([
-  ['one call after the other', `CPU µs per call (${rounds(3)} runs: min / median / max)`, 'ratio'],
-  ['messages to a thread', spread(bare, 1), '1.00'],
-  ['a tool of a module', spread(product, 1), (median(product) / median(bare)).toFixed(2)],
-], [1, 2]));
+console.log(
+  table(
+    [
+      ['one call after the other', `CPU µs per call (${rounds(3)} runs: min / median / max)`, 'ratio'],
+      ['messages to a thread', spread(bare, 1), '1.00'],
+      ['a tool of a module', spread(product, 1), (median(product) / median(bare)).toFixed(2)],
+    ],
+    [1, 2],
+  ),
+);

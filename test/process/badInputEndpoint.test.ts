@@ -1,10 +1,10 @@
 /** Model endpoints that are dead, or would not have the batch: one message that says what to do, and an exit code. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
+import { type AddressInfo, createServer } from 'node:net';
 import { after, before, describe, it } from 'node:test';
 import { answerText, fakeEndpoint, refuse, type Script } from '../support/endpoint.ts';
-import { WorkspaceBench, type Report } from '../support/workspace.ts';
+import { type Report, WorkspaceBench } from '../support/workspace.ts';
 
 const TWO = { one: 'answer 42', two: 'answer 42' };
 
@@ -26,21 +26,42 @@ describe('a model endpoint that', () => {
   after(() => bench.close());
 
   /** Runs a batch of two tasks against a scripted endpoint. Nothing of it is scored. */
-  async function refusedBy(name: string, script: Script, env: Record<string, string> = {}): Promise<{ lines: string[]; report: Report; asked: number; endpoint: string }> {
+  async function refusedBy(
+    name: string,
+    script: Script,
+    env: Record<string, string> = {},
+  ): Promise<{ lines: string[]; report: Report; asked: number; endpoint: string }> {
     await using endpoint = await fakeEndpoint(script);
-    const file = bench.batch(name, { model: `{ endpoint: "${endpoint.url}", name: m, api_key: "\${env:KEY}" }`, tasks: TWO, batch: 'attempts: 2\nretry: { infrastructure: 3 }\n' });
+    const file = bench.batch(name, {
+      model: `{ endpoint: "${endpoint.url}", name: m, api_key: "\${env:KEY}" }`,
+      tasks: TWO,
+      batch: 'attempts: 2\nretry: { infrastructure: 3 }\n',
+    });
     const { code, report, stderr } = await bench.runBatch(file, { KEY: 'wrong-key-1', ...env });
     assert.equal(code, 3, stderr);
-    assert.deepEqual([report.attempts, report.passed + report.failed + report.unscored + report.open], [4, 0], 'nobody is blamed for a wrong set-up');
+    assert.deepEqual(
+      [report.attempts, report.passed + report.failed + report.unscored + report.open],
+      [4, 0],
+      'nobody is blamed for a wrong set-up',
+    );
     assert.ok(report.infrastructure > 0);
     assert.doesNotMatch(stderr, /wrong-key-1|rollout retry/);
     const lines = stderr.split('\n').filter((line) => line.includes(endpoint.url));
-    return { lines, report, asked: endpoint.seen.filter((seen) => seen.path.endsWith('/chat/completions')).length, endpoint: endpoint.url };
+    return {
+      lines,
+      report,
+      asked: endpoint.seen.filter((seen) => seen.path.endsWith('/chat/completions')).length,
+      endpoint: endpoint.url,
+    };
   }
 
   it('refuses the key: the batch stops with one message', async () => {
-    const { lines, asked, endpoint } = await refusedBy('key', (_seen, response) => refuse(response, 401, { message: 'Incorrect API key provided' }));
-    assert.deepEqual(lines, [`${endpoint} refused the key (401): Incorrect API key provided. Check model.api_key and the variable it names.`]);
+    const { lines, asked, endpoint } = await refusedBy('key', (_seen, response) =>
+      refuse(response, 401, { message: 'Incorrect API key provided' }),
+    );
+    assert.deepEqual(lines, [
+      `${endpoint} refused the key (401): Incorrect API key provided. Check model.api_key and the variable it names.`,
+    ]);
     assert.ok(asked < 12, `${asked} calls`); // not 4 attempts x 4 tries
   });
 
@@ -51,30 +72,68 @@ describe('a model endpoint that', () => {
         response.end(JSON.stringify({ object: 'list', data: [{ id: 'qwen' }, { id: 'llama' }] }));
       } else refuse(response, 404, { message: 'The model `m` does not exist.' });
     });
-    assert.deepEqual(lines, [`${endpoint} has no model m (404): The model \`m\` does not exist. It offers: qwen, llama. Put one of these into model.name.`]);
+    assert.deepEqual(lines, [
+      `${endpoint} has no model m (404): The model \`m\` does not exist. It offers: qwen, llama. Put one of ` +
+        'these into model.name.',
+    ]);
   });
 
   it('takes no tools', async () => {
-    const { lines } = await refusedBy('tools', (_seen, response) => refuse(response, 400, { message: '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set' }));
+    const { lines } = await refusedBy('tools', (_seen, response) =>
+      refuse(response, 400, {
+        message: '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+      }),
+    );
     assert.equal(lines.length, 1);
-    assert.match(lines[0] ?? '', /takes no tools with m \(400\): .* Choose a model that can call tools; vLLM wants --enable-auto-tool-choice and --tool-call-parser\.$/);
+    assert.match(
+      lines[0] ?? '',
+      /takes no tools with m \(400\): .* Choose a model that can call tools; vLLM wants --enable-auto-tool-choice and --tool-call-parser\.$/,
+    );
   });
 
-  it('refuses a call for another reason: it counts as the agent\'s, and the run says what was refused', async () => {
-    await using endpoint = await fakeEndpoint((_seen, response) => refuse(response, 400, { message: 'temperature must be at most 2' }));
-    const { code, report, stderr } = await bench.runBatch(bench.batch('refused', { model: `{ endpoint: "${endpoint.url}", name: m }`, tasks: TWO }));
+  it("refuses a call for another reason: it counts as the agent's, and the run says what was refused", async () => {
+    await using endpoint = await fakeEndpoint((_seen, response) =>
+      refuse(response, 400, { message: 'temperature must be at most 2' }),
+    );
+    const { code, report, stderr } = await bench.runBatch(
+      bench.batch('refused', { model: `{ endpoint: "${endpoint.url}", name: m }`, tasks: TWO }),
+    );
     assert.deepEqual([code, report.failed], [0, 2]);
-    assert.ok(stderr.includes(`2 attempts were ended by a refusal of the model endpoint: ${endpoint.url} refused the call (400): temperature must be at most 2\n`), stderr);
+    assert.ok(
+      stderr.includes(
+        `2 attempts were ended by a refusal of the model endpoint: ${endpoint.url} refused the call (400): ` +
+          'temperature must be at most 2\n',
+      ),
+      stderr,
+    );
   });
 
   it('is not there: its attempts wait, then are lost to infrastructure, and the exit code is 3', async () => {
     const port = await deadPort();
-    const file = bench.batch('dead', { model: `{ endpoint: "http://127.0.0.1:${port}/v1", name: m, endpoint_wait: 1s }`, tasks: TWO, batch: 'retry: { infrastructure: 0 }\n' });
+    const file = bench.batch('dead', {
+      model: `{ endpoint: "http://127.0.0.1:${port}/v1", name: m, endpoint_wait: 1s }`,
+      tasks: TWO,
+      batch: 'retry: { infrastructure: 0 }\n',
+    });
     const { code, report, stderr } = await bench.runBatch(file);
     assert.deepEqual([code, report.infrastructure, report.passed + report.failed], [3, 2, 0]);
-    assert.match(stderr, new RegExp(`^2 attempts were lost to infrastructure: The model endpoint http://127\\.0\\.0\\.1:${port}/v1 did not answer for 1 s\\. The last it said: connect ECONNREFUSED 127\\.0\\.0\\.1:${port}\nrollout retry ${report.batch} tries what was lost again\\.$`, 'm'));
+    assert.match(
+      stderr,
+      new RegExp(
+        `^2 attempts were lost to infrastructure: The model endpoint http://127\\.0\\.0\\.1:${port}/v1 did not ` +
+          `answer for 1 s\\. The last it said: connect ECONNREFUSED 127\\.0\\.0\\.1:${port}\nrollout retry ` +
+          `${report.batch} tries what was lost again\\.$`,
+        'm',
+      ),
+    );
     const rows = await bench.rows(report.batch);
-    assert.deepEqual(rows.map((row) => [row.try, row.progress.status, row.progress.error_class]), [[1, 'infrastructure', 'infrastructure'], [1, 'infrastructure', 'infrastructure']]);
+    assert.deepEqual(
+      rows.map((row) => [row.try, row.progress.status, row.progress.error_class]),
+      [
+        [1, 'infrastructure', 'infrastructure'],
+        [1, 'infrastructure', 'infrastructure'],
+      ],
+    );
   });
 
   it('is not there for a while: the run says so once, waits, and goes on', async () => {
@@ -93,10 +152,20 @@ describe('a model endpoint that', () => {
     await Promise.race([told, ended]);
     await using endpoint = await fakeEndpoint((_seen, response) => answerText(response, '42'), port);
     assert.deepEqual(await ended, [0, null], said);
-    assert.deepEqual([(JSON.parse(printed) as Report).passed, endpoint.seen.filter((seen) => seen.path.endsWith('/chat/completions')).length], [2, 2]);
-    assert.deepEqual(said.split('\n').filter((line) => line.includes('The model endpoint')), [
-      `The model endpoint http://127.0.0.1:${port}/v1 takes no calls: connect ECONNREFUSED 127.0.0.1:${port}. They wait for it (model.endpoint_wait); start it, or cancel the batch.`,
-      `The model endpoint http://127.0.0.1:${port}/v1 takes calls again.`,
-    ]);
+    assert.deepEqual(
+      [
+        (JSON.parse(printed) as Report).passed,
+        endpoint.seen.filter((seen) => seen.path.endsWith('/chat/completions')).length,
+      ],
+      [2, 2],
+    );
+    assert.deepEqual(
+      said.split('\n').filter((line) => line.includes('The model endpoint')),
+      [
+        `The model endpoint http://127.0.0.1:${port}/v1 takes no calls: connect ECONNREFUSED 127.0.0.1:${port}. ` +
+          'They wait for it (model.endpoint_wait); start it, or cancel the batch.',
+        `The model endpoint http://127.0.0.1:${port}/v1 takes calls again.`,
+      ],
+    );
   });
 });

@@ -1,15 +1,26 @@
 /** Files and calls that are wrong: exit code 2, one text with the place and the mend, and no batch. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { oneDocument, WorkspaceBench, type BatchText } from '../support/workspace.ts';
+import { type BatchText, oneDocument, WorkspaceBench } from '../support/workspace.ts';
 
-interface Refused { readonly error: { readonly code: string; readonly message: string; readonly mend?: string; readonly details?: { readonly problems?: { readonly line: number; readonly column: number }[] } } }
+interface Refused {
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    readonly mend?: string;
+    readonly details?: { readonly problems?: { readonly line: number; readonly column: number }[] };
+  };
+}
 
 describe('rollout run refuses', () => {
   let bench: WorkspaceBench;
   before(async () => {
     bench = new WorkspaceBench();
-    bench.write('tools.ts', 'import { tool } from \'rollout-studio\';\nimport { z } from \'zod\';\nexport const fine = tool({ description: \'Is fine.\', input: z.object({}), run: () => 42 });\n');
+    bench.write(
+      'tools.ts',
+      "import { tool } from 'rollout-studio';\nimport { z } from 'zod';\nexport const fine = tool({ description: " +
+        "'Is fine.', input: z.object({}), run: () => 42 });\n",
+    );
     await bench.rollout(['batches']); // the server is there for all of them
   });
   after(() => bench.close());
@@ -28,49 +39,101 @@ describe('rollout run refuses', () => {
   }
 
   it('broken YAML, wrong types, unknown keys, missing files: all of them at once', async () => {
-    const file = bench.batch('many', { agent: 'limits: { stepss: 5 }\n', tools: '[{ module: no.ts }]', batch: 'seed: soon\n' });
-    bench.write('many.batch.yaml', 'version: 1\nagent: many.agent.yaml\ndataset: { file: mny.jsonl }\nattempts: many\nscorer: { kind: exact }\n');
-    assert.equal(await refused(['run', file], 'config'), [
-      'many.agent.yaml:5:19: there is no file no.ts beside many.agent.yaml — Create it, or correct the path: it is relative to the file that names it.',
-      'many.agent.yaml:6:11: unknown key `stepss` in `limits` — Did you mean `steps`?',
-      'many.batch.yaml:3:18: there is no file mny.jsonl beside many.batch.yaml — Did you mean `many.jsonl`?',
-      'many.batch.yaml:4:11: `attempts` must be a whole number, 1 or more, not the text "many" — Write for example `attempts: 32`.',
-    ].join('\n'));
+    const file = bench.batch('many', {
+      agent: 'limits: { stepss: 5 }\n',
+      tools: '[{ module: no.ts }]',
+      batch: 'seed: soon\n',
+    });
+    bench.write(
+      'many.batch.yaml',
+      'version: 1\nagent: many.agent.yaml\ndataset: { file: mny.jsonl }\nattempts: many\nscorer: { kind: exact }\n',
+    );
+    assert.equal(
+      await refused(['run', file], 'config'),
+      [
+        'many.agent.yaml:5:19: there is no file no.ts beside many.agent.yaml — Create it, or correct the path: ' +
+          'it is relative to the file that names it.',
+        'many.agent.yaml:6:11: unknown key `stepss` in `limits` — Did you mean `steps`?',
+        'many.batch.yaml:3:18: there is no file mny.jsonl beside many.batch.yaml — Did you mean `many.jsonl`?',
+        'many.batch.yaml:4:11: `attempts` must be a whole number, 1 or more, not the text "many" — Write for ' +
+          'example `attempts: 32`.',
+      ].join('\n'),
+    );
     bench.batch('torn', { agent: 'limits: { steps: 5\n' });
-    assert.match(await refused(['run', 'torn.batch.yaml'], 'config'), /^torn\.agent\.yaml:7:1: a \[ or \{ above is not closed before this line — Close it with \] or \}/);
-    assert.match(await refused(['run', 'mny.batch.yaml'], 'config'), /^mny\.batch\.yaml:1:1: there is no file .*mny\.batch\.yaml — Did you mean `many\.batch\.yaml`\?$/);
+    assert.match(
+      await refused(['run', 'torn.batch.yaml'], 'config'),
+      /^torn\.agent\.yaml:7:1: a \[ or \{ above is not closed before this line — Close it with \] or \}/,
+    );
+    assert.match(
+      await refused(['run', 'mny.batch.yaml'], 'config'),
+      /^mny\.batch\.yaml:1:1: there is no file .*mny\.batch\.yaml — Did you mean `many\.batch\.yaml`\?$/,
+    );
   });
 
   it('a variable that is not set, and says where it is named', async () => {
-    const file = bench.batch('env', { model: '{ endpoint: "http://127.0.0.1:9/v1", name: m, api_key: "${env:NO_SUCH_KEY}" }' });
-    assert.match(await refused(['run', file], 'config'), /^env\.agent\.yaml:3:63: the environment variable NO_SUCH_KEY is not set — Set NO_SUCH_KEY where you submit/);
+    const file = bench.batch('env', {
+      model: '{ endpoint: "http://127.0.0.1:9/v1", name: m, api_key: "${env:NO_SUCH_KEY}" }',
+    });
+    assert.match(
+      await refused(['run', file], 'config'),
+      /^env\.agent\.yaml:3:63: the environment variable NO_SUCH_KEY is not set — Set NO_SUCH_KEY where you submit/,
+    );
   });
 
   it('a bad record far down the dataset', async () => {
     const file = bench.batch('far', {});
     for (const bad of [3_000, 11_000]) {
-      const lines = Array.from({ length: 12_000 }, (_, index) => (index + 1 === bad ? '{"id": oops}' : JSON.stringify({ id: `t${index + 1}`, question: 'answer 42', answer: '42' })));
+      const lines = Array.from({ length: 12_000 }, (_, index) =>
+        index + 1 === bad
+          ? '{"id": oops}'
+          : JSON.stringify({ id: `t${index + 1}`, question: 'answer 42', answer: '42' }),
+      );
       bench.write('far.jsonl', lines.join('\n'));
-      assert.equal(await refused(['run', file], 'config'), `far.jsonl:${bad}:1: this record is not JSON: unexpected token 'o' — Correct the record: keys and texts in double quotes, no comma at the end.`);
+      assert.equal(
+        await refused(['run', file], 'config'),
+        `far.jsonl:${bad}:1: this record is not JSON: unexpected token 'o' — Correct the record: keys and texts ` +
+          'in double quotes, no comma at the end.',
+      );
     }
   });
 
   it('a module that does not build', async () => {
     const file = bench.batch('syntax', { tools: '[{ module: broken.ts }]' });
     bench.write('broken.ts', 'import { tool } from "rollout-studio";\nexport const x = tool({ ;\n');
-    assert.equal(await refused(['run', file], 'config'), 'broken.ts:2:25: Expected identifier but found ";" A module must build before a rollout can use it.');
+    assert.equal(
+      await refused(['run', file], 'config'),
+      'broken.ts:2:25: Expected identifier but found ";" A module must build before a rollout can use it.',
+    );
     bench.write('broken.ts', 'import { x } from "no-such-package";\nexport const y = x;\n');
-    assert.match(await refused(['run', file], 'config'), /^broken\.ts:1:19: Could not resolve "no-such-package" A package must be installed in the workspace/);
+    assert.match(
+      await refused(['run', file], 'config'),
+      /^broken\.ts:1:19: Could not resolve "no-such-package" A package must be installed in the workspace/,
+    );
   });
 
   it('calls that are wrong', async () => {
     const file = bench.batch('call', {});
     assert.equal(await refused(['run'], 'usage'), 'usage: rollout run BATCH.yaml');
-    assert.equal(await refused(['run', file, '--attempts', 'none'], 'usage'), '--attempts takes a whole number from 1 on, not “none”.');
-    assert.match(await refused(['run', file, '--nope'], 'usage'), /^Unknown option '--nope'.*rollout run --help shows its options\.$/);
-    assert.match(await refused(['frobnicate'], 'usage'), /^There is no command “frobnicate”\. rollout --help lists them\.$/);
-    assert.match(await refused(['show', 'b0123456789/one/1'], 'not_found'), /^There is no batch b0123456789 here\. rollout batches lists those there are\.$/);
-    assert.match(await refused(['run', file, '--task', 'two'], 'config'), /^call\.batch\.yaml:3:18: call\.jsonl has no task `two` — Its first tasks are one\.$/);
+    assert.equal(
+      await refused(['run', file, '--attempts', 'none'], 'usage'),
+      '--attempts takes a whole number from 1 on, not “none”.',
+    );
+    assert.match(
+      await refused(['run', file, '--nope'], 'usage'),
+      /^Unknown option '--nope'.*rollout run --help shows its options\.$/,
+    );
+    assert.match(
+      await refused(['frobnicate'], 'usage'),
+      /^There is no command “frobnicate”\. rollout --help lists them\.$/,
+    );
+    assert.match(
+      await refused(['show', 'b0123456789/one/1'], 'not_found'),
+      /^There is no batch b0123456789 here\. rollout batches lists those there are\.$/,
+    );
+    assert.match(
+      await refused(['run', file, '--task', 'two'], 'config'),
+      /^call\.batch\.yaml:3:18: call\.jsonl has no task `two` — Its first tasks are one\.$/,
+    );
   });
 
   it('and leaves no batch behind', async () => {
@@ -84,10 +147,13 @@ describe('a module that throws when it is loaded', () => {
     const bench = new WorkspaceBench();
     try {
       const text: BatchText = { tools: '[{ module: throws.ts }]', tasks: { one: 'answer 42', two: 'answer 42' } };
-      bench.write('throws.ts', 'const never = 1;\nthrow new Error(\'the library is closed\');\nexport { never };\n');
+      bench.write('throws.ts', "const never = 1;\nthrow new Error('the library is closed');\nexport { never };\n");
       const { code, report, stderr } = await bench.runBatch(bench.batch('load', text));
       assert.deepEqual([code, report.unscored, report.failed], [1, 2, 0]);
-      assert.match(stderr, /^2 attempts were left without a score: throws\.ts:2:7: the module could not be loaded: the library is closed/m);
+      assert.match(
+        stderr,
+        /^2 attempts were left without a score: throws\.ts:2:7: the module could not be loaded: the library is closed/m,
+      );
     } finally {
       await bench.close();
     }

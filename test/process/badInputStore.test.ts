@@ -1,4 +1,7 @@
-/** Stores and servers that are not as they should be: full, taken, newer, damaged, not ours. One clear error, and nothing is lost. */
+/**
+ * Stores and servers that are not as they should be: full, taken, newer, damaged, not ours. One clear error, and
+ * nothing is lost.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
@@ -10,9 +13,11 @@ import { Api } from '../../src/protocol/api.ts';
 import { fetchTransport } from '../../src/protocol/transport.ts';
 import { end, gone } from '../support/cli.ts';
 import { smallDisk } from '../support/smallDisk.ts';
-import { oneDocument, WorkspaceBench, type Report } from '../support/workspace.ts';
+import { oneDocument, type Report, WorkspaceBench } from '../support/workspace.ts';
 
-interface Failed { readonly error: { readonly code: string; readonly message: string; readonly mend?: string } }
+interface Failed {
+  readonly error: { readonly code: string; readonly message: string; readonly mend?: string };
+}
 
 async function withBench(work: (bench: WorkspaceBench) => Promise<void>): Promise<void> {
   const bench = new WorkspaceBench();
@@ -49,28 +54,47 @@ describe('a store', () => {
     try {
       await disk.start();
       const file = bench.batch('full', {
-        model: '{ endpoint: "demo:?context=100000000", name: demo }', agent: 'limits: { tokens: 1G, steps: 100 }\ncontext: { tool_result_tokens: 10 }\n',
-        tools: '[{ module: text.ts }]', tasks: Object.fromEntries(Array.from({ length: 4 }, (_, n) => [`t${n}`, `call text {"n": ${n}} times 12\nanswer 42`])),
+        model: '{ endpoint: "demo:?context=100000000", name: demo }',
+        agent: 'limits: { tokens: 1G, steps: 100 }\ncontext: { tool_result_tokens: 10 }\n',
+        tools: '[{ module: text.ts }]',
+        tasks: Object.fromEntries(
+          Array.from({ length: 4 }, (_, n) => [`t${n}`, `call text {"n": ${n}} times 12\nanswer 42`]),
+        ),
       });
-      bench.write('text.ts', `import { tool } from 'rollout-studio';
+      bench.write(
+        'text.ts',
+        `import { tool } from 'rollout-studio';
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 export const text = tool({ description: 'Gives text.', input: z.object({ n: z.number() }), effect: 'pure', run: () => randomBytes(45_000).toString('base64') });
-`);
+`,
+      );
       const running = bench.start(['run', file, '--json'], { cwd: bench.work });
       let [said, printed] = ['', ''];
       running.stdout?.on('data', (chunk) => (printed += String(chunk)));
       const ended = once(running, 'close');
-      const full = new Promise<void>((resolve) => running.stderr?.on('data', (chunk) => {
-        said += String(chunk);
-        if (/Nothing that was recorded is lost|failed: disk I\/O error/.test(said)) resolve();
-      }));
+      const full = new Promise<void>((resolve) =>
+        running.stderr?.on('data', (chunk) => {
+          said += String(chunk);
+          if (/Nothing that was recorded is lost|failed: disk I\/O error/.test(said)) resolve();
+        }),
+      );
       await Promise.race([full, ended]);
-      assert.match(said, /^(The disk below .* is full\. Nothing that was recorded is lost\. Make room on it; work goes on by itself then\.|The disk below .* failed: .*)$/m);
+      assert.match(
+        said,
+        /^(The disk below .* is full\. Nothing that was recorded is lost\. Make room on it; work goes on by itself then\.|The disk below .* failed: .*)$/m,
+      );
       // What was stored can be read, and what is asked now is refused with the same words.
-      const [batch] = oneDocument<{ batches: { batch: string }[] }>((await bench.rollout(['batches', '--json'])).stdout, '').batches;
+      const [batch] = oneDocument<{ batches: { batch: string }[] }>(
+        (await bench.rollout(['batches', '--json'])).stdout,
+        '',
+      ).batches;
       const before = await stored(bench, batch?.batch ?? '');
-      const refused = await bench.rollout(['run', bench.batch('more', { tasks: { one: 'No room for this. '.repeat(200_000) } }), '--detach']);
+      const refused = await bench.rollout([
+        'run',
+        bench.batch('more', { tasks: { one: 'No room for this. '.repeat(200_000) } }),
+        '--detach',
+      ]);
       assert.equal(refused.code, 3, refused.stderr);
       assert.match(refused.stderr, /The disk below/);
       disk.makeRoom();
@@ -78,9 +102,16 @@ export const text = tool({ description: 'Gives text.', input: z.object({ n: z.nu
       const report = JSON.parse(printed) as Report;
       assert.deepEqual([report.passed, report.infrastructure, report.open], [4, 0, 0]);
       const after = await stored(bench, report.batch);
-      for (const [rollout, events] of before) assert.deepEqual(after.get(rollout)?.slice(0, events.length), events, 'what was stored stays as it was');
-      assert.deepEqual([...after.values()].map((events) => events.filter((event) => event.kind === 'tool.end').length), [12, 12, 12, 12]);
-      assert.ok((await bench.rows(report.batch)).every((row) => row.try === 1), 'nothing was tried again');
+      for (const [rollout, events] of before)
+        assert.deepEqual(after.get(rollout)?.slice(0, events.length), events, 'what was stored stays as it was');
+      assert.deepEqual(
+        [...after.values()].map((events) => events.filter((event) => event.kind === 'tool.end').length),
+        [12, 12, 12, 12],
+      );
+      assert.ok(
+        (await bench.rows(report.batch)).every((row) => row.try === 1),
+        'nothing was tried again',
+      );
     } finally {
       const pid = bench.serverFile()?.pid;
       if (pid !== undefined) await end(pid);
@@ -90,88 +121,130 @@ export const text = tool({ description: 'Gives text.', input: z.object({ n: z.nu
     }
   });
 
-  it('of a newer version is left alone', () => withBench(async (bench) => {
-    await bench.rollout(['batches']);
-    await end(bench.serverFile()?.pid ?? 0);
-    const database = new DatabaseSync(path.join(bench.store, 'store.db'));
-    database.exec('UPDATE meta SET value = \'99\' WHERE name = \'version\'');
-    database.close();
-    const bytes = readFileSync(path.join(bench.store, 'store.db'));
-    assert.match(await fails(bench, ['batches'], 2, 'version'), /^rollout: The store .* was written by a newer Rollout Studio \(store version 99; this one knows \d+\)\. Update Rollout Studio, or use another store with --store\.\n$/);
-    assert.deepEqual(readFileSync(path.join(bench.store, 'store.db')), bytes);
-  }));
+  it('of a newer version is left alone', () =>
+    withBench(async (bench) => {
+      await bench.rollout(['batches']);
+      await end(bench.serverFile()?.pid ?? 0);
+      const database = new DatabaseSync(path.join(bench.store, 'store.db'));
+      database.exec("UPDATE meta SET value = '99' WHERE name = 'version'");
+      database.close();
+      const bytes = readFileSync(path.join(bench.store, 'store.db'));
+      assert.match(
+        await fails(bench, ['batches'], 2, 'version'),
+        /^rollout: The store .* was written by a newer Rollout Studio \(store version 99; this one knows \d+\)\. Update Rollout Studio, or use another store with --store\.\n$/,
+      );
+      assert.deepEqual(readFileSync(path.join(bench.store, 'store.db')), bytes);
+    }));
 
-  it('that is no database is damaged, and says so', () => withBench(async (bench) => {
-    mkdirSync(bench.store);
-    writeFileSync(path.join(bench.store, 'store.db'), 'this is no database, and it is long enough to be read as one'.repeat(10));
-    assert.match(await fails(bench, ['batches'], 3, 'storage'), /^rollout: The store in .* is damaged: file is not a database\. /);
-  }));
+  it('that is no database is damaged, and says so', () =>
+    withBench(async (bench) => {
+      mkdirSync(bench.store);
+      writeFileSync(
+        path.join(bench.store, 'store.db'),
+        'this is no database, and it is long enough to be read as one'.repeat(10),
+      );
+      assert.match(
+        await fails(bench, ['batches'], 3, 'storage'),
+        /^rollout: The store in .* is damaged: file is not a database\. /,
+      );
+    }));
 
-  it('that cannot be written, or is no folder, is told before anything else', () => withBench(async (bench) => {
-    writeFileSync(bench.path('file'), '');
-    const inFile = new WorkspaceBench({ store: bench.path('file', 'store') });
-    try {
-      mkdirSync(inFile.work);
-      assert.match(await fails(inFile, ['batches'], 3, 'storage'), /^rollout: The store .* cannot be a folder: a part of its path is a file\. Choose another one with --store\.\n$/);
-    } finally {
-      await inFile.close();
-    }
-    // A folder below which nothing can be made, whoever we are: a file stands where `log/` should be.
-    mkdirSync(bench.store);
-    writeFileSync(path.join(bench.store, 'log'), '');
-    assert.match(await fails(bench, ['batches'], 3, 'storage'), /^rollout: You may not write into the store's folder .*, or its disk is read-only\. Choose another one with --store\.\n$/);
-  }));
+  it('that cannot be written, or is no folder, is told before anything else', () =>
+    withBench(async (bench) => {
+      writeFileSync(bench.path('file'), '');
+      const inFile = new WorkspaceBench({ store: bench.path('file', 'store') });
+      try {
+        mkdirSync(inFile.work);
+        assert.match(
+          await fails(inFile, ['batches'], 3, 'storage'),
+          /^rollout: The store .* cannot be a folder: a part of its path is a file\. Choose another one with --store\.\n$/,
+        );
+      } finally {
+        await inFile.close();
+      }
+      // A folder below which nothing can be made, whoever we are: a file stands where `log/` should be.
+      mkdirSync(bench.store);
+      writeFileSync(path.join(bench.store, 'log'), '');
+      assert.match(
+        await fails(bench, ['batches'], 3, 'storage'),
+        /^rollout: You may not write into the store's folder .*, or its disk is read-only\. Choose another one with --store\.\n$/,
+      );
+    }));
 });
 
 describe('a server', () => {
-  it('is the only one of its store: a second one names it and ends', () => withBench(async (bench) => {
-    await bench.rollout(['batches']);
-    const first = bench.serverFile();
-    assert.match(await fails(bench, ['serve'], 3, 'unavailable'), new RegExp(`^rollout: Another server has the store .*: process ${first?.pid ?? 0} at 127\\.0\\.0\\.1, port ${first?.port ?? 0} .*\\. Commands on this store find it by themselves; use another store with --store to run a second one\\.\n$`));
-    assert.deepEqual(bench.serverFile(), first);
-  }));
+  it('is the only one of its store: a second one names it and ends', () =>
+    withBench(async (bench) => {
+      await bench.rollout(['batches']);
+      const first = bench.serverFile();
+      assert.match(
+        await fails(bench, ['serve'], 3, 'unavailable'),
+        new RegExp(
+          `^rollout: Another server has the store .*: process ${first?.pid ?? 0} at 127\\.0\\.0\\.1, port ` +
+            `${first?.port ?? 0} .*\\. Commands on this store find it by themselves; use another store with ` +
+            '--store to run a second one\\.\n$',
+        ),
+      );
+      assert.deepEqual(bench.serverFile(), first);
+    }));
 
-  it('that died left its file: another one takes its place', () => withBench(async (bench) => {
-    await bench.rollout(['batches']);
-    const dead = bench.serverFile();
-    process.kill(dead?.pid ?? 0, 'SIGKILL');
-    assert.ok(await gone(dead?.pid ?? 0, 5_000));
-    assert.ok(existsSync(path.join(bench.store, 'server.json')));
-    const { code, stderr } = await bench.rollout(['batches']);
-    assert.deepEqual([code, stderr], [0, '']);
-    assert.notEqual(bench.serverFile()?.pid, dead?.pid);
-  }));
+  it('that died left its file: another one takes its place', () =>
+    withBench(async (bench) => {
+      await bench.rollout(['batches']);
+      const dead = bench.serverFile();
+      process.kill(dead?.pid ?? 0, 'SIGKILL');
+      assert.ok(await gone(dead?.pid ?? 0, 5_000));
+      assert.ok(existsSync(path.join(bench.store, 'server.json')));
+      const { code, stderr } = await bench.rollout(['batches']);
+      assert.deepEqual([code, stderr], [0, '']);
+      assert.notEqual(bench.serverFile()?.pid, dead?.pid);
+    }));
 
-  it('whose file is damaged or gone writes it again and is found', () => withBench(async (bench) => {
-    const file = path.join(bench.store, 'server.json');
-    mkdirSync(bench.store);
-    writeFileSync(file, '{"pid": 1');
-    assert.equal((await bench.rollout(['batches'])).code, 0, 'with no server behind it, it does not matter');
-    const first = bench.serverFile();
-    writeFileSync(file, '{"pid": 1');
-    assert.deepEqual([(await bench.rollout(['batches'])).code, bench.serverFile()?.pid], [0, first?.pid]);
-    renameSync(file, bench.path('away.json'));
-    assert.deepEqual([(await bench.rollout(['batches'])).code, bench.serverFile()?.pid], [0, first?.pid]);
-  }));
+  it('whose file is damaged or gone writes it again and is found', () =>
+    withBench(async (bench) => {
+      const file = path.join(bench.store, 'server.json');
+      mkdirSync(bench.store);
+      writeFileSync(file, '{"pid": 1');
+      assert.equal((await bench.rollout(['batches'])).code, 0, 'with no server behind it, it does not matter');
+      const first = bench.serverFile();
+      writeFileSync(file, '{"pid": 1');
+      assert.deepEqual([(await bench.rollout(['batches'])).code, bench.serverFile()?.pid], [0, first?.pid]);
+      renameSync(file, bench.path('away.json'));
+      assert.deepEqual([(await bench.rollout(['batches'])).code, bench.serverFile()?.pid], [0, first?.pid]);
+    }));
 
-  it('takes no commands from a token that may only read', () => withBench(async (bench) => {
-    const batch = (await bench.runBatch(bench.batch('read', {}))).report.batch;
-    const { read_token: token } = JSON.parse(readFileSync(path.join(bench.store, 'server.json'), 'utf8')) as { read_token: string };
-    const { url } = (await connect({ store: bench.store })).address();
-    const reader = new Api(fetchTransport(() => ({ url, token })));
-    assert.equal((await reader.batch(batch)).counts.passed, 1);
-    const [row] = await bench.rows(batch);
-    const forbidden = { code: 'forbidden', message: 'This token may only read.', mend: 'Use the full token of server.json.' };
-    await assert.rejects(reader.commandBatch(batch, { command: 'c1', verb: 'cancel' }), forbidden);
-    await assert.rejects(reader.commandRollout(row?.rollout ?? '', { command: 'c2', verb: 'hold' }), forbidden);
-    await assert.rejects(reader.fork({ batch: 'b1', rollout: row?.rollout ?? '', seq: 1, attempts: 1 }), forbidden);
-    await assert.rejects(reader.gc({ dry_run: true }), forbidden);
-    await assert.rejects(new Api(fetchTransport(() => ({ url, token: 'f'.repeat(64) }))).batch(batch), { code: 'unauthorized', message: 'The token is not of this server.' });
-  }));
+  it('takes no commands from a token that may only read', () =>
+    withBench(async (bench) => {
+      const batch = (await bench.runBatch(bench.batch('read', {}))).report.batch;
+      const { read_token: token } = JSON.parse(readFileSync(path.join(bench.store, 'server.json'), 'utf8')) as {
+        read_token: string;
+      };
+      const { url } = (await connect({ store: bench.store })).address();
+      const reader = new Api(fetchTransport(() => ({ url, token })));
+      assert.equal((await reader.batch(batch)).counts.passed, 1);
+      const [row] = await bench.rows(batch);
+      const forbidden = {
+        code: 'forbidden',
+        message: 'This token may only read.',
+        mend: 'Use the full token of server.json.',
+      };
+      await assert.rejects(reader.commandBatch(batch, { command: 'c1', verb: 'cancel' }), forbidden);
+      await assert.rejects(reader.commandRollout(row?.rollout ?? '', { command: 'c2', verb: 'hold' }), forbidden);
+      await assert.rejects(reader.fork({ batch: 'b1', rollout: row?.rollout ?? '', seq: 1, attempts: 1 }), forbidden);
+      await assert.rejects(reader.gc({ dry_run: true }), forbidden);
+      await assert.rejects(new Api(fetchTransport(() => ({ url, token: 'f'.repeat(64) }))).batch(batch), {
+        code: 'unauthorized',
+        message: 'The token is not of this server.',
+      });
+    }));
 });
 
 async function stored(bench: WorkspaceBench, batch: string): Promise<Map<string, { kind: string; seq: number }[]>> {
   const { api } = await connect({ store: bench.store });
   const rollouts = await Array.fromAsync(api.allRollouts(batch));
-  return new Map(await Promise.all(rollouts.map(async ({ rollout }) => [rollout, (await Array.fromAsync(api.allEvents(rollout))).flat()] as const)));
+  return new Map(
+    await Promise.all(
+      rollouts.map(async ({ rollout }) => [rollout, (await Array.fromAsync(api.allEvents(rollout))).flat()] as const),
+    ),
+  );
 }

@@ -1,4 +1,7 @@
-/** Tools that do everything wrong, in a batch of the command line: each fails alone, with its class, and all attempts go on. */
+/**
+ * Tools that do everything wrong, in a batch of the command line: each fails alone, with its class, and all attempts go
+ * on.
+ */
 import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -13,7 +16,9 @@ import { ADD, WorkspaceBench } from '../support/workspace.ts';
 type End = EventData['tool.end'];
 
 /** By task: the call, and how it ends. */
-const HOSTILE: Readonly<Record<string, readonly [call: string, expected: (end: End, events: readonly TraceEvent[]) => void]>> = {
+const HOSTILE: Readonly<
+  Record<string, readonly [call: string, expected: (end: End, events: readonly TraceEvent[]) => void]>
+> = {
   throws: ['throws {"text": "hey"}', failed('tool_error', /^it broke: hey$/)],
   prints: ['prints {"lines": 10737418}', failed('tool_error', /printed without end/)],
   exits: ['exits', failed('tool_error', /process\.exit\(3\)/)],
@@ -21,11 +26,21 @@ const HOSTILE: Readonly<Record<string, readonly [call: string, expected: (end: E
   cycle: ['cycle', failed('tool_error', /contains itself/)],
   late: ['late_throw', failed('tool_error', /^too late \(thrown outside of its promise/)],
   leaks: ['leaks', failed('tool_error', /more than its \d+ MB of memory/)],
-  large: ['large {"chars": 100000000}', given((end) => {
-    assert.equal(end.cut, 100_000_000 - 1024 * 1024);
-    assert.partialDeepStrictEqual(end.result, { bytes: 64 * 1024 * 1024, media: 'text/plain', head: 'y'.repeat(1024) });
-  })],
-  unknown: ['no_such_tool', failed('unknown_tool', /^There is no tool "no_such_tool"\. The tools are: cycle, exits, [a-z_, ]*fine, /)],
+  large: [
+    'large {"chars": 100000000}',
+    given((end) => {
+      assert.equal(end.cut, 100_000_000 - 1024 * 1024);
+      assert.partialDeepStrictEqual(end.result, {
+        bytes: 64 * 1024 * 1024,
+        media: 'text/plain',
+        head: 'y'.repeat(1024),
+      });
+    }),
+  ],
+  unknown: [
+    'no_such_tool',
+    failed('unknown_tool', /^There is no tool "no_such_tool"\. The tools are: cycle, exits, [a-z_, ]*fine, /),
+  ],
   misfit: ['fine {"a": "x"}', failed('invalid_arguments', /^The arguments of fine do not match its schema: /)],
   fine: ['fine {"a": 40}', given(() => undefined)],
 };
@@ -49,7 +64,8 @@ describe('a batch whose tools', () => {
   before(() => {
     bench = new WorkspaceBench();
     bench.write('hostile.ts', '');
-    for (const name of ['hostile', 'deadly']) copyFileSync(path.join(root, 'test', 'fixtures', 'tools', `${name}.ts`), path.join(bench.work, `${name}.ts`));
+    for (const name of ['hostile', 'deadly'])
+      copyFileSync(path.join(root, 'test', 'fixtures', 'tools', `${name}.ts`), path.join(bench.work, `${name}.ts`));
   });
   after(() => bench.close());
 
@@ -64,24 +80,35 @@ describe('a batch whose tools', () => {
   it('do everything wrong loses nothing: each call ends with its class, every attempt with its answer', async () => {
     const file = bench.batch('hostile', {
       // Answers of 64 MB go back to no model.
-      model: '{ endpoint: "demo:?context=1000000000", name: demo }', tools: '[{ module: hostile.ts }]', agent: 'limits: { tokens: 1G }\n',
+      model: '{ endpoint: "demo:?context=1000000000", name: demo }',
+      tools: '[{ module: hostile.ts }]',
+      agent: 'limits: { tokens: 1G }\n',
       tasks: Object.fromEntries(Object.entries(HOSTILE).map(([task, [call]]) => [task, `call ${call}\nanswer 42`])),
     });
     const { code, report, stderr } = await bench.runBatch(file);
-    assert.deepEqual([code, report.passed, report.attempts], [0, Object.keys(HOSTILE).length, Object.keys(HOSTILE).length], stderr);
+    assert.deepEqual(
+      [code, report.passed, report.attempts],
+      [0, Object.keys(HOSTILE).length, Object.keys(HOSTILE).length],
+      stderr,
+    );
     const rows = await bench.rows(report.batch);
-    await Promise.all(rows.map(async (row) => {
-      const events = await bench.events(row.rollout);
-      const end = events.find((event) => event.kind === 'tool.end');
-      assert.ok(end?.kind === 'tool.end', row.task);
-      HOSTILE[row.task]?.[1](end.data, events);
-    }));
+    await Promise.all(
+      rows.map(async (row) => {
+        const events = await bench.events(row.rollout);
+        const end = events.find((event) => event.kind === 'tool.end');
+        assert.ok(end?.kind === 'tool.end', row.task);
+        HOSTILE[row.task]?.[1](end.data, events);
+      }),
+    );
   });
 
   it('give 20 MB, asked by a task of 5 MB: both are kept whole, apart from the events', async () => {
     const text = `${'A long story. '.repeat(375_000)}\ncall large {"chars": 20000000}\nanswer 42`;
     const file = bench.batch('huge', {
-      model: '{ endpoint: "demo:?context=1000000000", name: demo }', tools: '[{ module: hostile.ts }]', agent: 'limits: { tokens: 1G }\n', tasks: { huge: text },
+      model: '{ endpoint: "demo:?context=1000000000", name: demo }',
+      tools: '[{ module: hostile.ts }]',
+      agent: 'limits: { tokens: 1G }\n',
+      tasks: { huge: text },
     });
     const { code, report, stderr } = await bench.runBatch(file);
     assert.deepEqual([code, report.passed], [0, 1], stderr);
@@ -101,12 +128,21 @@ describe('a batch whose tools', () => {
   it('kill their worker: tried again as often as the batch says, then lost; all others are finished', async () => {
     const log = bench.path('kills.txt');
     const file = bench.batch('deadly', {
-      tools: '[{ module: deadly.ts }, { builtin: [calculator] }]', batch: 'retry: { infrastructure: 1 }\n',
-      tasks: { kills: `call kills_worker ${JSON.stringify({ log })}\nanswer 42`, slow: 'call slow {"ms": 1500}\nanswer 42', one: ADD, two: ADD },
+      tools: '[{ module: deadly.ts }, { builtin: [calculator] }]',
+      batch: 'retry: { infrastructure: 1 }\n',
+      tasks: {
+        kills: `call kills_worker ${JSON.stringify({ log })}\nanswer 42`,
+        slow: 'call slow {"ms": 1500}\nanswer 42',
+        one: ADD,
+        two: ADD,
+      },
     });
     const { code, report, stderr } = await bench.runBatch(file);
     assert.deepEqual([code, report.passed, report.infrastructure, report.open], [3, 3, 1, 0], stderr);
-    assert.match(stderr, /^1 attempt was lost to infrastructure: Its worker was lost in a call of kills_worker, which cannot be taken back and may have happened\. /m);
+    assert.match(
+      stderr,
+      /^1 attempt was lost to infrastructure: Its worker was lost in a call of kills_worker, which cannot be taken back and may have happened\. /m,
+    );
     const row = byTask(await bench.rows(report.batch)).get('kills');
     assert.deepEqual([row?.try, row?.progress.status], [2, 'infrastructure']);
     // Made once in each try, and never twice in one.
@@ -119,20 +155,30 @@ describe('a batch whose tools', () => {
   it('kill their worker and may be made again: given up once three workers were lost in the same call', async () => {
     const log = bench.path('pure-kills.txt');
     const file = bench.batch('purely', {
-      tools: '[{ module: deadly.ts }, { builtin: [calculator] }]', batch: 'retry: { infrastructure: 0 }\n',
+      tools: '[{ module: deadly.ts }, { builtin: [calculator] }]',
+      batch: 'retry: { infrastructure: 0 }\n',
       tasks: { kills: `call kills_worker_purely ${JSON.stringify({ log })}\nanswer 42`, one: ADD },
     });
     const { code, report, stderr } = await bench.runBatch(file);
     assert.deepEqual([code, report.passed, report.infrastructure], [3, 1, 1], stderr);
-    assert.match(stderr, /^1 attempt was lost to infrastructure: Each worker that made the call of kills_worker_purely was lost in it/m);
+    assert.match(
+      stderr,
+      /^1 attempt was lost to infrastructure: Each worker that made the call of kills_worker_purely was lost in it/m,
+    );
     assert.ok(lines(log).length <= 4, `${lines(log).length} workers`);
   });
 
   it('hang, loop or block for ever: a time-out each, and nothing is left', async () => {
     const log = bench.path('blocks.txt');
     const file = bench.batch('blocks', {
-      tools: '[{ module: deadly.ts }, { module: hostile.ts }, { builtin: [calculator] }]', agent: 'limits: { tool_seconds: 1 }\n',
-      tasks: { blocks: `call blocks ${JSON.stringify({ log })}\nanswer 42`, loops: 'call loops\nanswer 42', waits: 'call waits\nanswer 42', one: ADD },
+      tools: '[{ module: deadly.ts }, { module: hostile.ts }, { builtin: [calculator] }]',
+      agent: 'limits: { tool_seconds: 1 }\n',
+      tasks: {
+        blocks: `call blocks ${JSON.stringify({ log })}\nanswer 42`,
+        loops: 'call loops\nanswer 42',
+        waits: 'call waits\nanswer 42',
+        one: ADD,
+      },
     });
     const { code, report, stderr } = await bench.runBatch(file);
     assert.deepEqual([code, report.passed], [0, 4], stderr);

@@ -1,11 +1,11 @@
 /** The Batches view's contents against a real server: pages to the last task, then live rows. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { connect, type Connection } from '../../src/client/connect.ts';
+import { type Connection, connect } from '../../src/client/connect.ts';
 import { deferred } from '../../src/common/abort.ts';
 import { BatchContents } from '../../src/host/views/batches/batchContents.ts';
 import { BatchFollower } from '../../src/host/views/batches/batchFollower.ts';
-import { plainSubmission, tasks, TestStore, type TestServer } from '../support/rolloutServer.ts';
+import { plainSubmission, type TestServer, TestStore, tasks } from '../support/rolloutServer.ts';
 
 describe('the Batches view', { timeout: 120_000 }, () => {
   const store = new TestStore();
@@ -26,7 +26,10 @@ describe('the Batches view', { timeout: 120_000 }, () => {
       pages++;
     }
     assert.equal(pages, 3);
-    assert.deepEqual(contents.tasks.map(({ task }) => task), tasks(250).map(({ id }) => id));
+    assert.deepEqual(
+      contents.tasks.map(({ task }) => task),
+      tasks(250).map(({ id }) => id),
+    );
     assert.ok(contents.tasks.every(({ rows, complete }) => rows.size === 2 && complete));
   });
 
@@ -35,7 +38,8 @@ describe('the Batches view', { timeout: 120_000 }, () => {
     const contents = new BatchContents(batch);
     let drawn = deferred<undefined>();
     const follower = new BatchFollower({
-      server: { connection: () => Promise.resolve(connection) }, log: { warn: (text) => assert.fail(text) },
+      server: { connection: () => Promise.resolve(connection) },
+      log: { warn: (text) => assert.fail(text) },
       contents: () => contents,
       changed: () => {
         drawn.resolve(undefined);
@@ -45,7 +49,10 @@ describe('the Batches view', { timeout: 120_000 }, () => {
     const drawnUntil = async (met: () => boolean): Promise<void> => {
       for (let next = drawn.promise; !met(); next = drawn.promise) await next;
     };
-    const states = (): string[] => contents.tasks.flatMap(({ rows }) => [...rows.values()].map((row) => (row.progress.passed === true ? 'passed' : row.state)));
+    const states = (): string[] =>
+      contents.tasks.flatMap(({ rows }) =>
+        [...rows.values()].map((row) => (row.progress.passed === true ? 'passed' : row.state)),
+      );
     try {
       const row = await connection.api.batch(batch);
       await contents.loadMore(connection.api);

@@ -2,24 +2,35 @@
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import type { Branch } from '../../src/trace/align/prefixTree.ts';
 import type { ComparedBatches } from '../../src/trace/align/batches.ts';
+import type { Branch } from '../../src/trace/align/prefixTree.ts';
 import { Bench } from '../support/cli.ts';
-import { trial, type TrialCall } from '../support/tauTrial.ts';
+import { type TrialCall, trial } from '../support/tauTrial.ts';
 
 interface Compared {
   readonly task: string;
-  readonly attempts: readonly { readonly attempt: number; readonly passed: boolean | null; readonly actions: readonly { readonly seq: number }[] }[];
+  readonly attempts: readonly {
+    readonly attempt: number;
+    readonly passed: boolean | null;
+    readonly actions: readonly { readonly seq: number }[];
+  }[];
   readonly tree: Branch;
   readonly reference: number;
   readonly first_split: number | null;
   readonly splits: readonly ({ readonly common: number; readonly rejoin: unknown } | null)[];
-  readonly rows: readonly { readonly base: number; readonly cells: readonly { readonly state: string; readonly seq?: number; readonly differences?: unknown }[] }[];
+  readonly rows: readonly {
+    readonly base: number;
+    readonly cells: readonly { readonly state: string; readonly seq?: number; readonly differences?: unknown }[];
+  }[];
 }
 
 const find: TrialCall = { name: 'find_member', arguments: { name: 'Ada' }, result: '{"id": 3}' };
 const loans: TrialCall = { name: 'loans_of', arguments: { member: 3 }, result: '[17]' };
-const renew = (days: number): TrialCall => ({ name: 'renew_loan', arguments: { loan_id: 17, days }, result: `{"days": ${days}}` });
+const renew = (days: number): TrialCall => ({
+  name: 'renew_loan',
+  arguments: { loan_id: 17, days },
+  result: `{"days": ${days}}`,
+});
 
 describe('rollout compare', () => {
   const bench = new Bench();
@@ -32,33 +43,66 @@ describe('rollout compare', () => {
   };
   before(async () => {
     first = await imported('first.json', [
-      trial('renew', 0, 0, [find, renew(7)]), trial('renew', 1, 1, [find, renew(14)]), trial('renew', 2, 1, [find, loans, renew(14)]),
-      trial('lost', 0, 1, [find]), trial('gained', 0, 0, [find]),
+      trial('renew', 0, 0, [find, renew(7)]),
+      trial('renew', 1, 1, [find, renew(14)]),
+      trial('renew', 2, 1, [find, loans, renew(14)]),
+      trial('lost', 0, 1, [find]),
+      trial('gained', 0, 0, [find]),
     ]);
     second = await imported('second.json', [
-      trial('renew', 0, 0, [find]), trial('renew', 1, 1, [find]), trial('renew', 2, 1, [find]), trial('lost', 0, 0, []), trial('gained', 0, 1, [find]),
+      trial('renew', 0, 0, [find]),
+      trial('renew', 1, 1, [find]),
+      trial('renew', 2, 1, [find]),
+      trial('lost', 0, 0, []),
+      trial('gained', 0, 1, [find]),
     ]);
   });
   after(() => bench.close());
 
   it('gives the tree of all attempts at a task and aligns them with the shortest that passed', async () => {
     const compared = await bench.json<Compared>(['compare', `${first}/renew`]);
-    assert.deepEqual(compared.attempts.map(({ attempt, passed }) => [attempt, passed]), [[1, false], [2, true], [3, true]]);
+    assert.deepEqual(
+      compared.attempts.map(({ attempt, passed }) => [attempt, passed]),
+      [
+        [1, false],
+        [2, true],
+        [3, true],
+      ],
+    );
     assert.equal(compared.reference, 1);
-    assert.deepEqual([compared.tree.actions.length, compared.tree.counts.passed, compared.tree.counts.attempts], [1, 2, 3]);
+    assert.deepEqual(
+      [compared.tree.actions.length, compared.tree.counts.passed, compared.tree.counts.attempts],
+      [1, 2, 3],
+    );
     assert.deepEqual(compared.tree.branches.map((branch) => branch.counts.rate).sort(), [0, 1, 1]);
-    assert.deepEqual(compared.rows.map((row) => row.cells.map((cell) => cell.state).join(' ')), ['same same same', 'missing missing same', 'arguments same same', 'same same same']);
+    assert.deepEqual(
+      compared.rows.map((row) => row.cells.map((cell) => cell.state).join(' ')),
+      ['same same same', 'missing missing same', 'arguments same same', 'same same same'],
+    );
     assert.equal(compared.first_split, 1);
-    assert.deepEqual(compared.rows[2]?.cells[0]?.differences, [{
-      call: 0, name: 'renew_loan', arguments: [{ path: '/days', before: 14, after: 7 }], result: [{ path: '', before: '{"days": 14}', after: '{"days": 7}' }],
-    }]);
+    assert.deepEqual(compared.rows[2]?.cells[0]?.differences, [
+      {
+        call: 0,
+        name: 'renew_loan',
+        arguments: [{ path: '/days', before: 14, after: 7 }],
+        result: [{ path: '', before: '{"days": 14}', after: '{"days": 7}' }],
+      },
+    ]);
   });
 
   it('compares attempts named one by one, the first being the reference', async () => {
-    const compared = await bench.json<Compared>(['compare', `${first}/renew/3`, `${first}/renew/2`, `${second}/renew/2`]);
+    const compared = await bench.json<Compared>([
+      'compare',
+      `${first}/renew/3`,
+      `${first}/renew/2`,
+      `${second}/renew/2`,
+    ]);
     assert.equal(compared.reference, 0);
     assert.equal(compared.attempts.length, 3);
-    assert.deepEqual(compared.splits.map((split) => split?.common), [undefined, 1, 1]);
+    assert.deepEqual(
+      compared.splits.map((split) => split?.common),
+      [undefined, 1, 1],
+    );
   });
 
   it('reads well, and what a model wrote cannot colour the terminal', async () => {
@@ -70,12 +114,23 @@ describe('rollout compare', () => {
     assert.match(stdout, /renew_loan days: 14 → 7/);
     assert.match(stdout, /1: 1 action the same, then apart; together again at its step 3/);
     assert.doesNotMatch(stdout, /\u001b|\[object Object\]|undefined/);
-    for (const line of stdout.split('\n')) assert.ok(line.length <= 100 || line.includes('the same, then apart'), `a line of ${line.length} characters: ${line}`);
+    for (const line of stdout.split('\n'))
+      assert.ok(
+        line.length <= 100 || line.includes('the same, then apart'),
+        `a line of ${line.length} characters: ${line}`,
+      );
   });
 
   it('tells which tasks went over between two batches, with the paired difference', async () => {
     const { tasks, comparison } = await bench.json<ComparedBatches>(['compare', first, second]);
-    assert.deepEqual(tasks.map(({ task, change }) => [task, change]), [['lost', 'lost'], ['gained', 'gained'], ['renew', 'same']]);
+    assert.deepEqual(
+      tasks.map(({ task, change }) => [task, change]),
+      [
+        ['lost', 'lost'],
+        ['gained', 'gained'],
+        ['renew', 'same'],
+      ],
+    );
     assert.equal(comparison.pass_at?.['1']?.difference, 0);
     assert.equal(comparison.pass_at['1'].interval?.length, 2);
     const { stdout } = await bench.run(['compare', first, second]);
@@ -89,7 +144,13 @@ describe('rollout compare', () => {
     assert.deepEqual(place, { page: 'compare', batch: first, task: 'renew' });
     assert.equal(new URLSearchParams(new URL(url).hash.slice(1)).get('task'), 'renew');
     const { attempts } = await bench.json<Compared>(['compare', word]);
-    const saved = await bench.json<{ file: string; trajectories: number }>(['view', word, '--compare', '--save', 'renew.html']);
+    const saved = await bench.json<{ file: string; trajectories: number }>([
+      'view',
+      word,
+      '--compare',
+      '--save',
+      'renew.html',
+    ]);
     assert.deepEqual([saved.trajectories, existsSync(saved.file)], [attempts.length, true]);
     const { code, stderr } = await bench.run(['view', first, '--compare']);
     assert.equal(code, 2, stderr);
@@ -112,10 +173,18 @@ describe('rollout compare', () => {
   });
 
   const recording = process.env['ROLLOUT_RECORDING'];
-  it('compares the attempts of a recorded task that both passed and failed', { skip: recording === undefined ? 'ROLLOUT_RECORDING names no recording' : false }, async () => {
+  it('compares the attempts of a recorded task that both passed and failed', {
+    skip: recording === undefined ? 'ROLLOUT_RECORDING names no recording' : false,
+  }, async () => {
     const { batch } = await bench.json<{ batch: string }>(['import', recording ?? '']);
-    const { rollouts } = await bench.json<{ rollouts: { task: string; progress: { passed?: boolean | null } }[] }>(['show', batch]);
-    const mixed = [...Map.groupBy(rollouts, (row) => row.task)].filter(([, rows]) => rows.some((row) => row.progress.passed === true) && rows.some((row) => row.progress.passed === false));
+    const { rollouts } = await bench.json<{ rollouts: { task: string; progress: { passed?: boolean | null } }[] }>([
+      'show',
+      batch,
+    ]);
+    const mixed = [...Map.groupBy(rollouts, (row) => row.task)].filter(
+      ([, rows]) =>
+        rows.some((row) => row.progress.passed === true) && rows.some((row) => row.progress.passed === false),
+    );
     const [task, rows] = mixed[0] ?? assert.fail('the recording has no task that both passed and failed');
     const compared = await bench.json<Compared>(['compare', `${batch}/${task}`]);
     assert.equal(compared.attempts.length, rows.length);
@@ -123,7 +192,10 @@ describe('rollout compare', () => {
     assert.equal(compared.attempts[compared.reference]?.passed, true);
     assert.notEqual(compared.first_split, null);
     compared.attempts.forEach(({ actions }, column) => {
-      assert.deepEqual(compared.rows.flatMap((row) => row.cells[column]?.seq ?? []), actions.map((action) => action.seq));
+      assert.deepEqual(
+        compared.rows.flatMap((row) => row.cells[column]?.seq ?? []),
+        actions.map((action) => action.seq),
+      );
     });
   });
 });

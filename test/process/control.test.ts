@@ -5,8 +5,8 @@ import type { BatchRow } from '../../src/protocol/client.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { Comparison, Report } from '../../src/trace/statistics/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
-import { watchedDemo, type WatchedDemo } from '../support/watchedDemo.ts';
 import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';
+import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
 
 const CALCULATOR = { tools: [{ builtin: ['calculator'] }] };
 /** Adds so many times, one step each. */
@@ -24,7 +24,15 @@ after(async () => {
 });
 
 /** A model that takes its time, and waits where its gate is shut. */
-const slow = (ms: number, gate: string): { endpoint: string; demo: string; gate: string; agent: typeof CALCULATOR } => ({ endpoint: demo.url, demo: `latency_ms=${ms}`, gate, agent: CALCULATOR });
+const slow = (
+  ms: number,
+  gate: string,
+): { endpoint: string; demo: string; gate: string; agent: typeof CALCULATOR } => ({
+  endpoint: demo.url,
+  demo: `latency_ms=${ms}`,
+  gate,
+  agent: CALCULATOR,
+});
 const batchRow = async (batch: string): Promise<BatchRow> => (await workspace.api()).batch(batch);
 /** Runs a command that must end well; gives what it printed. */
 async function done(...args: string[]): Promise<string> {
@@ -32,39 +40,78 @@ async function done(...args: string[]): Promise<string> {
   assert.equal(code, 0, stderr);
   return stdout;
 }
-const lines = (text: string): (TraceEvent | RolloutRow)[] => text.trim().split('\n').map((line) => JSON.parse(line) as TraceEvent | RolloutRow);
+const lines = (text: string): (TraceEvent | RolloutRow)[] =>
+  text
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as TraceEvent | RolloutRow);
 const isEvent = (line: TraceEvent | RolloutRow): line is TraceEvent => 'kind' in line;
 
 describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
   it('is paused at the next gates and goes on when it is resumed', async () => {
     demo.shut('paused');
-    const batch = await workspace.launch('paused', { ...slow(80, 'paused'), tasks: [{ id: 'a', question: adding(8), answer: '42' }, { id: 'b', question: adding(8), answer: '42' }], batch: { attempts: 3, concurrency: 4 } });
+    const batch = await workspace.launch('paused', {
+      ...slow(80, 'paused'),
+      tasks: [
+        { id: 'a', question: adding(8), answer: '42' },
+        { id: 'b', question: adding(8), answer: '42' },
+      ],
+      batch: { attempts: 3, concurrency: 4 },
+    });
     await workspace.untilRows(batch, (rows) => rows.filter((row) => row.progress.steps > 0).length === 4);
     assert.match(await done('pause', batch), new RegExp(`Paused batch ${batch}`));
     demo.open('paused');
-    const paused = await workspace.untilRows(batch, (rows) => rows.every((row) => row.state === 'held' || row.state === 'queued'));
+    const paused = await workspace.untilRows(batch, (rows) =>
+      rows.every((row) => row.state === 'held' || row.state === 'queued'),
+    );
     assert.deepEqual(paused.map((row) => row.state).sort(), ['held', 'held', 'held', 'held', 'queued', 'queued']);
     assert.equal((await batchRow(batch)).state, 'paused');
     const [held] = paused.filter((row) => row.state === 'held');
     assert.match(await done('show', held!.rollout), /held/);
     await done('pause', batch); // a second time is nothing new
-    assert.deepEqual((await workspace.rows(batch)).map((row) => [row.rollout, row.last]).sort(), paused.map((row) => [row.rollout, row.last]).sort(), 'nothing goes on while it is paused');
+    assert.deepEqual(
+      (await workspace.rows(batch)).map((row) => [row.rollout, row.last]).sort(),
+      paused.map((row) => [row.rollout, row.last]).sort(),
+      'nothing goes on while it is paused',
+    );
     assert.match(await done('resume', batch), /Resumed/);
     const rows = await workspace.ended(batch);
-    assert.deepEqual(rows.map((row) => row.progress.passed), [true, true, true, true, true, true]);
+    assert.deepEqual(
+      rows.map((row) => row.progress.passed),
+      [true, true, true, true, true, true],
+    );
     const events = await workspace.events(held!.rollout);
     const [hold] = ofKind(events, 'hold');
-    assert.deepEqual([hold?.data.why, ofKind(events, 'hold').length, ofKind(events, 'release').length], ['pause', 1, 1]);
+    assert.deepEqual(
+      [hold?.data.why, ofKind(events, 'hold').length, ofKind(events, 'release').length],
+      ['pause', 1, 1],
+    );
     assert.equal(endOf(events).touched, false);
     assert.ok((endOf(events).totals.held_ms ?? 0) > 0);
-    assert.deepEqual(ofKind(await workspace.events(batch), 'control').map((event) => event.data.verb), ['pause', 'pause', 'resume']);
+    assert.deepEqual(
+      ofKind(await workspace.events(batch), 'control').map((event) => event.data.verb),
+      ['pause', 'pause', 'resume'],
+    );
   });
 
   it('gives its workers back while it is paused, and goes on with others as if nothing had been', async () => {
     demo.shut('released');
-    const batch = await workspace.launch('released', { ...slow(20, 'released'), tasks: [{ id: 'a', question: adding(4), answer: '42' }, { id: 'b', question: adding(4), answer: '42' }], batch: { attempts: 2 } });
-    const started = await workspace.untilRows(batch, (rows) => rows.filter((row) => row.state === 'running').length === 4);
-    assert.match(await done('pause', batch, '--release-pods'), new RegExp(`Paused batch ${batch}\\. Its workers end once the 4 attempts that run are held`));
+    const batch = await workspace.launch('released', {
+      ...slow(20, 'released'),
+      tasks: [
+        { id: 'a', question: adding(4), answer: '42' },
+        { id: 'b', question: adding(4), answer: '42' },
+      ],
+      batch: { attempts: 2 },
+    });
+    const started = await workspace.untilRows(
+      batch,
+      (rows) => rows.filter((row) => row.state === 'running').length === 4,
+    );
+    assert.match(
+      await done('pause', batch, '--release-pods'),
+      new RegExp(`Paused batch ${batch}\\. Its workers end once the 4 attempts that run are held`),
+    );
     demo.open('released');
     const queued = await workspace.untilRows(batch, (rows) => rows.every((row) => row.state === 'queued'));
     assert.deepEqual([(await batchRow(batch)).state, (await batchRow(batch)).released], ['paused', true]);
@@ -72,40 +119,84 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
     assert.equal((await batchRow(batch)).released, true);
     await done('resume', batch);
     const rows = await workspace.ended(batch);
-    assert.deepEqual(rows.map((row) => [row.progress.passed, row.try]), [[true, 1], [true, 1], [true, 1], [true, 1]]);
-    assert.equal(started.some(({ worker }) => rows.some((row) => row.worker === worker)), false, 'other workers went on');
+    assert.deepEqual(
+      rows.map((row) => [row.progress.passed, row.try]),
+      [
+        [true, 1],
+        [true, 1],
+        [true, 1],
+        [true, 1],
+      ],
+    );
+    assert.equal(
+      started.some(({ worker }) => rows.some((row) => row.worker === worker)),
+      false,
+      'other workers went on',
+    );
     for (const { rollout } of queued) {
       const events = await workspace.events(rollout);
-      assert.deepEqual(ofKind(events, 'rollout.lease').map((event) => event.data.how), ['fresh', 'resumed']);
-      assert.equal(new Set(ofKind(events, 'model.end').map((event) => event.data.status)).size, 1, 'no call was made twice');
+      assert.deepEqual(
+        ofKind(events, 'rollout.lease').map((event) => event.data.how),
+        ['fresh', 'resumed'],
+      );
+      assert.equal(
+        new Set(ofKind(events, 'model.end').map((event) => event.data.status)).size,
+        1,
+        'no call was made twice',
+      );
     }
     assert.match((await workspace.run('pause', `${batch}/a/1`, '--release-pods')).stderr, /released for a whole batch/);
   });
 
   it('is refused where this machine does not have what its tools say they need', async () => {
-    const file = workspace.batch('needy', { ...slow(20, 'needy'), agent: { tools: [{ builtin: ['calculator'], needs: ['node', 'no-such-program'] }] }, tasks: [{ id: 'a', question: 'answer 42', answer: '42' }] });
+    const file = workspace.batch('needy', {
+      ...slow(20, 'needy'),
+      agent: { tools: [{ builtin: ['calculator'], needs: ['node', 'no-such-program'] }] },
+      tasks: [{ id: 'a', question: 'answer 42', answer: '42' }],
+    });
     const { code, stderr } = await workspace.run('run', file);
     assert.equal(code, 2);
-    assert.match(stderr, /needy\S*\.agent\.yaml:\d+:\d+: the built-in calculator needs no-such-program, which is not on the PATH of this machine/);
+    assert.match(
+      stderr,
+      /needy\S*\.agent\.yaml:\d+:\d+: the built-in calculator needs no-such-program, which is not on the PATH of this machine/,
+    );
   });
 
   it('is cancelled, and what nothing settled is run again by retry', async () => {
-    const batch = await workspace.launch('cancelled', { ...slow(150, 'cancelled'), tasks: [{ id: 'quick', question: 'answer 42', answer: '42' }, { id: 'long', question: adding(12), answer: '42' }], batch: { attempts: 2, concurrency: 3 } });
-    await workspace.untilRows(batch, (rows) => rows.filter((row) => row.task === 'quick' && row.state === 'ended').length === 2 && rows.some((row) => row.task === 'long' && row.progress.steps > 0));
+    const batch = await workspace.launch('cancelled', {
+      ...slow(150, 'cancelled'),
+      tasks: [
+        { id: 'quick', question: 'answer 42', answer: '42' },
+        { id: 'long', question: adding(12), answer: '42' },
+      ],
+      batch: { attempts: 2, concurrency: 3 },
+    });
+    await workspace.untilRows(
+      batch,
+      (rows) =>
+        rows.filter((row) => row.task === 'quick' && row.state === 'ended').length === 2 &&
+        rows.some((row) => row.task === 'long' && row.progress.steps > 0),
+    );
     demo.shut('cancelled');
     await done('cancel', batch, '--reason', 'changed my mind');
     await workspace.ended(batch);
     const { counts } = await batchRow(batch);
     assert.deepEqual([counts.passed, counts.cancelled, counts.running, counts.queued], [2, 2, 0, 0]);
     const cancelled = (await workspace.rows(batch)).filter((row) => row.progress.status === 'cancelled');
-    assert.deepEqual(cancelled.map((row) => row.task), ['long', 'long']);
+    assert.deepEqual(
+      cancelled.map((row) => row.task),
+      ['long', 'long'],
+    );
     assert.match(endOf(await workspace.events(cancelled[0]!.rollout)).error?.message ?? '', /changed my mind/);
     const report = await workspace.json<Report>('report', batch);
     assert.deepEqual([report.attempts, report.scored, report.cancelled, report.passed], [4, 2, 2, 2]);
 
     demo.open('cancelled');
     assert.deepEqual(await workspace.json('retry', batch), { changed: 2 });
-    await workspace.untilRows(batch, (rows) => rows.filter((row) => row.try === 2 && row.state === 'ended').length === 2);
+    await workspace.untilRows(
+      batch,
+      (rows) => rows.filter((row) => row.try === 2 && row.state === 'ended').length === 2,
+    );
     const again = await workspace.json<Report>('report', batch);
     assert.deepEqual([again.scored, again.cancelled, again.passed], [4, 0, 4]);
     assert.deepEqual(await workspace.json('retry', batch), { changed: 0 }, 'what is settled stays');
@@ -116,14 +207,21 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
 
   it('lets one of its rollouts be paused, resumed and cancelled', async () => {
     demo.shut('one');
-    const batch = await workspace.launch('one', { ...slow(80, 'one'), tasks: [{ id: 'it', question: adding(8), answer: '42' }], batch: { attempts: 2 } });
+    const batch = await workspace.launch('one', {
+      ...slow(80, 'one'),
+      tasks: [{ id: 'it', question: adding(8), answer: '42' }],
+      batch: { attempts: 2 },
+    });
     const [first] = await workspace.untilRows(batch, (rows) => rows.every((row) => row.progress.steps > 0));
     // The answer comes once it is held.
     const paused = done('pause', first!.rollout);
     await workspace.untilEvents(batch, (events) => events.some((event) => event.kind === 'control'));
     demo.open('one');
     await paused;
-    await workspace.untilRows(batch, (rows) => rows.some((row) => row.state === 'held') && rows.some((row) => row.progress.passed === true));
+    await workspace.untilRows(
+      batch,
+      (rows) => rows.some((row) => row.state === 'held') && rows.some((row) => row.progress.passed === true),
+    );
     demo.shut('one');
     await done('resume', `${batch}/it/${first!.attempt}`);
     await workspace.untilEvents(first!.rollout, (events) => events.some((event) => event.kind === 'release'));
@@ -134,24 +232,37 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
     assert.equal(final.code, 2);
     assert.match(final.stderr, /has ended: that is final/);
   });
-
 });
 
 describe('a hanging tool', { timeout: 180_000 }, () => {
   it('ends within a second when its rollout is cancelled', async () => {
-    workspace.write('hanging.ts', `import { tool } from 'rollout-studio';
+    workspace.write(
+      'hanging.ts',
+      `import { tool } from 'rollout-studio';
 import { z } from 'zod';
 const input = z.object({});
 export const wait_for_ever = tool({ description: 'Never ends.', input, effect: 'pure', run: () => new Promise(() => {}) });
 export const spin = tool({ description: 'Burns the processor.', input, effect: 'pure', run: () => { for (;;) {} } });
-`);
+`,
+    );
     const batch = await workspace.launch('hanging', {
-      endpoint: demo.url, agent: { tools: [{ module: 'hanging.ts' }, { builtin: ['terminal', 'code'] }] },
-      tasks: ['wait_for_ever {}', 'spin {}', 'execute_command {"command": "sleep 600"}', 'run_code {"code": "for (;;) {}"}'].map((call, index) => ({ id: `t${index}`, question: `call ${call}`, answer: 'none' })),
+      endpoint: demo.url,
+      agent: { tools: [{ module: 'hanging.ts' }, { builtin: ['terminal', 'code'] }] },
+      tasks: [
+        'wait_for_ever {}',
+        'spin {}',
+        'execute_command {"command": "sleep 600"}',
+        'run_code {"code": "for (;;) {}"}',
+      ].map((call, index) => ({ id: `t${index}`, question: `call ${call}`, answer: 'none' })),
     });
-    const rows = await workspace.untilRows(batch, (all) => all.length === 4 && all.every((row) => row.progress.tools.length === 1));
+    const rows = await workspace.untilRows(
+      batch,
+      (all) => all.length === 4 && all.every((row) => row.progress.tools.length === 1),
+    );
     const api = await workspace.api();
-    await Promise.all(rows.map((row) => api.commandRollout(row.rollout, { command: `c-${row.rollout}`, verb: 'cancel' })));
+    await Promise.all(
+      rows.map((row) => api.commandRollout(row.rollout, { command: `c-${row.rollout}`, verb: 'cancel' })),
+    );
     await workspace.ended(batch);
     const asked = ofKind(await workspace.events(batch), 'control');
     for (const { rollout, task } of rows) {
@@ -167,13 +278,25 @@ export const spin = tool({ description: 'Burns the processor.', input, effect: '
 
 describe('following', { timeout: 180_000, concurrency: 2 }, () => {
   it('tail --json prints a batch as JSON Lines, from a cursor', async () => {
-    const batch = await workspace.launch('tailed', { ...slow(50, 'tailed'), tasks: [{ id: 'it', question: adding(3), answer: '42' }], batch: { attempts: 2 } });
+    const batch = await workspace.launch('tailed', {
+      ...slow(50, 'tailed'),
+      tasks: [{ id: 'it', question: adding(3), answer: '42' }],
+      batch: { attempts: 2 },
+    });
     const followed = lines(await done('tail', batch, '--json'));
     const events = followed.filter(isEvent);
     assert.deepEqual(events, await workspace.events(batch));
     assert.deepEqual([events[0]?.kind, events.at(-1)?.kind], ['batch.start', 'batch.end']);
-    const rows = new Map(followed.filter((line): line is RolloutRow => !isEvent(line)).map((row) => [row.rollout, row]));
-    assert.deepEqual([...rows.values()].map((row) => [row.state, row.progress.passed]), [['ended', true], ['ended', true]]);
+    const rows = new Map(
+      followed.filter((line): line is RolloutRow => !isEvent(line)).map((row) => [row.rollout, row]),
+    );
+    assert.deepEqual(
+      [...rows.values()].map((row) => [row.state, row.progress.passed]),
+      [
+        ['ended', true],
+        ['ended', true],
+      ],
+    );
     const later = lines(await done('tail', batch, '--after', '1', '--json')).filter(isEvent);
     assert.deepEqual(later, events.slice(1));
     const beyond = await workspace.run('tail', batch, '--after', '9999', '--json');
@@ -182,10 +305,16 @@ describe('following', { timeout: 180_000, concurrency: 2 }, () => {
   });
 
   it('tail of a rollout follows it live to its end', async () => {
-    const batch = await workspace.launch('tailed-rollout', { ...slow(100, 'tailed-rollout'), tasks: [{ id: 'it', question: adding(4), answer: '42' }] });
+    const batch = await workspace.launch('tailed-rollout', {
+      ...slow(100, 'tailed-rollout'),
+      tasks: [{ id: 'it', question: adding(4), answer: '42' }],
+    });
     const [row] = await workspace.untilRows(batch, (rows) => rows.some((one) => one.progress.steps > 0));
     const whole = lines(await done('tail', row!.rollout, '--json')) as TraceEvent[];
-    assert.deepEqual(whole.map((event) => event.seq), whole.map((_, index) => index + 1));
+    assert.deepEqual(
+      whole.map((event) => event.seq),
+      whole.map((_, index) => index + 1),
+    );
     assert.equal(whole.at(-1)?.kind, 'rollout.end');
     const rest = lines(await done('tail', `${batch}/it/1`, '--after', '5', '--json')) as TraceEvent[];
     assert.deepEqual(rest, whole.slice(5));
@@ -194,12 +323,20 @@ describe('following', { timeout: 180_000, concurrency: 2 }, () => {
 });
 
 describe('stop rules', { timeout: 180_000, concurrency: 3 }, () => {
-  const tasks = (count: number, answer: string): { id: string; question: string; answer: string }[] => Array.from({ length: count }, (_, index) => ({ id: `t${index}`, question: `answer ${answer}`, answer: '42' }));
+  const tasks = (count: number, answer: string): { id: string; question: string; answer: string }[] =>
+    Array.from({ length: count }, (_, index) => ({ id: `t${index}`, question: `answer ${answer}`, answer: '42' }));
 
   it('passes_per_task: no more of a task than it needs, and no pass@k is told then', async () => {
-    const file = workspace.batch('enough', { endpoint: demo.url, tasks: [...tasks(2, '42'), { id: 'hard', question: 'answer no', answer: '42' }], batch: { attempts: 6, concurrency: 1, stop: { passes_per_task: 2 } } });
+    const file = workspace.batch('enough', {
+      endpoint: demo.url,
+      tasks: [...tasks(2, '42'), { id: 'hard', question: 'answer no', answer: '42' }],
+      batch: { attempts: 6, concurrency: 1, stop: { passes_per_task: 2 } },
+    });
     const report = await workspace.json<Report>('run', file);
-    assert.deepEqual([report.attempts, report.failed, report.solved, report.pass_at, report.pass_all], [18, 6, 2, null, null]);
+    assert.deepEqual(
+      [report.attempts, report.failed, report.solved, report.pass_at, report.pass_all],
+      [18, 6, 2, null, null],
+    );
     assert.equal(report.passed + report.cancelled, 12);
     assert.ok(report.passed >= 4 && report.passed <= 6, `${report.passed} passed`);
     assert.match(report.why['pass_at'] ?? '', /stops a task after 2 passes/);
@@ -207,7 +344,11 @@ describe('stop rules', { timeout: 180_000, concurrency: 3 }, () => {
   });
 
   it('failures: a batch that fails ends', async () => {
-    const file = workspace.batch('failing', { endpoint: demo.url, tasks: tasks(80, 'no'), batch: { concurrency: 2, stop: { failures: '50%' } } });
+    const file = workspace.batch('failing', {
+      endpoint: demo.url,
+      tasks: tasks(80, 'no'),
+      batch: { concurrency: 2, stop: { failures: '50%' } },
+    });
     const report = await workspace.json<Report>('run', file);
     assert.equal(report.passed, 0);
     assert.ok(report.failed >= 20 && report.failed < 80, `${report.failed} failed`);
@@ -216,7 +357,11 @@ describe('stop rules', { timeout: 180_000, concurrency: 3 }, () => {
   });
 
   it('tokens: a batch that costs too much ends', async () => {
-    const file = workspace.batch('costly', { endpoint: demo.url, tasks: tasks(60, '42'), batch: { concurrency: 1, stop: { tokens: 300 } } });
+    const file = workspace.batch('costly', {
+      endpoint: demo.url,
+      tasks: tasks(60, '42'),
+      batch: { concurrency: 1, stop: { tokens: 300 } },
+    });
     const report = await workspace.json<Report>('run', file);
     assert.ok(report.passed > 0 && report.passed < 60, `${report.passed} passed`);
     assert.equal(report.passed + report.cancelled, 60);
@@ -226,7 +371,14 @@ describe('stop rules', { timeout: 180_000, concurrency: 3 }, () => {
 
 describe('what is stored', { timeout: 180_000 }, () => {
   it('has bars, a baseline, a list, and goes by gc', async () => {
-    const half = workspace.batch('half', { endpoint: demo.url, tasks: [{ id: 'a', question: 'answer 42', answer: '42' }, { id: 'b', question: 'answer no', answer: '42' }], batch: { attempts: 2 } });
+    const half = workspace.batch('half', {
+      endpoint: demo.url,
+      tasks: [
+        { id: 'a', question: 'answer 42', answer: '42' },
+        { id: 'b', question: 'answer no', answer: '42' },
+      ],
+      batch: { attempts: 2 },
+    });
     const passed = await workspace.run('run', half, '--fail-under', 'pass@1=0.5', '--json');
     assert.equal(passed.code, 0, passed.stderr);
     const first = JSON.parse(passed.stdout) as Report;
@@ -236,30 +388,59 @@ describe('what is stored', { timeout: 180_000 }, () => {
     assert.match(failed.stderr, /✗ pass@2 is 0\.500, under 0\.9/);
     const second = (JSON.parse(failed.stdout) as Report).batch;
     assert.equal((await workspace.run('report', first.batch, '--fail-under', 'pass^2=50%')).code, 0);
-    assert.equal((await workspace.run('report', first.batch, '--fail-under', 'pass@3=0.1')).code, 1, 'what cannot be told is not reached');
+    assert.equal(
+      (await workspace.run('report', first.batch, '--fail-under', 'pass@3=0.1')).code,
+      1,
+      'what cannot be told is not reached',
+    );
     assert.equal((await workspace.run('report', first.batch, '--fail-under', 'best=1')).code, 2);
     assert.equal((await workspace.run('run', half, '--detach', '--fail-under', 'pass@1=0')).code, 2);
 
     // Another agent for the same tasks, against the first.
-    const whole = workspace.batch('whole', { endpoint: demo.url, tasks: [{ id: 'a', question: 'answer 42', answer: '42' }, { id: 'b', question: 'answer 42', answer: '42' }], batch: { attempts: 2 } });
+    const whole = workspace.batch('whole', {
+      endpoint: demo.url,
+      tasks: [
+        { id: 'a', question: 'answer 42', answer: '42' },
+        { id: 'b', question: 'answer 42', answer: '42' },
+      ],
+      batch: { attempts: 2 },
+    });
     const better = await workspace.json<Report>('run', whole);
-    const { baseline } = await workspace.json<{ baseline: Comparison }>('report', better.batch, '--baseline', first.batch);
+    const { baseline } = await workspace.json<{ baseline: Comparison }>(
+      'report',
+      better.batch,
+      '--baseline',
+      first.batch,
+    );
     assert.deepEqual([baseline.baseline, baseline.better, baseline.worse, baseline.same], [first.batch, 1, 0, 1]);
     assert.equal(baseline.pass_at?.['1']?.difference, 0.5);
-    assert.match(await done('report', better.batch, '--baseline', second), /2 tasks in common, 1 better, 0 worse, 1 the same/);
+    assert.match(
+      await done('report', better.batch, '--baseline', second),
+      /2 tasks in common, 1 better, 0 worse, 1 the same/,
+    );
 
     const listed = (await workspace.json<{ batches: BatchRow[] }>('batches', '--limit', '3')).batches;
-    assert.deepEqual(listed.map((row) => row.batch), [better.batch, second, first.batch]);
+    assert.deepEqual(
+      listed.map((row) => row.batch),
+      [better.batch, second, first.batch],
+    );
     const all = (await workspace.json<{ batches: BatchRow[] }>('batches', '--all')).batches.length;
     assert.match(await done('batches'), /whole +.* ended +2 x 2 +4 +0 +0/);
     assert.equal((await workspace.json<Report>('report', 'last')).batch, better.batch);
 
     const dry = await workspace.json<{ batches: string[]; kept: unknown[] }>('gc', first.batch, '--dry-run');
     assert.deepEqual(dry.batches, [first.batch]);
-    assert.equal((await workspace.json<{ batches: BatchRow[] }>('batches', '--all')).batches.length, all, 'a dry run removes nothing');
+    assert.equal(
+      (await workspace.json<{ batches: BatchRow[] }>('batches', '--all')).batches.length,
+      all,
+      'a dry run removes nothing',
+    );
     assert.match(await done('gc', first.batch), /Removed 1 batches/);
     assert.equal((await workspace.json<{ batches: BatchRow[] }>('batches', '--all')).batches.length, all - 1);
     assert.equal((await workspace.run('show', first.batch)).code, 2);
-    assert.deepEqual((await workspace.json<{ batches: string[] }>('gc', '--older-than', '1h', '--dry-run')).batches, []);
+    assert.deepEqual(
+      (await workspace.json<{ batches: string[] }>('gc', '--older-than', '1h', '--dry-run')).batches,
+      [],
+    );
   });
 });

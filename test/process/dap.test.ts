@@ -1,9 +1,10 @@
 // The debug adapter on stdio: a recorded rollout forth and back, and a live one held, edited, forked.
-import type { DebugProtocol } from '@vscode/debugprotocol';
+
 import assert from 'node:assert/strict';
 import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, afterEach, before, describe, it } from 'node:test';
+import type { DebugProtocol } from '@vscode/debugprotocol';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import { until } from '../e2e/support/poll.ts';
 import { Bench } from '../support/cli.ts';
@@ -17,7 +18,9 @@ let dialogue: DebugDialogue | undefined;
 before(async () => {
   bench = new Bench();
   await bench.run(['init', bench.path('desk')]);
-  const { batch } = await bench.json<{ batch: string }>(['run', 'batches/first.batch.yaml'], { cwd: bench.path('desk') });
+  const { batch } = await bench.json<{ batch: string }>(['run', 'batches/first.batch.yaml'], {
+    cwd: bench.path('desk'),
+  });
   recorded = (await rowsOf(batch))[0]?.rollout ?? '';
 });
 after(async () => bench.close());
@@ -31,7 +34,12 @@ async function rowsOf(batch: string): Promise<RolloutRow[]> {
 }
 
 function begin(): DebugDialogue {
-  dialogue = new DebugDialogue(bench.path('desk'), { ...process.env, HOME: bench.folder, XDG_DATA_HOME: bench.folder, LOCALAPPDATA: bench.folder });
+  dialogue = new DebugDialogue(bench.path('desk'), {
+    ...process.env,
+    HOME: bench.folder,
+    XDG_DATA_HOME: bench.folder,
+    LOCALAPPDATA: bench.folder,
+  });
   return dialogue;
 }
 
@@ -43,19 +51,47 @@ describe('a recorded rollout', () => {
     const first = await dap.start('launch', { mode: 'replay', rollout: recorded, store: bench.store });
     assert.deepEqual([first.reason, first.top], ['entry', 'system message']);
     const told: string[] = [];
-    for (const move of ['next', 'next', 'next', 'next', 'stepIn', 'stepOut', 'stepIn'] as const) told.push((await dap.go(move)).top);
-    assert.deepEqual(told, ['user message', 'step 1 · demo', 'step 2 · demo', 'step 3 · demo', 'list_loans', 'step 4 · demo', 'renew_loan']);
+    for (const move of ['next', 'next', 'next', 'next', 'stepIn', 'stepOut', 'stepIn'] as const)
+      told.push((await dap.go(move)).top);
+    assert.deepEqual(told, [
+      'user message',
+      'step 1 · demo',
+      'step 2 · demo',
+      'step 3 · demo',
+      'list_loans',
+      'step 4 · demo',
+      'renew_loan',
+    ]);
     const [top] = dap.frames;
     assert.equal(top?.source?.path, loans());
-    assert.deepEqual(dap.frames.map(({ name }) => name), ['renew_loan', 'step 4 · demo', 'agent desk', 'renew-one · attempt 1']);
+    assert.deepEqual(
+      dap.frames.map(({ name }) => name),
+      ['renew_loan', 'step 4 · demo', 'agent desk', 'renew-one · attempt 1'],
+    );
     const back: string[] = [];
     for (let step = 0; step < 7; step++) back.push((await dap.go('stepBack')).top);
-    assert.deepEqual(back, ['step 4 · demo', 'list_loans', 'step 3 · demo', 'step 2 · demo', 'step 1 · demo', 'user message', 'system message'], 'the same way back');
+    assert.deepEqual(
+      back,
+      [
+        'step 4 · demo',
+        'list_loans',
+        'step 3 · demo',
+        'step 2 · demo',
+        'step 1 · demo',
+        'user message',
+        'system message',
+      ],
+      'the same way back',
+    );
   });
 
   it('shows arguments, result, what changed, messages and usage, and evaluates CEL', async () => {
     const dap = begin();
-    await dap.start('launch', { mode: 'replay', rollout: recorded, store: bench.store, stopOnEntry: false }, { functions: [{ name: 'renew_loan' }] });
+    await dap.start(
+      'launch',
+      { mode: 'replay', rollout: recorded, store: bench.store, stopOnEntry: false },
+      { functions: [{ name: 'renew_loan' }] },
+    );
     const scopes = await dap.scopes();
     assert.deepEqual(scopes['Arguments'], ['loan_id="L-3001"']);
     assert.match(scopes['Result']?.[0] ?? '', /^result=\{loan_id: "L-3001".*due: "2026-04-03"/);
@@ -68,23 +104,40 @@ describe('a recorded rollout', () => {
     assert.equal(await dap.evaluate('world.changes.size()'), '1');
     assert.equal(await dap.evaluate('args.loan_id', 'hover'), '"L-3001"', 'as the tool’s code names it');
     await assert.rejects(dap.evaluate('tool.nme =='), /not|expected|column|valid/i);
-    const { targets } = (await dap.client.completionsRequest({ text: 'tool.ar', column: 8, frameId: dap.frames[0]?.id ?? 0 })).body;
-    assert.deepEqual(targets.map(({ label }) => label), ['arguments']);
+    const { targets } = (
+      await dap.client.completionsRequest({ text: 'tool.ar', column: 8, frameId: dap.frames[0]?.id ?? 0 })
+    ).body;
+    assert.deepEqual(
+      targets.map(({ label }) => label),
+      ['arguments'],
+    );
   });
 
   it('stops at conditions, hit counts, errors and log points, in both directions', async () => {
     const dap = begin();
     const file = loans();
-    const where = await dap.start('launch', { mode: 'replay', rollout: recorded, store: bench.store, stopOnEntry: false }, {
-      functions: [{ name: 'renew_loan', condition: 'tool.arguments.loan_id == "L-3001"' }, { name: 'model', hitCondition: '5' }, { name: 'rnew_loan' }],
-      lines: { file, breakpoints: [{ line: 1 }, { line: 11, logMessage: 'looks at {tool.arguments.member_id}' }] },
-      exceptions: [{ filterId: 'class:unknown_tool' }],
-    });
+    const where = await dap.start(
+      'launch',
+      { mode: 'replay', rollout: recorded, store: bench.store, stopOnEntry: false },
+      {
+        functions: [
+          { name: 'renew_loan', condition: 'tool.arguments.loan_id == "L-3001"' },
+          { name: 'model', hitCondition: '5' },
+          { name: 'rnew_loan' },
+        ],
+        lines: { file, breakpoints: [{ line: 1 }, { line: 11, logMessage: 'looks at {tool.arguments.member_id}' }] },
+        exceptions: [{ filterId: 'class:unknown_tool' }],
+      },
+    );
     assert.deepEqual([where.reason, where.top], ['exception', 'search_members ✗ unknown_tool']);
-    const { exceptionId, description } = (await dap.client.customRequest('exceptionInfo', { threadId: dap.thread })).body as { exceptionId: string; description: string };
+    const { exceptionId, description } = (await dap.client.customRequest('exceptionInfo', { threadId: dap.thread }))
+      .body as { exceptionId: string; description: string };
     assert.equal(exceptionId, 'unknown_tool');
     assert.match(description, /There is no tool/);
-    assert.deepEqual(dap.breakpoints.map(({ verified }) => verified), [true, true, false, false, true]);
+    assert.deepEqual(
+      dap.breakpoints.map(({ verified }) => verified),
+      [true, true, false, false, true],
+    );
     assert.match(dap.breakpoints[2]?.message ?? '', /No tool “rnew_loan” is known yet; there are .*renew_loan/);
     assert.match(dap.breakpoints[3]?.message ?? '', /does not come by here/);
 
@@ -106,16 +159,31 @@ describe('a recorded rollout', () => {
     const source = dap.frames.at(-1)?.source;
     const text = (await dap.client.sourceRequest({ sourceReference: source?.sourceReference ?? 0 })).body.content;
     const lineOf = (piece: string): number => text.split('\n').findIndex((line) => line.includes(piece)) + 1;
-    const { breakpoints } = (await dap.client.setBreakpointsRequest({ source: source ?? {}, breakpoints: [{ line: lineOf('find_member {') + 1 }] })).body;
-    assert.deepEqual(breakpoints.map(({ verified, line }) => [verified, line]), [[true, lineOf('find_member {')]], 'it slides to the call');
+    const { breakpoints } = (
+      await dap.client.setBreakpointsRequest({
+        source: source ?? {},
+        breakpoints: [{ line: lineOf('find_member {') + 1 }],
+      })
+    ).body;
+    assert.deepEqual(
+      breakpoints.map(({ verified, line }) => [verified, line]),
+      [[true, lineOf('find_member {')]],
+      'it slides to the call',
+    );
     assert.deepEqual(await dap.go('continue'), { reason: 'breakpoint', top: 'find_member', place: 'members.ts:5' });
-    const { targets } = (await dap.client.customRequest('gotoTargets', { source, line: lineOf('step 5') })).body as { targets: { id: number }[] };
+    const { targets } = (await dap.client.customRequest('gotoTargets', { source, line: lineOf('step 5') })).body as {
+      targets: { id: number }[];
+    };
     assert.deepEqual((await dap.go('goto', { targetId: targets[0]?.id ?? 0 })).top, 'step 5 · demo');
     await dap.go('stepBack');
     await dap.client.setBreakpointsRequest({ source: source ?? {}, breakpoints: [] });
 
     await dap.go('reverseContinue');
-    const info = (await dap.client.customRequest('setDataBreakpoints', { breakpoints: [{ dataId: JSON.stringify({ table: 'loans' }) }] })).body as { breakpoints: { verified: boolean }[] };
+    const info = (
+      await dap.client.customRequest('setDataBreakpoints', {
+        breakpoints: [{ dataId: JSON.stringify({ table: 'loans' }) }],
+      })
+    ).body as { breakpoints: { verified: boolean }[] };
     assert.equal(info.breakpoints[0]?.verified, true);
     assert.deepEqual((await dap.go('continue')).top, 'renew_loan');
   });
@@ -125,26 +193,39 @@ describe('a recorded rollout', () => {
     await dap.start('launch', { mode: 'replay', rollout: recorded, step: 2, store: bench.store });
     const fork = await dap.forkWith({ endpoint: 'demo:?latency_ms=1' });
     assert.deepEqual([fork.reason, fork.top], ['entry', 'step 2 · demo']);
-    assert.match(dap.output.join(''), /The fork runs something else than its parent did:\n {2}agent\.model\.endpoints: .* → \["demo:\?latency_ms=1"\]/);
+    assert.match(
+      dap.output.join(''),
+      /The fork runs something else than its parent did:\n {2}agent\.model\.endpoints: .* → \["demo:\?latency_ms=1"\]/,
+    );
     await dap.go('continue');
     assert.match(dap.output.join(''), /done/);
   });
 
   it('tells what is wrong with a configuration', async () => {
     const dap = begin();
-    await assert.rejects(dap.start('launch', { mode: 'replay', store: bench.store }), /A replay needs a rollout.*"task"/);
+    await assert.rejects(
+      dap.start('launch', { mode: 'replay', store: bench.store }),
+      /A replay needs a rollout.*"task"/,
+    );
     await dap.close();
     const other = begin();
-    await assert.rejects(other.start('launch', { mode: 'replay', rollout: 'r01aaaaaaaaaaaaaaa', store: bench.store }), /no rollout/);
+    await assert.rejects(
+      other.start('launch', { mode: 'replay', rollout: 'r01aaaaaaaaaaaaaaa', store: bench.store }),
+      /no rollout/,
+    );
   });
 });
 
 describe('a live rollout', () => {
   it('is held by a condition, edited in place, stepped, looked back at, and scored as edited', async () => {
     const dap = begin();
-    const held = await dap.start('launch', { mode: 'live', batch: 'batches/first.batch.yaml', store: bench.store }, {
-      functions: [{ name: 'renew_loan', condition: 'tool.arguments.loan_id == "L-3001"' }],
-    });
+    const held = await dap.start(
+      'launch',
+      { mode: 'live', batch: 'batches/first.batch.yaml', store: bench.store },
+      {
+        functions: [{ name: 'renew_loan', condition: 'tool.arguments.loan_id == "L-3001"' }],
+      },
+    );
     assert.deepEqual([held.reason, held.top], ['breakpoint', 'renew_loan']);
     assert.deepEqual((await dap.scopes())['Result'], undefined, 'it has not run yet');
     assert.equal(await dap.edit('Arguments', 'loan_id', '"L-3002"'), '"L-3002"');
@@ -163,7 +244,11 @@ describe('a live rollout', () => {
 
     // Back to the call, mended, and once more from there: what comes before it is not made again.
     while ((await dap.go('stepBack')).top !== 'renew_loan') assert.ok(dap.frames.length > 0);
-    assert.equal(await dap.edit('Arguments', 'loan_id', 'L-3001'), '"L-3001"', 'a text needs no quotes where a text was');
+    assert.equal(
+      await dap.edit('Arguments', 'loan_id', 'L-3001'),
+      '"L-3001"',
+      'a text needs no quotes where a text was',
+    );
     assert.match(dap.output.join(''), /Restart Frame forks the rollout/);
     const fork = await dap.restart();
     assert.deepEqual([fork.reason, fork.top], ['entry', 'renew_loan']);
@@ -174,22 +259,39 @@ describe('a live rollout', () => {
 
   it('stops on entry; a call is skipped with a given result; ending the session cancels it', async () => {
     const dap = begin();
-    const entry = await dap.start('launch', { mode: 'live', batch: 'batches/first.batch.yaml', stopOnEntry: true, store: bench.store }, { functions: [{ name: 'list_loans' }] });
+    const entry = await dap.start(
+      'launch',
+      { mode: 'live', batch: 'batches/first.batch.yaml', stopOnEntry: true, store: bench.store },
+      { functions: [{ name: 'list_loans' }] },
+    );
     assert.deepEqual([entry.reason, entry.top], ['entry', 'step 1 · demo']);
     assert.equal((await dap.go('continue')).top, 'list_loans');
     await dap.client.customRequest('skip', { result: [] });
     const rollout = /r[0-9a-z]{17}/.exec(dap.frames.at(-1)?.source?.path ?? '')?.[0] ?? '';
     await dap.close();
-    const { rollout: row, events } = await bench.json<{ rollout: RolloutRow; events: { kind: string; data: { source?: string } }[] }>(['show', rollout]);
-    assert.ok(events.some(({ kind, data }) => kind === 'tool.end' && data.source === 'edited'), 'the result that was given');
+    const { rollout: row, events } = await bench.json<{
+      rollout: RolloutRow;
+      events: { kind: string; data: { source?: string } }[];
+    }>(['show', rollout]);
+    assert.ok(
+      events.some(({ kind, data }) => kind === 'tool.end' && data.source === 'edited'),
+      'the result that was given',
+    );
     assert.ok(['cancelled', 'done'].includes(row.progress.status ?? ''), 'it does not stay behind, held');
   });
 
   it('is stepped into the code of a call, in the user’s file, and comes back behind it', async () => {
     const dap = begin();
-    await dap.start('launch', { mode: 'live', batch: 'batches/first.batch.yaml', store: bench.store }, { functions: [{ name: 'renew_loan', condition: 'tool.arguments.loan_id == "L-3001"' }] });
+    await dap.start(
+      'launch',
+      { mode: 'live', batch: 'batches/first.batch.yaml', store: bench.store },
+      { functions: [{ name: 'renew_loan', condition: 'tool.arguments.loan_id == "L-3001"' }] },
+    );
     const { child, stopped } = await dap.stepIntoCode();
-    assert.deepEqual([child.request, child.configuration['type'], child.configuration['name']], ['attach', 'pwa-node', 'renew_loan']);
+    assert.deepEqual(
+      [child.request, child.configuration['type'], child.configuration['name']],
+      ['attach', 'pwa-node', 'renew_loan'],
+    );
     const client = await InspectorClient.attach(String(child.configuration['websocketAddress']));
     assert.equal(await sourceOf(await client.paused()), `${loans()}:20`);
     await client.post('Debugger.stepInto');
@@ -204,7 +306,11 @@ describe('a live rollout', () => {
 
   it('stops where it scored less, and shows the verdict there', async () => {
     const dap = begin();
-    await dap.start('launch', { mode: 'live', batch: 'batches/first.batch.yaml', store: bench.store }, { functions: [{ name: 'renew_loan' }], exceptions: [{ filterId: 'reward', condition: '1' }] });
+    await dap.start(
+      'launch',
+      { mode: 'live', batch: 'batches/first.batch.yaml', store: bench.store },
+      { functions: [{ name: 'renew_loan' }], exceptions: [{ filterId: 'reward', condition: '1' }] },
+    );
     await dap.edit('Arguments', 'loan_id', '"L-3002"');
     const scored = await dap.go('continue');
     assert.equal(scored.reason, 'exception');
@@ -215,17 +321,33 @@ describe('a live rollout', () => {
 
   it('is the attempt that was asked for, and alone', async () => {
     const dap = begin();
-    const entry = await dap.start('launch', { mode: 'live', batch: 'batches/first.batch.yaml', attempt: 3, stopOnEntry: true, store: bench.store });
+    const entry = await dap.start('launch', {
+      mode: 'live',
+      batch: 'batches/first.batch.yaml',
+      attempt: 3,
+      stopOnEntry: true,
+      store: bench.store,
+    });
     assert.equal(entry.top, 'step 1 · demo');
     assert.match(dap.frames.at(-1)?.name ?? '', /attempt 3$/);
     const rollout = /r[0-9a-z]{17}/.exec(dap.frames.at(-1)?.source?.path ?? '')?.[0] ?? '';
     const { rollout: row } = await bench.json<{ rollout: RolloutRow }>(['show', rollout]);
     const others = (await rowsOf(row.batch)).filter(({ attempt }) => attempt !== 3);
-    assert.deepEqual(others.map(({ state, progress }) => [state, progress.status]), [['ended', 'cancelled'], ['ended', 'cancelled']], 'those before it do nothing');
+    assert.deepEqual(
+      others.map(({ state, progress }) => [state, progress.status]),
+      [
+        ['ended', 'cancelled'],
+        ['ended', 'cancelled'],
+      ],
+      'those before it do nothing',
+    );
   });
 
   it('of a batch: the first that matches is held, the others run on; attached to, it is a thread', async () => {
-    const { batch } = await bench.json<{ batch: string }>(['run', 'batches/desk.batch.yaml', '--attempts', '2', '--hold', '--detach'], { cwd: bench.path('desk') });
+    const { batch } = await bench.json<{ batch: string }>(
+      ['run', 'batches/desk.batch.yaml', '--attempts', '2', '--hold', '--detach'],
+      { cwd: bench.path('desk') },
+    );
     const dap = begin();
     const where = await dap.start('attach', { batch, store: bench.store, stopOnEntry: true });
     assert.match(where.top, /^step 1/);
@@ -237,8 +359,14 @@ describe('a live rollout', () => {
   it('of a batch: each that comes to hold is a thread, goes on alone, and leaves with its end', async () => {
     await bench.run(['init', bench.path('slow')]);
     const agent = path.join(bench.path('slow'), 'agents', 'desk.agent.yaml');
-    await writeFile(agent, (await readFile(agent, 'utf8')).replace(/endpoint: .*/, "endpoint: 'demo:?latency_ms=2500&slots=16'")); // an adapter takes its time to attach
-    const { batch } = await bench.json<{ batch: string }>(['run', 'batches/desk.batch.yaml', '--attempts', '1', '--limit', '3', '--hold', '--detach'], { cwd: bench.path('slow') });
+    await writeFile(
+      agent,
+      (await readFile(agent, 'utf8')).replace(/endpoint: .*/, "endpoint: 'demo:?latency_ms=2500&slots=16'"),
+    ); // an adapter takes its time to attach
+    const { batch } = await bench.json<{ batch: string }>(
+      ['run', 'batches/desk.batch.yaml', '--attempts', '1', '--limit', '3', '--hold', '--detach'],
+      { cwd: bench.path('slow') },
+    );
     const dap = begin();
     const known = new Set<number>();
     let exited = 0;
@@ -248,7 +376,11 @@ describe('a live rollout', () => {
     });
     const stopped: number[] = [];
     dap.client.on('stopped', ({ body }: DebugProtocol.StoppedEvent) => stopped.push(body.threadId ?? 0));
-    await dap.start('attach', { batch, store: bench.store, stopOnEntry: true }, { functions: [{ name: 'model', condition: 'step > 1' }] });
+    await dap.start(
+      'attach',
+      { batch, store: bench.store, stopOnEntry: true },
+      { functions: [{ name: 'model', condition: 'step > 1' }] },
+    );
     await until(() => known.size === 3, 60_000, 'three threads');
     const names = (await dap.client.threadsRequest()).body.threads.map(({ name }) => name);
     assert.deepEqual([names.length, new Set(names).size], [3, 3], names.join(', '));

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { startDemoServer, type DemoServer } from '../../src/model/demo/demoServer.ts';
+import { type DemoServer, startDemoServer } from '../../src/model/demo/demoServer.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';
@@ -20,13 +20,18 @@ import { tool } from 'rollout-studio';
 import { z } from 'zod';
 const mark = (text) => appendFileSync(${JSON.stringify(marks)}, text + '\\n');
 `;
-  workspace.write('marking.ts', `${head}
+  workspace.write(
+    'marking.ts',
+    `${head}
 const text = z.object({ text: z.string() });
 export const look = tool({ description: 'Looks.', input: text, effect: 'pure', run: ({ text }) => { mark('look ' + text); return 'seen ' + text; } });
 export const linger = tool({ description: 'Looks slowly.', input: text, effect: 'pure', run: async ({ text }) => { mark('linger ' + text); await new Promise((resolve) => setTimeout(resolve, 300)); return 'seen ' + text; } });
 export const send = tool({ description: 'Sends.', input: text, effect: 'irreversible', run: ({ text }) => { mark('send ' + text); return 'sent ' + text; } });
-`);
-  workspace.write('counting.ts', `${head}
+`,
+  );
+  workspace.write(
+    'counting.ts',
+    `${head}
 export const add = tool({ description: 'Adds.', input: z.object({ n: z.number() }), run: ({ n }, { state }) => { mark('add'); state.count += n; return state.count; } });
 export const open = (task, seed, from) => {
   const state = { count: from === undefined ? 0 : Number(new TextDecoder().decode(from)) };
@@ -36,7 +41,8 @@ export const open = (task, seed, from) => {
     snapshot: () => new TextEncoder().encode(String(state.count)),
   };
 };
-`);
+`,
+  );
 });
 after(async () => {
   await workspace.close();
@@ -51,8 +57,16 @@ function made(): string[] {
 }
 
 /** Runs a batch of one task and one attempt; gives its rollout. */
-async function parent(name: string, question: string, answer: string): Promise<{ rollout: string; batch: string; events: TraceEvent[] }> {
-  const file = workspace.batch(name, { endpoint: demo.url, tasks: [{ id: 'it', question, answer }], agent: { tools: [{ module: 'marking.ts' }] } });
+async function parent(
+  name: string,
+  question: string,
+  answer: string,
+): Promise<{ rollout: string; batch: string; events: TraceEvent[] }> {
+  const file = workspace.batch(name, {
+    endpoint: demo.url,
+    tasks: [{ id: 'it', question, answer }],
+    agent: { tools: [{ module: 'marking.ts' }] },
+  });
   const { batch } = await workspace.json<{ batch: string }>('run', file);
   const [row] = await workspace.rows(batch);
   assert.equal(row?.progress.passed, true);
@@ -77,17 +91,23 @@ async function fork(...args: string[]): Promise<Forked> {
   return { report, rows, events, calls: demo.counters().completions - before, made: made() };
 }
 
-const stepStart = (events: readonly TraceEvent[], step: number): number => ofKind(events, 'model.start').find((event) => event.data.step === step)!.seq;
-const toolMessage = (events: readonly TraceEvent[], nth: number): number => ofKind(events, 'message').filter((event) => event.data.role === 'tool')[nth]!.data.m;
+const stepStart = (events: readonly TraceEvent[], step: number): number =>
+  ofKind(events, 'model.start').find((event) => event.data.step === step)!.seq;
+const toolMessage = (events: readonly TraceEvent[], nth: number): number =>
+  ofKind(events, 'message').filter((event) => event.data.role === 'tool')[nth]!.data.m;
 /** Edits as the file that --edit takes. */
 const editFile = (name: string, edits: unknown): string => workspace.write(name, JSON.stringify(edits));
 
 describe('a fork', { timeout: 300_000 }, () => {
   it('answers its prefix without one model or tool call, in every attempt, world included', async () => {
-    const question = 'call look {"text": "a"}\ncall look {"text": "b"}\ncall add {"n": 1} times 16\ncall look {"text": "c"}\ncall add {"n": 2}\nanswer {{last}}';
+    const question =
+      'call look {"text": "a"}\ncall look {"text": "b"}\ncall add {"n": 1} times 16\ncall look {"text": ' +
+      '"c"}\ncall add {"n": 2}\nanswer {{last}}';
     const file = workspace.batch('prefix', {
-      endpoint: demo.url, tasks: [{ id: 'it', question, answer: 18 }],
-      agent: { tools: [{ module: 'marking.ts' }] }, world: { kind: 'module', module: 'counting.ts' },
+      endpoint: demo.url,
+      tasks: [{ id: 'it', question, answer: 18 }],
+      agent: { tools: [{ module: 'marking.ts' }] },
+      world: { kind: 'module', module: 'counting.ts' },
     });
     const { batch } = await workspace.json<{ batch: string }>('run', file);
     const [row] = await workspace.rows(batch);
@@ -102,10 +122,20 @@ describe('a fork', { timeout: 300_000 }, () => {
     assert.deepEqual([forked.report.attempts, forked.report.passed], [3, 3]);
     for (const [index, events] of forked.events.entries()) {
       assert.deepEqual(events.slice(0, cut), shared.slice(0, cut));
-      assert.deepEqual(events.map((event) => event.seq), events.map((_, at) => at + 1));
-      assert.deepEqual(events[cut]?.kind === 'rollout.start' && events[cut].data.fork, { rollout: row!.rollout, seq: cut });
+      assert.deepEqual(
+        events.map((event) => event.seq),
+        events.map((_, at) => at + 1),
+      );
+      assert.deepEqual(events[cut]?.kind === 'rollout.start' && events[cut].data.fork, {
+        rollout: row!.rollout,
+        seq: cut,
+      });
       assert.equal(endOf(events).answer, '18');
-      assert.deepEqual([endOf(events).totals.steps, endOf(events).totals.tool_calls], [3, 2], 'what is shared is not counted twice');
+      assert.deepEqual(
+        [endOf(events).totals.steps, endOf(events).totals.tool_calls],
+        [3, 2],
+        'what is shared is not counted twice',
+      );
       assert.equal(forked.rows[index]?.progress.steps, 3);
     }
     const parentOf = (await (await workspace.api()).batch(forked.report.batch)).parent;
@@ -126,7 +156,10 @@ describe('a fork', { timeout: 300_000 }, () => {
     assert.equal(later.report.passed, 1, 'the world is as it was');
     // Before it, by running all of them.
     const earlier = await fork(`${row!.rollout}:5`);
-    assert.deepEqual([earlier.calls, earlier.made.filter((mark) => mark === 'add').length, earlier.made.length], [17, 17, 18]);
+    assert.deepEqual(
+      [earlier.calls, earlier.made.filter((mark) => mark === 'add').length, earlier.made.length],
+      [17, 17, 18],
+    );
     assert.equal(earlier.report.passed, 1);
   });
 
@@ -136,21 +169,40 @@ describe('a fork', { timeout: 300_000 }, () => {
     const edit = editFile('edit-result.json', [{ of: { m }, path: '/parts/0/response', value: 'changed' }]);
     const result = await fork(`${rollout}:2`, '-k', '2', '--edit', edit);
     assert.deepEqual([result.calls, result.made], [2, []]);
-    assert.deepEqual(result.events.map((all) => endOf(all).answer), ['It is changed.', 'It is changed.']);
-    assert.equal(result.rows.every((row) => !row.progress.touched), true, 'an edit of the definition is no touch');
+    assert.deepEqual(
+      result.events.map((all) => endOf(all).answer),
+      ['It is changed.', 'It is changed.'],
+    );
+    assert.equal(
+      result.rows.every((row) => !row.progress.touched),
+      true,
+      'an edit of the definition is no touch',
+    );
     const [first] = result.events;
     const cut = stepStart(events, 2) - 1;
-    assert.deepEqual(first!.slice(cut, cut + 4).map((event) => event.kind), ['rollout.start', 'rollout.lease', 'edit', 'message']);
+    assert.deepEqual(
+      first!.slice(cut, cut + 4).map((event) => event.kind),
+      ['rollout.start', 'rollout.lease', 'edit', 'message'],
+    );
     assert.deepEqual(await workspace.events(rollout), events);
 
     // The question itself, in YAML: the fork of step 1 does something else.
     const m1 = ofKind(events, 'message').find((event) => event.data.role === 'user')!.data.m;
-    const question = workspace.write('edit-question.yaml', `- of: { m: ${m1} }\n  path: /parts/0/content\n  value: |\n    call look {"text": "z"}\n    answer Now {{last}}.\n`);
+    const question = workspace.write(
+      'edit-question.yaml',
+      `- of: { m: ${m1} }\n  path: /parts/0/content\n  value: |\n    call look {"text": "z"}\n    answer Now ` +
+        '{{last}}.\n',
+    );
     const asked = await fork(`${rollout}:1`, '--edit', question);
     assert.deepEqual([asked.calls, asked.made], [2, ['look z']]);
     assert.equal(endOf(asked.events[0]!).answer, 'Now seen z.');
 
-    const wrong = await workspace.run('fork', `${rollout}:2`, '--edit', editFile('edit-none.json', [{ of: { m: 99 }, path: '/parts/0/response', value: 1 }]));
+    const wrong = await workspace.run(
+      'fork',
+      `${rollout}:2`,
+      '--edit',
+      editFile('edit-none.json', [{ of: { m: 99 }, path: '/parts/0/response', value: 1 }]),
+    );
     assert.equal(wrong.code, 2);
     assert.match(wrong.stderr, /Message 99 is not among the shared events/);
     const nothing = await workspace.run('fork', `${rollout}:2`, '--edit', editFile('edit-bad.json', { of: 1 }));
@@ -161,23 +213,35 @@ describe('a fork', { timeout: 300_000 }, () => {
   it('of a fork has a lineage of two, and gc keeps what a living fork reads', async () => {
     const question = 'call look {"text": "a"}\ncall look {"text": "b"}\ncall look {"text": "c"}\nanswer {{last}}';
     const first = await parent('lineage', question, 'seen c');
-    const edit = (m: number, value: string): string => editFile(`edit-${m}.json`, [{ of: { m }, path: '/parts/0/response', value }]);
+    const edit = (m: number, value: string): string =>
+      editFile(`edit-${m}.json`, [{ of: { m }, path: '/parts/0/response', value }]);
     const second = await fork(`${first.rollout}:2`, '--edit', edit(toolMessage(first.events, 0), 'A'));
     const child = second.rows[0]!.rollout;
     const third = await fork(`${child}:4`, '--edit', edit(toolMessage(second.events[0]!, 3), 'B'));
     assert.deepEqual([third.calls, third.made], [1, []]);
     const info = await (await workspace.api()).rollout(third.rows[0]!.rollout);
     const cuts = [stepStart(first.events, 2) - 1, stepStart(second.events[0]!, 4) - 1];
-    assert.deepEqual(info.lineage, [{ rollout: first.rollout, to: cuts[0] }, { rollout: child, to: cuts[1] }]);
+    assert.deepEqual(info.lineage, [
+      { rollout: first.rollout, to: cuts[0] },
+      { rollout: child, to: cuts[1] },
+    ]);
     const [events] = third.events;
     assert.deepEqual(events!.slice(0, cuts[1]), second.events[0]!.slice(0, cuts[1]));
-    assert.deepEqual(events!.map((event) => event.seq), events!.map((_, index) => index + 1));
+    assert.deepEqual(
+      events!.map((event) => event.seq),
+      events!.map((_, index) => index + 1),
+    );
     assert.equal(endOf(events!).answer, 'B');
     // A cut inside what a fork itself shares belongs to the oldest that has it.
     const inside = await fork(`${child}@${cuts[0]! - 1}`);
-    assert.deepEqual((await (await workspace.api()).rollout(inside.rows[0]!.rollout)).lineage, [{ rollout: first.rollout, to: cuts[0]! - 1 }]);
+    assert.deepEqual((await (await workspace.api()).rollout(inside.rows[0]!.rollout)).lineage, [
+      { rollout: first.rollout, to: cuts[0]! - 1 },
+    ]);
 
-    interface Collected { batches: string[]; kept: { batch: string; why: string }[] }
+    interface Collected {
+      batches: string[];
+      kept: { batch: string; why: string }[];
+    }
     const batches = [first.batch, second.report.batch, inside.report.batch];
     const dry = await workspace.json<Collected>('gc', ...batches, '--dry-run');
     assert.deepEqual(dry.batches, [inside.report.batch]);
@@ -185,16 +249,28 @@ describe('a fork', { timeout: 300_000 }, () => {
     assert.match(dry.kept.find(({ batch }) => batch === second.report.batch)!.why, new RegExp(third.report.batch));
     assert.deepEqual((await workspace.json<Collected>('gc', ...batches)).batches, [inside.report.batch]);
     assert.equal((await workspace.events(third.rows[0]!.rollout)).length, events!.length, 'nothing it reads is gone');
-    assert.deepEqual(new Set((await workspace.json<Collected>('gc', ...batches.slice(0, 2), third.report.batch)).batches), new Set([first.batch, second.report.batch, third.report.batch]));
+    assert.deepEqual(
+      new Set((await workspace.json<Collected>('gc', ...batches.slice(0, 2), third.report.batch)).batches),
+      new Set([first.batch, second.report.batch, third.report.batch]),
+    );
     assert.equal((await workspace.run('show', first.rollout)).code, 2);
   });
 
   it('may be cut between the ends of parallel calls: what had ended is answered, the others are made', async () => {
-    const { rollout, events } = await parent('parallel', 'call look {"text": "1"}\nand linger {"text": "2"}\nand look {"text": "3"}\nanswer {{last}}', 'seen');
+    const { rollout, events } = await parent(
+      'parallel',
+      'call look {"text": "1"}\nand linger {"text": "2"}\nand look {"text": "3"}\nanswer {{last}}',
+      'seen',
+    );
     const ends = ofKind(events, 'tool.end');
     const starts = ofKind(events, 'tool.start');
-    const nameOf = (span: number | undefined): string => JSON.stringify(starts.find((event) => event.seq === span)!.data.arguments);
-    assert.equal(starts.every((start) => start.seq < ends[0]!.seq), true, 'they were asked for at once');
+    const nameOf = (span: number | undefined): string =>
+      JSON.stringify(starts.find((event) => event.seq === span)!.data.arguments);
+    assert.equal(
+      starts.every((start) => start.seq < ends[0]!.seq),
+      true,
+      'they were asked for at once',
+    );
     assert.equal(nameOf(ends[2]!.span), '{"text":"2"}', 'the slow one ends last');
 
     const after1 = await fork(`${rollout}@${ends[0]!.seq}`, '-k', '2');
@@ -207,8 +283,17 @@ describe('a fork', { timeout: 300_000 }, () => {
       const lost = ofKind(all, 'tool.end').filter((end) => end.data.status === 'cut');
       assert.deepEqual(new Set(lost.map((end) => nameOf(end.span))), new Set(['{"text":"2"}', `{"text":"${open}"}`]));
       const last = ofKind(all, 'model.start').at(-1)!;
-      const responses = ofKind(all, 'message').filter((message) => message.data.role === 'tool' && last.data.context.some(([from, to]) => message.data.m >= from && message.data.m <= to));
-      assert.deepEqual(responses.flatMap((message) => message.data.parts.map((part) => part.type === 'tool_call_response' && part.response)).sort(), ['seen 1', 'seen 2', 'seen 3']);
+      const responses = ofKind(all, 'message').filter(
+        (message) =>
+          message.data.role === 'tool' &&
+          last.data.context.some(([from, to]) => message.data.m >= from && message.data.m <= to),
+      );
+      assert.deepEqual(
+        responses
+          .flatMap((message) => message.data.parts.map((part) => part.type === 'tool_call_response' && part.response))
+          .sort(),
+        ['seen 1', 'seen 2', 'seen 3'],
+      );
     }
     // Right behind the model's message, before any call was asked: all three are made.
     const none = await fork(`${rollout}@${starts[0]!.seq - 1}`);
@@ -219,7 +304,11 @@ describe('a fork', { timeout: 300_000 }, () => {
   });
 
   it('asks before irreversible calls behind its cut may be made again', async () => {
-    const { rollout, events } = await parent('irreversible', 'call send {"text": "1"}\ncall look {"text": "2"}\ncall send {"text": "3"}\nanswer {{last}}', 'sent 3');
+    const { rollout, events } = await parent(
+      'irreversible',
+      'call send {"text": "1"}\ncall look {"text": "2"}\ncall send {"text": "3"}\nanswer {{last}}',
+      'sent 3',
+    );
     made();
     const refused = await workspace.run('fork', `${rollout}:2`);
     assert.equal(refused.code, 2);
@@ -228,7 +317,9 @@ describe('a fork', { timeout: 300_000 }, () => {
     assert.equal(told.code, 2);
     const sends = ofKind(events, 'tool.start').filter((event) => event.data.name === 'send');
     const { error } = JSON.parse(told.stdout) as { error: { code: string; details: unknown } };
-    assert.deepEqual(error.details, { irreversible: sends.map((event) => ({ seq: event.seq, name: 'send', call: event.data.call })) });
+    assert.deepEqual(error.details, {
+      irreversible: sends.map((event) => ({ seq: event.seq, name: 'send', call: event.data.call })),
+    });
     assert.deepEqual(made(), []);
 
     const accepted = await fork(`${rollout}:2`, '--accept-irreversible');
@@ -240,7 +331,12 @@ describe('a fork', { timeout: 300_000 }, () => {
 
   it('needs a point that is there', async () => {
     const { rollout, batch } = await parent('points', 'call look {"text": "a"}\nanswer {{last}}', 'seen a');
-    for (const [reference, pattern] of [[rollout, /needs the point/], [`${rollout}:9`, /has no step 9; it has 2/], [`${rollout}@999`, /cannot be cut after 999/], [`${batch}/it/2:1`, /has no attempt 2/]] as const) {
+    for (const [reference, pattern] of [
+      [rollout, /needs the point/],
+      [`${rollout}:9`, /has no step 9; it has 2/],
+      [`${rollout}@999`, /cannot be cut after 999/],
+      [`${batch}/it/2:1`, /has no attempt 2/],
+    ] as const) {
       const { code, stderr } = await workspace.run('fork', reference);
       assert.equal(code, 2, reference);
       assert.match(stderr, pattern);

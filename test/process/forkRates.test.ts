@@ -10,7 +10,7 @@ import type { ForkRates } from '../../src/trace/statistics/fromHere.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import { Bench } from '../support/cli.ts';
 import { ofKind, Workspace } from '../support/testWorkspace.ts';
-import { watchedDemo, type WatchedDemo } from '../support/watchedDemo.ts';
+import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
 
 interface Told {
   readonly batch: string;
@@ -32,12 +32,21 @@ interface FailedCall {
 }
 
 /** An attempt that failed because a call could not be read: the loan was never renewed. */
-async function failedCall(rows: readonly RolloutRow[], read: (rollout: string) => Promise<TraceEvent[]>): Promise<FailedCall> {
+async function failedCall(
+  rows: readonly RolloutRow[],
+  read: (rollout: string) => Promise<TraceEvent[]>,
+): Promise<FailedCall> {
   for (const { rollout, progress } of rows) {
     const events = progress.passed === false ? await read(rollout) : [];
-    const wrong = new Set(ofKind(events, 'tool.end').filter(({ data }) => data.error?.class === 'malformed_output').map(({ span }) => span));
+    const wrong = new Set(
+      ofKind(events, 'tool.end')
+        .filter(({ data }) => data.error?.class === 'malformed_output')
+        .map(({ span }) => span),
+    );
     const call = ofKind(events, 'tool.start').find(({ seq, data }) => wrong.has(seq) && data.name === 'renew_loan');
-    const asked = ofKind(events, 'message').findLast(({ seq, data }) => call !== undefined && seq < call.seq && data.origin === 'sampled');
+    const asked = ofKind(events, 'message').findLast(
+      ({ seq, data }) => call !== undefined && seq < call.seq && data.origin === 'sampled',
+    );
     const part = asked?.data.parts.findIndex((one) => one.type === 'tool_call' && one.id === call?.data.call) ?? -1;
     if (call !== undefined && asked !== undefined && part >= 0) return { rollout, events, call, asked, part };
   }
@@ -67,24 +76,49 @@ describe('a fork of the sample at the step before a failed call', { timeout: 180
     writeFileSync(agent, readFileSync(agent, 'utf8').replace(/endpoint: .*/, `endpoint: '${demo.url}'`));
     // Its tools tell when they really run.
     const world = bench.path('desk', 'worlds', 'library.ts');
-    writeFileSync(world, readFileSync(world, 'utf8')
-      .replace(/^import type/m, 'import { appendFileSync } from \'node:fs\';\nimport type')
-      .replace('{ ...members, ...books, ...loans, ...holds, ...fines }', 'marked({ ...members, ...books, ...loans, ...holds, ...fines })')
-      + `
+    writeFileSync(
+      world,
+      readFileSync(world, 'utf8')
+        .replace(/^import type/m, "import { appendFileSync } from 'node:fs';\nimport type")
+        .replace(
+          '{ ...members, ...books, ...loans, ...holds, ...fines }',
+          'marked({ ...members, ...books, ...loans, ...holds, ...fines })',
+        ) +
+        `
 function marked(tools) {
   return Object.fromEntries(Object.entries(tools).map(([name, one]) => [name, { ...one, run: (args, context) => { appendFileSync(${JSON.stringify(marks)}, name + ' ' + JSON.stringify(args) + '\\n'); return one.run(args, context); } }]));
 }
-`);
+`,
+    );
   });
   after(() => bench.close());
 
   it('reports its pass rate beside the parent’s, and makes no call of its prefix twice', async () => {
-    const parent = await json<{ batch: string; passed: number; attempts: number }>('run', 'batches/desk.batch.yaml', '--task', 'renew-one', '--attempts', String(ATTEMPTS), '--seed', '11');
+    const parent = await json<{ batch: string; passed: number; attempts: number }>(
+      'run',
+      'batches/desk.batch.yaml',
+      '--task',
+      'renew-one',
+      '--attempts',
+      String(ATTEMPTS),
+      '--seed',
+      '11',
+    );
     const { api } = await connect({ store: bench.store, start: false });
-    const read = async (rollout: string): Promise<TraceEvent[]> => (await Array.fromAsync(api.allEvents(rollout))).flat();
-    const { rollout, events, call, asked: message, part } = await failedCall(await Array.fromAsync(api.allRollouts(parent.batch)), read);
+    const read = async (rollout: string): Promise<TraceEvent[]> =>
+      (await Array.fromAsync(api.allEvents(rollout))).flat();
+    const {
+      rollout,
+      events,
+      call,
+      asked: message,
+      part,
+    } = await failedCall(await Array.fromAsync(api.allRollouts(parent.batch)), read);
     const edit = bench.path('edit.json');
-    writeFileSync(edit, JSON.stringify([{ of: { m: message.data.m }, path: `/parts/${part}/arguments`, value: { loan_id: 'L-3001' } }]));
+    writeFileSync(
+      edit,
+      JSON.stringify([{ of: { m: message.data.m }, path: `/parts/${part}/arguments`, value: { loan_id: 'L-3001' } }]),
+    );
 
     made();
     const cut = call.seq - 1;
@@ -92,15 +126,33 @@ function marked(tools) {
     const prefix = events.filter((event) => event.seq <= cut);
     const told = await json<Told>('fork', `${rollout}@${cut}`, '-k', '4', '--edit', edit);
     const forked = await Array.fromAsync(api.allRollouts(told.batch));
-    const own = (await Promise.all(forked.map((row) => read(row.rollout)))).map((all) => all.filter((event) => event.seq > cut));
+    const own = (await Promise.all(forked.map((row) => read(row.rollout)))).map((all) =>
+      all.filter((event) => event.seq > cut),
+    );
     const live = own.flatMap((all) => ofKind(all, 'model.end')).filter((event) => event.data.source === 'live').length;
     assert.equal(demo.counters().completions - asked, live, 'every call of the model is one behind the cut');
-    const calls = own.flatMap((all) => ofKind(all, 'tool.end')).filter((end) => end.data.source === 'live' && end.data.error?.class !== 'invalid_arguments' && end.data.error?.class !== 'unknown_tool' && end.data.error?.class !== 'malformed_output').length;
+    const calls = own
+      .flatMap((all) => ofKind(all, 'tool.end'))
+      .filter(
+        (end) =>
+          end.data.source === 'live' &&
+          end.data.error?.class !== 'invalid_arguments' &&
+          end.data.error?.class !== 'unknown_tool' &&
+          end.data.error?.class !== 'malformed_output',
+      ).length;
     const marked = made();
     assert.equal(marked.length, calls, 'so is every call of a tool');
     for (const start of ofKind(prefix, 'tool.start')) {
-      const again = marked.filter((line) => line === `${start.data.name} ${JSON.stringify(start.data.arguments)}`).length;
-      const anew = own.flatMap((all) => ofKind(all, 'tool.start')).filter((one) => one.data.name === start.data.name && JSON.stringify(one.data.arguments) === JSON.stringify(start.data.arguments)).length;
+      const again = marked.filter(
+        (line) => line === `${start.data.name} ${JSON.stringify(start.data.arguments)}`,
+      ).length;
+      const anew = own
+        .flatMap((all) => ofKind(all, 'tool.start'))
+        .filter(
+          (one) =>
+            one.data.name === start.data.name &&
+            JSON.stringify(one.data.arguments) === JSON.stringify(start.data.arguments),
+        ).length;
       assert.equal(again, anew, `${start.data.name} was asked for before the cut`);
     }
 
@@ -111,7 +163,9 @@ function marked(tools) {
     assert.deepEqual([rates.siblings?.scored, rates.siblings?.passed], [1, 0], 'nobody else made that call');
     assert.ok(told.passed >= 1, 'the right call was what was missing');
     assert.equal(rates.difference?.of, 'siblings');
-    assert.ok(rates.difference.interval[0] < rates.difference.value && rates.difference.value <= rates.difference.interval[1]);
+    assert.ok(
+      rates.difference.interval[0] < rates.difference.value && rates.difference.value <= rates.difference.interval[1],
+    );
     assert.deepEqual(Object.keys(rates.fork.pass_at), ['1', '2', '3', '4']);
     assert.equal(rates.fork.pass_at[1], told.passed / 4);
 
@@ -128,22 +182,34 @@ function marked(tools) {
 
 describe('a fork that runs something else', { timeout: 180_000 }, () => {
   const workspace = new Workspace();
-  const agentFile = (name: string, agent: JsonObject): string => workspace.write(name, JSON.stringify({ version: 1, name: 'tester', prompt: 'Follow the directions.', ...agent }));
+  const agentFile = (name: string, agent: JsonObject): string =>
+    workspace.write(name, JSON.stringify({ version: 1, name: 'tester', prompt: 'Follow the directions.', ...agent }));
   let rollout: string;
   before(async () => {
-    workspace.write('look.ts', `import { tool } from 'rollout-studio';
+    workspace.write(
+      'look.ts',
+      `import { tool } from 'rollout-studio';
 import { z } from 'zod';
 export const look = tool({ description: 'Looks.', input: z.object({ text: z.string() }), effect: 'pure', run: ({ text }) => 'seen ' + text });
-`);
-    const file = workspace.batch('other', { endpoint: demo.url, tasks: [{ id: 'it', question: 'call look {"text": "a"}\ncall look {"text": "b"}\nanswer {{last}}', answer: 'seen' }], agent: { tools: [{ module: 'look.ts' }] } });
+`,
+    );
+    const file = workspace.batch('other', {
+      endpoint: demo.url,
+      tasks: [
+        { id: 'it', question: 'call look {"text": "a"}\ncall look {"text": "b"}\nanswer {{last}}', answer: 'seen' },
+      ],
+      agent: { tools: [{ module: 'look.ts' }] },
+    });
     const { batch } = await workspace.json<{ batch: string }>('run', file);
-    const [row] = await workspace.rows(batch) as [RolloutRow];
+    const [row] = (await workspace.rows(batch)) as [RolloutRow];
     ({ rollout } = row);
   });
   after(() => workspace.close());
 
   /** Forks, and gives what was told of it before and what is kept of it. */
-  async function forked(...args: string[]): Promise<{ batch: string; differs: string[]; kept: string[]; models: unknown[]; rates: ForkRates }> {
+  async function forked(
+    ...args: string[]
+  ): Promise<{ batch: string; differs: string[]; kept: string[]; models: unknown[]; rates: ForkRates }> {
     const from = demo.asked.length;
     const { differs } = await workspace.json<{ differs: string[] }>('fork', `${rollout}:2`, ...args, '--dry-run');
     const ran = await workspace.run('fork', `${rollout}:2`, ...args, '--json');
@@ -153,7 +219,13 @@ export const look = tool({ description: 'Looks.', input: z.object({ text: z.stri
     const row: BatchRow = await (await workspace.api()).batch(batch);
     const [start] = ofKind(await workspace.events(batch), 'batch.start');
     assert.deepEqual(start?.data.parent, row.parent);
-    return { batch, differs, kept: row.parent?.differs ?? [], models: demo.asked.slice(from).map((body) => body['model']), rates: fork };
+    return {
+      batch,
+      differs,
+      kept: row.parent?.differs ?? [],
+      models: demo.asked.slice(from).map((body) => body['model']),
+      rates: fork,
+    };
   }
 
   it('by default runs what its parent ran, whatever became of the files', async () => {
@@ -172,17 +244,32 @@ export const look = tool({ description: 'Looks.', input: z.object({ text: z.stri
       assert.deepEqual(kept, differs);
       assert.deepEqual([models, second.asked.length], [[], 2]);
       assert.deepEqual([rates.fork.passed, rates.parent.passed, rates.siblings?.passed], [1, 1, 1]);
-      assert.match((await workspace.run('show', batch)).stdout, /The fork runs something else than its parent did:\n {2}agent\.model\.endpoints: /);
-      assert.deepEqual((await workspace.json<{ differs: string[] }>('fork', `${rollout}:2`, '--model', 'larger', '--dry-run')).differs, ['agent.model.name: demo → larger']);
+      assert.match(
+        (await workspace.run('show', batch)).stdout,
+        /The fork runs something else than its parent did:\n {2}agent\.model\.endpoints: /,
+      );
+      assert.deepEqual(
+        (await workspace.json<{ differs: string[] }>('fork', `${rollout}:2`, '--model', 'larger', '--dry-run')).differs,
+        ['agent.model.name: demo → larger'],
+      );
     } finally {
       await second.close();
     }
   });
 
   it('another agent goes on where the first left off', async () => {
-    agentFile('second.agent.yaml', { name: 'second', prompt: 'Follow the directions, and be brief.', model: { endpoint: demo.url, name: 'demo', sampling: { temperature: 0 } }, tools: [{ module: 'look.ts' }] });
+    agentFile('second.agent.yaml', {
+      name: 'second',
+      prompt: 'Follow the directions, and be brief.',
+      model: { endpoint: demo.url, name: 'demo', sampling: { temperature: 0 } },
+      tools: [{ module: 'look.ts' }],
+    });
     const { differs, kept } = await forked('--agent', 'second.agent.yaml');
-    assert.deepEqual(differs, ['agent.name: tester → second', 'agent.model.sampling.temperature added: 0', 'agent.prompt: Follow the directions. → Follow the directions, and be brief.']);
+    assert.deepEqual(differs, [
+      'agent.name: tester → second',
+      'agent.model.sampling.temperature added: 0',
+      'agent.prompt: Follow the directions. → Follow the directions, and be brief.',
+    ]);
     assert.deepEqual(kept, differs);
     const missing = await workspace.run('fork', `${rollout}:2`, '--agent', 'none.agent.yaml');
     assert.equal(missing.code, 2);
@@ -190,17 +277,27 @@ export const look = tool({ description: 'Looks.', input: z.object({ text: z.stri
   });
 
   it('code and dataset that changed since are told', async () => {
-    workspace.write('look.ts', `import { tool } from 'rollout-studio';
+    workspace.write(
+      'look.ts',
+      `import { tool } from 'rollout-studio';
 import { z } from 'zod';
 export const look = tool({ description: 'Looks.', input: z.object({ text: z.string() }), effect: 'pure', run: ({ text }) => 'saw ' + text });
-`);
+`,
+    );
     workspace.write('other.jsonl', JSON.stringify({ id: 'it', question: 'answer 1', answer: '1' }));
     const { differs, kept, batch, rates } = await forked('--batch', 'other.batch.yaml');
     assert.deepEqual(differs, ['code of look.ts changed']);
     assert.deepEqual(kept, differs);
     assert.deepEqual([rates.fork.passed, rates.parent.passed], [0, 1], 'the new code answered');
     const [row] = await workspace.rows(batch);
-    assert.equal((await (await workspace.api()).rollout(row!.rollout)).task.answer, 'seen', 'the task is the recorded one');
-    assert.match((await workspace.run('fork', `${rollout}:2`, '--batch', 'other.batch.yaml', '--dry-run')).stdout, /The dataset has another task it now/);
+    assert.equal(
+      (await (await workspace.api()).rollout(row!.rollout)).task.answer,
+      'seen',
+      'the task is the recorded one',
+    );
+    assert.match(
+      (await workspace.run('fork', `${rollout}:2`, '--batch', 'other.batch.yaml', '--dry-run')).stdout,
+      /The dataset has another task it now/,
+    );
   });
 });

@@ -14,13 +14,28 @@ describe('a batch of which the first that matches is held', { timeout: 240_000 }
   const workspace = new Workspace();
   let batch: string;
   let held: RolloutRow;
-  /** The gates it was held at: before or after which call. A call that was lost with its worker is asked for again, under its own id. */
-  const gates = (events: readonly TraceEvent[]): { call: string | undefined; side: string; why: string; breakpoint: string | undefined }[] =>
-    ofKind(events, 'hold').map(({ span, data }) => ({ call: ofKind(events, 'tool.start').find(({ seq }) => seq === span)?.data.call, side: data.side, why: data.why, breakpoint: data.breakpoint }));
+  /**
+   * The gates it was held at: before or after which call. A call that was lost with its worker is asked for again,
+   * under its own id.
+   */
+  const gates = (
+    events: readonly TraceEvent[],
+  ): { call: string | undefined; side: string; why: string; breakpoint: string | undefined }[] =>
+    ofKind(events, 'hold').map(({ span, data }) => ({
+      call: ofKind(events, 'tool.start').find(({ seq }) => seq === span)?.data.call,
+      side: data.side,
+      why: data.why,
+      breakpoint: data.breakpoint,
+    }));
   before(() => {
     workspace.batch('first', {
-      endpoint: 'demo:?latency_ms=20', agent: { tools: [{ builtin: ['calculator'] }] },
-      tasks: Array.from({ length: TASKS }, (_, index) => ({ id: `t${index}`, question: `call calculate {"expression": "40 + ${index}"} times 3\nanswer {{last}}`, answer: String(40 + index) })),
+      endpoint: 'demo:?latency_ms=20',
+      agent: { tools: [{ builtin: ['calculator'] }] },
+      tasks: Array.from({ length: TASKS }, (_, index) => ({
+        id: `t${index}`,
+        question: `call calculate {"expression": "40 + ${index}"} times 3\nanswer {{last}}`,
+        answer: String(40 + index),
+      })),
       batch: { attempts: ATTEMPTS, concurrency: 16 },
     });
   });
@@ -33,7 +48,15 @@ describe('a batch of which the first that matches is held', { timeout: 240_000 }
   });
 
   it('exactly one is held, the others run on to their end, though who launched it is gone', async () => {
-    const launcher = workspace.bench.start(['run', 'first.batch.yaml', '--hold-where', 'tool.name == "calculate" && tool.arguments.expression in ["40 + 3", "40 + 5"]'], { cwd: workspace.path() });
+    const launcher = workspace.bench.start(
+      [
+        'run',
+        'first.batch.yaml',
+        '--hold-where',
+        'tool.name == "calculate" && tool.arguments.expression in ["40 + 3", "40 + 5"]',
+      ],
+      { cwd: workspace.path() },
+    );
     launcher.stdout?.resume();
     for await (const line of createInterface({ input: launcher.stderr ?? process.stdin })) {
       const told = /^batch (b\w+)$/.exec(line)?.[1];
@@ -45,17 +68,30 @@ describe('a batch of which the first that matches is held', { timeout: 240_000 }
     launcher.kill('SIGKILL');
     await closed;
 
-    const rows = await workspace.untilRows(batch, (all) => all.filter(({ state }) => state === 'ended').length === TASKS * ATTEMPTS - 1 && all.some(({ state }) => state === 'held'));
+    const rows = await workspace.untilRows(
+      batch,
+      (all) =>
+        all.filter(({ state }) => state === 'ended').length === TASKS * ATTEMPTS - 1 &&
+        all.some(({ state }) => state === 'held'),
+    );
     assert.equal(rows.length, TASKS * ATTEMPTS);
     const standing = rows.filter(({ state }) => state !== 'ended');
-    assert.deepEqual(standing.map(({ state }) => state), ['held']);
+    assert.deepEqual(
+      standing.map(({ state }) => state),
+      ['held'],
+    );
     held = standing[0] as RolloutRow;
     assert.ok(['t3', 't5'].includes(held.task), held.task);
-    assert.ok(rows.every((row) => row === held || row.progress.passed === true), 'the others passed');
+    assert.ok(
+      rows.every((row) => row === held || row.progress.passed === true),
+      'the others passed',
+    );
     const events = await workspace.events(held.rollout);
     const [call] = ofKind(events, 'tool.start');
     assert.ok(call !== undefined);
-    assert.deepEqual(gates(events), [{ call: call.data.call, side: 'before', why: 'breakpoint', breakpoint: 'run:first' }]);
+    assert.deepEqual(gates(events), [
+      { call: call.data.call, side: 'before', why: 'breakpoint', breakpoint: 'run:first' },
+    ]);
     assert.equal(ofKind(events, 'tool.end').length, 0, 'the call was not made');
   });
 
@@ -69,9 +105,15 @@ describe('a batch of which the first that matches is held', { timeout: 240_000 }
     const leases = ofKind(events, 'rollout.lease');
     assert.equal(leases.length, 2);
     assert.notEqual(leases[1]?.data.worker, leases[0]?.data.worker);
-    assert.deepEqual(ofKind(events, 'tool.end').map(({ data }) => data.error?.class), ['infrastructure'], 'the call was never made, only lost');
+    assert.deepEqual(
+      ofKind(events, 'tool.end').map(({ data }) => data.error?.class),
+      ['infrastructure'],
+      'the call was never made, only lost',
+    );
     assert.equal(ofKind(events, 'release').length, 0);
-    const [row] = await workspace.untilRows(batch, (all) => all.some(({ rollout, state }) => rollout === held.rollout && state === 'held')).then((all) => all.filter(({ rollout }) => rollout === held.rollout));
+    const [row] = await workspace
+      .untilRows(batch, (all) => all.some(({ rollout, state }) => rollout === held.rollout && state === 'held'))
+      .then((all) => all.filter(({ rollout }) => rollout === held.rollout));
     assert.deepEqual([row?.state, row?.try], ['held', held.try], 'the same try');
   });
 
@@ -79,8 +121,18 @@ describe('a batch of which the first that matches is held', { timeout: 240_000 }
     const { code, stderr } = await workspace.run('resume', held.rollout);
     assert.equal(code, 0, stderr);
     const rows = await workspace.ended(batch);
-    assert.deepEqual(rows.map(({ state, settles, progress }) => [state, settles, progress.passed]), Array.from({ length: TASKS * ATTEMPTS }, () => ['ended', true, true]));
+    assert.deepEqual(
+      rows.map(({ state, settles, progress }) => [state, settles, progress.passed]),
+      Array.from({ length: TASKS * ATTEMPTS }, () => ['ended', true, true]),
+    );
     const events = await workspace.events(held.rollout);
-    assert.deepEqual([ofKind(events, 'tool.end').filter(({ data }) => data.status === 'ok').length, ofKind(events, 'release').length, endOf(events).touched], [3, 1, false]);
+    assert.deepEqual(
+      [
+        ofKind(events, 'tool.end').filter(({ data }) => data.status === 'ok').length,
+        ofKind(events, 'release').length,
+        endOf(events).touched,
+      ],
+      [3, 1, false],
+    );
   });
 });

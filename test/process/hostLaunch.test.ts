@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { connect, type Connection } from '../../src/client/connect.ts';
+import { type Connection, connect } from '../../src/client/connect.ts';
 import { StudioError } from '../../src/common/errors.ts';
 import { allTasks, failedTasks, submissionOf } from '../../src/host/launch/again.ts';
 import type { Memory } from '../../src/host/launch/memory.ts';
@@ -11,7 +11,7 @@ import { runBatch } from '../../src/host/launch/runBatch.ts';
 import { StoredValues, type Vault } from '../../src/host/launch/values/storedValues.ts';
 import { withValues } from '../../src/host/launch/values/withValues.ts';
 import { missingValues, problemsOf } from '../../src/host/server/cliFailure.ts';
-import { cliOf, type CliPorts } from '../../src/host/server/runCli.ts';
+import { type CliPorts, cliOf } from '../../src/host/server/runCli.ts';
 import type { Cli } from '../../src/host/services.ts';
 import { Bench } from '../support/cli.ts';
 
@@ -21,11 +21,20 @@ const batchFile = path.join(folder, 'batches', 'first.batch.yaml');
 const logged: string[] = [];
 
 function cli(ports: Partial<CliPorts> = {}): Cli {
-  return cliOf({ store: () => bench.store, target: () => 'local', trusted: () => true, log: (text) => logged.push(text), ...ports });
+  return cliOf({
+    store: () => bench.store,
+    target: () => 'local',
+    trusted: () => true,
+    log: (text) => logged.push(text),
+    ...ports,
+  });
 }
 
 function failureOf(promise: Promise<unknown>): Promise<unknown> {
-  return promise.then(() => assert.fail('it should have failed'), (error: unknown) => error);
+  return promise.then(
+    () => assert.fail('it should have failed'),
+    (error: unknown) => error,
+  );
 }
 
 before(async () => {
@@ -52,14 +61,22 @@ class Kept {
 describe('a wrong file', () => {
   test('gives problems with file, line and column', async () => {
     const file = path.join(folder, 'batches', 'wrong.batch.yaml');
-    writeFileSync(file, readFileSync(batchFile, 'utf8').replace('attempts: 1', 'atempts: 1').replace('desk.agent.yaml', 'nobody.agent.yaml'));
+    writeFileSync(
+      file,
+      readFileSync(batchFile, 'utf8')
+        .replace('attempts: 1', 'atempts: 1')
+        .replace('desk.agent.yaml', 'nobody.agent.yaml'),
+    );
     const error = await failureOf(runBatch(cli(), { file, cwd: folder, answers: { tasks: { kind: 'all' } } }));
     assert.ok(StudioError.is(error, 'config'));
     const problems = problemsOf(error);
-    assert.deepEqual(problems.map((problem) => [path.normalize(problem.file), problem.line, problem.column, problem.code]), [
-      [file, 2, 8, 'file'],
-      [file, 5, 1, 'unknown_key'],
-    ]);
+    assert.deepEqual(
+      problems.map((problem) => [path.normalize(problem.file), problem.line, problem.column, problem.code]),
+      [
+        [file, 2, 8, 'file'],
+        [file, 5, 1, 'unknown_key'],
+      ],
+    );
     assert.deepEqual(missingValues(error), []);
   });
 
@@ -74,7 +91,10 @@ describe('values for ${env:…}', () => {
   const file = path.join(folder, 'batches', 'secret.batch.yaml');
 
   before(() => {
-    const agent = readFileSync(path.join(folder, 'agents', 'desk.agent.yaml'), 'utf8').replace(/^model:$/m, 'model:\n  api_key: "${env:DESK_TEST_KEY}"\n  headers: { x-team: "${env:DESK_TEST_TEAM}" }');
+    const agent = readFileSync(path.join(folder, 'agents', 'desk.agent.yaml'), 'utf8').replace(
+      /^model:$/m,
+      'model:\n  api_key: "${env:DESK_TEST_KEY}"\n  headers: { x-team: "${env:DESK_TEST_TEAM}" }',
+    );
     assert.match(agent, /DESK_TEST_KEY/);
     writeFileSync(path.join(folder, 'agents', 'secret.agent.yaml'), agent);
     writeFileSync(file, readFileSync(batchFile, 'utf8').replace('desk.agent.yaml', 'secret.agent.yaml'));
@@ -88,10 +108,16 @@ describe('values for ${env:…}', () => {
   test('are asked for once, kept, and never written to the log or the command line', async () => {
     const { stored } = new Kept();
     const asked: string[] = [];
-    const launch = (names: readonly string[]): ReturnType<typeof withValues<string>> => withValues(stored, names, (name) => {
-      asked.push(name);
-      return Promise.resolve(`value-of-${name}`);
-    }, (env) => runBatch(cli(), { file, cwd: folder, answers: { tasks: { kind: 'all' } }, env }));
+    const launch = (names: readonly string[]): ReturnType<typeof withValues<string>> =>
+      withValues(
+        stored,
+        names,
+        (name) => {
+          asked.push(name);
+          return Promise.resolve(`value-of-${name}`);
+        },
+        (env) => runBatch(cli(), { file, cwd: folder, answers: { tasks: { kind: 'all' } }, env }),
+      );
     const first = await launch([]);
     assert.match(first.result, /^b/);
     assert.deepEqual(asked.toSorted(), ['DESK_TEST_KEY', 'DESK_TEST_TEAM']);
@@ -105,7 +131,14 @@ describe('values for ${env:…}', () => {
 
   test('that nobody tells end the launch', async () => {
     const kept = new Kept();
-    const error = await failureOf(withValues(kept.stored, [], () => Promise.resolve(undefined), (env) => runBatch(cli(), { file, cwd: folder, answers: { tasks: { kind: 'all' } }, env })));
+    const error = await failureOf(
+      withValues(
+        kept.stored,
+        [],
+        () => Promise.resolve(undefined),
+        (env) => runBatch(cli(), { file, cwd: folder, answers: { tasks: { kind: 'all' } }, env }),
+      ),
+    );
     assert.ok(StudioError.is(error, 'cancelled'));
     assert.equal(kept.values.size, 0);
   });
@@ -128,13 +161,19 @@ describe('a launch', () => {
     assert.equal((await submissionOf(connection.api, row)).file, 'batches/desk.batch.yaml');
     await ended(connection, batch);
     const failed: string[] = [];
-    for await (const rollout of connection.api.allRollouts(batch)) if (rollout.progress.passed === false) failed.push(rollout.task);
-    assert.deepEqual(await failedTasks(connection.api, batch), ids.filter((id) => failed.includes(id)));
+    for await (const rollout of connection.api.allRollouts(batch))
+      if (rollout.progress.passed === false) failed.push(rollout.task);
+    assert.deepEqual(
+      await failedTasks(connection.api, batch),
+      ids.filter((id) => failed.includes(id)),
+    );
   });
 
   test('of more tasks than a command line takes goes by a file, and leaves none behind', async () => {
     const file = path.join(folder, 'batches', 'many.batch.yaml');
-    const lines = Array.from({ length: 3_000 }, (_, index) => JSON.stringify({ id: `a task with a rather long name, number ${index}`, question: 'Renew?', answer: 'x' }));
+    const lines = Array.from({ length: 3_000 }, (_, index) =>
+      JSON.stringify({ id: `a task with a rather long name, number ${index}`, question: 'Renew?', answer: 'x' }),
+    );
     writeFileSync(path.join(folder, 'data', 'many.jsonl'), `${lines.join('\n')}\n`);
     writeFileSync(file, readFileSync(batchFile, 'utf8').replace('tasks.jsonl', 'many.jsonl'));
     const ids = lines.slice(0, 2_500).map((line) => (JSON.parse(line) as { id: string }).id);
@@ -145,7 +184,11 @@ describe('a launch', () => {
         return cli().json(args, options);
       },
     };
-    const batch = await runBatch(watching, { file, cwd: folder, answers: { tasks: { kind: 'some', ids }, attempts: 1 } });
+    const batch = await runBatch(watching, {
+      file,
+      cwd: folder,
+      answers: { tasks: { kind: 'some', ids }, attempts: 1 },
+    });
     assert.equal((await connection.api.batch(batch)).tasks, 2_500);
     await connection.api.commandBatch(batch, { command: 'stop-many', verb: 'cancel' });
     assert.ok(path.isAbsolute(taskFile) && !existsSync(taskFile));
@@ -157,12 +200,18 @@ describe('a launch that is cancelled', () => {
     const connection = await connect({ store: bench.store });
     const known = new Set((await connection.api.batches()).batches.map((row) => row.batch));
     const file = path.join(folder, 'batches', 'long.batch.yaml');
-    const lines = Array.from({ length: 8_000 }, (_, index) => JSON.stringify({ id: `t${index}`, question: `Renew ${'x'.repeat(500)}?`, answer: 'x' }));
+    const lines = Array.from({ length: 8_000 }, (_, index) =>
+      JSON.stringify({ id: `t${index}`, question: `Renew ${'x'.repeat(500)}?`, answer: 'x' }),
+    );
     writeFileSync(path.join(folder, 'data', 'long.jsonl'), `${lines.join('\n')}\n`);
     writeFileSync(file, readFileSync(batchFile, 'utf8').replace('tasks.jsonl', 'long.jsonl').replace(', limit: 1', ''));
     const stop = new AbortController();
-    const launching = failureOf(runBatch(cli(), { file, cwd: folder, answers: { tasks: { kind: 'all' } }, signal: stop.signal }));
-    const begun = await until(async () => (await connection.api.batches()).batches.find((row) => !known.has(row.batch) && row.tasks > 0));
+    const launching = failureOf(
+      runBatch(cli(), { file, cwd: folder, answers: { tasks: { kind: 'all' } }, signal: stop.signal }),
+    );
+    const begun = await until(async () =>
+      (await connection.api.batches()).batches.find((row) => !known.has(row.batch) && row.tasks > 0),
+    );
     assert.equal(begun.state, 'open', 'it is cancelled while tasks are missing');
     stop.abort();
     assert.ok(StudioError.is(await launching, 'cancelled'));
@@ -193,14 +242,25 @@ async function ended(connection: Connection, batch: string): Promise<void> {
 
 describe('the command as a process', () => {
   test('does not run in Restricted Mode', () => {
-    assert.throws(() => cli({ trusted: () => false }).json(['init', 'x'], { cwd: folder }), (error) => StudioError.is(error, 'forbidden'));
+    assert.throws(
+      () => cli({ trusted: () => false }).json(['init', 'x'], { cwd: folder }),
+      (error) => StudioError.is(error, 'forbidden'),
+    );
   });
 
   test('ends when it is cancelled', async () => {
     const stop = new AbortController();
     const script = bench.path('slow.mjs');
-    writeFileSync(script, 'process.once("disconnect", () => process.exit(1)); process.stderr.write("begun\\n"); setInterval(() => {}, 1000);');
-    const running = cli({ file: script }).json(['x'], { cwd: folder, signal: stop.signal, onProgress: (line) => line === 'begun' && stop.abort() });
+    writeFileSync(
+      script,
+      'process.once("disconnect", () => process.exit(1)); process.stderr.write("begun\\n"); setInterval(() => ' +
+        '{}, 1000);',
+    );
+    const running = cli({ file: script }).json(['x'], {
+      cwd: folder,
+      signal: stop.signal,
+      onProgress: (line) => line === 'begun' && stop.abort(),
+    });
     assert.ok(StudioError.is(await failureOf(running), 'cancelled'));
   });
 
@@ -208,7 +268,11 @@ describe('the command as a process', () => {
     const stop = new AbortController();
     const script = bench.path('deaf.mjs');
     writeFileSync(script, 'process.stderr.write("begun\\n"); setInterval(() => {}, 1000);');
-    const running = cli({ file: script, patienceMs: 200 }).json(['x'], { cwd: folder, signal: stop.signal, onProgress: (line) => line === 'begun' && stop.abort() });
+    const running = cli({ file: script, patienceMs: 200 }).json(['x'], {
+      cwd: folder,
+      signal: stop.signal,
+      onProgress: (line) => line === 'begun' && stop.abort(),
+    });
     assert.ok(StudioError.is(await failureOf(running), 'cancelled'));
   });
 
@@ -222,8 +286,16 @@ describe('the command as a process', () => {
 
   test('gets the store by its environment, where a password is not seen', async () => {
     const script = bench.path('echo.mjs');
-    writeFileSync(script, 'console.log(JSON.stringify({ args: process.argv.slice(2), store: process.env.ROLLOUT_STORE, node: process.env.ELECTRON_RUN_AS_NODE }));');
+    writeFileSync(
+      script,
+      'console.log(JSON.stringify({ args: process.argv.slice(2), store: process.env.ROLLOUT_STORE, node: ' +
+        'process.env.ELECTRON_RUN_AS_NODE }));',
+    );
     const store = 'postgres://me:secret@host/db';
-    assert.deepEqual(await cli({ file: script, store: () => store }).json(['import', 'a file'], { cwd: folder }), { args: ['import', 'a file', '--json'], store, node: '1' });
+    assert.deepEqual(await cli({ file: script, store: () => store }).json(['import', 'a file'], { cwd: folder }), {
+      args: ['import', 'a file', '--json'],
+      store,
+      node: '1',
+    });
   });
 });

@@ -9,12 +9,12 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { connect, serverFolder, type Connection } from '../../src/client/connect.ts';
+import { type Connection, connect, serverFolder } from '../../src/client/connect.ts';
 import { subscribe } from '../../src/client/subscribe.ts';
 import { LONG_RUNNING } from '../../src/common/entries.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
-import { Bench, alive, end, gone, root } from '../support/cli.ts';
+import { alive, Bench, end, gone, root } from '../support/cli.ts';
 import { normalize } from '../support/normalize.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { Random } from '../support/random.ts';
@@ -48,9 +48,22 @@ class KillBench {
     await this.bench.run(['init', this.bench.path('workspace')]);
     const agent = this.bench.path('workspace', 'agents', 'desk.agent.yaml');
     writeFileSync(agent, readFileSync(agent, 'utf8').replace(/endpoint: .*/, 'endpoint: "demo:?latency_ms=40"'));
-    const { batch } = await this.bench.json<{ batch: string }>([
-      'run', 'batches/desk.batch.yaml', '--limit', String(TASKS), '--attempts', String(ATTEMPTS), '--concurrency', String(LANES), '--seed', '11', '--detach',
-    ], { cwd: this.bench.path('workspace'), env: { ROLLOUT_FRAME_LOG: this.frames } });
+    const { batch } = await this.bench.json<{ batch: string }>(
+      [
+        'run',
+        'batches/desk.batch.yaml',
+        '--limit',
+        String(TASKS),
+        '--attempts',
+        String(ATTEMPTS),
+        '--concurrency',
+        String(LANES),
+        '--seed',
+        '11',
+        '--detach',
+      ],
+      { cwd: this.bench.path('workspace'), env: { ROLLOUT_FRAME_LOG: this.frames } },
+    );
     this.#connection = await connect({ store: this.bench.store });
     return batch;
   }
@@ -71,25 +84,44 @@ class KillBench {
   async reconnect(signal?: AbortSignal): Promise<void> {
     const pid = this.serverPid();
     if (pid === undefined || !alive(pid)) {
-      const server = spawn(process.execPath, [...LONG_RUNNING, path.join(root, 'dist', 'server.mjs'), '--store', this.bench.store], { detached: true, stdio: ['ignore', 'pipe', 'ignore'] });
+      const server = spawn(
+        process.execPath,
+        [...LONG_RUNNING, path.join(root, 'dist', 'server.mjs'), '--store', this.bench.store],
+        { detached: true, stdio: ['ignore', 'pipe', 'ignore'] },
+      );
       await Promise.race([once(server.stdout, 'data'), once(server, 'close')]);
     }
     await this.connection.reconnect(signal);
   }
 
   /** Follows the batch to its end; `onProgress` hears the number of stored events and all rows. */
-  async follow(batch: string, onProgress: (events: number, rows: ReadonlyMap<string, RolloutRow>) => void): Promise<RolloutRow[]> {
+  async follow(
+    batch: string,
+    onProgress: (events: number, rows: ReadonlyMap<string, RolloutRow>) => void,
+  ): Promise<RolloutRow[]> {
     const rows = new Map<string, RolloutRow>();
     const done = new AbortController();
     let ended = false;
-    await subscribe({ ...this.connection, reconnect: (signal) => this.reconnect(signal) }, { stream: batch }, {
-      rows: (changed) => {
-        for (const row of changed) rows.set(row.rollout, row);
-        onProgress([...rows.values()].reduce((sum, row) => sum + row.last, 0), rows);
+    await subscribe(
+      { ...this.connection, reconnect: (signal) => this.reconnect(signal) },
+      { stream: batch },
+      {
+        rows: (changed) => {
+          for (const row of changed) rows.set(row.rollout, row);
+          onProgress(
+            [...rows.values()].reduce((sum, row) => sum + row.last, 0),
+            rows,
+          );
+        },
+        events: (events) => {
+          if (events.some((event) => event.kind === 'batch.end')) ended = true;
+        },
+        head: () => {
+          if (ended) done.abort();
+        },
       },
-      events: (events) => { if (events.some((event) => event.kind === 'batch.end')) ended = true; },
-      head: () => { if (ended) done.abort(); },
-    }, AbortSignal.any([done.signal, AbortSignal.timeout(PATIENCE_MS)]));
+      AbortSignal.any([done.signal, AbortSignal.timeout(PATIENCE_MS)]),
+    );
     const ran = [...rows.values()].filter((row) => row.settles).length;
     assert.ok(ended, `the batch came to its end: ${ran} of ${TASKS * ATTEMPTS} attempts did`);
     return [...rows.values()];
@@ -116,14 +148,21 @@ class KillBench {
         const entry = told.get(frame.rollout) ?? { acked: 0, sent: new Map<number, string>() };
         told.set(frame.rollout, entry);
         if (frame.type === 'ack') entry.acked = Math.max(entry.acked, frame.to);
-        else for (const event of frame.events) if (event.seq > entry.acked) entry.sent.set(event.seq, JSON.stringify(event));
+        else
+          for (const event of frame.events)
+            if (event.seq > entry.acked) entry.sent.set(event.seq, JSON.stringify(event));
       }
     }
     return told;
   }
 
   lastFrames(worker: string): string {
-    return readFileSync(path.join(this.frames, `${worker}.jsonl`), 'utf8').trimEnd().split('\n').slice(-12).map((frame) => frame.slice(0, 200)).join('\n');
+    return readFileSync(path.join(this.frames, `${worker}.jsonl`), 'utf8')
+      .trimEnd()
+      .split('\n')
+      .slice(-12)
+      .map((frame) => frame.slice(0, 200))
+      .join('\n');
   }
 
   async close(): Promise<void> {
@@ -186,7 +225,10 @@ describe('SIGKILL in the middle of a batch', { timeout: 15 * 60_000 }, () => {
     const settled = rows.filter((row) => row.settles).map((row) => `${row.task}/${row.attempt}`);
     assert.equal(settled.length, TASKS * ATTEMPTS);
     assert.equal(new Set(settled).size, TASKS * ATTEMPTS);
-    assert.deepEqual(rows.filter((row) => row.state !== 'ended').map((row) => row.rollout), []);
+    assert.deepEqual(
+      rows.filter((row) => row.state !== 'ended').map((row) => row.rollout),
+      [],
+    );
 
     // Nothing that a worker was told to be stored is lost, doubled or changed.
     const told = bench.told();
@@ -194,8 +236,16 @@ describe('SIGKILL in the middle of a batch', { timeout: 15 * 60_000 }, () => {
     for (const row of rows) {
       const stored: TraceEvent[] = [];
       for await (const page of bench.connection.api.allEvents(row.rollout)) stored.push(...page);
-      assert.deepEqual(stored.map((event) => event.seq), stored.map((_, index) => index + 1), `seqs of ${row.rollout}`);
-      if (!row.settles) assert.ok(victim === 'worker' && isGivenUp(stored), `${row.rollout} was to go on, and ended: ${JSON.stringify(stored.at(-1)?.data)}`);
+      assert.deepEqual(
+        stored.map((event) => event.seq),
+        stored.map((_, index) => index + 1),
+        `seqs of ${row.rollout}`,
+      );
+      if (!row.settles)
+        assert.ok(
+          victim === 'worker' && isGivenUp(stored),
+          `${row.rollout} was to go on, and ended: ${JSON.stringify(stored.at(-1)?.data)}`,
+        );
       const { acked, sent } = told.get(row.rollout) ?? { acked: 0, sent: new Map<number, string>() };
       assert.ok(acked <= stored.length, `${row.rollout}: ${acked} acknowledged, ${stored.length} stored`);
       acknowledged += acked;
@@ -209,12 +259,17 @@ describe('SIGKILL in the middle of a batch', { timeout: 15 * 60_000 }, () => {
     // What was resumed is what would have been.
     const trajectories = await bench.trajectories(rows);
     const tries = new Map(rows.filter((row) => row.settles).map((row) => [`${row.task}/${row.attempt}`, row.try]));
-    for (const [key, expected] of reference) assert.deepEqual(normalize(trajectories.get(key) ?? []), normalize(asTry(expected, tries.get(key) ?? 0)), key);
+    for (const [key, expected] of reference)
+      assert.deepEqual(normalize(trajectories.get(key) ?? []), normalize(asTry(expected, tries.get(key) ?? 0)), key);
 
     // Nothing is left behind.
     for (const name of new Set(rows.map((row) => row.worker))) {
       const pid = pidOf(name);
-      if (pid !== undefined) assert.ok(await gone(pid, 15_000), `worker ${name} is still there; its last frames: ${bench.lastFrames(name ?? '')}`);
+      if (pid !== undefined)
+        assert.ok(
+          await gone(pid, 15_000),
+          `worker ${name} is still there; its last frames: ${bench.lastFrames(name ?? '')}`,
+        );
     }
   }
 });
@@ -227,17 +282,33 @@ function workerOf(rows: ReadonlyMap<string, RolloutRow>): number | undefined {
   return undefined;
 }
 
-/** Whether chance killed three workers in the same tool call: that is given up, for the tool might be what ends them, and tried anew. */
+/**
+ * Whether chance killed three workers in the same tool call: that is given up, for the tool might be what ends them,
+ * and tried anew.
+ */
 function isGivenUp(events: readonly TraceEvent[]): boolean {
-  const calls = events.filter((event) => event.kind === 'tool.start').map((event) => ({ call: event.data.call, lost: events.some((end) => end.kind === 'tool.end' && end.span === event.seq && end.data.error?.class === 'infrastructure') }));
+  const calls = events
+    .filter((event) => event.kind === 'tool.start')
+    .map((event) => ({
+      call: event.data.call,
+      lost: events.some(
+        (end) => end.kind === 'tool.end' && end.span === event.seq && end.data.error?.class === 'infrastructure',
+      ),
+    }));
   const losses = calls.filter(({ lost }) => lost).map(({ call }) => call);
   const end = events.at(-1);
-  return end?.kind === 'rollout.end' && end.data.status === 'infrastructure' && losses.some((call) => losses.filter((other) => other === call).length === 3);
+  return (
+    end?.kind === 'rollout.end' &&
+    end.data.status === 'infrastructure' &&
+    losses.some((call) => losses.filter((other) => other === call).length === 3)
+  );
 }
 
 /** The same events as of a later try. */
 function asTry(events: readonly TraceEvent[], number: number): TraceEvent[] {
-  return events.map((event) => (event.kind === 'rollout.start' ? { ...event, data: { ...event.data, try: number } } : event));
+  return events.map((event) =>
+    event.kind === 'rollout.start' ? { ...event, data: { ...event.data, try: number } } : event,
+  );
 }
 
 /** Local workers are named after their process. */

@@ -5,12 +5,14 @@ import { launch } from '../../src/client/launch.ts';
 import { StudioError } from '../../src/common/errors.ts';
 import { Api } from '../../src/protocol/api.ts';
 import { fetchTransport, type Transport } from '../../src/protocol/transport.ts';
-import { plainSubmission, tasks, TestStore } from '../support/rolloutServer.ts';
+import { plainSubmission, TestStore, tasks } from '../support/rolloutServer.ts';
 
 const store = new TestStore();
 after(() => store[Symbol.asyncDispose]());
 
-test('a batch that is just being made when its launch is cancelled does not wait for tasks', { timeout: 60_000 }, async () => {
+test('a batch that is just being made when its launch is cancelled does not wait for tasks', {
+  timeout: 60_000,
+}, async () => {
   const server = await store.start();
   const wire = fetchTransport(() => ({ url: server.url, token: server.file.token }));
   const stop = new AbortController();
@@ -26,7 +28,11 @@ test('a batch that is just being made when its launch is cancelled does not wait
     },
   };
   // More tasks than go with the batch itself: without the rest of them it would stay open.
-  const launching = launch(new Api(late), { submission: plainSubmission(), secrets: {}, blobs: [], tasks: tasks(1_200) }, { signal: stop.signal });
+  const launching = launch(
+    new Api(late),
+    { submission: plainSubmission(), secrets: {}, blobs: [], tasks: tasks(1_200) },
+    { signal: stop.signal },
+  );
   await assert.rejects(launching, (error) => StudioError.is(error, 'cancelled'));
   const [row] = (await server.api.batches()).batches;
   assert.equal(row?.state, 'ended');

@@ -1,4 +1,5 @@
-// `rollout lsp` over stdin and stdout, as an editor has it: one dialogue against its transcript, then what lives outside of the files.
+// `rollout lsp` over stdin and stdout, as an editor has it: one dialogue against its transcript, then what lives
+// outside of the files.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import http from 'node:http';
@@ -12,7 +13,10 @@ import { until } from '../e2e/support/poll.ts';
 import { LspClient } from '../support/lspClient.ts';
 
 const TRANSCRIPT = path.resolve(import.meta.dirname, '../fixtures/language/dialogue.txt');
-const SERVER = path.resolve(import.meta.dirname, '../../node_modules/@modelcontextprotocol/server-memory/dist/index.js');
+const SERVER = path.resolve(
+  import.meta.dirname,
+  '../../node_modules/@modelcontextprotocol/server-memory/dist/index.js',
+);
 
 const AGENT = `version: 1
 name: desk
@@ -28,9 +32,15 @@ limits: { stpes: 20, seconds: 15 min }
 const FILES: Readonly<Record<string, string>> = {
   'agents/desk.agent.yaml': AGENT,
   'prompts/desk.md': 'Find out {{task.qestion}} in {{task.meta.city}}.\n',
-  'tools/desk.ts': "import { tool } from 'rollout-studio';\nimport { z } from 'zod';\n\n/** Ends it. */\nexport const submit = tool({\n  description: 'Gives the answer.',\n  input: z.object({ answer: z.string() }),\n  effect: 'pure',\n  run: ({ answer }) => answer,\n});\n",
-  'data/tasks.jsonl': '{"id":"a","question":"How many?","answer":"3","city":"Basel"}\n{"id":"b","question":"Who?","answer":"Eva","city":"Bern"}\n',
-  'batches/night.batch.yaml': 'version: 1\nagent: ../agents/desk.agent.yaml\ndataset: { file: ../data/tasks.jsonl }\nscorer: { kind: exact }\n',
+  'tools/desk.ts':
+    "import { tool } from 'rollout-studio';\nimport { z } from 'zod';\n\n/** Ends it. */\nexport const submit = " +
+    "tool({\n  description: 'Gives the answer.',\n  input: z.object({ answer: z.string() }),\n  effect: " +
+    "'pure',\n  run: ({ answer }) => answer,\n});\n",
+  'data/tasks.jsonl':
+    '{"id":"a","question":"How ' +
+    'many?","answer":"3","city":"Basel"}\n{"id":"b","question":"Who?","answer":"Eva","city":"Bern"}\n',
+  'batches/night.batch.yaml':
+    'version: 1\nagent: ../agents/desk.agent.yaml\ndataset: { file: ../data/tasks.jsonl }\nscorer: { kind: exact }\n',
 };
 
 let folder: string;
@@ -55,14 +65,25 @@ describe('a dialogue', () => {
     client = await LspClient.start(folder);
     const said: string[] = [];
     const home = pathToFileURL(folder).href;
-    const note = (line: string, value: unknown): void => void said.push(line, JSON.stringify(value, undefined, 1).replaceAll(home, 'file:///w'), '');
+    const note = (line: string, value: unknown): void =>
+      void said.push(line, JSON.stringify(value, undefined, 1).replaceAll(home, 'file:///w'), '');
     const ask = async (method: string, file: string, marked: string, more: object = {}): Promise<void> => {
-      note(`> ${method} ${file} ${marked.trim()}`, await client.connection.sendRequest(method, { ...client.at(file, marked), ...more }));
+      note(
+        `> ${method} ${file} ${marked.trim()}`,
+        await client.connection.sendRequest(method, { ...client.at(file, marked), ...more }),
+      );
     };
     const actions = async (file: string, marked: string): Promise<void> => {
       const { textDocument, position } = client.at(file, marked);
-      const found: CodeAction[] = await client.connection.sendRequest('textDocument/codeAction', { textDocument, range: { start: position, end: position }, context: { diagnostics: [] } });
-      note(`> textDocument/codeAction ${file} ${marked}`, found.map(({ title, kind, isPreferred, edit }) => ({ title, kind, isPreferred, edit: edit?.documentChanges })));
+      const found: CodeAction[] = await client.connection.sendRequest('textDocument/codeAction', {
+        textDocument,
+        range: { start: position, end: position },
+        context: { diagnostics: [] },
+      });
+      note(
+        `> textDocument/codeAction ${file} ${marked}`,
+        found.map(({ title, kind, isPreferred, edit }) => ({ title, kind, isPreferred, edit: edit?.documentChanges })),
+      );
     };
     const [agent, prompt, batch] = ['agents/desk.agent.yaml', 'prompts/desk.md', 'batches/night.batch.yaml'];
 
@@ -111,15 +132,27 @@ describe('what lives outside of the files', () => {
     try {
       const url = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/v1`;
       const file = 'agents/live.agent.yaml';
-      const text = `version: 1\nname: live\nmodel: { endpoint: "${url}", name: Qwen3-32B, api_key: "\${env:LSP_KEY}" }\nprompt: Go on.\ntools:\n  - mcp: { command: node, args: [${JSON.stringify(SERVER)}] }\n    tools: [no_such_tool]\n`;
+      const text =
+        `version: 1\nname: live\nmodel: { endpoint: "${url}", name: Qwen3-32B, api_key: "\${env:LSP_KEY}" ` +
+        `}\nprompt: Go on.\ntools:\n  - mcp: { command: node, args: [${JSON.stringify(SERVER)}] }\n    tools: ` +
+        '[no_such_tool]\n';
       write(file, text);
       client = await LspClient.start(folder, { args: ['--trust'], env: { ...process.env, LSP_KEY: 'of-the-test' } });
       await client.open(file, text);
-      const problems = await client.problems(file, (found) => found.some(({ code }) => code === 'not_served') && found.some(({ code }) => code === 'unknown_tool'));
-      assert.deepEqual(problems.map(({ code, severity }) => `${String(code)} ${String(severity)}`), ['not_served 2', 'unknown_tool 2']);
+      const problems = await client.problems(
+        file,
+        (found) => found.some(({ code }) => code === 'not_served') && found.some(({ code }) => code === 'unknown_tool'),
+      );
+      assert.deepEqual(
+        problems.map(({ code, severity }) => `${String(code)} ${String(severity)}`),
+        ['not_served 2', 'unknown_tool 2'],
+      );
       assert.deepEqual(asked, ['Bearer of-the-test']);
       const names = async (marked: string): Promise<string[]> => {
-        const list: CompletionList = await client.connection.sendRequest('textDocument/completion', client.at(file, marked));
+        const list: CompletionList = await client.connection.sendRequest(
+          'textDocument/completion',
+          client.at(file, marked),
+        );
         return list.items.map(({ label }) => label);
       };
       assert.deepEqual(await names('name: Qwen¦3'), ['Qwen/Qwen3-32B']);
@@ -140,12 +173,18 @@ describe('what lives outside of the files', () => {
     await new Promise<void>((resolve) => void endpoint.listen(0, '127.0.0.1', resolve));
     try {
       const file = 'agents/foreign.agent.yaml';
-      const text = `version: 1\nname: foreign\nmodel: { endpoint: "http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/v1", name: x, api_key: "\${env:P}" }\nprompt: Go on.\nlimitz: {}\n`;
+      const text =
+        'version: 1\nname: foreign\nmodel: { endpoint: ' +
+        `"http://127.0.0.1:${(endpoint.address() as AddressInfo).port}/v1", name: x, api_key: "\${env:P}" ` +
+        '}\nprompt: Go on.\nlimitz: {}\n';
       write(file, text);
       client = await LspClient.start(folder);
       await client.open(file, text);
       await client.problems(file, (found) => found.length === 1);
-      const list: CompletionList = await client.connection.sendRequest('textDocument/completion', client.at(file, '${env:¦P'));
+      const list: CompletionList = await client.connection.sendRequest(
+        'textDocument/completion',
+        client.at(file, '${env:¦P'),
+      );
       assert.deepEqual(list.items, []);
       assert.equal(asked, 0);
     } finally {
@@ -160,12 +199,20 @@ describe('what lives outside of the files', () => {
     await client.open(agent, AGENT.replace('desk.md', 'other.md'));
     await client.problems(agent, (problems) => problems.some(({ code }) => code === 'file'));
     write(file, 'Hello.\n');
-    await client.connection.sendNotification('workspace/didChangeWatchedFiles', { changes: [{ uri: client.uri(file), type: 1 }] });
+    await client.connection.sendNotification('workspace/didChangeWatchedFiles', {
+      changes: [{ uri: client.uri(file), type: 1 }],
+    });
     await client.problems(agent, (problems) => problems.length > 0 && !problems.some(({ code }) => code === 'file'));
     const places = await until(async () => {
-      const found: Location[] = await client.connection.sendRequest('textDocument/definition', client.at(agent, 'oth¦er.md'));
+      const found: Location[] = await client.connection.sendRequest(
+        'textDocument/definition',
+        client.at(agent, 'oth¦er.md'),
+      );
       return found.length > 0 ? found : undefined;
     });
-    assert.deepEqual(places.map(({ uri }) => uri), [client.uri(file)]);
+    assert.deepEqual(
+      places.map(({ uri }) => uri),
+      [client.uri(file)],
+    );
   });
 });

@@ -1,6 +1,7 @@
-// Batches whose tools are real MCP servers, over stdio and streamable HTTP: what the model sees of them, what a death costs.
+// Batches whose tools are real MCP servers, over stdio and streamable HTTP: what the model sees of them, what a death
+// costs.
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -11,11 +12,12 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import type { JsonObject } from '../../src/common/json.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import { gone } from '../support/cli.ts';
-import { watchedDemo, type WatchedDemo } from '../support/watchedDemo.ts';
 import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';
+import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
 
 const ANNOUNCED = path.resolve(import.meta.dirname, '../fixtures/mcp/announced.mjs');
-const program = (name: string): string => path.resolve(import.meta.dirname, `../../node_modules/@modelcontextprotocol/server-${name}/dist/index.js`);
+const program = (name: string): string =>
+  path.resolve(import.meta.dirname, `../../node_modules/@modelcontextprotocol/server-${name}/dist/index.js`);
 const LONG = 'trigger-long-running-operation';
 
 let demo: WatchedDemo;
@@ -32,13 +34,18 @@ after(async () => {
 const pidsFile = (batch: string): string => workspace.bench.path(`${batch}.pids`);
 /** A server on stdio that tells its pid to the file of its batch. */
 const stdio = (batch: string, name: string, args: readonly string[] = [], more: JsonObject = {}): JsonObject => ({
-  mcp: { command: process.execPath, args: [ANNOUNCED, pidsFile(batch), program(name), ...args] }, name, ...more,
+  mcp: { command: process.execPath, args: [ANNOUNCED, pidsFile(batch), program(name), ...args] },
+  name,
+  ...more,
 });
 
 /** The servers of a batch that told their pid. */
 function announced(batch: string): { pid: number; cwd: string }[] {
   if (!existsSync(pidsFile(batch))) return [];
-  return readFileSync(pidsFile(batch), 'utf8').trim().split('\n').map((line) => JSON.parse(line) as { pid: number; cwd: string });
+  return readFileSync(pidsFile(batch), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as { pid: number; cwd: string });
 }
 
 /** No server and no worker of a batch is left. */
@@ -52,14 +59,30 @@ async function assertNoneLeft(batch: string, rows: readonly RolloutRow[]): Promi
 
 describe('MCP servers on stdio', { timeout: 300_000, concurrency: 3 }, () => {
   it('serve the rollouts of a batch, each its own', async () => {
-    const remember = (name: string): string => `call create_entities {"entities": [{"name": "${name}", "entityType": "member", "observations": ["reads"]}]}\ncall read_graph {}\nanswer {{last}}`;
+    const remember = (name: string): string =>
+      `call create_entities {"entities": [{"name": "${name}", "entityType": "member", "observations": ` +
+      '["reads"]}]}\ncall read_graph {}\nanswer {{last}}';
     const file = workspace.batch('own', {
       endpoint: demo.url,
-      agent: { tools: [stdio('own', 'everything', ['stdio']), stdio('own', 'filesystem', ['.']), stdio('own', 'memory')] },
+      agent: {
+        tools: [stdio('own', 'everything', ['stdio']), stdio('own', 'filesystem', ['.']), stdio('own', 'memory')],
+      },
       tasks: [
-        { id: 'talk', question: 'call echo {"message": "hi"}\nand get-sum {"a": 40, "b": 2}\nand get-structured-content {"location": "Chicago"}\ncall echo {"wrong": 1}\nanswer {{last}}', answer: 'message' },
+        {
+          id: 'talk',
+          question:
+            'call echo {"message": "hi"}\nand get-sum {"a": 40, "b": 2}\nand get-structured-content {"location": ' +
+            '"Chicago"}\ncall echo {"wrong": 1}\nanswer {{last}}',
+          answer: 'message',
+        },
         { id: 'image', question: 'call get-tiny-image {}\nanswer {{last}}', answer: 'image' },
-        { id: 'files', question: 'call write_file {"path": "note.txt", "content": "kept"}\ncall list_directory {"path": "."}\ncall read_text_file {"path": "note.txt"}\nanswer {{last}}', answer: 'kept' },
+        {
+          id: 'files',
+          question:
+            'call write_file {"path": "note.txt", "content": "kept"}\ncall list_directory {"path": "."}\ncall ' +
+            'read_text_file {"path": "note.txt"}\nanswer {{last}}',
+          answer: 'kept',
+        },
         { id: 'ada', question: remember('Ada'), answer: 'Ada' },
         { id: 'bob', question: remember('Bob'), answer: 'Bob' },
       ],
@@ -67,24 +90,53 @@ describe('MCP servers on stdio', { timeout: 300_000, concurrency: 3 }, () => {
     const report = await workspace.json<{ batch: string; passed: number; attempts: number }>('run', file);
     const rows = await workspace.rows(report.batch);
     const read = async (task: string) => workspace.events(rows.find((row) => row.task === task)!.rollout);
-    assert.deepEqual([report.passed, report.attempts], [5, 5], JSON.stringify(await Promise.all(rows.map(async (row) => endOf(await workspace.events(row.rollout)).answer))));
+    assert.deepEqual(
+      [report.passed, report.attempts],
+      [5, 5],
+      JSON.stringify(await Promise.all(rows.map(async (row) => endOf(await workspace.events(row.rollout)).answer))),
+    );
 
     const talk = await read('talk');
-    const responses = ofKind(talk, 'message').filter((message) => message.data.role === 'tool').map((message) => message.data.parts[0]);
-    assert.deepEqual(responses.slice(0, 3).map((part) => part?.type === 'tool_call_response' && part.response).sort(byText), [
-      'Echo: hi', 'The sum of 40 and 2 is 42.', { temperature: 36, conditions: 'Light rain / drizzle', humidity: 82 },
-    ].sort(byText));
+    const responses = ofKind(talk, 'message')
+      .filter((message) => message.data.role === 'tool')
+      .map((message) => message.data.parts[0]);
+    assert.deepEqual(
+      responses
+        .slice(0, 3)
+        .map((part) => part?.type === 'tool_call_response' && part.response)
+        .sort(byText),
+      [
+        'Echo: hi',
+        'The sum of 40 and 2 is 42.',
+        { temperature: 36, conditions: 'Light rain / drizzle', humidity: 82 },
+      ].sort(byText),
+    );
     assert.equal(ofKind(talk, 'tool.end').at(-1)!.data.error?.class, 'invalid_arguments');
     // A rollout's memory is its own.
     assert.doesNotMatch(JSON.stringify(endOf(await read('ada')).answer), /Bob/);
     assert.doesNotMatch(JSON.stringify(endOf(await read('bob')).answer), /Ada/);
-    const effects = new Map([...talk, ...(await read('files'))].flatMap((event) => (event.kind === 'tool.start' ? [[event.data.name, event.data.effect]] : [])));
-    assert.deepEqual(Object.fromEntries(effects), { 'echo': 'pure', 'get-sum': 'pure', 'get-structured-content': 'pure', 'write_file': 'irreversible', 'list_directory': 'pure', 'read_text_file': 'pure' });
+    const effects = new Map(
+      [...talk, ...(await read('files'))].flatMap((event) =>
+        event.kind === 'tool.start' ? [[event.data.name, event.data.effect]] : [],
+      ),
+    );
+    assert.deepEqual(Object.fromEntries(effects), {
+      echo: 'pure',
+      'get-sum': 'pure',
+      'get-structured-content': 'pure',
+      write_file: 'irreversible',
+      list_directory: 'pure',
+      read_text_file: 'pure',
+    });
 
     // The image is in the trajectory and reached the model.
-    const blob = ofKind(await read('image'), 'message').flatMap((message) => message.data.parts).find((part) => part.type === 'blob');
+    const blob = ofKind(await read('image'), 'message')
+      .flatMap((message) => message.data.parts)
+      .find((part) => part.type === 'blob');
     assert.equal(blob?.type === 'blob' && blob.mime_type, 'image/png');
-    const sent = demo.asked.flatMap((body) => body['messages'] as { role: string; content: unknown }[]).flatMap((message) => (Array.isArray(message.content) ? message.content as JsonObject[] : []));
+    const sent = demo.asked
+      .flatMap((body) => body['messages'] as { role: string; content: unknown }[])
+      .flatMap((message) => (Array.isArray(message.content) ? (message.content as JsonObject[]) : []));
     const image = sent.find((part) => part['type'] === 'image_url')?.['image_url'] as { url: string } | undefined;
     assert.match(image?.url ?? '', /^data:image\/png;base64,iVBORw0KGgo/);
 
@@ -97,9 +149,28 @@ describe('MCP servers on stdio', { timeout: 300_000, concurrency: 3 }, () => {
 
   it('shared: one for all rollouts of a worker, with what it keeps', async () => {
     const file = workspace.batch('shared', {
-      endpoint: demo.url, batch: { concurrency: 1 },
-      agent: { tools: [{ ...stdio('shared', 'memory'), shared: true, tools: ['create_entities', 'read_graph'], mcp: { ...(stdio('shared', 'memory')['mcp'] as JsonObject), env: { MEMORY_FILE_PATH: workspace.bench.path('shared.jsonl') } } }] },
-      tasks: ['Ada', 'Bob', 'Cyn'].map((name) => ({ id: name, question: `call create_entities {"entities": [{"name": "${name}", "entityType": "member", "observations": []}]}\ncall read_graph {}\nanswer {{last}}`, answer: name })),
+      endpoint: demo.url,
+      batch: { concurrency: 1 },
+      agent: {
+        tools: [
+          {
+            ...stdio('shared', 'memory'),
+            shared: true,
+            tools: ['create_entities', 'read_graph'],
+            mcp: {
+              ...(stdio('shared', 'memory')['mcp'] as JsonObject),
+              env: { MEMORY_FILE_PATH: workspace.bench.path('shared.jsonl') },
+            },
+          },
+        ],
+      },
+      tasks: ['Ada', 'Bob', 'Cyn'].map((name) => ({
+        id: name,
+        question:
+          `call create_entities {"entities": [{"name": "${name}", "entityType": "member", "observations": ` +
+          '[]}]}\ncall read_graph {}\nanswer {{last}}',
+        answer: name,
+      })),
     });
     const report = await workspace.json<{ batch: string; passed: number }>('run', file);
     assert.equal(report.passed, 3);
@@ -114,16 +185,22 @@ describe('MCP servers on stdio', { timeout: 300_000, concurrency: 3 }, () => {
     const batch = await workspace.launch('killed', {
       endpoint: demo.url,
       agent: { tools: [stdio('killed', 'everything', ['stdio'])] },
-      tasks: [{ id: 'long', question: `call ${LONG} {"duration": 2, "steps": 8}\nanswer {{last}}`, answer: 'completed' }],
+      tasks: [
+        { id: 'long', question: `call ${LONG} {"duration": 2, "steps": 8}\nanswer {{last}}`, answer: 'completed' },
+      ],
       batch: { attempts: 4 },
     });
     // A rollout whose call has begun: its server runs in its folder.
-    const started = await workspace.untilRows(batch, (rows) => rows.some((row) => row.state === 'running' && row.progress.tools.length > 0));
+    const started = await workspace.untilRows(batch, (rows) =>
+      rows.some((row) => row.state === 'running' && row.progress.tools.length > 0),
+    );
     const victim = started.find((row) => row.state === 'running' && row.progress.tools.length > 0)!;
     const pid = announced('killed').find(({ cwd }) => path.basename(cwd) === victim.rollout)!.pid;
     process.kill(pid, 'SIGKILL');
     const rows = await workspace.ended(batch);
-    const errors = await Promise.all(rows.map(async (row) => ofKind(await workspace.events(row.rollout), 'tool.end')[0]?.data.error));
+    const errors = await Promise.all(
+      rows.map(async (row) => ofKind(await workspace.events(row.rollout), 'tool.end')[0]?.data.error),
+    );
     for (const [index, row] of rows.entries()) {
       assert.deepEqual([row.progress.status, row.try, row.settles], ['done', 1, true]);
       assert.equal(row.progress.passed, row.rollout !== victim.rollout);
@@ -144,12 +221,21 @@ describe('an MCP server over streamable HTTP', { timeout: 180_000, concurrency: 
   before(async () => {
     // It takes a port number only, so a free one is found first.
     const probe = createServer();
-    await new Promise<void>((resolve) => { probe.listen(0, '127.0.0.1', resolve); });
+    await new Promise<void>((resolve) => {
+      probe.listen(0, '127.0.0.1', resolve);
+    });
     const port = (probe.address() as { port: number }).port;
     await new Promise((resolve) => probe.close(resolve));
     url = `http://127.0.0.1:${port}/mcp`;
-    server = spawn(process.execPath, [program('everything'), 'streamableHttp'], { env: { PATH: process.env['PATH'], PORT: String(port) }, stdio: ['ignore', 'ignore', 'pipe'] });
-    await new Promise<void>((resolve) => { server.stderr?.on('data', (chunk: Buffer) => { if (chunk.includes('listening')) resolve(); }); });
+    server = spawn(process.execPath, [program('everything'), 'streamableHttp'], {
+      env: { PATH: process.env['PATH'], PORT: String(port) },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    await new Promise<void>((resolve) => {
+      server.stderr?.on('data', (chunk: Buffer) => {
+        if (chunk.includes('listening')) resolve();
+      });
+    });
   });
   after(async () => {
     const exited = once(server, 'exit');
@@ -158,35 +244,56 @@ describe('an MCP server over streamable HTTP', { timeout: 180_000, concurrency: 
   });
 
   for (const shared of [false, true]) {
-    it(shared ? 'serves all rollouts over one connection' : 'serves each rollout over a connection of its own', async () => {
-      const told = shared ? 'over one' : 'over its own';
-      const file = workspace.batch(shared ? 'http-shared' : 'http', {
-        endpoint: demo.url,
-        agent: { tools: [{ mcp: { url }, name: 'remote', ...(shared ? { shared } : {}) }] },
-        tasks: [
-          { id: 'echo', question: `call echo {"message": "${told}"}\nand get-sum {"a": 1, "b": 2}\nanswer {{last}}`, answer: 'The sum of 1 and 2 is 3.' },
-          { id: 'long', question: `call ${LONG} {"duration": 0.5, "steps": 2}\nanswer {{last}}`, answer: 'completed' },
-        ],
-        batch: { attempts: 2 },
-      });
-      const report = await workspace.json<{ passed: number; attempts: number }>('run', file);
-      assert.deepEqual([report.passed, report.attempts], [4, 4]);
-      await assertSchemasPassed(told);
-    });
+    it(
+      shared ? 'serves all rollouts over one connection' : 'serves each rollout over a connection of its own',
+      async () => {
+        const told = shared ? 'over one' : 'over its own';
+        const file = workspace.batch(shared ? 'http-shared' : 'http', {
+          endpoint: demo.url,
+          agent: { tools: [{ mcp: { url }, name: 'remote', ...(shared ? { shared } : {}) }] },
+          tasks: [
+            {
+              id: 'echo',
+              question: `call echo {"message": "${told}"}\nand get-sum {"a": 1, "b": 2}\nanswer {{last}}`,
+              answer: 'The sum of 1 and 2 is 3.',
+            },
+            {
+              id: 'long',
+              question: `call ${LONG} {"duration": 0.5, "steps": 2}\nanswer {{last}}`,
+              answer: 'completed',
+            },
+          ],
+          batch: { attempts: 2 },
+        });
+        const report = await workspace.json<{ passed: number; attempts: number }>('run', file);
+        assert.deepEqual([report.passed, report.attempts], [4, 4]);
+        await assertSchemasPassed(told);
+      },
+    );
   }
 });
 
-/** What the model was told of the tools, in a call of which the question has `words`, is what the server says of them. */
+/**
+ * What the model was told of the tools, in a call of which the question has `words`, is what the server says of them.
+ */
 async function assertSchemasPassed(words: string): Promise<void> {
   const client = new Client({ name: 'test', version: '1' });
-  await client.connect(new StdioClientTransport({ command: process.execPath, args: [program('everything'), 'stdio'], stderr: 'ignore' }));
+  await client.connect(
+    new StdioClientTransport({ command: process.execPath, args: [program('everything'), 'stdio'], stderr: 'ignore' }),
+  );
   const { tools } = await client.listTools();
   await client.close();
   const asked = demo.asked.find((body) => JSON.stringify(body['messages']).includes(words));
-  const told = asked?.['tools'] as unknown as { type: string; function: { name: string; description: string; parameters: unknown } }[];
+  const told = asked?.['tools'] as unknown as {
+    type: string;
+    function: { name: string; description: string; parameters: unknown };
+  }[];
   for (const name of ['echo', 'get-sum', 'get-structured-content', 'gzip-file-as-resource', LONG]) {
     const tool = tools.find((candidate) => candidate.name === name)!;
-    assert.deepEqual(told.find((candidate) => candidate.function.name === name), { type: 'function', function: { name, description: tool.description, parameters: tool.inputSchema } });
+    assert.deepEqual(
+      told.find((candidate) => candidate.function.name === name),
+      { type: 'function', function: { name, description: tool.description, parameters: tool.inputSchema } },
+    );
   }
 }
 

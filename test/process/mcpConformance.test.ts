@@ -16,8 +16,12 @@ const suite = path.join(root, 'node_modules/@modelcontextprotocol/conformance/di
 async function run(args: readonly string[]): Promise<{ code: number | null; output: string }> {
   const child = spawn(process.execPath, [suite, ...args], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
-  child.stdout.on('data', (chunk: Buffer) => { output += chunk.toString(); });
-  child.stderr.on('data', (chunk: Buffer) => { output += chunk.toString(); });
+  child.stdout.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    output += chunk.toString();
+  });
   const code = await new Promise<number | null>((resolve) => child.on('close', resolve));
   return { code, output };
 }
@@ -27,15 +31,30 @@ const SCENARIOS = ['initialize', 'tools_call', 'elicitation-sep1034-client-defau
 it('the scenarios below are all there are without OAuth', async () => {
   const { output } = await run(['list']);
   const listed = output.slice(output.indexOf('Client scenarios')).matchAll(/^ {2}- (\S+)/gm);
-  assert.deepEqual([...listed].map((match) => match[1]).filter((name) => name?.startsWith('auth/') === false), SCENARIOS);
+  assert.deepEqual(
+    [...listed].map((match) => match[1]).filter((name) => name?.startsWith('auth/') === false),
+    SCENARIOS,
+  );
 });
 
 for (const scenario of SCENARIOS) {
   it(`conforms: ${scenario}`, { timeout: 60_000 }, async () => {
     const folder = await mkdtemp(path.join(os.tmpdir(), 'conformance-'));
     try {
-      const client = [process.execPath, '--disable-warning=ExperimentalWarning', path.join(root, 'test/support/mcpConformanceClient.ts')];
-      const { code, output } = await run(['client', '--command', client.join(' '), '--scenario', scenario, '-o', folder]);
+      const client = [
+        process.execPath,
+        '--disable-warning=ExperimentalWarning',
+        path.join(root, 'test/support/mcpConformanceClient.ts'),
+      ];
+      const { code, output } = await run([
+        'client',
+        '--command',
+        client.join(' '),
+        '--scenario',
+        scenario,
+        '-o',
+        folder,
+      ]);
       assert.equal(code, 0, output);
       assert.match(output, /Passed: (\d+)\/\1, 0 failed, 0 warnings/);
     } finally {

@@ -2,14 +2,24 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { Client, type CallToolResult } from '@modelcontextprotocol/client';
+import { type CallToolResult, Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { bytesOf } from '../../src/mcp/answers/bounds.ts';
 import { end, gone, root } from '../support/cli.ts';
 import { Workspace } from '../support/testWorkspace.ts';
-import { watchedDemo, type WatchedDemo } from '../support/watchedDemo.ts';
+import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
 
-const READING = ['list_batches', 'show_batch', 'list_attempts', 'read_trajectory', 'read_call', 'search_trajectories', 'compare_attempts', 'check_files', 'wait_for_batch'];
+const READING = [
+  'list_batches',
+  'show_batch',
+  'list_attempts',
+  'read_trajectory',
+  'read_call',
+  'search_trajectories',
+  'compare_attempts',
+  'check_files',
+  'wait_for_batch',
+];
 const WRITING = ['launch_batch', 'fork_rollout', 'pause_batch', 'resume_batch', 'stop_batch'];
 const MOST_BYTES = 40_000;
 /** Characters of the result of the tool `big`. */
@@ -23,17 +33,27 @@ let batch: string;
 before(async () => {
   demo = await watchedDemo();
   workspace = new Workspace();
-  workspace.write('tools.ts', `import { tool } from 'rollout-studio';
+  workspace.write(
+    'tools.ts',
+    `import { tool } from 'rollout-studio';
 import { z } from 'zod';
 const text = z.object({ text: z.string() });
 export const look = tool({ description: 'Looks.', input: text, effect: 'pure', run: ({ text }) => 'seen ' + text });
 export const crash = tool({ description: 'Fails.', input: text, effect: 'pure', run: ({ text }) => { throw new Error('no ' + text + ' today'); } });
 export const big = tool({ description: 'Gives much.', input: z.object({}), effect: 'pure', run: () => 'Ä'.repeat(${BIG}) });
-`);
+`,
+  );
   workspace.batch('first', {
-    endpoint: demo.url, demo: 'context=1000000', agent: { tools: [{ module: 'tools.ts' }] }, batch: { attempts: 2 },
+    endpoint: demo.url,
+    demo: 'context=1000000',
+    agent: { tools: [{ module: 'tools.ts' }] },
+    batch: { attempts: 2 },
     tasks: [
-      { id: 'good', question: 'call look {"text": "sun"}\ncall look {"text": "rain"}\nanswer it rains', answer: 'rains' },
+      {
+        id: 'good',
+        question: 'call look {"text": "sun"}\ncall look {"text": "rain"}\nanswer it rains',
+        answer: 'rains',
+      },
       { id: 'bad/one', question: 'call crash {"text": "umbrella"}\nanswer lost', answer: 'found' },
       { id: 'big', question: 'call big {}\nanswer much', answer: 'much' },
     ],
@@ -49,10 +69,23 @@ after(async () => {
 /** A client of a `rollout mcp` of its own; `auto`: of the newest revision of the protocol. */
 async function open(mode: 'legacy' | 'auto', ...more: string[]): Promise<Client> {
   const fresh = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
-  await fresh.connect(new StdioClientTransport({
-    command: process.execPath, cwd: workspace.bench.folder, stderr: 'inherit',
-    args: ['--disable-warning=ExperimentalWarning', path.join(root, 'dist', 'cli.mjs'), 'mcp', '--store', workspace.bench.store, '--folder', workspace.path(), ...more],
-  }));
+  await fresh.connect(
+    new StdioClientTransport({
+      command: process.execPath,
+      cwd: workspace.bench.folder,
+      stderr: 'inherit',
+      args: [
+        '--disable-warning=ExperimentalWarning',
+        path.join(root, 'dist', 'cli.mjs'),
+        'mcp',
+        '--store',
+        workspace.bench.store,
+        '--folder',
+        workspace.path(),
+        ...more,
+      ],
+    }),
+  );
   return fresh;
 }
 
@@ -61,7 +94,11 @@ function textOf(result: CallToolResult): string {
 }
 
 /** What a tool answers; throws what it says went wrong. */
-async function ask<T>(name: string, given: Record<string, unknown> = {}, of = client): Promise<{ data: T; text: string }> {
+async function ask<T>(
+  name: string,
+  given: Record<string, unknown> = {},
+  of = client,
+): Promise<{ data: T; text: string }> {
   const result = await of.callTool({ name, arguments: given });
   const text = textOf(result);
   assert.ok(result.isError !== true, text);
@@ -76,7 +113,9 @@ async function refused(name: string, given: Record<string, unknown>): Promise<st
   return textOf(result);
 }
 
-interface Page { readonly next_cursor?: string }
+interface Page {
+  readonly next_cursor?: string;
+}
 
 /** All pages of a tool's answers. */
 async function pages<T extends Page>(name: string, given: Record<string, unknown>): Promise<T[]> {
@@ -90,11 +129,34 @@ async function pages<T extends Page>(name: string, given: Record<string, unknown
   return found;
 }
 
-interface Waited { readonly ended: boolean; readonly batch: { readonly batch: string; readonly state: string; readonly counts: Record<string, number> } }
-interface Attempts extends Page { readonly attempts: readonly { readonly reference: string; readonly rollout: string; readonly outcome: string; readonly tools: readonly string[] }[] }
-interface Places extends Page { readonly places: readonly { readonly reference: string; readonly excerpt: string; readonly events: number }[] }
-interface Trajectory extends Page { readonly reference: string; readonly steps: number; readonly text: string }
-interface ToolCall { readonly tool: string; readonly status: string; readonly text: string; readonly total: number; readonly next_offset?: number; readonly parts: Record<string, number> }
+interface Waited {
+  readonly ended: boolean;
+  readonly batch: { readonly batch: string; readonly state: string; readonly counts: Record<string, number> };
+}
+interface Attempts extends Page {
+  readonly attempts: readonly {
+    readonly reference: string;
+    readonly rollout: string;
+    readonly outcome: string;
+    readonly tools: readonly string[];
+  }[];
+}
+interface Places extends Page {
+  readonly places: readonly { readonly reference: string; readonly excerpt: string; readonly events: number }[];
+}
+interface Trajectory extends Page {
+  readonly reference: string;
+  readonly steps: number;
+  readonly text: string;
+}
+interface ToolCall {
+  readonly tool: string;
+  readonly status: string;
+  readonly text: string;
+  readonly total: number;
+  readonly next_offset?: number;
+  readonly parts: Record<string, number>;
+}
 
 it('tells what it offers, and which of it changes something', async () => {
   const { tools } = await client.listTools();
@@ -120,9 +182,14 @@ it('an empty store, a wrong reference and a file elsewhere are told with their m
 it('checks files', async () => {
   assert.deepEqual((await ask<{ ok: boolean }>('check_files')).data.ok, true);
   workspace.write('broken.agent.yaml', 'version: 1\nname: broken\nprompt: hm\nmodle: x\n');
-  const { data, text } = await ask<{ ok: boolean; problems: { line: number; mend: string }[] }>('check_files', { files: ['broken.agent.yaml'] });
+  const { data, text } = await ask<{ ok: boolean; problems: { line: number; mend: string }[] }>('check_files', {
+    files: ['broken.agent.yaml'],
+  });
   assert.equal(data.ok, false);
-  assert.ok(data.problems.some((problem) => problem.line === 4), text);
+  assert.ok(
+    data.problems.some((problem) => problem.line === 4),
+    text,
+  );
   assert.match(text, /broken\.agent\.yaml:4:/);
 });
 
@@ -133,13 +200,23 @@ describe('a batch', () => {
     do {
       waited = (await ask<Waited>('wait_for_batch', { batch, seconds: 30 })).data;
     } while (!waited.ended);
-    assert.deepEqual([waited.batch.counts['passed'], waited.batch.counts['failed']], [4, 2], (await ask('list_attempts', { batch })).text);
+    assert.deepEqual(
+      [waited.batch.counts['passed'], waited.batch.counts['failed']],
+      [4, 2],
+      (await ask('list_attempts', { batch })).text,
+    );
   });
 
   it('is listed and shown', async () => {
     const { data } = await ask<{ batches: { batch: string; name: string }[] }>('list_batches');
-    assert.deepEqual(data.batches.map((row) => [row.batch, row.name]), [[batch, 'first']]);
-    const shown = await ask<{ report: { passed: number; pass_at: Record<string, number> }; hardest_tasks: unknown }>('show_batch', { ks: [2] });
+    assert.deepEqual(
+      data.batches.map((row) => [row.batch, row.name]),
+      [[batch, 'first']],
+    );
+    const shown = await ask<{ report: { passed: number; pass_at: Record<string, number> }; hardest_tasks: unknown }>(
+      'show_batch',
+      { ks: [2] },
+    );
     assert.equal(shown.data.report.passed, 4);
     assert.ok(Math.abs((shown.data.report.pass_at['2'] ?? 0) - 2 / 3) < 1e-9);
     assert.deepEqual(shown.data.hardest_tasks, [{ task: 'bad/one', passed: 0, scored: 2 }]);
@@ -148,13 +225,30 @@ describe('a batch', () => {
   });
 
   it('its attempts are filtered and paged', async () => {
-    const references = (found: readonly Attempts[]): string[] => found.flatMap((page) => page.attempts.map((one) => one.reference));
-    assert.deepEqual(references(await pages<Attempts>('list_attempts', { outcome: 'failed' })), [`${batch}/bad/one/1`, `${batch}/bad/one/2`]);
-    assert.deepEqual(references(await pages<Attempts>('list_attempts', { tool: 'big' })), [`${batch}/big/1`, `${batch}/big/2`]);
-    assert.deepEqual(references(await pages<Attempts>('list_attempts', { query: 'attempt == 2 && step > 2' })), [`${batch}/good/2`]);
-    assert.deepEqual(references(await pages<Attempts>('list_attempts', { query: 'task.question.contains("umbrella") && attempt == 1' })), [`${batch}/bad/one/1`]);
+    const references = (found: readonly Attempts[]): string[] =>
+      found.flatMap((page) => page.attempts.map((one) => one.reference));
+    assert.deepEqual(references(await pages<Attempts>('list_attempts', { outcome: 'failed' })), [
+      `${batch}/bad/one/1`,
+      `${batch}/bad/one/2`,
+    ]);
+    assert.deepEqual(references(await pages<Attempts>('list_attempts', { tool: 'big' })), [
+      `${batch}/big/1`,
+      `${batch}/big/2`,
+    ]);
+    assert.deepEqual(references(await pages<Attempts>('list_attempts', { query: 'attempt == 2 && step > 2' })), [
+      `${batch}/good/2`,
+    ]);
+    assert.deepEqual(
+      references(
+        await pages<Attempts>('list_attempts', { query: 'task.question.contains("umbrella") && attempt == 1' }),
+      ),
+      [`${batch}/bad/one/1`],
+    );
     const paged = await pages<Attempts>('list_attempts', { limit: 4 });
-    assert.deepEqual(paged.map((page) => page.attempts.length), [4, 2]);
+    assert.deepEqual(
+      paged.map((page) => page.attempts.length),
+      [4, 2],
+    );
     assert.equal(new Set(references(paged)).size, 6);
   });
 
@@ -183,13 +277,17 @@ describe('a batch', () => {
     assert.equal(first.tool, 'big');
     assert.equal(first.total, BIG);
     let text = '';
-    for (let offset: number | undefined = 0; offset !== undefined;) {
-      const part: ToolCall = (await ask<ToolCall>('read_call', { reference: `${batch}/big/1:1`, part: 'result', offset })).data;
+    for (let offset: number | undefined = 0; offset !== undefined; ) {
+      const part: ToolCall = (
+        await ask<ToolCall>('read_call', { reference: `${batch}/big/1:1`, part: 'result', offset })
+      ).data;
       text += part.text;
       offset = part.next_offset;
     }
     assert.equal(text, 'Ä'.repeat(BIG));
-    const middle = (await ask<ToolCall>('read_call', { reference: `${batch}/big/1:1`, part: 'result', offset: 80_000, length: 7 })).data;
+    const middle = (
+      await ask<ToolCall>('read_call', { reference: `${batch}/big/1:1`, part: 'result', offset: 80_000, length: 7 })
+    ).data;
     assert.deepEqual([middle.text, middle.next_offset], ['ÄÄÄÄÄÄÄ', 80_007]);
     const crashed = await ask<ToolCall>('read_call', { reference: `${batch}/bad/one/1` });
     assert.equal(crashed.data.status, 'error');
@@ -199,10 +297,16 @@ describe('a batch', () => {
 
   it('is searched by words and by conditions', async () => {
     const words = (await ask<Places>('search_trajectories', { query: 'umbrella today', in: batch })).data.places;
-    assert.deepEqual(words.map((place) => place.reference), [`${batch}/bad/one/1:1`, `${batch}/bad/one/2:1`]);
+    assert.deepEqual(
+      words.map((place) => place.reference),
+      [`${batch}/bad/one/1:1`, `${batch}/bad/one/2:1`],
+    );
     assert.match(words[0]?.excerpt ?? '', /umbrella/);
     const cel = await pages<Places>('search_trajectories', { query: 'tool.name == "look"', in: batch, limit: 1 });
-    assert.deepEqual(cel.flatMap((page) => page.places.map((place) => place.reference)), ['1:1', '1:2', '2:1', '2:2'].map((at) => `${batch}/good/${at}`));
+    assert.deepEqual(
+      cel.flatMap((page) => page.places.map((place) => place.reference)),
+      ['1:1', '1:2', '2:1', '2:2'].map((at) => `${batch}/good/${at}`),
+    );
     const [one] = (await ask<Places>('search_trajectories', { query: 'rain', in: `${batch}/good/1` })).data.places;
     assert.equal(one?.reference, `${batch}/good/1:0`);
     assert.match(await refused('search_trajectories', { query: 'tool.name == ', in: batch }), /tool\.name/);
@@ -210,15 +314,31 @@ describe('a batch', () => {
 
   it('a fork with an edit goes another way, and the comparison says where', async () => {
     const from = `${batch}/good/1`;
-    const events = await workspace.events((await ask<Attempts>('list_attempts', { task: 'good' })).data.attempts[0]?.rollout ?? '');
+    const events = await workspace.events(
+      (await ask<Attempts>('list_attempts', { task: 'good' })).data.attempts[0]?.rollout ?? '',
+    );
     const question = events.find((event) => event.kind === 'message' && event.data.role === 'user');
     assert.ok(question?.kind === 'message');
     const part = question.data.parts.findIndex((one) => one.type === 'text');
-    const forked = (await ask<{ batch: string; rollout: string }>('fork_rollout', {
-      from: `${from}:2`, attempts: 2, edit: [{ of: { m: question.data.m }, path: `/parts/${part}/content`, value: 'call look {"text": "sun"}\ncall look {"text": "snow"}\nanswer it snows' }],
-    })).data;
+    const forked = (
+      await ask<{ batch: string; rollout: string }>('fork_rollout', {
+        from: `${from}:2`,
+        attempts: 2,
+        edit: [
+          {
+            of: { m: question.data.m },
+            path: `/parts/${part}/content`,
+            value: 'call look {"text": "sun"}\ncall look {"text": "snow"}\nanswer it snows',
+          },
+        ],
+      })
+    ).data;
     while (!(await ask<Waited>('wait_for_batch', { batch: forked.batch, seconds: 30 })).data.ended);
-    const { data, text } = await ask<{ common: number; same: boolean; differs: { a?: { step: number }; b?: { step: number } } }>('compare_attempts', { a: from, b: `${forked.batch}/good/2` });
+    const { data, text } = await ask<{
+      common: number;
+      same: boolean;
+      differs: { a?: { step: number }; b?: { step: number } };
+    }>('compare_attempts', { a: from, b: `${forked.batch}/good/2` });
     assert.equal(data.same, false);
     assert.equal(data.common, 1, text);
     assert.deepEqual([data.differs.a?.step, data.differs.b?.step], [2, 2]);
@@ -227,22 +347,36 @@ describe('a batch', () => {
     assert.match(await refused('fork_rollout', { from }), /ROLLOUT:STEP/);
 
     // Its pass rate beside the parent's, and what another model would change.
-    const shown = await ask<{ batch: { forked_from: string }; fork: { fork: { scored: number }; parent: { scored: number }; siblings: { scored: number } } }>('show_batch', { batch: forked.batch });
-    assert.deepEqual([shown.data.fork.fork.scored, shown.data.fork.parent.scored, shown.data.fork.siblings.scored], [2, 2, 2]);
+    const shown = await ask<{
+      batch: { forked_from: string };
+      fork: { fork: { scored: number }; parent: { scored: number }; siblings: { scored: number } };
+    }>('show_batch', { batch: forked.batch });
+    assert.deepEqual(
+      [shown.data.fork.fork.scored, shown.data.fork.parent.scored, shown.data.fork.siblings.scored],
+      [2, 2, 2],
+    );
     assert.match(shown.text, /parent, same way until there +2\/2/);
-    const dry = await ask<{ batch?: string; differs: string[] }>('fork_rollout', { from: `${from}:2`, model: 'larger', dry_run: true });
+    const dry = await ask<{ batch?: string; differs: string[] }>('fork_rollout', {
+      from: `${from}:2`,
+      model: 'larger',
+      dry_run: true,
+    });
     assert.deepEqual([dry.data.batch, dry.data.differs], [undefined, ['agent.model.name: demo → larger']]);
     assert.match(dry.text, /Nothing was launched/);
-    assert.match(await refused('fork_rollout', { from: `${from}:2`, agent_file: '../elsewhere.agent.yaml' }), /does not lie in the workspace/);
+    assert.match(
+      await refused('fork_rollout', { from: `${from}:2`, agent_file: '../elsewhere.agent.yaml' }),
+      /does not lie in the workspace/,
+    );
   });
 
   it('its resources and prompts hold text', async () => {
     const { resources } = await client.listResources();
     assert.ok(resources.some((resource) => resource.uri === `rollout://${batch}`));
-    const read = async (uri: string): Promise<string> => (await client.readResource({ uri })).contents.map((content) => ('text' in content ? content.text : '')).join('');
+    const read = async (uri: string): Promise<string> =>
+      (await client.readResource({ uri })).contents.map((content) => ('text' in content ? content.text : '')).join('');
     assert.match(await read(`rollout://${batch}`), /pass@k/);
     assert.match(await read(`rollout://${batch}/${encodeURIComponent('bad/one')}/1`), /no umbrella today/);
-    const [row] = (await ask<Attempts>('list_attempts', { outcome: 'failed' , batch })).data.attempts;
+    const [row] = (await ask<Attempts>('list_attempts', { outcome: 'failed', batch })).data.attempts;
     assert.match(await read(`rollout://${row?.rollout ?? ''}`), /no umbrella today/);
     const { prompts } = await client.listPrompts();
     assert.equal(prompts.length, 2);
@@ -250,20 +384,31 @@ describe('a batch', () => {
       const prompt = await client.getPrompt({ name, arguments: { batch } });
       assert.match(JSON.stringify(prompt.messages), /pass@k/);
     }
-    const { completion } = await client.complete({ ref: { type: 'ref/prompt', name: prompts[0]?.name ?? '' }, argument: { name: 'batch', value: batch.slice(0, 4) } });
+    const { completion } = await client.complete({
+      ref: { type: 'ref/prompt', name: prompts[0]?.name ?? '' },
+      argument: { name: 'batch', value: batch.slice(0, 4) },
+    });
     assert.ok(completion.values.includes(batch));
   });
 });
 
 it('a running batch is waited for with progress, paused, resumed, stopped', { timeout: 120_000 }, async () => {
   demo.shut('slow');
-  workspace.batch('slow', { endpoint: demo.url, gate: 'slow', tasks: ['a', 'b', 'c'].map((id) => ({ id, question: 'answer yes', answer: 'yes' })), batch: { concurrency: 1 } });
+  workspace.batch('slow', {
+    endpoint: demo.url,
+    gate: 'slow',
+    tasks: ['a', 'b', 'c'].map((id) => ({ id, question: 'answer yes', answer: 'yes' })),
+    batch: { concurrency: 1 },
+  });
   const { batch: slow } = (await ask<{ batch: string }>('launch_batch', { file: 'slow.batch.yaml', limit: 2 })).data;
 
   const short = (await ask<Waited>('wait_for_batch', { batch: slow, seconds: 0.2 })).data;
   assert.equal(short.ended, false);
   const cancelling = new AbortController();
-  const cancelled = client.callTool({ name: 'wait_for_batch', arguments: { batch: slow, seconds: 600 } }, { signal: cancelling.signal });
+  const cancelled = client.callTool(
+    { name: 'wait_for_batch', arguments: { batch: slow, seconds: 600 } },
+    { signal: cancelling.signal },
+  );
   cancelling.abort();
   await assert.rejects(cancelled);
 
@@ -272,22 +417,27 @@ it('a running batch is waited for with progress, paused, resumed, stopped', { ti
   await ask('resume_batch', { target: slow });
   // How it stands is told at once and after each attempt: what is heard lets the next one go on.
   const told: string[] = [];
-  const waiting = client.callTool({ name: 'wait_for_batch', arguments: { batch: slow, seconds: 600 } }, {
-    timeout: 100_000,
-    onprogress: ({ message = '' }) => {
-      if (told.push(message) === 1) demo.pass('slow');
-      else demo.open('slow');
+  const waiting = client.callTool(
+    { name: 'wait_for_batch', arguments: { batch: slow, seconds: 600 } },
+    {
+      timeout: 100_000,
+      onprogress: ({ message = '' }) => {
+        if (told.push(message) === 1) demo.pass('slow');
+        else demo.open('slow');
+      },
     },
-  });
+  );
   assert.equal(((await waiting).structuredContent as Waited | undefined)?.ended, true);
   // Of the last change the client need not hear apart from the answer, which comes right behind it.
   assert.deepEqual(told.slice(0, 2), ['0 of 2 attempts ended', '1 of 2 attempts ended']);
 
   demo.shut('slow');
-  const { batch: stopped } = (await ask<{ batch: string }>('launch_batch', { file: 'slow.batch.yaml', tasks: ['c'] })).data;
+  const { batch: stopped } = (await ask<{ batch: string }>('launch_batch', { file: 'slow.batch.yaml', tasks: ['c'] }))
+    .data;
   await ask('stop_batch', { target: stopped, reason: 'enough' });
   let last: Waited;
-  do last = (await ask<Waited>('wait_for_batch', { batch: stopped, seconds: 30 })).data; while (!last.ended);
+  do last = (await ask<Waited>('wait_for_batch', { batch: stopped, seconds: 30 })).data;
+  while (!last.ended);
   assert.deepEqual(last.batch.counts['cancelled'], 1);
   demo.open('slow');
 });

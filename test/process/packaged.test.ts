@@ -17,9 +17,16 @@ describe('what is in the .vsix', { timeout: 180_000 }, () => {
   const workspace = path.join(folder, 'workspace');
   const rollout = (args: readonly string[]): { status: number | null; text: string } => {
     // Without a PATH: VS Code's users need no Node of their own.
-    const done = spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', path.join(stage, 'dist', 'cli.mjs'), ...args, '--store', store], {
-      cwd: args[0] === 'init' ? folder : workspace, encoding: 'utf8', timeout: 120_000, env: { ...process.env, PATH: '', Path: '' },
-    });
+    const done = spawnSync(
+      process.execPath,
+      ['--disable-warning=ExperimentalWarning', path.join(stage, 'dist', 'cli.mjs'), ...args, '--store', store],
+      {
+        cwd: args[0] === 'init' ? folder : workspace,
+        encoding: 'utf8',
+        timeout: 120_000,
+        env: { ...process.env, PATH: '', Path: '' },
+      },
+    );
     return { status: done.status, text: done.stdout + done.stderr };
   };
   before(() => stageVsix(root, stage));
@@ -37,7 +44,10 @@ describe('what is in the .vsix', { timeout: 180_000 }, () => {
     assert.match(ran.text, /1 attempts: 1 passed/);
   });
   it('says where a module does not build', () => {
-    writeFileSync(path.join(workspace, 'tools', 'books.ts'), "import { tool } from 'rollout-studio';\nimport { shelf } from 'not-there';\nexport const books = tool(shelf);\n");
+    writeFileSync(
+      path.join(workspace, 'tools', 'books.ts'),
+      "import { tool } from 'rollout-studio';\nimport { shelf } from 'not-there';\nexport const books = tool(shelf);\n",
+    );
     const checked = rollout(['check']);
     assert.equal(checked.status, 1, checked.text);
     assert.match(checked.text, /tools\/books\.ts:2:23: Could not resolve "not-there"/);

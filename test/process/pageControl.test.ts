@@ -1,4 +1,5 @@
-// The trajectory page against a real server and worker: a breakpoint holds, an edit goes on in place, another one makes a fork.
+// The trajectory page against a real server and worker: a breakpoint holds, an edit goes on in place, another one makes
+// a fork.
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
 import { connect } from '../../src/client/connect.ts';
@@ -13,17 +14,20 @@ import { RolloutControl } from '../../webview/trajectory/debug/control.ts';
 import { editsOf, editTargets, heldTargets, standingHold } from '../../webview/trajectory/debug/edits.ts';
 import { subjectAt } from '../../webview/trajectory/detail/subject.ts';
 import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';
-import { watchedDemo, type WatchedDemo } from '../support/watchedDemo.ts';
+import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
 
 let demo: WatchedDemo;
 let workspace: Workspace;
 before(async () => {
   demo = await watchedDemo();
   workspace = new Workspace();
-  workspace.write('notes.ts', `import { tool } from 'rollout-studio';
+  workspace.write(
+    'notes.ts',
+    `import { tool } from 'rollout-studio';
 import { z } from 'zod';
 export const note = tool({ description: 'Notes.', input: z.object({ text: z.string() }), effect: 'pure', run: ({ text }) => 'noted ' + text });
-`);
+`,
+  );
   await workspace.json('batches'); // starts the server
 });
 after(async () => {
@@ -34,10 +38,15 @@ after(async () => {
 async function pageHost(): Promise<Host> {
   const connection = await connect({ store: workspace.bench.store, start: false });
   return {
-    kind: 'story', start: new Promise(() => undefined),
-    server: new Observable<ServerState>({ state: 'ok' }), went: () => ({ dispose: () => undefined }), breakpoints: new Observable<readonly EditorBreakpoint[]>([]),
-    transport: fetchTransport(() => connection.address()), openSocket: wsSocket(() => connection.address()),
-    act: () => Promise.resolve(), at: () => undefined,
+    kind: 'story',
+    start: new Promise(() => undefined),
+    server: new Observable<ServerState>({ state: 'ok' }),
+    went: () => ({ dispose: () => undefined }),
+    breakpoints: new Observable<readonly EditorBreakpoint[]>([]),
+    transport: fetchTransport(() => connection.address()),
+    openSocket: wsSocket(() => connection.address()),
+    act: () => Promise.resolve(),
+    at: () => undefined,
   };
 }
 
@@ -56,12 +65,23 @@ function until(data: TrajectoryData, what: () => boolean): Promise<void> {
   });
 }
 
-it('a breakpoint of the page holds, what it is held at is edited and goes on, and what was is edited in a fork', { timeout: 180_000 }, async () => {
+it('a breakpoint of the page holds, what it is held at is edited and goes on, and what was is edited in a fork', {
+  timeout: 180_000,
+}, async () => {
   const api = await workspace.api();
   demo.shut('page');
   const batch = await workspace.launch('page', {
-    endpoint: demo.url, demo: 'latency_ms=200', gate: 'page', agent: { tools: [{ module: 'notes.ts' }] },
-    tasks: [{ id: 'it', question: 'call note {"text": "one"}\ncall note {"text": "two"}\nanswer {{last}}', answer: 'noted two' }],
+    endpoint: demo.url,
+    demo: 'latency_ms=200',
+    gate: 'page',
+    agent: { tools: [{ module: 'notes.ts' }] },
+    tasks: [
+      {
+        id: 'it',
+        question: 'call note {"text": "one"}\ncall note {"text": "two"}\nanswer {{last}}',
+        answer: 'noted two',
+      },
+    ],
   });
   const [row] = await workspace.untilRows(batch, (rows) => rows.some((one) => one.progress.steps > 0));
   const rollout = row!.rollout;
@@ -90,9 +110,15 @@ it('a breakpoint of the page holds, what it is held at is edited and goes on, an
   const fork = await control.fork(result!, editsOf(result!, new Map([['/result', 'noted otherwise']])).edits, 2, false);
   await workspace.ended(fork);
   const rows = (await api.rollouts(fork)).rollouts;
-  assert.deepEqual(rows.map((one) => one.progress.status), ['done', 'done']);
+  assert.deepEqual(
+    rows.map((one) => one.progress.status),
+    ['done', 'done'],
+  );
   const messages = ofKind(await workspace.events(rows[0]!.rollout), 'message').flatMap((event) => event.data.parts);
-  assert.ok(messages.some((part) => part.type === 'tool_call_response' && part.response === 'noted otherwise'), 'the fork saw the edited result');
+  assert.ok(
+    messages.some((part) => part.type === 'tool_call_response' && part.response === 'noted otherwise'),
+    'the fork saw the edited result',
+  );
   data.forks.refresh();
   await until(data, () => data.forks.all.length === 1);
   assert.deepEqual([data.forks.all[0]?.batch, data.forks.all[0]?.parent.seq], [fork, result!.cut]);

@@ -1,15 +1,15 @@
 /** What a page says goes to a real server through the extension's relay, and comes back. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { connect, type Connection } from '../../src/client/connect.ts';
+import { type Connection, connect } from '../../src/client/connect.ts';
 import { Emitter, Observable } from '../../src/common/emitter.ts';
 import { sha256Hex } from '../../src/common/hash.ts';
 import { isOwnPath, Relay, type RelayServer } from '../../src/host/pages/relay.ts';
 import { follow, type OpenSocket, type SocketEvents } from '../../src/protocol/follow.ts';
-import { hostToPage, type HostToPage, type PageToHost, type ServerState } from '../../src/protocol/page.ts';
+import { type HostToPage, hostToPage, type PageToHost, type ServerState } from '../../src/protocol/page.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import { logEvent, opening } from '../support/fakeWorker.ts';
-import { plainSubmission, tasks, TestStore } from '../support/rolloutServer.ts';
+import { plainSubmission, TestStore, tasks } from '../support/rolloutServer.ts';
 
 /** The extension's way to the server: attaches, never starts. */
 class Link implements RelayServer {
@@ -134,7 +134,8 @@ test('requests reach the server with its token; only its own interface, only by 
     const outside = await page.request({ method: 'GET', path: '/v1/../demo/metrics' });
     assert.equal(outside.type === 'failed' && outside.code, 'forbidden');
     assert.equal(link.asked, asked, 'the server never heard of it');
-    for (const path of ['/v1/../view/', '/v1/%2e%2e/view', '/v1\\..\\view', '/v1/a b', '//host/v1/']) assert.equal(isOwnPath(path), false, path);
+    for (const path of ['/v1/../view/', '/v1/%2e%2e/view', '/v1\\..\\view', '/v1/a b', '//host/v1/'])
+      assert.equal(isOwnPath(path), false, path);
 
     page.relay.take({ type: 'request', id: 99, method: 'DELETE', path: `/v1/batches/${batch}` });
     page.relay.take({ type: 'request', id: 99, method: 'GET', path: 'http://127.0.0.1:1/v1/server' });
@@ -165,24 +166,30 @@ test('a page follows a rollout over a killed server: every event once, on from i
   const events: TraceEvent[] = [];
   const losses: boolean[] = [];
   const seen = new Emitter<number>();
-  const until = (seq: number): Promise<void> => new Promise((resolve) => {
-    if ((events.at(-1)?.seq ?? 0) >= seq) {
-      resolve();
-      return;
-    }
-    const listener = seen.event((last) => {
-      if (last < seq) return;
-      listener.dispose();
-      resolve();
+  const until = (seq: number): Promise<void> =>
+    new Promise((resolve) => {
+      if ((events.at(-1)?.seq ?? 0) >= seq) {
+        resolve();
+        return;
+      }
+      const listener = seen.event((last) => {
+        if (last < seq) return;
+        listener.dispose();
+        resolve();
+      });
     });
-  });
-  const following = follow(page.openSocket, { stream: grant.rollout }, {
-    events: (more) => {
-      events.push(...more);
-      seen.fire(events.at(-1)?.seq ?? 0);
+  const following = follow(
+    page.openSocket,
+    { stream: grant.rollout },
+    {
+      events: (more) => {
+        events.push(...more);
+        seen.fire(events.at(-1)?.seq ?? 0);
+      },
+      lost: (lost) => void losses.push(lost),
     },
-    lost: (lost) => void losses.push(lost),
-  }, stop.signal);
+    stop.signal,
+  );
   try {
     const { last } = (await server.api.rollout(grant.rollout)).row;
     await until(last);
@@ -194,12 +201,18 @@ test('a page follows a rollout over a killed server: every event once, on from i
     assert.equal(lost.type === 'failed' && lost.code, 'unavailable');
 
     server = await store.start();
-    const again = await server.worker(batch, { name: 'second', rollouts: [{ rollout: grant.rollout, epoch: grant.epoch, last }] });
+    const again = await server.worker(batch, {
+      name: 'second',
+      rollouts: [{ rollout: grant.rollout, epoch: grant.epoch, last }],
+    });
     await link.startedAgain();
     const end = last + 1;
     await again.appendAcked({ rollout: grant.rollout, epoch: grant.epoch }, [logEvent(end, 'after the restart')]);
     await until(end);
-    assert.deepEqual(events.map((event) => event.seq), Array.from({ length: end }, (_, index) => index + 1));
+    assert.deepEqual(
+      events.map((event) => event.seq),
+      Array.from({ length: end }, (_, index) => index + 1),
+    );
     assert.deepEqual(losses, [true, false]);
   } finally {
     stop.abort();
@@ -217,7 +230,10 @@ test('what a page cancels is never answered, and a closed page leaves nothing be
   page.send({ type: 'cancel', id: 900 });
   const second = await page.request({ method: 'GET', path: '/v1/batches' });
   assert.equal(second.type, 'reply');
-  assert.equal(page.got.some((message) => 'id' in message && message.id === 900), false);
+  assert.equal(
+    page.got.some((message) => 'id' in message && message.id === 900),
+    false,
+  );
 
   const opened = page.next((message) => message.type === 'socket' && message.what === 'open');
   page.send({ type: 'socket', id: 50, what: 'open' });

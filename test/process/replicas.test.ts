@@ -1,7 +1,10 @@
-/** A real server and a real worker, whose model's replicas come and go: calls stay where their prefix is, and move when they must. */
+/**
+ * A real server and a real worker, whose model's replicas come and go: calls stay where their prefix is, and move when
+ * they must.
+ */
 import assert from 'node:assert/strict';
-import type { ServerResponse } from 'node:http';
 import { mkdtempSync, rmSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
@@ -15,7 +18,7 @@ import type { Replica } from '../../src/server/pressure/replicas.ts';
 import { startServer } from '../../src/server/server.ts';
 import { openStore } from '../../src/store/open.ts';
 import type { TaskRecord } from '../../src/trace/task.ts';
-import { answerText, callsOf, fakeEndpoint, namesAt, refuse, type FakeEndpoint } from '../support/endpoint.ts';
+import { answerText, callsOf, type FakeEndpoint, fakeEndpoint, namesAt, refuse } from '../support/endpoint.ts';
 import { plainSubmission } from '../support/rolloutServer.ts';
 import { TestWorker } from '../support/workerProcess.ts';
 
@@ -30,7 +33,8 @@ test('replicas that come and go: affinity, permits of each, and nothing lost', a
   stack.defer(() => rmSync(folder, { recursive: true, force: true, maxRetries: 5 }));
 
   const answers = (_: unknown, response: ServerResponse): void => answerText(response, 'yes');
-  const open = async (script: Parameters<typeof fakeEndpoint>[0]): Promise<FakeEndpoint> => stack.use(await fakeEndpoint(script));
+  const open = async (script: Parameters<typeof fakeEndpoint>[0]): Promise<FakeEndpoint> =>
+    stack.use(await fakeEndpoint(script));
   let hangs = false;
   let refuses = false;
   const a = await open(answers);
@@ -42,13 +46,28 @@ test('replicas that come and go: affinity, permits of each, and nothing lost', a
     if (refuses) refuse(response, 503, { message: 'the queue is full' }, { 'retry-after': '2' });
     else answers(request, response);
   });
-  const names = new Map([[a, 'pod-a'], [b, 'pod-b'], [c, 'pod-c'], [d, 'pod-d']]);
-  const replicas = (of: FakeEndpoint[]): Replica[] => of.map((each) => ({ url: each.url, name: names.get(each) ?? '', id: each.url }));
+  const names = new Map([
+    [a, 'pod-a'],
+    [b, 'pod-b'],
+    [c, 'pod-c'],
+    [d, 'pod-d'],
+  ]);
+  const replicas = (of: FakeEndpoint[]): Replica[] =>
+    of.map((each) => ({ url: each.url, name: names.get(each) ?? '', id: each.url }));
   let tell: ((found: readonly Replica[]) => void) | undefined;
 
   const server = await startServer({
-    store: await openStore(folder), secretsFolder: path.join(folder, 'secrets'), listen: { host: '127.0.0.1', port: 0 },
-    origins: { allowHosts: [], allowOrigins: [] }, idleMs: 0, mounts: [], demoMetrics: undefined, pages: '', log: () => undefined, idle: () => undefined, executor: undefined,
+    store: await openStore(folder),
+    secretsFolder: path.join(folder, 'secrets'),
+    listen: { host: '127.0.0.1', port: 0 },
+    origins: { allowHosts: [], allowOrigins: [] },
+    idleMs: 0,
+    mounts: [],
+    demoMetrics: undefined,
+    pages: '',
+    log: () => undefined,
+    idle: () => undefined,
+    executor: undefined,
     replicas: {
       follow: (endpoint, on) => {
         assert.equal(endpoint, SERVICE);
@@ -61,7 +80,8 @@ test('replicas that come and go: affinity, permits of each, and nothing lost', a
   stack.defer(() => server.stop());
   const url = `http://127.0.0.1:${server.port}`;
   const api = new Api(fetchTransport(() => ({ url, token: server.token })));
-  const fetched = async (pathname: string, method = 'GET'): Promise<string> => (await fetch(`${url}${pathname}`, { method, headers: { authorization: `Bearer ${server.token}` } })).text();
+  const fetched = async (pathname: string, method = 'GET'): Promise<string> =>
+    (await fetch(`${url}${pathname}`, { method, headers: { authorization: `Bearer ${server.token}` } })).text();
 
   const plain = plainSubmission({ attempts: 2, concurrency: 64 });
   const submission = { ...plain, agent: { ...plain.agent, model: { ...plain.agent.model, endpoints: [SERVICE] } } };
@@ -69,13 +89,21 @@ test('replicas that come and go: affinity, permits of each, and nothing lost', a
   await api.putBlob(sha, new TextEncoder().encode(canonicalJson(submission)));
   const batch = newId('b');
   const task = (id: string): TaskRecord => ({ id, question: '?', answer: 'yes', meta: {} });
-  const tasks = (round: number, among: FakeEndpoint[]): TaskRecord[] => namesAt(among, `round ${round}, task `, TASKS / among.length).map(task);
+  const tasks = (round: number, among: FakeEndpoint[]): TaskRecord[] =>
+    namesAt(among, `round ${round}, task `, TASKS / among.length).map(task);
   await api.createBatch({ batch, submission: sha, open: true, tasks: tasks(0, [a, b, c]) });
   const { token } = JSON.parse(await fetched(`/v1/batches/${batch}/worker_token`, 'POST')) as { token: string };
-  const worker = stack.use(new TestWorker({ server: url, token, batch, worker: 'by-hand', slots: 64, work: path.join(folder, 'work') }));
+  const worker = stack.use(
+    new TestWorker({ server: url, token, batch, worker: 'by-hand', slots: 64, work: path.join(folder, 'work') }),
+  );
 
   const until = async (what: string, so: () => boolean | Promise<boolean>): Promise<void> => {
-    for (const end = performance.now() + PATIENCE_MS; performance.now() < end; await new Promise((resolve) => setTimeout(resolve, 20))) if (await so()) return;
+    for (
+      const end = performance.now() + PATIENCE_MS;
+      performance.now() < end;
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    )
+      if (await so()) return;
     assert.fail(`not so: ${what}\n${worker.stderr}`);
   };
   const passed = (count: number) => async (): Promise<boolean> => (await api.batch(batch)).counts.passed === count;
@@ -92,25 +120,44 @@ test('replicas that come and go: affinity, permits of each, and nothing lost', a
     return found;
   };
   const assertAffinity = async (round: number, among: FakeEndpoint[]): Promise<void> => {
-    for (const [task, at] of await calledAt(round)) assert.deepEqual([...at], [byAffinity(among.map((each) => each.url), task)[0]], task);
+    for (const [task, at] of await calledAt(round))
+      assert.deepEqual(
+        [...at],
+        [
+          byAffinity(
+            among.map((each) => each.url),
+            task,
+          )[0],
+        ],
+        task,
+      );
   };
-  const shown = async (): Promise<Record<string, string>> => Object.fromEntries((await api.server()).endpoints.map(({ replica, state, permits, service }) => {
-    assert.equal(service, SERVICE);
-    return [replica ?? '', `${state} ${permits > 0 ? 'some' : 'none'}`];
-  }));
+  const shown = async (): Promise<Record<string, string>> =>
+    Object.fromEntries(
+      (await api.server()).endpoints.map(({ replica, state, permits, service }) => {
+        assert.equal(service, SERVICE);
+        return [replica ?? '', `${state} ${permits > 0 ? 'some' : 'none'}`];
+      }),
+    );
 
   await until('all are answered', passed(2 * TASKS));
   await assertAffinity(0, [a, b, c]);
   for (const each of [a, b, c]) assert.equal(callsOf(each), (2 * TASKS) / 3, 'each has its share');
   assert.deepEqual(await shown(), { 'pod-a': 'ok some', 'pod-b': 'ok some', 'pod-c': 'ok some' });
-  assert.match(await fetched('/metrics'), new RegExp(`rollout_endpoint_permits\\{endpoint="${a.url}",service="${SERVICE}",replica="pod-a"\\} \\d+`));
+  assert.match(
+    await fetched('/metrics'),
+    new RegExp(`rollout_endpoint_permits\\{endpoint="${a.url}",service="${SERVICE}",replica="pod-a"\\} \\d+`),
+  );
 
   // One goes in the middle of its calls: they are made at the others, and only they move.
   hangs = true;
   const before = callsOf(b);
   await api.appendTasks(batch, TASKS, tasks(1, [a, b, c]));
   const ofB = (2 * TASKS) / 3;
-  await until('it has its calls, the others theirs', async () => callsOf(b) === before + ofB && (await passed(4 * TASKS - ofB)()));
+  await until(
+    'it has its calls, the others theirs',
+    async () => callsOf(b) === before + ofB && (await passed(4 * TASKS - ofB)()),
+  );
   tell?.(replicas([a, c]));
   await b[Symbol.asyncDispose]();
   await until('its calls were answered elsewhere', passed(4 * TASKS));
@@ -123,7 +170,13 @@ test('replicas that come and go: affinity, permits of each, and nothing lost', a
   for (let probe = 0; callsOf(d) === 0; probe++) {
     // The worker hears of it in its own time.
     const id = `probe ${probe}`;
-    if (byAffinity([a, c, d].map((each) => each.url), id)[0] !== d.url) continue;
+    if (
+      byAffinity(
+        [a, c, d].map((each) => each.url),
+        id,
+      )[0] !== d.url
+    )
+      continue;
     await api.appendTasks(batch, all, [task(id)]);
     await until('the probe is answered', passed(2 * ++all));
   }

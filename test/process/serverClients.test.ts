@@ -6,7 +6,7 @@ import WebSocket from 'ws';
 import { newId } from '../../src/common/ids.ts';
 import { UNSEEN_BYTES } from '../../src/protocol/client.ts';
 import { ending, logEvent, opening } from '../support/fakeWorker.ts';
-import { blobOf, plainSubmission, tasks, TestStore, type TestServer } from '../support/rolloutServer.ts';
+import { blobOf, plainSubmission, type TestServer, TestStore, tasks } from '../support/rolloutServer.ts';
 
 describe('clients', () => {
   const store = new TestStore();
@@ -25,10 +25,16 @@ describe('clients', () => {
     await worker.appendAcked(grant!, opening(grant!));
     let client = await current.client();
     client.subscribe('a', grant!.rollout);
-    assert.deepEqual((await client.eventsUntil('a', 2)).map((event) => event.seq), [1, 2]);
+    assert.deepEqual(
+      (await client.eventsUntil('a', 2)).map((event) => event.seq),
+      [1, 2],
+    );
     assert.equal((await client.frames.next('head')).cursor, 2);
     await worker.appendAcked(grant!, [logEvent(3, 'live')]);
-    assert.deepEqual((await client.eventsUntil('a', 3)).map((event) => event.seq), [3]);
+    assert.deepEqual(
+      (await client.eventsUntil('a', 3)).map((event) => event.seq),
+      [3],
+    );
 
     await current.kill('SIGKILL');
     current = await own.start();
@@ -36,10 +42,16 @@ describe('clients', () => {
     client.subscribe('a', grant!.rollout, 3);
     assert.equal((await client.frames.next('head')).cursor, 3);
     // The worker's token holds at the new server, and so does its epoch.
-    worker = await current.worker(batch, { name: 'w', rollouts: [{ rollout: grant!.rollout, epoch: grant!.epoch, last: 3 }] });
+    worker = await current.worker(batch, {
+      name: 'w',
+      rollouts: [{ rollout: grant!.rollout, epoch: grant!.epoch, last: 3 }],
+    });
     assert.deepEqual(worker.welcome.keep, [{ rollout: grant!.rollout, durable: 3 }]);
     await worker.appendAcked(grant!, ending(4, { passed: true }));
-    assert.deepEqual((await client.eventsUntil('a', 6)).map((event) => event.kind), ['model.start', 'model.end', 'rollout.end']);
+    assert.deepEqual(
+      (await client.eventsUntil('a', 6)).map((event) => event.kind),
+      ['model.start', 'model.end', 'rollout.end'],
+    );
     client.subscribe('past', grant!.rollout, 7);
     assert.equal((await client.frames.next('error', (frame) => frame.sub === 'past')).code, 'gone');
     client.subscribe('none', 'r404');
@@ -51,7 +63,10 @@ describe('clients', () => {
     const client = await server.client();
     client.subscribe('b', batch);
     const first = await client.frames.next('rows');
-    assert.deepEqual(first.rows.map((row) => row.state), ['queued', 'queued', 'queued', 'queued']);
+    assert.deepEqual(
+      first.rows.map((row) => row.state),
+      ['queued', 'queued', 'queued', 'queued'],
+    );
     assert.equal((await client.frames.next('events')).events[0]!.kind, 'batch.start');
     const head = await client.frames.next('head');
     assert.deepEqual([head.cursor, head.rev], [1, first.rev]);
@@ -82,7 +97,11 @@ describe('clients', () => {
     await worker.appendAcked(grant!, opening(grant!));
     const text = 'x'.repeat(50_000);
     const count = 60;
-    for (let seq = 3; seq < 3 + count; seq += 10) await worker.appendAcked(grant!, Array.from({ length: 10 }, (_, index) => logEvent(seq + index, text)));
+    for (let seq = 3; seq < 3 + count; seq += 10)
+      await worker.appendAcked(
+        grant!,
+        Array.from({ length: 10 }, (_, index) => logEvent(seq + index, text)),
+      );
     const client = await server.client();
     client.subscribe('slow', grant!.rollout);
     let bytes = 0;
@@ -104,14 +123,18 @@ describe('clients', () => {
     const pages: number[] = [];
     for await (const page of server.api.allEvents(grant!.rollout)) pages.push(page.length);
     assert.ok(pages.length > 1);
-    assert.equal(pages.reduce((sum, page) => sum + page, 0), count + 2);
+    assert.equal(
+      pages.reduce((sum, page) => sum + page, 0),
+      count + 2,
+    );
   });
 
   test('live text comes only while somebody watches, after what is open already', async () => {
     const batch = await server.submit(plainSubmission({ attempts: 1 }), tasks(1));
     const worker = await server.worker(batch);
     const [grant] = await worker.lease(1);
-    const delta = (offset: number, text: string) => worker.send({ type: 'delta', rollout: grant!.rollout, epoch: grant!.epoch, span: 3, offset, text });
+    const delta = (offset: number, text: string) =>
+      worker.send({ type: 'delta', rollout: grant!.rollout, epoch: grant!.epoch, span: 3, offset, text });
     await worker.appendAcked(grant!, [...opening(grant!), ending(3, { passed: true })[0]!]);
     const client = await server.client();
     client.subscribe('one', grant!.rollout, 0, { deltas: true });
@@ -119,7 +142,13 @@ describe('clients', () => {
     assert.deepEqual([watch.verb, watch.args], ['watch', { on: true }]);
     assert.deepEqual((await client.frames.next('open')).spans, []);
     delta(0, 'It is ');
-    assert.deepEqual(await client.frames.next('delta'), { type: 'delta', sub: 'one', span: 3, offset: 0, text: 'It is ' });
+    assert.deepEqual(await client.frames.next('delta'), {
+      type: 'delta',
+      sub: 'one',
+      span: 3,
+      offset: 0,
+      text: 'It is ',
+    });
     client.subscribe('two', grant!.rollout, 3, { deltas: true });
     assert.deepEqual((await client.frames.next('open')).spans, [{ span: 3, text: 'It is ' }]);
     delta(6, 'due.');
@@ -140,27 +169,54 @@ describe('clients', () => {
     const at = Date.now();
     await worker.appendAcked(grant!, [
       ...opening(grant!),
-      { seq: 3, v: 1, at, kind: 'message', data: { m: 1, role: 'user', parts: [{ type: 'text', content: 'Go.' }], origin: 'given' } },
-      { seq: 4, v: 1, at, kind: 'tool.start', data: { call: 'c1', name: 'send_letter', arguments: {}, effect: 'irreversible' } },
+      {
+        seq: 3,
+        v: 1,
+        at,
+        kind: 'message',
+        data: { m: 1, role: 'user', parts: [{ type: 'text', content: 'Go.' }], origin: 'given' },
+      },
+      {
+        seq: 4,
+        v: 1,
+        at,
+        kind: 'tool.start',
+        data: { call: 'c1', name: 'send_letter', arguments: {}, effect: 'irreversible' },
+      },
       { seq: 5, v: 1, at, kind: 'tool.end', span: 4, data: { status: 'ok', source: 'live' } },
       ...ending(6, { passed: false }),
     ]);
     const ask = { rollout, attempts: 2, edit: [{ of: { m: 1 }, path: '/parts/0/content', value: 'Stop.' }] };
-    await assert.rejects(server.api.fork({ ...ask, batch: newId('b'), seq: 3 }), (error: { code: string; details: unknown }) => {
-      assert.deepEqual([error.code, error.details], ['conflict', { irreversible: [{ seq: 4, name: 'send_letter', call: 'c1' }] }]);
-      return true;
-    });
+    await assert.rejects(
+      server.api.fork({ ...ask, batch: newId('b'), seq: 3 }),
+      (error: { code: string; details: unknown }) => {
+        assert.deepEqual(
+          [error.code, error.details],
+          ['conflict', { irreversible: [{ seq: 4, name: 'send_letter', call: 'c1' }] }],
+        );
+        return true;
+      },
+    );
     await assert.rejects(server.api.fork({ ...ask, batch: newId('b'), seq: 99 }), { code: 'conflict' });
-    await assert.rejects(server.api.fork({ ...ask, batch: newId('b'), seq: 5, edit: [{ of: { m: 7 }, path: '', value: 1 }] }), /Message 7/);
+    await assert.rejects(
+      server.api.fork({ ...ask, batch: newId('b'), seq: 5, edit: [{ of: { m: 7 }, path: '', value: 1 }] }),
+      /Message 7/,
+    );
     const fork = newId('b');
     await server.api.fork({ ...ask, batch: fork, seq: 5 });
     assert.deepEqual(await server.api.fork({ ...ask, batch: fork, seq: 5 }), { batch: fork });
     const forked = await server.worker(fork);
     const [child] = await forked.lease(1);
-    assert.deepEqual([child!.lineage, child!.last, child!.fork, child!.edits, child!.task.id], [[{ rollout, to: 5 }], 5, { rollout, seq: 5 }, ask.edit, 't1']);
+    assert.deepEqual(
+      [child!.lineage, child!.last, child!.fork, child!.edits, child!.task.id],
+      [[{ rollout, to: 5 }], 5, { rollout, seq: 5 }, ask.edit, 't1'],
+    );
     await forked.appendAcked(child!, [...opening(child!), ...ending(8, { passed: true })]);
     const token = await server.workerToken(fork);
-    const page = (await (await server.fetch(`/v1/streams/${child!.rollout}/events`, { token })).json()) as { events: { seq: number; kind: string }[]; last: number };
+    const page = (await (await server.fetch(`/v1/streams/${child!.rollout}/events`, { token })).json()) as {
+      events: { seq: number; kind: string }[];
+      last: number;
+    };
     assert.deepEqual([page.events.map((event) => event.seq), page.last], [[1, 2, 3, 4, 5, 6, 7, 8, 9, 10], 10]);
     // A fork of the fork, cut before its own events, is one of the ancestor.
     const grand = newId('b');
@@ -169,7 +225,10 @@ describe('clients', () => {
     assert.deepEqual(grandchild!.lineage, [{ rollout, to: 3 }]);
     const client = await server.client();
     client.subscribe('f', child!.rollout, 4);
-    assert.deepEqual((await client.eventsUntil('f', 10)).map((event) => event.seq), [5, 6, 7, 8, 9, 10]);
+    assert.deepEqual(
+      (await client.eventsUntil('f', 10)).map((event) => event.seq),
+      [5, 6, 7, 8, 9, 10],
+    );
   });
 
   test('finished streams are imported and counted', async () => {
@@ -180,13 +239,21 @@ describe('clients', () => {
     await server.api.putBlob(sha, bytes);
     await server.api.createBatch(request);
     const rollout = newId('r');
-    const events = [opening({ batch, task: { id: 't1' }, attempt: 1, try: 1, last: 0 } as never)[0]!, ...ending(2, { passed: true })];
-    await assert.rejects(server.api.importRollouts(batch, [{ rollout, task: 't1', attempt: 1, events: [{ ...events[0]!, seq: 5 }] }]), /stands where 1/);
+    const events = [
+      opening({ batch, task: { id: 't1' }, attempt: 1, try: 1, last: 0 } as never)[0]!,
+      ...ending(2, { passed: true }),
+    ];
+    await assert.rejects(
+      server.api.importRollouts(batch, [{ rollout, task: 't1', attempt: 1, events: [{ ...events[0]!, seq: 5 }] }]),
+      /stands where 1/,
+    );
     await server.api.importRollouts(batch, [{ rollout, task: 't1', attempt: 1, events }]);
     await server.api.importRollouts(batch, [{ rollout, task: 't1', attempt: 1, events }]);
     const row = await server.api.batch(batch);
     assert.deepEqual([row.name, row.state, row.imported, row.counts.passed], ['theirs', 'ended', true, 1]);
-    await assert.rejects(server.api.commandBatch(batch, { command: `retry-${batch}`, verb: 'retry' }), { code: 'conflict' });
+    await assert.rejects(server.api.commandBatch(batch, { command: `retry-${batch}`, verb: 'retry' }), {
+      code: 'conflict',
+    });
     await assert.rejects(server.api.fork({ batch: newId('b'), rollout, seq: 1, attempts: 1 }), { code: 'unsupported' });
   });
 
@@ -201,7 +268,10 @@ describe('clients', () => {
     const head = await server.fetch(`/v1/blobs/${sha}`, { method: 'HEAD' });
     assert.deepEqual([head.status, head.headers.get('content-length'), await head.text()], [200, '10', '']);
     assert.equal((await server.fetch(`/v1/blobs/${blobOf('other').sha}`, { method: 'HEAD' })).status, 404);
-    assert.equal((await server.fetch(`/v1/blobs/${blobOf('other').sha}`, { method: 'PUT', body: 'not it' })).status, 400);
+    assert.equal(
+      (await server.fetch(`/v1/blobs/${blobOf('other').sha}`, { method: 'PUT', body: 'not it' })).status,
+      400,
+    );
     assert.equal((await server.fetch('/v1/blobs/..%2Fserver.json')).status, 400);
   });
 
@@ -210,7 +280,8 @@ describe('clients', () => {
     const other = await server.submit(plainSubmission({ name: 'other' }), tasks(1));
     const worker = await server.workerToken(batch);
     const read = server.file.read_token;
-    const status = async (pathname: string, init: RequestInit & { token?: string } = {}): Promise<number> => (await server.fetch(pathname, init)).status;
+    const status = async (pathname: string, init: RequestInit & { token?: string } = {}): Promise<number> =>
+      (await server.fetch(pathname, init)).status;
     assert.equal(await status('/v1/batches', { token: '' }), 401);
     assert.equal(await status('/v1/batches', { token: 'a'.repeat(64) }), 401);
     assert.equal(await status('/healthz', { token: '' }), 200);
@@ -228,8 +299,17 @@ describe('clients', () => {
     assert.equal(await status('/demo/v1/models', { token: worker }), 200);
     assert.equal(await status('/v1/batches', { headers: { origin: 'https://example.org' } }), 403);
     assert.equal(await status('/v1/batches', { headers: { origin: server.url } }), 200);
-    assert.equal(await rawStatus(server.file.port, { host: 'rebound.example.org', authorization: `Bearer ${server.file.token}` }), 403);
-    assert.equal(await rawStatus(server.file.port, { host: `localhost:${server.file.port}`, authorization: `Bearer ${server.file.token}` }), 200);
+    assert.equal(
+      await rawStatus(server.file.port, { host: 'rebound.example.org', authorization: `Bearer ${server.file.token}` }),
+      403,
+    );
+    assert.equal(
+      await rawStatus(server.file.port, {
+        host: `localhost:${server.file.port}`,
+        authorization: `Bearer ${server.file.token}`,
+      }),
+      200,
+    );
     assert.equal(await rawStatus(server.file.port, { host: 'localhost', 'x-long': 'y'.repeat(40_000) }), 431);
     assert.equal(await status('/v1/batches', { method: 'POST', body: '{"batch":1}' }), 400);
     assert.equal(await status('/v1/batches', { method: 'POST', body: 'no json' }), 400);
@@ -242,7 +322,8 @@ describe('clients', () => {
       ['/v1/client', {}, 401],
       ['/v1/client', { authorization: `Bearer ${read}`, origin: 'https://example.org' }, 403],
       ['/v1/other', { authorization: `Bearer ${read}` }, 404],
-    ] as const) assert.equal(await upgradeStatus(`${server.url.replace('http', 'ws')}${pathname}`, headers), expected);
+    ] as const)
+      assert.equal(await upgradeStatus(`${server.url.replace('http', 'ws')}${pathname}`, headers), expected);
 
     // A browser's socket brings its token as a subprotocol; a reader may follow, and is told that it is one.
     const socket = new WebSocket(`${server.url.replace('http', 'ws')}/v1/client`, [`token.${read}`]);
@@ -260,10 +341,12 @@ describe('clients', () => {
 /** fetch does not let a test choose its Host. */
 function rawStatus(port: number, headers: Record<string, string>): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
-    http.get({ port, host: '127.0.0.1', path: '/v1/batches', headers }, (response) => {
-      response.resume();
-      resolve(response.statusCode);
-    }).on('error', reject);
+    http
+      .get({ port, host: '127.0.0.1', path: '/v1/batches', headers }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      })
+      .on('error', reject);
   });
 }
 

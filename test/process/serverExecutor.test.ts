@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, test } from 'node:test';
@@ -27,7 +27,11 @@ if (does === 'leave') process.exit(0);
 if (does === 'stay') setInterval(() => undefined, 1000);
 `;
 
-interface Ended { readonly worker: string; readonly why: string; readonly infra: boolean }
+interface Ended {
+  readonly worker: string;
+  readonly why: string;
+  readonly infra: boolean;
+}
 
 describe('the local executor', () => {
   let folder: string;
@@ -52,7 +56,9 @@ describe('the local executor', () => {
 
   function start(does: string, cores = 2): void {
     const host: ExecutorHost = {
-      url: 'http://127.0.0.1:1', token: (batch) => `w.${batch}`, secrets: (batch) => Promise.resolve(`/secrets/${batch}`),
+      url: 'http://127.0.0.1:1',
+      token: (batch) => `w.${batch}`,
+      secrets: (batch) => Promise.resolve(`/secrets/${batch}`),
       workers: () => Promise.resolve(others),
       workerEnded: (_batch, worker, why, infra) => {
         ended.push({ worker, why, infra });
@@ -63,7 +69,14 @@ describe('the local executor', () => {
       look: () => (looks += 1),
       log: () => undefined,
     };
-    executor = new LocalExecutor({ host, command: { file: process.execPath, args: [path.join(folder, 'worker.mjs'), does] }, work: work(), logFile: path.join(folder, 'log', 'worker.log'), discovery: '/server.json', cores });
+    executor = new LocalExecutor({
+      host,
+      command: { file: process.execPath, args: [path.join(folder, 'worker.mjs'), does] },
+      work: work(),
+      logFile: path.join(folder, 'log', 'worker.log'),
+      discovery: '/server.json',
+      cores,
+    });
   }
 
   function record(queued: number, running = 0): BatchRecord {
@@ -73,8 +86,13 @@ describe('the local executor', () => {
   /** Configurations of the workers that are up. */
   async function configs(count: number): Promise<Record<string, unknown>[]> {
     for (;;) {
-      const found = existsSync(work()) ? readdirSync(work()).filter((name) => existsSync(path.join(work(), name, 'config.json'))) : [];
-      if (found.length >= count) return found.map((name) => JSON.parse(readFileSync(path.join(work(), name, 'config.json'), 'utf8')) as Record<string, unknown>);
+      const found = existsSync(work())
+        ? readdirSync(work()).filter((name) => existsSync(path.join(work(), name, 'config.json')))
+        : [];
+      if (found.length >= count)
+        return found.map(
+          (name) => JSON.parse(readFileSync(path.join(work(), name, 'config.json'), 'utf8')) as Record<string, unknown>,
+        );
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
   }
@@ -85,13 +103,19 @@ describe('the local executor', () => {
     start('stay');
     for (let i = 0; i < 5; i++) executor.wants(record(500), plainSubmission({ concurrency: 128 }));
     const [first, second] = await configs(2);
-    assert.deepEqual([first!['batch'], first!['slots'], first!['token'], first!['secrets'], first!['discovery']], ['b1', 64, 'w.b1', '/secrets/b1', '/server.json']);
+    assert.deepEqual(
+      [first!['batch'], first!['slots'], first!['token'], first!['secrets'], first!['discovery']],
+      ['b1', 64, 'w.b1', '/secrets/b1', '/server.json'],
+    );
     assert.notEqual(first!['worker'], second!['worker']);
     assert.equal(first!['work'], path.join(work(), first!['worker'] as string));
     executor.wants(record(500), plainSubmission({ concurrency: 128 }));
     await executor.close();
     assert.equal(ended.length, 2);
-    assert.ok(ended.every((end) => !end.infra), 'the executor ended them itself');
+    assert.ok(
+      ended.every((end) => !end.infra),
+      'the executor ended them itself',
+    );
     assert.deepEqual(readdirSync(work()), []);
   });
 
@@ -163,13 +187,28 @@ describe('the local executor', () => {
   test('one that cannot be started at all is told too', async () => {
     start('stay');
     await executor.close();
-    const host = { url: 'http://127.0.0.1:1', token: () => 't', secrets: () => Promise.resolve(undefined), workers: () => Promise.resolve([]), drain: () => false, look: () => undefined, log: () => undefined,
+    const host = {
+      url: 'http://127.0.0.1:1',
+      token: () => 't',
+      secrets: () => Promise.resolve(undefined),
+      workers: () => Promise.resolve([]),
+      drain: () => false,
+      look: () => undefined,
+      log: () => undefined,
       workerEnded: (_batch: string, worker: string, why: string, infra: boolean) => {
         ended.push({ worker, why, infra });
         onEnded();
         return Promise.resolve(false);
-      } } satisfies ExecutorHost;
-    executor = new LocalExecutor({ host, command: { file: path.join(folder, 'no-such-program'), args: [] }, work: work(), logFile: path.join(folder, 'worker.log'), discovery: undefined, cores: 1 });
+      },
+    } satisfies ExecutorHost;
+    executor = new LocalExecutor({
+      host,
+      command: { file: path.join(folder, 'no-such-program'), args: [] },
+      work: work(),
+      logFile: path.join(folder, 'worker.log'),
+      discovery: undefined,
+      cores: 1,
+    });
     const seen = someEnded();
     executor.wants(record(5), plainSubmission());
     await seen;
@@ -179,7 +218,8 @@ describe('the local executor', () => {
   test('removes what dead workers left, and nothing of living ones', async () => {
     const gone = spawn(process.execPath, ['-e', '']);
     await once(gone, 'exit');
-    for (const name of [`local-${gone.pid}`, `local-${process.pid}`, 'notes']) mkdirSync(path.join(work(), name, 'deep'), { recursive: true });
+    for (const name of [`local-${gone.pid}`, `local-${process.pid}`, 'notes'])
+      mkdirSync(path.join(work(), name, 'deep'), { recursive: true });
     start('stay');
     await executor.close();
     assert.deepEqual(readdirSync(work()).sort(), [`local-${process.pid}`, 'notes'].sort());

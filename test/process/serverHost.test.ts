@@ -4,13 +4,13 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import type { ClusterHost, ExecutorHost } from '../../src/executor/executor.ts';
 import { StudioError } from '../../src/common/errors.ts';
 import { newId } from '../../src/common/ids.ts';
 import { canonicalJson } from '../../src/common/json.ts';
+import { submissionSha } from '../../src/config/submission.ts';
+import type { ClusterHost, ExecutorHost } from '../../src/executor/executor.ts';
 import { Api } from '../../src/protocol/api.ts';
 import { fetchTransport } from '../../src/protocol/transport.ts';
-import { submissionSha } from '../../src/config/submission.ts';
 import { startServer } from '../../src/server/server.ts';
 import { openStore } from '../../src/store/open.ts';
 import { FakeWorker, opening } from '../support/fakeWorker.ts';
@@ -23,11 +23,24 @@ test('a worker’s end frees its rollouts at once; a try that loses worker after
   const wanted: number[] = [];
   let host: ExecutorHost | undefined;
   const server = await startServer({
-    store: await openStore(folder), secretsFolder: path.join(folder, 'secrets'), listen: { host: '127.0.0.1', port: 0 },
-    origins: { allowHosts: [], allowOrigins: [] }, idleMs: 0, mounts: [], demoMetrics: undefined, pages: '', log: () => undefined, idle: () => undefined,
+    store: await openStore(folder),
+    secretsFolder: path.join(folder, 'secrets'),
+    listen: { host: '127.0.0.1', port: 0 },
+    origins: { allowHosts: [], allowOrigins: [] },
+    idleMs: 0,
+    mounts: [],
+    demoMetrics: undefined,
+    pages: '',
+    log: () => undefined,
+    idle: () => undefined,
     executor: (given) => {
       host = given;
-      return { ...NO_NEEDS, wants: (record) => wanted.push(record.row.counts.queued), gone: () => wanted.push(-1), close: () => Promise.resolve() };
+      return {
+        ...NO_NEEDS,
+        wants: (record) => wanted.push(record.row.counts.queued),
+        gone: () => wanted.push(-1),
+        close: () => Promise.resolve(),
+      };
     },
   });
   try {
@@ -58,7 +71,10 @@ test('a worker’s end frees its rollouts at once; a try that loses worker after
     }
     assert.equal(epoch, 25);
     const [row] = (await api.rollouts(batch)).rollouts;
-    assert.deepEqual([row!.progress.status, row!.progress.error_message], ['infrastructure', '25 workers were lost while they ran it; the last one: It was ended by SIGKILL.']);
+    assert.deepEqual(
+      [row!.progress.status, row!.progress.error_message],
+      ['infrastructure', '25 workers were lost while they ran it; the last one: It was ended by SIGKILL.'],
+    );
     assert.equal(await host.workerEnded(batch, 'nobody', 'gone', false), false);
     while (wanted.at(-1) !== -1) await new Promise((resolve) => setTimeout(resolve, 10));
     assert.ok(wanted.includes(1), String(wanted));
@@ -68,65 +84,109 @@ test('a worker’s end frees its rollouts at once; a try that loses worker after
   }
 });
 
-test('values of environment variables that came to a server before are had from where the workers have them; what nothing meets is refused', async () => {
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-host-'));
-  const kept: { values?: Record<string, string>; asked: string[] } = { asked: [] };
-  const start = async (life: number) => startServer({
-    store: await openStore(path.join(folder, 'store')), secretsFolder: path.join(folder, `secrets-${life}`), listen: { host: '127.0.0.1', port: 0 },
-    origins: { allowHosts: [], allowOrigins: [] }, idleMs: 0, mounts: [], demoMetrics: undefined, pages: '', log: () => undefined, idle: () => undefined,
-    executor: () => ({
-      wants: () => undefined, gone: () => undefined, close: () => Promise.resolve(),
-      check: ({ name }) => {
-        if (name === 'needy') throw new StudioError('config', 'a.agent.yaml:1:1: no python here');
-      },
-      secrets: (batch) => {
-        kept.asked.push(batch);
-        return Promise.resolve(kept.values);
-      },
-    }),
-  });
-  let server = await start(1);
-  const api = new Api(fetchTransport(() => ({ url: `http://127.0.0.1:${server.port}`, token: server.token })));
-  const plain = plainSubmission();
-  const put = async (submission: typeof plain): Promise<string> => {
-    const sha = submissionSha(submission);
-    await api.putBlob(sha, new TextEncoder().encode(canonicalJson(submission)));
-    return sha;
-  };
-  const endpoints = async (): Promise<string[]> => (await api.server()).endpoints.map(({ endpoint }) => endpoint);
-  const until = async (endpoint: string): Promise<void> => {
-    while (!(await endpoints()).includes(endpoint)) await new Promise((resolve) => setTimeout(resolve, 20));
-  };
-  try {
-    await assert.rejects(api.createBatch({ batch: newId('b'), submission: await put({ ...plain, name: 'needy' }), open: false, tasks: tasks(1) }), { code: 'config', message: /^a\.agent\.yaml:1:1: no python here/ });
-    const named = { ...plain, agent: { ...plain.agent, model: { ...plain.agent.model, endpoints: ['${env:MODEL_URL}/v1'] } }, env: { names: ['MODEL_URL'], shown: ['MODEL_URL'] } };
-    const batch = newId('b');
-    await api.createBatch({ batch, submission: await put(named), open: false, tasks: tasks(1), secrets: { MODEL_URL: 'http://127.0.0.1:9' } });
-    await until('http://127.0.0.1:9/v1');
-    assert.deepEqual(kept.asked, []);
-    await server.stop();
-    server = await start(2);
-    await until('${env:MODEL_URL}/v1'); // where they are not yet there, it goes on without
-    kept.values = { MODEL_URL: 'http://127.0.0.1:9' };
-    await server.stop();
-    server = await start(3);
-    await until('http://127.0.0.1:9/v1');
-    assert.ok(kept.asked.every((one) => one === batch));
-    await api.commandBatch(batch, { command: newId('c'), verb: 'cancel' });
-    while ((await api.batch(batch)).state !== 'ended' || existsSync(path.join(folder, 'secrets-3', `${batch}.json`))) await new Promise((resolve) => setTimeout(resolve, 20));
-  } finally {
-    await server.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
-});
+test(
+  'values of environment variables that came to a server before are had from where the workers have them; what ' +
+    'nothing meets is refused',
+  async () => {
+    const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-host-'));
+    const kept: { values?: Record<string, string>; asked: string[] } = { asked: [] };
+    const start = async (life: number) =>
+      startServer({
+        store: await openStore(path.join(folder, 'store')),
+        secretsFolder: path.join(folder, `secrets-${life}`),
+        listen: { host: '127.0.0.1', port: 0 },
+        origins: { allowHosts: [], allowOrigins: [] },
+        idleMs: 0,
+        mounts: [],
+        demoMetrics: undefined,
+        pages: '',
+        log: () => undefined,
+        idle: () => undefined,
+        executor: () => ({
+          wants: () => undefined,
+          gone: () => undefined,
+          close: () => Promise.resolve(),
+          check: ({ name }) => {
+            if (name === 'needy') throw new StudioError('config', 'a.agent.yaml:1:1: no python here');
+          },
+          secrets: (batch) => {
+            kept.asked.push(batch);
+            return Promise.resolve(kept.values);
+          },
+        }),
+      });
+    let server = await start(1);
+    const api = new Api(fetchTransport(() => ({ url: `http://127.0.0.1:${server.port}`, token: server.token })));
+    const plain = plainSubmission();
+    const put = async (submission: typeof plain): Promise<string> => {
+      const sha = submissionSha(submission);
+      await api.putBlob(sha, new TextEncoder().encode(canonicalJson(submission)));
+      return sha;
+    };
+    const endpoints = async (): Promise<string[]> => (await api.server()).endpoints.map(({ endpoint }) => endpoint);
+    const until = async (endpoint: string): Promise<void> => {
+      while (!(await endpoints()).includes(endpoint)) await new Promise((resolve) => setTimeout(resolve, 20));
+    };
+    try {
+      await assert.rejects(
+        api.createBatch({
+          batch: newId('b'),
+          submission: await put({ ...plain, name: 'needy' }),
+          open: false,
+          tasks: tasks(1),
+        }),
+        { code: 'config', message: /^a\.agent\.yaml:1:1: no python here/ },
+      );
+      const named = {
+        ...plain,
+        agent: { ...plain.agent, model: { ...plain.agent.model, endpoints: ['${env:MODEL_URL}/v1'] } },
+        env: { names: ['MODEL_URL'], shown: ['MODEL_URL'] },
+      };
+      const batch = newId('b');
+      await api.createBatch({
+        batch,
+        submission: await put(named),
+        open: false,
+        tasks: tasks(1),
+        secrets: { MODEL_URL: 'http://127.0.0.1:9' },
+      });
+      await until('http://127.0.0.1:9/v1');
+      assert.deepEqual(kept.asked, []);
+      await server.stop();
+      server = await start(2);
+      await until('${env:MODEL_URL}/v1'); // where they are not yet there, it goes on without
+      kept.values = { MODEL_URL: 'http://127.0.0.1:9' };
+      await server.stop();
+      server = await start(3);
+      await until('http://127.0.0.1:9/v1');
+      assert.ok(kept.asked.every((one) => one === batch));
+      await api.commandBatch(batch, { command: newId('c'), verb: 'cancel' });
+      while ((await api.batch(batch)).state !== 'ended' || existsSync(path.join(folder, 'secrets-3', `${batch}.json`)))
+        await new Promise((resolve) => setTimeout(resolve, 20));
+    } finally {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+);
 
 test('an executor elsewhere tells and gives up in the batch’s name; its workers get their programs by the hash alone', async () => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-host-'));
   let host: ClusterHost | undefined;
   const programs = { sha: 'a'.repeat(64), packed: Buffer.from('packed') };
   const server = await startServer({
-    store: await openStore(folder), secretsFolder: path.join(folder, 'secrets'), listen: { host: '127.0.0.1', port: 0 }, advertise: ['http://server.example:80'], programs,
-    origins: { allowHosts: [], allowOrigins: [] }, idleMs: 0, mounts: [], demoMetrics: undefined, pages: '', log: () => undefined, idle: () => undefined,
+    store: await openStore(folder),
+    secretsFolder: path.join(folder, 'secrets'),
+    listen: { host: '127.0.0.1', port: 0 },
+    advertise: ['http://server.example:80'],
+    programs,
+    origins: { allowHosts: [], allowOrigins: [] },
+    idleMs: 0,
+    mounts: [],
+    demoMetrics: undefined,
+    pages: '',
+    log: () => undefined,
+    idle: () => undefined,
     executor: (given) => {
       host = given;
       return { ...NO_NEEDS, wants: () => undefined, gone: () => undefined, close: () => Promise.resolve() };
@@ -142,18 +202,25 @@ test('an executor elsewhere tells and gives up in the batch’s name; its worker
     const sha = submissionSha(submission);
     await api.putBlob(sha, new TextEncoder().encode(canonicalJson(submission)));
     await api.createBatch({ batch, submission: sha, open: false, tasks: tasks(1) });
-    const fetched = (name: string, token?: string): Promise<Response> => fetch(`${url}/v1/programs/${name}`, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
+    const fetched = (name: string, token?: string): Promise<Response> =>
+      fetch(`${url}/v1/programs/${name}`, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
     assert.equal(await (await fetched(programs.sha, host.token(batch))).text(), 'packed');
     assert.equal((await fetched('b'.repeat(64), host.token(batch))).status, 404);
     assert.equal((await fetched(programs.sha)).status, 401);
 
-    assert.deepEqual([await host.hasEnded(batch), await host.hasEnded('bnone'), await host.elect('kubernetes')], [false, true, true]);
+    assert.deepEqual(
+      [await host.hasEnded(batch), await host.hasEnded('bnone'), await host.elect('kubernetes')],
+      [false, true, true],
+    );
     await host.tell(batch, { what: 'pod_started', pod: 'p', ms: 3, text: 'Pod p started.' });
     await host.giveUp(batch, 'The cluster does not take its Job.');
     const row = await api.batch(batch);
     assert.deepEqual([row.state, row.counts.infrastructure, await host.hasEnded(batch)], ['ended', 2, true]);
     const { events } = await api.events(batch);
-    assert.deepEqual(events.flatMap((event) => (event.kind === 'infra' ? [`${event.data.what} ${event.data.text}`] : [])), ['pod_started Pod p started.', 'given_up The cluster does not take its Job.']);
+    assert.deepEqual(
+      events.flatMap((event) => (event.kind === 'infra' ? [`${event.data.what} ${event.data.text}`] : [])),
+      ['pod_started Pod p started.', 'given_up The cluster does not take its Job.'],
+    );
   } finally {
     await server.stop();
     rmSync(folder, { recursive: true, force: true });

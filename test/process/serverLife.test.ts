@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { plainSubmission, tasks, TestStore } from '../support/rolloutServer.ts';
+import { plainSubmission, TestStore, tasks } from '../support/rolloutServer.ts';
 
 test('a second server on the same store ends and names the first', async () => {
   await using store = new TestStore();
@@ -28,7 +28,9 @@ test('a killed server leaves a file but no lock', async () => {
   assert.equal(second.file.pid, second.process.pid);
 });
 
-test('SIGTERM ends it with exit code 0, and nothing is left behind', { skip: process.platform === 'win32' }, async () => {
+test('SIGTERM ends it with exit code 0, and nothing is left behind', {
+  skip: process.platform === 'win32',
+}, async () => {
   await using store = new TestStore();
   const server = await store.start();
   const client = await server.client();
@@ -43,10 +45,16 @@ test('it ends when nobody needs it, and not before', async () => {
   const server = await store.start(['--executor', 'none', '--idle-seconds', '0.6']);
   const batch = await server.submit(plainSubmission({ attempts: 1 }), tasks(1));
   // Something is queued: it stays, though no client is there.
-  assert.equal(await Promise.race([server.exited, new Promise((resolve) => setTimeout(() => resolve('lives'), 1_200))]), 'lives');
+  assert.equal(
+    await Promise.race([server.exited, new Promise((resolve) => setTimeout(() => resolve('lives'), 1_200))]),
+    'lives',
+  );
   const client = await server.client();
   await server.api.commandBatch(batch, { command: 'c1', verb: 'cancel' });
-  assert.equal(await Promise.race([server.exited, new Promise((resolve) => setTimeout(() => resolve('lives'), 1_200))]), 'lives');
+  assert.equal(
+    await Promise.race([server.exited, new Promise((resolve) => setTimeout(() => resolve('lives'), 1_200))]),
+    'lives',
+  );
   client.close();
   assert.equal(await server.exited, 0);
 });

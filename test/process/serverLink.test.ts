@@ -5,7 +5,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { connect } from '../../src/client/connect.ts';
 import { StudioError } from '../../src/common/errors.ts';
-import { WindowServerLink, shownStore, type LinkPorts } from '../../src/host/server/serverLink.ts';
+import { type LinkPorts, shownStore, WindowServerLink } from '../../src/host/server/serverLink.ts';
 import { Bench, gone } from '../support/cli.ts';
 
 interface Link {
@@ -27,7 +27,11 @@ function open(ports: Partial<LinkPorts> = {}): Link {
   const states: string[] = [];
   const starts: (boolean | undefined)[] = [];
   const link = new WindowServerLink({
-    store: () => bench.store, target: () => 'local', trusted: () => true, log: () => undefined, notice: () => undefined,
+    store: () => bench.store,
+    target: () => 'local',
+    trusted: () => true,
+    log: () => undefined,
+    notice: () => undefined,
     stopped: (text) => told.push(text),
     connect: (_target, options) => {
       starts.push(options.start);
@@ -37,19 +41,24 @@ function open(ports: Partial<LinkPorts> = {}): Link {
   });
   link.state.changed(({ state }) => states.push(state));
   return {
-    link, bench, told, states, starts,
+    link,
+    bench,
+    told,
+    states,
+    starts,
     pid: () => bench.serverFile()?.pid ?? assert.fail('no server.json'),
-    reached: (state) => new Promise((resolve) => {
-      if (link.state.value.state === state) {
-        resolve();
-        return;
-      }
-      const listener = link.state.changed((now) => {
-        if (now.state !== state) return;
-        listener.dispose();
-        resolve();
-      });
-    }),
+    reached: (state) =>
+      new Promise((resolve) => {
+        if (link.state.value.state === state) {
+          resolve();
+          return;
+        }
+        const listener = link.state.changed((now) => {
+          if (now.state !== state) return;
+          listener.dispose();
+          resolve();
+        });
+      }),
     [Symbol.asyncDispose]: async () => {
       link.dispose();
       await bench.close();
@@ -93,7 +102,8 @@ test('a killed server is told once, is not started by itself, and everything goe
   assert.deepEqual(at.states, ['lost', 'stopped']);
   assert.equal(at.told.length, 1);
   // Views and pages ask again and again meanwhile: nothing starts, and nobody is told again.
-  for (let i = 0; i < 3; i++) await assert.rejects(at.link.connection(), (error) => StudioError.is(error, 'unavailable'));
+  for (let i = 0; i < 3; i++)
+    await assert.rejects(at.link.connection(), (error) => StudioError.is(error, 'unavailable'));
   await assert.rejects(connection.reconnect(), (error) => StudioError.is(error, 'unavailable'));
   assert.equal(at.starts.filter((start) => start === true).length, 1);
   assert.equal(at.told.length, 1);
@@ -124,40 +134,53 @@ test('a server that another window starts meanwhile is found without a word', as
   assert.deepEqual([at.states, at.told], [['lost', 'ok'], []]);
 });
 
-test('a target that is lost is looked for as long as it takes: who asks meanwhile is told, and what was open here is closed', async () => {
-  const bench = new Bench();
-  const wanted: string[] = [];
-  let held = 0;
-  await using at = open({
-    store: () => bench.store, target: () => 'lab', regainMs: 500,
-    connect: async (target, { signal }) => {
-      wanted.push(target);
-      const found = await connect({ store: bench.store, start: wanted.length === 1, ...(signal === undefined ? {} : { signal }) });
-      held += 1;
-      return { ...found, close: () => void (held -= 1) };
-    },
-  });
-  try {
-    const connection = await at.link.connection();
-    const lost = at.reached('lost');
-    await kill((await connection.api.server()).pid);
-    await lost;
-    await assert.rejects(at.link.connection(), (error) => StudioError.is(error, 'unavailable') && error.message.includes('lab'));
-    assert.equal(at.link.state.value.state, 'lost', 'it is not given up');
-    const other = await connect({ store: bench.store });
-    await at.reached('ok');
-    assert.equal(connection.address().url, other.address().url);
-    assert.deepEqual([at.states, at.told, held], [['lost', 'ok'], [], 1]);
-    let moved = 0;
-    at.link.moved(() => moved++);
-    at.link.reset();
-    assert.deepEqual([moved, held], [1, 0]);
-    assert.ok(wanted.every((name) => name === 'lab'));
-  } finally {
-    at.link.dispose();
-    await bench.close();
-  }
-});
+test(
+  'a target that is lost is looked for as long as it takes: who asks meanwhile is told, and what was open here is ' +
+    'closed',
+  async () => {
+    const bench = new Bench();
+    const wanted: string[] = [];
+    let held = 0;
+    await using at = open({
+      store: () => bench.store,
+      target: () => 'lab',
+      regainMs: 500,
+      connect: async (target, { signal }) => {
+        wanted.push(target);
+        const found = await connect({
+          store: bench.store,
+          start: wanted.length === 1,
+          ...(signal === undefined ? {} : { signal }),
+        });
+        held += 1;
+        return { ...found, close: () => void (held -= 1) };
+      },
+    });
+    try {
+      const connection = await at.link.connection();
+      const lost = at.reached('lost');
+      await kill((await connection.api.server()).pid);
+      await lost;
+      await assert.rejects(
+        at.link.connection(),
+        (error) => StudioError.is(error, 'unavailable') && error.message.includes('lab'),
+      );
+      assert.equal(at.link.state.value.state, 'lost', 'it is not given up');
+      const other = await connect({ store: bench.store });
+      await at.reached('ok');
+      assert.equal(connection.address().url, other.address().url);
+      assert.deepEqual([at.states, at.told, held], [['lost', 'ok'], [], 1]);
+      let moved = 0;
+      at.link.moved(() => moved++);
+      at.link.reset();
+      assert.deepEqual([moved, held], [1, 0]);
+      assert.ok(wanted.every((name) => name === 'lab'));
+    } finally {
+      at.link.dispose();
+      await bench.close();
+    }
+  },
+);
 
 test('in Restricted Mode there is no connection', async () => {
   await using at = open({ trusted: () => false });
@@ -184,7 +207,12 @@ test('a store that cannot be is told as stopped, with the reason; another choice
 });
 
 test('a waiting use can be given up, and a closed window wants nothing more', async () => {
-  await using at = open({ connect: (_target, { signal }) => new Promise((_, reject) => signal?.addEventListener('abort', () => reject(new StudioError('cancelled', 'aborted')))) });
+  await using at = open({
+    connect: (_target, { signal }) =>
+      new Promise((_, reject) =>
+        signal?.addEventListener('abort', () => reject(new StudioError('cancelled', 'aborted'))),
+      ),
+  });
   const stop = new AbortController();
   const waiting = at.link.connection({ signal: stop.signal });
   stop.abort();

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { ending, opening } from '../support/fakeWorker.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
-import { plainSubmission, tasks, TestStore } from '../support/rolloutServer.ts';
+import { plainSubmission, TestStore, tasks } from '../support/rolloutServer.ts';
 
 let postgres: TestPostgres;
 const store = new TestStore();
@@ -33,7 +33,10 @@ test('two servers serve one store', async () => {
   client.subscribe('a', grant!.rollout);
   await client.frames.next('head');
   await worker.appendAcked(grant!, opening(grant!));
-  assert.deepEqual((await client.eventsUntil('a', 2)).map((event) => event.seq), [1, 2]);
+  assert.deepEqual(
+    (await client.eventsUntil('a', 2)).map((event) => event.seq),
+    [1, 2],
+  );
 
   // A command to one server reaches the worker at the other, and so does its answer.
   const reply = here.api.commandRollout(grant!.rollout, { command: 'hold-it', verb: 'hold' });
@@ -42,12 +45,18 @@ test('two servers serve one store', async () => {
   worker.send({ type: 'done', command: control.command, seq: 2 });
   assert.deepEqual(await reply, { seq: 2 });
   await here.api.commandBatch(batch, { command: 'pause-it', verb: 'pause' });
-  assert.deepEqual([(await worker.frames.next('control')).verb, (await near.frames.next('control')).verb], ['hold', 'hold']);
+  assert.deepEqual(
+    [(await worker.frames.next('control')).verb, (await near.frames.next('control')).verb],
+    ['hold', 'hold'],
+  );
   await here.api.commandBatch(batch, { command: 'resume-it', verb: 'resume' });
 
   // One server dies; its worker goes on at the other, where its epoch still stands.
   await there.kill('SIGKILL');
-  const again = await here.worker(batch, { name: 'w', rollouts: [{ rollout: grant!.rollout, epoch: grant!.epoch, last: 2 }] });
+  const again = await here.worker(batch, {
+    name: 'w',
+    rollouts: [{ rollout: grant!.rollout, epoch: grant!.epoch, last: 2 }],
+  });
   assert.deepEqual(again.welcome.keep, [{ rollout: grant!.rollout, durable: 2 }]);
   await again.appendAcked(grant!, ending(3, { passed: true }));
   await near.finish(other!, { passed: true });

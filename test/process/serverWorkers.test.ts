@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { ending, logEvent, opening } from '../support/fakeWorker.ts';
-import { plainSubmission, tasks, TestStore, type TestServer } from '../support/rolloutServer.ts';
+import { plainSubmission, type TestServer, TestStore, tasks } from '../support/rolloutServer.ts';
 
 describe('workers', () => {
   const store = new TestStore();
@@ -19,10 +19,16 @@ describe('workers', () => {
   test('a batch lives from its submission to its end', async () => {
     const batch = await server.submit(plainSubmission(), tasks(3));
     const worker = await server.worker(batch);
-    assert.deepEqual([worker.welcome.beat_s, worker.welcome.lease_s, worker.welcome.keep, worker.welcome.drop], [5, 30, [], []]);
+    assert.deepEqual(
+      [worker.welcome.beat_s, worker.welcome.lease_s, worker.welcome.keep, worker.welcome.drop],
+      [5, 30, [], []],
+    );
     const grants = await worker.lease(6);
     // Breadth first: every task gets its first attempt before any gets its second.
-    assert.deepEqual(grants.map((grant) => `${grant.task.id}/${grant.attempt}`), ['t1/1', 't2/1', 't3/1', 't1/2', 't2/2', 't3/2']);
+    assert.deepEqual(
+      grants.map((grant) => `${grant.task.id}/${grant.attempt}`),
+      ['t1/1', 't2/1', 't3/1', 't1/2', 't2/2', 't3/2'],
+    );
     for (const [index, grant] of grants.entries()) await worker.finish(grant, { passed: index % 2 === 0 });
     worker.send({ type: 'lease', want: 1 });
     assert.equal((await worker.frames.next('granted', (frame) => frame.drained)).now, 0);
@@ -64,7 +70,13 @@ describe('workers', () => {
     worker.append(grant!, [logEvent(9, 'too far')]);
     const gap = await worker.frames.next('refuse');
     assert.deepEqual([gap.code, gap.durable], ['gap', 2]);
-    worker.send({ type: 'append', rollout: grant!.rollout, epoch: grant!.epoch, from: 3, events: [{ seq: 3, v: 1, at: 1, kind: 'log', data: { stream: 'side', text: 'x' } }] as never });
+    worker.send({
+      type: 'append',
+      rollout: grant!.rollout,
+      epoch: grant!.epoch,
+      from: 3,
+      events: [{ seq: 3, v: 1, at: 1, kind: 'log', data: { stream: 'side', text: 'x' } }] as never,
+    });
     const invalid = await worker.frames.next('refuse');
     assert.deepEqual([invalid.code, invalid.durable], ['invalid', 2]);
     assert.match(invalid.message, /Event 3 .*data\.stream/);
@@ -85,7 +97,13 @@ describe('workers', () => {
     const [kept, lost] = await first.lease(2);
     await first.appendAcked(kept!, opening(kept!));
     first.close();
-    const again = await server.worker(batch, { name: 'phoenix', rollouts: [{ rollout: kept!.rollout, epoch: kept!.epoch, last: 2 }, { rollout: 'r0', epoch: 1, last: 0 }] });
+    const again = await server.worker(batch, {
+      name: 'phoenix',
+      rollouts: [
+        { rollout: kept!.rollout, epoch: kept!.epoch, last: 2 },
+        { rollout: 'r0', epoch: 1, last: 0 },
+      ],
+    });
     assert.deepEqual([again.welcome.keep, again.welcome.drop], [[{ rollout: kept!.rollout, durable: 2 }], ['r0']]);
     // What it did not bring along is given to the next at once, one epoch on.
     const second = await server.worker(batch);
@@ -130,7 +148,11 @@ describe('workers', () => {
     assert.equal((await worker.frames.next('control')).verb, 'hold');
     worker.send({ type: 'lease', want: 1 });
     assert.equal((await worker.frames.next('granted')).now, 0);
-    await server.api.commandBatch(batch, { command: `b-${batch}`, verb: 'breakpoints', args: { breakpoints: [{ id: 'one', side: 'before', tool: 'renew' }] } });
+    await server.api.commandBatch(batch, {
+      command: `b-${batch}`,
+      verb: 'breakpoints',
+      args: { breakpoints: [{ id: 'one', side: 'before', tool: 'renew' }] },
+    });
     assert.equal((await worker.frames.next('control')).verb, 'breakpoints');
     await server.api.commandBatch(batch, { command: `r-${batch}`, verb: 'resume' });
     assert.equal((await worker.frames.next('control')).verb, 'release');
@@ -138,9 +160,16 @@ describe('workers', () => {
     worker.send({ type: 'claim', claim: 'k', breakpoint: 'one', rollout: grant!.rollout, epoch: grant!.epoch });
     assert.equal((await worker.frames.next('claimed')).yes, true);
 
-    const reply = await server.api.commandBatch(batch, { command: `x-${batch}`, verb: 'cancel', args: { reason: 'enough' } });
+    const reply = await server.api.commandBatch(batch, {
+      command: `x-${batch}`,
+      verb: 'cancel',
+      args: { reason: 'enough' },
+    });
     assert.equal(reply.changed, 1);
-    assert.deepEqual([await worker.frames.next('control').then(({ verb, args }) => [verb, args])], [['cancel', { reason: 'enough' }]]);
+    assert.deepEqual(
+      [await worker.frames.next('control').then(({ verb, args }) => [verb, args])],
+      [['cancel', { reason: 'enough' }]],
+    );
     await worker.appendAcked(grant!, ending(3, { passed: false, status: 'cancelled' }));
     const row = await server.api.batch(batch);
     assert.deepEqual([row.counts.cancelled, row.counts.running], [2, 1]);
@@ -152,24 +181,43 @@ describe('workers', () => {
     const [grant] = await worker.lease(1);
     await worker.appendAcked(grant!, opening(grant!));
     const { rollout } = grant!;
-    await assert.rejects(server.api.commandRollout(rollout, { command: 'early', verb: 'hold', expect: { seq: 1 } }), { code: 'conflict', details: { head: 2 } });
+    await assert.rejects(server.api.commandRollout(rollout, { command: 'early', verb: 'hold', expect: { seq: 1 } }), {
+      code: 'conflict',
+      details: { head: 2 },
+    });
     const reply = server.api.commandRollout(rollout, { command: `h-${rollout}`, verb: 'hold', expect: { seq: 2 } });
     const control = await worker.frames.next('control');
     assert.deepEqual([control.command, control.verb, control.rollout], [`h-${rollout}`, 'hold', rollout]);
-    await worker.appendAcked(grant!, [{ seq: 3, v: 1, at: Date.now(), kind: 'hold', data: { why: 'step', side: 'before' } }]);
+    await worker.appendAcked(grant!, [
+      { seq: 3, v: 1, at: Date.now(), kind: 'hold', data: { why: 'step', side: 'before' } },
+    ]);
     worker.send({ type: 'done', command: control.command, seq: 3 });
     assert.deepEqual(await reply, { seq: 3 });
-    assert.deepEqual(await server.api.commandRollout(rollout, { command: `h-${rollout}`, verb: 'hold', expect: { seq: 2 } }), { seq: 3 });
+    assert.deepEqual(
+      await server.api.commandRollout(rollout, { command: `h-${rollout}`, verb: 'hold', expect: { seq: 2 } }),
+      { seq: 3 },
+    );
     assert.equal((await server.api.rollout(rollout)).row.state, 'held');
 
     // What the worker refuses is the command's answer.
     const skip = server.api.commandRollout(rollout, { command: `s-${rollout}`, verb: 'skip', args: { result: 1 } });
-    worker.send({ type: 'done', command: (await worker.frames.next('control')).command, error: { code: 'conflict', message: 'There is no tool call at this gate.' } });
+    worker.send({
+      type: 'done',
+      command: (await worker.frames.next('control')).command,
+      error: { code: 'conflict', message: 'There is no tool call at this gate.' },
+    });
     await assert.rejects(skip, { code: 'conflict', message: 'There is no tool call at this gate.' });
 
     // A rollout that nobody has: its row is cancelled, and it cannot be edited.
     const queued = (await server.api.rollouts(batch)).rollouts.find((row) => row.state === 'queued')!;
-    await assert.rejects(server.api.commandRollout(queued.rollout, { command: 'e', verb: 'edit', args: { of: { m: 1 }, path: '', value: 1 } }), { code: 'conflict', mend: 'Fork it instead.' });
+    await assert.rejects(
+      server.api.commandRollout(queued.rollout, {
+        command: 'e',
+        verb: 'edit',
+        args: { of: { m: 1 }, path: '', value: 1 },
+      }),
+      { code: 'conflict', mend: 'Fork it instead.' },
+    );
     await server.api.commandRollout(queued.rollout, { command: `hq-${rollout}`, verb: 'hold' });
     const [second] = await worker.lease(1);
     const pending = await worker.frames.next('control');
@@ -192,7 +240,10 @@ describe('workers', () => {
     assert.deepEqual([control.verb, control.rollout], ['cancel', again!.rollout]);
     await worker.appendAcked(again!, [...opening(again!), ...ending(3, { passed: false, status: 'cancelled' })]);
     const rows = (await server.api.rollouts(batch, { task: 't1' })).rollouts;
-    assert.deepEqual(rows.map((row) => row.progress.status), ['done', 'cancelled', 'cancelled', 'cancelled']);
+    assert.deepEqual(
+      rows.map((row) => row.progress.status),
+      ['done', 'cancelled', 'cancelled', 'cancelled'],
+    );
     await worker.finish(other!, { passed: true });
     await worker.frames.next('granted', (frame) => frame.drained);
     assert.equal((await server.api.batch(batch)).state, 'ended');
@@ -211,14 +262,22 @@ describe('workers', () => {
     const batch = await server.submit(plainSubmission({ attempts: 3 }), tasks(2));
     const worker = await server.worker(batch);
     const [grant] = await worker.lease(1);
-    const report = { type: 'endpoint', endpoint: 'http://127.0.0.1:9/v1', what: 'denied', text: 'The endpoint does not accept the key (401).' } as const;
+    const report = {
+      type: 'endpoint',
+      endpoint: 'http://127.0.0.1:9/v1',
+      what: 'denied',
+      text: 'The endpoint does not accept the key (401).',
+    } as const;
     worker.send(report);
     worker.send(report);
     assert.equal((await worker.frames.next('control')).verb, 'cancel');
     await worker.appendAcked(grant!, [...opening(grant!), ...ending(3, { passed: false, status: 'cancelled' })]);
     await worker.frames.next('granted', (frame) => frame.drained);
     const row = await server.api.batch(batch);
-    assert.deepEqual([row.state, row.reason, row.counts.infrastructure], ['ended', 'The endpoint does not accept the key (401).', 5]);
+    assert.deepEqual(
+      [row.state, row.reason, row.counts.infrastructure],
+      ['ended', 'The endpoint does not accept the key (401).', 5],
+    );
     assert.equal((await server.api.events(batch)).events.filter((event) => event.kind === 'infra').length, 1);
   });
 
@@ -258,13 +317,18 @@ describe('workers', () => {
   });
 
   test('retry queues what nothing settled, and needs the secrets again once the batch had ended', async () => {
-    const batch = await server.submit(plainSubmission({ attempts: 2, retry: { infrastructure: 0 }, env: { names: ['KEY'], shown: [] } }), tasks(1), { secrets: { KEY: 'first' } });
+    const batch = await server.submit(
+      plainSubmission({ attempts: 2, retry: { infrastructure: 0 }, env: { names: ['KEY'], shown: [] } }),
+      tasks(1),
+      { secrets: { KEY: 'first' } },
+    );
     const worker = await server.worker(batch);
     const [good, bad] = await worker.lease(2);
     await worker.finish(good!, { passed: false });
     await worker.finish(bad!, { passed: false, status: 'infrastructure' });
     await worker.frames.next('granted', (frame) => frame.drained);
-    const retry = (command: string, args = {}) => server.api.commandBatch(batch, { command: `${command}-${batch}`, verb: 'retry', args });
+    const retry = (command: string, args = {}) =>
+      server.api.commandBatch(batch, { command: `${command}-${batch}`, verb: 'retry', args });
     await assert.rejects(retry('bare'), { code: 'config', details: { missing: ['KEY'] } });
     assert.deepEqual(await retry('full', { secrets: { KEY: 'second' } }), { changed: 1 });
     const [again] = await worker.lease(1);
@@ -280,22 +344,34 @@ describe('workers', () => {
   test('the end of a batch is told to a URL, again if need be', async () => {
     const bodies: string[] = [];
     const heard = Promise.withResolvers<undefined>();
-    const listener = http.createServer((request, response) => {
-      void text(request).then((body) => {
-        bodies.push(body);
-        response.writeHead(bodies.length === 1 ? 503 : 204).end();
-        if (bodies.length === 2) heard.resolve(undefined);
-      });
-    }).listen(0, '127.0.0.1');
+    const listener = http
+      .createServer((request, response) => {
+        void text(request).then((body) => {
+          bodies.push(body);
+          response.writeHead(bodies.length === 1 ? 503 : 204).end();
+          if (bodies.length === 2) heard.resolve(undefined);
+        });
+      })
+      .listen(0, '127.0.0.1');
     await once(listener, 'listening');
     const { port } = listener.address() as AddressInfo;
-    const batch = await server.submit(plainSubmission({ attempts: 1, notify: { url: 'http://127.0.0.1:${env:PORT}/done' }, env: { names: ['PORT'], shown: ['PORT'] } }), tasks(1), { secrets: { PORT: String(port) } });
+    const batch = await server.submit(
+      plainSubmission({
+        attempts: 1,
+        notify: { url: 'http://127.0.0.1:${env:PORT}/done' },
+        env: { names: ['PORT'], shown: ['PORT'] },
+      }),
+      tasks(1),
+      { secrets: { PORT: String(port) } },
+    );
     const worker = await server.worker(batch);
     const [grant] = await worker.lease(1);
     await worker.finish(grant!, { passed: true });
     await heard.promise;
     listener.close();
-    const [first, second] = bodies.map((body) => JSON.parse(body) as { type: string; batch: string; counts: { passed: number } });
+    const [first, second] = bodies.map(
+      (body) => JSON.parse(body) as { type: string; batch: string; counts: { passed: number } },
+    );
     assert.deepEqual([first!.type, first!.batch, first!.counts.passed], ['batch.end', batch, 1]);
     assert.deepEqual(first, second);
   });

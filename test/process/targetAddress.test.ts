@@ -1,4 +1,7 @@
-/** A server by its address: TLS of an authority of its own before a real server, its tokens in the environment or a secret storage. */
+/**
+ * A server by its address: TLS of an authority of its own before a real server, its tokens in the environment or a
+ * secret storage.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -17,13 +20,17 @@ import { until } from '../e2e/support/poll.ts';
 import { selfSigned } from '../support/certificate.ts';
 import { Bench } from '../support/cli.ts';
 import { freePort } from '../support/freePort.ts';
-import { TestStore, type TestServer } from '../support/rolloutServer.ts';
-import { tlsProxy, type TlsProxy } from '../support/tlsProxy.ts';
+import { type TestServer, TestStore } from '../support/rolloutServer.ts';
+import { type TlsProxy, tlsProxy } from '../support/tlsProxy.ts';
 
 const NAME = 'lab';
-const of = (code: string, pattern: RegExp) => (error: unknown): boolean => StudioError.is(error) && error.code === code && pattern.test(`${error.message} ${error.mend ?? ''}`);
+const of =
+  (code: string, pattern: RegExp) =>
+  (error: unknown): boolean =>
+    StudioError.is(error) && error.code === code && pattern.test(`${error.message} ${error.mend ?? ''}`);
 /** Without a name server, nobody can say that there is no such machine. */
-const NOBODY = /(?:no machine called nobody\.invalid\.|name nobody\.invalid cannot be looked up: no name server answers\.) .*VPN/;
+const NOBODY =
+  /(?:no machine called nobody\.invalid\.|name nobody\.invalid cannot be looked up: no name server answers\.) .*VPN/;
 const never = new AbortController().signal;
 
 describe('a server by its address', { timeout: 120_000 }, () => {
@@ -49,24 +56,43 @@ describe('a server by its address', { timeout: 120_000 }, () => {
   /** What the editor keeps. */
   function tokens(): TargetTokens {
     const secrets = new Map<string, string>();
-    return new TargetTokens({
-      get: (name) => Promise.resolve(secrets.get(name)),
-      store: (name, value) => Promise.resolve(void secrets.set(name, value)),
-      delete: (name) => Promise.resolve(void secrets.delete(name)),
-    }, (name) => Promise.resolve(name === NAME ? target : undefined));
+    return new TargetTokens(
+      {
+        get: (name) => Promise.resolve(secrets.get(name)),
+        store: (name, value) => Promise.resolve(void secrets.set(name, value)),
+        delete: (name) => Promise.resolve(void secrets.delete(name)),
+      },
+      (name) => Promise.resolve(name === NAME ? target : undefined),
+    );
   }
 
   it('is tried before it is kept: whether it answers, whom its certificate is of, what its token may', async () => {
     assert.equal(await reachAddress({ url: proxy.url }, never), 'untrusted');
     assert.equal(await reachAddress({ url: proxy.url, ca: cert }, never), 'reached');
-    assert.equal(await reachAddress({ url: proxy.url, ca: selfSigned({ host: '127.0.0.1' }).cert }, never), 'untrusted', 'another authority');
-    await assert.rejects(reachAddress({ url: proxy.url.replace('127.0.0.1', 'localhost'), ca: cert }, never), of('unavailable', /for another name \(IP Address:127\.0\.0\.1\)\. .*name that is in the certificate/));
-    await assert.rejects(reachAddress({ url: server.url.replace('http:', 'https:') }, never), of('unavailable', /does not speak TLS\. .*port/));
-    await assert.rejects(reachAddress({ url: `https://127.0.0.1:${await freePort()}` }, never), of('unavailable', /Nothing listens at 127\.0\.0\.1:\d+: the connection was refused\. .*port is right/));
+    assert.equal(
+      await reachAddress({ url: proxy.url, ca: selfSigned({ host: '127.0.0.1' }).cert }, never),
+      'untrusted',
+      'another authority',
+    );
+    await assert.rejects(
+      reachAddress({ url: proxy.url.replace('127.0.0.1', 'localhost'), ca: cert }, never),
+      of('unavailable', /for another name \(IP Address:127\.0\.0\.1\)\. .*name that is in the certificate/),
+    );
+    await assert.rejects(
+      reachAddress({ url: server.url.replace('http:', 'https:') }, never),
+      of('unavailable', /does not speak TLS\. .*port/),
+    );
+    await assert.rejects(
+      reachAddress({ url: `https://127.0.0.1:${await freePort()}` }, never),
+      of('unavailable', /Nothing listens at 127\.0\.0\.1:\d+: the connection was refused\. .*port is right/),
+    );
     await assert.rejects(reachAddress({ url: 'https://nobody.invalid' }, never), of('unavailable', NOBODY));
     const old = selfSigned({ host: '127.0.0.1', from: new Date('2020-01-01'), until: new Date('2020-02-01') });
     await using expired = await tlsProxy(() => server.file.port, old);
-    await assert.rejects(reachAddress({ url: expired.url, ca: old.cert }, never), of('unavailable', /not valid any more/));
+    await assert.rejects(
+      reachAddress({ url: expired.url, ca: old.cert }, never),
+      of('unavailable', /not valid any more/),
+    );
 
     const at = (token: string) => checkToken({ url: proxy.url, ca: cert, token }, never);
     assert.equal((await at(server.file.token)).may, 'write');
@@ -79,23 +105,37 @@ describe('a server by its address', { timeout: 120_000 }, () => {
     await kept.keep(NAME, { url: proxy.url, token: server.file.token });
     const stopped: string[] = [];
     const link = new WindowServerLink({
-      store: () => bench.store, target: () => NAME, trusted: () => true, log: () => undefined, notice: () => undefined, stopped: (text) => stopped.push(text),
+      store: () => bench.store,
+      target: () => NAME,
+      trusted: () => true,
+      log: () => undefined,
+      notice: () => undefined,
+      stopped: (text) => stopped.push(text),
       connect: async (name, options) => connectTarget(name, target, { env: await kept.env([name]), ...options }),
     });
     try {
       const connection = await link.connection();
       assert.equal((await connection.api.server()).pid, server.process.pid);
-      assert.throws(() => connection.readAddress(), of('usage', /no token that may only read\. .*Change Token of Target/));
+      assert.throws(
+        () => connection.readAddress(),
+        of('usage', /no token that may only read\. .*Change Token of Target/),
+      );
       const states: string[] = [];
-      const again = new Promise<void>((resolve) => link.state.changed(({ state }) => {
-        states.push(state);
-        if (state === 'ok') resolve();
-      }));
+      const again = new Promise<void>((resolve) =>
+        link.state.changed(({ state }) => {
+          states.push(state);
+          if (state === 'ok') resolve();
+        }),
+      );
       // The socket that tells of a loss may still be on its way.
-      await until(() => {
-        proxy.cut();
-        return states.includes('lost');
-      }, 30_000, 'the loss');
+      await until(
+        () => {
+          proxy.cut();
+          return states.includes('lost');
+        },
+        30_000,
+        'the loss',
+      );
       await again;
       assert.deepEqual([states, stopped], [['lost', 'ok'], []]);
       assert.equal((await connection.api.server()).pid, server.process.pid);
@@ -106,22 +146,38 @@ describe('a server by its address', { timeout: 120_000 }, () => {
 
   it('gets its tokens from the editor, at that address and no other', async () => {
     const kept = tokens();
-    await assert.rejects(connectTarget(NAME, target, { env: await kept.env([NAME]) }), of('usage', /token of the target lab is kept by VS Code, and LAB_TOKEN is not set here\. Set LAB_TOKEN/));
+    await assert.rejects(
+      connectTarget(NAME, target, { env: await kept.env([NAME]) }),
+      of('usage', /token of the target lab is kept by VS Code, and LAB_TOKEN is not set here\. Set LAB_TOKEN/),
+    );
     await kept.keep(NAME, { url: 'https://elsewhere.example.org', token: 'secret' });
     assert.deepEqual(await kept.env(['local', NAME, '--json']), {}, 'another server of the same name gets no token');
     await kept.keep(NAME, { url: proxy.url, token: 'old', read: 'r' });
     assert.deepEqual(await kept.env(['status', NAME]), { LAB_TOKEN: 'old', LAB_READ: 'r' });
-    await assert.rejects(connectTarget(NAME, target, { env: await kept.env([NAME]) }), of('unauthorized', /Change Token of Target/));
+    await assert.rejects(
+      connectTarget(NAME, target, { env: await kept.env([NAME]) }),
+      of('unauthorized', /Change Token of Target/),
+    );
     await kept.forget(NAME);
     assert.deepEqual(await kept.env([NAME]), {});
   });
 
   it('is a target of the command line, which takes the tokens that the editor has', async () => {
-    assert.match((await bench.run(['target', 'add', NAME, '--url', proxy.url, '--token-env', 'LAB_TOKEN', '--ca', 'no.pem'])).stderr, /no\.pem cannot be read/);
+    assert.match(
+      (await bench.run(['target', 'add', NAME, '--url', proxy.url, '--token-env', 'LAB_TOKEN', '--ca', 'no.pem']))
+        .stderr,
+      /no\.pem cannot be read/,
+    );
     await bench.json(['target', 'add', NAME, '--url', proxy.url, '--token-env', 'LAB_TOKEN', '--ca', 'ca.pem']);
     const kept = tokens();
     await kept.keep(NAME, { url: proxy.url, token: server.file.token });
-    const cli = cliOf({ store: () => bench.store, target: () => 'local', trusted: () => true, log: () => undefined, tokens: (names) => kept.env(names) });
+    const cli = cliOf({
+      store: () => bench.store,
+      target: () => 'local',
+      trusted: () => true,
+      log: () => undefined,
+      tokens: (names) => kept.env(names),
+    });
     const env = { XDG_DATA_HOME: bench.folder, LOCALAPPDATA: bench.folder, HOME: bench.folder };
     const status = await cli.json(['target', 'status', NAME], { cwd: bench.folder, env });
     assert.match(JSON.stringify(status), /"name":"server","state":"ok"/);
@@ -135,11 +191,23 @@ describe('a server by its address', { timeout: 120_000 }, () => {
     await using expired = await tlsProxy(() => server.file.port, old);
     await using cutting = await listening((socket) => socket.destroy());
     await using speaking = await listening((socket) => socket.end('220 mail.example.org ready\r\n'));
-    await using gateway = await listening((socket) => socket.end('HTTP/1.1 502 Bad Gateway\r\nconnection: close\r\ncontent-length: 13\r\n\r\n<html></html>'));
+    await using gateway = await listening((socket) =>
+      socket.end('HTTP/1.1 502 Bad Gateway\r\nconnection: close\r\ncontent-length: 13\r\n\r\n<html></html>'),
+    );
     const cases: readonly (readonly [name: string, url: string, why: RegExp, mend: RegExp, ca?: string])[] = [
-      ['refused', `https://127.0.0.1:${await freePort()}`, /Nothing listens at 127\.0\.0\.1:\d+: the connection was refused\./, /whether the server runs, and whether the port is right/],
+      [
+        'refused',
+        `https://127.0.0.1:${await freePort()}`,
+        /Nothing listens at 127\.0\.0\.1:\d+: the connection was refused\./,
+        /whether the server runs, and whether the port is right/,
+      ],
       ['nobody', 'https://nobody.invalid', /nobody\.invalid(?: cannot be looked up: no name server answers)?\./, /VPN/],
-      ['untrusted', proxy.url, /certificate of 127\.0\.0\.1:\d+ is of an authority that is not trusted here\./, /CA file of that authority \(--ca\)/],
+      [
+        'untrusted',
+        proxy.url,
+        /certificate of 127\.0\.0\.1:\d+ is of an authority that is not trusted here\./,
+        /CA file of that authority \(--ca\)/,
+      ],
       ['expired', expired.url, /certificate of 127\.0\.0\.1:\d+ is not valid any more\./, /has to renew it/, 'old.pem'],
       ['plain', server.url.replace('http:', 'https:'), /127\.0\.0\.1:\d+ does not speak TLS\./, /See the port/],
       ['cutting', cutting.url, /127\.0\.0\.1:\d+ cut the connection instead of answering\./, /begins with https/],
@@ -148,7 +216,16 @@ describe('a server by its address', { timeout: 120_000 }, () => {
     ];
     const env = { LAB_TOKEN: 'x' };
     for (const [name, url, why, mend, ca] of cases) {
-      await bench.json(['target', 'add', name, '--url', url, '--token-env', 'LAB_TOKEN', ...(ca === undefined ? [] : ['--ca', ca])]);
+      await bench.json([
+        'target',
+        'add',
+        name,
+        '--url',
+        url,
+        '--token-env',
+        'LAB_TOKEN',
+        ...(ca === undefined ? [] : ['--ca', ca]),
+      ]);
       const [status, run] = await Promise.all([
         bench.run(['target', 'status', name], { env }),
         bench.run(['run', 'desk/batches/first.batch.yaml', '--target', name], { env }),
@@ -165,17 +242,34 @@ describe('a server by its address', { timeout: 120_000 }, () => {
   it('that takes the connection and says nothing timed out', async () => {
     await using silent = await listening(() => undefined);
     const limit = AbortSignal.timeout(50);
-    const asked = await nodeTransport(() => ({ url: silent.url, token: '' })).request({ method: 'GET', path: '/v1/server', signal: limit }).then(() => undefined, (error: unknown) => error);
-    assert.ok(of('unavailable', /127\.0\.0\.1:\d+ does not answer: the request timed out\. See whether the server runs\. .*firewall/)(silence({ url: silent.url }, asked)));
+    const asked = await nodeTransport(() => ({ url: silent.url, token: '' }))
+      .request({ method: 'GET', path: '/v1/server', signal: limit })
+      .then(
+        () => undefined,
+        (error: unknown) => error,
+      );
+    assert.ok(
+      of(
+        'unavailable',
+        /127\.0\.0\.1:\d+ does not answer: the request timed out\. See whether the server runs\. .*firewall/,
+      )(silence({ url: silent.url }, asked)),
+    );
   });
 
   it('that goes away is told with the reason by what is under way, once', async () => {
     await using ways = new AsyncDisposableStack();
     const way = ways.use(await tlsProxy(() => server.file.port, { cert, key }));
     const notices: string[] = [];
-    const connection = await connectTarget(NAME, { url: way.url, token_env: 'LAB_TOKEN', ca: caFile }, { env: { LAB_TOKEN: server.file.token }, onNotice: (text) => notices.push(text) });
+    const connection = await connectTarget(
+      NAME,
+      { url: way.url, token_env: 'LAB_TOKEN', ca: caFile },
+      { env: { LAB_TOKEN: server.file.token }, onNotice: (text) => notices.push(text) },
+    );
     await ways.disposeAsync();
-    const gone = of('unavailable', /Nothing listens at 127\.0\.0\.1:\d+: the connection was refused\. See whether the server runs/);
+    const gone = of(
+      'unavailable',
+      /Nothing listens at 127\.0\.0\.1:\d+: the connection was refused\. See whether the server runs/,
+    );
     await assert.rejects(connection.api.server(), gone);
     await assert.rejects(connection.reconnect(never), gone);
     await assert.rejects(connection.reconnect(never), gone);
@@ -188,11 +282,13 @@ describe('a server by its address', { timeout: 120_000 }, () => {
 /** Something on a port that is no server of ours. */
 async function listening(meets: (socket: net.Socket) => void): Promise<AsyncDisposable & { readonly url: string }> {
   const sockets = new Set<net.Socket>();
-  const server = net.createServer((socket) => {
-    sockets.add(socket);
-    socket.on('error', () => undefined);
-    socket.once('data', () => meets(socket)); // what was not read would be answered with a reset
-  }).listen(0, '127.0.0.1');
+  const server = net
+    .createServer((socket) => {
+      sockets.add(socket);
+      socket.on('error', () => undefined);
+      socket.once('data', () => meets(socket)); // what was not read would be answered with a reset
+    })
+    .listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as net.AddressInfo; // it listens on TCP
   return {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { Bench, type Ran } from '../support/cli.ts';
-import { startKubeApi, type KubeApi } from '../support/kubeApi.ts';
+import { type KubeApi, startKubeApi } from '../support/kubeApi.ts';
 
 describe('targets', () => {
   let api: KubeApi;
@@ -30,15 +30,25 @@ describe('targets', () => {
     assert.match(listed.stdout, /^ +other +fake +default$/m);
     assert.deepEqual(await bench.json(['target', 'list']), { targets: [] });
     says(await target('add', 'k', '--context', 'nope'), 2, /no context “nope”\. It has: test, other\./);
-    says(await target('add', 'k', '--context', 'other', '--namespace', 'team'), 0, /^k: context other, namespace team .* added/);
-    assert.deepEqual(await bench.json(['target', 'list']), { targets: [{ target: 'k', context: 'other', kubeconfig: api.kubeconfig, namespace: 'team' }] });
+    says(
+      await target('add', 'k', '--context', 'other', '--namespace', 'team'),
+      0,
+      /^k: context other, namespace team .* added/,
+    );
+    assert.deepEqual(await bench.json(['target', 'list']), {
+      targets: [{ target: 'k', context: 'other', kubeconfig: api.kubeconfig, namespace: 'team' }],
+    });
   });
 
   it('may be addresses, whose tokens are in the environment', async () => {
     says(await target('add', 'u', '--url', 'https://127.0.0.1:9'), 2, /--url needs --token-env/);
     says(await target('add', 'u', '--url', 'http://example.org', '--token-env', 'T'), 2, /in the clear/);
     says(await target('add', 'u', '--url', 'https://127.0.0.1:9', '--token-env', 'ROLLOUT_TEST_TOKEN'), 0, /added/);
-    says(await target('status', 'u'), 1, /✗ server +The target u takes its token from ROLLOUT_TEST_TOKEN, which is not set/);
+    says(
+      await target('status', 'u'),
+      1,
+      /✗ server +The target u takes its token from ROLLOUT_TEST_TOKEN, which is not set/,
+    );
     says(await bench.run(['batches', '--target', 'u']), 2, /takes its token from ROLLOUT_TEST_TOKEN/);
     says(await target('remove', 'u'), 0, /removed/);
     says(await target('remove', 'u'), 2, /There is no target “u”/);
@@ -48,14 +58,26 @@ describe('targets', () => {
     says(await target('forget'), 2, /usage: rollout target add NAME/);
     says(await target('list', '--context', 'test'), 2, /for rollout target add/);
     says(await bench.run(['batches', '--target', 'x']), 2, /There is no target “x”\. There are: local, k\./);
-    says(await bench.run(['batches', '--target', 'k', '--store', bench.store]), 2, /--store names a store of this machine/);
+    says(
+      await bench.run(['batches', '--target', 'k', '--store', bench.store]),
+      2,
+      /--store names a store of this machine/,
+    );
     says(await bench.run(['serve', '--target', 'k']), 2, /rollout cluster install/);
     says(await bench.run(['doctor', '--target', 'k']), 2, /rollout target status k/);
   });
 
   it('of a file and a store of this machine do not go together, unless one says which is meant', async () => {
     writeFileSync(bench.path('a.batch.yaml'), 'version: 1\ntarget: k\n');
-    says(await bench.run(['run', 'a.batch.yaml', '--store', bench.store]), 2, /a\.batch\.yaml runs on the target k, but a store of this machine was named\. .*--target k, or --target local/);
-    says(await bench.run(['run', 'a.batch.yaml', '--store', bench.store, '--target', 'local']), 2, /a\.batch\.yaml:\d+:\d+: .*agent/);
+    says(
+      await bench.run(['run', 'a.batch.yaml', '--store', bench.store]),
+      2,
+      /a\.batch\.yaml runs on the target k, but a store of this machine was named\. .*--target k, or --target local/,
+    );
+    says(
+      await bench.run(['run', 'a.batch.yaml', '--store', bench.store, '--target', 'local']),
+      2,
+      /a\.batch\.yaml:\d+:\d+: .*agent/,
+    );
   });
 });

@@ -16,7 +16,7 @@ import { attribute, Collector } from '../support/collector.ts';
 import { FakeClient } from '../support/fakeClient.ts';
 import { ending, FakeWorker, opening } from '../support/fakeWorker.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
-import { plainSubmission, tasks, TestStore, type TestServer } from '../support/rolloutServer.ts';
+import { plainSubmission, type TestServer, TestStore, tasks } from '../support/rolloutServer.ts';
 
 /** Values by name and labels, as they are written. Fails on what is no line of the format. */
 async function scrape(server: TestServer, token?: string): Promise<Map<string, number>> {
@@ -34,7 +34,8 @@ async function scrape(server: TestServer, token?: string): Promise<Map<string, n
       typed.add(type[1]!);
     }
     if (line.startsWith('#')) continue;
-    const sample = /^((rollout_[a-z0-9_]+?)(?:_bucket|_sum|_count)?(?:\{[a-z_]+="[^"]*"(?:,[a-z_]+="[^"]*")*\})?) (\S+)$/.exec(line);
+    const sample =
+      /^((rollout_[a-z0-9_]+?)(?:_bucket|_sum|_count)?(?:\{[a-z_]+="[^"]*"(?:,[a-z_]+="[^"]*")*\})?) (\S+)$/.exec(line);
     assert.ok(sample !== null, line);
     const [, name = '', , value = ''] = sample;
     assert.ok(!Number.isNaN(Number(value.replace('+Inf', 'Infinity'))), line);
@@ -53,22 +54,53 @@ describe('metrics', () => {
     const [first, second] = await worker.lease(3);
     await worker.finish(first!, { passed: true });
     await worker.finish(second!, { passed: false });
-    for (const [token, status] of [['', 401], [await server.workerToken(batch), 403], ['wrong', 401]] as const) assert.equal((await server.fetch('/metrics', { token })).status, status);
+    for (const [token, status] of [
+      ['', 401],
+      [await server.workerToken(batch), 403],
+      ['wrong', 401],
+    ] as const)
+      assert.equal((await server.fetch('/metrics', { token })).status, status);
 
     const values = await scrape(server, server.file.read_token);
     const expected = {
-      'rollout_rollouts{state="queued"}': 1, 'rollout_rollouts{state="running"}': 1, 'rollout_rollouts{state="held"}': 0,
-      'rollout_attempts_settled{outcome="passed"}': 1, 'rollout_attempts_settled{outcome="failed"}': 1, 'rollout_attempts_settled{outcome="infrastructure"}': 0,
-      'rollout_batches{state="running"}': 1, 'rollout_batches{state="ended"}': 0,
-      'rollout_sessions': 1, 'rollout_session_slots': 8, 'rollout_connected_workers': 1, 'rollout_connected_clients': 1,
-      'rollout_leases_total': 3, 'rollout_queue_wait_seconds_count': 3, 'rollout_queue_wait_seconds_bucket{le="+Inf"}': 3,
-      'rollout_appends_total{result="stored"}': 2, 'rollout_appends_total{result="fenced"}': 0, 'rollout_append_duration_seconds_count': 2,
-      'rollout_events_ingested_total': 10, 'rollout_ended_total{outcome="passed"}': 1, 'rollout_ended_total{outcome="failed"}': 1,
-      'rollout_server_draining': 0, 'rollout_endpoint_up{endpoint="http://127.0.0.1:9/v1"}': 1,
+      'rollout_rollouts{state="queued"}': 1,
+      'rollout_rollouts{state="running"}': 1,
+      'rollout_rollouts{state="held"}': 0,
+      'rollout_attempts_settled{outcome="passed"}': 1,
+      'rollout_attempts_settled{outcome="failed"}': 1,
+      'rollout_attempts_settled{outcome="infrastructure"}': 0,
+      'rollout_batches{state="running"}': 1,
+      'rollout_batches{state="ended"}': 0,
+      rollout_sessions: 1,
+      rollout_session_slots: 8,
+      rollout_connected_workers: 1,
+      rollout_connected_clients: 1,
+      rollout_leases_total: 3,
+      rollout_queue_wait_seconds_count: 3,
+      'rollout_queue_wait_seconds_bucket{le="+Inf"}': 3,
+      'rollout_appends_total{result="stored"}': 2,
+      'rollout_appends_total{result="fenced"}': 0,
+      rollout_append_duration_seconds_count: 2,
+      rollout_events_ingested_total: 10,
+      'rollout_ended_total{outcome="passed"}': 1,
+      'rollout_ended_total{outcome="failed"}': 1,
+      rollout_server_draining: 0,
+      'rollout_endpoint_up{endpoint="http://127.0.0.1:9/v1"}': 1,
     };
     for (const [name, value] of Object.entries(expected)) assert.equal(values.get(name), value, name);
-    assert.ok([...values.keys()].some((name) => /^rollout_build_info\{version="[^"]+",protocol="\d+",node="v\d/.test(name)), 'build info');
-    for (const name of ['rollout_event_bytes_ingested_total', 'rollout_process_cpu_seconds_total', 'rollout_process_resident_memory_bytes', 'rollout_process_start_time_seconds', 'rollout_lease_duration_seconds_count', 'rollout_endpoint_permits{endpoint="http://127.0.0.1:9/v1"}']) assert.ok((values.get(name) ?? 0) > 0, name);
+    assert.ok(
+      [...values.keys()].some((name) => /^rollout_build_info\{version="[^"]+",protocol="\d+",node="v\d/.test(name)),
+      'build info',
+    );
+    for (const name of [
+      'rollout_event_bytes_ingested_total',
+      'rollout_process_cpu_seconds_total',
+      'rollout_process_resident_memory_bytes',
+      'rollout_process_start_time_seconds',
+      'rollout_lease_duration_seconds_count',
+      'rollout_endpoint_permits{endpoint="http://127.0.0.1:9/v1"}',
+    ])
+      assert.ok((values.get(name) ?? 0) > 0, name);
 
     // Repeated appends of another's rollout count, too.
     worker.append({ rollout: 'r-none', epoch: 1 }, opening(first!));
@@ -93,8 +125,17 @@ test('a log for programs is one object a line, and says what it is about', async
   worker.frames.send('{"type":"nonsense"}');
   assert.equal((await worker.frames.closed).code, 1008);
   await server.kill('SIGTERM');
-  const lines = server.stderr.trimEnd().split('\n').map((line) => JSON.parse(line) as Record<string, unknown>);
-  assert.ok(lines.every(({ time, level, message }) => typeof time === 'string' && typeof level === 'string' && typeof message === 'string'), server.stderr);
+  const lines = server.stderr
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line) as Record<string, unknown>);
+  assert.ok(
+    lines.every(
+      ({ time, level, message }) =>
+        typeof time === 'string' && typeof level === 'string' && typeof message === 'string',
+    ),
+    server.stderr,
+  );
   const about = lines.find((line) => line['worker'] === 'bad-worker');
   assert.deepEqual([about?.['level'], about?.['batch']], ['warning', batch]);
   if (process.platform !== 'win32') assert.equal(lines.at(-1)?.['message'], 'the server ends');
@@ -162,16 +203,31 @@ describe('traces of finished rollouts', () => {
 /** The store's part of a scrape is a second old at most; counters are of now. */
 async function scrapeUntil(server: TestServer, name: string, value: number): Promise<void> {
   const end = performance.now() + 30_000;
-  for (let found; (found = (await scrape(server)).get(name)) !== value;) assert.ok(performance.now() < end, `${name} is ${String(found)}, not ${value}`);
+  for (let found; (found = (await scrape(server)).get(name)) !== value; )
+    assert.ok(performance.now() < end, `${name} is ${String(found)}, not ${value}`);
 }
 
 test('a server that ends is not ready at once, leases no more, and gives clients all that was stored', async () => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-drain-'));
   const executorEnds = deferred<undefined>();
   const server = await startServer({
-    store: await openStore(folder), secretsFolder: path.join(folder, 'secrets'), listen: { host: '127.0.0.1', port: 0 },
-    origins: { allowHosts: [], allowOrigins: [] }, idleMs: 0, mounts: [], demoMetrics: undefined, pages: '', log: () => undefined, idle: () => undefined,
-    executor: () => ({ check: () => undefined, secrets: () => Promise.resolve(undefined), wants: () => undefined, gone: () => undefined, close: () => executorEnds.promise }),
+    store: await openStore(folder),
+    secretsFolder: path.join(folder, 'secrets'),
+    listen: { host: '127.0.0.1', port: 0 },
+    origins: { allowHosts: [], allowOrigins: [] },
+    idleMs: 0,
+    mounts: [],
+    demoMetrics: undefined,
+    pages: '',
+    log: () => undefined,
+    idle: () => undefined,
+    executor: () => ({
+      check: () => undefined,
+      secrets: () => Promise.resolve(undefined),
+      wants: () => undefined,
+      gone: () => undefined,
+      close: () => executorEnds.promise,
+    }),
   });
   try {
     const url = `http://127.0.0.1:${server.port}`;
@@ -182,7 +238,9 @@ test('a server that ends is not ready at once, leases no more, and gives clients
     await api.putBlob(sha, new TextEncoder().encode(canonicalJson(submission)));
     await api.createBatch({ batch, submission: sha, open: false, tasks: tasks(1) });
     const headers = { authorization: `Bearer ${server.token}` };
-    const { token } = await (await fetch(`${url}/v1/batches/${batch}/worker_token`, { method: 'POST', headers })).json() as { token: string };
+    const { token } = (await (
+      await fetch(`${url}/v1/batches/${batch}/worker_token`, { method: 'POST', headers })
+    ).json()) as { token: string };
     const worker = await FakeWorker.connect(url, token);
     const client = await FakeClient.connect(url, server.readToken);
     const [grant] = await worker.lease(1);

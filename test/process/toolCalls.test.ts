@@ -1,17 +1,23 @@
-// Calls of tools after the fact: their figures, a recorded call made again, a test written from one. On a real store, with real workers.
+// Calls of tools after the fact: their figures, a recorded call made again, a test written from one. On a real store,
+// with real workers.
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { testCase } from '../../src/client/toolCalls/testCase.ts';
 import type { Json } from '../../src/common/json.ts';
-import { startDemoServer, type DemoServer } from '../../src/model/demo/demoServer.ts';
+import { type DemoServer, startDemoServer } from '../../src/model/demo/demoServer.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import { ofKind, Workspace } from '../support/testWorkspace.ts';
 
 interface Made {
   readonly status: string;
   readonly result?: Json;
-  readonly error?: { readonly class: string; readonly message: string; readonly stack?: string; readonly place?: { readonly file: string; readonly line: number } };
+  readonly error?: {
+    readonly class: string;
+    readonly message: string;
+    readonly stack?: string;
+    readonly place?: { readonly file: string; readonly line: number };
+  };
   readonly same: boolean | null;
   readonly changed: readonly string[];
   readonly log: string;
@@ -44,21 +50,35 @@ describe('calls of tools', { timeout: 300_000 }, () => {
     demo = await startDemoServer();
     workspace = new Workspace();
     workspace.write('dice.ts', DICE);
-    workspace.write('sending.ts', `${HEAD}
+    workspace.write(
+      'sending.ts',
+      `${HEAD}
 import { appendFileSync } from 'node:fs';
 export const send = tool({ description: 'Sends.', input: z.object({ text: z.string() }), effect: 'irreversible', run: ({ text }) => { appendFileSync(${JSON.stringify(workspace.path('sent'))}, text); return 'sent'; } });
-`);
-    workspace.write('counting.ts', `${HEAD}
+`,
+    );
+    workspace.write(
+      'counting.ts',
+      `${HEAD}
 export const add = tool({ description: 'Adds.', input: z.object({ n: z.number() }), run: ({ n }, { state }) => { state.count += n; return state.count; } });
 export const open = (task, seed, from) => {
   const state = { count: from === undefined ? seed % 10 : Number(new TextDecoder().decode(from)) };
   return { state, tools: { add }, verify: () => ({ value: 1, passed: true }), snapshot: () => new TextEncoder().encode(String(state.count)) };
 };
-`);
+`,
+    );
     const file = workspace.batch('calls', {
       endpoint: demo.url,
-      tasks: [{ id: 'it', question: 'call half {"n": 4}\ncall half {"n": 3}\ncall send {"text": "a"}\ncall add {"n": 1} times 18\ncall half {"n": 8}\nanswer {{last}}' }],
-      agent: { tools: [{ module: 'dice.ts' }, { module: 'sending.ts' }], limits: { steps: 40 } }, world: { kind: 'module', module: 'counting.ts' },
+      tasks: [
+        {
+          id: 'it',
+          question:
+            'call half {"n": 4}\ncall half {"n": 3}\ncall send {"text": "a"}\ncall add {"n": 1} times 18\ncall ' +
+            'half {"n": 8}\nanswer {{last}}',
+        },
+      ],
+      agent: { tools: [{ module: 'dice.ts' }, { module: 'sending.ts' }], limits: { steps: 40 } },
+      world: { kind: 'module', module: 'counting.ts' },
     });
     batch = (await workspace.json<{ batch: string }>('run', file)).batch;
     const [row] = await workspace.rows(batch);
@@ -72,9 +92,29 @@ export const open = (task, seed, from) => {
   });
 
   it('tells figures of each tool, and its calls', async () => {
-    const { tools, read } = await workspace.json<{ tools: { tool: string; calls: number; errors: number; byClass: object; p50: number | null; in: { passed: object } }[]; read: object }>('tools', batch);
-    assert.deepEqual(tools.map(({ tool, calls, errors }) => [tool, calls, errors]), [['add', 18, 0], ['half', 3, 1], ['send', 1, 0]]);
-    assert.deepEqual([tools[1]?.byClass, tools[1]?.in.passed, read], [{ tool_error: 1 }, { used: 1, of: 1 }, { attempts: 1, read: 1 }]);
+    const { tools, read } = await workspace.json<{
+      tools: {
+        tool: string;
+        calls: number;
+        errors: number;
+        byClass: object;
+        p50: number | null;
+        in: { passed: object };
+      }[];
+      read: object;
+    }>('tools', batch);
+    assert.deepEqual(
+      tools.map(({ tool, calls, errors }) => [tool, calls, errors]),
+      [
+        ['add', 18, 0],
+        ['half', 3, 1],
+        ['send', 1, 0],
+      ],
+    );
+    assert.deepEqual(
+      [tools[1]?.byClass, tools[1]?.in.passed, read],
+      [{ tool_error: 1 }, { used: 1, of: 1 }, { attempts: 1, read: 1 }],
+    );
     assert.equal(typeof tools[0]?.p50, 'number');
     const text = (await workspace.run('tools', batch)).stdout;
     assert.match(text, /half +3 +33 % .* tool_error 1/);
@@ -90,20 +130,36 @@ export const open = (task, seed, from) => {
     assert.deepEqual([again.status, again.same, again.changed, again.log.trim()], ['ok', true, [], 'halving 4']);
     assert.deepEqual(again.result, { half: 2, seed: again.recorded.seed });
     const failed = await workspace.json<Made>('call', `${rollout}@${call(1)}`);
-    assert.deepEqual([failed.status, failed.same, failed.error?.class, failed.error?.message], ['error', true, 'tool_error', 'odd: 3']);
+    assert.deepEqual(
+      [failed.status, failed.same, failed.error?.class, failed.error?.message],
+      ['error', true, 'tool_error', 'odd: 3'],
+    );
     assert.deepEqual([failed.error?.place?.file, failed.error?.place?.line], ['dice.ts', 8]);
-    const other = await workspace.json<Made>('call', `${rollout}@${call(0)}`, '--arguments', workspace.write('other.json', '{"n": 10}'));
+    const other = await workspace.json<Made>(
+      'call',
+      `${rollout}@${call(0)}`,
+      '--arguments',
+      workspace.write('other.json', '{"n": 10}'),
+    );
     assert.deepEqual([other.same, (other.result as { half: number }).half], [null, 5]);
-    const wrong = await workspace.json<Made>('call', `${rollout}@${call(0)}`, '--arguments', workspace.write('wrong.json', '{"n": "ten"}'));
+    const wrong = await workspace.json<Made>(
+      'call',
+      `${rollout}@${call(0)}`,
+      '--arguments',
+      workspace.write('wrong.json', '{"n": "ten"}'),
+    );
     assert.equal(wrong.error?.class, 'invalid_arguments');
     assert.match(wrong.error.message, /n must be integer/);
   });
 
   it('makes it with the code as it is now, or as it was', async () => {
-    workspace.write('dice.ts', DICE.replace('throw new Error(\'odd: \' + n)', 'return { half: (n - 1) / 2, seed }'));
+    workspace.write('dice.ts', DICE.replace("throw new Error('odd: ' + n)", 'return { half: (n - 1) / 2, seed }'));
     try {
       const now = await workspace.json<Made>('call', `${rollout}@${call(1)}`);
-      assert.deepEqual([now.status, now.same, now.changed, (now.result as { half: number }).half], ['ok', false, ['dice.ts'], 1]);
+      assert.deepEqual(
+        [now.status, now.same, now.changed, (now.result as { half: number }).half],
+        ['ok', false, ['dice.ts'], 1],
+      );
       const then = await workspace.json<Made>('call', `${rollout}@${call(1)}`, '--recorded-code');
       assert.deepEqual([then.status, then.same, then.changed], ['error', true, []]);
     } finally {
@@ -134,20 +190,56 @@ export const open = (task, seed, from) => {
   });
 
   it('describes a call: the tool’s schema and what came before it', async () => {
-    const told = await workspace.json<{ parameters: { properties: object }; effect: string; of_world: boolean; world: { before: { name: string }[] } }>('call', `${rollout}@${call(4)}`, '--describe');
-    assert.deepEqual([Object.keys(told.parameters.properties), told.effect, told.of_world], [['n'], 'restorable', true]);
-    assert.deepEqual(told.world.before.map(({ name }) => name), ['half', 'half', 'send', 'add']);
+    const told = await workspace.json<{
+      parameters: { properties: object };
+      effect: string;
+      of_world: boolean;
+      world: { before: { name: string }[] };
+    }>('call', `${rollout}@${call(4)}`, '--describe');
+    assert.deepEqual(
+      [Object.keys(told.parameters.properties), told.effect, told.of_world],
+      [['n'], 'restorable', true],
+    );
+    assert.deepEqual(
+      told.world.before.map(({ name }) => name),
+      ['half', 'half', 'send', 'add'],
+    );
   });
 
   it('runs tests written from calls, of a tool and of a world; one whose tool changed fails', async () => {
-    const described = await workspace.json<{ seed: number; world: { seed: number; before: { name: string; arguments: Json; effect: string }[] }; task: Json }>('call', `${rollout}@${call(4)}`, '--describe');
-    const base = { seed: described.seed, recorded: `task it (${rollout})`, command: 'rollout test …', error: undefined };
+    const described = await workspace.json<{
+      seed: number;
+      world: { seed: number; before: { name: string; arguments: Json; effect: string }[] };
+      task: Json;
+    }>('call', `${rollout}@${call(4)}`, '--describe');
+    const base = {
+      seed: described.seed,
+      recorded: `task it (${rollout})`,
+      command: 'rollout test …',
+      error: undefined,
+    };
     const half = { ...base, name: 'half', module: '../dice.ts' };
-    workspace.write('tests/half.test.ts', testCase({ ...half, arguments: { n: 4 }, result: { half: 2, seed: base.seed } }));
-    workspace.write('tests/odd.test.ts', testCase({ ...half, arguments: { n: 3 }, result: undefined, error: { class: 'tool_error', message: 'odd: 3' } }));
+    workspace.write(
+      'tests/half.test.ts',
+      testCase({ ...half, arguments: { n: 4 }, result: { half: 2, seed: base.seed } }),
+    );
+    workspace.write(
+      'tests/odd.test.ts',
+      testCase({ ...half, arguments: { n: 3 }, result: undefined, error: { class: 'tool_error', message: 'odd: 3' } }),
+    );
     const before = described.world.before.filter(({ effect }) => effect === 'restorable');
     const recorded = await workspace.json<Made>('call', `${rollout}@${call(4)}`);
-    workspace.write('tests/add.test.ts', testCase({ ...base, name: 'add', module: '../counting.ts', arguments: { n: 1 }, result: recorded.result, world: { seed: described.world.seed, task: described.task, before } }));
+    workspace.write(
+      'tests/add.test.ts',
+      testCase({
+        ...base,
+        name: 'add',
+        module: '../counting.ts',
+        arguments: { n: 1 },
+        result: recorded.result,
+        world: { seed: described.world.seed, task: described.task, before },
+      }),
+    );
     const passed = await workspace.run('test', 'tests/half.test.ts', 'tests/odd.test.ts', 'tests/add.test.ts');
     assert.equal(passed.code, 0, passed.stdout + passed.stderr);
     assert.match(passed.stdout, /pass 3/);
@@ -167,6 +259,9 @@ export const open = (task, seed, from) => {
     const env = { TMPDIR: temporary, TEMP: temporary, TMP: temporary };
     await workspace.bench.json<Made>(['call', `${rollout}@${call(0)}`], { cwd: workspace.path(), env });
     await workspace.bench.run(['test', 'tests/odd.test.ts'], { cwd: workspace.path(), env });
-    assert.deepEqual(readdirSync(temporary).filter((name) => name.startsWith('rollout-')), []);
+    assert.deepEqual(
+      readdirSync(temporary).filter((name) => name.startsWith('rollout-')),
+      [],
+    );
   });
 });

@@ -7,26 +7,39 @@ import { Bench, root } from '../support/cli.ts';
 
 const bench = new Bench();
 const everything = path.join(root, 'node_modules', '@modelcontextprotocol', 'server-everything', 'dist', 'index.js');
-const AGENT = "version: 1\nname: desk # mine\nmodel: { endpoint: 'http://localhost:1/v1', name: x }\nprompt: hello\ntools:\n  - module: words.ts\n";
+const AGENT =
+  "version: 1\nname: desk # mine\nmodel: { endpoint: 'http://localhost:1/v1', name: x }\nprompt: hello\ntools:\n " +
+  ' - module: words.ts\n';
 
 before(() => {
   mkdirSync(bench.path('w'));
   writeFileSync(bench.path('w', 'package.json'), '{}');
   writeFileSync(bench.path('w', 'desk.agent.yaml'), AGENT);
-  writeFileSync(bench.path('w', 'words.ts'), `import { tool } from 'rollout-studio';
+  writeFileSync(
+    bench.path('w', 'words.ts'),
+    `import { tool } from 'rollout-studio';
 import { z } from 'zod';
 export const count = tool({ description: 'Counts words.', input: z.object({ text: z.string() }), effect: 'pure', run: ({ text }) => text.split(' ').length });
-`);
+`,
+  );
 });
 after(() => rmSync(bench.folder, { recursive: true, force: true }));
 const run = (...args: string[]): ReturnType<Bench['run']> => bench.run(['tool', ...args], { cwd: bench.path('w') });
 
 describe('rollout tool', () => {
   it('list and try tell people and programs, and by the exit code whether it went well', async () => {
-    const [listed, tried, wrong, bad] = await Promise.all([run('list', 'desk.agent.yaml'), run('try', 'words.ts', 'count', '--args', '{"text": "a b"}'), run('try', 'words.ts', 'count', '--json'), run('try', 'words.ts', 'count', '--args', 'a b')]);
+    const [listed, tried, wrong, bad] = await Promise.all([
+      run('list', 'desk.agent.yaml'),
+      run('try', 'words.ts', 'count', '--args', '{"text": "a b"}'),
+      run('try', 'words.ts', 'count', '--json'),
+      run('try', 'words.ts', 'count', '--args', 'a b'),
+    ]);
     assert.match(listed.stdout, /^count \(pure\)\n {2}Counts words\.\n {2}takes /);
     assert.deepEqual([listed.code, tried.code, tried.stdout], [0, 0, '2\n']);
-    assert.deepEqual([wrong.code, (JSON.parse(wrong.stdout) as { error: { class: string } }).error.class], [1, 'invalid_arguments']);
+    assert.deepEqual(
+      [wrong.code, (JSON.parse(wrong.stdout) as { error: { class: string } }).error.class],
+      [1, 'invalid_arguments'],
+    );
     assert.equal(bad.code, 2);
     assert.match(bad.stderr, /--args is not JSON/);
   });
@@ -34,7 +47,11 @@ describe('rollout tool', () => {
   it('try calls a tool in the world of a batch, and says so where that is missing', async () => {
     cpSync(path.join(root, 'media', 'sample'), bench.path('w', 'desk'), { recursive: true });
     const renew = ['try', 'desk/tools/loans.ts', 'renew_loan', '--args', '{"loan_id": "L-3001"}'];
-    const [made, alone, lost] = await Promise.all([run(...renew, '--batch', 'desk/batches/desk.batch.yaml', '--task', 'return-one'), run(...renew), run(...renew, '--task', 'return-one')]);
+    const [made, alone, lost] = await Promise.all([
+      run(...renew, '--batch', 'desk/batches/desk.batch.yaml', '--task', 'return-one'),
+      run(...renew),
+      run(...renew, '--task', 'return-one'),
+    ]);
     assert.equal(made.code, 0, made.stderr);
     assert.match(made.stdout, /^± update loans L-3001 {2}due: "2026-03-20" → "2026-04-03", renewals: 0 → 1\n\{/);
     assert.match(made.stderr, /in the world library of task return-one/);
@@ -45,7 +62,10 @@ describe('rollout tool', () => {
   });
 
   it('add connects to a server once, and writes its entry', async () => {
-    writeFileSync(bench.path('mcp.json'), JSON.stringify({ mcpServers: { all: { command: process.execPath, args: [everything, 'stdio'] } } }));
+    writeFileSync(
+      bench.path('mcp.json'),
+      JSON.stringify({ mcpServers: { all: { command: process.execPath, args: [everything, 'stdio'] } } }),
+    );
     const dry = await run('add', 'desk.agent.yaml', '--from', bench.path('mcp.json'), '--dry-run', '--json');
     assert.equal(dry.code, 0, dry.stderr);
     assert.ok((JSON.parse(dry.stdout) as { tools: { name: string }[] }).tools.some(({ name }) => name === 'echo'));
@@ -61,11 +81,18 @@ describe('rollout tool', () => {
   });
 
   it('openapi writes a module, and none over another', async () => {
-    writeFileSync(bench.path('w', 'api.yaml'), 'openapi: 3.1.0\ninfo: { title: Clock }\nservers: [{ url: "http://localhost:1" }]\npaths: { /now: { get: { operationId: now } } }\n');
+    writeFileSync(
+      bench.path('w', 'api.yaml'),
+      'openapi: 3.1.0\ninfo: { title: Clock }\nservers: [{ url: "http://localhost:1" }]\npaths: { /now: { get: { ' +
+        'operationId: now } } }\n',
+    );
     const made = await run('openapi', 'api.yaml', '--out', 'tools/clock.ts');
     assert.deepEqual([made.code, made.stdout], [0, 'now (pure)  GET /now\n'], made.stderr);
     assert.ok(existsSync(bench.path('w', 'tools', 'clock.ts')));
-    const [again, tried] = await Promise.all([run('openapi', 'api.yaml', '--out', 'tools/clock.ts'), run('try', 'tools/clock.ts', 'now', '--json')]);
+    const [again, tried] = await Promise.all([
+      run('openapi', 'api.yaml', '--out', 'tools/clock.ts'),
+      run('try', 'tools/clock.ts', 'now', '--json'),
+    ]);
     assert.match(again.stderr, /exists already; nothing was written/);
     assert.match(tried.stdout, /fetch failed/);
   });

@@ -1,13 +1,14 @@
-// Rollouts that use each built-in tool against a real counterpart, from the bundles: what the model is told of it is in the trajectory.
+// Rollouts that use each built-in tool against a real counterpart, from the bundles: what the model is told of it is in
+// the trajectory.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { after, before, it } from 'node:test';
-import { isHere } from '../../src/executor/local/programs.ts';
 import { BUILTINS } from '../../src/config/schema/toolEntry.ts';
-import { docxFile, pdfFile, PNG, pptxFile, wavFile, workbookFile } from '../support/officeFiles.ts';
-import { stand, type Stand } from '../support/stand.ts';
+import { isHere } from '../../src/executor/local/programs.ts';
+import { docxFile, PNG, pdfFile, pptxFile, wavFile, workbookFile } from '../support/officeFiles.ts';
+import { type Stand, stand } from '../support/stand.ts';
 import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';
-import { watchedDemo, type WatchedDemo } from '../support/watchedDemo.ts';
+import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
 
 /** CI's other suites have a browser; here it is used where there is one. */
 const chromium = isHere('chromium');
@@ -25,16 +26,28 @@ before(async () => {
     heard.push(`${asked} ${headers.authorization ?? ''}`.trim());
     const answers: Readonly<Record<string, string>> = {
       '/search': JSON.stringify({ results: [{ title: 'Gulls', url: `${services.url}/gulls`, content: 'They fly.' }] }),
-      '/v1/chat/completions': JSON.stringify({ choices: [{ message: { content: `A picture of ${body.length > 100 ? 'something' : 'nothing'}.` } }] }),
+      '/v1/chat/completions': JSON.stringify({
+        choices: [{ message: { content: `A picture of ${body.length > 100 ? 'something' : 'nothing'}.` } }],
+      }),
       '/v1/audio/transcriptions': JSON.stringify({ text: 'Meet me at noon.' }),
-      '/gulls': '<title>Gulls</title><main><h1>Gulls</h1><p>There are 54 kinds of gulls.</p></main><script>document.body.append("Counted by a script.")</script>',
+      '/gulls':
+        '<title>Gulls</title><main><h1>Gulls</h1><p>There are 54 kinds of ' +
+        'gulls.</p></main><script>document.body.append("Counted by a script.")</script>',
     };
     const answer = answers[asked];
     if (asked === '/gulls') response.setHeader('content-type', 'text/html');
     response.writeHead(answer === undefined ? 404 : 200).end(answer);
   });
   mkdirSync(workspace.path('files'));
-  for (const [name, bytes] of Object.entries({ 'sales.xlsx': workbookFile(), 'a.pdf': pdfFile('one', 'two'), 'a.docx': docxFile(), 'a.pptx': pptxFile(), 'a.wav': wavFile(), 'a.png': PNG })) writeFileSync(workspace.path('files', name), bytes);
+  for (const [name, bytes] of Object.entries({
+    'sales.xlsx': workbookFile(),
+    'a.pdf': pdfFile('one', 'two'),
+    'a.docx': docxFile(),
+    'a.pptx': pptxFile(),
+    'a.wav': wavFile(),
+    'a.png': PNG,
+  }))
+    writeFileSync(workspace.path('files', name), bytes);
 });
 after(async () => {
   await workspace.close();
@@ -47,29 +60,85 @@ it('every built-in tool is used by a rollout', { timeout: 120_000 }, async (test
   const call = (name: string, args: object): string => `call ${name} ${JSON.stringify(args)}`;
   const endpoint = `${services.url}/v1`;
   const tasks = [
-    { id: 'spreadsheet', files: ['files/sales.xlsx'], answer: '26', script: [
-      call('read_data_from_excel', { filepath: 'files/sales.xlsx', sheet_name: 'Sales', start_cell: 'B4', end_cell: 'C4' }),
-      call('write_data_to_excel', { filepath: 'files/sales.xlsx', sheet_name: 'Sales', start_cell: 'B2', data: [[9]] }),
-      call('extract_excel_content', { file_path: 'files/sales.xlsx', sheet_names: ['Sales'] }),
-      call('apply_formula', { filepath: 'files/sales.xlsx', sheet_name: 'Sales', cell: 'E1', formula: '=C4' }),
-    ] },
-    { id: 'documents', files: ['files/a.pdf', 'files/a.docx', 'files/a.pptx'], answer: 'Penguins', script: ['pdf', 'docx', 'pptx'].map((kind) => call('extract_document_content', { file_path: `files/a.${kind}` })) },
-    { id: 'search', answer: '54 kinds', script: [call('search', { query: 'gulls' }), call('read_webpage', { url: `${services.url}/gulls` })] },
-    { id: 'media', files: ['files/a.png', 'files/a.wav'], answer: 'noon', script: [call('image_recognition', { image_urls: ['files/a.png'], question: 'What?' }), call('transcribe_audio', { audio_urls: ['files/a.wav'] })] },
-    { id: 'machine', answer: '1764', script: [
-      call('calculate', { expression: '6 * 7' }), call('write_file', { path: 'n.txt', content: '42' }), call('execute_command', { command: 'echo hello' }), call('read_file', { path: 'n.txt' }), call('list_files', {}),
-      call('run_code', { code: 'console.log(Number(require("fs").readFileSync("n.txt", "utf8")) ** 2)' }),
-    ] },
-    ...(!chromium ? [] : [{ id: 'browser', answer: 'Counted by a script', script: [call('browser_navigate', { url: `${services.url}/gulls` }), call('browser_take_screenshot', {}), call('browser_snapshot', {})] }]),
+    {
+      id: 'spreadsheet',
+      files: ['files/sales.xlsx'],
+      answer: '26',
+      script: [
+        call('read_data_from_excel', {
+          filepath: 'files/sales.xlsx',
+          sheet_name: 'Sales',
+          start_cell: 'B4',
+          end_cell: 'C4',
+        }),
+        call('write_data_to_excel', {
+          filepath: 'files/sales.xlsx',
+          sheet_name: 'Sales',
+          start_cell: 'B2',
+          data: [[9]],
+        }),
+        call('extract_excel_content', { file_path: 'files/sales.xlsx', sheet_names: ['Sales'] }),
+        call('apply_formula', { filepath: 'files/sales.xlsx', sheet_name: 'Sales', cell: 'E1', formula: '=C4' }),
+      ],
+    },
+    {
+      id: 'documents',
+      files: ['files/a.pdf', 'files/a.docx', 'files/a.pptx'],
+      answer: 'Penguins',
+      script: ['pdf', 'docx', 'pptx'].map((kind) => call('extract_document_content', { file_path: `files/a.${kind}` })),
+    },
+    {
+      id: 'search',
+      answer: '54 kinds',
+      script: [call('search', { query: 'gulls' }), call('read_webpage', { url: `${services.url}/gulls` })],
+    },
+    {
+      id: 'media',
+      files: ['files/a.png', 'files/a.wav'],
+      answer: 'noon',
+      script: [
+        call('image_recognition', { image_urls: ['files/a.png'], question: 'What?' }),
+        call('transcribe_audio', { audio_urls: ['files/a.wav'] }),
+      ],
+    },
+    {
+      id: 'machine',
+      answer: '1764',
+      script: [
+        call('calculate', { expression: '6 * 7' }),
+        call('write_file', { path: 'n.txt', content: '42' }),
+        call('execute_command', { command: 'echo hello' }),
+        call('read_file', { path: 'n.txt' }),
+        call('list_files', {}),
+        call('run_code', { code: 'console.log(Number(require("fs").readFileSync("n.txt", "utf8")) ** 2)' }),
+      ],
+    },
+    ...(!chromium
+      ? []
+      : [
+          {
+            id: 'browser',
+            answer: 'Counted by a script',
+            script: [
+              call('browser_navigate', { url: `${services.url}/gulls` }),
+              call('browser_take_screenshot', {}),
+              call('browser_snapshot', {}),
+            ],
+          },
+        ]),
   ];
   const file = workspace.batch('set', {
     endpoint: demo.url,
     agent: {
-      tools: [{
-        builtin: BUILTINS.filter((name) => chromium || name !== 'browser'),
-        search: { provider: 'searxng', url: services.url, private_addresses: true }, vision: { endpoint, model: 'seer', api_key: '${env:MEDIA_KEY}' }, audio: { endpoint, model: 'whisper' },
-        ...(chromium ? { browser: { private_addresses: true } } : {}),
-      }],
+      tools: [
+        {
+          builtin: BUILTINS.filter((name) => chromium || name !== 'browser'),
+          search: { provider: 'searxng', url: services.url, private_addresses: true },
+          vision: { endpoint, model: 'seer', api_key: '${env:MEDIA_KEY}' },
+          audio: { endpoint, model: 'whisper' },
+          ...(chromium ? { browser: { private_addresses: true } } : {}),
+        },
+      ],
     },
     tasks: tasks.map(({ script, ...task }) => ({ ...task, question: [...script, 'answer {{last}}'].join('\n') })),
   });
@@ -79,12 +148,25 @@ it('every built-in tool is used by a rollout', { timeout: 120_000 }, async (test
   const told = new Map<string, string>();
   for (const { task, rollout } of rows) {
     const events = await workspace.events(rollout);
-    assert.deepEqual(ofKind(events, 'tool.end').flatMap(({ data }) => (data.error === undefined ? [] : [data.error])), [], task);
+    assert.deepEqual(
+      ofKind(events, 'tool.end').flatMap(({ data }) => (data.error === undefined ? [] : [data.error])),
+      [],
+      task,
+    );
     assert.doesNotMatch(JSON.stringify(events), /a-key-nobody-sees/);
-    told.set(task, `${JSON.stringify(ofKind(events, 'message').filter(({ data }) => data.role === 'tool').map(({ data }) => data.parts))} ${JSON.stringify(endOf(events).answer)}`);
+    told.set(
+      task,
+      `${JSON.stringify(
+        ofKind(events, 'message')
+          .filter(({ data }) => data.role === 'tool')
+          .map(({ data }) => data.parts),
+      )} ${JSON.stringify(endOf(events).answer)}`,
+    );
   }
   assert.deepEqual([report.passed, report.attempts], [tasks.length, tasks.length], JSON.stringify([...told]));
-  const has = (task: string, ...texts: readonly string[]): void => { for (const text of texts) assert.ok(told.get(task)?.includes(text), `${task}: ${text}\n${told.get(task) ?? ''}`); };
+  const has = (task: string, ...texts: readonly string[]): void => {
+    for (const text of texts) assert.ok(told.get(task)?.includes(text), `${task}: ${text}\n${told.get(task) ?? ''}`);
+  };
   has('spreadsheet', '[[6.5,13]]', '| 4 |  | 13 | 26 | #N/A |', '"value":26');
   has('documents', '--- page 2 of 2 ---\\\\ntwo'.replaceAll('\\\\', '\\'), 'The answer is 42', '# Penguins');
   has('search', 'They fly.', 'There are 54 kinds of gulls.');

@@ -8,18 +8,23 @@ import { after, before, describe, it } from 'node:test';
 import { StudioError } from '../../src/common/errors.ts';
 import { seedOf } from '../../src/common/hash.ts';
 import type { Json } from '../../src/common/json.ts';
-import { listTools, readToolFile, tryTool } from '../../src/rerun/tryTool.ts';
 import { readBatchWorld, tryInWorld } from '../../src/rerun/tryInWorld.ts';
 import type { TriedCall } from '../../src/rerun/tryRoom.ts';
+import { listTools, readToolFile, tryTool } from '../../src/rerun/tryTool.ts';
 
-const EVERYTHING = path.resolve(import.meta.dirname, '../../node_modules/@modelcontextprotocol/server-everything/dist/index.js');
+const EVERYTHING = path.resolve(
+  import.meta.dirname,
+  '../../node_modules/@modelcontextprotocol/server-everything/dist/index.js',
+);
 let folder: string;
 
 before(async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), 'try-'));
   await mkdir(path.join(folder, 'tools'));
   await writeFile(path.join(folder, 'package.json'), '{}');
-  await writeFile(path.join(folder, 'tools', 'words.ts'), `import { writeFileSync } from 'node:fs';
+  await writeFile(
+    path.join(folder, 'tools', 'words.ts'),
+    `import { writeFileSync } from 'node:fs';
 import { tool } from 'rollout-studio';
 import { z } from 'zod';
 let made = 0;
@@ -40,8 +45,11 @@ export const endless = tool({ description: 'Waits.', input: z.object({ at: z.str
   return new Promise(() => undefined);
 } });
 export const where = tool({ description: 'Tells.', input: z.object({}), run: (_args, { cwd, env }) => ({ cwd, names: Object.keys(env) }) });
-`);
-  await writeFile(path.join(folder, 'desk.agent.yaml'), `version: 1
+`,
+  );
+  await writeFile(
+    path.join(folder, 'desk.agent.yaml'),
+    `version: 1
 name: desk
 model: { endpoint: 'http://localhost:1/v1', name: x, api_key: '\${env:NOT_ASKED_FOR}' }
 prompt: hello
@@ -51,20 +59,35 @@ tools:
   - mcp: { command: ${JSON.stringify(process.execPath)}, args: [${JSON.stringify(EVERYTHING)}, stdio], env: { TOKEN: '\${env:TRY_TOKEN}' } }
     tools: [echo]
   - mcp: { command: rollout-no-such-program }
-`);
+`,
+  );
 });
 after(() => rm(folder, { recursive: true, force: true }));
 
 const never = new AbortController().signal;
-async function tried(file: string, tool: string, args: Json, { env = { TRY_TOKEN: 'x' }, signal = never }: { env?: Record<string, string>; signal?: AbortSignal } = {}): Promise<TriedCall> {
-  return tryTool(await readToolFile(file, folder, process.env), { tool, arguments: args }, env, () => undefined, signal);
+async function tried(
+  file: string,
+  tool: string,
+  args: Json,
+  { env = { TRY_TOKEN: 'x' }, signal = never }: { env?: Record<string, string>; signal?: AbortSignal } = {},
+): Promise<TriedCall> {
+  return tryTool(
+    await readToolFile(file, folder, process.env),
+    { tool, arguments: args },
+    env,
+    () => undefined,
+    signal,
+  );
 }
 
 describe('a tool that is tried', () => {
   it('is listed with what it takes and gives', async () => {
     const { tools, problems } = await listTools(await readToolFile('tools/words.ts', folder, process.env), {}, never);
     assert.deepEqual(problems, []);
-    assert.deepEqual(tools.map(({ name }) => name), ['count', 'endless', 'fail', 'flaky', 'slow', 'where']);
+    assert.deepEqual(
+      tools.map(({ name }) => name),
+      ['count', 'endless', 'fail', 'flaky', 'slow', 'where'],
+    );
     assert.deepEqual(tools[0]?.output?.['required'], ['words']);
     assert.equal(tools[0].place?.file, 'tools/words.ts');
   });
@@ -109,12 +132,21 @@ describe('a tool that is tried', () => {
   it('may be a built-in, a module or a server of an agent; one that cannot be opened keeps none of the others away', async () => {
     const file = await readToolFile('desk.agent.yaml', folder, process.env);
     const { tools, problems } = await listTools(file, { TRY_TOKEN: 'x' }, never);
-    assert.deepEqual(tools.map(({ name, from }) => `${from.kind} ${name}`).filter((name) => /calculate|count|echo/.test(name)), ['builtin calculate', 'module count', 'mcp echo']);
+    assert.deepEqual(
+      tools.map(({ name, from }) => `${from.kind} ${name}`).filter((name) => /calculate|count|echo/.test(name)),
+      ['builtin calculate', 'module count', 'mcp echo'],
+    );
     assert.equal(problems.length, 1);
-    assert.match(problems[0] ?? '', /^desk\.agent\.yaml:10:5: the MCP server "rollout-no-such-program" could not be started: there is no such program\./);
+    assert.match(
+      problems[0] ?? '',
+      /^desk\.agent\.yaml:10:5: the MCP server "rollout-no-such-program" could not be started: there is no such program\./,
+    );
     assert.equal((await tried('desk.agent.yaml', 'calculate', { expression: '6*7' })).result, 42);
     assert.equal((await tried('desk.agent.yaml', 'echo', { message: 'hi' })).result, 'Echo: hi');
-    await assert.rejects(tried('desk.agent.yaml', 'echo', {}, { env: {} }), (error) => StudioError.is(error, 'config') && JSON.stringify(error.details) === '{"missing":["TRY_TOKEN"]}');
+    await assert.rejects(
+      tried('desk.agent.yaml', 'echo', {}, { env: {} }),
+      (error) => StudioError.is(error, 'config') && JSON.stringify(error.details) === '{"missing":["TRY_TOKEN"]}',
+    );
   });
 
   it('must be there', async () => {
@@ -131,54 +163,121 @@ describe('a tool that is tried in a world', () => {
     desk = path.join(folder, 'desk');
     await cp(path.resolve(import.meta.dirname, '../../media/sample'), desk, { recursive: true });
     await writeFile(path.join(desk, 'package.json'), '{}');
-    const batch = (world: string): string => `version: 1\nagent: ../agents/desk.agent.yaml\n${world}dataset: { file: ../data/tasks.jsonl, question: question, answer: answer }\nscorer: { kind: contains }\nseed: 7\n`;
+    const batch = (world: string): string =>
+      `version: 1\nagent: ../agents/desk.agent.yaml\n${world}dataset: { file: ../data/tasks.jsonl, question: ` +
+      'question, answer: answer }\nscorer: { kind: contains }\nseed: 7\n';
     await writeFile(path.join(desk, 'batches', 'alone.batch.yaml'), batch(''));
     await writeFile(path.join(desk, 'batches', 'closed.batch.yaml'), batch('world: ../worlds/closed.world.yaml\n'));
-    await writeFile(path.join(desk, 'worlds', 'closed.world.yaml'), 'version: 1\nname: closed\nkind: module\nmodule: closed.ts\n');
-    await writeFile(path.join(desk, 'worlds', 'closed.ts'), "export function open(task: { id: string }): never {\n  throw new Error(`no key for ${task.id}`);\n}\n");
+    await writeFile(
+      path.join(desk, 'worlds', 'closed.world.yaml'),
+      'version: 1\nname: closed\nkind: module\nmodule: closed.ts\n',
+    );
+    await writeFile(
+      path.join(desk, 'worlds', 'closed.ts'),
+      'export function open(task: { id: string }): never {\n  throw new Error(`no key for ${task.id}`);\n}\n',
+    );
     await writeFile(path.join(desk, 'batches', 'probe.batch.yaml'), batch('world: ../worlds/probe.world.yaml\n'));
-    await writeFile(path.join(desk, 'worlds', 'probe.world.yaml'), 'version: 1\nname: probe\nkind: module\nmodule: probe.ts\n');
-    await writeFile(path.join(desk, 'worlds', 'probe.ts'), `import { tool, type ToolContext } from 'rollout-studio';
+    await writeFile(
+      path.join(desk, 'worlds', 'probe.world.yaml'),
+      'version: 1\nname: probe\nkind: module\nmodule: probe.ts\n',
+    );
+    await writeFile(
+      path.join(desk, 'worlds', 'probe.ts'),
+      `import { tool, type ToolContext } from 'rollout-studio';
 import { z } from 'zod';
 export function open(task: { id: string }, worldSeed: number) {
   const seeds = tool({ description: 'Tells.', input: z.object({}), run: (_args, { seed, state }: ToolContext<{ task: string }>) => ({ seed, worldSeed, ...state }) });
   const half = tool({ description: 'Fails half way.', input: z.object({}), run: () => { throw new Error('half done'); } });
   return { tools: { seeds, half }, state: { task: task.id }, diff: () => [{ table: 'rows', key: 1, op: 'insert' as const }], close: () => { console.log('closed'); } };
 }
-`);
+`,
+    );
   });
 
-  const within = async (batch: string, { file = 'tools/loans.ts', task, call = RENEW }: { file?: string; task?: string; call?: { tool: string; arguments: Json } } = {}): Promise<TriedCall> =>
-    tryInWorld(await readBatchWorld(`batches/${batch}.batch.yaml`, task, desk, {}), path.join(desk, file), call, () => undefined, never);
+  const within = async (
+    batch: string,
+    {
+      file = 'tools/loans.ts',
+      task,
+      call = RENEW,
+    }: { file?: string; task?: string; call?: { tool: string; arguments: Json } } = {},
+  ): Promise<TriedCall> =>
+    tryInWorld(
+      await readBatchWorld(`batches/${batch}.batch.yaml`, task, desk, {}),
+      path.join(desk, file),
+      call,
+      () => undefined,
+      never,
+    );
 
   it('is called with its state, and what it changes is told', async () => {
     const { status, result, changes, world } = await within('desk');
-    assert.deepEqual([status, result], ['ok', { loan_id: 'L-3001', title: 'The Salt Road', due: '2026-04-03', renewals: 1 }]);
-    assert.deepEqual(changes?.map(({ op, table, key }) => [op, table, key]), [['update', 'loans', 'L-3001']]);
-    assert.deepEqual(world, { name: 'library', task: 'renew-one', seed: 1 }, 'of the first task, whose seed its record tells');
+    assert.deepEqual(
+      [status, result],
+      ['ok', { loan_id: 'L-3001', title: 'The Salt Road', due: '2026-04-03', renewals: 1 }],
+    );
+    assert.deepEqual(
+      changes?.map(({ op, table, key }) => [op, table, key]),
+      [['update', 'loans', 'L-3001']],
+    );
+    assert.deepEqual(
+      world,
+      { name: 'library', task: 'renew-one', seed: 1 },
+      'of the first task, whose seed its record tells',
+    );
     assert.deepEqual((await within('desk')).changes, changes, 'nothing is left of the one before');
   });
 
   it('is called as the first call of the first attempt at the task, and the world is closed', async () => {
-    const { result, log, changes } = await within('probe', { file: 'worlds/probe.ts', task: 'return-one', call: { tool: 'seeds', arguments: {} } });
-    assert.deepEqual(result, { seed: seedOf(seedOf(7, 'return-one', 1), 'desk', 1, 0), worldSeed: 2, task: 'return-one' });
+    const { result, log, changes } = await within('probe', {
+      file: 'worlds/probe.ts',
+      task: 'return-one',
+      call: { tool: 'seeds', arguments: {} },
+    });
+    assert.deepEqual(result, {
+      seed: seedOf(seedOf(7, 'return-one', 1), 'desk', 1, 0),
+      worldSeed: 2,
+      task: 'return-one',
+    });
     assert.deepEqual([log, changes?.length], ['closed\n', 1]);
     const failed = await within('probe', { file: 'worlds/probe.world.yaml', call: { tool: 'half', arguments: {} } });
-    assert.deepEqual([failed.error?.message, failed.changes?.length], ['half done', 1], 'also one that fails may have changed something');
+    assert.deepEqual(
+      [failed.error?.message, failed.changes?.length],
+      ['half done', 1],
+      'also one that fails may have changed something',
+    );
   });
 
   it('says so where there is no world', async () => {
     const alone = await tryTool(await readToolFile('tools/loans.ts', desk, {}), RENEW, {}, () => undefined, never);
     assert.equal(alone.needs_world, true);
-    assert.match(alone.error?.message ?? '', /^`state` is undefined, for no world is open: Cannot read properties of undefined \(reading 'renew'\)$/);
+    assert.match(
+      alone.error?.message ?? '',
+      /^`state` is undefined, for no world is open: Cannot read properties of undefined \(reading 'renew'\)$/,
+    );
     assert.equal((await tried('tools/words.ts', 'fail', {})).needs_world, undefined);
     await assert.rejects(within('alone'), /batches\/alone\.batch\.yaml has no world\./);
   });
 
   it('must be of that world, and of a task of that batch', async () => {
-    await assert.rejects(within('desk', { task: 'renew-on' }), (error) => StudioError.is(error, 'config') && /batches\/desk\.batch\.yaml:4:.*no task `renew-on`.*Did you mean `renew-one`\?/s.test(error.message));
-    await assert.rejects(within('desk', { call: { ...RENEW, tool: 'renew' } }), /The world library, which batches\/desk\.batch\.yaml opens, has no tool renew\./);
+    await assert.rejects(
+      within('desk', { task: 'renew-on' }),
+      (error) =>
+        StudioError.is(error, 'config') &&
+        /batches\/desk\.batch\.yaml:4:.*no task `renew-on`.*Did you mean `renew-one`\?/s.test(error.message),
+    );
+    await assert.rejects(
+      within('desk', { call: { ...RENEW, tool: 'renew' } }),
+      /The world library, which batches\/desk\.batch\.yaml opens, has no tool renew\./,
+    );
     await assert.rejects(within('probe'), /loans\.ts is no part of the world probe/);
-    await assert.rejects(within('closed', { file: 'worlds/closed.ts' }), (error) => StudioError.is(error, 'config') && error.message.startsWith('worlds/closed.ts:2:9: the world closed could not be opened for task renew-one: no key for renew-one'));
+    await assert.rejects(
+      within('closed', { file: 'worlds/closed.ts' }),
+      (error) =>
+        StudioError.is(error, 'config') &&
+        error.message.startsWith(
+          'worlds/closed.ts:2:9: the world closed could not be opened for task renew-one: no key for renew-one',
+        ),
+    );
   });
 });

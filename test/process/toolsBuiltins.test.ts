@@ -8,8 +8,8 @@ import type { ToolHost } from '../../src/rollout/ports.ts';
 import { openTools } from '../../src/tools/hosts.ts';
 import { gone } from '../support/cli.ts';
 import { isClass } from '../support/stand.ts';
-import { callContext, callTool, toolBench } from '../support/tools.ts';
 import type { ToolBench } from '../support/tools.ts';
+import { callContext, callTool, toolBench } from '../support/tools.ts';
 
 const posix = process.platform === 'win32' ? 'needs a POSIX shell' : false;
 let bench: ToolBench;
@@ -17,7 +17,10 @@ let tools: ToolHost;
 
 before(async () => {
   bench = await toolBench();
-  tools = await openTools((['terminal', 'code', 'calculator', 'files'] as const).map((name) => ({ kind: 'builtin', name })), bench.environment);
+  tools = await openTools(
+    (['terminal', 'code', 'calculator', 'files'] as const).map((name) => ({ kind: 'builtin', name })),
+    bench.environment,
+  );
 });
 after(async () => {
   await tools.close();
@@ -27,12 +30,18 @@ after(async () => {
 
 describe('execute_command', { skip: posix }, () => {
   it('gives exit code and output, in the working directory', async () => {
-    assert.deepEqual((await callTool(tools, 'execute_command', { command: 'pwd; echo problem >&2; exit 3' })).response, { exit_code: 3, output: `${bench.cwd}\nproblem\n` });
+    assert.deepEqual(
+      (await callTool(tools, 'execute_command', { command: 'pwd; echo problem >&2; exit 3' })).response,
+      { exit_code: 3, output: `${bench.cwd}\nproblem\n` },
+    );
   });
 
   it('sees the allowed environment only', async () => {
     process.env['NOT_FOR_COMMANDS'] = 'secret';
-    assert.deepEqual((await callTool(tools, 'execute_command', { command: 'echo "[$NOT_FOR_COMMANDS]"' })).response, { exit_code: 0, output: '[]\n' });
+    assert.deepEqual((await callTool(tools, 'execute_command', { command: 'echo "[$NOT_FOR_COMMANDS]"' })).response, {
+      exit_code: 0,
+      output: '[]\n',
+    });
   });
 
   it('stops after its time-out, with what was written until then', async () => {
@@ -43,8 +52,14 @@ describe('execute_command', { skip: posix }, () => {
   it('ends with all its children when the call is aborted', async () => {
     const pidFile = path.join(bench.cwd, 'pid');
     const cancel = new AbortController();
-    const call = callTool(tools, 'execute_command', { command: `sleep 60 & echo $! > ${pidFile}; wait` }, callContext(cancel.signal));
-    while (!existsSync(pidFile) || (await readFile(pidFile, 'utf8')) === '') await new Promise((resolve) => setTimeout(resolve, 5));
+    const call = callTool(
+      tools,
+      'execute_command',
+      { command: `sleep 60 & echo $! > ${pidFile}; wait` },
+      callContext(cancel.signal),
+    );
+    while (!existsSync(pidFile) || (await readFile(pidFile, 'utf8')) === '')
+      await new Promise((resolve) => setTimeout(resolve, 5));
     const begun = performance.now();
     cancel.abort();
     await assert.rejects(call, isClass('cancelled', /cancelled/));
@@ -64,7 +79,9 @@ describe('execute_command', { skip: posix }, () => {
   });
 
   it('keeps the beginning of a long output, and the whole beside it', async () => {
-    const outcome = await callTool(tools, 'execute_command', { command: `"${process.execPath}" -e "process.stdout.write('z'.repeat(3_000_000))"` });
+    const outcome = await callTool(tools, 'execute_command', {
+      command: `"${process.execPath}" -e "process.stdout.write('z'.repeat(3_000_000))"`,
+    });
     const { output } = outcome.response as { output: string };
     assert.match(output.slice(-40), /\[1951424 more bytes were cut\]$/);
     assert.equal(outcome.full?.length, 3_000_000);
@@ -78,7 +95,10 @@ describe('execute_command', { skip: posix }, () => {
 
   it('ends what runs when the rollout does', async () => {
     const own = await openTools([{ kind: 'builtin', name: 'terminal' }], bench.environment);
-    const call = assert.rejects(callTool(own, 'execute_command', { command: 'sleep 60' }), isClass('cancelled', /The rollout has ended/));
+    const call = assert.rejects(
+      callTool(own, 'execute_command', { command: 'sleep 60' }),
+      isClass('cancelled', /The rollout has ended/),
+    );
     while (bench.groups.size === 0) await new Promise((resolve) => setTimeout(resolve, 5));
     await own.close();
     await call;
@@ -88,9 +108,13 @@ describe('execute_command', { skip: posix }, () => {
 
 describe('run_code', () => {
   it('runs JavaScript, with import and require', async () => {
-    const imported = await callTool(tools, 'run_code', { code: 'import os from "node:os"; console.log(await Promise.resolve(typeof os.cpus));' });
+    const imported = await callTool(tools, 'run_code', {
+      code: 'import os from "node:os"; console.log(await Promise.resolve(typeof os.cpus));',
+    });
     assert.deepEqual(imported.response, { exit_code: 0, output: 'function\n' });
-    const required = await callTool(tools, 'run_code', { code: 'console.log(typeof require("fs").readFileSync, process.cwd())' });
+    const required = await callTool(tools, 'run_code', {
+      code: 'console.log(typeof require("fs").readFileSync, process.cwd())',
+    });
     assert.deepEqual(required.response, { exit_code: 0, output: `function ${bench.cwd}\n` });
   });
 
@@ -100,16 +124,24 @@ describe('run_code', () => {
   });
 
   it('runs Python where it is installed', async (test) => {
-    const schema = tools.specs.find((spec) => spec.name === 'run_code')?.parameters as { properties: { language: { enum: string[] } } };
+    const schema = tools.specs.find((spec) => spec.name === 'run_code')?.parameters as {
+      properties: { language: { enum: string[] } };
+    };
     if (!schema.properties.language.enum.includes('python')) {
       test.skip('no Python here');
       return;
     }
-    assert.deepEqual((await callTool(tools, 'run_code', { language: 'python', code: 'print(sum(range(10)), "ü")' })).response, { exit_code: 0, output: '45 ü\n' });
+    assert.deepEqual(
+      (await callTool(tools, 'run_code', { language: 'python', code: 'print(sum(range(10)), "ü")' })).response,
+      { exit_code: 0, output: '45 ü\n' },
+    );
   });
 
   it('refuses a language it does not have', async () => {
-    await assert.rejects(callTool(tools, 'run_code', { language: 'cobol', code: 'x' }), isClass('invalid_arguments', /^language: /));
+    await assert.rejects(
+      callTool(tools, 'run_code', { language: 'cobol', code: 'x' }),
+      isClass('invalid_arguments', /^language: /),
+    );
   });
 });
 
@@ -118,21 +150,37 @@ describe('files', () => {
     await callTool(tools, 'write_file', { path: 'a/b.txt', content: 'one\ntwo\nthree\n' });
     await callTool(tools, 'write_file', { path: 'a/b.txt', content: 'four\n', append: true });
     assert.equal((await callTool(tools, 'read_file', { path: 'a/b.txt' })).response, 'one\ntwo\nthree\nfour\n');
-    assert.equal((await callTool(tools, 'read_file', { path: 'a/b.txt', first_line: 2, lines: 2 })).response, 'two\nthree');
+    assert.equal(
+      (await callTool(tools, 'read_file', { path: 'a/b.txt', first_line: 2, lines: 2 })).response,
+      'two\nthree',
+    );
     await callTool(tools, 'edit_file', { path: 'a/b.txt', find: 'two', replace: 'zwei' });
-    await assert.rejects(callTool(tools, 'edit_file', { path: 'a/b.txt', find: 'e', replace: 'x' }), isClass('tool_error', /occurs \d times/));
-    await assert.rejects(callTool(tools, 'edit_file', { path: 'a/b.txt', find: 'two', replace: 'x' }), isClass('tool_error', /does not occur/));
-    assert.deepEqual((await callTool(tools, 'list_files', { path: 'a' })).response, { entries: [{ path: 'b.txt', kind: 'file', bytes: 20 }] });
+    await assert.rejects(
+      callTool(tools, 'edit_file', { path: 'a/b.txt', find: 'e', replace: 'x' }),
+      isClass('tool_error', /occurs \d times/),
+    );
+    await assert.rejects(
+      callTool(tools, 'edit_file', { path: 'a/b.txt', find: 'two', replace: 'x' }),
+      isClass('tool_error', /does not occur/),
+    );
+    assert.deepEqual((await callTool(tools, 'list_files', { path: 'a' })).response, {
+      entries: [{ path: 'b.txt', kind: 'file', bytes: 20 }],
+    });
     await assert.rejects(callTool(tools, 'delete_file', { path: 'a' }), isClass('tool_error', /not empty/));
     await callTool(tools, 'delete_file', { path: 'a/b.txt' });
     await callTool(tools, 'delete_file', { path: 'a' });
-    await assert.rejects(callTool(tools, 'read_file', { path: 'a/b.txt' }), isClass('tool_error', /a\/b\.txt: there is no such file/));
+    await assert.rejects(
+      callTool(tools, 'read_file', { path: 'a/b.txt' }),
+      isClass('tool_error', /a\/b\.txt: there is no such file/),
+    );
   });
 
   it('gives images to look at, and refuses other bytes', async () => {
     await writeFile(path.join(bench.cwd, 'p.png'), Buffer.from([1, 2, 3]));
     await writeFile(path.join(bench.cwd, 'x.bin'), Buffer.from([0, 1]));
-    assert.deepEqual((await callTool(tools, 'read_file', { path: 'p.png' })).parts, [{ type: 'blob', mime_type: 'image/png', modality: 'image', content: 'AQID' }]);
+    assert.deepEqual((await callTool(tools, 'read_file', { path: 'p.png' })).parts, [
+      { type: 'blob', mime_type: 'image/png', modality: 'image', content: 'AQID' },
+    ]);
     await assert.rejects(callTool(tools, 'read_file', { path: 'x.bin' }), isClass('tool_error', /no text file/));
   });
 
@@ -147,11 +195,23 @@ describe('files', () => {
     }
     const linked = posix === false ? ['out/secret.txt', 'out/new.txt', 'dangling', 'inner/../../secret.txt'] : [];
     for (const given of ['../secret.txt', path.join(outside, 'secret.txt'), 'in/../../secret.txt', ...linked]) {
-      await assert.rejects(callTool(tools, 'read_file', { path: given }), isClass('tool_error', /outside of the working directory/), given);
-      await assert.rejects(callTool(tools, 'write_file', { path: given, content: 'x' }), isClass('tool_error', /outside of the working directory/), given);
+      await assert.rejects(
+        callTool(tools, 'read_file', { path: given }),
+        isClass('tool_error', /outside of the working directory/),
+        given,
+      );
+      await assert.rejects(
+        callTool(tools, 'write_file', { path: given, content: 'x' }),
+        isClass('tool_error', /outside of the working directory/),
+        given,
+      );
     }
     for (const given of ['..', '.', 'in/../..', ...(posix === false ? ['out/secret.txt'] : [])]) {
-      await assert.rejects(callTool(tools, 'delete_file', { path: given }), isClass('tool_error', /outside of the working directory/), given);
+      await assert.rejects(
+        callTool(tools, 'delete_file', { path: given }),
+        isClass('tool_error', /outside of the working directory/),
+        given,
+      );
     }
     assert.equal(await readFile(path.join(outside, 'secret.txt'), 'utf8'), 'secret');
     if (posix === false) {

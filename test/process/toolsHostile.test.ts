@@ -3,21 +3,24 @@ import assert from 'node:assert/strict';
 import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import type { JsonObject } from '../../src/common/json.ts';
 import type { ToolHost, ToolOutcome } from '../../src/rollout/ports.ts';
 import { openTools } from '../../src/tools/hosts.ts';
 import { ClassedError } from '../../src/trace/classedError.ts';
-import type { JsonObject } from '../../src/common/json.ts';
 import { docxFile, workbookFile } from '../support/officeFiles.ts';
 import { isClass } from '../support/stand.ts';
-import { callContext, callTool, toolBench } from '../support/tools.ts';
 import type { ToolBench } from '../support/tools.ts';
+import { callContext, callTool, toolBench } from '../support/tools.ts';
 
 let bench: ToolBench;
 let tools: ToolHost;
 
 async function fails(name: string, args: JsonObject = {}, ms?: number): Promise<ClassedError> {
   const context = callContext(ms === undefined ? undefined : AbortSignal.timeout(ms));
-  const error = await callTool(tools, name, args, context).then(() => undefined, (thrown: unknown) => thrown);
+  const error = await callTool(tools, name, args, context).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
   assert.ok(error instanceof ClassedError, `${name} should have failed with a ClassedError, not ${String(error)}`);
   return error;
 }
@@ -33,12 +36,15 @@ before(async () => {
 after(() => bench.close());
 
 describe('a tool that', () => {
-  it('throws: the error, with its place and the frames in the user\'s file', async () => {
+  it("throws: the error, with its place and the frames in the user's file", async () => {
     const error = await fails('throws', { text: 'hey' });
     assert.equal(error.class, 'tool_error');
     assert.equal(error.message, 'it broke: hey');
     assert.deepEqual(error.place, { file: 'hostile.ts', line: 15, column: 9 });
-    assert.match(error.userStack ?? '', /^it broke: hey\n {4}at deeper \(hostile\.ts:15:9\)\n {4}at Object\.run \(hostile\.ts:18:\d+\)$/);
+    assert.match(
+      error.userStack ?? '',
+      /^it broke: hey\n {4}at deeper \(hostile\.ts:15:9\)\n {4}at Object\.run \(hostile\.ts:18:\d+\)$/,
+    );
     await works();
   });
 
@@ -72,7 +78,9 @@ describe('a tool that', () => {
   it('stops when it is told to', async () => {
     const cancel = new AbortController();
     const call = callTool(tools, 'listens', {}, callContext(cancel.signal));
-    setTimeout(() => { cancel.abort(); }, 20);
+    setTimeout(() => {
+      cancel.abort();
+    }, 20);
     await assert.rejects(call, (error) => error instanceof ClassedError && error.class === 'cancelled');
     await works();
   });
@@ -105,16 +113,21 @@ describe('a tool that', () => {
     await works();
   });
 
-  it('throws after it has ended: told in the rollout\'s log', async () => {
+  it("throws after it has ended: told in the rollout's log", async () => {
     assert.equal((await callTool(tools, 'throws_after')).response, 'ended');
-    while (!bench.late.some((text) => text.includes('long after'))) await new Promise((resolve) => setTimeout(resolve, 5));
-    assert.match(bench.late.join(''), /^err: thrown after the call had ended: long after\n {4}at .*\(hostile\.ts:80:\d+\)/);
+    while (!bench.late.some((text) => text.includes('long after')))
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    assert.match(
+      bench.late.join(''),
+      /^err: thrown after the call had ended: long after\n {4}at .*\(hostile\.ts:80:\d+\)/,
+    );
     await works();
   });
 
-  it('exits the process after it has ended: told in the rollout\'s log', async () => {
+  it("exits the process after it has ended: told in the rollout's log", async () => {
     assert.equal((await callTool(tools, 'exits_after')).response, 'ended');
-    while (!bench.late.some((text) => text.includes('after the call had ended its module called process.exit(4)'))) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (!bench.late.some((text) => text.includes('after the call had ended its module called process.exit(4)')))
+      await new Promise((resolve) => setTimeout(resolve, 5));
     await works();
   });
 
@@ -178,23 +191,37 @@ describe('an office file that', { timeout: 180_000 }, () => {
   const flood = (piece: string, mb: number): string => piece.repeat(Math.floor((mb * 1024 * 1024) / piece.length));
   let office: ToolHost;
   before(async () => {
-    office = await openTools([{ kind: 'builtin', name: 'spreadsheet' }, { kind: 'builtin', name: 'documents' }], bench.environment);
+    office = await openTools(
+      [
+        { kind: 'builtin', name: 'spreadsheet' },
+        { kind: 'builtin', name: 'documents' },
+      ],
+      bench.environment,
+    );
   });
   after(() => office.close());
 
-  const extract = (file: string): Promise<ToolOutcome> => (file.endsWith('.xlsx')
-    ? callTool(office, 'extract_excel_content', { file_path: file })
-    : callTool(office, 'extract_document_content', { file_path: file }));
+  const extract = (file: string): Promise<ToolOutcome> =>
+    file.endsWith('.xlsx')
+      ? callTool(office, 'extract_excel_content', { file_path: file })
+      : callTool(office, 'extract_document_content', { file_path: file });
 
   // Their trees grow in ever larger steps, of which a thread's own limit would end the whole process.
   const FLOODS: Readonly<Record<string, () => Uint8Array>> = {
-    'rows.xlsx': () => workbookFile({ 'xl/worksheets/sheet1.xml': `<worksheet><sheetData>${flood('<row/>', 38)}</sheetData></worksheet>` }),
-    'notes.docx': () => docxFile({ 'word/footnotes.xml': `<w:footnotes xmlns:w="w">${flood('<w:footnote/>', 70)}</w:footnotes>` }),
+    'rows.xlsx': () =>
+      workbookFile({
+        'xl/worksheets/sheet1.xml': `<worksheet><sheetData>${flood('<row/>', 38)}</sheetData></worksheet>`,
+      }),
+    'notes.docx': () =>
+      docxFile({ 'word/footnotes.xml': `<w:footnotes xmlns:w="w">${flood('<w:footnote/>', 70)}</w:footnotes>` }),
   };
   for (const [file, make] of Object.entries(FLOODS)) {
     it(`fills the memory: ${file} is told of, and the next one is read`, async () => {
       await writeFile(path.join(bench.cwd, file), make());
-      await assert.rejects(extract(file), isClass('tool_error', /^To go through this takes more than 1024 MB of memory\.$/));
+      await assert.rejects(
+        extract(file),
+        isClass('tool_error', /^To go through this takes more than 1024 MB of memory\.$/),
+      );
       await writeFile(path.join(bench.cwd, 'good.xlsx'), workbookFile());
       assert.match(JSON.stringify((await extract('good.xlsx')).response), /tea & milk/);
       await works();
@@ -202,7 +229,14 @@ describe('an office file that', { timeout: 180_000 }, () => {
   }
 
   it('has a text beyond all measure: cut, with the first 64 MiB beside it', async () => {
-    await writeFile(path.join(bench.cwd, 'long.docx'), docxFile({ 'word/document.xml': `<w:document xmlns:w="w"><w:body><w:p><w:r><w:t>${flood('words ', 70)}</w:t></w:r></w:p></w:body></w:document>` }));
+    await writeFile(
+      path.join(bench.cwd, 'long.docx'),
+      docxFile({
+        'word/document.xml':
+          '<w:document ' +
+          `xmlns:w="w"><w:body><w:p><w:r><w:t>${flood('words ', 70)}</w:t></w:r></w:p></w:body></w:document>`,
+      }),
+    );
     const outcome = await extract('long.docx');
     assert.equal(outcome.full?.length, 64 * 1024 * 1024);
     assert.ok(outcome.cut !== undefined && outcome.cut > 68 * 1024 * 1024);

@@ -7,7 +7,7 @@ import { letGo } from '../../src/debug/childDebugger.ts';
 import type { ToolHost } from '../../src/rollout/ports.ts';
 import { openTools } from '../../src/tools/hosts.ts';
 import { InspectorClient, sourceOf } from '../support/inspectorClient.ts';
-import { callContext, callTool, FIXTURES, toolBench, type CallRecord, type ToolBench } from '../support/tools.ts';
+import { type CallRecord, callContext, callTool, FIXTURES, type ToolBench, toolBench } from '../support/tools.ts';
 
 let bench: ToolBench;
 let tools: ToolHost;
@@ -15,7 +15,10 @@ let tools: ToolHost;
 before(async () => {
   bench = await toolBench();
   const module = await bench.module('debugged.ts');
-  tools = await openTools([{ kind: 'module', module: { ...module, path: path.join(FIXTURES, 'debugged.ts') } }], bench.environment);
+  tools = await openTools(
+    [{ kind: 'module', module: { ...module, path: path.join(FIXTURES, 'debugged.ts') } }],
+    bench.environment,
+  );
 });
 after(async () => {
   await tools.close();
@@ -31,12 +34,16 @@ interface Stepped {
 function steppedInto(signal?: AbortSignal): Stepped {
   const url = deferred<string>();
   const closed = deferred<undefined>();
-  const context = Object.assign(callContext(signal), { inspect: { opened: (at: string) => url.resolve(at), closed: () => closed.resolve(undefined) } });
+  const context = Object.assign(callContext(signal), {
+    inspect: { opened: (at: string) => url.resolve(at), closed: () => closed.resolve(undefined) },
+  });
   return { context, url: url.promise, closed: closed.promise };
 }
 
 describe('a tool call under a debugger', () => {
-  it('stops at the first line of its function, in the user’s file, and goes on as it would have', { timeout: 60_000 }, async () => {
+  it('stops at the first line of its function, in the user’s file, and goes on as it would have', {
+    timeout: 60_000,
+  }, async () => {
     const stepped = steppedInto();
     const outcome = callTool(tools, 'slow_sum', { a: 1, b: 2 }, stepped.context);
     const url = await stepped.url;

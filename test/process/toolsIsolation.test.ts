@@ -1,4 +1,5 @@
-// What a tool cannot reach on one machine, and what ends with its rollout: terminal, code, MCP servers and modules alike.
+// What a tool cannot reach on one machine, and what ends with its rollout: terminal, code, MCP servers and modules
+// alike.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -9,14 +10,14 @@ import { after, before, describe, it } from 'node:test';
 import type { Json } from '../../src/common/json.ts';
 import type { SubmittedTools } from '../../src/config/submission.ts';
 import type { ToolHost } from '../../src/rollout/ports.ts';
-import { openTools } from '../../src/tools/hosts.ts';
 import { bundleModule } from '../../src/tools/bundle.ts';
+import { openTools } from '../../src/tools/hosts.ts';
 import { unkeptText } from '../../src/tools/processes/processLimits.ts';
 import { ClassedError } from '../../src/trace/classedError.ts';
 import { alive, gone } from '../support/cli.ts';
 import { submission, task } from '../support/directed.ts';
 import { TestStore } from '../support/rolloutServer.ts';
-import { callContext, callTool, toolBench, type ToolBench } from '../support/tools.ts';
+import { callContext, callTool, type ToolBench, toolBench } from '../support/tools.ts';
 import { TestWorker } from '../support/workerProcess.ts';
 
 const posix = process.platform === 'win32' ? 'needs process groups' : false;
@@ -28,7 +29,9 @@ const child = spawn(process.execPath, ['-e', "require('node:child_process').spaw
 child.unref();`;
 
 /** Leaves its group twice over, as daemons do, and writes its id. */
-const SETSID = (file: string): string => `setsid sh -c '(sh -c "echo \\$\\$ > ${file}.new; mv ${file}.new ${file}; exec sleep 1000000" &)' </dev/null >/dev/null 2>&1; while ! test -e ${file}; do sleep 0.01; done`;
+const SETSID = (file: string): string =>
+  `setsid sh -c '(sh -c "echo \\$\\$ > ${file}.new; mv ${file}.new ${file}; exec sleep 1000000" &)' </dev/null ` +
+  `>/dev/null 2>&1; while ! test -e ${file}; do sleep 0.01; done`;
 
 const MODULE = `import { tool } from 'rollout-studio';
 import { z } from 'zod';
@@ -48,7 +51,7 @@ const SERVER = `import { createInterface } from 'node:readline';
 import { execFileSync, spawn } from 'node:child_process';
 const tools = ['mcp_look', 'mcp_leave', 'mcp_stray'].map((name) => ({ name, inputSchema: { type: 'object' } }));
 const look = () => ({ cwd: process.cwd(), secret: process.env.ISOLATED_SECRET ?? null, path: process.env.PATH !== undefined });
-const leave = () => { ${LEAVES.replace('const { spawn } = require(\'node:child_process\');\n', '').replaceAll('\n', ' ')} return { pid: child.pid }; };
+const leave = () => { ${LEAVES.replace("const { spawn } = require('node:child_process');\n", '').replaceAll('\n', ' ')} return { pid: child.pid }; };
 const stray = () => { execFileSync('sh', ['-c', ${JSON.stringify(SETSID('stray'))}]); return {}; };
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, method, params } = JSON.parse(line);
@@ -63,7 +66,8 @@ let bench: ToolBench;
 let folder: string;
 let entries: SubmittedTools[];
 const blobs = new Map<string, Uint8Array>();
-const open = (): Promise<ToolHost> => openTools(entries, { ...bench.environment, readBlob: (sha) => Promise.resolve(blobs.get(sha) ?? new Uint8Array()) });
+const open = (): Promise<ToolHost> =>
+  openTools(entries, { ...bench.environment, readBlob: (sha) => Promise.resolve(blobs.get(sha) ?? new Uint8Array()) });
 
 before(async () => {
   process.env['ISOLATED_SECRET'] = 'do not tell';
@@ -74,9 +78,15 @@ before(async () => {
   const bundle = await bundleModule(path.join(folder, 'tools.ts'), folder);
   blobs.set(bundle.bundleSha, bundle.code).set(bundle.mapSha, bundle.map);
   entries = [
-    { kind: 'builtin', name: 'terminal' }, { kind: 'builtin', name: 'code' },
+    { kind: 'builtin', name: 'terminal' },
+    { kind: 'builtin', name: 'code' },
     { kind: 'module', module: { file: bundle.file, bundle: bundle.bundleSha, map: bundle.mapSha } },
-    { kind: 'mcp', name: 's', shared: false, server: { command: process.execPath, args: [path.join(folder, 'server.mjs')], env: {} } },
+    {
+      kind: 'mcp',
+      name: 's',
+      shared: false,
+      server: { command: process.execPath, args: [path.join(folder, 'server.mjs')], env: {} },
+    },
   ];
 });
 after(async () => {
@@ -84,13 +94,34 @@ after(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-const LOOK = "console.log(JSON.stringify({ cwd: process.cwd(), secret: process.env.ISOLATED_SECRET ?? null, path: process.env.PATH !== undefined }))";
+const LOOK =
+  'console.log(JSON.stringify({ cwd: process.cwd(), secret: process.env.ISOLATED_SECRET ?? null, path: ' +
+  'process.env.PATH !== undefined }))';
 const node = JSON.stringify(process.execPath);
 
 /** What each of the four is called with, to look around and to leave something running. */
-const WAYS: readonly { readonly name: string; readonly look: [string, Record<string, Json>]; readonly leave: [string, Record<string, Json>] }[] = [
-  { name: 'terminal', look: ['execute_command', { command: `${node} -e '${LOOK}'` }], leave: ['execute_command', { command: `${node} -e "setInterval(() => {}, 1e6)" & echo $! > left; touch started` }] },
-  { name: 'code', look: ['run_code', { code: LOOK }], leave: ['run_code', { code: `${LEAVES}\nconst { existsSync } = require('node:fs');\nconst wait = setInterval(() => { if (existsSync('started')) { clearInterval(wait); process.exit(0); } }, 5);` }] },
+const WAYS: readonly {
+  readonly name: string;
+  readonly look: [string, Record<string, Json>];
+  readonly leave: [string, Record<string, Json>];
+}[] = [
+  {
+    name: 'terminal',
+    look: ['execute_command', { command: `${node} -e '${LOOK}'` }],
+    leave: ['execute_command', { command: `${node} -e "setInterval(() => {}, 1e6)" & echo $! > left; touch started` }],
+  },
+  {
+    name: 'code',
+    look: ['run_code', { code: LOOK }],
+    leave: [
+      'run_code',
+      {
+        code:
+          `${LEAVES}\nconst { existsSync } = require('node:fs');\nconst wait = setInterval(() => { if ` +
+          `(existsSync('started')) { clearInterval(wait); process.exit(0); } }, 5);`,
+      },
+    ],
+  },
   { name: 'module', look: ['module_look', {}], leave: ['module_leave', {}] },
   { name: 'mcp', look: ['mcp_look', {}], leave: ['mcp_leave', {}] },
 ];
@@ -100,8 +131,18 @@ describe('a tool of a rollout', { skip: posix }, () => {
     it(`${name}: works in the rollout's folder, with the allowed environment`, async () => {
       const tools = await open();
       const { response } = await callTool(tools, ...look);
-      const seen = (typeof response === 'object' && response !== null && 'output' in response && typeof response['output'] === 'string' ? JSON.parse(response['output']) : response) as { cwd: string; secret: unknown; path: boolean };
-      assert.deepEqual({ ...seen, cwd: path.basename(seen.cwd) }, { cwd: path.basename(bench.cwd), secret: null, path: true });
+      const seen = (
+        typeof response === 'object' &&
+        response !== null &&
+        'output' in response &&
+        typeof response['output'] === 'string'
+          ? JSON.parse(response['output'])
+          : response
+      ) as { cwd: string; secret: unknown; path: boolean };
+      assert.deepEqual(
+        { ...seen, cwd: path.basename(seen.cwd) },
+        { cwd: path.basename(bench.cwd), secret: null, path: true },
+      );
       await tools.close();
     });
 
@@ -142,10 +183,22 @@ while not os.path.exists('daemon'): time.sleep(0.01)
 
 describe('what leaves its process group', { skip: linux }, () => {
   const python = spawnSync('python3', ['-V']).status === 0;
-  const ways: readonly { readonly name: string; readonly call: [string, Record<string, Json>]; readonly file: string }[] = [
+  const ways: readonly {
+    readonly name: string;
+    readonly call: [string, Record<string, Json>];
+    readonly file: string;
+  }[] = [
     { name: 'terminal', call: ['execute_command', { command: SETSID('setsid') }], file: 'setsid' },
     { name: 'code, in JavaScript', call: ['run_code', { code: NODE_DAEMON }], file: 'daemon' },
-    ...(python ? [{ name: 'code, in Python', call: ['run_code', { code: PYTHON_DAEMON, language: 'python' }] as [string, Record<string, Json>], file: 'daemon' }] : []),
+    ...(python
+      ? [
+          {
+            name: 'code, in Python',
+            call: ['run_code', { code: PYTHON_DAEMON, language: 'python' }] as [string, Record<string, Json>],
+            file: 'daemon',
+          },
+        ]
+      : []),
     { name: 'module', call: ['module_stray', {}], file: 'stray' },
     { name: 'mcp', call: ['mcp_stray', {}], file: 'stray' },
   ];
@@ -163,7 +216,7 @@ describe('what leaves its process group', { skip: linux }, () => {
     return left;
   };
 
-  it('ends with its rollout, and no other one\'s does', async () => {
+  it("ends with its rollout, and no other one's does", async () => {
     const [one, other] = await Promise.all([open(), open()]);
     const mine = await leave(one);
     const theirs = await leave(other);
@@ -178,7 +231,13 @@ describe('what leaves its process group', { skip: linux }, () => {
     await using store = new TestStore();
     const server = await store.start();
     const file = path.join(folder, 'orphan');
-    const batch = await server.submit(submission({ attempts: 1 }), [task('a', `call execute_command ${JSON.stringify({ command: `${SETSID(file)}; touch ${file}.there; sleep 1000000` })}`, 'x')]);
+    const batch = await server.submit(submission({ attempts: 1 }), [
+      task(
+        'a',
+        `call execute_command ${JSON.stringify({ command: `${SETSID(file)}; touch ${file}.there; sleep 1000000` })}`,
+        'x',
+      ),
+    ]);
     await using worker = await TestWorker.start(store, server, batch);
     while (!existsSync(`${file}.there`)) {
       assert.equal(worker.process.exitCode, null, worker.stderr);
@@ -192,11 +251,16 @@ describe('what leaves its process group', { skip: linux }, () => {
 });
 
 describe('limits of an entry', { skip: posix }, () => {
-  const limited = (name: 'terminal' | 'code', limits: NonNullable<Extract<SubmittedTools, { kind: 'builtin' }>['limits']>): Promise<ToolHost> => openTools([{ kind: 'builtin', name, limits }], bench.environment);
+  const limited = (
+    name: 'terminal' | 'code',
+    limits: NonNullable<Extract<SubmittedTools, { kind: 'builtin' }>['limits']>,
+  ): Promise<ToolHost> => openTools([{ kind: 'builtin', name, limits }], bench.environment);
 
   it('bound the size of files and the time that a process computes', async () => {
     const tools = await limited('terminal', { file_mb: 1, cpu_seconds: 1 });
-    await callTool(tools, 'execute_command', { command: `${node} -e 'require("fs").writeFileSync("big", Buffer.alloc(3 << 20))'` }).catch(() => undefined);
+    await callTool(tools, 'execute_command', {
+      command: `${node} -e 'require("fs").writeFileSync("big", Buffer.alloc(3 << 20))'`,
+    }).catch(() => undefined);
     const { size } = await stat(path.join(bench.cwd, 'big'));
     assert.ok(size <= 2 << 20, `${size} bytes were written`); // macOS' shell counts in units twice as large
     const { response } = await callTool(tools, 'execute_command', { command: 'while :; do :; done' });
@@ -206,25 +270,45 @@ describe('limits of an entry', { skip: posix }, () => {
 
   it('bound memory, of programs and of servers', { skip: linux }, async () => {
     const tools = await limited('code', { memory_mb: 64 });
-    const { response } = await callTool(tools, 'run_code', { code: 'const all = []; for (let i = 0; i < 40; i++) all.push(Buffer.alloc(64 << 20, 1)); console.log("had it");' });
+    const { response } = await callTool(tools, 'run_code', {
+      code: 'const all = []; for (let i = 0; i < 40; i++) all.push(Buffer.alloc(64 << 20, 1)); console.log("had it");',
+    });
     const { exit_code: code, output } = response as { exit_code: number | null; output: string };
     assert.ok(code !== 0 && !output.includes('had it'), output);
-    assert.deepEqual((await callTool(tools, 'run_code', { code: 'console.log(6 * 7)' })).response, { exit_code: 0, output: '42\n' });
+    assert.deepEqual((await callTool(tools, 'run_code', { code: 'console.log(6 * 7)' })).response, {
+      exit_code: 0,
+      output: '42\n',
+    });
     await tools.close();
-    const server: SubmittedTools = { kind: 'mcp', name: 's', shared: false, limits: { memory_mb: 64 }, server: { command: process.execPath, args: [path.join(folder, 'server.mjs')], env: {} } };
+    const server: SubmittedTools = {
+      kind: 'mcp',
+      name: 's',
+      shared: false,
+      limits: { memory_mb: 64 },
+      server: { command: process.execPath, args: [path.join(folder, 'server.mjs')], env: {} },
+    };
     await assert.rejects(openTools([server], bench.environment), /the MCP server "s" /, 'Node.js itself needs more');
     await (await openTools([{ ...server, limits: { memory_mb: 2048 } }], bench.environment)).close();
   });
 
   it('are told where the system does not keep them', async () => {
-    assert.match(unkeptText({ memory_mb: 1, cpu_seconds: 1 }, 'darwin') ?? '', /^limits\.memory_mb is not kept on macOS/);
-    assert.match(unkeptText({ memory_mb: 1, cpu_seconds: 1 }, 'win32') ?? '', /^limits\.memory_mb, limits\.cpu_seconds are not kept on Windows/);
+    assert.match(
+      unkeptText({ memory_mb: 1, cpu_seconds: 1 }, 'darwin') ?? '',
+      /^limits\.memory_mb is not kept on macOS/,
+    );
+    assert.match(
+      unkeptText({ memory_mb: 1, cpu_seconds: 1 }, 'win32') ?? '',
+      /^limits\.memory_mb, limits\.cpu_seconds are not kept on Windows/,
+    );
     assert.equal(unkeptText({ memory_mb: 1, file_mb: 2 }, 'linux'), undefined);
     const tools = await limited('terminal', { cpu_seconds: 5 });
     const context = callContext();
     await callTool(tools, 'execute_command', { command: 'true' }, context);
     assert.deepEqual(context.logs, []);
     await tools.close();
-    await assert.rejects(callTool(tools, 'execute_command', { command: 'true' }), (error) => error instanceof ClassedError);
+    await assert.rejects(
+      callTool(tools, 'execute_command', { command: 'true' }),
+      (error) => error instanceof ClassedError,
+    );
   });
 });

@@ -1,4 +1,5 @@
-// What servers and modules print when no call is under way, and while they end with their rollout: it is recorded all the same.
+// What servers and modules print when no call is under way, and while they end with their rollout: it is recorded all
+// the same.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
@@ -12,7 +13,7 @@ import type { TraceEvent } from '../../src/trace/schema.ts';
 import { eventsOf, submission, task } from '../support/directed.ts';
 import { plain } from '../support/rolloutKit.ts';
 import { TestStore } from '../support/rolloutServer.ts';
-import { callContext, callTool, toolBench, type ToolBench } from '../support/tools.ts';
+import { callContext, callTool, type ToolBench, toolBench } from '../support/tools.ts';
 import { TestWorker } from '../support/workerProcess.ts';
 
 /** Says what it does. `leave` ends it when it has answered. */
@@ -54,8 +55,15 @@ after(() => bench.close());
 /** What is told, stream by stream. */
 function words(): { readonly onLog: OnLog; readonly out: () => string; readonly err: () => string } {
   const told: Parameters<OnLog>[] = [];
-  const of = (stream: 'out' | 'err') => (): string => told.flatMap(([from, text]) => (from === stream ? [text] : [])).join('');
-  return { onLog: (...one) => { told.push(one); }, out: of('out'), err: of('err') };
+  const of = (stream: 'out' | 'err') => (): string =>
+    told.flatMap(([from, text]) => (from === stream ? [text] : [])).join('');
+  return {
+    onLog: (...one) => {
+      told.push(one);
+    },
+    out: of('out'),
+    err: of('err'),
+  };
 }
 
 describe('the last words', () => {
@@ -63,7 +71,9 @@ describe('the last words', () => {
     await using store = new TestStore();
     const server = await store.start();
     const whole = submission({ attempts: 1 });
-    const batch = await server.submit({ ...whole, agent: { ...whole.agent, tools: [entry] } }, [task('a', 'call speak {}\nanswer 42', '42')]);
+    const batch = await server.submit({ ...whole, agent: { ...whole.agent, tools: [entry] } }, [
+      task('a', 'call speak {}\nanswer 42', '42'),
+    ]);
     await using worker = await TestWorker.start(store, server, batch);
     assert.equal(await worker.exited, 0, worker.stderr);
     const [row] = (await server.api.rollouts(batch)).rollouts;
@@ -72,10 +82,23 @@ describe('the last words', () => {
     const ended = events.find((event) => event.kind === 'tool.end');
     assert.ok(call !== undefined && ended !== undefined);
     const logs = events.filter((event): event is Log => event.kind === 'log');
-    const textOf = (of: (log: Log) => boolean): string => logs.filter(of).map(({ data }) => plain(data.text)).join('');
-    assert.equal(textOf(({ span }) => span === call.seq), 'starting\nasked to speak\n');
-    assert.equal(textOf(({ span, data, seq }) => span === undefined && data.stream === 'err' && seq > ended.seq), 'saving\n');
-    assert.equal(textOf(({ span, data, seq }) => span === undefined && data.stream === 'out' && seq > ended.seq), 'not a message\nnor is this\n');
+    const textOf = (of: (log: Log) => boolean): string =>
+      logs
+        .filter(of)
+        .map(({ data }) => plain(data.text))
+        .join('');
+    assert.equal(
+      textOf(({ span }) => span === call.seq),
+      'starting\nasked to speak\n',
+    );
+    assert.equal(
+      textOf(({ span, data, seq }) => span === undefined && data.stream === 'err' && seq > ended.seq),
+      'saving\n',
+    );
+    assert.equal(
+      textOf(({ span, data, seq }) => span === undefined && data.stream === 'out' && seq > ended.seq),
+      'not a message\nnor is this\n',
+    );
     assert.equal(events.at(-1)?.kind, 'rollout.end');
   });
 
@@ -87,7 +110,10 @@ describe('the last words', () => {
     while (bench.groups.size > 0) await new Promise((resolve) => setTimeout(resolve, 5));
     const { onLog, err } = words();
     await tools.close(onLog);
-    assert.equal(`${context.logs.map((log) => log.replace(/^err: /, '')).join('')}${err()}`, 'starting\nasked to leave\nleaving\n[the server exited with code 7]\n');
+    assert.equal(
+      `${context.logs.map((log) => log.replace(/^err: /, '')).join('')}${err()}`,
+      'starting\nasked to leave\nleaving\n[the server exited with code 7]\n',
+    );
   });
 
   it('of a module are told at the end: what it printed and threw after its calls', async () => {

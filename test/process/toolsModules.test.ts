@@ -4,13 +4,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { StudioError } from '../../src/common/errors.ts';
 import type { ToolHost } from '../../src/rollout/ports.ts';
 import { bundleModule } from '../../src/tools/bundle.ts';
 import { openTools } from '../../src/tools/hosts.ts';
 import { ClassedError } from '../../src/trace/classedError.ts';
-import { StudioError } from '../../src/common/errors.ts';
-import { callContext, callTool, toolBench } from '../support/tools.ts';
 import type { ToolBench } from '../support/tools.ts';
+import { callContext, callTool, toolBench } from '../support/tools.ts';
 
 let bench: ToolBench;
 let tools: ToolHost;
@@ -28,7 +28,10 @@ async function openSource(source: string): Promise<ToolHost> {
   try {
     await writeFile(path.join(folder, 'tools.ts'), source);
     const bundle = await bundleModule(path.join(folder, 'tools.ts'), folder);
-    const blobs = new Map([[bundle.bundleSha, bundle.code], [bundle.mapSha, bundle.map]]);
+    const blobs = new Map([
+      [bundle.bundleSha, bundle.code],
+      [bundle.mapSha, bundle.map],
+    ]);
     return await openTools(
       [{ kind: 'module', module: { file: bundle.file, bundle: bundle.bundleSha, map: bundle.mapSha } }],
       { ...bench.environment, readBlob: (sha) => Promise.resolve(blobs.get(sha) ?? new Uint8Array()) },
@@ -42,9 +45,17 @@ describe('a module of tools', () => {
   it('tells name, schema, effect and place of each', () => {
     const spec = tools.specs.find((candidate) => candidate.name === 'fine');
     assert.deepEqual(spec, {
-      name: 'fine', description: 'Adds two numbers.', effect: 'pure', sessionBound: false,
-      parameters: { type: 'object', properties: { a: { type: 'integer' }, b: { type: 'integer', default: 2 } }, required: ['a'] },
-      from: { kind: 'module', name: 'hostile.ts' }, place: { file: 'hostile.ts', line: 7, column: 21 },
+      name: 'fine',
+      description: 'Adds two numbers.',
+      effect: 'pure',
+      sessionBound: false,
+      parameters: {
+        type: 'object',
+        properties: { a: { type: 'integer' }, b: { type: 'integer', default: 2 } },
+        required: ['a'],
+      },
+      from: { kind: 'module', name: 'hostile.ts' },
+      place: { file: 'hostile.ts', line: 7, column: 21 },
     });
     assert.equal(tools.specs.find((candidate) => candidate.name === 'throws')?.effect, 'irreversible');
   });
@@ -59,17 +70,26 @@ describe('a module of tools', () => {
 
   it('may give images', async () => {
     const outcome = await callTool(tools, 'picture');
-    assert.deepEqual(outcome, { response: 'see', parts: [{ type: 'blob', mime_type: 'image/png', modality: 'image', content: 'AQID' }] });
+    assert.deepEqual(outcome, {
+      response: 'see',
+      parts: [{ type: 'blob', mime_type: 'image/png', modality: 'image', content: 'AQID' }],
+    });
   });
 
   it('is refused for a name it does not have', async () => {
-    await assert.rejects(callTool(tools, 'nothing'), (error) => error instanceof ClassedError && error.class === 'unknown_tool');
+    await assert.rejects(
+      callTool(tools, 'nothing'),
+      (error) => error instanceof ClassedError && error.class === 'unknown_tool',
+    );
   });
 
   it('runs calls side by side', async () => {
     const before = performance.now();
     const outcomes = await Promise.all(Array.from({ length: 40 }, (_, i) => callTool(tools, 'fine', { a: i })));
-    assert.deepEqual(outcomes.map((outcome) => outcome.response), Array.from({ length: 40 }, (_, i) => ({ sum: i + 2 })));
+    assert.deepEqual(
+      outcomes.map((outcome) => outcome.response),
+      Array.from({ length: 40 }, (_, i) => ({ sum: i + 2 })),
+    );
     assert.ok(performance.now() - before < 2000);
   });
 
@@ -90,7 +110,10 @@ describe('a module of tools', () => {
     const three = await openSource(source);
     assert.equal((await callTool(three, 'next')).response, 1);
     await Promise.all([two.close(), three.close()]);
-    await assert.rejects(callTool(three, 'next'), (error) => error instanceof ClassedError && error.class === 'cancelled');
+    await assert.rejects(
+      callTool(three, 'next'),
+      (error) => error instanceof ClassedError && error.class === 'cancelled',
+    );
   });
 });
 
@@ -104,7 +127,10 @@ export const beside = tool({ description: 'Adds.', input: z.object({}), output, 
 export const bad = tool({ description: 'Adds.', input: z.object({}), output, run: () => ({ sum: 'three' as unknown as number }) });
 `);
     assert.deepEqual(host.specs[0]?.output, {
-      type: 'object', properties: { sum: { type: 'number' }, unit: { type: 'string', default: 'm' } }, required: ['sum', 'unit'], additionalProperties: false,
+      type: 'object',
+      properties: { sum: { type: 'number' }, unit: { type: 'string', default: 'm' } },
+      required: ['sum', 'unit'],
+      additionalProperties: false,
     });
     assert.deepEqual((await callTool(host, 'good')).response, { sum: 3, unit: 'm' });
     assert.deepEqual((await callTool(host, 'beside')).response, { sum: 4, unit: 'm' });
@@ -124,43 +150,77 @@ import { z } from 'zod';
 export const reads = tool({ description: 'Reads.', input: z.object({}), effect: 'pure', retry: { times: 3 }, run: () => 1 });
 export const sets = tool({ description: 'Sets.', input: z.object({}), idempotent: true, retry: { times: 2, wait_seconds: 0.5 }, timeout_seconds: 5, run: () => 1 });
 `);
-    assert.deepEqual(host.specs.map(({ retry, idempotent, timeoutSeconds }) => ({ retry, idempotent, timeoutSeconds })), [
-      { retry: { times: 3, waitMs: 1000 }, idempotent: undefined, timeoutSeconds: undefined }, { retry: { times: 2, waitMs: 500 }, idempotent: true, timeoutSeconds: 5 },
-    ]);
+    assert.deepEqual(
+      host.specs.map(({ retry, idempotent, timeoutSeconds }) => ({ retry, idempotent, timeoutSeconds })),
+      [
+        { retry: { times: 3, waitMs: 1000 }, idempotent: undefined, timeoutSeconds: undefined },
+        { retry: { times: 2, waitMs: 500 }, idempotent: true, timeoutSeconds: 5 },
+      ],
+    );
     await host.close();
   });
 });
 
 describe('a module that cannot be used is a config error', () => {
-  const refused = (source: string, pattern: RegExp) => assert.rejects(openSource(source), (error) => {
-    assert.ok(StudioError.is(error, 'config'), String(error));
-    assert.match(error.message, pattern);
-    return true;
-  });
+  const refused = (source: string, pattern: RegExp) =>
+    assert.rejects(openSource(source), (error) => {
+      assert.ok(StudioError.is(error, 'config'), String(error));
+      assert.match(error.message, pattern);
+      return true;
+    });
 
-  it('throws while it loads', () => refused('export const x = 1;\nthrow new Error("not today");', /^tools\.ts:2:7: the module could not be loaded: not today$/));
-  it('exits while it loads', () => refused('process.exit(1);', /^tools\.ts:1:9: the module could not be loaded: called process\.exit\(1\)$/));
-  it('would do something twice', () => refused(
-    `import { tool } from 'rollout-studio';\nimport { z } from 'zod';\n\nexport const pay = tool({ description: 'Pays.', input: z.object({}), retry: { times: 2 }, run: () => 1 });`,
-    /^tools\.ts:4:20: the tool "pay": it has `retry`, but a call made again might do something twice\. .*add `idempotent: true`; .*else remove `retry`$/,
-  ));
-  it('asks for retries without end', () => refused(
-    `import { tool } from 'rollout-studio';\nimport { z } from 'zod';\nexport const read = tool({ description: 'Reads.', input: z.object({}), effect: 'pure', retry: { times: 99 }, run: () => 1 });`,
-    /^tools\.ts:3:21: the tool "read": `retry\.times` must be a whole number from 1 to 10$/,
-  ));
+  it('throws while it loads', () =>
+    refused(
+      'export const x = 1;\nthrow new Error("not today");',
+      /^tools\.ts:2:7: the module could not be loaded: not today$/,
+    ));
+  it('exits while it loads', () =>
+    refused('process.exit(1);', /^tools\.ts:1:9: the module could not be loaded: called process\.exit\(1\)$/));
+  it('would do something twice', () =>
+    refused(
+      `import { tool } from 'rollout-studio';\nimport { z } from 'zod';\n\nexport const pay = tool({ ` +
+        `description: 'Pays.', input: z.object({}), retry: { times: 2 }, run: () => 1 });`,
+      /^tools\.ts:4:20: the tool "pay": it has `retry`, but a call made again might do something twice\. .*add `idempotent: true`; .*else remove `retry`$/,
+    ));
+  it('asks for retries without end', () =>
+    refused(
+      `import { tool } from 'rollout-studio';\nimport { z } from 'zod';\nexport const read = tool({ description: ` +
+        `'Reads.', input: z.object({}), effect: 'pure', retry: { times: 99 }, run: () => 1 });`,
+      /^tools\.ts:3:21: the tool "read": `retry\.times` must be a whole number from 1 to 10$/,
+    ));
   it('exports no tool', () => refused('export const x = 1;', /^tools\.ts: exports no tool/));
-  it('has a tool without schema', () => refused(
-    'import { tool } from "rollout-studio";\nexport const t = tool({ description: "", input: {} as never, run: () => 1 });', /^tools\.ts:2:18: the tool "t": its `input` must be a zod object/));
-  it('has a tool by default', () => refused(
-    'import { tool } from "rollout-studio"; import { z } from "zod";\nexport default tool({ description: "", input: z.object({}), run: () => 1 });', /"default" cannot have this name/));
-  it('has a tool whose schema is no object', () => refused(
-    'import { tool } from "rollout-studio"; import { z } from "zod";\nexport const t = tool({ description: "", input: z.string() as never, run: () => 1 });', /must be a zod object/));
+  it('has a tool without schema', () =>
+    refused(
+      'import { tool } from "rollout-studio";\nexport const t = tool({ description: "", input: {} as never, run: ' +
+        '() => 1 });',
+      /^tools\.ts:2:18: the tool "t": its `input` must be a zod object/,
+    ));
+  it('has a tool by default', () =>
+    refused(
+      'import { tool } from "rollout-studio"; import { z } from "zod";\nexport default tool({ description: "", ' +
+        'input: z.object({}), run: () => 1 });',
+      /"default" cannot have this name/,
+    ));
+  it('has a tool whose schema is no object', () =>
+    refused(
+      'import { tool } from "rollout-studio"; import { z } from "zod";\nexport const t = tool({ description: "", ' +
+        'input: z.string() as never, run: () => 1 });',
+      /must be a zod object/,
+    ));
 });
 
 it('two tools of one name are refused', async () => {
   const module = await bench.module('hostile.ts');
   await assert.rejects(
-    openTools([{ kind: 'module', module }, { kind: 'module', module: { ...module, file: 'other.ts' } }], bench.environment),
-    (error) => StudioError.is(error, 'config') && /^Two tools have the name "cycle": one of hostile\.ts, one of other\.ts\.$/.test(error.message),
+    openTools(
+      [
+        { kind: 'module', module },
+        { kind: 'module', module: { ...module, file: 'other.ts' } },
+      ],
+      bench.environment,
+    ),
+    (error) =>
+      StudioError.is(error, 'config') &&
+      /^Two tools have the name "cycle": one of hostile\.ts, one of other\.ts\.$/.test(error.message),
   );
 });

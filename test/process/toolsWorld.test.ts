@@ -7,8 +7,8 @@ import type { World, WorldSession } from '../../src/rollout/ports.ts';
 import { ClassedError } from '../../src/trace/classedError.ts';
 import { moduleWorld, runExport } from '../../src/worlds/module.ts';
 import { isClass } from '../support/stand.ts';
-import { callContext, callTool, toolBench } from '../support/tools.ts';
 import type { ToolBench } from '../support/tools.ts';
+import { callContext, callTool, toolBench } from '../support/tools.ts';
 
 const never = new AbortController().signal;
 const task = { id: 't1', question: 'q', meta: {} };
@@ -18,27 +18,43 @@ let submitted: SubmittedWorld;
 
 before(async () => {
   bench = await toolBench();
-  submitted = { name: 'shop', file: 'shop.world.yaml', kind: 'module', module: await bench.module('shop.world.ts'), perturb: [] };
+  submitted = {
+    name: 'shop',
+    file: 'shop.world.yaml',
+    kind: 'module',
+    module: await bench.module('shop.world.ts'),
+    perturb: [],
+  };
   world = moduleWorld(submitted, bench.environment);
 });
 after(() => bench.close());
 
-const open = (seed = 5, from?: Uint8Array): Promise<WorldSession> => world.open({ task, seed, ...(from === undefined ? {} : { from }) }, never);
+const open = (seed = 5, from?: Uint8Array): Promise<WorldSession> =>
+  world.open({ task, seed, ...(from === undefined ? {} : { from }) }, never);
 
 describe('a world of a module', () => {
   it('has tools that act on its state, and tells what changed', async () => {
     const session = await open();
     const take = session.specs.find((spec) => spec.name === 'take');
-    assert.deepEqual([take?.effect, take?.sessionBound, take?.from, take?.place?.line], ['restorable', false, { kind: 'world', name: 'shop' }, 21]);
+    assert.deepEqual(
+      [take?.effect, take?.sessionBound, take?.from, take?.place?.line],
+      ['restorable', false, { kind: 'world', name: 'shop' }, 21],
+    );
     const outcome = await callTool(session, 'take', { thing: 'apple' });
-    assert.deepEqual(outcome, { response: { left: 4 }, changes: [{ table: 'stock', key: 'apple', op: 'update', before: 5, after: 4 }] });
+    assert.deepEqual(outcome, {
+      response: { left: 4 },
+      changes: [{ table: 'stock', key: 'apple', op: 'update', before: 5, after: 4 }],
+    });
     assert.deepEqual(await callTool(session, 'count'), { response: { apple: 4, pear: 2 } });
     await session.close();
   });
 
   it('tells what changed before a tool failed', async () => {
     const session = await open();
-    const error = await callTool(session, 'take', { thing: 'plum' }).then(() => undefined, (thrown: unknown) => thrown);
+    const error = await callTool(session, 'take', { thing: 'plum' }).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
     assert.ok(error instanceof ClassedError);
     assert.equal(error.message, 'there is not enough plum');
     assert.deepEqual(error.place, { file: 'shop.world.ts', line: 26, column: 31 });
@@ -48,9 +64,16 @@ describe('a world of a module', () => {
 
   it('judges its final state', async () => {
     const session = await open();
-    assert.deepEqual(await session.verify?.({ answer: 'x', expected: 5 }, never), { value: 1, passed: true, explanation: '5 apples, answer "x"' });
+    assert.deepEqual(await session.verify?.({ answer: 'x', expected: 5 }, never), {
+      value: 1,
+      passed: true,
+      explanation: '5 apples, answer "x"',
+    });
     assert.equal((await session.verify?.({ answer: 'x', expected: undefined }, never))?.passed, false);
-    await assert.rejects(async () => session.verify?.({ answer: 'bad', expected: 5 }, never), isClass('world_error', /^verify must return/));
+    await assert.rejects(
+      async () => session.verify?.({ answer: 'bad', expected: 5 }, never),
+      isClass('world_error', /^verify must return/),
+    );
     await session.close();
   });
 
@@ -89,9 +112,15 @@ describe('a world of a module', () => {
 
   it('is lost with its thread, and says so from then on', async () => {
     const session = await open();
-    await assert.rejects(callTool(session, 'hang', {}, callContext(AbortSignal.timeout(50))), isClass('timeout', /time limit/));
+    await assert.rejects(
+      callTool(session, 'hang', {}, callContext(AbortSignal.timeout(50))),
+      isClass('timeout', /time limit/),
+    );
     await assert.rejects(callTool(session, 'count'), isClass('world_error', /thread .*gone/));
-    await assert.rejects(async () => session.verify?.({ answer: 'x', expected: 5 }, never), isClass('world_error', /gone/));
+    await assert.rejects(
+      async () => session.verify?.({ answer: 'x', expected: 5 }, never),
+      isClass('world_error', /gone/),
+    );
     await session.close();
     const other = await open();
     await assert.rejects(callTool(other, 'leave'), isClass('tool_error', /process\.exit\(1\)/));
@@ -104,7 +133,10 @@ describe('a world of a module', () => {
   it('that does not open is a world_error with its place', async () => {
     await assert.rejects(world.open({ task: { ...task, id: 'broken' }, seed: 1 }, never), (error) => {
       assert.ok(error instanceof ClassedError);
-      assert.deepEqual([error.class, error.message, error.place?.file, error.place?.line], ['world_error', 'no such shop', 'shop.world.ts', 14]);
+      assert.deepEqual(
+        [error.class, error.message, error.place?.file, error.place?.line],
+        ['world_error', 'no such shop', 'shop.world.ts', 14],
+      );
       return true;
     });
   });
@@ -117,16 +149,27 @@ describe('a world of a module', () => {
 
 describe('an exported function', () => {
   it('is called with JSON and gives JSON', async () => {
-    assert.deepEqual(await runExport(submitted.module, 'count_words', [{ answer: 'three small words' }], bench.environment, never), { value: 3, passed: true });
+    assert.deepEqual(
+      await runExport(submitted.module, 'count_words', [{ answer: 'three small words' }], bench.environment, never),
+      { value: 3, passed: true },
+    );
   });
 
   it('that throws is a tool_error in its file', async () => {
-    await assert.rejects(runExport(submitted.module, 'scorer_throws', [], bench.environment, never), (error) =>
-      error instanceof ClassedError && error.message === 'cannot score this' && error.place?.file === 'shop.world.ts');
+    await assert.rejects(
+      runExport(submitted.module, 'scorer_throws', [], bench.environment, never),
+      (error) =>
+        error instanceof ClassedError && error.message === 'cannot score this' && error.place?.file === 'shop.world.ts',
+    );
   });
 
   it('that is not there is a config error that names what is', async () => {
-    await assert.rejects(runExport(submitted.module, 'score', [], bench.environment, never), (error) =>
-      StudioError.is(error, 'config') && error.message === 'shop.world.ts exports no "score".' && (error.mend ?? '').includes('count_words'));
+    await assert.rejects(
+      runExport(submitted.module, 'score', [], bench.environment, never),
+      (error) =>
+        StudioError.is(error, 'config') &&
+        error.message === 'shop.world.ts exports no "score".' &&
+        (error.mend ?? '').includes('count_words'),
+    );
   });
 });

@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import http from 'node:http';
 import { after, before, describe, test } from 'node:test';
-import { follow, type OpenSocket } from '../../src/protocol/follow.ts';
 import { wsSocket } from '../../src/client/subscribe.ts';
+import { follow, type OpenSocket } from '../../src/protocol/follow.ts';
 import { cuttingProxy } from '../support/cuttingProxy.ts';
 import { ending, logEvent, opening } from '../support/fakeWorker.ts';
-import { FONT, pagesFolder, PART, SCRIPT } from '../support/pagesFolder.ts';
-import { plainSubmission, tasks, TestStore, type TestServer } from '../support/rolloutServer.ts';
+import { FONT, PART, pagesFolder, SCRIPT } from '../support/pagesFolder.ts';
+import { plainSubmission, type TestServer, TestStore, tasks } from '../support/rolloutServer.ts';
 
 describe('/view/', () => {
   const store = new TestStore();
@@ -18,7 +18,8 @@ describe('/view/', () => {
   });
   after(() => store[Symbol.asyncDispose]());
 
-  const get = (path: string, init: RequestInit & { token?: string } = {}): Promise<Response> => server.fetch(path, { token: '', redirect: 'manual', ...init });
+  const get = (path: string, init: RequestInit & { token?: string } = {}): Promise<Response> =>
+    server.fetch(path, { token: '', redirect: 'manual', ...init });
 
   test('gives the page to anyone, and lets it run its own files only', async () => {
     const response = await get('/view/');
@@ -29,7 +30,15 @@ describe('/view/', () => {
     assert.equal(response.headers.get('cache-control'), 'no-cache');
     const policy = response.headers.get('content-security-policy') ?? '';
     const { host } = new URL(server.url);
-    for (const part of ["default-src 'none'", "script-src 'self';", "style-src 'self';", "font-src 'self';", `connect-src 'self' ws://${host} wss://${host};`, "base-uri 'none'", "frame-ancestors 'none'"]) {
+    for (const part of [
+      "default-src 'none'",
+      "script-src 'self';",
+      "style-src 'self';",
+      "font-src 'self';",
+      `connect-src 'self' ws://${host} wss://${host};`,
+      "base-uri 'none'",
+      "frame-ancestors 'none'",
+    ]) {
       assert.ok(policy.includes(part), `${part} in ${policy}`);
     }
     assert.doesNotMatch(policy, /unsafe/);
@@ -43,9 +52,18 @@ describe('/view/', () => {
   });
 
   test('gives the files of the page under their media types, and asks a browser to look again', async () => {
-    for (const [name, media] of [['start.js', 'text/javascript; charset=utf-8'], [PART, 'text/javascript; charset=utf-8'], ['page.css', 'text/css; charset=utf-8'], ['codicon.ttf', 'font/ttf']] as const) {
+    for (const [name, media] of [
+      ['start.js', 'text/javascript; charset=utf-8'],
+      [PART, 'text/javascript; charset=utf-8'],
+      ['page.css', 'text/css; charset=utf-8'],
+      ['codicon.ttf', 'font/ttf'],
+    ] as const) {
       const response = await get(`/view/${name}`);
-      assert.deepEqual([response.status, response.headers.get('content-type'), response.headers.get('x-content-type-options')], [200, media, 'nosniff'], name);
+      assert.deepEqual(
+        [response.status, response.headers.get('content-type'), response.headers.get('x-content-type-options')],
+        [200, media, 'nosniff'],
+        name,
+      );
       await response.arrayBuffer();
     }
     assert.equal(await (await get('/view/start.js')).text(), SCRIPT);
@@ -55,12 +73,27 @@ describe('/view/', () => {
     const again = await get('/view/codicon.ttf', { headers: { 'if-none-match': font.headers.get('etag') ?? '' } });
     assert.deepEqual([again.status, (await again.arrayBuffer()).byteLength], [304, 0]);
     const head = await get('/view/start.js', { method: 'HEAD' });
-    assert.deepEqual([head.status, head.headers.get('content-length'), await head.text()], [200, String(Buffer.byteLength(SCRIPT)), '']);
+    assert.deepEqual(
+      [head.status, head.headers.get('content-length'), await head.text()],
+      [200, String(Buffer.byteLength(SCRIPT)), ''],
+    );
     assert.equal((await get('/view')).headers.get('location'), '/view/');
   });
 
   test('gives no other file, whatever its name', async () => {
-    for (const path of ['/view/page.js', '/view/page.js.map', '/view/show-B1B2C3D4.js.map', '/view/..%2fserver.json', '/view/%2e%2e%2fserver.json', '/view/..%5cserver.json', '/view/constructor', '/view/__proto__', '/view/a/b', '/view//', '/view/page.js%00']) {
+    for (const path of [
+      '/view/page.js',
+      '/view/page.js.map',
+      '/view/show-B1B2C3D4.js.map',
+      '/view/..%2fserver.json',
+      '/view/%2e%2e%2fserver.json',
+      '/view/..%5cserver.json',
+      '/view/constructor',
+      '/view/__proto__',
+      '/view/a/b',
+      '/view//',
+      '/view/page.js%00',
+    ]) {
       const response = await get(path);
       assert.equal(response.status, 404, path);
       assert.doesNotMatch(await response.text(), /read_token/);
@@ -77,7 +110,10 @@ describe('/view/', () => {
   test('keeps the API behind the token, and pages of other sites out', async () => {
     assert.equal((await get('/v1/server')).status, 401);
     assert.equal((await get('/v1/server', { token: server.file.read_token })).status, 200);
-    assert.equal((await get('/v1/batches/b1/commands', { method: 'POST', body: '{}', token: server.file.read_token })).status, 403);
+    assert.equal(
+      (await get('/v1/batches/b1/commands', { method: 'POST', body: '{}', token: server.file.read_token })).status,
+      403,
+    );
     assert.equal((await get('/view/', { headers: { origin: 'https://elsewhere.example' } })).status, 403);
   });
 
@@ -114,19 +150,24 @@ describe('/view/', () => {
     const end = new AbortController();
     // The second connection is cut at its very beginning, before the server hears of it.
     let cut: Promise<void> | undefined;
-    const following = follow(counted, { stream: grant.rollout }, {
-      events: (events) => {
-        seqs.push(...events.map(({ seq }) => seq));
-        if (events.some(({ kind }) => kind === 'rollout.end')) end.abort();
+    const following = follow(
+      counted,
+      { stream: grant.rollout },
+      {
+        events: (events) => {
+          seqs.push(...events.map(({ seq }) => seq));
+          if (events.some(({ kind }) => kind === 'rollout.end')) end.abort();
+        },
+        head: (cursor) => {
+          if (cursor !== 3 || cut !== undefined) return;
+          cut = proxy.cutAt('GET /v1/client', 'before');
+          proxy.cutAll();
+          void cut.then(() => worker.appendAcked(grant, ending(4, { passed: true })));
+        },
+        lost: (value) => lost.push(value),
       },
-      head: (cursor) => {
-        if (cursor !== 3 || cut !== undefined) return;
-        cut = proxy.cutAt('GET /v1/client', 'before');
-        proxy.cutAll();
-        void cut.then(() => worker.appendAcked(grant, ending(4, { passed: true })));
-      },
-      lost: (value) => lost.push(value),
-    }, AbortSignal.any([end.signal, AbortSignal.timeout(60_000)]));
+      AbortSignal.any([end.signal, AbortSignal.timeout(60_000)]),
+    );
     await following;
     await proxy.close();
     assert.deepEqual(seqs, [1, 2, 3, 4, 5, 6]);

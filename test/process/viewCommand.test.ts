@@ -8,9 +8,9 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, describe, it } from 'node:test';
-import { Api } from '../../src/protocol/api.ts';
-import { newId } from '../../src/common/ids.ts';
 import { StudioError } from '../../src/common/errors.ts';
+import { newId } from '../../src/common/ids.ts';
+import { Api } from '../../src/protocol/api.ts';
 import { offlineTransport, readOffline } from '../../src/protocol/offline.ts';
 import type { PagePlace } from '../../src/protocol/page.ts';
 import { fetchTransport } from '../../src/protocol/transport.ts';
@@ -43,8 +43,12 @@ let batch: string;
 before(async () => {
   workspace = new Workspace();
   batch = await workspace.launch('first', {
-    endpoint: 'demo:', batch: { attempts: 2 },
-    tasks: [{ id: 'hostile', question: `answer ${HOSTILE}`, answer: HOSTILE }, { id: 'a/long:one', question: `answer yes\n${LONG}`, answer: 'yes' }],
+    endpoint: 'demo:',
+    batch: { attempts: 2 },
+    tasks: [
+      { id: 'hostile', question: `answer ${HOSTILE}`, answer: HOSTILE },
+      { id: 'a/long:one', question: `answer yes\n${LONG}`, answer: 'yes' },
+    ],
   });
   await workspace.ended(batch);
 });
@@ -57,7 +61,8 @@ function viewing(args: readonly string[], env: Record<string, string> = {}): Vie
   child.stderr?.on('data', (bytes: Buffer) => (stderr += bytes.toString()));
   const exited = once(child, 'exit').then(([code]) => code as number | null); // what a process gives
   return {
-    process: child, exited,
+    process: child,
+    exited,
     line: async () => {
       const next = await lines.next();
       if (next.done === true) throw new Error(`rollout view ended\n${stderr}`);
@@ -75,10 +80,15 @@ function read(url: string): { api: Api; place: PagePlace | undefined; edit: bool
   assert.equal(pathname, '/view/');
   const values = new URLSearchParams(hash.slice(1));
   const token = values.get('token') ?? '';
-  return { api: new Api(fetchTransport(() => ({ url: origin, token }))), place: placeFromParams(values), edit: values.get('edit') === '1' };
+  return {
+    api: new Api(fetchTransport(() => ({ url: origin, token }))),
+    place: placeFromParams(values),
+    edit: values.get('edit') === '1',
+  };
 }
 
-const note = (api: Api): Promise<unknown> => api.commandBatch(batch, { command: newId('c'), verb: 'note', args: { label: 'note', text: 'seen' } });
+const note = (api: Api): Promise<unknown> =>
+  api.commandBatch(batch, { command: newId('c'), verb: 'note', args: { label: 'note', text: 'seen' } });
 
 describe('an address', () => {
   it('of the newest batch may read and nothing else, and the server stays when the viewing ends', async () => {
@@ -103,14 +113,24 @@ describe('an address', () => {
   it('leads to a rollout, at a step or an event of it', async () => {
     const [row] = await workspace.rows(batch);
     assert.ok(row !== undefined);
-    const of = async (reference: string): Promise<PagePlace | undefined> => read((await workspace.json<Printed>('view', reference)).url).place;
+    const of = async (reference: string): Promise<PagePlace | undefined> =>
+      read((await workspace.json<Printed>('view', reference)).url).place;
     assert.deepEqual(await of(row.rollout), { page: 'trajectory', rollout: row.rollout });
     assert.deepEqual(await of(`${row.rollout}@3`), { page: 'trajectory', rollout: row.rollout, seq: 3 });
-    assert.deepEqual(await of(`last/${row.task}/${row.attempt}:1`), { page: 'trajectory', rollout: row.rollout, step: 1 });
+    assert.deepEqual(await of(`last/${row.task}/${row.attempt}:1`), {
+      page: 'trajectory',
+      rollout: row.rollout,
+      step: 1,
+    });
   });
 
   it('is refused to what is not there', async () => {
-    for (const [word, code] of [['b0000000000000000z', 'not_found'], ['r0000000000000000z', 'not_found'], ['nothing.json', 'usage'], ['last/none/1', 'not_found']] as const) {
+    for (const [word, code] of [
+      ['b0000000000000000z', 'not_found'],
+      ['r0000000000000000z', 'not_found'],
+      ['nothing.json', 'usage'],
+      ['last/none/1', 'not_found'],
+    ] as const) {
       const ran = await workspace.run('view', word, '--json');
       assert.notEqual(ran.code, 0);
       assert.equal((JSON.parse(ran.stdout) as { error: { code: string } }).error.code, code, word);
@@ -140,9 +160,14 @@ describe('an address', () => {
     const heard = once(server, 'request');
     const { port } = server.address() as AddressInfo; // it listens on TCP
     const opener = workspace.bench.path('xdg-open');
-    writeFileSync(opener, `#!${process.execPath}\nfetch('http://127.0.0.1:${port}/', { method: 'POST', body: process.argv[2] });\n`);
+    writeFileSync(
+      opener,
+      `#!${process.execPath}\nfetch('http://127.0.0.1:${port}/', { method: 'POST', body: process.argv[2] });\n`,
+    );
     chmodSync(opener, 0o755);
-    await using view = viewing(['--open'], { PATH: `${path.dirname(opener)}${path.delimiter}${process.env['PATH'] ?? ''}` });
+    await using view = viewing(['--open'], {
+      PATH: `${path.dirname(opener)}${path.delimiter}${process.env['PATH'] ?? ''}`,
+    });
     const url = await view.line();
     const [request] = (await heard) as [NodeJS.ReadableStream]; // what the server gives
     await once(request, 'end');
@@ -160,7 +185,10 @@ describe('a recording', () => {
       const copy = own.write('copy of the same.json', readFileSync(TAU, 'utf8'));
       assert.deepEqual((await own.json<Printed>('view', copy)).place, first.place);
       const { batches } = await (await own.api()).batches();
-      assert.deepEqual(batches.map((row) => [row.imported, row.state]), [[true, 'ended']]);
+      assert.deepEqual(
+        batches.map((row) => [row.imported, row.state]),
+        [[true, 'ended']],
+      );
       own.write('other.json', readFileSync(TAU, 'utf8').replace('ada_1', 'ada_2'));
       assert.notDeepEqual((await own.json<Printed>('view', 'other.json')).place, first.place);
     } finally {
@@ -171,10 +199,20 @@ describe('a recording', () => {
 
 describe('one file', () => {
   async function saved(...args: string[]): Promise<{ html: string; api: Api; trajectories: number; place: PagePlace }> {
-    const printed = await workspace.json<{ file: string; bytes: number; trajectories: number; left_out: number; values_left_out: number }>('view', ...args, '--save', 'saved page.html');
+    const printed = await workspace.json<{
+      file: string;
+      bytes: number;
+      trajectories: number;
+      left_out: number;
+      values_left_out: number;
+    }>('view', ...args, '--save', 'saved page.html');
     const html = readFileSync(printed.file, 'utf8');
-    assert.deepEqual([printed.file, printed.bytes, printed.left_out, printed.values_left_out], [workspace.path('saved page.html'), Buffer.byteLength(html), 0, 0]);
-    const [, encoding, text = ''] = /<script type="[a-z/]+" id="offline"(?: data-encoding="([a-z]+)")?>([^<]*)<\/script>/.exec(html) ?? [];
+    assert.deepEqual(
+      [printed.file, printed.bytes, printed.left_out, printed.values_left_out],
+      [workspace.path('saved page.html'), Buffer.byteLength(html), 0, 0],
+    );
+    const [, encoding, text = ''] =
+      /<script type="[a-z/]+" id="offline"(?: data-encoding="([a-z]+)")?>([^<]*)<\/script>/.exec(html) ?? [];
     const data = await readOffline(text, encoding);
     return { html, api: new Api(offlineTransport(data)), trajectories: printed.trajectories, place: data.place };
   }
@@ -198,7 +236,10 @@ describe('one file', () => {
     const plain = await saved(batch);
     const real = await workspace.api();
     assert.deepEqual(await plain.api.batch(batch), await real.batch(batch));
-    assert.deepEqual(await Array.fromAsync(plain.api.allRollouts(batch)), await Array.fromAsync(real.allRollouts(batch)));
+    assert.deepEqual(
+      await Array.fromAsync(plain.api.allRollouts(batch)),
+      await Array.fromAsync(real.allRollouts(batch)),
+    );
     assert.deepEqual((await plain.api.tasks(batch)).tasks, (await real.tasks(batch)).tasks);
     const row = (await workspace.rows(batch)).find((one) => one.task === 'a/long:one');
     assert.ok(row !== undefined);
@@ -215,7 +256,10 @@ describe('one file', () => {
   });
 
   it('holds two batches side by side, and the attempts at a task of both', async () => {
-    const later = await workspace.launch('second', { endpoint: 'demo:', tasks: [{ id: 'hostile', question: 'answer yes', answer: 'yes' }] });
+    const later = await workspace.launch('second', {
+      endpoint: 'demo:',
+      tasks: [{ id: 'hostile', question: 'answer yes', answer: 'yes' }],
+    });
     await workspace.ended(later);
     const both = await saved(batch, later);
     assert.deepEqual(both.place, { page: 'batches', batch, with: later });
@@ -228,8 +272,16 @@ describe('one file', () => {
     assert.equal(both.trajectories, 0);
     const task = await saved(`${batch}/hostile`, later, '--compare');
     assert.deepEqual([task.place, task.trajectories], [{ page: 'compare', batch, task: 'hostile', with: later }, 3]);
-    assert.deepEqual(read((await workspace.json<Printed>('view', batch, later)).url).place, { page: 'batches', batch, with: later });
-    for (const words of [[batch, batch], [`${batch}/hostile/1`, later]]) assert.equal((await workspace.run('view', ...words, '--json')).code, 2, words.join(' '));
+    assert.deepEqual(read((await workspace.json<Printed>('view', batch, later)).url).place, {
+      page: 'batches',
+      batch,
+      with: later,
+    });
+    for (const words of [
+      [batch, batch],
+      [`${batch}/hostile/1`, later],
+    ])
+      assert.equal((await workspace.run('view', ...words, '--json')).code, 2, words.join(' '));
   });
 
   it('is not written where it cannot be', async () => {
@@ -242,12 +294,35 @@ describe('one file', () => {
 describe('rollout run --task-file', () => {
   it('runs the tasks of the file', async () => {
     workspace.write('some.json', JSON.stringify(['t2', 't3']));
-    const file = workspace.batch('some', { endpoint: 'demo:', tasks: ['t1', 't2', 't3'].map((id) => ({ id, question: 'answer yes', answer: 'yes' })) });
-    const { batch: started } = await workspace.json<{ batch: string }>('run', file, '--task-file', 'some.json', '--detach');
-    assert.deepEqual((await (await workspace.api()).tasks(started)).tasks.map(({ id }) => id), ['t2', 't3']);
+    const file = workspace.batch('some', {
+      endpoint: 'demo:',
+      tasks: ['t1', 't2', 't3'].map((id) => ({ id, question: 'answer yes', answer: 'yes' })),
+    });
+    const { batch: started } = await workspace.json<{ batch: string }>(
+      'run',
+      file,
+      '--task-file',
+      'some.json',
+      '--detach',
+    );
+    assert.deepEqual(
+      (await (await workspace.api()).tasks(started)).tasks.map(({ id }) => id),
+      ['t2', 't3'],
+    );
     workspace.write('lines.txt', 't3\r\nt1\n');
-    const lines = await workspace.json<{ batch: string }>('run', file, '--task-file', 'lines.txt', '--task', 't2', '--detach');
-    assert.deepEqual((await (await workspace.api()).tasks(lines.batch)).tasks.map(({ id }) => id), ['t1', 't2', 't3']);
+    const lines = await workspace.json<{ batch: string }>(
+      'run',
+      file,
+      '--task-file',
+      'lines.txt',
+      '--task',
+      't2',
+      '--detach',
+    );
+    assert.deepEqual(
+      (await (await workspace.api()).tasks(lines.batch)).tasks.map(({ id }) => id),
+      ['t1', 't2', 't3'],
+    );
     workspace.write('wrong.json', '[{"t1": 1}]');
     workspace.write('broken.json', '["t1"');
     workspace.write('empty.json', '[]');

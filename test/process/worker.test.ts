@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { startDemoServer } from '../../src/model/demo/demoServer.ts';
 import { alive, gone } from '../support/cli.ts';
 import { adding, assertWhole, eventsOf, submission, task, until } from '../support/directed.ts';
-import { blobOf, TestStore, type TestServer } from '../support/rolloutServer.ts';
+import { blobOf, type TestServer, TestStore } from '../support/rolloutServer.ts';
 import { shiftedClock } from '../support/shiftedClock.ts';
 import { TestWorker } from '../support/workerProcess.ts';
 
@@ -31,7 +31,13 @@ test('captures the tokens of each call as blobs', async () => {
   await using store = new TestStore();
   const server = await store.start();
   const plain = submission({ attempts: 1 });
-  const batch = await server.submit({ ...plain, agent: { ...plain.agent, model: { ...plain.agent.model, capture: { token_ids: true, logprobs: true } } } }, [adding('a', 2)]);
+  const batch = await server.submit(
+    {
+      ...plain,
+      agent: { ...plain.agent, model: { ...plain.agent.model, capture: { token_ids: true, logprobs: true } } },
+    },
+    [adding('a', 2)],
+  );
   await using worker = await TestWorker.start(store, server, batch);
   assert.equal(await worker.exited, 0, worker.stderr);
   const [row] = (await server.api.rollouts(batch)).rollouts;
@@ -40,7 +46,10 @@ test('captures the tokens of each call as blobs', async () => {
   assert.equal(ends.length, 3);
   for (const end of ends) {
     assert.equal(end.data.trainable, true, end.data.why_not);
-    const tokens = JSON.parse(Buffer.from(await server.api.getBlob(end.data.tokens!.$blob)).toString()) as { completion: number[]; logprobs: string };
+    const tokens = JSON.parse(Buffer.from(await server.api.getBlob(end.data.tokens!.$blob)).toString()) as {
+      completion: number[];
+      logprobs: string;
+    };
     assert.ok(tokens.completion.length > 0);
     assert.equal(Buffer.from(tokens.logprobs, 'base64').length, 4 * tokens.completion.length);
   }
@@ -49,10 +58,18 @@ test('captures the tokens of each call as blobs', async () => {
 test('a killed worker leaves no process and no folder', async () => {
   await using store = new TestStore();
   const server = await store.start();
-  const sleeper = task('a', 'call calculate {"expression": "1 + 1"}\ncall execute_command {"command": "echo $$ > pid; sleep 600"}\nanswer 2', '2');
+  const sleeper = task(
+    'a',
+    'call calculate {"expression": "1 + 1"}\ncall execute_command {"command": "echo $$ > pid; sleep 600"}\nanswer 2',
+    '2',
+  );
   const batch = await server.submit(submission({ attempts: 1, retry: { infrastructure: 0 } }), [sleeper]);
   await using first = await TestWorker.start(store, server, batch);
-  const { rollout } = await until(server, batch, (events) => events.filter((event) => event.kind === 'tool.start').length === 2);
+  const { rollout } = await until(
+    server,
+    batch,
+    (events) => events.filter((event) => event.kind === 'tool.start').length === 2,
+  );
   const shell = await readWhenThere(`${first.folder}/${rollout}/pid`);
   assert.ok(alive(shell));
   await first.kill('SIGKILL');
@@ -65,7 +82,11 @@ test('SIGTERM ends a worker within two seconds; the next one goes on at once, wi
   const server = await store.start();
   const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=150'), [adding('a', 8)]);
   await using first = await TestWorker.start(store, server, batch);
-  const { rollout } = await until(server, batch, (events) => events.filter((event) => event.kind === 'model.end').length >= 3);
+  const { rollout } = await until(
+    server,
+    batch,
+    (events) => events.filter((event) => event.kind === 'model.end').length >= 3,
+  );
   const began = performance.now();
   assert.equal(await first.kill('SIGTERM'), 0, first.stderr);
   assert.ok(performance.now() - began < 2_000);
@@ -73,7 +94,10 @@ test('SIGTERM ends a worker within two seconds; the next one goes on at once, wi
   assert.equal(await second.exited, 0, second.stderr);
   const events = await eventsOf(server, rollout);
   assertWhole(events);
-  assert.deepEqual(events.filter((event) => event.kind === 'rollout.lease').map((event) => event.data.how), ['fresh', 'resumed']);
+  assert.deepEqual(
+    events.filter((event) => event.kind === 'rollout.lease').map((event) => event.data.how),
+    ['fresh', 'resumed'],
+  );
   const answered = events.filter((event) => event.kind === 'model.end' && event.data.status === 'ok').length;
   assert.equal(answered, 9, 'each step was answered once');
 });
@@ -81,7 +105,11 @@ test('SIGTERM ends a worker within two seconds; the next one goes on at once, wi
 test('as in a pod of its own: takes one rollout and ends; interrupted, it says that its place is to be filled again', async () => {
   await using store = new TestStore();
   const server = await store.start();
-  const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=50'), [adding('a', 2), adding('b', 2), adding('c', 40)]);
+  const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=50'), [
+    adding('a', 2),
+    adding('b', 2),
+    adding('c', 40),
+  ]);
   for (const ended of [1, 2]) {
     await using one = await TestWorker.start(store, server, batch, { rollouts: 1, interrupted_exit: 3 });
     assert.equal(await one.exited, 0, one.stderr);
@@ -89,7 +117,10 @@ test('as in a pod of its own: takes one rollout and ends; interrupted, it says t
     assert.deepEqual([counts.passed, counts.queued], [ended, 3 - ended]);
   }
   await using last = await TestWorker.start(store, server, batch, { rollouts: 1, interrupted_exit: 3 });
-  const underWay = async (): Promise<boolean> => (await server.api.rollouts(batch)).rollouts.some(({ state, progress }) => state === 'running' && progress.steps >= 2);
+  const underWay = async (): Promise<boolean> =>
+    (await server.api.rollouts(batch)).rollouts.some(
+      ({ state, progress }) => state === 'running' && progress.steps >= 2,
+    );
   while (!(await underWay())) await new Promise((resolve) => setTimeout(resolve, 25));
   assert.equal(process.platform === 'win32' ? 3 : await last.kill('SIGTERM'), 3, last.stderr);
 });
@@ -97,7 +128,10 @@ test('as in a pod of its own: takes one rollout and ends; interrupted, it says t
 test('goes on when the server was killed and started again at another port', async () => {
   await using store = new TestStore();
   const server = await store.start();
-  const batch = await server.submit(submission({ attempts: 2 }, 'demo:?latency_ms=100'), [adding('a', 10), adding('b', 10)]);
+  const batch = await server.submit(submission({ attempts: 2 }, 'demo:?latency_ms=100'), [
+    adding('a', 10),
+    adding('b', 10),
+  ]);
   await using worker = await TestWorker.start(store, server, batch);
   await until(server, batch, (events) => events.filter((event) => event.kind === 'model.end').length >= 3);
   await server.kill('SIGKILL');
@@ -112,7 +146,10 @@ test('goes on when the server was killed and started again at another port', asy
   }
   const told = await infraOf(again, batch, 1);
   assert.equal(told.length, 1);
-  assert.match(told[0] ?? '', /^The server was away and was started anew, or another one took over; 1 worker found it again: back after .*, and \d rollouts? in their hands went on\.$/);
+  assert.match(
+    told[0] ?? '',
+    /^The server was away and was started anew, or another one took over; 1 worker found it again: back after .*, and \d rollouts? in their hands went on\.$/,
+  );
 });
 
 test('events have the server’s time, whatever the clock of the worker’s machine says', async () => {
@@ -121,10 +158,29 @@ test('events have the server’s time, whatever the clock of the worker’s mach
   const batch = await server.submit(submission({ attempts: 2 }, 'demo:?latency_ms=20'), [], { open: true });
   const began = Date.now();
   const slots = { slots: 2 };
-  await using ahead = await TestWorker.start(store, server, batch, { ...slots, worker: 'ahead' }, { NODE_OPTIONS: shiftedClock(HOUR_MS) });
-  await using behind = await TestWorker.start(store, server, batch, { ...slots, worker: 'behind' }, { NODE_OPTIONS: shiftedClock(-HOUR_MS) });
+  await using ahead = await TestWorker.start(
+    store,
+    server,
+    batch,
+    { ...slots, worker: 'ahead' },
+    { NODE_OPTIONS: shiftedClock(HOUR_MS) },
+  );
+  await using behind = await TestWorker.start(
+    store,
+    server,
+    batch,
+    { ...slots, worker: 'behind' },
+    { NODE_OPTIONS: shiftedClock(-HOUR_MS) },
+  );
   const told = (await infraOf(server, batch, 2)).sort();
-  assert.deepEqual(told.map((text) => /^The clock of worker (\w+) is (?:1 h 0 min|59 min \d+ s) (ahead|behind)/.exec(text)?.slice(1)), [['ahead', 'ahead'], ['behind', 'behind']], told.join('\n'));
+  assert.deepEqual(
+    told.map((text) => /^The clock of worker (\w+) is (?:1 h 0 min|59 min \d+ s) (ahead|behind)/.exec(text)?.slice(1)),
+    [
+      ['ahead', 'ahead'],
+      ['behind', 'behind'],
+    ],
+    told.join('\n'),
+  );
   await server.api.appendTasks(batch, 0, [adding('a', 2), adding('b', 2)]);
   await server.api.commandBatch(batch, { command: `seal-${batch}`, verb: 'seal' });
   assert.deepEqual(await Promise.all([ahead.exited, behind.exited]), [0, 0], ahead.stderr + behind.stderr);
@@ -132,12 +188,17 @@ test('events have the server’s time, whatever the clock of the worker’s mach
   assert.equal(new Set(rollouts.map(({ worker }) => worker)).size, 2, 'both had some');
   for (const row of rollouts) {
     const times = [began, ...(await eventsOf(server, row.rollout)).map(({ at }) => at), Date.now()];
-    assert.deepEqual(times, [...times].sort((a, b) => a - b));
+    assert.deepEqual(
+      times,
+      [...times].sort((a, b) => a - b),
+    );
   }
   assert.equal((await infraOf(server, batch, 2)).length, 2, 'it is told once of each');
 });
 
-test('starts nothing new while the server is silent, and goes on when it answers again', { skip: process.platform === 'win32' }, async () => {
+test('starts nothing new while the server is silent, and goes on when it answers again', {
+  skip: process.platform === 'win32',
+}, async () => {
   await using store = new TestStore();
   const server = await store.start();
   const demo = await startDemoServer({ port: 0 });
@@ -156,7 +217,10 @@ test('starts nothing new while the server is silent, and goes on when it answers
     assert.equal(await worker.exited, 0, worker.stderr);
     const events = await eventsOf(server, (await server.api.rollouts(batch)).rollouts[0]!.rollout);
     assertWhole(events);
-    assert.deepEqual(events.flatMap((event) => (event.kind === 'hold' ? [event.data.why] : [])), ['lost_server']);
+    assert.deepEqual(
+      events.flatMap((event) => (event.kind === 'hold' ? [event.data.why] : [])),
+      ['lost_server'],
+    );
     assert.equal(events.filter((event) => event.kind === 'rollout.lease').length, 1, 'its epoch stood');
   } finally {
     await demo.close();
@@ -215,7 +279,9 @@ async function readWhenThere(file: string): Promise<number> {
 /** What a batch's stream tells of its infrastructure, once it is so much. */
 async function infraOf(server: TestServer, batch: string, least: number): Promise<string[]> {
   for (;;) {
-    const told = (await server.api.events(batch)).events.flatMap((event) => (event.kind === 'infra' ? [event.data.text] : []));
+    const told = (await server.api.events(batch)).events.flatMap((event) =>
+      event.kind === 'infra' ? [event.data.text] : [],
+    );
     if (told.length >= least) return told;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

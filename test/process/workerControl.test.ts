@@ -7,7 +7,8 @@ import { adding, assertWhole, eventsOf, submission, task, until } from '../suppo
 import { TestStore } from '../support/rolloutServer.ts';
 import { TestWorker } from '../support/workerProcess.ts';
 
-const kinds = (events: readonly TraceEvent[], kind: TraceEvent['kind']): number => events.filter((event) => event.kind === kind).length;
+const kinds = (events: readonly TraceEvent[], kind: TraceEvent['kind']): number =>
+  events.filter((event) => event.kind === kind).length;
 
 test('a paused batch holds at the next gates and goes on when it is resumed', async () => {
   await using store = new TestStore();
@@ -29,7 +30,10 @@ test('a paused batch holds at the next gates and goes on when it is resumed', as
 test('a held rollout gives its slot to the next one', async () => {
   await using store = new TestStore();
   const server = await store.start();
-  const batch = await server.submit(submission({ attempts: 1, concurrency: 1 }, 'demo:?latency_ms=50'), [adding('a', 5), adding('b', 1)]);
+  const batch = await server.submit(submission({ attempts: 1, concurrency: 1 }, 'demo:?latency_ms=50'), [
+    adding('a', 5),
+    adding('b', 1),
+  ]);
   await using worker = await TestWorker.start(store, server, batch, { slots: 1 });
   const { rollout } = await until(server, batch, (events) => kinds(events, 'model.end') >= 1);
   const { seq } = await server.api.commandRollout(rollout, { command: newId('c'), verb: 'hold', by: 'me' });
@@ -49,7 +53,9 @@ test('a held rollout gives its slot to the next one', async () => {
 test('cancel ends a rollout within a second, even inside a hanging tool', async () => {
   await using store = new TestStore();
   const server = await store.start();
-  const batch = await server.submit(submission({ attempts: 1 }), [task('a', 'call execute_command {"command": "sleep 600"}', 'x')]);
+  const batch = await server.submit(submission({ attempts: 1 }), [
+    task('a', 'call execute_command {"command": "sleep 600"}', 'x'),
+  ]);
   await using worker = await TestWorker.start(store, server, batch);
   const { rollout } = await until(server, batch, (events) => kinds(events, 'tool.start') === 1);
   const began = performance.now();
@@ -66,7 +72,11 @@ test('one rollout of the batch stops at a breakpoint that is to hold once', asyn
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(submission({ attempts: 4 }, 'demo:?latency_ms=400'), [adding('a', 1)]);
-  await server.api.commandBatch(batch, { command: newId('c'), verb: 'breakpoints', args: { breakpoints: [{ id: 'p1', side: 'before', tool: 'calculate', once: true }] } });
+  await server.api.commandBatch(batch, {
+    command: newId('c'),
+    verb: 'breakpoints',
+    args: { breakpoints: [{ id: 'p1', side: 'before', tool: 'calculate', once: true }] },
+  });
   await using worker = await TestWorker.start(store, server, batch);
   for (;;) {
     const { counts } = await server.api.batch(batch);
@@ -103,8 +113,12 @@ test('no secret gets into the record', async () => {
   const model = { ...plain.agent.model, headers: { 'x-team': '${env:PASSPHRASE}' } };
   const secret = 'open-sesame-please';
   const leaking = task('a', `call execute_command {"command": "echo the word is ${secret}"}\nanswer {{last}}`, 'x');
-  const batch = await server.submit({ ...plain, agent: { ...plain.agent, model } }, [leaking], { secrets: { PASSPHRASE: secret } });
-  await using worker = await TestWorker.start(store, server, batch, { secrets: `${store.folder}/secrets/${batch}.json` });
+  const batch = await server.submit({ ...plain, agent: { ...plain.agent, model } }, [leaking], {
+    secrets: { PASSPHRASE: secret },
+  });
+  await using worker = await TestWorker.start(store, server, batch, {
+    secrets: `${store.folder}/secrets/${batch}.json`,
+  });
   assert.equal(await worker.exited, 0, worker.stderr);
   const [row] = (await server.api.rollouts(batch)).rollouts;
   const text = JSON.stringify(await eventsOf(server, row!.rollout));

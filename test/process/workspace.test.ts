@@ -1,7 +1,7 @@
 // The sample workspace as `init` makes it, where there is no `node_modules`: editors see its types, and it is right.
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, readdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { Bench, root } from '../support/cli.ts';
@@ -20,15 +20,29 @@ describe('a fresh workspace', { timeout: 180_000 }, () => {
   });
   after(() => bench.close());
 
-  const compile = (): { status: number | null; stdout: string } => spawnSync(process.execPath, [tsc, '-p', workspace], { encoding: 'utf8' });
+  const compile = (): { status: number | null; stdout: string } =>
+    spawnSync(process.execPath, [tsc, '-p', workspace], { encoding: 'utf8' });
 
   it('has every file of the sample, the ignore file under its real name', () => {
-    assert.deepEqual(written.toSorted(), filesOf(sample).map((file) => (file === 'gitignore' ? '.gitignore' : file)).toSorted());
-    for (const file of written) assert.deepEqual(readFileSync(path.join(workspace, file)), readFileSync(path.join(sample, file === '.gitignore' ? 'gitignore' : file)), file);
+    assert.deepEqual(
+      written.toSorted(),
+      filesOf(sample)
+        .map((file) => (file === 'gitignore' ? '.gitignore' : file))
+        .toSorted(),
+    );
+    for (const file of written)
+      assert.deepEqual(
+        readFileSync(path.join(workspace, file)),
+        readFileSync(path.join(sample, file === '.gitignore' ? 'gitignore' : file)),
+        file,
+      );
     assert.match(readFileSync(path.join(workspace, '.gitignore'), 'utf8'), /^\.env$/m);
     // What leads to this machine's installation is nobody's to commit.
     assert.equal(readFileSync(path.join(workspace, '.rollout', '.gitignore'), 'utf8'), '*\n');
-    assert.equal(filesOf(workspace).some((file) => file.includes('node_modules')), false);
+    assert.equal(
+      filesOf(workspace).some((file) => file.includes('node_modules')),
+      false,
+    );
   });
 
   it('type-checks as editors see it, and shows a mistake', () => {
@@ -36,7 +50,11 @@ describe('a fresh workspace', { timeout: 180_000 }, () => {
     assert.equal(clean.stdout, '');
     assert.equal(clean.status, 0);
     const file = path.join(workspace, 'tools', 'wrong.ts');
-    writeFileSync(file, 'import { tool } from \'rollout-studio\';\nimport { z } from \'zod\';\nexport const wrong = tool({ description: \'\', input: z.object({ n: z.number() }), run: ({ n }) => n.length });\n');
+    writeFileSync(
+      file,
+      "import { tool } from 'rollout-studio';\nimport { z } from 'zod';\nexport const wrong = tool({ " +
+        "description: '', input: z.object({ n: z.number() }), run: ({ n }) => n.length });\n",
+    );
     const { status, stdout } = compile();
     assert.notEqual(status, 0);
     assert.match(stdout, /wrong\.ts[^\n]*Property 'length' does not exist on type 'number'/);
@@ -48,20 +66,25 @@ describe('a fresh workspace', { timeout: 180_000 }, () => {
     assert.equal(checked.code, 0, checked.stdout + checked.stderr);
     assert.match(checked.stdout, /^\d+ files are fine\.$/m);
     assert.deepEqual((await bench.json<{ problems: unknown[] }>(['check'], { cwd: workspace })).problems, []);
-    const report = await bench.json<{ attempts: number; scored: number }>(['run', path.join('batches', 'first.batch.yaml')], { cwd: workspace });
+    const report = await bench.json<{ attempts: number; scored: number }>(
+      ['run', path.join('batches', 'first.batch.yaml')],
+      { cwd: workspace },
+    );
     assert.deepEqual([report.attempts, report.scored], [1, 1]);
   });
 
   it('is made where one says, which tells how it is run from here', async () => {
     const here = bench.path('deep', 'er');
     mkdirSync(here, { recursive: true });
-    const told = async (...args: string[]): Promise<string> => /^Run it: {2}rollout run (.*)$/m.exec((await bench.run(['init', ...args], { cwd: here })).stdout)?.[1] ?? '';
+    const told = async (...args: string[]): Promise<string> =>
+      /^Run it: {2}rollout run (.*)$/m.exec((await bench.run(['init', ...args], { cwd: here })).stdout)?.[1] ?? '';
     const first = path.join('batches', 'desk.batch.yaml');
     assert.equal(await told(), first);
     assert.equal(await told('below'), path.join('below', first));
     assert.equal(await told('..below'), path.join('..below', first), 'a name, not a way up');
     // Nobody counts the steps up.
-    for (const up of [path.join('..', 'beside'), path.join('..', '..', 'far')]) assert.equal(await told(up), path.join(realpathSync(here), up, first));
+    for (const up of [path.join('..', 'beside'), path.join('..', '..', 'far')])
+      assert.equal(await told(up), path.join(realpathSync(here), up, first));
   });
 
   it('is not written over', async () => {
@@ -86,5 +109,7 @@ describe('a fresh workspace', { timeout: 180_000 }, () => {
 });
 
 function filesOf(folder: string): string[] {
-  return readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)));
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.relative(folder, path.join(entry.parentPath, entry.name)));
 }

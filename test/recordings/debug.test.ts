@@ -1,4 +1,7 @@
-/** Real recordings in the debugger: every way back is the way there, and a whole attempt is stepped through over the protocol. */
+/**
+ * Real recordings in the debugger: every way back is the way there, and a whole attempt is stepped through over the
+ * protocol.
+ */
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -48,8 +51,15 @@ describe('tau-bench in the debugger', () => {
         tools.add(where.top);
       }
       assert.ok(lines.length > 10);
-      assert.deepEqual(lines, lines.toSorted((a, b) => a - b), 'down the page');
-      assert.ok([...tools].some((name) => /^[a-z_]+$/.test(name)), 'into its calls');
+      assert.deepEqual(
+        lines,
+        lines.toSorted((a, b) => a - b),
+        'down the page',
+      );
+      assert.ok(
+        [...tools].some((name) => /^[a-z_]+$/.test(name)),
+        'into its calls',
+      );
     } finally {
       await dap.close();
     }

@@ -1,4 +1,5 @@
 /** Attempts for comparisons: written as words, one action each (`a1` = tool a with argument 1), or as whole streams. */
+
 import type { Action } from '../../src/trace/align/actions.ts';
 import { actionsOf } from '../../src/trace/align/actions.ts';
 import type { ComparedAttempt } from '../../src/trace/align/attempt.ts';
@@ -11,7 +12,10 @@ export function streamOf(words: string): Stream {
   const stream = new Stream();
   stream.start();
   stream.message('user', 'Go.');
-  for (const [index, word] of words.split(' ').filter((one) => one !== '').entries()) {
+  for (const [index, word] of words
+    .split(' ')
+    .filter((one) => one !== '')
+    .entries()) {
     const call = /^([a-z])(\d)(!?)$/.exec(word);
     if (call === null) {
       stream.model(word);
@@ -20,7 +24,11 @@ export function streamOf(words: string): Stream {
     const [, name = '', argument] = call;
     const id = `c${index}`;
     stream.model('', [{ id, name, arguments: { n: Number(argument), deep: { list: [1, 2] } } }]);
-    stream.toolEnd(stream.toolStart(id, name, { n: Number(argument), deep: { list: [1, 2] } }), id, call[3] === '!' ? 'other' : 'fine');
+    stream.toolEnd(
+      stream.toolStart(id, name, { n: Number(argument), deep: { list: [1, 2] } }),
+      id,
+      call[3] === '!' ? 'other' : 'fine',
+    );
   }
   stream.end();
   return stream;
@@ -37,11 +45,20 @@ export function actions(words: string): Action[] {
 }
 
 export function attempt(words: string, passed: boolean | null = true, number = 1): ComparedAttempt {
-  return { rollout: `r${number}`, attempt: number, passed, reward: passed === true ? 1 : 0, outcome: passed === null ? 'unscored' : passed ? 'passed' : 'failed', actions: actions(words) };
+  return {
+    rollout: `r${number}`,
+    attempt: number,
+    passed,
+    reward: passed === true ? 1 : 0,
+    outcome: passed === null ? 'unscored' : passed ? 'passed' : 'failed',
+    actions: actions(words),
+  };
 }
 
 /** Words of up to `most` actions that share a beginning now and then. */
 export function randomWords(random: Random, most: number): string {
   const of = (letters: string): string => letters[Math.floor(random.next() * letters.length)] ?? '';
-  return Array.from({ length: Math.floor(random.next() * (most + 1)) }, () => (random.next() < 0.15 ? 'says' : of('abc') + of('12'))).join(' ');
+  return Array.from({ length: Math.floor(random.next() * (most + 1)) }, () =>
+    random.next() < 0.15 ? 'says' : of('abc') + of('12'),
+  ).join(' ');
 }

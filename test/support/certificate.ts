@@ -1,5 +1,8 @@
-/** Certificates of a test's own: an authority that nobody knows, and what it signs. Made here, so that no tool has to be installed. */
-import { generateKeyPairSync, randomBytes, sign, type KeyObject } from 'node:crypto';
+/**
+ * Certificates of a test's own: an authority that nobody knows, and what it signs. Made here, so that no tool has to be
+ * installed.
+ */
+import { generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 
 export interface Certificate {
   /** PEM. */
@@ -17,16 +20,35 @@ export interface Wanted {
 const DAY_MS = 86_400_000;
 
 /** Signed by itself, and so its own authority. */
-export function selfSigned({ host, from = new Date(Date.now() - DAY_MS), until = new Date(Date.now() + DAY_MS) }: Wanted): Certificate {
+export function selfSigned({
+  host,
+  from = new Date(Date.now() - DAY_MS),
+  until = new Date(Date.now() + DAY_MS),
+}: Wanted): Certificate {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const name = der(0x30, der(0x31, der(0x30, COMMON_NAME, der(0x0c, Buffer.from('Rollout test')))));
-  const body = der(0x30,
+  const body = der(
+    0x30,
     der(0xa0, integer(Buffer.from([2]))),
     integer(Buffer.concat([Buffer.from([1]), randomBytes(8)])),
-    ECDSA_SHA256, name, der(0x30, time(from), time(until)), name,
+    ECDSA_SHA256,
+    name,
+    der(0x30, time(from), time(until)),
+    name,
     publicKey.export({ type: 'spki', format: 'der' }),
-    der(0xa3, der(0x30, extension(ALT_NAMES, der(0x30, altName(host))), extension(CONSTRAINTS, der(0x30, der(0x01, Buffer.from([0xff])))))));
-  return { cert: pem('CERTIFICATE', der(0x30, body, ECDSA_SHA256, bits(signed(body, privateKey)))), key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString() };
+    der(
+      0xa3,
+      der(
+        0x30,
+        extension(ALT_NAMES, der(0x30, altName(host))),
+        extension(CONSTRAINTS, der(0x30, der(0x01, Buffer.from([0xff])))),
+      ),
+    ),
+  );
+  return {
+    cert: pem('CERTIFICATE', der(0x30, body, ECDSA_SHA256, bits(signed(body, privateKey)))),
+    key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
+  };
 }
 
 const COMMON_NAME = Buffer.from('0603550403', 'hex');
@@ -55,7 +77,15 @@ function bits(bytes: Buffer): Buffer {
 }
 
 function time(date: Date): Buffer {
-  return der(0x18, Buffer.from(date.toISOString().replaceAll(/[-:T]/g, '').replace(/\.\d+Z$/, 'Z')));
+  return der(
+    0x18,
+    Buffer.from(
+      date
+        .toISOString()
+        .replaceAll(/[-:T]/g, '')
+        .replace(/\.\d+Z$/, 'Z'),
+    ),
+  );
 }
 
 function extension(id: Buffer, value: Buffer): Buffer {
@@ -63,9 +93,14 @@ function extension(id: Buffer, value: Buffer): Buffer {
 }
 
 function altName(host: string): Buffer {
-  return /^\d+(\.\d+){3}$/.test(host) ? der(0x87, Buffer.from(host.split('.').map(Number))) : der(0x82, Buffer.from(host));
+  return /^\d+(\.\d+){3}$/.test(host)
+    ? der(0x87, Buffer.from(host.split('.').map(Number)))
+    : der(0x82, Buffer.from(host));
 }
 
 function pem(label: string, bytes: Buffer): string {
-  return `-----BEGIN ${label}-----\n${(bytes.toString('base64').match(/.{1,64}/g) ?? []).join('\n')}\n-----END ${label}-----\n`;
+  return (
+    `-----BEGIN ${label}-----\n${(bytes.toString('base64').match(/.{1,64}/g) ?? []).join('\n')}\n-----END ` +
+    `${label}-----\n`
+  );
 }

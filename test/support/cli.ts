@@ -1,9 +1,9 @@
 /** The command line as a user runs it: the bundles of `dist/`, in a process of its own, on a store of the test's. */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { once } from 'node:events';
 
 export const root = path.resolve(import.meta.dirname, '../..');
 const cli = path.join(root, 'dist', 'cli.mjs');
@@ -37,12 +37,17 @@ export class Bench {
   /** Starts `rollout …` and gives the process. */
   start(args: readonly string[], options: { cwd?: string; env?: Record<string, string> } = {}): ChildProcess {
     return spawn(process.execPath, ['--disable-warning=ExperimentalWarning', cli, ...args, ...this.#where], {
-      cwd: options.cwd ?? this.folder, stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...this.#env, ...options.env },
+      cwd: options.cwd ?? this.folder,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...this.#env, ...options.env },
     });
   }
 
   /** Runs `rollout …` to its end. */
-  async run(args: readonly string[], options: { cwd?: string; env?: Record<string, string>; timeoutMs?: number } = {}): Promise<Ran> {
+  async run(
+    args: readonly string[],
+    options: { cwd?: string; env?: Record<string, string>; timeoutMs?: number } = {},
+  ): Promise<Ran> {
     const child = this.start(args, options);
     const timer = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? 120_000);
     const [stdout, stderr] = [collect(child.stdout), collect(child.stderr)];
@@ -52,16 +57,24 @@ export class Bench {
   }
 
   /** Runs `rollout … --json` to its end and gives the document; throws with both outputs when it failed. */
-  async json<T>(args: readonly string[], options: { cwd?: string; env?: Record<string, string>; timeoutMs?: number } = {}): Promise<T> {
+  async json<T>(
+    args: readonly string[],
+    options: { cwd?: string; env?: Record<string, string>; timeoutMs?: number } = {},
+  ): Promise<T> {
     const ran = await this.run([...args, '--json'], options);
-    if (ran.code !== 0) throw new Error(`rollout ${args.join(' ')} ended with ${String(ran.code)}\n${ran.stderr}\n${ran.stdout.slice(0, 2000)}`);
+    if (ran.code !== 0)
+      throw new Error(
+        `rollout ${args.join(' ')} ended with ${String(ran.code)}\n${ran.stderr}\n${ran.stdout.slice(0, 2000)}`,
+      );
     return JSON.parse(ran.stdout) as T;
   }
 
   /** The file `server.json` of the store, when it is there. */
   serverFile(folder = this.store): { pid: number; port: number; token: string } | undefined {
     const file = path.join(folder, 'server.json');
-    return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as { pid: number; port: number; token: string }) : undefined;
+    return existsSync(file)
+      ? (JSON.parse(readFileSync(file, 'utf8')) as { pid: number; port: number; token: string })
+      : undefined;
   }
 
   async close(): Promise<void> {

@@ -1,11 +1,18 @@
 /** Stands in for a collector of traces: takes OTLP/HTTP in JSON, checks its form, keeps the spans. */
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+
 import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { z } from 'zod';
 
 const value = z.strictObject({
-  stringValue: z.string().optional(), boolValue: z.boolean().optional(), intValue: z.string().regex(/^-?\d+$/).optional(), doubleValue: z.number().optional(),
+  stringValue: z.string().optional(),
+  boolValue: z.boolean().optional(),
+  intValue: z
+    .string()
+    .regex(/^-?\d+$/)
+    .optional(),
+  doubleValue: z.number().optional(),
   arrayValue: z.strictObject({ values: z.array(z.strictObject({ stringValue: z.string() })) }).optional(),
 });
 const attributes = z.array(z.strictObject({ key: z.string().min(1), value }));
@@ -14,7 +21,14 @@ const traceId = z.string().regex(/^[0-9a-f]{32}$/);
 const nano = z.string().regex(/^\d+$/);
 
 export const otlpSpan = z.strictObject({
-  traceId, spanId, parentSpanId: spanId.optional(), name: z.string().min(1), kind: z.number().int().min(1).max(5), startTimeUnixNano: nano, endTimeUnixNano: nano, attributes,
+  traceId,
+  spanId,
+  parentSpanId: spanId.optional(),
+  name: z.string().min(1),
+  kind: z.number().int().min(1).max(5),
+  startTimeUnixNano: nano,
+  endTimeUnixNano: nano,
+  attributes,
   events: z.array(z.strictObject({ timeUnixNano: nano, name: z.string(), attributes })).optional(),
   links: z.array(z.strictObject({ traceId, spanId })).optional(),
   status: z.strictObject({ code: z.literal(2), message: z.string().optional() }).optional(),
@@ -22,24 +36,38 @@ export const otlpSpan = z.strictObject({
 export type ReceivedSpan = z.infer<typeof otlpSpan>;
 
 const request = z.strictObject({
-  resourceSpans: z.array(z.strictObject({
-    resource: z.strictObject({ attributes }),
-    scopeSpans: z.array(z.strictObject({ scope: z.strictObject({ name: z.string(), version: z.string() }), spans: z.array(otlpSpan) })),
-  })),
+  resourceSpans: z.array(
+    z.strictObject({
+      resource: z.strictObject({ attributes }),
+      scopeSpans: z.array(
+        z.strictObject({ scope: z.strictObject({ name: z.string(), version: z.string() }), spans: z.array(otlpSpan) }),
+      ),
+    }),
+  ),
 });
 
 /** One attribute, as what it is. */
-export function attribute(of: { readonly attributes: ReceivedSpan['attributes'] }, key: string): string | number | boolean | string[] | undefined {
+export function attribute(
+  of: { readonly attributes: ReceivedSpan['attributes'] },
+  key: string,
+): string | number | boolean | string[] | undefined {
   const found = of.attributes.find((one) => one.key === key)?.value;
   if (found === undefined) return undefined;
-  return found.stringValue ?? found.boolValue ?? found.doubleValue ?? (found.intValue === undefined ? undefined : Number(found.intValue)) ?? found.arrayValue?.values.map((item) => item.stringValue);
+  return (
+    found.stringValue ??
+    found.boolValue ??
+    found.doubleValue ??
+    (found.intValue === undefined ? undefined : Number(found.intValue)) ??
+    found.arrayValue?.values.map((item) => item.stringValue)
+  );
 }
 
 export class Collector implements AsyncDisposable {
   readonly spans: ReceivedSpan[] = [];
   readonly requests: { readonly url: string; readonly headers: IncomingHttpHeaders }[] = [];
   /** What is answered next, instead of taking it. */
-  readonly answers: { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }[] = [];
+  readonly answers: { readonly status: number; readonly headers?: Record<string, string>; readonly body?: string }[] =
+    [];
   readonly wrong: string[] = [];
   readonly #server: Server;
   #waiting: (() => void)[] = [];
@@ -52,7 +80,9 @@ export class Collector implements AsyncDisposable {
         this.requests.push({ url: `${incoming.method ?? ''} ${incoming.url ?? ''}`, headers: incoming.headers });
         const answer = this.answers.shift();
         if (answer === undefined) this.#take(body);
-        response.writeHead(answer?.status ?? 200, { 'content-type': 'application/json', ...answer?.headers }).end(answer?.body ?? '{}');
+        response
+          .writeHead(answer?.status ?? 200, { 'content-type': 'application/json', ...answer?.headers })
+          .end(answer?.body ?? '{}');
         for (const look of this.#waiting.splice(0)) look();
       });
     });
@@ -79,7 +109,8 @@ export class Collector implements AsyncDisposable {
     const end = performance.now() + 30_000;
     while (!done()) {
       const left = end - performance.now();
-      if (left <= 0) throw new Error(`no ${what} within 30 s: ${this.requests.length} requests, ${this.spans.length} spans`);
+      if (left <= 0)
+        throw new Error(`no ${what} within 30 s: ${this.requests.length} requests, ${this.spans.length} spans`);
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, left);
         this.#waiting.push(() => {
@@ -97,7 +128,9 @@ export class Collector implements AsyncDisposable {
 
   #take(body: string): void {
     const parsed = request.safeParse(JSON.parse(body));
-    if (parsed.success) for (const { scopeSpans } of parsed.data.resourceSpans) for (const { spans } of scopeSpans) this.spans.push(...spans);
+    if (parsed.success)
+      for (const { scopeSpans } of parsed.data.resourceSpans)
+        for (const { spans } of scopeSpans) this.spans.push(...spans);
     else this.wrong.push(parsed.error.message);
   }
 }

@@ -1,18 +1,29 @@
-/** “n steps forth and n back end at the same place”: a random walk of the debugger's cursor and the way back, stop by stop. */
+/**
+ * “n steps forth and n back end at the same place”: a random walk of the debugger's cursor and the way back, stop by
+ * stop.
+ */
 import assert from 'node:assert/strict';
 import { RolloutCursor, type Step } from '../../src/debug/cursor.ts';
 import type { Breakpoint } from '../../src/protocol/commands.ts';
 import type { TrajectoryModel } from '../../src/trace/model.ts';
-import { Stops, type Place } from '../../src/trace/stops.ts';
+import { type Place, Stops } from '../../src/trace/stops.ts';
 import { Random } from './random.ts';
 import { task } from './trajectories.ts';
 
 const STEPS: readonly Step[] = ['next', 'next', 'into', 'into', 'into', 'out'];
 /** What a run through the record stops at now and then. */
-const BREAKPOINTS: readonly Breakpoint[] = [{ id: 'tools', side: 'before', kind: 'tool' }, { id: 'errors', side: 'after', when: 'has(tool.error)' }];
+const BREAKPOINTS: readonly Breakpoint[] = [
+  { id: 'tools', side: 'before', kind: 'tool' },
+  { id: 'errors', side: 'after', when: 'has(tool.error)' },
+];
 
 /** Walks `moves` moves from a random stop and all the way back; gives how often it moved. `name`: for what fails. */
-export async function walkAndReturn(model: TrajectoryModel, seed: number, moves: number, name: string): Promise<number> {
+export async function walkAndReturn(
+  model: TrajectoryModel,
+  seed: number,
+  moves: number,
+  name: string,
+): Promise<number> {
   const random = new Random(seed);
   const stops = Stops.of(model);
   const { first } = stops;
@@ -27,7 +38,14 @@ export async function walkAndReturn(model: TrajectoryModel, seed: number, moves:
     const dice = random.next();
     if (dice < 0.85) cursor.step(STEPS[Math.floor(random.next() * STEPS.length)] ?? 'next');
     else if (dice < 0.95) cursor.goto(any());
-    else await cursor.run(random.next() < 0.5 ? 'forward' : 'backward', BREAKPOINTS, new Set(), () => undefined, new AbortController().signal);
+    else
+      await cursor.run(
+        random.next() < 0.5 ? 'forward' : 'backward',
+        BREAKPOINTS,
+        new Set(),
+        () => undefined,
+        new AbortController().signal,
+      );
     if (cursor.place.seq !== before.seq || cursor.place.at !== before.at) left.push(before);
   }
   const moved = left.length;

@@ -63,9 +63,10 @@ export async function cuttingProxy(port: number): Promise<CuttingProxy> {
   if (address === null || typeof address === 'string') throw new Error('no port');
   return {
     port: address.port,
-    cutAt: (text, when) => new Promise((done) => {
-      cut = { text, when, done };
-    }),
+    cutAt: (text, when) =>
+      new Promise((done) => {
+        cut = { text, when, done };
+      }),
     setAway(on) {
       away = on;
       if (on) for (const socket of sockets) socket.destroy();

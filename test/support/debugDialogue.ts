@@ -1,8 +1,9 @@
 /** A dialogue with `rollout dap` as an editor has it, by the Debug Adapter Protocol's own test client. */
-import { DebugClient } from '@vscode/debugadapter-testsupport';
-import type { DebugProtocol } from '@vscode/debugprotocol';
+
 import path from 'node:path';
 import type { Writable } from 'node:stream';
+import { DebugClient } from '@vscode/debugadapter-testsupport';
+import type { DebugProtocol } from '@vscode/debugprotocol';
 import { Emitter } from '../../src/common/emitter.ts';
 import type { Json } from '../../src/common/json.ts';
 
@@ -40,7 +41,10 @@ export class DebugDialogue {
   #closed = false;
 
   constructor(cwd: string, env: NodeJS.ProcessEnv) {
-    this.client = new DebugClient(process.execPath, MAIN, 'rollout', { cwd, env: { ...env, NODE_OPTIONS: '--disable-warning=ExperimentalWarning' } });
+    this.client = new DebugClient(process.execPath, MAIN, 'rollout', {
+      cwd,
+      env: { ...env, NODE_OPTIONS: '--disable-warning=ExperimentalWarning' },
+    });
     this.client.defaultTimeout = PATIENCE_MS;
     this.#answerReverse();
     this.client.on('output', (event: DebugProtocol.OutputEvent) => this.output.push(event.body.output));
@@ -49,7 +53,13 @@ export class DebugDialogue {
   /** Starts the adapter and the session, sets breakpoints, and waits until it stops. */
   async start(request: 'launch' | 'attach', args: Record<string, Json>, setup: Setup = {}): Promise<Where> {
     await this.client.start();
-    await this.client.initializeRequest({ adapterID: 'rollout', linesStartAt1: true, columnsStartAt1: true, pathFormat: 'path', supportsStartDebuggingRequest: true });
+    await this.client.initializeRequest({
+      adapterID: 'rollout',
+      linesStartAt1: true,
+      columnsStartAt1: true,
+      pathFormat: 'path',
+      supportsStartDebuggingRequest: true,
+    });
     const ready = this.client.waitForEvent('initialized', PATIENCE_MS);
     const started = this.client.customRequest(request, args);
     await Promise.race([ready, started.then(() => ready)]); // what is wrong with the arguments comes as the answer
@@ -61,13 +71,24 @@ export class DebugDialogue {
   }
 
   async set({ functions, lines, exceptions }: Setup): Promise<void> {
-    if (functions !== undefined) this.breakpoints.push(...(await this.client.setFunctionBreakpointsRequest({ breakpoints: functions })).body.breakpoints);
-    if (lines !== undefined) this.breakpoints.push(...(await this.client.setBreakpointsRequest({ source: { path: lines.file }, breakpoints: lines.breakpoints })).body.breakpoints);
-    if (exceptions !== undefined) await this.client.setExceptionBreakpointsRequest({ filters: [], filterOptions: exceptions });
+    if (functions !== undefined)
+      this.breakpoints.push(
+        ...(await this.client.setFunctionBreakpointsRequest({ breakpoints: functions })).body.breakpoints,
+      );
+    if (lines !== undefined)
+      this.breakpoints.push(
+        ...(await this.client.setBreakpointsRequest({ source: { path: lines.file }, breakpoints: lines.breakpoints }))
+          .body.breakpoints,
+      );
+    if (exceptions !== undefined)
+      await this.client.setExceptionBreakpointsRequest({ filters: [], filterOptions: exceptions });
   }
 
   /** A request that makes it go on, to where it stops next. */
-  go(request: 'next' | 'stepIn' | 'stepOut' | 'stepBack' | 'continue' | 'reverseContinue' | 'goto', more: Record<string, Json> = {}): Promise<Where> {
+  go(
+    request: 'next' | 'stepIn' | 'stepOut' | 'stepBack' | 'continue' | 'reverseContinue' | 'goto',
+    more: Record<string, Json> = {},
+  ): Promise<Where> {
     return this.#after(() => this.client.customRequest(request, { threadId: this.thread, ...more }));
   }
 
@@ -108,7 +129,14 @@ export class DebugDialogue {
   /** Scopes of a frame with what is in them: `name=value`. */
   async scopes(frame = 0): Promise<Record<string, string[]>> {
     const { scopes } = (await this.client.scopesRequest({ frameId: this.frames[frame]?.id ?? 0 })).body;
-    const entries = await Promise.all(scopes.map(async (scope): Promise<[string, string[]]> => [scope.name, (await this.inside(scope.variablesReference)).map(({ name, value }) => `${name}=${value}`)]));
+    const entries = await Promise.all(
+      scopes.map(
+        async (scope): Promise<[string, string[]]> => [
+          scope.name,
+          (await this.inside(scope.variablesReference)).map(({ name, value }) => `${name}=${value}`),
+        ],
+      ),
+    );
     return Object.fromEntries(entries);
   }
 
@@ -117,7 +145,10 @@ export class DebugDialogue {
     return scopes.find((scope) => scope.name === name)?.variablesReference ?? 0;
   }
 
-  async inside(variablesReference: number, page: { start?: number; count?: number } = {}): Promise<DebugProtocol.Variable[]> {
+  async inside(
+    variablesReference: number,
+    page: { start?: number; count?: number } = {},
+  ): Promise<DebugProtocol.Variable[]> {
     return (await this.client.variablesRequest({ variablesReference, ...page })).body.variables;
   }
 
@@ -129,7 +160,13 @@ export class DebugDialogue {
   }
 
   async evaluate(expression: string, context?: string): Promise<string> {
-    return (await this.client.evaluateRequest({ expression, frameId: this.frames[0]?.id ?? 0, ...(context === undefined ? {} : { context }) })).body.result;
+    return (
+      await this.client.evaluateRequest({
+        expression,
+        frameId: this.frames[0]?.id ?? 0,
+        ...(context === undefined ? {} : { context }),
+      })
+    ).body.result;
   }
 
   /** Harmless when it is closed already. */
@@ -149,7 +186,13 @@ export class DebugDialogue {
         dispatch(body);
         return;
       }
-      const answer = JSON.stringify({ type: 'response', seq: 0, request_seq: message.seq, command: message.command, success: true });
+      const answer = JSON.stringify({
+        type: 'response',
+        seq: 0,
+        request_seq: message.seq,
+        command: message.command,
+        success: true,
+      });
       inner.outputStream.write(`Content-Length: ${Buffer.byteLength(answer)}\r\n\r\n${answer}`);
       this.onChild.fire(message.arguments as Child);
     };
@@ -161,6 +204,10 @@ export class DebugDialogue {
     this.#stopped = (await stopped).body as DebugProtocol.StoppedEvent['body']; // the client's events are plain
     this.#frames = (await this.client.stackTraceRequest({ threadId: this.thread })).body.stackFrames;
     const [top] = this.#frames;
-    return { reason: this.#stopped.reason, top: top?.name ?? '', place: `${top?.source?.name ?? ''}:${top?.line ?? 0}` };
+    return {
+      reason: this.#stopped.reason,
+      top: top?.name ?? '',
+      place: `${top?.source?.name ?? ''}:${top?.line ?? 0}`,
+    };
   }
 }

@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { JsonObject } from '../../src/common/json.ts';
-import { SAMPLE, type OpenSample } from './sampleWorkspace.ts';
 import type { Verdict } from '../../src/tools/sdk.ts';
+import { type OpenSample, SAMPLE } from './sampleWorkspace.ts';
 
 export interface LoopMessage {
   role: string;
@@ -19,13 +19,21 @@ const PROMPT = readFileSync(join(SAMPLE, 'prompts', 'desk.md'), 'utf8');
 
 export function toolsOf(library: OpenSample): JsonObject[] {
   return Object.entries(library.tools).map(([name, { description, input }]) => ({
-    type: 'function', function: { name, description, parameters: z.toJSONSchema(input) as JsonObject },
+    type: 'function',
+    function: { name, description, parameters: z.toJSONSchema(input) as JsonObject },
   }));
 }
 
 /** One attempt. `seed` of a call = `seed` + its number, so attempts and calls differ. */
-export async function attempt(library: OpenSample, ask: Ask, seed: number): Promise<{ verdict: Verdict; messages: LoopMessage[] }> {
-  const messages: LoopMessage[] = [{ role: 'system', content: PROMPT }, { role: 'user', content: library.task.question }];
+export async function attempt(
+  library: OpenSample,
+  ask: Ask,
+  seed: number,
+): Promise<{ verdict: Verdict; messages: LoopMessage[] }> {
+  const messages: LoopMessage[] = [
+    { role: 'system', content: PROMPT },
+    { role: 'user', content: library.task.question },
+  ];
   const tools = toolsOf(library);
   for (let step = 0; step < 20; step++) {
     const reply = await ask({ messages: [...messages], tools, seed: seed + step });
@@ -33,7 +41,11 @@ export async function attempt(library: OpenSample, ask: Ask, seed: number): Prom
     if (reply.tool_calls === undefined) return { verdict: library.verify(reply.content), messages };
     for (const call of reply.tool_calls) {
       const result = await called(library, call.function.name, call.function.arguments);
-      messages.push({ role: 'tool', tool_call_id: call.id, content: JSON.stringify('ok' in result ? result.ok : { error: { class: 'tool_error', message: result.error } }) });
+      messages.push({
+        role: 'tool',
+        tool_call_id: call.id,
+        content: JSON.stringify('ok' in result ? result.ok : { error: { class: 'tool_error', message: result.error } }),
+      });
     }
   }
   return { verdict: library.verify(null), messages };

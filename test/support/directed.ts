@@ -3,16 +3,24 @@ import assert from 'node:assert/strict';
 import type { Submission } from '../../src/config/submission.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { TaskRecord } from '../../src/trace/task.ts';
-import { plainSubmission } from './rolloutServer.ts';
 import type { TestServer } from './rolloutServer.ts';
+import { plainSubmission } from './rolloutServer.ts';
 
 /** A batch on the demo model with the calculator and the terminal; tasks say themselves what to call. */
 export function submission(changes: Partial<Submission> = {}, endpoint = 'demo:'): Submission {
   const plain = plainSubmission();
   return {
     ...plain,
-    agent: { ...plain.agent, model: { ...plain.agent.model, endpoints: [endpoint] }, tools: [{ kind: 'builtin', name: 'calculator' }, { kind: 'builtin', name: 'terminal' }] },
-    attempts: 2, ...changes,
+    agent: {
+      ...plain.agent,
+      model: { ...plain.agent.model, endpoints: [endpoint] },
+      tools: [
+        { kind: 'builtin', name: 'calculator' },
+        { kind: 'builtin', name: 'terminal' },
+      ],
+    },
+    attempts: 2,
+    ...changes,
   };
 }
 
@@ -33,12 +41,22 @@ export async function eventsOf(server: TestServer, rollout: string): Promise<Tra
 
 /** Seqs without gaps, and exactly one end, last. */
 export function assertWhole(events: readonly TraceEvent[]): void {
-  assert.deepEqual(events.map((event) => event.seq), events.map((_, index) => index + 1));
-  assert.deepEqual(events.filter((event) => event.kind === 'rollout.end').map((event) => event.seq), [events.length]);
+  assert.deepEqual(
+    events.map((event) => event.seq),
+    events.map((_, index) => index + 1),
+  );
+  assert.deepEqual(
+    events.filter((event) => event.kind === 'rollout.end').map((event) => event.seq),
+    [events.length],
+  );
 }
 
 /** Waits for an event of a batch's only rollout. */
-export async function until(server: TestServer, batch: string, reached: (events: readonly TraceEvent[]) => boolean): Promise<{ rollout: string; events: TraceEvent[] }> {
+export async function until(
+  server: TestServer,
+  batch: string,
+  reached: (events: readonly TraceEvent[]) => boolean,
+): Promise<{ rollout: string; events: TraceEvent[] }> {
   for (;;) {
     const [row] = (await server.api.rollouts(batch)).rollouts;
     const events = row === undefined ? [] : await eventsOf(server, row.rollout);

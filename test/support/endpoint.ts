@@ -1,6 +1,7 @@
 /** A scripted OpenAI-compatible endpoint on a free port: tests say what it answers and see what it was asked. */
-import { createServer } from 'node:http';
+
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { JsonObject } from '../../src/common/json.ts';
 import { byAffinity } from '../../src/model/endpoint.ts';
@@ -28,7 +29,12 @@ export async function fakeEndpoint(script: Script, port = 0): Promise<FakeEndpoi
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const text = Buffer.concat(chunks).toString();
-      const entry = { path: request.url ?? '', headers: request.headers, body: (text === '' ? {} : JSON.parse(text)) as JsonObject, at: performance.now() };
+      const entry = {
+        path: request.url ?? '',
+        headers: request.headers,
+        body: (text === '' ? {} : JSON.parse(text)) as JsonObject,
+        at: performance.now(),
+      };
       seen.push(entry);
       void script(entry, response, seen.length);
     });
@@ -51,7 +57,9 @@ export function callsOf({ seen }: FakeEndpoint): number {
   return seen.filter(({ path }) => path.endsWith('/chat/completions')).length;
 }
 
-/** `count` names, of tasks say, for each of the endpoints: which one a name belongs to follows from the ports of all. */
+/**
+ * `count` names, of tasks say, for each of the endpoints: which one a name belongs to follows from the ports of all.
+ */
 export function namesAt(endpoints: readonly FakeEndpoint[], prefix: string, count: number): string[] {
   const urls = endpoints.map(({ url }) => url);
   const names = Array.from({ length: 1_000 }, (_, index) => `${prefix}${index}`);
@@ -69,18 +77,35 @@ export interface ChunkParts {
 /** One chunk as vLLM sends it. */
 export function chunk({ delta = {}, finish, ids, logprobs, top = {} }: ChunkParts): JsonObject {
   return {
-    id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'm',
-    choices: [{
-      index: 0, delta, finish_reason: finish ?? null,
-      logprobs: logprobs === undefined ? null : { content: logprobs.map((logprob) => ({ token: 't', logprob, bytes: [116], top_logprobs: [] })) },
-      ...(ids === undefined ? {} : { token_ids: ids }),
-    }],
+    id: 'chatcmpl-1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'm',
+    choices: [
+      {
+        index: 0,
+        delta,
+        finish_reason: finish ?? null,
+        logprobs:
+          logprobs === undefined
+            ? null
+            : { content: logprobs.map((logprob) => ({ token: 't', logprob, bytes: [116], top_logprobs: [] })) },
+        ...(ids === undefined ? {} : { token_ids: ids }),
+      },
+    ],
     ...top,
   };
 }
 
 export function usageChunk(prompt: number, completion: number, more: JsonObject = {}): JsonObject {
-  return { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [], usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion, ...more } };
+  return {
+    id: 'chatcmpl-1',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'm',
+    choices: [],
+    usage: { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion, ...more },
+  };
 }
 
 export function sse(chunks: readonly JsonObject[], done = true): string {
@@ -94,10 +119,20 @@ export function answerStream(response: ServerResponse, chunks: readonly JsonObje
 
 /** A streamed answer of one text. */
 export function answerText(response: ServerResponse, text: string): void {
-  answerStream(response, [chunk({ delta: { role: 'assistant', content: '' } }), chunk({ delta: { content: text } }), chunk({ finish: 'stop' }), usageChunk(3, 2)]);
+  answerStream(response, [
+    chunk({ delta: { role: 'assistant', content: '' } }),
+    chunk({ delta: { content: text } }),
+    chunk({ finish: 'stop' }),
+    usageChunk(3, 2),
+  ]);
 }
 
-export function refuse(response: ServerResponse, status: number, error: JsonObject, headers: Record<string, string> = {}): void {
+export function refuse(
+  response: ServerResponse,
+  status: number,
+  error: JsonObject,
+  headers: Record<string, string> = {},
+): void {
   response.writeHead(status, { 'content-type': 'application/json', ...headers });
   response.end(JSON.stringify({ error }));
 }

@@ -1,7 +1,7 @@
 /** A subscribing client by script. */
 import { once } from 'node:events';
 import WebSocket from 'ws';
-import { serverToClient, type ClientFrame, type ServerToClient } from '../../src/protocol/client.ts';
+import { type ClientFrame, type ServerToClient, serverToClient } from '../../src/protocol/client.ts';
 import { PROTOCOL } from '../../src/protocol/worker.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import { Frames } from './frames.ts';
@@ -15,7 +15,9 @@ export class FakeClient {
   }
 
   static async connect(url: string, token: string): Promise<FakeClient> {
-    const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/client`, { headers: { authorization: `Bearer ${token}` } });
+    const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/client`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
     const client = new FakeClient(new Frames(socket, (raw) => serverToClient.parse(raw)));
     await once(socket, 'open');
     client.send({ type: 'hello', protocol: PROTOCOL });

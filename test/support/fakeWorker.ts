@@ -1,7 +1,13 @@
 /** A worker by script: the protocol's other end, without rollouts behind it. */
 import { once } from 'node:events';
 import WebSocket from 'ws';
-import { PROTOCOL, serverToWorker, type Grant, type ServerToWorker, type WorkerFrame } from '../../src/protocol/worker.ts';
+import {
+  type Grant,
+  PROTOCOL,
+  type ServerToWorker,
+  serverToWorker,
+  type WorkerFrame,
+} from '../../src/protocol/worker.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import { Frames } from './frames.ts';
 
@@ -13,11 +19,23 @@ export class FakeWorker {
     this.frames = frames;
   }
 
-  static async connect(url: string, token: string, options: { name?: string; slots?: number; rollouts?: { rollout: string; epoch: number; last: number }[] } = {}): Promise<FakeWorker> {
-    const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/worker`, { headers: { authorization: `Bearer ${token}` } });
+  static async connect(
+    url: string,
+    token: string,
+    options: { name?: string; slots?: number; rollouts?: { rollout: string; epoch: number; last: number }[] } = {},
+  ): Promise<FakeWorker> {
+    const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/worker`, {
+      headers: { authorization: `Bearer ${token}` },
+    });
     const worker = new FakeWorker(new Frames(socket, (raw) => serverToWorker.parse(raw)));
     await once(socket, 'open');
-    worker.send({ type: 'hello', protocol: PROTOCOL, worker: options.name ?? `fake-${Math.random().toString(36).slice(2)}`, slots: options.slots ?? 8, rollouts: options.rollouts ?? [] });
+    worker.send({
+      type: 'hello',
+      protocol: PROTOCOL,
+      worker: options.name ?? `fake-${Math.random().toString(36).slice(2)}`,
+      slots: options.slots ?? 8,
+      rollouts: options.rollouts ?? [],
+    });
     worker.welcome = await worker.frames.next('welcome');
     return worker;
   }
@@ -35,7 +53,13 @@ export class FakeWorker {
   }
 
   append(grant: { rollout: string; epoch: number }, events: readonly TraceEvent[]): void {
-    this.send({ type: 'append', rollout: grant.rollout, epoch: grant.epoch, from: events[0]!.seq, events: [...events] });
+    this.send({
+      type: 'append',
+      rollout: grant.rollout,
+      epoch: grant.epoch,
+      from: events[0]!.seq,
+      events: [...events],
+    });
   }
 
   /** Appends and waits for the ack of all of it. */
@@ -46,7 +70,10 @@ export class FakeWorker {
   }
 
   /** Runs a granted rollout to its end. */
-  async finish(grant: Grant, end: { passed: boolean; status?: 'done' | 'infrastructure' | 'cancelled'; output_tokens?: number }): Promise<void> {
+  async finish(
+    grant: Grant,
+    end: { passed: boolean; status?: 'done' | 'infrastructure' | 'cancelled'; output_tokens?: number },
+  ): Promise<void> {
     await this.appendAcked(grant, [...opening(grant), ...ending(grant.last + 3, end)]);
   }
 
@@ -59,23 +86,52 @@ export class FakeWorker {
 export function opening(grant: Grant): TraceEvent[] {
   const at = Date.now();
   return [
-    { seq: grant.last + 1, v: 1, at, kind: 'rollout.start', data: { batch: grant.batch, task: grant.task.id, attempt: grant.attempt, try: grant.try } },
-    { seq: grant.last + 2, v: 1, at, kind: 'rollout.lease', data: { epoch: grant.epoch, worker: 'fake', how: 'fresh' } },
+    {
+      seq: grant.last + 1,
+      v: 1,
+      at,
+      kind: 'rollout.start',
+      data: { batch: grant.batch, task: grant.task.id, attempt: grant.attempt, try: grant.try },
+    },
+    {
+      seq: grant.last + 2,
+      v: 1,
+      at,
+      kind: 'rollout.lease',
+      data: { epoch: grant.epoch, worker: 'fake', how: 'fresh' },
+    },
   ];
 }
 
 /** Two events: a model's answer and the end. */
-export function ending(from: number, end: { passed: boolean; status?: 'done' | 'infrastructure' | 'cancelled'; output_tokens?: number }): TraceEvent[] {
+export function ending(
+  from: number,
+  end: { passed: boolean; status?: 'done' | 'infrastructure' | 'cancelled'; output_tokens?: number },
+): TraceEvent[] {
   const at = Date.now();
   const usage = { input_tokens: 10, output_tokens: end.output_tokens ?? 5 };
   const scored = (end.status ?? 'done') === 'done';
   return [
     { seq: from, v: 1, at, kind: 'model.start', data: { step: 1, model: 'demo', context: [], sampling: {} } },
-    { seq: from + 1, v: 1, at, kind: 'model.end', span: from, data: { status: 'ok', usage, trainable: false, source: 'live' } },
     {
-      seq: from + 2, v: 1, at, kind: 'rollout.end',
+      seq: from + 1,
+      v: 1,
+      at,
+      kind: 'model.end',
+      span: from,
+      data: { status: 'ok', usage, trainable: false, source: 'live' },
+    },
+    {
+      seq: from + 2,
+      v: 1,
+      at,
+      kind: 'rollout.end',
       data: {
-        status: end.status ?? 'done', passed: scored ? end.passed : null, reward: scored ? Number(end.passed) : null, answer: 'x', touched: false,
+        status: end.status ?? 'done',
+        passed: scored ? end.passed : null,
+        reward: scored ? Number(end.passed) : null,
+        answer: 'x',
+        touched: false,
         totals: { steps: 1, tool_calls: 0, ...usage, cached_tokens: 0, ms: 1, held_ms: 0 },
       },
     },

@@ -2,7 +2,7 @@
 import { newId } from '../../src/common/ids.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import { Random } from './random.ts';
-import { blobOf, tasks, type TestServer } from './rolloutServer.ts';
+import { blobOf, type TestServer, tasks } from './rolloutServer.ts';
 import { Stream } from './stream.ts';
 
 const AT_ONCE = 200;
@@ -14,13 +14,23 @@ export interface Shape {
 }
 
 /** A batch of them; gives its id and its rollouts by task and attempt. */
-export async function importBatch(server: TestServer, shape: Shape): Promise<{ readonly batch: string; readonly rollouts: readonly string[] }> {
+export async function importBatch(
+  server: TestServer,
+  shape: Shape,
+): Promise<{ readonly batch: string; readonly rollouts: readonly string[] }> {
   const batch = newId('b');
   const source = blobOf('the file it came from');
   const random = new Random(9);
   const all = tasks(shape.tasks);
   await server.api.putBlob(source.sha, source.bytes);
-  await server.api.createBatch({ batch, submission: source.sha, open: true, tasks: all.slice(0, 1000), secrets: {}, imported: { name: 'nightly', attempts: shape.attempts } });
+  await server.api.createBatch({
+    batch,
+    submission: source.sha,
+    open: true,
+    tasks: all.slice(0, 1000),
+    secrets: {},
+    imported: { name: 'nightly', attempts: shape.attempts },
+  });
   for (let at = 1000; at < all.length; at += 1000) await server.api.appendTasks(batch, at, all.slice(at, at + 1000));
   const rollouts: string[] = [];
   let part: { rollout: string; task: string; attempt: number; events: TraceEvent[] }[] = [];
@@ -51,10 +61,30 @@ function finished(batch: string, task: string, attempt: number, steps: number, d
     s.toolEnd(tool, call.id, { ok: true, rows: [1, 2, 3], text: 'x'.repeat(200) });
   }
   s.model(`All of ${task} is done.`);
-  const outcome = draw < 0.55 ? { passed: true, reward: 1 }
-    : draw < 0.9 ? { passed: false, reward: 0 }
-    : draw < 0.96 ? { status: 'truncated' as const, passed: false, reward: 0 }
-    : { status: 'infrastructure' as const, passed: null, reward: null, error: { class: 'infrastructure' as const, message: 'the pod is gone' } };
-  s.end({ ...outcome, totals: { steps, tool_calls: steps - 1, input_tokens: 100 * steps, output_tokens: 10 * steps, cached_tokens: 0, ms: Math.round(draw * 60_000), held_ms: 0 } });
+  const outcome =
+    draw < 0.55
+      ? { passed: true, reward: 1 }
+      : draw < 0.9
+        ? { passed: false, reward: 0 }
+        : draw < 0.96
+          ? { status: 'truncated' as const, passed: false, reward: 0 }
+          : {
+              status: 'infrastructure' as const,
+              passed: null,
+              reward: null,
+              error: { class: 'infrastructure' as const, message: 'the pod is gone' },
+            };
+  s.end({
+    ...outcome,
+    totals: {
+      steps,
+      tool_calls: steps - 1,
+      input_tokens: 100 * steps,
+      output_tokens: 10 * steps,
+      cached_tokens: 0,
+      ms: Math.round(draw * 60_000),
+      held_ms: 0,
+    },
+  });
   return s.events;
 }

@@ -22,12 +22,26 @@ export class Frames<F extends { type: string }> {
   }
 
   /** The next frame of a kind, also one that came already. Fails after 10 s or when the connection closes. */
-  next<T extends F['type']>(type: T, matches: (frame: Extract<F, { type: T }>) => boolean = () => true): Promise<Extract<F, { type: T }>> {
+  next<T extends F['type']>(
+    type: T,
+    matches: (frame: Extract<F, { type: T }>) => boolean = () => true,
+  ): Promise<Extract<F, { type: T }>> {
     const fits = (frame: F): boolean => frame.type === type && matches(frame as Extract<F, { type: T }>);
     const index = this.#queue.findIndex(fits);
     if (index >= 0) return Promise.resolve(this.#queue.splice(index, 1)[0] as Extract<F, { type: T }>);
     return new Promise((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`no ${type} frame within 10 s; others: ${this.#queue.map((frame) => JSON.stringify(frame)).join(' ').slice(0, 2000)}`)), 10_000);
+      const timer = setTimeout(
+        () =>
+          reject(
+            new Error(
+              `no ${type} frame within 10 s; others: ${this.#queue
+                .map((frame) => JSON.stringify(frame))
+                .join(' ')
+                .slice(0, 2000)}`,
+            ),
+          ),
+        10_000,
+      );
       void this.closed.then(({ code, reason }) => {
         clearTimeout(timer);
         reject(new Error(`closed (${code} ${reason}) while waiting for ${type}`));

@@ -2,7 +2,7 @@
 import { StudioError } from '../../src/common/errors.ts';
 import type { Breakpoint } from '../../src/protocol/commands.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
-import { kit, ScriptedModel, ScriptedTools, type Kit, type KitOptions } from './rolloutKit.ts';
+import { type Kit, type KitOptions, kit, ScriptedModel, ScriptedTools } from './rolloutKit.ts';
 
 export interface Run extends Kit {
   readonly model: ScriptedModel;
@@ -10,7 +10,10 @@ export interface Run extends Kit {
 }
 
 export function run(options: KitOptions = {}): Run {
-  const model = new ScriptedModel([{ text: 'a', calls: [{ name: 'times', arguments: { a: 6, b: 7 } }] }, { text: '42' }]);
+  const model = new ScriptedModel([
+    { text: 'a', calls: [{ name: 'times', arguments: { a: 6, b: 7 } }] },
+    { text: '42' },
+  ]);
   const tools = new ScriptedTools({ times: { run: (args) => Number(args['a']) * Number(args['b']) } });
   return { ...kit({ model, tools, ...options }), model, tools };
 }

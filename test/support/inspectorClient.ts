@@ -36,8 +36,11 @@ export class InspectorClient {
 
   private constructor(socket: WebSocket) {
     this.#socket = socket;
-    this.closed = new Promise((resolve) => { socket.on('close', () => resolve()); });
-    socket.on('message', (data: Buffer) => this.#receive(JSON.parse(data.toString()) as Message)); // the inspector's own words
+    this.closed = new Promise((resolve) => {
+      socket.on('close', () => resolve());
+    });
+    // the inspector's own words
+    socket.on('message', (data: Buffer) => this.#receive(JSON.parse(data.toString()) as Message));
   }
 
   /** Attaches and lets the call begin. */
@@ -48,7 +51,8 @@ export class InspectorClient {
       socket.once('open', resolve);
       socket.once('error', reject);
     });
-    for (const method of ['Runtime.enable', 'Debugger.enable', 'Runtime.runIfWaitingForDebugger']) await client.post(method);
+    for (const method of ['Runtime.enable', 'Debugger.enable', 'Runtime.runIfWaitingForDebugger'])
+      await client.post(method);
     return client;
   }
 
@@ -73,11 +77,21 @@ export class InspectorClient {
 
   #receive({ id, method, params, result }: Message): void {
     if (id !== undefined) this.#answers.get(id)?.(result);
-    if (method === 'Debugger.scriptParsed') this.#scripts.set(String(params?.['scriptId']), { url: String(params?.['url']), map: String(params?.['sourceMapURL']) });
+    if (method === 'Debugger.scriptParsed')
+      this.#scripts.set(String(params?.['scriptId']), {
+        url: String(params?.['url']),
+        map: String(params?.['sourceMapURL']),
+      });
     if (method !== 'Debugger.paused') return;
     const [frame] = params?.['callFrames'] as CallFrame[];
     const script = this.#scripts.get(frame?.location.scriptId ?? '');
-    this.#paused.resolve({ function: frame?.functionName ?? '', script: script?.url ?? '', map: script?.map ?? '', line: frame?.location.lineNumber ?? -1, column: frame?.location.columnNumber ?? -1 });
+    this.#paused.resolve({
+      function: frame?.functionName ?? '',
+      script: script?.url ?? '',
+      map: script?.map ?? '',
+      line: frame?.location.lineNumber ?? -1,
+      column: frame?.location.columnNumber ?? -1,
+    });
   }
 }
 

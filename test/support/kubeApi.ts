@@ -15,7 +15,9 @@ export interface KubeRequest {
 }
 
 /** A whole answer, or something that writes one as it likes (a watch). */
-export type KubeReply = { readonly status?: number; readonly body: unknown; readonly headers?: Record<string, string> } | ((response: http.ServerResponse) => void);
+export type KubeReply =
+  | { readonly status?: number; readonly body: unknown; readonly headers?: Record<string, string> }
+  | ((response: http.ServerResponse) => void);
 
 export interface KubeApi {
   readonly url: string;
@@ -28,7 +30,9 @@ export interface KubeApi {
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-export async function startKubeApi(answer: (request: KubeRequest) => KubeReply = () => ({ body: {} })): Promise<KubeApi> {
+export async function startKubeApi(
+  answer: (request: KubeRequest) => KubeReply = () => ({ body: {} }),
+): Promise<KubeApi> {
   const requests: KubeRequest[] = [];
   const server = http.createServer((incoming, response) => {
     let text = '';
@@ -36,7 +40,13 @@ export async function startKubeApi(answer: (request: KubeRequest) => KubeReply =
     incoming.on('data', (piece: string) => (text += piece));
     incoming.on('end', () => {
       const url = new URL(incoming.url ?? '/', 'http://localhost');
-      const request: KubeRequest = { method: incoming.method ?? '', path: url.pathname, query: url.searchParams, headers: incoming.headers, body: text === '' ? undefined : JSON.parse(text) };
+      const request: KubeRequest = {
+        method: incoming.method ?? '',
+        path: url.pathname,
+        query: url.searchParams,
+        headers: incoming.headers,
+        body: text === '' ? undefined : JSON.parse(text),
+      };
       requests.push(request);
       const reply = api.answer(request);
       if (typeof reply === 'function') {
@@ -82,6 +92,22 @@ export function kubeconfigText(server: string, token: string): string {
 }
 
 /** A failure as an API server tells it. */
-export function statusReply(code: number, reason: string, message: string, details?: Record<string, unknown>): KubeReply {
-  return { status: code, body: { kind: 'Status', apiVersion: 'v1', status: 'Failure', message, reason, code, ...(details === undefined ? {} : { details }) } };
+export function statusReply(
+  code: number,
+  reason: string,
+  message: string,
+  details?: Record<string, unknown>,
+): KubeReply {
+  return {
+    status: code,
+    body: {
+      kind: 'Status',
+      apiVersion: 'v1',
+      status: 'Failure',
+      message,
+      reason,
+      code,
+      ...(details === undefined ? {} : { details }),
+    },
+  };
 }

@@ -1,6 +1,6 @@
 /** Port-forwards of an API server of a test's own: its pods are ports of this machine. */
 import net from 'node:net';
-import { WebSocketServer, type WebSocket } from 'ws';
+import { type WebSocket, WebSocketServer } from 'ws';
 import type { KubeApi } from './kubeApi.ts';
 
 /** Makes the API server forward to ports of this machine; pods that are not among `pods` are not there. */
@@ -12,8 +12,17 @@ export function forwards(api: KubeApi, pods: Set<string>, seen: string[] = []): 
     const pod = url.pathname.split('/')[6] ?? '';
     seen.push(pod);
     if (!pods.has(pod)) {
-      const body = JSON.stringify({ kind: 'Status', code: 404, reason: 'NotFound', message: `pods "${pod}" not found`, details: { name: pod, kind: 'pods' } });
-      raw.end(`HTTP/1.1 404 Not Found\r\ncontent-length: ${String(Buffer.byteLength(body))}\r\nconnection: close\r\n\r\n${body}`);
+      const body = JSON.stringify({
+        kind: 'Status',
+        code: 404,
+        reason: 'NotFound',
+        message: `pods "${pod}" not found`,
+        details: { name: pod, kind: 'pods' },
+      });
+      raw.end(
+        `HTTP/1.1 404 Not Found\r\ncontent-length: ${String(Buffer.byteLength(body))}\r\nconnection: ` +
+          `close\r\n\r\n${body}`,
+      );
       return;
     }
     sockets.handleUpgrade(request, raw, head, (socket) => {
@@ -30,7 +39,11 @@ function bridge(socket: WebSocket, port: number): void {
   for (const channel of [0, 1]) socket.send(Buffer.concat([Buffer.from([channel]), number]));
   const target = net.connect(port, '127.0.0.1');
   target.on('data', (data) => socket.send(Buffer.concat([Buffer.from([0]), data])));
-  target.on('error', (error) => socket.send(Buffer.concat([Buffer.from([1]), Buffer.from(`error forwarding port ${String(port)}: ${error.message}`)])));
+  target.on('error', (error) =>
+    socket.send(
+      Buffer.concat([Buffer.from([1]), Buffer.from(`error forwarding port ${String(port)}: ${error.message}`)]),
+    ),
+  );
   target.on('close', () => socket.close());
   socket.on('message', (data: Buffer) => target.write(data.subarray(1)));
   socket.on('close', () => target.destroy());

@@ -1,11 +1,17 @@
 /** An editor's end of `rollout lsp`: a real client of the protocol over the process's stdin and stdout. */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { pathToFileURL } from 'node:url';
 import {
-  createProtocolConnection, StreamMessageReader, StreamMessageWriter,
-  type Diagnostic, type InitializeParams, type Position, type ProtocolConnection, type PublishDiagnosticsParams,
+  createProtocolConnection,
+  type Diagnostic,
+  type InitializeParams,
+  type Position,
+  type ProtocolConnection,
+  type PublishDiagnosticsParams,
+  StreamMessageReader,
+  StreamMessageWriter,
 } from 'vscode-languageserver-protocol/node';
 import { until } from '../e2e/support/poll.ts';
 
@@ -44,11 +50,24 @@ export class LspClient {
     connection.listen();
   }
 
-  static async start(folder: string, { args = [], env = process.env, capabilities = CAPABILITIES }: LspOptions = {}): Promise<LspClient> {
-    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', cli, 'lsp', ...args], { cwd: folder, env, stdio: ['pipe', 'pipe', 'inherit'] });
-    const client = new LspClient(folder, child, createProtocolConnection(new StreamMessageReader(child.stdout), new StreamMessageWriter(child.stdin)));
+  static async start(
+    folder: string,
+    { args = [], env = process.env, capabilities = CAPABILITIES }: LspOptions = {},
+  ): Promise<LspClient> {
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', cli, 'lsp', ...args], {
+      cwd: folder,
+      env,
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    const client = new LspClient(
+      folder,
+      child,
+      createProtocolConnection(new StreamMessageReader(child.stdout), new StreamMessageWriter(child.stdin)),
+    );
     await client.connection.sendRequest('initialize', {
-      processId: process.pid, capabilities, workspaceFolders: [{ uri: pathToFileURL(folder).href, name: 'w' }],
+      processId: process.pid,
+      capabilities,
+      workspaceFolders: [{ uri: pathToFileURL(folder).href, name: 'w' }],
     });
     await client.connection.sendNotification('initialized', {});
     return client;
@@ -60,7 +79,9 @@ export class LspClient {
 
   async open(file: string, text: string): Promise<void> {
     this.#texts.set(file, { text, version: 1 });
-    await this.connection.sendNotification('textDocument/didOpen', { textDocument: { uri: this.uri(file), languageId: 'yaml', version: 1, text } });
+    await this.connection.sendNotification('textDocument/didOpen', {
+      textDocument: { uri: this.uri(file), languageId: 'yaml', version: 1, text },
+    });
   }
 
   /** Puts `text` where `old` is, as typing does. */
@@ -71,7 +92,10 @@ export class LspClient {
     const range = { start: positionOf(document.text, offset), end: positionOf(document.text, offset + old.length) };
     document.text = document.text.slice(0, offset) + text + document.text.slice(offset + old.length);
     document.version++;
-    await this.connection.sendNotification('textDocument/didChange', { textDocument: { uri: this.uri(file), version: document.version }, contentChanges: [{ range, text }] });
+    await this.connection.sendNotification('textDocument/didChange', {
+      textDocument: { uri: this.uri(file), version: document.version },
+      contentChanges: [{ range, text }],
+    });
   }
 
   text(file: string): string {
@@ -84,17 +108,29 @@ export class LspClient {
     const plain = marked.replace('¦', '');
     const offset = this.text(file).indexOf(plain);
     if (offset === -1) throw new Error(`${file} has no ${plain}`);
-    return { textDocument: { uri: this.uri(file) }, position: positionOf(this.text(file), offset + (marked.includes('¦') ? before.length : 0)) };
+    return {
+      textDocument: { uri: this.uri(file) },
+      position: positionOf(this.text(file), offset + (marked.includes('¦') ? before.length : 0)),
+    };
   }
 
   /** The problems of a file as it is now in the editor; of one that is not open, as last told. */
-  async problems(file: string, enough: (problems: readonly Diagnostic[]) => boolean = () => true): Promise<readonly Diagnostic[]> {
+  async problems(
+    file: string,
+    enough: (problems: readonly Diagnostic[]) => boolean = () => true,
+  ): Promise<readonly Diagnostic[]> {
     const uri = this.uri(file);
     const version = this.#texts.get(file)?.version;
-    return until(() => {
-      const told = this.#told.get(uri);
-      return told !== undefined && (version === undefined || told.version === version) && enough(told.diagnostics) ? told.diagnostics : undefined;
-    }, 60_000, `the problems of ${file}`);
+    return until(
+      () => {
+        const told = this.#told.get(uri);
+        return told !== undefined && (version === undefined || told.version === version) && enough(told.diagnostics)
+          ? told.diagnostics
+          : undefined;
+      },
+      60_000,
+      `the problems of ${file}`,
+    );
   }
 
   /** Ends when the files of a large workspace, of whose check there is progress to see, have all been checked. */
@@ -107,7 +143,8 @@ export class LspClient {
     const uri = this.uri(file);
     return new Promise((resolve) => {
       const wait = (params: PublishDiagnosticsParams): void => {
-        if (params.uri !== uri || params.version !== this.#texts.get(file)?.version || !like(params.diagnostics)) return;
+        if (params.uri !== uri || params.version !== this.#texts.get(file)?.version || !like(params.diagnostics))
+          return;
         this.#waiting.delete(wait);
         resolve();
       };
@@ -126,7 +163,11 @@ export class LspClient {
 }
 
 const CAPABILITIES: InitializeParams['capabilities'] = {
-  workspace: { workspaceFolders: true, workspaceEdit: { documentChanges: true, resourceOperations: ['create', 'rename', 'delete'] }, didChangeWatchedFiles: { dynamicRegistration: true } },
+  workspace: {
+    workspaceFolders: true,
+    workspaceEdit: { documentChanges: true, resourceOperations: ['create', 'rename', 'delete'] },
+    didChangeWatchedFiles: { dynamicRegistration: true },
+  },
   window: { workDoneProgress: true },
 };
 

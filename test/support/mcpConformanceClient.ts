@@ -2,8 +2,9 @@
  * Our MCP client as the protocol's conformance suite drives it: the scenario in the environment, the server's URL as
  * last argument. It goes through `openTools`, as a rollout does.
  */
-import { toolBench, callTool } from './tools.ts';
+
 import { openTools } from '../../src/tools/hosts.ts';
+import { callTool, toolBench } from './tools.ts';
 
 /** What a scenario has its client do, beside connecting and listing. */
 const CALLS: Readonly<Record<string, { readonly tool: string; readonly args: Record<string, number> }>> = {
@@ -15,7 +16,10 @@ const CALLS: Readonly<Record<string, { readonly tool: string; readonly args: Rec
 const url = process.argv.at(-1) ?? '';
 const bench = await toolBench();
 try {
-  const tools = await openTools([{ kind: 'mcp', name: 'conformance', shared: false, server: { url, headers: {} } }], bench.environment);
+  const tools = await openTools(
+    [{ kind: 'mcp', name: 'conformance', shared: false, server: { url, headers: {} } }],
+    bench.environment,
+  );
   const call = CALLS[process.env['MCP_CONFORMANCE_SCENARIO'] ?? ''];
   if (call !== undefined) console.log(JSON.stringify(await callTool(tools, call.tool, call.args)));
   await tools.close();

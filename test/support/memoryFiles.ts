@@ -10,7 +10,12 @@ export interface MemoryFiles extends Files {
 
 /** Keys are paths relative to `/w`. Content is given in pieces of `piece` bytes. */
 export function memoryFiles(content: Readonly<Record<string, string | Uint8Array>>, piece = 7): MemoryFiles {
-  const map = new Map(Object.entries(content).map(([path, data]) => [joinPath('/w', path), typeof data === 'string' ? new TextEncoder().encode(data) : data]));
+  const map = new Map(
+    Object.entries(content).map(([path, data]) => [
+      joinPath('/w', path),
+      typeof data === 'string' ? new TextEncoder().encode(data) : data,
+    ]),
+  );
   const need = (path: string): Uint8Array => {
     const found = map.get(path);
     if (found === undefined) throw new StudioError('not_found', `There is no file ${path}.`);

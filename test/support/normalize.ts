@@ -6,12 +6,25 @@
 import type { TraceEvent } from '../../src/trace/schema.ts';
 
 /** Fields that tell time, or who did it. */
-const VOLATILE = new Set(['ms', 'first_ms', 'queue_ms', 'held_ms', 'at', 'retries', 'worker', 'endpoint', 'batch', 'cached_tokens']);
+const VOLATILE = new Set([
+  'ms',
+  'first_ms',
+  'queue_ms',
+  'held_ms',
+  'at',
+  'retries',
+  'worker',
+  'endpoint',
+  'batch',
+  'cached_tokens',
+]);
 
 export function normalize(events: readonly TraceEvent[]): unknown[] {
   const dropped = closedAtTakeover(events);
   const messages = new Map<number, unknown>();
-  for (const event of events) if (event.kind === 'message') messages.set(event.data.m, { role: event.data.role, parts: event.data.parts, origin: event.data.origin });
+  for (const event of events)
+    if (event.kind === 'message')
+      messages.set(event.data.m, { role: event.data.role, parts: event.data.parts, origin: event.data.origin });
   const ends = new Map<number, TraceEvent[]>();
   for (const event of events) {
     if (event.span === undefined || dropped.has(event.seq)) continue;
@@ -26,14 +39,26 @@ export function normalize(events: readonly TraceEvent[]): unknown[] {
     const key = keyOf(event);
     if (!begun.has(key)) begun.set(key, event.seq);
   }
-  const kept = events.filter((event) => !dropped.has(event.seq) && event.kind !== 'rollout.lease' && event.kind !== 'message' && event.span === undefined);
-  return kept.sort((a, b) => (begun.get(keyOf(a)) ?? a.seq) - (begun.get(keyOf(b)) ?? b.seq)).map((event) => {
-    const data: Record<string, unknown> = { ...stable(event.data) };
-    // A resumed rollout shares its context by what was said, not by which ordinal it got.
-    if (event.kind === 'model.start') data['context'] = event.data.context.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, index) => say(from + index)));
-    const belongs = (ends.get(event.seq) ?? []).map((end) => ({ kind: end.kind, data: stable(end.data), said: 'm' in end.data ? say(end.data.m) : undefined }));
-    return { kind: event.kind, agent: event.agent, data, belongs };
-  });
+  const kept = events.filter(
+    (event) =>
+      !dropped.has(event.seq) && event.kind !== 'rollout.lease' && event.kind !== 'message' && event.span === undefined,
+  );
+  return kept
+    .sort((a, b) => (begun.get(keyOf(a)) ?? a.seq) - (begun.get(keyOf(b)) ?? b.seq))
+    .map((event) => {
+      const data: Record<string, unknown> = { ...stable(event.data) };
+      // A resumed rollout shares its context by what was said, not by which ordinal it got.
+      if (event.kind === 'model.start')
+        data['context'] = event.data.context.flatMap(([from, to]) =>
+          Array.from({ length: to - from + 1 }, (_, index) => say(from + index)),
+        );
+      const belongs = (ends.get(event.seq) ?? []).map((end) => ({
+        kind: end.kind,
+        data: stable(end.data),
+        said: 'm' in end.data ? say(end.data.m) : undefined,
+      }));
+      return { kind: event.kind, agent: event.agent, data, belongs };
+    });
 }
 
 /** What an event begins, whenever it is begun. */
@@ -72,5 +97,9 @@ function stable(value: unknown): Record<string, unknown> {
 function strip(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(strip);
   if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).filter(([key]) => !VOLATILE.has(key) && key !== 'm').map(([key, member]) => [key, strip(member)]));
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([key]) => !VOLATILE.has(key) && key !== 'm')
+      .map(([key, member]) => [key, strip(member)]),
+  );
 }

@@ -4,7 +4,9 @@ import path from 'node:path';
 
 /** What no inline element survives, unless it is written with care. */
 export const SCRIPT = "console.log('page </script><!-- ' + 1 < 2);\r\n//# sourceMappingURL=page.js.map\n";
-export const STYLE = '@font-face{font-family:codicon;src:url("./codicon.ttf?0abc") format("truetype")}.a:before{content:"</style>"}\n/*# sourceMappingURL=page.css.map */\n';
+export const STYLE =
+  '@font-face{font-family:codicon;src:url("./codicon.ttf?0abc") ' +
+  'format("truetype")}.a:before{content:"</style>"}\n/*# sourceMappingURL=page.css.map */\n';
 export const FONT = Buffer.from([0, 1, 0, 0, 255]);
 
 /** A part of the program that `start.js` loads. */

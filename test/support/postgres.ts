@@ -68,7 +68,10 @@ export async function startPostgres(options: { fsync?: boolean } = {}): Promise<
     },
     async cutConnections(url) {
       const name = new URL(url).pathname.slice(1);
-      await query(`${base}postgres`, `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`);
+      await query(
+        `${base}postgres`,
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`,
+      );
     },
     async restart(how) {
       await tell(how);

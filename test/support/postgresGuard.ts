@@ -2,7 +2,7 @@
  * Runs one PostgreSQL for a test and takes it away when the test is gone, however it went: started by `postgres.ts`,
  * it reads commands from its standard input and ends with it. Arguments: folder of the binaries.
  */
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { chown, cp, mkdtemp, rm, stat } from 'node:fs/promises';
 import os from 'node:os';
@@ -71,11 +71,25 @@ async function main(native: string): Promise<void> {
       await chown(folder, who.uid, who.gid);
     }
     const data = path.join(folder, 'data');
-    await run(path.join(binaries, 'bin', `initdb${EXE}`), ['--pgdata', data, '--username', USER, '--auth', 'trust', '--encoding', 'UTF8', '--locale', 'C', '--no-sync'], { ...who, cwd: folder });
+    await run(
+      path.join(binaries, 'bin', `initdb${EXE}`),
+      ['--pgdata', data, '--username', USER, '--auth', 'trust', '--encoding', 'UTF8', '--locale', 'C', '--no-sync'],
+      { ...who, cwd: folder },
+    );
     const port = await freePort();
     const start = async (): Promise<void> => {
-      const flags = { listen_addresses: '127.0.0.1', port: String(port), unix_socket_directories: '', max_connections: '60', fsync: process.env['PG_FSYNC'] ?? 'off' };
-      const child = spawn(path.join(binaries, 'bin', `postgres${EXE}`), ['-D', data, ...Object.entries(flags).flatMap(([name, value]) => ['-c', `${name}=${value}`])], { ...who, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] });
+      const flags = {
+        listen_addresses: '127.0.0.1',
+        port: String(port),
+        unix_socket_directories: '',
+        max_connections: '60',
+        fsync: process.env['PG_FSYNC'] ?? 'off',
+      };
+      const child = spawn(
+        path.join(binaries, 'bin', `postgres${EXE}`),
+        ['-D', data, ...Object.entries(flags).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+        { ...who, cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] },
+      );
       server = child;
       let log = '';
       await new Promise<void>((resolve, reject) => {

@@ -3,12 +3,24 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import type { Json, JsonObject } from '../../src/common/json.ts';
 import type { Submission } from '../../src/config/submission.ts';
-import { Rollout } from '../../src/rollout/rollout.ts';
 import type { RolloutJob, RolloutPorts } from '../../src/rollout/job.ts';
 import type {
-  ModelCallContext, ModelClient, ModelReply, ModelRequest, PendingBlob, Recorder, Scorer, ToolCallContext, ToolHost, ToolOutcome, ToolSpec, World, WorldSession,
+  ModelCallContext,
+  ModelClient,
+  ModelReply,
+  ModelRequest,
+  PendingBlob,
+  Recorder,
+  Scorer,
+  ToolCallContext,
+  ToolHost,
+  ToolOutcome,
+  ToolSpec,
+  World,
+  WorldSession,
 } from '../../src/rollout/ports.ts';
-import { checkEvent, type Change, type Part, type TraceEvent } from '../../src/trace/schema.ts';
+import { Rollout } from '../../src/rollout/rollout.ts';
+import { type Change, checkEvent, type Part, type TraceEvent } from '../../src/trace/schema.ts';
 
 // ---- models ---------------------------------------------------------------------------------------------------
 
@@ -25,10 +37,19 @@ export function reply(said: Said, turn = 0): ModelReply {
   if (said.reasoning !== undefined) parts.push({ type: 'reasoning', content: said.reasoning });
   if (said.text !== undefined) parts.push({ type: 'text', content: said.text });
   for (const [index, call] of (said.calls ?? []).entries()) {
-    parts.push({ type: 'tool_call', id: call.id ?? `c${turn}_${index}`, name: call.name, arguments: call.arguments ?? {} });
+    parts.push({
+      type: 'tool_call',
+      id: call.id ?? `c${turn}_${index}`,
+      name: call.name,
+      arguments: call.arguments ?? {},
+    });
   }
   return {
-    parts, finishReason: said.calls === undefined ? 'stop' : 'tool_calls', usage: said.usage ?? { input_tokens: 10, output_tokens: 5 }, ms: 1.5, retries: [],
+    parts,
+    finishReason: said.calls === undefined ? 'stop' : 'tool_calls',
+    usage: said.usage ?? { input_tokens: 10, output_tokens: 5 },
+    ms: 1.5,
+    retries: [],
     ...(said.tokens === undefined ? {} : { tokens: said.tokens }),
   };
 }
@@ -79,15 +100,22 @@ export class ScriptedTools implements ToolHost {
   constructor(tools: Record<string, ToolScript>, from: ToolSpec['from']['kind'] = 'module') {
     this.#tools = tools;
     this.specs = Object.entries(tools).map(([name, tool]) => ({
-      name, description: `does ${name}`, parameters: tool.parameters ?? { type: 'object' }, effect: tool.effect ?? 'pure',
-      sessionBound: tool.sessionBound ?? false, from: { kind: from, name: 'kit' },
+      name,
+      description: `does ${name}`,
+      parameters: tool.parameters ?? { type: 'object' },
+      effect: tool.effect ?? 'pure',
+      sessionBound: tool.sessionBound ?? false,
+      from: { kind: from, name: 'kit' },
       ...(tool.timeoutSeconds === undefined ? {} : { timeoutSeconds: tool.timeoutSeconds }),
       ...(tool.retry === undefined ? {} : { retry: tool.retry }),
       ...(tool.asksPerson === undefined ? {} : { asksPerson: tool.asksPerson }),
     }));
   }
 
-  async call(call: { id: string; name: string; arguments: JsonObject }, context: ToolCallContext): Promise<ToolOutcome> {
+  async call(
+    call: { id: string; name: string; arguments: JsonObject },
+    context: ToolCallContext,
+  ): Promise<ToolOutcome> {
     this.calls.push({ name: call.name, arguments: call.arguments, seed: context.seed, id: call.id });
     const gave = await this.#tools[call.name]!.run!(call.arguments, context);
     return isOutcome(gave) ? gave : { response: gave };
@@ -124,7 +152,12 @@ export class NumberWorld implements World {
     this.value = value;
     let busy = false;
     const spec = (name: string, effect: ToolSpec['effect']): ToolSpec => ({
-      name, description: name, parameters: { type: 'object', properties: { n: { type: 'integer' } } }, effect, sessionBound: false, from: { kind: 'world', name: 'numbers' },
+      name,
+      description: name,
+      parameters: { type: 'object', properties: { n: { type: 'integer' } } },
+      effect,
+      sessionBound: false,
+      from: { kind: 'world', name: 'numbers' },
     });
     return Promise.resolve({
       specs: [spec('add', 'restorable'), spec('peek', 'pure'), spec('burn', 'irreversible')],
@@ -137,7 +170,8 @@ export class NumberWorld implements World {
         if (call.name !== 'peek') value += Number(call.arguments['n'] ?? 1);
         this.value = value;
         busy = false;
-        const changes: Change[] = before === value ? [] : [{ table: 'numbers', key: 1, op: 'update', before, after: value }];
+        const changes: Change[] =
+          before === value ? [] : [{ table: 'numbers', key: 1, op: 'update', before, after: value }];
         return { response: { value }, changes };
       },
       verify: () => Promise.resolve({ value, passed: value > 0 }),
@@ -226,27 +260,60 @@ export class MemoryRecorder implements Recorder {
 // ---- jobs -----------------------------------------------------------------------------------------------------
 
 const MODEL: Submission['agent']['model'] = {
-  endpoints: ['http://model.test/v1'], name: 'scripted', headers: {}, sampling: { temperature: 1 },
-  capture: { token_ids: true, logprobs: true }, endpoint_wait_seconds: 1, price: { input: 1, output: 2 },
+  endpoints: ['http://model.test/v1'],
+  name: 'scripted',
+  headers: {},
+  sampling: { temperature: 1 },
+  capture: { token_ids: true, logprobs: true },
+  endpoint_wait_seconds: 1,
+  price: { input: 1, output: 2 },
 };
 
 export function submission(agent: Partial<Submission['agent']> = {}, more: Partial<Submission> = {}): Submission {
   return {
-    version: 1, name: 'batch', file: 'batches/b.batch.yaml', scorer: { kind: 'exact' }, attempts: 2, seed: 7, stop: {},
-    retry: { infrastructure: 3 }, order: 'breadth', priority: 0, concurrency: 'auto', hold_limit_seconds: 60, env: { names: [], shown: [] }, product: '0.1.0',
+    version: 1,
+    name: 'batch',
+    file: 'batches/b.batch.yaml',
+    scorer: { kind: 'exact' },
+    attempts: 2,
+    seed: 7,
+    stop: {},
+    retry: { infrastructure: 3 },
+    order: 'breadth',
+    priority: 0,
+    concurrency: 'auto',
+    hold_limit_seconds: 60,
+    env: { names: [], shown: [] },
+    product: '0.1.0',
     agent: {
-      name: 'desk', file: 'agents/desk.agent.yaml', model: MODEL, prompt: { text: 'You work at a desk. Task {{task.id}}.' }, tools: [],
-      answer: { kind: 'last_message' }, context: { reasoning: 'keep', tool_result_tokens: 1000, overflow: 'fail' },
-      limits: { steps: 20, seconds: 60, tool_seconds: 10, tokens: 100_000 }, ...agent,
+      name: 'desk',
+      file: 'agents/desk.agent.yaml',
+      model: MODEL,
+      prompt: { text: 'You work at a desk. Task {{task.id}}.' },
+      tools: [],
+      answer: { kind: 'last_message' },
+      context: { reasoning: 'keep', tool_result_tokens: 1000, overflow: 'fail' },
+      limits: { steps: 20, seconds: 60, tool_seconds: 10, tokens: 100_000 },
+      ...agent,
     },
     ...more,
   };
 }
 
-export const USER: NonNullable<NonNullable<Submission['world']>['user']> = { model: { ...MODEL, name: 'user-model' }, prompt: 'You want {{task.meta.wish}}.' };
+export const USER: NonNullable<NonNullable<Submission['world']>['user']> = {
+  model: { ...MODEL, name: 'user-model' },
+  prompt: 'You want {{task.meta.wish}}.',
+};
 
 export function worldWithUser(): NonNullable<Submission['world']> {
-  return { name: 'numbers', file: 'worlds/n.world.yaml', kind: 'module', module: { file: 'n.ts', bundle: '0'.repeat(64), map: '0'.repeat(64) }, perturb: [], user: USER };
+  return {
+    name: 'numbers',
+    file: 'worlds/n.world.yaml',
+    kind: 'module',
+    module: { file: 'n.ts', bundle: '0'.repeat(64), map: '0'.repeat(64) },
+    perturb: [],
+    user: USER,
+  };
 }
 
 /** 1 for an answer that contains "42", and for a world above zero. */
@@ -289,8 +356,21 @@ export function kit(options: KitOptions): Kit {
   const recorder = new MemoryRecorder(before.at(-1)?.seq ?? 0, options.after?.blobs);
   const slot = { given: 0, taken: 0 };
   const job: RolloutJob = {
-    rollout: 'r1', batch: 'b1', task: { id: 't1', question: 'What is six times seven?', meta: { wish: 'the product' } }, attempt: 1, try: 1, epoch: 1, worker: 'w1',
-    how: 'fresh', submission: submission(), edits: [], prefix: before, last: before.at(-1)?.seq ?? 0, held: false, breakpoints: [], paused: false,
+    rollout: 'r1',
+    batch: 'b1',
+    task: { id: 't1', question: 'What is six times seven?', meta: { wish: 'the product' } },
+    attempt: 1,
+    try: 1,
+    epoch: 1,
+    worker: 'w1',
+    how: 'fresh',
+    submission: submission(),
+    edits: [],
+    prefix: before,
+    last: before.at(-1)?.seq ?? 0,
+    held: false,
+    breakpoints: [],
+    paused: false,
     ...options.job,
   };
   const rollout = new Rollout(job, {
@@ -298,21 +378,31 @@ export function kit(options: KitOptions): Kit {
     ...(options.user === undefined ? {} : { user: options.user }),
     openTools: () => Promise.resolve(options.tools ?? new ScriptedTools({})),
     ...(options.world === undefined ? {} : { world: options.world }),
-    scorer: options.scorer ?? SCORER, recorder, clock: { now: () => Date.now() },
+    scorer: options.scorer ?? SCORER,
+    recorder,
+    clock: { now: () => Date.now() },
     slot: {
-      give: () => { slot.given++; },
+      give: () => {
+        slot.given++;
+      },
       take: () => {
         slot.taken++;
         return Promise.resolve();
       },
     },
-    claim: () => Promise.resolve(true), holdPermits: { take: () => true, give: () => undefined }, sha256,
+    claim: () => Promise.resolve(true),
+    holdPermits: { take: () => true, give: () => undefined },
+    sha256,
     ...options.ports,
   });
   const stream = (): TraceEvent[] => [...before, ...recorder.events];
   let commands = 0;
   return {
-    rollout, recorder, job, slot, stream,
+    rollout,
+    recorder,
+    job,
+    slot,
+    stream,
     run: async () => {
       await rollout.run();
       return stream();
@@ -336,7 +426,11 @@ export function kinds(events: readonly TraceEvent[]): string[] {
   return events.map((event) => event.kind);
 }
 
-const ENDS: Record<string, string> = { 'model.start': 'model.end', 'tool.start': 'tool.end', 'world.open': 'world.close' };
+const ENDS: Record<string, string> = {
+  'model.start': 'model.end',
+  'tool.start': 'tool.end',
+  'world.open': 'world.close',
+};
 
 /**
  * A stream as what happened in it, whoever held it and when: leases, times, spans that were closed because a worker was
@@ -352,17 +446,25 @@ export function essence(events: readonly TraceEvent[]): unknown[] {
     }
     if (event.kind === 'rollout.lease' || event.kind === 'world.close') continue;
     const data = structuredClone(event.data) as Record<string, unknown>;
-    if ((event.kind === 'model.end' || event.kind === 'tool.end') && event.data.error?.class === 'infrastructure') continue;
+    if ((event.kind === 'model.end' || event.kind === 'tool.end') && event.data.error?.class === 'infrastructure')
+      continue;
     Object.assign(data, { ms: 0, held_ms: 0, queue_ms: 0 });
     if (event.kind === 'rollout.end') data['totals'] = { ...event.data.totals, ms: 0, held_ms: 0 };
     const start = event.span === undefined ? undefined : starts.get(event.span);
     if ('tokens' in data) data['tokens'] = 'tokens';
-    out.push({ kind: event.kind, agent: event.agent, data, asked: start?.kind === 'world.open' ? undefined : start?.data });
+    out.push({
+      kind: event.kind,
+      agent: event.agent,
+      data,
+      asked: start?.kind === 'world.open' ? undefined : start?.data,
+    });
   }
   return out;
 }
 
 /** Complete recorded effects in a prefix. */
 export function completed(events: readonly TraceEvent[], kind: 'model.end' | 'tool.end'): number {
-  return events.filter((event) => event.kind === kind && !('error' in event.data && event.data.error?.class === 'infrastructure')).length;
+  return events.filter(
+    (event) => event.kind === kind && !('error' in event.data && event.data.error?.class === 'infrastructure'),
+  ).length;
 }

@@ -1,17 +1,17 @@
 /** A real rollout server in a process of its own, from source, on a store of the test's. */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { Api } from '../../src/protocol/api.ts';
-import { fetchTransport } from '../../src/protocol/transport.ts';
-import { canonicalJson } from '../../src/common/json.ts';
-import { newId } from '../../src/common/ids.ts';
 import { sha256Hex } from '../../src/common/hash.ts';
-import { submissionSha, type Submission } from '../../src/config/submission.ts';
-import { readyLine, serverFile, type ReadyLine, type ServerFile } from '../../src/protocol/serverFile.ts';
+import { newId } from '../../src/common/ids.ts';
+import { canonicalJson } from '../../src/common/json.ts';
+import { type Submission, submissionSha } from '../../src/config/submission.ts';
+import { Api } from '../../src/protocol/api.ts';
+import { type ReadyLine, readyLine, type ServerFile, serverFile } from '../../src/protocol/serverFile.ts';
+import { fetchTransport } from '../../src/protocol/transport.ts';
 import type { TaskRecord } from '../../src/trace/task.ts';
 import { FakeClient } from './fakeClient.ts';
 import { FakeWorker } from './fakeWorker.ts';
@@ -28,11 +28,25 @@ export class TestStore {
     return this.#started(new TestServer(this.folder, this.folder, args));
   }
 
-  /** Starts a server of a PostgreSQL store, as on a machine of its own: what it keeps in the user's data folder is its own. */
-  async startOn(url: string, args: readonly string[] = [], env: Readonly<Record<string, string>> = {}): Promise<TestServer> {
+  /**
+   * Starts a server of a PostgreSQL store, as on a machine of its own: what it keeps in the user's data folder is its
+   * own.
+   */
+  async startOn(
+    url: string,
+    args: readonly string[] = [],
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<TestServer> {
     const home = path.join(this.folder, String(this.#servers.length));
     mkdirSync(home);
-    return this.#started(new TestServer(url, home, ['--executor', 'none', ...args], { ...env, XDG_DATA_HOME: home, LOCALAPPDATA: home, HOME: home }));
+    return this.#started(
+      new TestServer(url, home, ['--executor', 'none', ...args], {
+        ...env,
+        XDG_DATA_HOME: home,
+        LOCALAPPDATA: home,
+        HOME: home,
+      }),
+    );
   }
 
   async #started(server: TestServer): Promise<TestServer> {
@@ -58,7 +72,10 @@ export class TestServer {
   /** `folder`: `server.json` is in it, or below it. */
   constructor(store: string, folder: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
     this.#folder = folder;
-    this.process = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, '--store', store, ...args], { stdio: ['ignore', 'pipe', 'pipe'], env: { ...process.env, ...env } });
+    this.process = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main, '--store', store, ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, ...env },
+    });
     this.exited = once(this.process, 'exit').then(([code]) => code as number | null);
     this.process.stderr!.on('data', (chunk: Buffer) => (this.stderr += chunk.toString()));
     const lines = createInterface({ input: this.process.stdout! });
@@ -88,7 +105,13 @@ export class TestServer {
   /** A request with the full token unless told. */
   fetch(pathname: string, init: RequestInit & { token?: string } = {}): Promise<Response> {
     const { token = this.file.token, ...rest } = init;
-    return fetch(`${this.url}${pathname}`, { ...rest, headers: { ...(token === '' ? {} : { authorization: `Bearer ${token}` }), ...(rest.headers as Record<string, string> | undefined) } });
+    return fetch(`${this.url}${pathname}`, {
+      ...rest,
+      headers: {
+        ...(token === '' ? {} : { authorization: `Bearer ${token}` }),
+        ...(rest.headers as Record<string, string> | undefined),
+      },
+    });
   }
 
   async workerToken(batch: string): Promise<string> {
@@ -97,7 +120,10 @@ export class TestServer {
   }
 
   /** A worker that has said hello. */
-  async worker(batch: string, options: { name?: string; slots?: number; rollouts?: { rollout: string; epoch: number; last: number }[] } = {}): Promise<FakeWorker> {
+  async worker(
+    batch: string,
+    options: { name?: string; slots?: number; rollouts?: { rollout: string; epoch: number; last: number }[] } = {},
+  ): Promise<FakeWorker> {
     const worker = await FakeWorker.connect(this.url, await this.workerToken(batch), options);
     this.#sockets.push(worker);
     return worker;
@@ -109,11 +135,21 @@ export class TestServer {
     return client;
   }
 
-  async submit(submission: Submission, tasks: readonly TaskRecord[], options: { batch?: string; open?: boolean; secrets?: Record<string, string> } = {}): Promise<string> {
+  async submit(
+    submission: Submission,
+    tasks: readonly TaskRecord[],
+    options: { batch?: string; open?: boolean; secrets?: Record<string, string> } = {},
+  ): Promise<string> {
     const batch = options.batch ?? newId('b');
     const sha = submissionSha(submission);
     await this.api.putBlob(sha, new TextEncoder().encode(canonicalJson(submission)));
-    await this.api.createBatch({ batch, submission: sha, open: options.open ?? false, tasks: [...tasks], secrets: options.secrets ?? {} });
+    await this.api.createBatch({
+      batch,
+      submission: sha,
+      open: options.open ?? false,
+      tasks: [...tasks],
+      secrets: options.secrets ?? {},
+    });
     return batch;
   }
 
@@ -127,22 +163,48 @@ export class TestServer {
 /** A submission without tools, on an endpoint nobody calls. */
 export function plainSubmission(changes: Partial<Submission> = {}): Submission {
   return {
-    version: 1, name: 'plain', file: 'batches/plain.batch.yaml',
+    version: 1,
+    name: 'plain',
+    file: 'batches/plain.batch.yaml',
     agent: {
-      name: 'desk', file: 'agents/desk.agent.yaml',
-      model: { endpoints: ['http://127.0.0.1:9/v1'], name: 'demo', headers: {}, sampling: {}, capture: { token_ids: false, logprobs: false }, endpoint_wait_seconds: 600 },
-      prompt: { text: 'Be brief.' }, tools: [], answer: { kind: 'last_message' },
+      name: 'desk',
+      file: 'agents/desk.agent.yaml',
+      model: {
+        endpoints: ['http://127.0.0.1:9/v1'],
+        name: 'demo',
+        headers: {},
+        sampling: {},
+        capture: { token_ids: false, logprobs: false },
+        endpoint_wait_seconds: 600,
+      },
+      prompt: { text: 'Be brief.' },
+      tools: [],
+      answer: { kind: 'last_message' },
       context: { reasoning: 'keep', tool_result_tokens: 8000, overflow: 'fail' },
       limits: { steps: 30, seconds: 900, tool_seconds: 120, tokens: 200_000 },
     },
-    scorer: { kind: 'exact' }, attempts: 2, seed: 7, stop: {}, retry: { infrastructure: 1 }, order: 'breadth', priority: 0,
-    concurrency: 64, hold_limit_seconds: 3600, env: { names: [], shown: [] }, product: 'test',
+    scorer: { kind: 'exact' },
+    attempts: 2,
+    seed: 7,
+    stop: {},
+    retry: { infrastructure: 1 },
+    order: 'breadth',
+    priority: 0,
+    concurrency: 64,
+    hold_limit_seconds: 3600,
+    env: { names: [], shown: [] },
+    product: 'test',
     ...changes,
   };
 }
 
 export function tasks(count: number): TaskRecord[] {
-  return Array.from({ length: count }, (_, index) => ({ id: `t${index + 1}`, question: `Question ${index + 1}?`, answer: String(index + 1), meta: {} }));
+  return Array.from({ length: count }, (_, index) => ({
+    id: `t${index + 1}`,
+    question: `Question ${index + 1}?`,
+    answer: String(index + 1),
+    meta: {},
+  }));
 }
 
 export function blobOf(text: string): { sha: string; bytes: Uint8Array } {

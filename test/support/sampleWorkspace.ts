@@ -4,8 +4,8 @@
  */
 import { readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
-import { pathToFileURL } from 'node:url';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import type { Json } from '../../src/common/json.ts';
 import type { OpenWorld, ToolDefinition, Verdict, WorldChange, WorldSession, WorldTask } from '../../src/tools/sdk.ts';
 
@@ -15,7 +15,11 @@ export const SAMPLE = join(ROOT, 'media', 'sample');
 registerHooks({
   resolve(specifier, context, next) {
     if (specifier !== 'rollout-studio') return next(specifier, context);
-    return { url: pathToFileURL(join(ROOT, 'src', 'tools', 'sdk.ts')).href, format: 'module-typescript', shortCircuit: true };
+    return {
+      url: pathToFileURL(join(ROOT, 'src', 'tools', 'sdk.ts')).href,
+      format: 'module-typescript',
+      shortCircuit: true,
+    };
   },
 });
 
@@ -25,11 +29,15 @@ export async function sampleWorld(): Promise<OpenWorld> {
 }
 
 export function sampleTasks(): WorldTask[] {
-  const lines = readFileSync(join(SAMPLE, 'data', 'tasks.jsonl'), 'utf8').trim().split('\n');
+  const lines = readFileSync(join(SAMPLE, 'data', 'tasks.jsonl'), 'utf8')
+    .trim()
+    .split('\n');
   return lines.map((line) => ({ meta: {}, ...(JSON.parse(line) as Omit<WorldTask, 'meta'>) }));
 }
 
-/** One opened library, and its tools as a rollout would call them: arguments checked, results as JSON, errors as values. */
+/**
+ * One opened library, and its tools as a rollout would call them: arguments checked, results as JSON, errors as values.
+ */
 export class OpenSample {
   readonly task: WorldTask;
   readonly session: WorldSession;
@@ -55,7 +63,16 @@ export class OpenSample {
     const parsed = definition.input.safeParse(args);
     if (!parsed.success) return { error: `The arguments of ${name} are wrong: ${parsed.error.message}` };
     const nothing = (): void => undefined;
-    const context = { signal: new AbortController().signal, seed: 1, cwd: SAMPLE, env: {}, secrets: {}, state: this.session.state, log: nothing, progress: nothing };
+    const context = {
+      signal: new AbortController().signal,
+      seed: 1,
+      cwd: SAMPLE,
+      env: {},
+      secrets: {},
+      state: this.session.state,
+      log: nothing,
+      progress: nothing,
+    };
     try {
       return { ok: JSON.parse(JSON.stringify(await definition.run(parsed.data, context))) as Json };
     } catch (error) {

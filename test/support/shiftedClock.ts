@@ -1,4 +1,7 @@
-/** The variable `NODE_OPTIONS` of a Node.js whose clock is off by `ms`, and only that: monotonic time and timers are as they are. */
+/**
+ * The variable `NODE_OPTIONS` of a Node.js whose clock is off by `ms`, and only that: monotonic time and timers are as
+ * they are.
+ */
 export function shiftedClock(ms: number): string {
   const program = `
 const Real = Date;

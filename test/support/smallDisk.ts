@@ -1,4 +1,6 @@
-/** A disk that fills up: a small tmpfs where this user may mount one, else a limit on the size of the server's files. */
+/**
+ * A disk that fills up: a small tmpfs where this user may mount one, else a limit on the size of the server's files.
+ */
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
@@ -37,7 +39,17 @@ export function smallDisk(bench: Bench, megabytes: number): SmallDisk | { readon
     store,
     async start() {
       // The soft limit is the one that counts; up to the hard one it can be raised again.
-      const server = spawn('prlimit', [`--fsize=${megabytes * MB}:`, process.execPath, path.resolve(import.meta.dirname, '../../dist/server.mjs'), '--store', store], { stdio: ['ignore', 'pipe', 'ignore'] });
+      const server = spawn(
+        'prlimit',
+        [
+          `--fsize=${megabytes * MB}:`,
+          process.execPath,
+          path.resolve(import.meta.dirname, '../../dist/server.mjs'),
+          '--store',
+          store,
+        ],
+        { stdio: ['ignore', 'pipe', 'ignore'] },
+      );
       server.unref();
       pid = server.pid ?? 0; // prlimit becomes the server
       await once(server.stdout, 'data');

@@ -1,7 +1,7 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import { once } from 'node:events';
-import type { AddressInfo } from 'node:net';
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { ClassedError } from '../../src/trace/classedError.ts';
 
 export function isClass(errorClass: string, pattern: RegExp): (error: unknown) => boolean {
@@ -19,11 +19,15 @@ export interface Stand {
 }
 
 /** A server on loopback that stands in for a service. */
-export async function stand(answer: (asked: IncomingMessage, body: Buffer, response: ServerResponse) => void): Promise<Stand> {
+export async function stand(
+  answer: (asked: IncomingMessage, body: Buffer, response: ServerResponse) => void,
+): Promise<Stand> {
   const server = createServer((asked, response) => {
     const chunks: Buffer[] = [];
     asked.on('data', (chunk: Buffer) => chunks.push(chunk));
-    asked.on('end', () => { answer(asked, Buffer.concat(chunks), response); });
+    asked.on('end', () => {
+      answer(asked, Buffer.concat(chunks), response);
+    });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

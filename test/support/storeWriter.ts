@@ -21,7 +21,10 @@ async function writeAll(store: Store, session: string): Promise<void> {
   for (let [lease] = await store.lease(session, 1); lease !== undefined; [lease] = await store.lease(session, 1)) {
     for (let from = lease.last + 1; from <= STREAM; ) {
       const count = Math.min(1 + (from % 7), STREAM + 1 - from);
-      const events = from + count > STREAM ? [...logLines(from, count - 1, 300), event(STREAM, 'rollout.end', endOf({}))] : logLines(from, count, 300);
+      const events =
+        from + count > STREAM
+          ? [...logLines(from, count - 1, 300), event(STREAM, 'rollout.end', endOf({}))]
+          : logLines(from, count, 300);
       const result = await store.append({ rollout: lease.rollout, epoch: lease.epoch, from, events });
       if (!result.ok) throw new Error(`${result.code}: ${result.message}`);
       writeSync(1, `${lease.rollout} ${result.durable}\n`); // at once: this process may be gone any moment

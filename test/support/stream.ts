@@ -1,6 +1,16 @@
 /** Writes event streams for tests: seqs, spans and ordinals are counted, everything else has a short default. */
-import { TRACE_VERSION, type Change, type EventData, type EventKind, type Part, type Role, type TraceError, type TraceEvent } from '../../src/trace/schema.ts';
+
 import type { Json } from '../../src/common/json.ts';
+import {
+  type Change,
+  type EventData,
+  type EventKind,
+  type Part,
+  type Role,
+  TRACE_VERSION,
+  type TraceError,
+  type TraceEvent,
+} from '../../src/trace/schema.ts';
 
 const START = 1_795_000_000_000;
 
@@ -32,30 +42,78 @@ export class Stream {
   /** Gives its seq. */
   add<K extends EventKind>(kind: K, data: EventData[K], envelope: Envelope = {}): number {
     const seq = this.last + 1;
-    this.events.push({ seq, v: TRACE_VERSION, at: START + seq * 10, kind, ...envelope, data } as TraceEvent); // kind and data fit by the signature
+    // kind and data fit by the signature
+    this.events.push({ seq, v: TRACE_VERSION, at: START + seq * 10, kind, ...envelope, data } as TraceEvent);
     return seq;
   }
 
   start(over: Partial<EventData['rollout.start']> = {}): number {
-    return this.add('rollout.start', { batch: 'b1', task: 'renew-overdue', attempt: 1, try: 1, seed: 7, model: 'demo', ...over });
+    return this.add('rollout.start', {
+      batch: 'b1',
+      task: 'renew-overdue',
+      attempt: 1,
+      try: 1,
+      seed: 7,
+      model: 'demo',
+      ...over,
+    });
   }
 
   /** Gives its ordinal. */
-  message(role: Role, content: string | Part[], origin: EventData['message']['origin'] = 'given', envelope: Envelope = {}, mail: Pick<EventData['message'], 'from' | 'to' | 'topic' | 'priority'> = {}): number {
+  message(
+    role: Role,
+    content: string | Part[],
+    origin: EventData['message']['origin'] = 'given',
+    envelope: Envelope = {},
+    mail: Pick<EventData['message'], 'from' | 'to' | 'topic' | 'priority'> = {},
+  ): number {
     this.#m += 1;
-    this.add('message', { m: this.#m, role, parts: typeof content === 'string' ? [{ type: 'text', content }] : content, origin, ...mail }, envelope);
+    this.add(
+      'message',
+      { m: this.#m, role, parts: typeof content === 'string' ? [{ type: 'text', content }] : content, origin, ...mail },
+      envelope,
+    );
     return this.#m;
   }
 
   /** A model call that says `text` and asks for `calls`; gives the seq of its start. */
-  model(text: string, calls: readonly { id: string; name: string; arguments: Json }[] = [], over: { usage?: EventData['model.end']['usage']; ms?: number; agent?: string; parent?: number; context?: [number, number][] } = {}): number {
+  model(
+    text: string,
+    calls: readonly { id: string; name: string; arguments: Json }[] = [],
+    over: {
+      usage?: EventData['model.end']['usage'];
+      ms?: number;
+      agent?: string;
+      parent?: number;
+      context?: [number, number][];
+    } = {},
+  ): number {
     this.#steps += 1;
     const of = over.agent === undefined ? {} : { agent: over.agent };
     const context = over.context ?? (this.#m === 0 ? [] : [[1, this.#m]]);
-    const span = this.add('model.start', { step: this.#steps, model: 'demo', context, sampling: { temperature: 1 } }, { ...of, ...(over.parent === undefined ? {} : { parent: over.parent }) });
-    const parts: Part[] = [...(text === '' ? [] : [{ type: 'text' as const, content: text }]), ...calls.map((call) => ({ type: 'tool_call' as const, ...call }))];
+    const span = this.add(
+      'model.start',
+      { step: this.#steps, model: 'demo', context, sampling: { temperature: 1 } },
+      { ...of, ...(over.parent === undefined ? {} : { parent: over.parent }) },
+    );
+    const parts: Part[] = [
+      ...(text === '' ? [] : [{ type: 'text' as const, content: text }]),
+      ...calls.map((call) => ({ type: 'tool_call' as const, ...call })),
+    ];
     const m = this.message('assistant', parts, 'sampled', { ...of, span });
-    this.add('model.end', { status: 'ok', m, finish_reason: calls.length > 0 ? 'tool_calls' : 'stop', usage: over.usage ?? { input_tokens: 100, output_tokens: 10 }, ms: over.ms ?? 800, trainable: true, source: 'live' }, { ...of, span });
+    this.add(
+      'model.end',
+      {
+        status: 'ok',
+        m,
+        finish_reason: calls.length > 0 ? 'tool_calls' : 'stop',
+        usage: over.usage ?? { input_tokens: 100, output_tokens: 10 },
+        ms: over.ms ?? 800,
+        trainable: true,
+        source: 'live',
+      },
+      { ...of, span },
+    );
     return span;
   }
 
@@ -63,10 +121,25 @@ export class Stream {
     return this.add('tool.start', { call: id, name, arguments: args, effect: 'restorable' }, envelope);
   }
 
-  toolEnd(span: number, id: string, response: Json, over: { error?: TraceError; agent?: string; ms?: number } = {}): number {
+  toolEnd(
+    span: number,
+    id: string,
+    response: Json,
+    over: { error?: TraceError; agent?: string; ms?: number } = {},
+  ): number {
     const envelope = { span, ...(over.agent === undefined ? {} : { agent: over.agent }) };
     const m = this.message('tool', [{ type: 'tool_call_response', id, response }], 'tool', envelope);
-    return this.add('tool.end', { status: over.error === undefined ? 'ok' : 'error', m, ms: over.ms ?? 12, source: 'live', ...(over.error === undefined ? {} : { error: over.error }) }, envelope);
+    return this.add(
+      'tool.end',
+      {
+        status: over.error === undefined ? 'ok' : 'error',
+        m,
+        ms: over.ms ?? 12,
+        source: 'live',
+        ...(over.error === undefined ? {} : { error: over.error }),
+      },
+      envelope,
+    );
   }
 
   diff(changes: Change[], span?: number): number {
@@ -75,8 +148,21 @@ export class Stream {
 
   end(over: Partial<EventData['rollout.end']> = {}): number {
     return this.add('rollout.end', {
-      status: 'done', passed: true, reward: 1, answer: 'done', touched: false,
-      totals: { steps: this.#steps, tool_calls: 0, input_tokens: 0, output_tokens: 0, cached_tokens: 0, ms: 42_100, held_ms: 0 }, ...over,
+      status: 'done',
+      passed: true,
+      reward: 1,
+      answer: 'done',
+      touched: false,
+      totals: {
+        steps: this.#steps,
+        tool_calls: 0,
+        input_tokens: 0,
+        output_tokens: 0,
+        cached_tokens: 0,
+        ms: 42_100,
+        held_ms: 0,
+      },
+      ...over,
     });
   }
 }
@@ -92,14 +178,39 @@ export function lendingDesk(): Stream {
   s.model('I will look up the member first.', [{ id: 'c1', name: 'find_member', arguments: { name: 'Ada' } }]);
   const find = s.toolStart('c1', 'find_member', { name: 'Ada' });
   s.toolEnd(find, 'c1', { id: 3, name: 'Ada Byron', loans: [17, 18] });
-  s.model('', [{ id: 'c2', name: 'renew_loan', arguments: { loan_id: 17, days: 14 } }, { id: 'c3', name: 'renew_loan', arguments: { loan_id: 18, days: 14 } }], { ms: 1100 });
+  s.model(
+    '',
+    [
+      { id: 'c2', name: 'renew_loan', arguments: { loan_id: 17, days: 14 } },
+      { id: 'c3', name: 'renew_loan', arguments: { loan_id: 18, days: 14 } },
+    ],
+    { ms: 1100 },
+  );
   const first = s.toolStart('c2', 'renew_loan', { loan_id: 17, days: 14 });
   const second = s.toolStart('c3', 'renew_loan', { loan_id: 18, days: 14 });
-  s.toolEnd(second, 'c3', 'limit reached', { error: { class: 'tool_error', message: 'limit reached', place: { file: 'tools/loans.ts', line: 41, column: 9 } } });
-  s.diff([{ table: 'loans', key: 17, op: 'update', before: { due: '2026-05-01', copy: 4 }, after: { due: '2026-05-15', copy: 4 } }], first);
+  s.toolEnd(second, 'c3', 'limit reached', {
+    error: { class: 'tool_error', message: 'limit reached', place: { file: 'tools/loans.ts', line: 41, column: 9 } },
+  });
+  s.diff(
+    [
+      {
+        table: 'loans',
+        key: 17,
+        op: 'update',
+        before: { due: '2026-05-01', copy: 4 },
+        after: { due: '2026-05-15', copy: 4 },
+      },
+    ],
+    first,
+  );
   s.toolEnd(first, 'c2', { due: '2026-05-15' });
   s.model('One loan was renewed, the other has reached its limit.');
   s.add('score', { scorer: 'world', value: 0, passed: false, explanation: 'loan 18 is still overdue' });
-  s.end({ passed: false, reward: 0, answer: 'One loan was renewed, the other has reached its limit.', totals: { steps: 3, tool_calls: 3, input_tokens: 300, output_tokens: 30, cached_tokens: 0, ms: 4_321, held_ms: 0 } });
+  s.end({
+    passed: false,
+    reward: 0,
+    answer: 'One loan was renewed, the other has reached its limit.',
+    totals: { steps: 3, tool_calls: 3, input_tokens: 300, output_tokens: 30, cached_tokens: 0, ms: 4_321, held_ms: 0 },
+  });
   return s;
 }

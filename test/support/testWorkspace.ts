@@ -1,10 +1,12 @@
-/** A workspace of a test's own, run by the command line: files written as data (JSON is YAML), a store, a demo model. */
+/**
+ * A workspace of a test's own, run by the command line: files written as data (JSON is YAML), a store, a demo model.
+ */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { type Connection, connect } from '../../src/client/connect.ts';
+import { subscribe } from '../../src/client/subscribe.ts';
 import type { Json, JsonObject } from '../../src/common/json.ts';
 import type { Api } from '../../src/protocol/api.ts';
-import { connect, type Connection } from '../../src/client/connect.ts';
-import { subscribe } from '../../src/client/subscribe.ts';
 import type { EventKind, EventOf, TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import { Bench, type Ran } from './cli.ts';
@@ -64,13 +66,29 @@ export class Workspace {
   batch(name: string, { tasks, endpoint, demo, gate, agent = {}, model = {}, world, batch = {} }: BatchFiles): string {
     this.write(`${name}.jsonl`, tasks.map((task) => JSON.stringify(task)).join('\n'));
     this.#yaml(`${name}.agent.yaml`, {
-      version: 1, name: 'tester', prompt: 'Follow the directions.', ...agent,
-      model: { endpoint, name: 'demo', headers: { ...(demo === undefined ? {} : { 'x-demo': demo }), ...(gate === undefined ? {} : { 'x-gate': gate }) }, ...model },
+      version: 1,
+      name: 'tester',
+      prompt: 'Follow the directions.',
+      ...agent,
+      model: {
+        endpoint,
+        name: 'demo',
+        headers: {
+          ...(demo === undefined ? {} : { 'x-demo': demo }),
+          ...(gate === undefined ? {} : { 'x-gate': gate }),
+        },
+        ...model,
+      },
     });
     if (world !== undefined) this.#yaml(`${name}.world.yaml`, { version: 1, name, ...world });
     this.#yaml(`${name}.batch.yaml`, {
-      version: 1, agent: `${name}.agent.yaml`, ...(world === undefined ? {} : { world: `${name}.world.yaml` }),
-      dataset: { file: `${name}.jsonl` }, scorer: { kind: world === undefined ? 'contains' : 'world' }, concurrency: 8, ...batch,
+      version: 1,
+      agent: `${name}.agent.yaml`,
+      ...(world === undefined ? {} : { world: `${name}.world.yaml` }),
+      dataset: { file: `${name}.jsonl` },
+      scorer: { kind: world === undefined ? 'contains' : 'world' },
+      concurrency: 8,
+      ...batch,
     });
     return `${name}.batch.yaml`;
   }
@@ -143,7 +161,12 @@ export class Workspace {
   async #follow(stream: string, handlers: (done: () => void) => Parameters<typeof subscribe>[2]): Promise<void> {
     const end = new AbortController();
     const late = AbortSignal.timeout(PATIENCE_MS);
-    await subscribe(await this.#connect(), { stream }, handlers(() => end.abort()), AbortSignal.any([end.signal, late]));
+    await subscribe(
+      await this.#connect(),
+      { stream },
+      handlers(() => end.abort()),
+      AbortSignal.any([end.signal, late]),
+    );
     if (!end.signal.aborted) throw new Error(`what was waited for in ${stream} did not happen`);
   }
 

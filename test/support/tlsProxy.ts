@@ -15,7 +15,10 @@ export async function tlsProxy(port: () => number, { cert, key }: Certificate): 
   const sockets = new Set<Socket>();
   const server = tls.createServer({ cert, key }, (client) => {
     const upstream = net.connect(port(), '127.0.0.1');
-    for (const [socket, other] of [[client, upstream], [upstream, client]] as const) {
+    for (const [socket, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
       sockets.add(socket);
       socket.on('error', () => undefined);
       socket.on('close', () => {
@@ -34,7 +37,8 @@ export async function tlsProxy(port: () => number, { cert, key }: Certificate): 
     for (const socket of sockets) socket.destroy();
   };
   return {
-    url: `https://127.0.0.1:${address.port}`, cut,
+    url: `https://127.0.0.1:${address.port}`,
+    cut,
     [Symbol.asyncDispose]: async () => {
       server.close();
       cut();

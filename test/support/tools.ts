@@ -1,16 +1,16 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
+import type { JsonObject } from '../../src/common/json.ts';
 import type { SubmittedModule } from '../../src/config/submission.ts';
 import type { ToolCallContext, ToolHost, ToolOutcome } from '../../src/rollout/ports.ts';
-import { bundleModule } from '../../src/tools/bundle.ts';
 import type { Bundle } from '../../src/tools/bundle.ts';
+import { bundleModule } from '../../src/tools/bundle.ts';
 import type { ToolEnvironment } from '../../src/tools/environment.ts';
 import { allowedEnvironment } from '../../src/tools/environment.ts';
-import { createToolPools } from '../../src/tools/pools.ts';
 import type { ToolPoolsOptions } from '../../src/tools/pools.ts';
+import { createToolPools } from '../../src/tools/pools.ts';
 import { newOwner } from '../../src/tools/processes/strays.ts';
-import type { JsonObject } from '../../src/common/json.ts';
 
 export const FIXTURES = path.resolve(import.meta.dirname, '../fixtures/tools');
 
@@ -45,14 +45,19 @@ export async function toolBench(options: Partial<ToolPoolsOptions> = {}): Promis
   };
   return {
     environment: {
-      cwd, pools,
+      cwd,
+      pools,
       readBlob: (sha) => {
         const bytes = blobs.get(sha);
         return bytes === undefined ? Promise.reject(new Error(`no blob ${sha}`)) : Promise.resolve(bytes);
       },
-      onLog: (stream, text) => { late.push(`${stream}: ${text}`); },
+      onLog: (stream, text) => {
+        late.push(`${stream}: ${text}`);
+      },
     },
-    cwd, groups, late,
+    cwd,
+    groups,
+    late,
     module: async (file) => keep(await bundleModule(path.join(FIXTURES, file), FIXTURES)),
     close: async () => {
       await pools.close();
@@ -69,22 +74,39 @@ export interface CallRecord extends ToolCallContext {
 
 export function callContext(signal: AbortSignal = new AbortController().signal): CallRecord {
   const record: CallRecord = {
-    signal, seed: 7, logs: [], progress: 0,
-    onLog: (stream, text) => { record.logs.push(`${stream}: ${text}`); },
-    onProgress: () => { record.progress += 1; },
+    signal,
+    seed: 7,
+    logs: [],
+    progress: 0,
+    onLog: (stream, text) => {
+      record.logs.push(`${stream}: ${text}`);
+    },
+    onProgress: () => {
+      record.progress += 1;
+    },
   };
   return record;
 }
 
 /** The answer of a tool that gives text. */
-export async function callText(host: ToolHost, name: string, args: JsonObject = {}, context?: ToolCallContext): Promise<string> {
+export async function callText(
+  host: ToolHost,
+  name: string,
+  args: JsonObject = {},
+  context?: ToolCallContext,
+): Promise<string> {
   const { response } = await callTool(host, name, args, context);
   if (typeof response !== 'string') throw new Error(`${name} gave no text: ${JSON.stringify(response)}`);
   return response;
 }
 
 let calls = 0;
-export function callTool(host: ToolHost, name: string, args: JsonObject = {}, context: ToolCallContext = callContext()): Promise<ToolOutcome> {
+export function callTool(
+  host: ToolHost,
+  name: string,
+  args: JsonObject = {},
+  context: ToolCallContext = callContext(),
+): Promise<ToolOutcome> {
   calls += 1;
   return host.call({ id: `call-${calls}`, name, arguments: args }, context);
 }

@@ -1,10 +1,10 @@
 /** Batches, tasks and event streams for tests, as short as they can be and yet well-formed. */
 import { createHash } from 'node:crypto';
 import { newId } from '../../src/common/ids.ts';
+import type { Lease, NewBatch, NewSession, Store } from '../../src/store/store.ts';
 import type { EventData, EventKind, TraceEvent } from '../../src/trace/schema.ts';
 import { TRACE_VERSION } from '../../src/trace/schema.ts';
 import type { TaskRecord } from '../../src/trace/task.ts';
-import type { Lease, NewBatch, NewSession, Store } from '../../src/store/store.ts';
 
 export function shaOf(content: string | Uint8Array): string {
   return createHash('sha256').update(content).digest('hex');
@@ -12,8 +12,17 @@ export function shaOf(content: string | Uint8Array): string {
 
 export function newBatch(over: Partial<NewBatch> = {}): NewBatch {
   return {
-    id: newId('b'), name: 'nightly', submission: shaOf('submission'), attempts: 2, order: 'breadth', priority: 0, retries: 2,
-    debug: false, imported: false, blobs: [], ...over,
+    id: newId('b'),
+    name: 'nightly',
+    submission: shaOf('submission'),
+    attempts: 2,
+    order: 'breadth',
+    priority: 0,
+    retries: 2,
+    debug: false,
+    imported: false,
+    blobs: [],
+    ...over,
   };
 }
 
@@ -30,8 +39,14 @@ export function newSession(batch: string, over: Partial<NewSession> = {}): NewSe
 }
 
 /** An event; `data` must fit its kind. */
-export function event<K extends EventKind>(seq: number, kind: K, data: EventData[K], over: { at?: number; span?: number; parent?: number; agent?: string } = {}): TraceEvent {
-  return { seq, v: TRACE_VERSION, at: 1_795_000_000_000 + seq, kind, ...over, data } as TraceEvent; // kind and data fit by the signature
+export function event<K extends EventKind>(
+  seq: number,
+  kind: K,
+  data: EventData[K],
+  over: { at?: number; span?: number; parent?: number; agent?: string } = {},
+): TraceEvent {
+  // kind and data fit by the signature
+  return { seq, v: TRACE_VERSION, at: 1_795_000_000_000 + seq, kind, ...over, data } as TraceEvent;
 }
 
 /** A log line, of about `bytes` bytes as JSON. */
@@ -54,7 +69,12 @@ export interface Ending {
 }
 
 /** What the first holder of a rollout writes until its end: start, lease, steps of two events, end. */
-export function wholeRollout(from: number, lease: Pick<Lease, 'epoch' | 'attempt' | 'try'> & { task: { id: string } }, batch: string, ending: Ending = {}): TraceEvent[] {
+export function wholeRollout(
+  from: number,
+  lease: Pick<Lease, 'epoch' | 'attempt' | 'try'> & { task: { id: string } },
+  batch: string,
+  ending: Ending = {},
+): TraceEvent[] {
   const events: TraceEvent[] = [];
   const add = <K extends EventKind>(kind: K, data: EventData[K], over?: { span?: number }): void => {
     events.push(event(from + events.length, kind, data, over));
@@ -64,7 +84,18 @@ export function wholeRollout(from: number, lease: Pick<Lease, 'epoch' | 'attempt
   const steps = ending.steps ?? 1;
   for (let step = 1; step <= steps; step++) {
     add('model.start', { step, model: 'm', context: [[1, step]], sampling: {} });
-    add('model.end', { status: 'ok', m: step + 1, usage: { input_tokens: 10, output_tokens: 5 }, ms: 1, trainable: true, source: 'live' }, { span: from + events.length - 1 });
+    add(
+      'model.end',
+      {
+        status: 'ok',
+        m: step + 1,
+        usage: { input_tokens: 10, output_tokens: 5 },
+        ms: 1,
+        trainable: true,
+        source: 'live',
+      },
+      { span: from + events.length - 1 },
+    );
   }
   add('rollout.end', endOf(ending, steps));
   return events;
@@ -78,14 +109,28 @@ export function endOf(ending: Ending, steps = 0): EventData['rollout.end'] {
     reward: ending.reward === undefined ? (passed === true ? 1 : 0) : ending.reward,
     answer: 'forty-two',
     touched: ending.touched ?? false,
-    ...(ending.status === 'infrastructure' ? { error: { class: 'infrastructure' as const, message: 'the pod is gone' } } : {}),
-    totals: { steps, tool_calls: 0, input_tokens: 10 * steps, output_tokens: 5 * steps, cached_tokens: 0, ms: 10, held_ms: 0 },
+    ...(ending.status === 'infrastructure'
+      ? { error: { class: 'infrastructure' as const, message: 'the pod is gone' } }
+      : {}),
+    totals: {
+      steps,
+      tool_calls: 0,
+      input_tokens: 10 * steps,
+      output_tokens: 5 * steps,
+      cached_tokens: 0,
+      ms: 10,
+      held_ms: 0,
+    },
     ...(ending.fingerprint === undefined ? {} : { fingerprint: ending.fingerprint }),
   };
 }
 
 /** A sealed batch with tasks in `store`, and a session for it. */
-export async function openBatch(store: Store, count: number, over: Partial<NewBatch> = {}): Promise<{ batch: string; session: string }> {
+export async function openBatch(
+  store: Store,
+  count: number,
+  over: Partial<NewBatch> = {},
+): Promise<{ batch: string; session: string }> {
   const spec = newBatch(over);
   await store.createBatch(spec);
   await store.addTasks(spec.id, 0, tasks(count));

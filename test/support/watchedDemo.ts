@@ -1,7 +1,7 @@
 /** A demo model on a port of its own that keeps what it was asked, and waits where a test wants it to. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { deferred, type Deferred } from '../../src/common/abort.ts';
+import { type Deferred, deferred } from '../../src/common/abort.ts';
 import type { JsonObject } from '../../src/common/json.ts';
 import { createDemoModel, type DemoCounters } from '../../src/model/demo/demoModel.ts';
 
@@ -34,9 +34,12 @@ export async function watchedDemo(): Promise<WatchedDemo> {
     model.handle(request, response);
   };
   const server = createServer((request, response) => void answer(request, response));
-  await new Promise<void>((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`, asked,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+    asked,
     counters: () => model.counters(),
     shut: (gate) => void gates.set(gate, new Gate()),
     pass: (gate) => gates.get(gate)?.pass(),

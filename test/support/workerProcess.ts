@@ -1,5 +1,5 @@
 /** A real worker in a process of its own, from source, started by hand. */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import type { WorkerConfig } from '../../src/worker/config.ts';
@@ -15,19 +15,37 @@ export class TestWorker implements AsyncDisposable {
 
   constructor(config: WorkerConfig, env: Readonly<Record<string, string>> = {}) {
     this.folder = config.work;
-    this.process = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main], { stdio: ['pipe', 'inherit', 'pipe'], env: { ...process.env, ...env } });
+    this.process = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', main], {
+      stdio: ['pipe', 'inherit', 'pipe'],
+      env: { ...process.env, ...env },
+    });
     this.exited = once(this.process, 'exit').then(([code]) => code as number | null);
     this.process.stderr!.on('data', (chunk: Buffer) => (this.stderr += chunk.toString()));
     this.process.stdin!.end(JSON.stringify(config));
   }
 
   /** A worker for a batch of a server started without an executor; `store`: where the server's `server.json` is. */
-  static async start(store: { readonly folder: string }, server: TestServer, batch: string, changes: Partial<WorkerConfig> = {}, env: Readonly<Record<string, string>> = {}): Promise<TestWorker> {
+  static async start(
+    store: { readonly folder: string },
+    server: TestServer,
+    batch: string,
+    changes: Partial<WorkerConfig> = {},
+    env: Readonly<Record<string, string>> = {},
+  ): Promise<TestWorker> {
     const worker = changes.worker ?? `by-hand-${Math.random().toString(36).slice(2, 8)}`;
-    return new TestWorker({
-      server: server.url, token: await server.workerToken(batch), batch, worker, slots: 8,
-      work: path.join(store.folder, 'work', worker), discovery: path.join(store.folder, 'server.json'), ...changes,
-    }, env);
+    return new TestWorker(
+      {
+        server: server.url,
+        token: await server.workerToken(batch),
+        batch,
+        worker,
+        slots: 8,
+        work: path.join(store.folder, 'work', worker),
+        discovery: path.join(store.folder, 'server.json'),
+        ...changes,
+      },
+      env,
+    );
   }
 
   async kill(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<number | null> {

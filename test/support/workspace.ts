@@ -2,8 +2,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { connect } from '../../src/client/connect.ts';
-import type { RolloutRow } from '../../src/trace/summary.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
+import type { RolloutRow } from '../../src/trace/summary.ts';
 import { Bench, type Ran } from './cli.ts';
 
 export interface BatchText {
@@ -44,10 +44,31 @@ export class WorkspaceBench extends Bench {
   }
 
   /** Writes `NAME.agent.yaml`, `NAME.jsonl` and `NAME.batch.yaml`; gives the batch's file. */
-  batch(name: string, { model = '{ endpoint: "demo:", name: demo }', agent = '', tools = '[{ builtin: [calculator] }]', tasks = { one: ADD }, batch = '' }: BatchText): string {
-    this.write(`${name}.agent.yaml`, `version: 1\nname: ${name}\nmodel: ${model}\nprompt: Do as you are told.\ntools: ${tools}\n${agent}`);
-    this.write(`${name}.jsonl`, Object.entries(tasks).map(([id, question]) => JSON.stringify({ id, question, answer: '42' })).join('\n'));
-    this.write(`${name}.batch.yaml`, `version: 1\nagent: ${name}.agent.yaml\ndataset: { file: ${name}.jsonl, question: question, answer: answer }\nscorer: { kind: exact }\n${batch}${batch.includes('attempts:') ? '' : 'attempts: 1\n'}`);
+  batch(
+    name: string,
+    {
+      model = '{ endpoint: "demo:", name: demo }',
+      agent = '',
+      tools = '[{ builtin: [calculator] }]',
+      tasks = { one: ADD },
+      batch = '',
+    }: BatchText,
+  ): string {
+    this.write(
+      `${name}.agent.yaml`,
+      `version: 1\nname: ${name}\nmodel: ${model}\nprompt: Do as you are told.\ntools: ${tools}\n${agent}`,
+    );
+    this.write(
+      `${name}.jsonl`,
+      Object.entries(tasks)
+        .map(([id, question]) => JSON.stringify({ id, question, answer: '42' }))
+        .join('\n'),
+    );
+    this.write(
+      `${name}.batch.yaml`,
+      `version: 1\nagent: ${name}.agent.yaml\ndataset: { file: ${name}.jsonl, question: question, answer: answer ` +
+        `}\nscorer: { kind: exact }\n${batch}${batch.includes('attempts:') ? '' : 'attempts: 1\n'}`,
+    );
     return `${name}.batch.yaml`;
   }
 
@@ -57,7 +78,10 @@ export class WorkspaceBench extends Bench {
   }
 
   /** Runs a batch to its end; its report, exit code and what was said beside it. */
-  async runBatch(file: string, env: Record<string, string> = {}): Promise<{ code: number | null; report: Report; stderr: string }> {
+  async runBatch(
+    file: string,
+    env: Record<string, string> = {},
+  ): Promise<{ code: number | null; report: Report; stderr: string }> {
     const { code, stdout, stderr } = await this.rollout(['run', file, '--json'], env);
     return { code, stderr, report: oneDocument<Report>(stdout, stderr) };
   }

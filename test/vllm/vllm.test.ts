@@ -7,7 +7,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { jsonOf } from '../../src/common/json.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
-import { textOf, toolCallsOf, toolUses, type Call, type Trajectory } from './support/calls.ts';
+import { type Call, type Trajectory, textOf, toolCallsOf, toolUses } from './support/calls.ts';
 import { DeskBench, type Report } from './support/deskBench.ts';
 import { Engine } from './support/engine.ts';
 import { GaiaBench } from './support/gaiaBench.ts';
@@ -60,25 +60,39 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
     it('takes every attempt to a score', () => {
       assert.deepEqual([report.attempts, report.scored, report.infrastructure], [96, 96, 0]);
       assert.equal(trajectories.length, 96);
-      assert.deepEqual(calls.filter((call) => call.end.data.status !== 'ok').map((call) => call.end.data), []);
+      assert.deepEqual(
+        calls.filter((call) => call.end.data.status !== 'ok').map((call) => call.end.data),
+        [],
+      );
       assert.ok(calls.every((call) => ['stop', 'length', 'tool_calls'].includes(call.end.data.finish_reason ?? '')));
     });
 
     it('streams: the first text is there before the last', () => {
       for (const { end } of calls) {
         assert.ok(end.data.first_ms !== undefined && end.data.ms !== undefined);
-        assert.ok(end.data.first_ms > 0 && end.data.first_ms < end.data.ms, `first ${end.data.first_ms} of ${end.data.ms} ms`);
+        assert.ok(
+          end.data.first_ms > 0 && end.data.first_ms < end.data.ms,
+          `first ${end.data.first_ms} of ${end.data.ms} ms`,
+        );
       }
     });
 
     it('tells its usage, what of it came from the cache, and how long the call was queued', () => {
       for (const { end, tokens } of calls) {
         const { usage, queue_ms: queued } = end.data;
-        assert.ok(usage?.cached_tokens !== undefined && usage.reasoning_tokens !== undefined && queued !== undefined, JSON.stringify(end.data));
+        assert.ok(
+          usage?.cached_tokens !== undefined && usage.reasoning_tokens !== undefined && queued !== undefined,
+          JSON.stringify(end.data),
+        );
         assert.deepEqual([usage.input_tokens, usage.output_tokens], [tokens?.prompt.length, tokens?.completion.length]);
-        assert.ok(usage.cached_tokens < usage.input_tokens && usage.reasoning_tokens <= usage.output_tokens && queued >= 0);
+        assert.ok(
+          usage.cached_tokens < usage.input_tokens && usage.reasoning_tokens <= usage.output_tokens && queued >= 0,
+        );
       }
-      assert.ok(calls.filter((call) => (call.end.data.usage?.cached_tokens ?? 0) > 0).length > calls.length / 2, 'prompts begin alike');
+      assert.ok(
+        calls.filter((call) => (call.end.data.usage?.cached_tokens ?? 0) > 0).length > calls.length / 2,
+        'prompts begin alike',
+      );
     });
 
     it('keeps reasoning apart from the answer', async () => {
@@ -96,8 +110,13 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
 
     it('calls tools, and they run', () => {
       const started = trajectories.flatMap(({ events }) => events.filter((event) => event.kind === 'tool.start'));
-      const well = trajectories.flatMap(({ events }) => events.filter((event) => event.kind === 'tool.end' && event.data.status === 'ok'));
-      assert.equal(started.length, calls.reduce((sum, call) => sum + call.parts.filter((part) => part.type === 'tool_call').length, 0));
+      const well = trajectories.flatMap(({ events }) =>
+        events.filter((event) => event.kind === 'tool.end' && event.data.status === 'ok'),
+      );
+      assert.equal(
+        started.length,
+        calls.reduce((sum, call) => sum + call.parts.filter((part) => part.type === 'tool_call').length, 0),
+      );
       assert.ok(well.length >= 15, `${well.length} of ${started.length} calls went well`);
     });
 
@@ -115,23 +134,40 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
           // Arguments that are JSON may still not fit, and a tool may refuse what does.
           const error = done.data.error;
           if (wrong !== undefined) assert.equal(error?.class, wrong, where);
-          else assert.ok(error === undefined || error.class === 'invalid_arguments' || error.class === 'tool_error', `${where}: ${error?.class ?? ''}`);
+          else
+            assert.ok(
+              error === undefined || error.class === 'invalid_arguments' || error.class === 'tool_error',
+              `${where}: ${error?.class ?? ''}`,
+            );
           if (error !== undefined) {
             met.set(error.class, (met.get(error.class) ?? 0) + 1);
             assert.equal(done.data.status, 'error');
             assert.match(error.message, WHAT_IS_WRONG[error.class] ?? /./, where);
-            assert.deepEqual(heard.parts, [{ type: 'tool_call_response', id: call, response: `Error (${error.class}): ${error.message}` }], where);
+            assert.deepEqual(
+              heard.parts,
+              [{ type: 'tool_call_response', id: call, response: `Error (${error.class}): ${error.message}` }],
+              where,
+            );
           }
           const next = own.find((one) => one.start.seq > done.seq);
           if (next === undefined) assert.equal(end.error?.class, 'limit', `${where} was its last step`);
-          else assert.ok(next.start.data.context.some(([first, last]) => first <= heard.m && heard.m <= last), `${where} is answered`);
+          else
+            assert.ok(
+              next.start.data.context.some(([first, last]) => first <= heard.m && heard.m <= last),
+              `${where} is answered`,
+            );
         }
       }
       test.diagnostic([...met].map(([name, count]) => `${name} ${count}`).join(', '));
     });
 
     it('was asked what the record says: every prompt is what it makes of the recorded messages and tools', async () => {
-      for (const call of calls) assert.deepEqual(call.tokens?.prompt, await engine.tokenize(call.messages, call.tools), `call ${call.start.seq} of ${call.rollout}`);
+      for (const call of calls)
+        assert.deepEqual(
+          call.tokens?.prompt,
+          await engine.tokenize(call.messages, call.tools),
+          `call ${call.start.seq} of ${call.rollout}`,
+        );
     });
 
     it('goes on from its own tokens: a prompt is written as a difference to the call before', () => {
@@ -153,7 +189,10 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
         }
       }
       assert.ok(later >= 15);
-      assert.ok(whole > later / 2, `${whole} of ${later} prompts begin with all that was said before; the others follow malformed calls`);
+      assert.ok(
+        whole > later / 2,
+        `${whole} of ${later} prompts begin with all that was said before; the others follow malformed calls`,
+      );
     });
 
     it('gives one log probability for each token it sampled', () => {
@@ -173,13 +212,17 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
           // In a stream, vLLM drops the text of a call whose name it cannot read.
           const [text = '', dropped] = said.split('<tool_call>');
           const recorded = reasoning + textOf(parts, 'text');
-          if (dropped === undefined || recorded.includes('<tool_call>')) assert.equal(recorded.replace(MARKS, ''), said.replace(MARKS, ''));
+          if (dropped === undefined || recorded.includes('<tool_call>'))
+            assert.equal(recorded.replace(MARKS, ''), said.replace(MARKS, ''));
           else assert.equal(recorded.replace(MARKS, '').trimEnd(), text.replace(MARKS, '').trimEnd());
           continue;
         }
         assert.ok(said.includes(reasoning));
-        const written = WELL_WRITTEN.test(said) ? [...said.matchAll(/<tool_call>\n(.*)\n<\/tool_call>/g)].map(([, text]) => parsed(text ?? '')) : [];
-        if (written.length === 0 || written.includes(undefined)) continue; // malformed: engines make of it what they like
+        const written = WELL_WRITTEN.test(said)
+          ? [...said.matchAll(/<tool_call>\n(.*)\n<\/tool_call>/g)].map(([, text]) => parsed(text ?? ''))
+          : [];
+        // malformed: engines make of it what they like
+        if (written.length === 0 || written.includes(undefined)) continue;
         assert.deepEqual(toolCallsOf(parts), written);
         compared += 1;
       }
@@ -190,7 +233,10 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
   it('says when the messages are longer than its context', async () => {
     const report = await bench.run({ attempts: 2, concurrency: 2, tasks: ['endless'] });
     for (const { calls, end } of await bench.trajectories(report.batch)) {
-      assert.deepEqual(calls.map((call) => call.end.data.error?.class), ['context_overflow']);
+      assert.deepEqual(
+        calls.map((call) => call.end.data.error?.class),
+        ['context_overflow'],
+      );
       assert.match(calls[0]!.end.data.error!.message, /2048/);
       assert.equal(end.error?.class, 'context_overflow');
       assert.equal(end.status, 'truncated');
@@ -200,7 +246,9 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
 
   describe('with the workspace for GAIA', () => {
     let gaia: GaiaBench;
-    before(() => { gaia = new GaiaBench(engine.url); });
+    before(() => {
+      gaia = new GaiaBench(engine.url);
+    });
     after(() => gaia.close());
 
     it('says that its replies may not be so long, and stops before anything is scored', async () => {
@@ -208,18 +256,26 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       gaia.change({ tools: TOOLS });
       const { code, stderr } = await gaia.run();
       assert.equal(code, 3, stderr);
-      const why = /never gives as many tokens as model\.sampling\.max_tokens asks for \(400\): max_tokens=8192 .*max_model_len=2048.* Lower it, .*--max-model-len/;
+      const why =
+        /never gives as many tokens as model\.sampling\.max_tokens asks for \(400\): max_tokens=8192 .*max_model_len=2048.* Lower it, .*--max-model-len/;
       assert.match(stderr, why);
       const rows = await gaia.rows();
-      assert.ok(rows.some(({ progress }) => why.test(progress.error_message ?? '')), 'the attempt that met it tells the same');
-      assert.ok(rows.every(({ progress }) => progress.status === 'infrastructure' || progress.status === 'cancelled'), JSON.stringify(rows));
+      assert.ok(
+        rows.some(({ progress }) => why.test(progress.error_message ?? '')),
+        'the attempt that met it tells the same',
+      );
+      assert.ok(
+        rows.every(({ progress }) => progress.status === 'infrastructure' || progress.status === 'cancelled'),
+        JSON.stringify(rows),
+      );
     });
 
     it('says that prompt and tools fill its context, and what to change', async () => {
       gaia.change({ maxTokens: 128 });
       const { code, stderr, stdout } = await gaia.run();
       assert.equal(code, 0, stderr);
-      const why = /too long for desk: .*2048 tokens.*There is no older step to leave out: shorten the prompt .*fewer tools.*--max-model-len/;
+      const why =
+        /too long for desk: .*2048 tokens.*There is no older step to leave out: shorten the prompt .*fewer tools.*--max-model-len/;
       assert.match(stderr, /12 attempts were cut short by a full context: /);
       assert.match(stderr, why);
       assert.match(stdout, /12 attempts: 0 passed, 12 failed, 12 truncated/);
@@ -234,7 +290,10 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       const { code, stderr, stdout } = await gaia.run();
       assert.equal(code, 0, stderr);
       assert.match(stdout, /^3 tasks, 12 attempts: \d+ passed, \d+ failed/);
-      assert.match(stdout, /^level +tasks +solved +passed +pass@1\n1 +1 +\d +\d\/4 .*\n2 +1 +\d +\d\/4 .*\n3 +1 +\d +\d\/4 /m);
+      assert.match(
+        stdout,
+        /^level +tasks +solved +passed +pass@1\n1 +1 +\d +\d\/4 .*\n2 +1 +\d +\d\/4 .*\n3 +1 +\d +\d\/4 /m,
+      );
       const rows = await gaia.rows();
       assert.equal(rows.filter(({ settles, progress }) => settles && typeof progress.passed === 'boolean').length, 12);
     });
@@ -247,9 +306,15 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
     const watching = bench.watchEndpoint(end.signal);
     const listening = new Map<string, Promise<Map<number, string>>>();
     try {
-      await bench.follow(batch, (rows) => {
-        for (const row of rows) if (row.state === 'running' && listening.size < 8 && !listening.has(row.rollout)) listening.set(row.rollout, bench.listen(row.rollout, end.signal));
-      }, AbortSignal.timeout(PATIENCE_MS));
+      await bench.follow(
+        batch,
+        (rows) => {
+          for (const row of rows)
+            if (row.state === 'running' && listening.size < 8 && !listening.has(row.rollout))
+              listening.set(row.rollout, bench.listen(row.rollout, end.signal));
+        },
+        AbortSignal.timeout(PATIENCE_MS),
+      );
     } finally {
       end.abort();
     }
@@ -262,7 +327,10 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
     everyAttemptOnce(await bench.rows(batch), trajectories, TASKS * 5);
     // Each refusal was waited out inside the call it met, and is told there.
     assert.ok(refused > 0, 'there was more work than it takes');
-    assert.equal(calls.flatMap((call) => call.end.data.retries ?? []).filter((retry) => retry.class === '503').length, refused);
+    assert.equal(
+      calls.flatMap((call) => call.end.data.retries ?? []).filter((retry) => retry.class === '503').length,
+      refused,
+    );
 
     // Permits: all that was asked for, none while it refuses, a handful once it takes calls again, then more.
     assert.ok(seen[0]!.permits >= 32);
@@ -281,7 +349,9 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
     assert.ok(grown >= 2, `grown by ${grown}`);
     // The engine's own numbers.
     assert.ok(seen.some((one) => (one.running ?? 0) > 0 && (one.kv_cache ?? 0) > 0));
-    assert.ok(seen.every((one) => (one.kv_cache ?? 0) <= 1 && (one.running === undefined) === (one.waiting === undefined)));
+    assert.ok(
+      seen.every((one) => (one.kv_cache ?? 0) <= 1 && (one.running === undefined) === (one.waiting === undefined)),
+    );
 
     // Whoever watched saw the text come.
     let heard = 0;
@@ -302,10 +372,14 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
     const following = new AbortController();
     const disturb = Promise.withResolvers<undefined>();
     const ended = new Set<string>();
-    const finished = bench.follow(batch, (rows) => {
-      for (const row of rows) if (row.state === 'ended') ended.add(row.rollout);
-      if (ended.size > attempts * 0.15) disturb.resolve(undefined);
-    }, AbortSignal.any([following.signal, AbortSignal.timeout(2 * PATIENCE_MS)]));
+    const finished = bench.follow(
+      batch,
+      (rows) => {
+        for (const row of rows) if (row.state === 'ended') ended.add(row.rollout);
+        if (ended.size > attempts * 0.15) disturb.resolve(undefined);
+      },
+      AbortSignal.any([following.signal, AbortSignal.timeout(2 * PATIENCE_MS)]),
+    );
     const times = { down: 0, gone: 0, up: 0 };
     try {
       await Promise.race([disturb.promise, finished]);
@@ -331,26 +405,47 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
     // Those that were under way or due when it went away were answered by the new one.
     const waited = calls.filter(({ start, end }) => start.at < times.gone && end.at > times.gone);
     const retries = waited.flatMap((call) => call.end.data.retries ?? []).map((retry) => retry.class);
-    test.diagnostic(`away for ${times.up - times.gone} ms; ${waited.length} calls waited, retries: ${retries.join(' ')}`);
+    test.diagnostic(
+      `away for ${times.up - times.gone} ms; ${waited.length} calls waited, retries: ${retries.join(' ')}`,
+    );
     assert.ok(waited.length >= 8, `${waited.length} calls`);
     assert.ok(waited.every(({ end }) => end.at > times.gone + SOONEST_START_MS));
-    assert.ok(retries.some((name) => ['refused', 'cut', 'aborted'].includes(name)), retries.join(' '));
+    assert.ok(
+      retries.some((name) => ['refused', 'cut', 'aborted'].includes(name)),
+      retries.join(' '),
+    );
     // People were told in one line that it was gone, and in one that it was back. So are they when a new engine, which
     // everybody asks at once, is too busy for any call.
     const told = await bench.toldOfEndpoint(batch);
     assert.ok(told.length >= 2 && told.length % 2 === 0, told.join('\n'));
-    for (const [index, line] of told.entries()) assert.match(line, index % 2 === 1 ? /takes calls again/ : index === 0 ? /takes no calls: (?!.*busy)/ : /takes no calls: .*busy/);
+    for (const [index, line] of told.entries())
+      assert.match(
+        line,
+        index % 2 === 1 ? /takes calls again/ : index === 0 ? /takes no calls: (?!.*busy)/ : /takes no calls: .*busy/,
+      );
     // What the engine broke off when it was told to end is nobody's answer.
-    assert.deepEqual(calls.filter((call) => !['stop', 'length', 'tool_calls'].includes(call.end.data.finish_reason ?? '')).map((call) => call.end.data), []);
+    assert.deepEqual(
+      calls
+        .filter((call) => !['stop', 'length', 'tool_calls'].includes(call.end.data.finish_reason ?? ''))
+        .map((call) => call.end.data),
+      [],
+    );
   });
 });
 
 /** All settled, by their first try, and nothing of it the infrastructure's fault. */
 function everyAttemptOnce(rows: readonly RolloutRow[], trajectories: readonly Trajectory[], attempts: number): void {
   assert.equal(new Set(rows.filter((row) => row.settles).map((row) => `${row.task}/${row.attempt}`)).size, attempts);
-  assert.deepEqual(rows.filter((row) => row.try !== 1 || row.state !== 'ended' || row.progress.passed === null).map((row) => row.progress), []);
+  assert.deepEqual(
+    rows
+      .filter((row) => row.try !== 1 || row.state !== 'ended' || row.progress.passed === null)
+      .map((row) => row.progress),
+    [],
+  );
   assert.equal(trajectories.length, attempts, 'no further tries');
-  const errors = trajectories.flatMap((trajectory) => [trajectory.end.error, ...trajectory.calls.map((call) => call.end.data.error)]).filter((error) => error !== undefined && error.class !== 'limit');
+  const errors = trajectories
+    .flatMap((trajectory) => [trajectory.end.error, ...trajectory.calls.map((call) => call.end.data.error)])
+    .filter((error) => error !== undefined && error.class !== 'limit');
   assert.deepEqual(errors, []);
 }
 
@@ -363,7 +458,9 @@ function isObject(text: string): boolean {
 function parsed(text: string): unknown {
   try {
     const call = JSON.parse(text) as { name?: unknown; arguments?: unknown } | null;
-    return typeof call?.name === 'string' && typeof call.arguments === 'object' && Object.keys(call).length === 2 ? call : undefined;
+    return typeof call?.name === 'string' && typeof call.arguments === 'object' && Object.keys(call).length === 2
+      ? call
+      : undefined;
   } catch {
     return undefined;
   }

@@ -10,8 +10,8 @@ import { findProgram } from '../../src/build/system/programs.ts';
 import type { BrowserSettings } from '../../src/config/schema/builtinSettings.ts';
 import type { ToolHost } from '../../src/rollout/ports.ts';
 import { openTools } from '../../src/tools/hosts.ts';
-import { isClass, stand, type Stand } from '../support/stand.ts';
-import { callContext, callTool, toolBench, type ToolBench } from '../support/tools.ts';
+import { isClass, type Stand, stand } from '../support/stand.ts';
+import { callContext, callTool, type ToolBench, toolBench } from '../support/tools.ts';
 
 const FORM = `<title>Form</title><h1>Order</h1>
   <form onsubmit="out.textContent = 'sent ' + who.value + ' ' + size.value; return false">
@@ -36,9 +36,14 @@ before(async () => {
     asked.push(url);
     response.setHeader('content-type', 'text/html; charset=utf-8');
     if (url === '/away') response.writeHead(302, { location: `http://localhost:${new URL(site.url).port}/next` }).end();
-    else if (url === '/file') response.setHeader('content-disposition', 'attachment; filename="data.csv"').setHeader('content-type', 'text/csv').end('a,b\n');
+    else if (url === '/file')
+      response
+        .setHeader('content-disposition', 'attachment; filename="data.csv"')
+        .setHeader('content-type', 'text/csv')
+        .end('a,b\n');
     else if (url === '/slow') response.end('<title>Slow</title><h1>Nearly</h1><img src="/hang">');
-    else if (url !== '/hang') response.end(url === '/' ? FORM : `<title>${url.slice(1)}</title><h1>This is ${url.slice(1)}</h1>`);
+    else if (url !== '/hang')
+      response.end(url === '/' ? FORM : `<title>${url.slice(1)}</title><h1>This is ${url.slice(1)}</h1>`);
   });
 });
 after(async () => {
@@ -50,11 +55,22 @@ after(async () => {
 
 type Call = (name: string, args?: object, signal?: AbortSignal) => Promise<string>;
 
-async function inBrowser(act: (call: Call, tools: ToolHost) => Promise<void>, settings: BrowserSettings = { private_addresses: true }): Promise<void> {
-  const tools = await openTools([{ kind: 'builtin', name: 'browser', settings: { browser: settings } }], bench.environment);
+async function inBrowser(
+  act: (call: Call, tools: ToolHost) => Promise<void>,
+  settings: BrowserSettings = { private_addresses: true },
+): Promise<void> {
+  const tools = await openTools(
+    [{ kind: 'builtin', name: 'browser', settings: { browser: settings } }],
+    bench.environment,
+  );
   try {
     await act(async (name, args = {}, signal) => {
-      const { response, parts } = await callTool(tools, `browser_${name}`, args as never, signal === undefined ? undefined : callContext(signal));
+      const { response, parts } = await callTool(
+        tools,
+        `browser_${name}`,
+        args as never,
+        signal === undefined ? undefined : callContext(signal),
+      );
       const [part] = parts ?? [];
       const text = part?.type === 'blob' ? part.content : response;
       assert.ok(typeof text === 'string');
@@ -76,13 +92,16 @@ function ref(snapshot: string, text: string): string {
 /** Ids of the processes in whose command line a text is; where there is no /proc, none. */
 function processesWith(text: string): number[] {
   if (process.platform !== 'linux') return [];
-  return readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number).filter((pid) => {
-    try {
-      return pid !== process.pid && readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(text);
-    } catch {
-      return false; // it has ended meanwhile
-    }
-  });
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number)
+    .filter((pid) => {
+      try {
+        return pid !== process.pid && readFileSync(`/proc/${pid}/cmdline`, 'latin1').includes(text);
+      } catch {
+        return false; // it has ended meanwhile
+      }
+    });
 }
 
 /** Ends the processes of pages: the browser's own main process tells them which profile is theirs. */
@@ -98,18 +117,30 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
     await inBrowser(async (call) => {
       const page = await call('navigate', { url: site.url });
       assert.match(page, /^Page: Form \(http:\/\/127\.0\.0\.1:\d+\/\)\n\n- heading "Order" \[level=1\] \[ref=e\d+\]\n/);
-      assert.match(await call('type', { ref: ref(page, 'textbox "Name"'), text: 'Ada' }), /textbox "Name" \[ref=e\d+\]: Ada/);
+      assert.match(
+        await call('type', { ref: ref(page, 'textbox "Name"'), text: 'Ada' }),
+        /textbox "Name" \[ref=e\d+\]: Ada/,
+      );
       await call('type', { ref: ref(page, 'textbox "Name"'), text: 'Eve' });
-      assert.match(await call('select_option', { ref: ref(page, 'combobox "Size"'), values: ['large'] }), /^Chosen: large\n/);
+      assert.match(
+        await call('select_option', { ref: ref(page, 'combobox "Size"'), values: ['large'] }),
+        /^Chosen: large\n/,
+      );
       assert.match(await call('click', { ref: ref(page, 'button "Send"') }), /sent Eve l/);
       assert.match(await call('type', { ref: ref(page, 'textbox "Name"'), text: 'Bob', submit: true }), /sent Bob l/);
       assert.match(await call('click', { ref: ref(page, 'button "Below"') }), /far below/);
       assert.match(await call('click', { ref: ref(page, 'button "Inside"') }), /button "pressed"/);
-      assert.match(await call('click', { ref: ref(page, 'button "Twice"'), doubleClick: true }), /The page showed a dialog \(confirm\): Sure\?\n[^]*twice, sure/);
+      assert.match(
+        await call('click', { ref: ref(page, 'button "Twice"'), doubleClick: true }),
+        /The page showed a dialog \(confirm\): Sure\?\n[^]*twice, sure/,
+      );
       assert.match(await call('type', { ref: ref(page, 'textbox "Keys"'), text: 'ab', slowly: true }), /twice, sureab/);
       assert.match(await call('press_key', { key: 'ArrowLeft' }), /twice, sureabArrowLeft/);
       assert.match(await call('wait_for', { text: 'It came late.' }), /It came late\./);
-      assert.match(await call('click', { ref: ref(page, 'link "Next page"') }), /^Page: next [^]*heading "This is next"/);
+      assert.match(
+        await call('click', { ref: ref(page, 'link "Next page"') }),
+        /^Page: next [^]*heading "This is next"/,
+      );
       assert.match(await call('navigate_back'), /^Page: Form /);
     });
   });
@@ -135,7 +166,10 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
       assert.match(await call('tabs', { action: 'close' }), /^0: \(in front\) Form /);
       assert.match(await call('tabs', { action: 'new' }), /^0: Form [^\n]+\n1: \(in front\) about:blank$/);
       await call('tabs', { action: 'select', index: 0 });
-      assert.match(await call('click', { ref: ref(page, 'link "File"') }), /A download into the working directory has begun: data\.csv/);
+      assert.match(
+        await call('click', { ref: ref(page, 'link "File"') }),
+        /A download into the working directory has begun: data\.csv/,
+      );
       const file = path.join(bench.cwd, 'data.csv');
       while (!existsSync(file)) await new Promise(setImmediate);
       assert.equal(await readFile(file, 'utf8'), 'a,b\n');
@@ -147,18 +181,36 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
     await writeFile(path.join(bench.cwd, 'b.txt'), 'de');
     await inBrowser(async (call) => {
       const page = await call('navigate', { url: site.url });
-      assert.match(await call('file_upload', { paths: ['a.txt', 'b.txt'], ref: ref(page, 'Papers') }), /^Given: a\.txt, b\.txt\n[^]*a\.txt 3,b\.txt 2/);
-      assert.match(await call('click', { ref: ref(page, 'button "Choose"') }), /The page asks for a file; browser_file_upload gives it one\./);
+      assert.match(
+        await call('file_upload', { paths: ['a.txt', 'b.txt'], ref: ref(page, 'Papers') }),
+        /^Given: a\.txt, b\.txt\n[^]*a\.txt 3,b\.txt 2/,
+      );
+      assert.match(
+        await call('click', { ref: ref(page, 'button "Choose"') }),
+        /The page asks for a file; browser_file_upload gives it one\./,
+      );
       await assert.rejects(call('file_upload', { paths: ['a.txt', 'b.txt'] }), isClass('tool_error', /takes one file/));
       assert.match(await call('file_upload', { paths: ['b.txt'] }), /one: b\.txt/);
       await assert.rejects(call('file_upload', { paths: ['b.txt'] }), isClass('tool_error', /asks for no file/));
-      await assert.rejects(call('file_upload', { paths: ['a.txt'], ref: ref(page, 'textbox "Name"') }), isClass('tool_error', /is no field for files/));
-      await assert.rejects(call('file_upload', { paths: ['../a.txt'] }), isClass('tool_error', /outside of the working directory/));
+      await assert.rejects(
+        call('file_upload', { paths: ['a.txt'], ref: ref(page, 'textbox "Name"') }),
+        isClass('tool_error', /is no field for files/),
+      );
+      await assert.rejects(
+        call('file_upload', { paths: ['../a.txt'] }),
+        isClass('tool_error', /outside of the working directory/),
+      );
       await assert.rejects(call('file_upload', { paths: ['c.txt'] }), isClass('tool_error', /there is no such file/));
       assert.match(await call('hover', { ref: ref(page, 'button "Menu"') }), /over it/);
       assert.equal(await call('evaluate', { function: '() => ({ sum: 1 + 1 })' }), '{\n  "sum": 2\n}');
-      assert.equal(await call('evaluate', { function: 'async (button) => button.textContent', ref: ref(page, 'button "Send"') }), '"Send"');
-      await assert.rejects(call('evaluate', { function: '() => nothing' }), isClass('tool_error', /nothing is not defined/));
+      assert.equal(
+        await call('evaluate', { function: 'async (button) => button.textContent', ref: ref(page, 'button "Send"') }),
+        '"Send"',
+      );
+      await assert.rejects(
+        call('evaluate', { function: '() => nothing' }),
+        isClass('tool_error', /nothing is not defined/),
+      );
     });
   });
 
@@ -173,11 +225,23 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
     });
     await new Promise<void>((resolve) => void proxy.listen(0, '127.0.0.1', resolve));
     const { port } = proxy.address() as AddressInfo;
-    await inBrowser(async (call) => {
-      assert.match(await call('navigate', { url: 'http://far.example/page' }), /^Page: By proxy \(http:\/\/far\.example\/page\)\n[^]*Far away/);
-      await assert.rejects(call('navigate', { url: 'https://far.example/' }), isClass('tool_error', /ERR_TUNNEL_CONNECTION_FAILED/));
-    }, { proxy: `http://ada:secret@127.0.0.1:${port}` });
-    assert.ok(through.includes(`http://far.example/page Basic ${Buffer.from('ada:secret').toString('base64')}`), through.join('\n'));
+    await inBrowser(
+      async (call) => {
+        assert.match(
+          await call('navigate', { url: 'http://far.example/page' }),
+          /^Page: By proxy \(http:\/\/far\.example\/page\)\n[^]*Far away/,
+        );
+        await assert.rejects(
+          call('navigate', { url: 'https://far.example/' }),
+          isClass('tool_error', /ERR_TUNNEL_CONNECTION_FAILED/),
+        );
+      },
+      { proxy: `http://ada:secret@127.0.0.1:${port}` },
+    );
+    assert.ok(
+      through.includes(`http://far.example/page Basic ${Buffer.from('ada:secret').toString('base64')}`),
+      through.join('\n'),
+    );
     assert.ok(through.includes('CONNECT far.example:443'));
     await new Promise((resolve) => {
       proxy.close(resolve);
@@ -188,15 +252,30 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
   it('says what cannot be done, and goes on', async () => {
     await inBrowser(async (call) => {
       const page = await call('navigate', { url: site.url });
-      await assert.rejects(call('click', { ref: 'e999999' }), isClass('tool_error', /e999999 cannot be used: [^]*Take a new snapshot/));
+      await assert.rejects(
+        call('click', { ref: 'e999999' }),
+        isClass('tool_error', /e999999 cannot be used: [^]*Take a new snapshot/),
+      );
       await assert.rejects(call('click', { ref: 'button' }), isClass('invalid_arguments', /"button" is no ref/));
       await assert.rejects(call('press_key', { key: 'Nokey' }), isClass('invalid_arguments', /no key "Nokey"/));
-      await assert.rejects(call('select_option', { ref: ref(page, 'combobox'), values: ['huge'] }), isClass('tool_error', /has no option huge/));
-      await assert.rejects(call('navigate', { url: 'file:///etc/passwd' }), isClass('invalid_arguments', /begins with http/));
-      await assert.rejects(call('navigate', { url: 'http://127.0.0.1:1/' }), isClass('tool_error', /cannot be shown: net::ERR/));
+      await assert.rejects(
+        call('select_option', { ref: ref(page, 'combobox'), values: ['huge'] }),
+        isClass('tool_error', /has no option huge/),
+      );
+      await assert.rejects(
+        call('navigate', { url: 'file:///etc/passwd' }),
+        isClass('invalid_arguments', /begins with http/),
+      );
+      await assert.rejects(
+        call('navigate', { url: 'http://127.0.0.1:1/' }),
+        isClass('tool_error', /cannot be shown: net::ERR/),
+      );
       await assert.rejects(call('tabs', { action: 'select', index: 7 }), isClass('invalid_arguments', /no such tab/));
       await assert.rejects(call('wait_for', {}), isClass('invalid_arguments', /one of time, text and textGone/));
-      await assert.rejects(call('navigate', { url: `${site.url}/hang` }, AbortSignal.timeout(500)), isClass('timeout', /time limit/));
+      await assert.rejects(
+        call('navigate', { url: `${site.url}/hang` }, AbortSignal.timeout(500)),
+        isClass('timeout', /time limit/),
+      );
       assert.match(await call('navigate', { url: site.url }), /^Page: Form /);
       // A call that waits for another one ends in its own time.
       const stop = new AbortController();
@@ -212,22 +291,63 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
     while (!asked.includes(url)) await new Promise((resolve) => setTimeout(resolve, 5));
   };
   /** Calls in whose middle a browser may die; each tells when it is there. */
-  const MIDDLES: readonly { readonly name: string; readonly begin: (call: Call, signal: AbortSignal) => { readonly call: Promise<string>; readonly there: Promise<unknown> } }[] = [
-    { name: 'a function of the page', begin: (call, signal) => ({ call: call('evaluate', { function: "() => fetch('/reached').then(() => new Promise(() => {}))" }, signal), there: reached('/reached') }) },
-    { name: 'a page that loads', begin: (call, signal) => ({ call: call('navigate', { url: `${site.url}/slow` }, signal), there: reached('/hang') }) },
+  const MIDDLES: readonly {
+    readonly name: string;
+    readonly begin: (
+      call: Call,
+      signal: AbortSignal,
+    ) => { readonly call: Promise<string>; readonly there: Promise<unknown> };
+  }[] = [
+    {
+      name: 'a function of the page',
+      begin: (call, signal) => ({
+        call: call('evaluate', { function: "() => fetch('/reached').then(() => new Promise(() => {}))" }, signal),
+        there: reached('/reached'),
+      }),
+    },
+    {
+      name: 'a page that loads',
+      begin: (call, signal) => ({
+        call: call('navigate', { url: `${site.url}/slow` }, signal),
+        there: reached('/hang'),
+      }),
+    },
     // Its turn has come when the one before it has ended.
-    { name: 'a wait', begin: (call, signal) => {
-      const before = call('snapshot');
-      return { call: call('wait_for', { time: 300 }, signal), there: before.then(() => new Promise(setImmediate)) };
-    } },
+    {
+      name: 'a wait',
+      begin: (call, signal) => {
+        const before = call('snapshot');
+        return { call: call('wait_for', { time: 300 }, signal), there: before.then(() => new Promise(setImmediate)) };
+      },
+    },
   ];
-  const VICTIMS: readonly { readonly name: string; readonly kill: (group: number) => void; readonly error: RegExp; readonly skip?: string | false }[] = [
-    { name: 'its main process', kill: (group) => process.kill(group, 'SIGKILL'), error: /^The browser has ended\. The next call starts another one\.$/ },
-    { name: 'all its processes', kill: (group) => process.kill(-group, 'SIGKILL'), error: /^The browser has ended\. The next call starts another one\.$/ },
-    { name: 'the process of its page', kill: killRenderers, error: /^The page has crashed\. browser_navigate shows it, or another one, anew\.$/, skip: process.platform === 'linux' ? false : 'processes are found in /proc' },
+  const VICTIMS: readonly {
+    readonly name: string;
+    readonly kill: (group: number) => void;
+    readonly error: RegExp;
+    readonly skip?: string | false;
+  }[] = [
+    {
+      name: 'its main process',
+      kill: (group) => process.kill(group, 'SIGKILL'),
+      error: /^The browser has ended\. The next call starts another one\.$/,
+    },
+    {
+      name: 'all its processes',
+      kill: (group) => process.kill(-group, 'SIGKILL'),
+      error: /^The browser has ended\. The next call starts another one\.$/,
+    },
+    {
+      name: 'the process of its page',
+      kill: killRenderers,
+      error: /^The page has crashed\. browser_navigate shows it, or another one, anew\.$/,
+      skip: process.platform === 'linux' ? false : 'processes are found in /proc',
+    },
   ];
   for (const { name, kill, error, skip } of VICTIMS) {
-    it(`${name} killed in mid-call: the call is told at once, and it can be gone on`, { skip: (process.platform === 'win32' ? 'needs process groups' : skip) ?? false }, async () => {
+    it(`${name} killed in mid-call: the call is told at once, and it can be gone on`, {
+      skip: (process.platform === 'win32' ? 'needs process groups' : skip) ?? false,
+    }, async () => {
       await inBrowser(async (call) => {
         for (const middle of MIDDLES) {
           asked = [];
@@ -253,9 +373,18 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
   it('goes neither to this machine nor to its network, unless it is allowed', async () => {
     asked = [];
     await inBrowser(async (call) => {
-      await assert.rejects(call('navigate', { url: site.url }), isClass('tool_error', /127\.0\.0\.1 is on this machine or its network/));
-      assert.match(await call('navigate', { url: site.url.replace('127.0.0.1', 'localhost') }), /localhost is on this machine or its network/);
-      await assert.rejects(call('navigate', { url: 'https://localhost:8443/' }), isClass('tool_error', /net::ERR_TUNNEL_CONNECTION_FAILED/));
+      await assert.rejects(
+        call('navigate', { url: site.url }),
+        isClass('tool_error', /127\.0\.0\.1 is on this machine or its network/),
+      );
+      assert.match(
+        await call('navigate', { url: site.url.replace('127.0.0.1', 'localhost') }),
+        /localhost is on this machine or its network/,
+      );
+      await assert.rejects(
+        call('navigate', { url: 'https://localhost:8443/' }),
+        isClass('tool_error', /net::ERR_TUNNEL_CONNECTION_FAILED/),
+      );
     }, {});
     assert.deepEqual(asked, []);
   });

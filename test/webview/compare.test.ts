@@ -8,7 +8,10 @@ const open = storyPages('compare');
 
 /** The attempt whose column is chosen, once it is this one. */
 async function chosenColumn(page: Page, attempt: number): Promise<void> {
-  await page.locator('.compare-head.is-chosen').filter({ hasText: `attempt ${attempt}` }).waitFor();
+  await page
+    .locator('.compare-head.is-chosen')
+    .filter({ hasText: `attempt ${attempt}` })
+    .waitFor();
 }
 
 function rows(page: Page): Locator {
@@ -26,108 +29,118 @@ async function selectedStep(page: Page, text: string): Promise<void> {
 }
 
 describe('the compare page', { timeout: 300_000 }, () => {
-  it('begins where the attempts part, and goes by keys through rows, attempts and differences', () => open('six', async (page) => {
-    await chosenRow(page, 'loans_of');
-    await chosenColumn(page, 1);
-    await page.keyboard.press('k');
-    await chosenRow(page, 'find_member');
-    await page.keyboard.press('d');
-    await chosenRow(page, 'loans_of');
-    await page.keyboard.press('d');
-    await chosenRow(page, 'renew_loan');
-    await page.keyboard.press('Shift+D');
-    await chosenRow(page, 'loans_of');
-    await page.keyboard.press('End');
-    await chosenRow(page, 'says');
-    await page.keyboard.press('l');
-    await chosenColumn(page, 2);
-    await page.keyboard.press('ArrowLeft');
-    await chosenColumn(page, 1);
-  }));
+  it('begins where the attempts part, and goes by keys through rows, attempts and differences', () =>
+    open('six', async (page) => {
+      await chosenRow(page, 'loans_of');
+      await chosenColumn(page, 1);
+      await page.keyboard.press('k');
+      await chosenRow(page, 'find_member');
+      await page.keyboard.press('d');
+      await chosenRow(page, 'loans_of');
+      await page.keyboard.press('d');
+      await chosenRow(page, 'renew_loan');
+      await page.keyboard.press('Shift+D');
+      await chosenRow(page, 'loans_of');
+      await page.keyboard.press('End');
+      await chosenRow(page, 'says');
+      await page.keyboard.press('l');
+      await chosenColumn(page, 2);
+      await page.keyboard.press('ArrowLeft');
+      await chosenColumn(page, 1);
+    }));
 
-  it('brings the last attempt into sight, and shows only those of a branch', () => open('many', async (page) => {
-    for (let column = 1; column < 32; column++) await page.keyboard.press('l');
-    await chosenColumn(page, 32);
-    const box = await page.locator('.compare-head.is-chosen').boundingBox();
-    assert.ok(box !== null && box.x >= 0 && box.x + box.width <= 1200, 'it is in sight');
-    await page.keyboard.press(']');
-    await page.locator('.compare-head').filter({ hasText: 'attempt 32' }).waitFor();
-    assert.equal(await page.locator('.compare-head').count(), 12, 'the reference and the 11 of the first branch');
-    await chosenColumn(page, 1);
-    await page.keyboard.press('[');
-    await page.locator('.compare-head').nth(31).waitFor();
-  }));
+  it('brings the last attempt into sight, and shows only those of a branch', () =>
+    open('many', async (page) => {
+      for (let column = 1; column < 32; column++) await page.keyboard.press('l');
+      await chosenColumn(page, 32);
+      const box = await page.locator('.compare-head.is-chosen').boundingBox();
+      assert.ok(box !== null && box.x >= 0 && box.x + box.width <= 1200, 'it is in sight');
+      await page.keyboard.press(']');
+      await page.locator('.compare-head').filter({ hasText: 'attempt 32' }).waitFor();
+      assert.equal(await page.locator('.compare-head').count(), 12, 'the reference and the 11 of the first branch');
+      await chosenColumn(page, 1);
+      await page.keyboard.press('[');
+      await page.locator('.compare-head').nth(31).waitFor();
+    }));
 
-  it('takes the cell that is clicked, and lists its keys', () => open('six', async (page) => {
-    await rows(page).getByRole('option').filter({ hasText: 'renew_loan' }).locator('.compare-cell').nth(2).click();
-    await chosenRow(page, 'renew_loan');
-    await chosenColumn(page, 3);
-    await page.locator('.compare-head').nth(1).click();
-    await chosenColumn(page, 2);
-    await page.keyboard.press('y');
-    await page.getByText('Copied').first().waitFor();
-    await page.keyboard.press('?');
-    const keys = page.getByRole('dialog', { name: 'Keys' });
-    await keys.getByText('next, previous difference').waitFor();
-    await page.keyboard.press('Escape');
-    await keys.waitFor({ state: 'detached' });
-  }));
+  it('takes the cell that is clicked, and lists its keys', () =>
+    open('six', async (page) => {
+      await rows(page).getByRole('option').filter({ hasText: 'renew_loan' }).locator('.compare-cell').nth(2).click();
+      await chosenRow(page, 'renew_loan');
+      await chosenColumn(page, 3);
+      await page.locator('.compare-head').nth(1).click();
+      await chosenColumn(page, 2);
+      await page.keyboard.press('y');
+      await page.getByText('Copied').first().waitFor();
+      await page.keyboard.press('?');
+      const keys = page.getByRole('dialog', { name: 'Keys' });
+      await keys.getByText('next, previous difference').waitFor();
+      await page.keyboard.press('Escape');
+      await keys.waitFor({ state: 'detached' });
+    }));
 
-  it('says that attempts have not ended, and reads them again', () => open('running', async (page) => {
-    const notice = page.getByRole('status').filter({ hasText: '2 attempts have not ended' });
-    await notice.waitFor();
-    await page.keyboard.press('l');
-    await chosenColumn(page, 2);
-    await notice.getByRole('button', { name: 'Read again' }).click();
-    await chosenColumn(page, 1); // anew
-  }));
+  it('says that attempts have not ended, and reads them again', () =>
+    open('running', async (page) => {
+      const notice = page.getByRole('status').filter({ hasText: '2 attempts have not ended' });
+      await notice.waitFor();
+      await page.keyboard.press('l');
+      await chosenColumn(page, 2);
+      await notice.getByRole('button', { name: 'Read again' }).click();
+      await chosenColumn(page, 1); // anew
+    }));
 
-  it('is reached from the grid and from a trajectory, and leads to the step of an attempt', () => open('from-batch', async (page) => {
-    await page.getByRole('grid', { name: 'Attempts' }).focus();
-    await page.getByRole('complementary', { name: 'Attempt' }).getByText('Compare attempts').waitFor();
-    await page.keyboard.press('c');
-    await chosenRow(page, 'loans_of');
-    await page.keyboard.press('j');
-    await page.keyboard.press('l');
-    await chosenColumn(page, 2);
-    await page.keyboard.press('Enter');
-    await selectedStep(page, 'renew_loan');
-    await page.locator('.head-attempt').filter({ hasText: 'attempt 2' }).waitFor();
-    await page.getByRole('button', { name: 'Compare', exact: true }).click();
-    await rows(page).getByRole('option').filter({ hasText: 'loans_of' }).locator('.compare-cell').nth(2).dblclick();
-    await selectedStep(page, 'loans_of');
-    await page.locator('.head-attempt').filter({ hasText: 'attempt 3' }).waitFor();
-    await page.keyboard.press('c');
-    await chosenRow(page, 'loans_of');
-    await page.keyboard.press('o');
-    await page.getByRole('grid', { name: 'Attempts' }).waitFor();
-  }));
+  it('is reached from the grid and from a trajectory, and leads to the step of an attempt', () =>
+    open('from-batch', async (page) => {
+      await page.getByRole('grid', { name: 'Attempts' }).focus();
+      await page.getByRole('complementary', { name: 'Attempt' }).getByText('Compare attempts').waitFor();
+      await page.keyboard.press('c');
+      await chosenRow(page, 'loans_of');
+      await page.keyboard.press('j');
+      await page.keyboard.press('l');
+      await chosenColumn(page, 2);
+      await page.keyboard.press('Enter');
+      await selectedStep(page, 'renew_loan');
+      await page.locator('.head-attempt').filter({ hasText: 'attempt 2' }).waitFor();
+      await page.getByRole('button', { name: 'Compare', exact: true }).click();
+      await rows(page).getByRole('option').filter({ hasText: 'loans_of' }).locator('.compare-cell').nth(2).dblclick();
+      await selectedStep(page, 'loans_of');
+      await page.locator('.head-attempt').filter({ hasText: 'attempt 3' }).waitFor();
+      await page.keyboard.press('c');
+      await chosenRow(page, 'loans_of');
+      await page.keyboard.press('o');
+      await page.getByRole('grid', { name: 'Attempts' }).waitFor();
+    }));
 
-  it('tells which tasks went over between two batches, and leads to their attempts in both', () => open('from-batches', async (page) => {
-    const tasks = page.getByRole('listbox', { name: 'Tasks' });
-    const selected = tasks.locator('[aria-selected="true"]');
-    await selected.filter({ hasText: 'no longer passes' }).waitFor();
-    await page.getByRole('table', { name: /^Paired differences/ }).getByRole('row').filter({ hasText: 'pass@1' }).waitFor();
-    await page.keyboard.press('End');
-    await selected.filter({ hasText: 'as before' }).waitFor();
-    await page.keyboard.press('2'); // only those that pass now
-    await selected.filter({ hasText: 'passes now' }).waitFor();
-    const filter = page.getByRole('group', { name: 'Only' }).getByRole('button', { name: /passes now/ });
-    assert.equal(await filter.getAttribute('aria-pressed'), 'true');
-    await page.keyboard.press('2');
-    await selected.filter({ hasText: 'no longer passes' }).waitFor();
-    const heading = page.getByRole('heading', { level: 1 });
-    await page.keyboard.press('x'); // the other way round
-    await heading.filter({ hasText: /^nightly with .* → nightly$/ }).waitFor();
-    await selected.filter({ hasText: 'no longer passes' }).waitFor();
-    await page.keyboard.press('x');
-    await heading.filter({ hasText: /^nightly → nightly with/ }).waitFor();
-    await selected.filter({ hasText: 'no longer passes' }).waitFor();
-    await page.keyboard.press('Home');
-    await page.keyboard.press('Enter');
-    await page.locator('.compare-head').filter({ hasText: 'before 1' }).waitFor();
-    await page.locator('.compare-head').filter({ hasText: 'after 4' }).waitFor();
-    await page.getByRole('button', { name: 'both batches' }).click();
-    await tasks.waitFor();
-  }));
+  it('tells which tasks went over between two batches, and leads to their attempts in both', () =>
+    open('from-batches', async (page) => {
+      const tasks = page.getByRole('listbox', { name: 'Tasks' });
+      const selected = tasks.locator('[aria-selected="true"]');
+      await selected.filter({ hasText: 'no longer passes' }).waitFor();
+      await page
+        .getByRole('table', { name: /^Paired differences/ })
+        .getByRole('row')
+        .filter({ hasText: 'pass@1' })
+        .waitFor();
+      await page.keyboard.press('End');
+      await selected.filter({ hasText: 'as before' }).waitFor();
+      await page.keyboard.press('2'); // only those that pass now
+      await selected.filter({ hasText: 'passes now' }).waitFor();
+      const filter = page.getByRole('group', { name: 'Only' }).getByRole('button', { name: /passes now/ });
+      assert.equal(await filter.getAttribute('aria-pressed'), 'true');
+      await page.keyboard.press('2');
+      await selected.filter({ hasText: 'no longer passes' }).waitFor();
+      const heading = page.getByRole('heading', { level: 1 });
+      await page.keyboard.press('x'); // the other way round
+      await heading.filter({ hasText: /^nightly with .* → nightly$/ }).waitFor();
+      await selected.filter({ hasText: 'no longer passes' }).waitFor();
+      await page.keyboard.press('x');
+      await heading.filter({ hasText: /^nightly → nightly with/ }).waitFor();
+      await selected.filter({ hasText: 'no longer passes' }).waitFor();
+      await page.keyboard.press('Home');
+      await page.keyboard.press('Enter');
+      await page.locator('.compare-head').filter({ hasText: 'before 1' }).waitFor();
+      await page.locator('.compare-head').filter({ hasText: 'after 4' }).waitFor();
+      await page.getByRole('button', { name: 'both batches' }).click();
+      await tasks.waitFor();
+    }));
 });

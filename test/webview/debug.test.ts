@@ -23,121 +23,150 @@ async function notice(page: Page, text: string): Promise<void> {
 }
 
 describe('breakpoints on the trajectory page', { timeout: 300_000 }, () => {
-  it('are set with B, narrowed with Shift+B, and taken away', () => open('held', async (page) => {
-    await row(page, 'find_member').click();
-    await page.keyboard.press('b');
-    await mark(page, 'find_member', /^breakpoint$/).waitFor();
-    await page.keyboard.press('Shift+B');
-    const box = page.getByRole('region', { name: 'Breakpoints' });
-    await box.getByText('It fits 1 of 1 call of this rollout so far.').waitFor();
-    await page.keyboard.type('tool.arguments.name == "Ada"');
-    await box.getByText('It fits 0 of 1 call of this rollout so far.').waitFor();
-    await page.keyboard.press('Enter');
-    await box.waitFor({ state: 'detached' });
-    await mark(page, 'find_member', /^conditional breakpoint$/).waitFor();
-    await steps(page).focus();
-    await page.keyboard.press('b');
-    await mark(page, 'find_member', /breakpoint/).waitFor({ state: 'detached' });
-  }));
+  it('are set with B, narrowed with Shift+B, and taken away', () =>
+    open('held', async (page) => {
+      await row(page, 'find_member').click();
+      await page.keyboard.press('b');
+      await mark(page, 'find_member', /^breakpoint$/).waitFor();
+      await page.keyboard.press('Shift+B');
+      const box = page.getByRole('region', { name: 'Breakpoints' });
+      await box.getByText('It fits 1 of 1 call of this rollout so far.').waitFor();
+      await page.keyboard.type('tool.arguments.name == "Ada"');
+      await box.getByText('It fits 0 of 1 call of this rollout so far.').waitFor();
+      await page.keyboard.press('Enter');
+      await box.waitFor({ state: 'detached' });
+      await mark(page, 'find_member', /^conditional breakpoint$/).waitFor();
+      await steps(page).focus();
+      await page.keyboard.press('b');
+      await mark(page, 'find_member', /breakpoint/).waitFor({ state: 'detached' });
+    }));
 
-  it('are set by a click on the edge, one for all calls of a tool', () => open('breakpoints', async (page) => {
-    await mark(page, 'find_member', /^log point$/).waitFor();
-    assert.equal(await steps(page).getByRole('img', { name: /^conditional breakpoint/ }).count(), 2);
-    await row(page, 'loans_of').locator('.step-gutter').click();
-    await page.getByRole('treeitem', { selected: true }).filter({ hasText: 'loans_of' }).waitFor();
-    await row(page, 'loans_of').locator('.step-gutter').click({ button: 'right' });
-    const box = page.getByRole('region', { name: 'Breakpoints' });
-    await box.getByText('of another client').waitFor();
-    await box.getByRole('button', { name: 'Remove the breakpoint on find_member' }).click();
-    await mark(page, 'find_member', /log point/).waitFor({ state: 'detached' });
-  }));
+  it('are set by a click on the edge, one for all calls of a tool', () =>
+    open('breakpoints', async (page) => {
+      await mark(page, 'find_member', /^log point$/).waitFor();
+      assert.equal(
+        await steps(page)
+          .getByRole('img', { name: /^conditional breakpoint/ })
+          .count(),
+        2,
+      );
+      await row(page, 'loans_of').locator('.step-gutter').click();
+      await page.getByRole('treeitem', { selected: true }).filter({ hasText: 'loans_of' }).waitFor();
+      await row(page, 'loans_of').locator('.step-gutter').click({ button: 'right' });
+      const box = page.getByRole('region', { name: 'Breakpoints' });
+      await box.getByText('of another client').waitFor();
+      await box.getByRole('button', { name: 'Remove the breakpoint on find_member' }).click();
+      await mark(page, 'find_member', /log point/).waitFor({ state: 'detached' });
+    }));
 
-  it('with a condition that is none are refused where it is typed', () => open('breakpoint-new', async (page) => {
-    const box = page.getByRole('region', { name: 'Breakpoints' });
-    await box.waitFor();
-    await page.keyboard.type('tool.arguments.');
-    await page.keyboard.press('Enter');
-    await box.getByRole('alert').filter({ hasText: 'tool.arguments.' }).waitFor();
-    await page.keyboard.press('Escape');
-    await box.waitFor({ state: 'detached' });
-  }));
+  it('with a condition that is none are refused where it is typed', () =>
+    open('breakpoint-new', async (page) => {
+      const box = page.getByRole('region', { name: 'Breakpoints' });
+      await box.waitFor();
+      await page.keyboard.type('tool.arguments.');
+      await page.keyboard.press('Enter');
+      await box.getByRole('alert').filter({ hasText: 'tool.arguments.' }).waitFor();
+      await page.keyboard.press('Escape');
+      await box.waitFor({ state: 'detached' });
+    }));
 
-  it('cannot be set on a page that can only be read', () => open('read-only', async (page) => {
-    await steps(page).focus();
-    await page.keyboard.press('b');
-    await notice(page, 'This page can only be read.');
-    assert.equal(await page.locator('.breakpoint-mark').count(), 0);
-  }));
+  it('cannot be set on a page that can only be read', () =>
+    open('read-only', async (page) => {
+      await steps(page).focus();
+      await page.keyboard.press('b');
+      await notice(page, 'This page can only be read.');
+      assert.equal(await page.locator('.breakpoint-mark').count(), 0);
+    }));
 });
 
 describe('edits on the trajectory page', { timeout: 300_000 }, () => {
-  it('what it is held at is edited in place: one main button, and what was asked for beside', () => open('held', async (page) => {
-    await page.getByRole('button', { name: 'Edit arguments' }).first().click();
-    const form = page.getByRole('region', { name: 'Edit: Arguments' });
-    await form.getByText('this rollout then stays out of statistics').waitFor();
-    assert.equal(await form.locator('.button.is-primary').count(), 1);
-    const days = form.getByRole('textbox', { name: 'days' });
-    await days.fill('seven');
-    await page.keyboard.press('Enter');
-    await form.getByRole('alert').filter({ hasText: 'no JSON: days' }).waitFor();
-    await days.fill('7');
-    await form.getByText('asked for 14').waitFor();
-    await form.getByRole('button', { name: 'Apply and resume' }).click();
-    await form.waitFor({ state: 'detached' });
-  }));
+  it('what it is held at is edited in place: one main button, and what was asked for beside', () =>
+    open('held', async (page) => {
+      await page.getByRole('button', { name: 'Edit arguments' }).first().click();
+      const form = page.getByRole('region', { name: 'Edit: Arguments' });
+      await form.getByText('this rollout then stays out of statistics').waitFor();
+      assert.equal(await form.locator('.button.is-primary').count(), 1);
+      const days = form.getByRole('textbox', { name: 'days' });
+      await days.fill('seven');
+      await page.keyboard.press('Enter');
+      await form.getByRole('alert').filter({ hasText: 'no JSON: days' }).waitFor();
+      await days.fill('7');
+      await form.getByText('asked for 14').waitFor();
+      await form.getByRole('button', { name: 'Apply and resume' }).click();
+      await form.waitFor({ state: 'detached' });
+    }));
 
-  it('stays as it is while one looks elsewhere, and is discarded with Escape', () => open('held', async (page) => {
-    await page.getByRole('button', { name: 'Edit arguments' }).first().click();
-    const form = page.getByRole('region', { name: 'Edit: Arguments' });
-    await form.getByRole('textbox', { name: 'days' }).fill('9');
-    await row(page, 'find_member').click();
-    await form.waitFor({ state: 'detached' });
-    await row(page, 'renew_loan').last().click();
-    await page.waitForFunction(`[...document.querySelectorAll('.edit-form vscode-text-field')].some((field) => field.value === '9')`);
-    await form.getByRole('textbox', { name: 'days' }).focus();
-    await page.keyboard.press('Escape');
-    await form.waitFor({ state: 'detached' });
-    await page.getByRole('region', { name: 'Arguments' }).waitFor();
-  }));
+  it('stays as it is while one looks elsewhere, and is discarded with Escape', () =>
+    open('held', async (page) => {
+      await page.getByRole('button', { name: 'Edit arguments' }).first().click();
+      const form = page.getByRole('region', { name: 'Edit: Arguments' });
+      await form.getByRole('textbox', { name: 'days' }).fill('9');
+      await row(page, 'find_member').click();
+      await form.waitFor({ state: 'detached' });
+      await row(page, 'renew_loan').last().click();
+      await page.waitForFunction(
+        `[...document.querySelectorAll('.edit-form vscode-text-field')].some((field) => field.value === '9')`,
+      );
+      await form.getByRole('textbox', { name: 'days' }).focus();
+      await page.keyboard.press('Escape');
+      await form.waitFor({ state: 'detached' });
+      await page.getByRole('region', { name: 'Arguments' }).waitFor();
+    }));
 
-  it('what has happened is edited as a fork of so many attempts', () => open('edit-as-fork', async (page) => {
-    const form = page.getByRole('region', { name: 'Edit: Arguments' });
-    await form.getByText('an edit makes a fork').waitFor();
-    assert.equal(await form.getByRole('textbox', { name: 'Attempts of the fork' }).inputValue(), '4');
-    await form.getByRole('button', { name: 'Apply and fork' }).click();
-    await form.waitFor({ state: 'detached' });
-  }));
+  it('what has happened is edited as a fork of so many attempts', () =>
+    open('edit-as-fork', async (page) => {
+      const form = page.getByRole('region', { name: 'Edit: Arguments' });
+      await form.getByText('an edit makes a fork').waitFor();
+      assert.equal(await form.getByRole('textbox', { name: 'Attempts of the fork' }).inputValue(), '4');
+      await form.getByRole('button', { name: 'Apply and fork' }).click();
+      await form.waitFor({ state: 'detached' });
+    }));
 
-  it('a message needs words', () => open('say-form', async (page) => {
-    const form = page.getByRole('region', { name: 'Edit: A message to the agent' });
-    await form.getByRole('button', { name: 'Add and resume' }).click();
-    await form.getByRole('alert').waitFor();
-    await form.getByRole('textbox', { name: 'user' }).fill('Seven days are enough.');
-    await page.keyboard.press('Control+Enter');
-    await form.waitFor({ state: 'detached' });
-  }));
+  it('a message needs words', () =>
+    open('say-form', async (page) => {
+      const form = page.getByRole('region', { name: 'Edit: A message to the agent' });
+      await form.getByRole('button', { name: 'Add and resume' }).click();
+      await form.getByRole('alert').waitFor();
+      await form.getByRole('textbox', { name: 'user' }).fill('Seven days are enough.');
+      await page.keyboard.press('Control+Enter');
+      await form.waitFor({ state: 'detached' });
+    }));
 });
 
 describe('copies and forks on the trajectory page', { timeout: 300_000 }, () => {
-  it('offers by Y what can be copied, and goes to an item by its letter', () => open('why', async (page) => {
-    await row(page, 'find_member').click();
-    await page.keyboard.press('y');
-    const menu = page.getByRole('menu', { name: 'Copy' });
-    await menu.locator('[role="menuitem"]:focus').waitFor();
-    assert.deepEqual(await menu.getByRole('menuitem').allTextContents(), ['Reference', 'Link for VS Code', 'Link for a browser', 'Step as Markdown', 'Trajectory as Markdown', 'Model call as cURL', 'Messages of the call as JSON', 'Events as JSON']);
-    await page.keyboard.press('m');
-    assert.equal(await page.locator(':focus').textContent(), 'Model call as cURL');
-    await page.keyboard.press('Enter');
-    await notice(page, 'Copied');
-    await menu.waitFor({ state: 'detached' });
-  }));
+  it('offers by Y what can be copied, and goes to an item by its letter', () =>
+    open('why', async (page) => {
+      await row(page, 'find_member').click();
+      await page.keyboard.press('y');
+      const menu = page.getByRole('menu', { name: 'Copy' });
+      await menu.locator('[role="menuitem"]:focus').waitFor();
+      assert.deepEqual(await menu.getByRole('menuitem').allTextContents(), [
+        'Reference',
+        'Link for VS Code',
+        'Link for a browser',
+        'Step as Markdown',
+        'Trajectory as Markdown',
+        'Model call as cURL',
+        'Messages of the call as JSON',
+        'Events as JSON',
+      ]);
+      await page.keyboard.press('m');
+      assert.equal(await page.locator(':focus').textContent(), 'Model call as cURL');
+      await page.keyboard.press('Enter');
+      await notice(page, 'Copied');
+      await menu.waitFor({ state: 'detached' });
+    }));
 
-  it('shows the forks where they were cut, with what became of them', () => open('forks', async (page) => {
-    const forks = page.getByRole('group', { name: 'Forks' }).getByRole('button');
-    await forks.first().waitFor();
-    assert.equal(await forks.count(), 4);
-    assert.match(await forks.first().textContent() ?? '', / 4 × \d+\/\d+, nightly@\d+: 4 continuations from event \d+, \d+ of \d+ passed$/u);
-    await page.locator('.step-mark.is-fork').first().waitFor();
-    assert.equal(await page.locator('.step-mark.is-fork').count(), 3, 'two forks of one place stand together');
-  }));
+  it('shows the forks where they were cut, with what became of them', () =>
+    open('forks', async (page) => {
+      const forks = page.getByRole('group', { name: 'Forks' }).getByRole('button');
+      await forks.first().waitFor();
+      assert.equal(await forks.count(), 4);
+      assert.match(
+        (await forks.first().textContent()) ?? '',
+        / 4 × \d+\/\d+, nightly@\d+: 4 continuations from event \d+, \d+ of \d+ passed$/u,
+      );
+      await page.locator('.step-mark.is-fork').first().waitFor();
+      assert.equal(await page.locator('.step-mark.is-fork').count(), 3, 'two forks of one place stand together');
+    }));
 });

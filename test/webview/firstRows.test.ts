@@ -1,4 +1,5 @@
-// The first rows of a batch stand in the document's skeleton while the page's program is still on its way, and just where the page then has them.
+// The first rows of a batch stand in the document's skeleton while the page's program is still on its way, and just
+// where the page then has them.
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
@@ -7,7 +8,7 @@ import type { PagePlace } from '../../src/protocol/page.ts';
 import { viewUrl } from '../../src/protocol/viewLink.ts';
 import { root } from '../support/cli.ts';
 import { importBatch } from '../support/finishedBatch.ts';
-import { TestStore, type TestServer } from '../support/rolloutServer.ts';
+import { type TestServer, TestStore } from '../support/rolloutServer.ts';
 import { launchBrowser } from './support/browser.ts';
 
 const PROGRAM = /\/view\/show-\w+\.js$/;
@@ -27,7 +28,10 @@ describe('the first rows of a batch', { timeout: 120_000 }, () => {
   let batch = '';
 
   before(async () => {
-    [browser, server] = await Promise.all([launchBrowser(), store.start(['--executor', 'none', '--pages', path.join(root, 'dist', 'webview')])]);
+    [browser, server] = await Promise.all([
+      launchBrowser(),
+      store.start(['--executor', 'none', '--pages', path.join(root, 'dist', 'webview')]),
+    ]);
     ({ batch } = await importBatch(server, { tasks: 40, attempts: 8, steps: 2 }));
   });
   after(async () => {
@@ -36,7 +40,10 @@ describe('the first rows of a batch', { timeout: 120_000 }, () => {
   });
 
   /** A page that has all answers, and whose program comes when `come` is called. */
-  async function held(place: Partial<Extract<PagePlace, { page: 'batch' }>> = {}, choices: Readonly<Record<string, unknown>> = {}): Promise<AsyncDisposable & { readonly page: Page; come(): void }> {
+  async function held(
+    place: Partial<Extract<PagePlace, { page: 'batch' }>> = {},
+    choices: Readonly<Record<string, unknown>> = {},
+  ): Promise<AsyncDisposable & { readonly page: Page; come(): void }> {
     const context = await browser.newContext({ viewport: { width: 1300, height: 800 } });
     await context.addInitScript((kept) => {
       for (const [key, value] of Object.entries(kept)) localStorage.setItem(`rollout.${key}`, JSON.stringify(value));
@@ -48,16 +55,26 @@ describe('the first rows of a batch', { timeout: 120_000 }, () => {
       await promise;
       await route.continue();
     });
-    const rows = page.waitForEvent('websocket').then((socket) => socket.waitForEvent('framereceived', ({ payload }) => String(payload).startsWith('{"type":"head"')));
+    const rows = page
+      .waitForEvent('websocket')
+      .then((socket) =>
+        socket.waitForEvent('framereceived', ({ payload }) => String(payload).startsWith('{"type":"head"')),
+      );
     const row = page.waitForResponse((response) => response.url().endsWith(batch));
-    await page.goto(viewUrl({ url: server.url, token: server.file.read_token }, { page: 'batch', batch, ...place }, false), { waitUntil: 'commit' });
+    await page.goto(
+      viewUrl({ url: server.url, token: server.file.read_token }, { page: 'batch', batch, ...place }, false),
+      { waitUntil: 'commit' },
+    );
     await Promise.all([rows, row]);
     await drawn(page);
     return { page, come: () => resolve(undefined), [Symbol.asyncDispose]: () => context.close() };
   }
 
   function shown(page: Page, canvas: string): Promise<Shown> {
-    return page.locator(canvas).evaluate((element: HTMLCanvasElement) => ({ box: element.getBoundingClientRect().toJSON() as unknown, pixels: element.toDataURL() }));
+    return page.locator(canvas).evaluate((element: HTMLCanvasElement) => ({
+      box: element.getBoundingClientRect().toJSON() as unknown,
+      pixels: element.toDataURL(),
+    }));
   }
 
   /** Two frames on: what was to be drawn has been. */
@@ -79,7 +96,10 @@ describe('the first rows of a batch', { timeout: 120_000 }, () => {
   });
 
   it('wait for the page where they may be others: a filter, another order', async () => {
-    for (const [place, choices] of [[{ filter: 'outcome:failed' }, {}], [{}, { 'batch.nightly': { sort: 'rate', group: 'none' } }]] as const) {
+    for (const [place, choices] of [
+      [{ filter: 'outcome:failed' }, {}],
+      [{}, { 'batch.nightly': { sort: 'rate', group: 'none' } }],
+    ] as const) {
       await using opened = await held(place, choices);
       assert.equal(await opened.page.locator('.skeleton canvas').count(), 0);
       opened.come();

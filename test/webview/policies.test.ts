@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { after, before, describe, it } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { offlinePage } from '../../src/client/offline/offlinePage.ts';
 import { newId } from '../../src/common/ids.ts';
@@ -14,7 +14,7 @@ import { root } from '../support/cli.ts';
 import { logEvent } from '../support/fakeWorker.ts';
 import { offlineExample } from '../support/offlineExample.ts';
 import { pagesFolder } from '../support/pagesFolder.ts';
-import { TestStore, type TestServer } from '../support/rolloutServer.ts';
+import { type TestServer, TestStore } from '../support/rolloutServer.ts';
 import { launchBrowser } from './support/browser.ts';
 
 /** Whether an action comes to its end, as a page would see it. */
@@ -62,10 +62,16 @@ probe(async () => {
 });`;
 
 const HOSTILE = '</script><script>window.inlined = 1</script><!--';
-const STYLE = '@font-face { font-family: codicon; src: url("./codicon.ttf") format("truetype") } body { color: rgb(1, 2, 3) }';
+const STYLE =
+  '@font-face { font-family: codicon; src: url("./codicon.ttf") format("truetype") } body { color: rgb(1, 2, 3) }';
 
 const ALLOWED = { color: 'rgb(1, 2, 3)', font: 'codicon', worker: '</script> in a worker', image: 'shown' };
-const REFUSED = { evaluated: 'refused', inline: 'refused', elsewhere: 'refused', violated: ['connect-src', 'script-src', 'script-src-elem'] };
+const REFUSED = {
+  evaluated: 'refused',
+  inline: 'refused',
+  elsewhere: 'refused',
+  violated: ['connect-src', 'script-src', 'script-src-elem'],
+};
 
 describe('the policy of a page', () => {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-policies-'));
@@ -98,7 +104,10 @@ describe('the policy of a page', () => {
     page.page.on('request', (request) => requests.push(new URL(request.url()).protocol));
     assert.deepEqual(await probed(page.page, pathToFileURL(file).href), { ...ALLOWED, ...REFUSED, data: HOSTILE });
     assert.equal(await page.page.title(), HOSTILE);
-    assert.deepEqual([...new Set(requests)].filter((protocol) => !['file:', 'data:', 'blob:'].includes(protocol)), []);
+    assert.deepEqual(
+      [...new Set(requests)].filter((protocol) => !['file:', 'data:', 'blob:'].includes(protocol)),
+      [],
+    );
   });
 
   it('of a server lets it call that server, with its token, and no other', async () => {

@@ -1,17 +1,21 @@
 // A saved comparison: one file, opened from the disk as somebody would who got it by mail, used without any server.
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
 import { after, before, describe, it } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import type { Browser, Page } from 'playwright-core';
 import { Bench } from '../support/cli.ts';
 import { trial } from '../support/tauTrial.ts';
 import { launchBrowser } from './support/browser.ts';
 
 /** Attempts that renew for so many days; the first so many fail. */
-const attempts = (days: readonly number[], failed: number) => days.map((each, number) => trial('renew', number, number >= failed ? 1 : 0, [
-  { name: 'find_member', arguments: { name: 'Ada' }, result: '{"id": 3}' }, { name: 'renew_loan', arguments: { loan_id: 17, days: each }, result: `{"days": ${each}}` },
-]));
+const attempts = (days: readonly number[], failed: number) =>
+  days.map((each, number) =>
+    trial('renew', number, number >= failed ? 1 : 0, [
+      { name: 'find_member', arguments: { name: 'Ada' }, result: '{"id": 3}' },
+      { name: 'renew_loan', arguments: { loan_id: 17, days: each }, result: `{"days": ${each}}` },
+    ]),
+  );
 const ATTEMPTS = attempts([7, 14, 21], 1);
 const LATER = attempts([14, 21], 0);
 
@@ -22,24 +26,40 @@ describe('a comparison that was saved', { timeout: 180_000 }, () => {
   const asked: string[] = [];
   const troubles: string[] = [];
 
-  before(async () => {
-    const bench = new Bench();
-    try {
-      writeFileSync(bench.path('attempts.json'), JSON.stringify(ATTEMPTS));
-      const { batch } = await bench.json<{ batch: string }>(['import', bench.path('attempts.json')]);
-      const { file } = await bench.json<{ file: string }>(['view', `${batch}/renew`, '--compare', '--save', bench.path('saved.html')]);
-      writeFileSync(bench.path('later.json'), JSON.stringify(LATER));
-      const { batch: later } = await bench.json<{ batch: string }>(['import', bench.path('later.json')]);
-      const { file: both } = await bench.json<{ file: string }>(['view', batch, later, '--with-trajectories', '--save', bench.path('both.html')]);
-      browser = await launchBrowser();
-      page = await opened(file);
-      await page.locator('.compare-head').first().waitFor();
-      batches = await opened(both);
-      await batches.getByRole('listbox').first().waitFor();
-    } finally {
-      await bench.close(); // what is shown from here on is in the file
-    }
-  }, { timeout: 180_000 });
+  before(
+    async () => {
+      const bench = new Bench();
+      try {
+        writeFileSync(bench.path('attempts.json'), JSON.stringify(ATTEMPTS));
+        const { batch } = await bench.json<{ batch: string }>(['import', bench.path('attempts.json')]);
+        const { file } = await bench.json<{ file: string }>([
+          'view',
+          `${batch}/renew`,
+          '--compare',
+          '--save',
+          bench.path('saved.html'),
+        ]);
+        writeFileSync(bench.path('later.json'), JSON.stringify(LATER));
+        const { batch: later } = await bench.json<{ batch: string }>(['import', bench.path('later.json')]);
+        const { file: both } = await bench.json<{ file: string }>([
+          'view',
+          batch,
+          later,
+          '--with-trajectories',
+          '--save',
+          bench.path('both.html'),
+        ]);
+        browser = await launchBrowser();
+        page = await opened(file);
+        await page.locator('.compare-head').first().waitFor();
+        batches = await opened(both);
+        await batches.getByRole('listbox').first().waitFor();
+      } finally {
+        await bench.close(); // what is shown from here on is in the file
+      }
+    },
+    { timeout: 180_000 },
+  );
   after(() => browser.close());
 
   async function opened(file: string): Promise<Page> {
@@ -85,7 +105,10 @@ describe('a comparison that was saved', { timeout: 180_000 }, () => {
   });
 
   it('asks nobody for anything, and has nothing to say to the console', () => {
-    assert.deepEqual([...new Set(asked)].filter((protocol) => !['file:', 'data:', 'blob:'].includes(protocol)), []);
+    assert.deepEqual(
+      [...new Set(asked)].filter((protocol) => !['file:', 'data:', 'blob:'].includes(protocol)),
+      [],
+    );
     assert.deepEqual(troubles, []);
   });
 });

@@ -28,7 +28,13 @@ const HALVES = [0, 1];
 const COLOURS = ['color-contrast'];
 /** Of a page; a component alone has none. */
 const PAGE_RULES = ['page-has-heading-one', 'landmark-one-main'];
-const violations = z.array(z.object({ id: z.string(), help: z.string(), nodes: z.array(z.object({ html: z.string(), failureSummary: z.string().optional() })) }));
+const violations = z.array(
+  z.object({
+    id: z.string(),
+    help: z.string(),
+    nodes: z.array(z.object({ html: z.string(), failureSummary: z.string().optional() })),
+  }),
+);
 /** `STORIES=batch` draws those of one part only, `STORIES=batch/ha` those whose names begin so. */
 const part = process.env['STORIES'];
 
@@ -36,15 +42,21 @@ let served: Served;
 let browser: Browser;
 let names: readonly string[] = [];
 
-before(async () => {
-  served = await serveStories(out);
-  browser = await launchBrowser();
-  const page = await browser.newPage();
-  await page.goto(served.url);
-  await page.waitForFunction('globalThis.stories !== undefined', undefined, { timeout: 60_000 });
-  names = z.array(z.string()).parse(await page.evaluate('globalThis.stories.ids')).filter((name) => part === undefined || name.startsWith(part));
-  await page.close();
-}, { timeout: 180_000 });
+before(
+  async () => {
+    served = await serveStories(out);
+    browser = await launchBrowser();
+    const page = await browser.newPage();
+    await page.goto(served.url);
+    await page.waitForFunction('globalThis.stories !== undefined', undefined, { timeout: 60_000 });
+    names = z
+      .array(z.string())
+      .parse(await page.evaluate('globalThis.stories.ids'))
+      .filter((name) => part === undefined || name.startsWith(part));
+    await page.close();
+  },
+  { timeout: 180_000 },
+);
 
 after(async () => {
   await browser.close();
@@ -54,7 +66,11 @@ after(async () => {
 describe('stories', { timeout: 900_000, concurrency: HALVES.length }, () => {
   for (const [look, half] of LOOKS.flatMap((each) => HALVES.map((first) => [each, first] as const))) {
     it(`draw, are accessible and fit: ${look.name}, half ${half + 1}`, { timeout: 420_000 }, async () => {
-      const context = await browser.newContext({ viewport: { width: look.width, height: 800 }, reducedMotion: 'reduce', bypassCSP: false });
+      const context = await browser.newContext({
+        viewport: { width: look.width, height: 800 },
+        reducedMotion: 'reduce',
+        bypassCSP: false,
+      });
       const page = await context.newPage();
       const troubles: string[] = [];
       let story = '';
@@ -80,7 +96,10 @@ async function lookAt(page: Page, story: string, { width, themes }: Look): Promi
   for (const [index, theme] of themes.entries()) {
     if (index === 0) await page.evaluate(`globalThis.stories.show(${JSON.stringify(story)}, ${JSON.stringify(theme)})`);
     else await page.evaluate(`globalThis.stories.theme(${JSON.stringify(theme)})`);
-    await page.screenshot({ path: path.join(out, `${story.replace('/', '-')}-${width < 600 ? 'narrow' : theme}.png`), timeout: 60_000 });
+    await page.screenshot({
+      path: path.join(out, `${story.replace('/', '-')}-${width < 600 ? 'narrow' : theme}.png`),
+      timeout: 60_000,
+    });
     const found = [...(await misfits(page)), ...(await inaccessible(page, story, index === 0 ? undefined : COLOURS))];
     troubles.push(...found.map((trouble) => `${story}: ${theme}: ${trouble}`));
   }
@@ -91,7 +110,11 @@ async function misfits(page: Page): Promise<string[]> {
   const { drawn, wide, past } = await page.evaluate(() => {
     const parts = [...document.querySelectorAll('#page > *')];
     const rights = parts.map((part) => Math.round(part.getBoundingClientRect().right - window.innerWidth));
-    return { drawn: parts.length, wide: document.documentElement.scrollWidth - window.innerWidth, past: Math.max(0, ...rights) };
+    return {
+      drawn: parts.length,
+      wide: document.documentElement.scrollWidth - window.innerWidth,
+      past: Math.max(0, ...rights),
+    };
   });
   return [
     ...(drawn === 0 ? ['draws nothing'] : []),
@@ -103,8 +126,18 @@ async function misfits(page: Page): Promise<string[]> {
 /** `rules`: those of axe that are asked; all, unless said. */
 async function inaccessible(page: Page, story: string, rules?: readonly string[]): Promise<string[]> {
   const off = story.startsWith('components/') ? PAGE_RULES : [];
-  const found = violations.parse(await page.evaluate(`(${AXE})(${JSON.stringify(off)}, ${rules === undefined ? 'undefined' : JSON.stringify(rules)})`));
-  return found.map(({ id, help, nodes }) => `axe ${id}: ${help}: ${nodes.slice(0, 3).map((node) => node.html.slice(0, 160)).join(' | ')} ${nodes[0]?.failureSummary?.slice(0, 300) ?? ''}`);
+  const found = violations.parse(
+    await page.evaluate(
+      `(${AXE})(${JSON.stringify(off)}, ${rules === undefined ? 'undefined' : JSON.stringify(rules)})`,
+    ),
+  );
+  return found.map(
+    ({ id, help, nodes }) =>
+      `axe ${id}: ${help}: ${nodes
+        .slice(0, 3)
+        .map((node) => node.html.slice(0, 160))
+        .join(' | ')} ${nodes[0]?.failureSummary?.slice(0, 300) ?? ''}`,
+  );
 }
 
 /** `rules`: only these; all where there are none. */

@@ -1,4 +1,5 @@
-// The trajectory page under the hands of a user: folds, marks on the time axis, the first split, the world's rows, tokens.
+// The trajectory page under the hands of a user: folds, marks on the time axis, the first split, the world's rows,
+// tokens.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
@@ -20,140 +21,166 @@ async function selected(page: Page, text: string): Promise<void> {
 }
 
 describe('the trajectory page', { timeout: 300_000 }, () => {
-  it('opens and closes a fold by keyboard and mouse', () => open('fold', async (page) => {
-    const fold = row(page, '×4');
-    await fold.waitFor();
-    assert.equal(await fold.getAttribute('aria-expanded'), 'false');
-    await steps(page).focus();
-    await page.keyboard.press('ArrowRight');
-    await steps(page).locator('[aria-expanded="true"]').waitFor();
-    await page.keyboard.press('j');
-    await selected(page, 'repeat');
-    await page.keyboard.press('ArrowLeft'); // from inside: closes, and the fold is selected
-    await fold.waitFor();
-    assert.equal(await fold.getAttribute('aria-selected'), 'true');
-    await fold.locator('.is-fold').click();
-    await steps(page).locator('[aria-expanded="true"]').waitFor();
-    await steps(page).locator('[aria-expanded="true"] .is-fold').click();
-    await fold.waitFor();
-  }));
+  it('opens and closes a fold by keyboard and mouse', () =>
+    open('fold', async (page) => {
+      const fold = row(page, '×4');
+      await fold.waitFor();
+      assert.equal(await fold.getAttribute('aria-expanded'), 'false');
+      await steps(page).focus();
+      await page.keyboard.press('ArrowRight');
+      await steps(page).locator('[aria-expanded="true"]').waitFor();
+      await page.keyboard.press('j');
+      await selected(page, 'repeat');
+      await page.keyboard.press('ArrowLeft'); // from inside: closes, and the fold is selected
+      await fold.waitFor();
+      assert.equal(await fold.getAttribute('aria-selected'), 'true');
+      await fold.locator('.is-fold').click();
+      await steps(page).locator('[aria-expanded="true"]').waitFor();
+      await steps(page).locator('[aria-expanded="true"] .is-fold').click();
+      await fold.waitFor();
+    }));
 
-  it('shows a far step before the rest is read, and keeps it where it is when it came', () => open('far-step', async (page) => {
-    await selected(page, 'i: 2699');
-    const chosen = steps(page).locator('[aria-selected="true"]');
-    assert.equal(await chosen.locator('.step-number').textContent(), '2700');
-    await page.locator('.detail').getByText('step 2700').waitFor();
-    assert.match(await page.locator('.page-foot').textContent() ?? '', / of .* events/);
-    await page.keyboard.press('j');
-    await selected(page, 'i: 2700');
-    await steps(page).evaluate((list) => (list.scrollTop += 60));
-    const topOf = async (): Promise<number> => (await chosen.boundingBox())?.y ?? Number.NaN;
-    const before = await topOf();
-    await chosen.evaluate((row) => (row.dataset['kept'] = 'yes'));
-    await page.evaluate(() => window.dispatchEvent(new Event('story-rest')));
-    await page.locator('.page-foot').filter({ hasText: 'imported' }).or(page.locator('.page-foot').filter({ hasText: 'recorded' })).waitFor();
-    assert.equal(await topOf(), before, 'nothing moved');
-    assert.equal(await chosen.getAttribute('data-kept'), 'yes', 'the row is the same element');
-    assert.ok(Number(await chosen.getAttribute('aria-posinset')) > 2_700, 'counted from the beginning now');
-    await page.keyboard.press('Home');
-    await selected(page, 'Count.');
-  }));
+  it('shows a far step before the rest is read, and keeps it where it is when it came', () =>
+    open('far-step', async (page) => {
+      await selected(page, 'i: 2699');
+      const chosen = steps(page).locator('[aria-selected="true"]');
+      assert.equal(await chosen.locator('.step-number').textContent(), '2700');
+      await page.locator('.detail').getByText('step 2700').waitFor();
+      assert.match((await page.locator('.page-foot').textContent()) ?? '', / of .* events/);
+      await page.keyboard.press('j');
+      await selected(page, 'i: 2700');
+      await steps(page).evaluate((list) => (list.scrollTop += 60));
+      const topOf = async (): Promise<number> => (await chosen.boundingBox())?.y ?? Number.NaN;
+      const before = await topOf();
+      await chosen.evaluate((row) => (row.dataset['kept'] = 'yes'));
+      await page.evaluate(() => window.dispatchEvent(new Event('story-rest')));
+      await page
+        .locator('.page-foot')
+        .filter({ hasText: 'imported' })
+        .or(page.locator('.page-foot').filter({ hasText: 'recorded' }))
+        .waitFor();
+      assert.equal(await topOf(), before, 'nothing moved');
+      assert.equal(await chosen.getAttribute('data-kept'), 'yes', 'the row is the same element');
+      assert.ok(Number(await chosen.getAttribute('aria-posinset')) > 2_700, 'counted from the beginning now');
+      await page.keyboard.press('Home');
+      await selected(page, 'Count.');
+    }));
 
-  it('goes to the first and to the last step while the rest is still read', () => open('far-step', async (page) => {
-    await selected(page, 'i: 2699');
-    await page.keyboard.press('Home');
-    await selected(page, 'Count.');
-    await page.keyboard.press('End');
-    await steps(page).getByRole('treeitem').last().and(steps(page).locator('[aria-selected="true"]')).filter({ hasText: 'end' }).waitFor();
-  }));
+  it('goes to the first and to the last step while the rest is still read', () =>
+    open('far-step', async (page) => {
+      await selected(page, 'i: 2699');
+      await page.keyboard.press('Home');
+      await selected(page, 'Count.');
+      await page.keyboard.press('End');
+      await steps(page)
+        .getByRole('treeitem')
+        .last()
+        .and(steps(page).locator('[aria-selected="true"]'))
+        .filter({ hasText: 'end' })
+        .waitFor();
+    }));
 
-  it('goes past a closed fold with J and into it with L', () => open('fold', async (page) => {
-    await steps(page).focus();
-    await page.keyboard.press('j');
-    await selected(page, '×3');
-    await page.keyboard.press('k');
-    await selected(page, '×4');
-    await page.keyboard.press('l');
-    await page.keyboard.press('j');
-    await selected(page, 'repeat');
-  }));
+  it('goes past a closed fold with J and into it with L', () =>
+    open('fold', async (page) => {
+      await steps(page).focus();
+      await page.keyboard.press('j');
+      await selected(page, '×3');
+      await page.keyboard.press('k');
+      await selected(page, '×4');
+      await page.keyboard.press('l');
+      await page.keyboard.press('j');
+      await selected(page, 'repeat');
+    }));
 
-  it('opens the fold that a place asked for is in', () => open('fold-open', async (page) => {
-    assert.equal(await row(page, '×4').count(), 0);
-    await selected(page, 'repeat');
-  }));
+  it('opens the fold that a place asked for is in', () =>
+    open('fold-open', async (page) => {
+      assert.equal(await row(page, '×4').count(), 0);
+      await selected(page, 'repeat');
+    }));
 
-  it('follows what is under way to its end, also where that comes at once', () => open('running', async (page) => {
-    await selected(page, 'one after the'); // what the model is writing
-    await page.evaluate(() => window.dispatchEvent(new Event('story-rest')));
-    await steps(page).getByRole('treeitem').last().and(steps(page).locator('[aria-selected="true"]')).filter({ hasText: 'end' }).waitFor();
-  }));
+  it('follows what is under way to its end, also where that comes at once', () =>
+    open('running', async (page) => {
+      await selected(page, 'one after the'); // what the model is writing
+      await page.evaluate(() => window.dispatchEvent(new Event('story-rest')));
+      await steps(page)
+        .getByRole('treeitem')
+        .last()
+        .and(steps(page).locator('[aria-selected="true"]'))
+        .filter({ hasText: 'end' })
+        .waitFor();
+    }));
 
-  it('goes to a note from its mark on the axis, and says what it is', () => open('why', async (page) => {
-    const canvas = page.locator('.axis-canvas');
-    const box = await canvas.boundingBox();
-    assert.ok(box !== null);
-    // The clock's row: from the left to the right until a mark tells its text.
-    let found = -1;
-    for (let x = 108; x < box.width && found < 0; x += 4) {
-      await page.mouse.move(box.x + x, box.y + 30);
-      if ((await canvas.getAttribute('title'))?.includes('look at the limit') === true) found = x;
-    }
-    assert.ok(found > 0, 'the note is on the axis');
-    await row(page, 'find_member').click();
-    await page.mouse.click(box.x + found, box.y + 30);
-    await page.getByRole('group', { name: 'Notes' }).getByText('Why does it not look at the limit first?').waitFor();
-  }));
+  it('goes to a note from its mark on the axis, and says what it is', () =>
+    open('why', async (page) => {
+      const canvas = page.locator('.axis-canvas');
+      const box = await canvas.boundingBox();
+      assert.ok(box !== null);
+      // The clock's row: from the left to the right until a mark tells its text.
+      let found = -1;
+      for (let x = 108; x < box.width && found < 0; x += 4) {
+        await page.mouse.move(box.x + x, box.y + 30);
+        if ((await canvas.getAttribute('title'))?.includes('look at the limit') === true) found = x;
+      }
+      assert.ok(found > 0, 'the note is on the axis');
+      await row(page, 'find_member').click();
+      await page.mouse.click(box.x + found, box.y + 30);
+      await page.getByRole('group', { name: 'Notes' }).getByText('Why does it not look at the limit first?').waitFor();
+    }));
 
-  it('marks where it first split from an attempt that passed, and goes there', () => open('why', async (page) => {
-    const split = row(page, 'split');
-    await split.waitFor();
-    assert.match(await split.textContent() ?? '', /^8\W*renew_loan/u);
-    const verdict = page.locator('.verdict');
-    await verdict.getByRole('button', { name: 'step 8' }).click();
-    await selected(page, 'split');
-    assert.equal(await verdict.getByRole('button', { name: 'attempt 1' }).count(), 1);
-  }));
+  it('marks where it first split from an attempt that passed, and goes there', () =>
+    open('why', async (page) => {
+      const split = row(page, 'split');
+      await split.waitFor();
+      assert.match((await split.textContent()) ?? '', /^8\W*renew_loan/u);
+      const verdict = page.locator('.verdict');
+      await verdict.getByRole('button', { name: 'step 8' }).click();
+      await selected(page, 'split');
+      assert.equal(await verdict.getByRole('button', { name: 'attempt 1' }).count(), 1);
+    }));
 
-  it('zooms to the step that is selected, also right after it was', () => open('why', async (page) => {
-    await steps(page).focus();
-    await page.keyboard.press('Home');
-    await page.keyboard.press('Shift+J');
-    await page.keyboard.press('Shift+J');
-    await page.keyboard.press('z');
-    const shown = page.locator('.axis-legend').getByText(' shown');
-    await shown.waitFor();
-    assert.equal(await shown.textContent(), '1.5 s shown', 'step 2 took 1.3 s, and some room on both sides');
-  }));
+  it('zooms to the step that is selected, also right after it was', () =>
+    open('why', async (page) => {
+      await steps(page).focus();
+      await page.keyboard.press('Home');
+      await page.keyboard.press('Shift+J');
+      await page.keyboard.press('Shift+J');
+      await page.keyboard.press('z');
+      const shown = page.locator('.axis-legend').getByText(' shown');
+      await shown.waitFor();
+      assert.equal(await shown.textContent(), '1.5 s shown', 'step 2 took 1.3 s, and some room on both sides');
+    }));
 
-  it('reaches the last of many changed rows, and shows the selected one whole', () => open('many-changes', async (page) => {
-    const rows = page.getByRole('tree', { name: 'Changed rows' });
-    await rows.focus();
-    await page.keyboard.press('End');
-    await rows.getByText('notes/moves.md').last().waitFor();
-    await page.getByRole('region', { name: 'notes/moves.md' }).waitFor();
-    assert.ok(await rows.getByRole('treeitem').count() < 60, 'only what is in sight is drawn');
-  }));
+  it('reaches the last of many changed rows, and shows the selected one whole', () =>
+    open('many-changes', async (page) => {
+      const rows = page.getByRole('tree', { name: 'Changed rows' });
+      await rows.focus();
+      await page.keyboard.press('End');
+      await rows.getByText('notes/moves.md').last().waitFor();
+      await page.getByRole('region', { name: 'notes/moves.md' }).waitFor();
+      assert.ok((await rows.getByRole('treeitem').count()) < 60, 'only what is in sight is drawn');
+    }));
 
-  it('marks what a search finds in the list of steps, and forgets it with the search', () => open('why', async (page) => {
-    const marks = steps(page).locator('mark');
-    await page.keyboard.press('/');
-    await page.keyboard.type('FIND_member');
-    await marks.first().waitFor();
-    assert.deepEqual([...new Set(await marks.allTextContents())], ['find_member']);
-    const rows = await steps(page).locator('.step-row').count();
-    const found = await steps(page).locator('.is-found').count();
-    assert.ok(found > 0 && found < rows, `${found} of ${rows} rows`);
-    await page.keyboard.press('Escape');
-    await marks.first().waitFor({ state: 'detached' });
-    assert.equal(await steps(page).locator('.is-found').count(), 0);
-  }));
+  it('marks what a search finds in the list of steps, and forgets it with the search', () =>
+    open('why', async (page) => {
+      const marks = steps(page).locator('mark');
+      await page.keyboard.press('/');
+      await page.keyboard.type('FIND_member');
+      await marks.first().waitFor();
+      assert.deepEqual([...new Set(await marks.allTextContents())], ['find_member']);
+      const rows = await steps(page).locator('.step-row').count();
+      const found = await steps(page).locator('.is-found').count();
+      assert.ok(found > 0 && found < rows, `${found} of ${rows} rows`);
+      await page.keyboard.press('Escape');
+      await marks.first().waitFor({ state: 'detached' });
+      assert.equal(await steps(page).locator('.is-found').count(), 0);
+    }));
 
-  it('walks through the tokens with the arrows', () => open('sampled-tokens', async (page) => {
-    await page.getByRole('listbox', { name: 'Tokens' }).focus();
-    await page.keyboard.press('ArrowRight');
-    await page.getByText('Token 200, position 3,912').waitFor();
-    await page.keyboard.press('End');
-    await page.getByText('position 3,997').waitFor();
-  }));
+  it('walks through the tokens with the arrows', () =>
+    open('sampled-tokens', async (page) => {
+      await page.getByRole('listbox', { name: 'Tokens' }).focus();
+      await page.keyboard.press('ArrowRight');
+      await page.getByText('Token 200, position 3,912').waitFor();
+      await page.keyboard.press('End');
+      await page.getByText('position 3,997').waitFor();
+    }));
 });

@@ -1,4 +1,5 @@
-// The panel of “Try Tool…” in a real browser, with a test in the place of the extension: where the lines that a tool prints are seen.
+// The panel of “Try Tool…” in a real browser, with a test in the place of the extension: where the lines that a tool
+// prints are seen.
 import assert from 'node:assert/strict';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -8,24 +9,59 @@ import type { Browser, Page } from 'playwright-core';
 import { pageBuild, root } from '../../src/build/bundles.ts';
 import { pageHtml } from '../../src/common/pageHtml.ts';
 import type { TryToPage } from '../../src/protocol/tryPage.ts';
-import { launchBrowser, serveFolders, type Served } from './support/browser.ts';
+import { launchBrowser, type Served, serveFolders } from './support/browser.ts';
 
 const out = path.join(root, 'test/.out/try');
 /** Long enough for a form that fills a narrow window. */
 const FIELDS = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`field_${index}`, { type: 'string' }]));
-const TOOL: TryToPage = { type: 'tool', file: 'words.ts', worlds: [], tool: { name: 'count', description: '', effect: 'pure', from: { kind: 'module', name: 'words.ts' }, parameters: { type: 'object', properties: FIELDS } } };
+const TOOL: TryToPage = {
+  type: 'tool',
+  file: 'words.ts',
+  worlds: [],
+  tool: {
+    name: 'count',
+    description: '',
+    effect: 'pure',
+    from: { kind: 'module', name: 'words.ts' },
+    parameters: { type: 'object', properties: FIELDS },
+  },
+};
 
 describe('what a tried tool prints', { timeout: 120_000 }, () => {
   let served: Served;
   let browser: Browser;
 
-  before(async () => {
-    mkdirSync(out, { recursive: true });
-    await build({ ...pageBuild('0.0.0'), entryPoints: [{ in: 'webview/try/main.tsx', out: 'try' }], outdir: out, minify: false });
-    const sources = { script: ["'self'"], style: ["'self'"], font: ["'self'"], img: ["'self'"], connect: [], worker: [] };
-    writeFileSync(path.join(out, 'index.html'), pageHtml({ title: 'Try', sources, script: { url: 'try.js' }, style: { url: 'try.css' }, bodyAttributes: { 'data-host': 'vscode', 'data-page': 'try' } }));
-    [served, browser] = await Promise.all([serveFolders([out]), launchBrowser()]);
-  }, { timeout: 120_000 });
+  before(
+    async () => {
+      mkdirSync(out, { recursive: true });
+      await build({
+        ...pageBuild('0.0.0'),
+        entryPoints: [{ in: 'webview/try/main.tsx', out: 'try' }],
+        outdir: out,
+        minify: false,
+      });
+      const sources = {
+        script: ["'self'"],
+        style: ["'self'"],
+        font: ["'self'"],
+        img: ["'self'"],
+        connect: [],
+        worker: [],
+      };
+      writeFileSync(
+        path.join(out, 'index.html'),
+        pageHtml({
+          title: 'Try',
+          sources,
+          script: { url: 'try.js' },
+          style: { url: 'try.css' },
+          bodyAttributes: { 'data-host': 'vscode', 'data-page': 'try' },
+        }),
+      );
+      [served, browser] = await Promise.all([serveFolders([out]), launchBrowser()]);
+    },
+    { timeout: 120_000 },
+  );
   after(async () => {
     await browser.close();
     await served.close();
@@ -35,7 +71,10 @@ describe('what a tried tool prints', { timeout: 120_000 }, () => {
   async function running(width: number): Promise<Page> {
     const page = await browser.newPage({ viewport: { width, height: 600 } });
     page.setDefaultTimeout(60_000);
-    await page.addInitScript('globalThis.acquireVsCodeApi = () => ({ postMessage: () => undefined, setState: () => undefined, getState: () => undefined });');
+    await page.addInitScript(
+      'globalThis.acquireVsCodeApi = () => ({ postMessage: () => undefined, setState: () => undefined, getState: ' +
+        '() => undefined });',
+    );
     await page.goto(served.url);
     await tell(page, TOOL);
     await page.getByRole('button', { name: 'Run' }).click();
@@ -44,41 +83,60 @@ describe('what a tried tool prints', { timeout: 120_000 }, () => {
   }
 
   async function tell(page: Page, ...messages: readonly TryToPage[]): Promise<void> {
-    await page.evaluate((all) => { for (const message of JSON.parse(all) as unknown[]) window.postMessage(message); }, JSON.stringify(messages));
+    await page.evaluate((all) => {
+      for (const message of JSON.parse(all) as unknown[]) window.postMessage(message);
+    }, JSON.stringify(messages));
   }
 
   const printed = (page: Page) => page.locator('.try-printed');
 
   /** Prints lines up to this one, and waits until they are drawn. */
   async function print(page: Page, first: number, last: number): Promise<void> {
-    await tell(page, ...Array.from({ length: last - first + 1 }, (_, index): TryToPage => ({ type: 'told', text: `line ${first + index}` })));
+    await tell(
+      page,
+      ...Array.from(
+        { length: last - first + 1 },
+        (_, index): TryToPage => ({ type: 'told', text: `line ${first + index}` }),
+      ),
+    );
     await printed(page).getByText(`line ${last}`).waitFor();
     await frame(page);
   }
 
   /** The events of what was scrolled have come. */
   function frame(page: Page): Promise<void> {
-    return page.evaluate(() => new Promise<void>((resolve) => {
-      requestAnimationFrame(() => requestAnimationFrame(() => resolve()));
-    }));
+    return page.evaluate(
+      () =>
+        new Promise<void>((resolve) => {
+          requestAnimationFrame(() => requestAnimationFrame(() => resolve()));
+        }),
+    );
   }
 
   /** How far the last line is from the end of what is seen of the lines, and how far that reaches out of the window. */
-  const hidden = (page: Page): Promise<{ readonly lines: number; readonly page: number }> => printed(page).evaluate((box) => ({
-    lines: Math.round(box.scrollHeight - box.scrollTop - box.clientHeight), page: Math.max(0, Math.round(box.getBoundingClientRect().bottom - window.innerHeight)),
-  }));
+  const hidden = (page: Page): Promise<{ readonly lines: number; readonly page: number }> =>
+    printed(page).evaluate((box) => ({
+      lines: Math.round(box.scrollHeight - box.scrollTop - box.clientHeight),
+      page: Math.max(0, Math.round(box.getBoundingClientRect().bottom - window.innerHeight)),
+    }));
   /** Waits until the last line is so far from the end of what is seen, in pixels. */
   const scrolled = async (page: Page, from: number, below: number): Promise<void> => {
-    await page.waitForFunction(([least, most]) => {
-      const box = document.querySelector('.try-printed');
-      const rest = box === null ? NaN : box.scrollHeight - box.scrollTop - box.clientHeight;
-      return rest >= least && rest < most;
-    }, [from, below] as const);
+    await page.waitForFunction(
+      ([least, most]) => {
+        const box = document.querySelector('.try-printed');
+        const rest = box === null ? NaN : box.scrollHeight - box.scrollTop - box.clientHeight;
+        return rest >= least && rest < most;
+      },
+      [from, below] as const,
+    );
     await frame(page);
   };
   const IN_SIGHT = { lines: 0, page: 0 };
 
-  for (const [name, width] of [['beside the form', 1100], ['under a form that fills the window', 400]] as const) {
+  for (const [name, width] of [
+    ['beside the form', 1100],
+    ['under a form that fills the window', 400],
+  ] as const) {
     it(`its newest lines are in sight: ${name}`, async () => {
       const page = await running(width);
       await print(page, 1, 3);
@@ -109,7 +167,9 @@ describe('what a tried tool prints', { timeout: 120_000 }, () => {
   it('whoever goes back to the form is left there', async () => {
     const page = await running(400);
     await print(page, 1, 3);
-    await page.locator('.try-page').evaluate((main) => { main.scrollTop = 0; });
+    await page.locator('.try-page').evaluate((main) => {
+      main.scrollTop = 0;
+    });
     await frame(page);
     await print(page, 4, 30);
     assert.equal(await page.locator('.try-page').evaluate((main) => main.scrollTop), 0);
@@ -119,15 +179,26 @@ describe('what a tried tool prints', { timeout: 120_000 }, () => {
   it('a cancelled call keeps them, with the last ones in sight; so does one that could not be made', async () => {
     const page = await running(1100);
     await print(page, 1, 80);
-    await tell(page, { type: 'told', text: 'rollout: interrupted' }, { type: 'unmade', why: 'cancelled', text: 'It was cancelled.' });
+    await tell(
+      page,
+      { type: 'told', text: 'rollout: interrupted' },
+      { type: 'unmade', why: 'cancelled', text: 'It was cancelled.' },
+    );
     await page.getByRole('region', { name: 'Printed', exact: true }).waitFor();
     assert.equal((await printed(page).innerText()).trim().split('\n').at(-1), 'line 80');
     assert.equal((await hidden(page)).lines, 0);
     await page.getByRole('button', { name: 'Run' }).click();
     await print(page, 1, 2);
-    await tell(page, { type: 'told', text: 'rollout: There is no library.' }, { type: 'unmade', why: 'failed', text: 'There is no library.' });
+    await tell(
+      page,
+      { type: 'told', text: 'rollout: There is no library.' },
+      { type: 'unmade', why: 'failed', text: 'There is no library.' },
+    );
     await page.getByRole('region', { name: 'Printed', exact: true }).waitFor();
-    assert.deepEqual([(await printed(page).innerText()).trim(), await page.locator('.try-failed').innerText()], ['line 1\nline 2', 'There is no library.']);
+    assert.deepEqual(
+      [(await printed(page).innerText()).trim(), await page.locator('.try-failed').innerText()],
+      ['line 1\nline 2', 'There is no library.'],
+    );
     await page.close();
   });
 });

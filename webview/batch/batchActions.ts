@@ -25,28 +25,50 @@ export interface BatchActions {
   readonly link: () => void;
 }
 
-export function batchActions(host: Host, view: BatchView, { readOnly, can }: Pick<BatchActions, 'readOnly' | 'can'>): BatchActions {
+export function batchActions(
+  host: Host,
+  view: BatchView,
+  { readOnly, can }: Pick<BatchActions, 'readOnly' | 'can'>,
+): BatchActions {
   const { batch } = view.data;
   const tell = (done: Promise<void>, text?: string): void => {
-    done.then(() => {
-      if (text !== undefined) say(text);
-    }, (error: unknown) => say(errorText(error)));
+    done.then(
+      () => {
+        if (text !== undefined) say(text);
+      },
+      (error: unknown) => say(errorText(error)),
+    );
   };
   const place = () => ({ page: 'batch' as const, batch, ...(view.filter === '' ? {} : { filter: view.filter }) });
-  const openRollout = (rollout: string, beside: boolean, seq?: number): void => tell(host.act({ do: 'open', place: { page: 'trajectory', rollout, ...(seq === undefined ? {} : { seq }) }, ...(beside ? { beside } : {}) }));
+  const openRollout = (rollout: string, beside: boolean, seq?: number): void =>
+    tell(
+      host.act({
+        do: 'open',
+        place: { page: 'trajectory', rollout, ...(seq === undefined ? {} : { seq }) },
+        ...(beside ? { beside } : {}),
+      }),
+    );
   return {
-    readOnly, can, openRollout,
+    readOnly,
+    can,
+    openRollout,
     open: (cell, beside) => {
       const row = view.row(cell.index, cell.attempt);
       if (row === undefined) say('This attempt has not begun yet.');
       else openRollout(row.rollout, beside);
     },
     compare: (index) => {
-      if (can.has('open')) tell(host.act({ do: 'open', place: { page: 'compare', batch, task: view.taskName(index) } }));
+      if (can.has('open'))
+        tell(host.act({ do: 'open', place: { page: 'compare', batch, task: view.taskName(index) } }));
     },
     compareWith: (other) => {
       const later = other.created_at >= (view.data.row?.created_at ?? 0);
-      tell(host.act({ do: 'open', place: { page: 'batches', ...(later ? { batch, with: other.batch } : { batch: other.batch, with: batch }) } }));
+      tell(
+        host.act({
+          do: 'open',
+          place: { page: 'batches', ...(later ? { batch, with: other.batch } : { batch: other.batch, with: batch }) },
+        }),
+      );
     },
     copy: ({ index, attempt }) => {
       const reference = `${batch}/${view.taskName(index)}/${attempt}`;

@@ -1,20 +1,46 @@
 /** The last line: whether the page is live, where the work is done, and the keys that matter. */
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { groupLine, InfraGroups, type InfraGroup } from '../../src/trace/infraGroups.ts';
+import { groupLine, type InfraGroup, InfraGroups } from '../../src/trace/infraGroups.ts';
 import { clock, count } from '../format.ts';
 import type { BatchView } from './batchView.ts';
 
 const MOST_NEWS = 12;
 
-export function BatchFoot({ view, lost, page, onKeys }: { readonly view: BatchView; readonly lost: boolean; readonly page: number; readonly onKeys: () => void }) {
+export function BatchFoot({
+  view,
+  lost,
+  page,
+  onKeys,
+}: {
+  readonly view: BatchView;
+  readonly lost: boolean;
+  readonly page: number;
+  readonly onKeys: () => void;
+}) {
   const { row, server, ended, loading } = view.data;
-  const state = lost ? 'not connected' : loading === 'loading' ? 'reading' : ended ? 'ended' : row?.state === 'paused' ? 'paused' : 'live';
+  const state = lost
+    ? 'not connected'
+    : loading === 'loading'
+      ? 'reading'
+      : ended
+        ? 'ended'
+        : row?.state === 'paused'
+          ? 'paused'
+          : 'live';
   const alive = server?.workers.filter((worker) => worker.alive) ?? [];
   return (
     <footer class="batch-foot">
-      <span class={`batch-live ${state === 'live' ? 'on' : ''}`}><i aria-hidden="true" />{state}</span>
-      {page > 640 && !ended && alive.length > 0 && <span>{count(alive.length)} {alive.length === 1 ? 'worker' : 'workers'} · {count(alive.reduce((sum, { slots }) => sum + slots, 0))} slots</span>}
+      <span class={`batch-live ${state === 'live' ? 'on' : ''}`}>
+        <i aria-hidden="true" />
+        {state}
+      </span>
+      {page > 640 && !ended && alive.length > 0 && (
+        <span>
+          {count(alive.length)} {alive.length === 1 ? 'worker' : 'workers'} ·{' '}
+          {count(alive.reduce((sum, { slots }) => sum + slots, 0))} slots
+        </span>
+      )}
       {page > 640 && <InfraNews view={view} />}
       <span class="batch-grow" />
       {page > 640 && (
@@ -25,7 +51,9 @@ export function BatchFoot({ view, lost, page, onKeys }: { readonly view: BatchVi
           <Key keys={['/']}>filter</Key>
         </>
       )}
-      <button type="button" onClick={onKeys}><kbd>?</kbd> keys</button>
+      <button type="button" onClick={onKeys}>
+        <kbd>?</kbd> keys
+      </button>
     </footer>
   );
 }
@@ -39,10 +67,28 @@ function InfraNews({ view: { data, attempts } }: { readonly view: BatchView }) {
   }, [data.events.length]);
   const last = groups.at(-1);
   if (last === undefined) return null;
-  const line = (group: InfraGroup): string => groupLine(group, group.all, data.definition?.podEach === true ? attempts : undefined);
-  return <span class="batch-infra" title={groups.slice(-MOST_NEWS).map((group) => `${clock(group.at)} ${line(group)}`).join('\n')}>{line(last)}</span>;
+  const line = (group: InfraGroup): string =>
+    groupLine(group, group.all, data.definition?.podEach === true ? attempts : undefined);
+  return (
+    <span
+      class="batch-infra"
+      title={groups
+        .slice(-MOST_NEWS)
+        .map((group) => `${clock(group.at)} ${line(group)}`)
+        .join('\n')}
+    >
+      {line(last)}
+    </span>
+  );
 }
 
 function Key({ keys, children }: { readonly keys: readonly string[]; readonly children: ComponentChildren }) {
-  return <span class="batch-key">{keys.map((key) => <kbd key={key}>{key}</kbd>)} {children}</span>;
+  return (
+    <span class="batch-key">
+      {keys.map((key) => (
+        <kbd key={key}>{key}</kbd>
+      ))}{' '}
+      {children}
+    </span>
+  );
 }

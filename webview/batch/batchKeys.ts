@@ -1,24 +1,33 @@
 /** The keys of the batch page, for the overlay that lists them. */
 export const BATCH_KEYS = [
-  { title: 'Move', keys: [
-    { keys: '← ↑ ↓ →', does: 'next attempt, next task' },
-    { keys: 'Home / End', does: 'first, last attempt of the task' },
-    { keys: 'Ctrl+Home / Ctrl+End', does: 'first, last of all' },
-    { keys: 'PageUp / PageDown', does: 'a page of tasks' },
-    { keys: 'N / Shift+N', does: 'next, previous not passed' },
-  ] },
-  { title: 'Attempt', keys: [
-    { keys: 'Enter', does: 'open' },
-    { keys: 'Ctrl+Enter', does: 'open beside' },
-    { keys: 'Space', does: 'keep in the detail pane' },
-    { keys: 'C', does: 'compare all attempts at the task' },
-    { keys: 'Y', does: 'copy reference' },
-  ] },
-  { title: 'Page', keys: [
-    { keys: '/', does: 'filter' },
-    { keys: 'I', does: 'detail pane' },
-    { keys: 'Shift+C', does: 'compare with another batch' },
-    { keys: 'Alt+click on an outcome', does: 'only this outcome' },
-    { keys: '?', does: 'all keys' },
-  ] },
+  {
+    title: 'Move',
+    keys: [
+      { keys: '← ↑ ↓ →', does: 'next attempt, next task' },
+      { keys: 'Home / End', does: 'first, last attempt of the task' },
+      { keys: 'Ctrl+Home / Ctrl+End', does: 'first, last of all' },
+      { keys: 'PageUp / PageDown', does: 'a page of tasks' },
+      { keys: 'N / Shift+N', does: 'next, previous not passed' },
+    ],
+  },
+  {
+    title: 'Attempt',
+    keys: [
+      { keys: 'Enter', does: 'open' },
+      { keys: 'Ctrl+Enter', does: 'open beside' },
+      { keys: 'Space', does: 'keep in the detail pane' },
+      { keys: 'C', does: 'compare all attempts at the task' },
+      { keys: 'Y', does: 'copy reference' },
+    ],
+  },
+  {
+    title: 'Page',
+    keys: [
+      { keys: '/', does: 'filter' },
+      { keys: 'I', does: 'detail pane' },
+      { keys: 'Shift+C', does: 'compare with another batch' },
+      { keys: 'Alt+click on an outcome', does: 'only this outcome' },
+      { keys: '?', does: 'all keys' },
+    ],
+  },
 ] as const;

@@ -14,7 +14,7 @@ import type { Host } from '../host/host.ts';
 import { recall, remember } from '../host/memory.ts';
 import { useKeys } from '../keys.ts';
 import { AttemptPane, AttemptSheet } from './attempt/attemptPane.tsx';
-import { batchActions, type BatchActions } from './batchActions.ts';
+import { type BatchActions, batchActions } from './batchActions.ts';
 import { BATCH_KEYS } from './batchKeys.ts';
 import './batchPage.css';
 import { BatchFoot } from './batchFoot.tsx';
@@ -53,19 +53,39 @@ export function BatchPage({ host, readOnly, can, place }: BatchPageProps) {
   const { data } = view;
   const lost = useLost(host, data);
   useTelling(host, view);
-  useKeys(pageKeys(view, actions, { togglePane, search: () => input.current?.focus(), showKeys: () => setKeys(true), compareWith: () => setChoosing(true) }), !keys && !choosing);
+  useKeys(
+    pageKeys(view, actions, {
+      togglePane,
+      search: () => input.current?.focus(),
+      showKeys: () => setKeys(true),
+      compareWith: () => setChoosing(true),
+    }),
+    !keys && !choosing,
+  );
 
   const wide = page >= 1180;
   const empty = emptyGrid(view, lost !== undefined);
   return (
-    <main class="batch-page" aria-label={data.row === undefined ? 'Batch' : `Batch ${data.row.name}`} aria-busy={data.loading === 'loading'}>
+    <main
+      class="batch-page"
+      aria-label={data.row === undefined ? 'Batch' : `Batch ${data.row.name}`}
+      aria-busy={data.loading === 'loading'}
+    >
       <BatchHead view={view} actions={actions} page={page} onCompare={() => setChoosing(true)} />
       {lost !== undefined && <Banner kind="error" text={lost} />}
       <Elsewhere host={host} />
       <Panels view={view} page={page} />
       <FilterBar view={view} page={page} pane={wide ? pane : undefined} onPane={togglePane} inputRef={input} />
       <div class="batch-body">
-        {empty ?? <Grid view={view} page={page} card={page > 640 && !(wide && pane)} stale={lost !== undefined} onOpen={actions.open} />}
+        {empty ?? (
+          <Grid
+            view={view}
+            page={page}
+            card={page > 640 && !(wide && pane)}
+            stale={lost !== undefined}
+            onOpen={actions.open}
+          />
+        )}
         {wide && pane && <AttemptPane view={view} actions={actions} />}
       </div>
       {page <= 640 && <AttemptSheet view={view} actions={actions} />}
@@ -83,7 +103,11 @@ interface PageDoes {
   readonly compareWith: () => void;
 }
 
-function pageKeys(view: BatchView, actions: BatchActions, { togglePane, search, showKeys, compareWith }: PageDoes): Record<string, () => void> {
+function pageKeys(
+  view: BatchView,
+  actions: BatchActions,
+  { togglePane, search, showKeys, compareWith }: PageDoes,
+): Record<string, () => void> {
   const next = (direction: 1 | -1) => (): void => {
     view.keyed();
     const found = seek(view.rows, view.cursor, view.width, direction, (index, attempt) => {
@@ -98,7 +122,17 @@ function pageKeys(view: BatchView, actions: BatchActions, { togglePane, search, 
   const compare = (): void => {
     if (view.shown !== undefined) actions.compare(view.shown.index);
   };
-  return { i: togglePane, '/': search, 'mod+f': search, '?': showKeys, n: next(1), 'shift+n': next(-1), c: compare, 'shift+c': compareWith, y: copy };
+  return {
+    i: togglePane,
+    '/': search,
+    'mod+f': search,
+    '?': showKeys,
+    n: next(1),
+    'shift+n': next(-1),
+    c: compare,
+    'shift+c': compareWith,
+    y: copy,
+  };
 }
 
 /** What a banner says while the server does not answer. What was read before stays on screen. */
@@ -109,7 +143,9 @@ function useLost(host: Host, data: BatchData): string | undefined {
   if (!away) since.current = undefined;
   else since.current ??= Date.now();
   if (!away) return undefined;
-  const text = server.text ?? (server.state === 'stopped' ? 'The rollout server is stopped.' : 'The rollout server does not answer.');
+  const text =
+    server.text ??
+    (server.state === 'stopped' ? 'The rollout server is stopped.' : 'The rollout server does not answer.');
   return `${text} As of ${clock(since.current ?? Date.now())}; updates go on from here once it is back.`;
 }
 
@@ -124,7 +160,11 @@ function useTelling(host: Host, view: BatchView): void {
   const { done } = view;
   useEffect(() => {
     if (data.loading === 'loading') return;
-    if (told.current !== undefined && told.current !== done) announce(`${count(done)} of ${count(view.attempts)} attempts done, ${count(counts.passed)} passed, ${count(counts.failed)} failed`);
+    if (told.current !== undefined && told.current !== done)
+      announce(
+        `${count(done)} of ${count(view.attempts)} attempts done, ${count(counts.passed)} passed, ` +
+          `${count(counts.failed)} failed`,
+      );
     told.current = done;
   }, [done, data.loading]);
 }

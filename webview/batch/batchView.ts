@@ -1,4 +1,6 @@
-/** What the parts of the batch page share: the order of the rows, the filter, the cursor, and counts of what is shown. */
+/**
+ * What the parts of the batch page share: the order of the rows, the filter, the cursor, and counts of what is shown.
+ */
 import { z } from 'zod';
 import { Emitter, type Listen } from '../../src/common/emitter.ts';
 import { errorText, StudioError } from '../../src/common/errors.ts';
@@ -8,14 +10,14 @@ import type { RolloutRow } from '../../src/trace/summary.ts';
 import type { BatchData } from '../data/batchData.ts';
 import { recall, remember } from '../host/memory.ts';
 import { celTest } from './celTest.ts';
-import { Figuring } from './figures/figuring.ts';
-import { arrange, GROUPS, SORTS, type GridRow, type Group, type Sort } from './model/arrange.ts';
 import type { Figures } from './figures/figures.ts';
-import { parseFilter, type FilterPart, type RowTest } from './model/filter.ts';
+import { Figuring } from './figures/figuring.ts';
+import { arrange, GROUPS, type GridRow, type Group, SORTS, type Sort } from './model/arrange.ts';
+import { type FilterPart, parseFilter, type RowTest } from './model/filter.ts';
 import { Matches } from './model/matches.ts';
-import { sameCursor, type Cursor } from './model/move.ts';
+import { type Cursor, sameCursor } from './model/move.ts';
 import { TaskBook } from './model/taskBook.ts';
-import { doneOf, noCounts, outcomeAt, type Counts, type TaskFacts } from './model/taskFacts.ts';
+import { type Counts, doneOf, noCounts, outcomeAt, type TaskFacts } from './model/taskFacts.ts';
 
 /** One attempt of one task: position of the task, number of the attempt. */
 export interface CellAt {
@@ -300,7 +302,8 @@ export class BatchView {
     this.#book.update(data.touched, data.tasks, this.width);
     for (const index of data.touched) this.longest = Math.max(this.longest, this.taskName(index).length);
     data.touched.clear();
-    for (; this.#named < data.records.length; this.#named++) this.longest = Math.max(this.longest, this.taskName(this.#named).length);
+    for (; this.#named < data.records.length; this.#named++)
+      this.longest = Math.max(this.longest, this.taskName(this.#named).length);
     const { counts } = this.#book;
     const known = Object.values(counts).reduce((sum, count) => sum + count, 0);
     this.counts = { ...counts, queued: counts.queued + Math.max(0, this.attempts - known) };
@@ -318,8 +321,13 @@ export class BatchView {
       return any > 0;
     };
     this.rows = arrange({
-      tasks: this.tasks, facts: (index) => this.facts(index), level: (index) => this.level(index),
-      ...(this.filtered ? { shown: showsAny } : {}), sort: this.sort, group: this.group, folded: this.folded,
+      tasks: this.tasks,
+      facts: (index) => this.facts(index),
+      level: (index) => this.level(index),
+      ...(this.filtered ? { shown: showsAny } : {}),
+      sort: this.sort,
+      group: this.group,
+      folded: this.folded,
     });
     if (!this.filtered) this.left = this.attempts;
     const done = performance.now();

@@ -13,7 +13,15 @@ import type { BatchView } from './batchView.ts';
 const MOST = 200;
 const ROW = 24;
 
-export function CompareWith({ view, actions, onClose }: { readonly view: BatchView; readonly actions: BatchActions; readonly onClose: () => void }) {
+export function CompareWith({
+  view,
+  actions,
+  onClose,
+}: {
+  readonly view: BatchView;
+  readonly actions: BatchActions;
+  readonly onClose: () => void;
+}) {
   const [batches, setBatches] = useState<readonly BatchRow[]>();
   const [problem, setProblem] = useState<string>();
   const [text, setText] = useState('');
@@ -24,16 +32,24 @@ export function CompareWith({ view, actions, onClose }: { readonly view: BatchVi
     const before = document.activeElement;
     const stop = new AbortController();
     field.current?.focus();
-    api.batches({ limit: MOST }, stop.signal).then((page) => setBatches(page.batches.filter((row) => row.batch !== batch)), (error: unknown) => {
-      if (!stop.signal.aborted) setProblem(errorText(error));
-    });
+    api.batches({ limit: MOST }, stop.signal).then(
+      (page) => setBatches(page.batches.filter((row) => row.batch !== batch)),
+      (error: unknown) => {
+        if (!stop.signal.aborted) setProblem(errorText(error));
+      },
+    );
     return () => {
       stop.abort();
       if (before instanceof HTMLElement) before.focus();
     };
   }, [api, batch]);
-  const words = text.toLowerCase().split(/\s+/).filter((word) => word !== '');
-  const shown = (batches ?? []).filter((row) => words.every((word) => `${row.name} ${row.batch} ${when(row)}`.toLowerCase().includes(word)));
+  const words = text
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== '');
+  const shown = (batches ?? []).filter((row) =>
+    words.every((word) => `${row.name} ${row.batch} ${when(row)}`.toLowerCase().includes(word)),
+  );
   const go = (index: number): void => setSelected(Math.max(0, Math.min(shown.length - 1, index)));
   const open = (index: number): void => {
     const row = shown[index];
@@ -51,14 +67,56 @@ export function CompareWith({ view, actions, onClose }: { readonly view: BatchVi
   };
   return (
     <div class="overlay" onClick={onClose}>
-      <div class="keys-overlay compare-with" role="dialog" aria-modal="true" aria-label="Compare with another batch" onClick={(event) => event.stopPropagation()} onKeyDown={onKeyDown}>
-        <header><h2>Compare {view.data.row?.name} with</h2><span class="grow" /><Button kind="icon" icon="close" label="Close" onClick={onClose} /></header>
-        <TextField label="Name of the other batch" placeholder="Name" icon="search" value={text} inputRef={field} onInput={(value) => { setText(value); setSelected(0); }} onEnter={() => open(selected)} />
+      <div
+        class="keys-overlay compare-with"
+        role="dialog"
+        aria-modal="true"
+        aria-label="Compare with another batch"
+        onClick={(event) => event.stopPropagation()}
+        onKeyDown={onKeyDown}
+      >
+        <header>
+          <h2>Compare {view.data.row?.name} with</h2>
+          <span class="grow" />
+          <Button kind="icon" icon="close" label="Close" onClick={onClose} />
+        </header>
+        <TextField
+          label="Name of the other batch"
+          placeholder="Name"
+          icon="search"
+          value={text}
+          inputRef={field}
+          onInput={(value) => {
+            setText(value);
+            setSelected(0);
+          }}
+          onEnter={() => open(selected)}
+        />
         <div class="compare-with-list">
-          {problem !== undefined ? <p role="alert">{problem}</p>
-            : batches === undefined ? <Skeleton />
-              : shown.length === 0 ? <p class="batch-dim" role="status">{batches.length === 0 ? 'There is no other batch in this store.' : 'No batch is named so.'}</p>
-                : <VirtualList count={shown.length} rowHeight={ROW} label="Batches" role="listbox" selected={selected} keyOf={(index) => shown[index]?.batch ?? index} onSelect={go} onOpen={open} row={(index) => { const row = shown[index]; return row === undefined ? null : <Line row={row} />; }} />}
+          {problem !== undefined ? (
+            <p role="alert">{problem}</p>
+          ) : batches === undefined ? (
+            <Skeleton />
+          ) : shown.length === 0 ? (
+            <p class="batch-dim" role="status">
+              {batches.length === 0 ? 'There is no other batch in this store.' : 'No batch is named so.'}
+            </p>
+          ) : (
+            <VirtualList
+              count={shown.length}
+              rowHeight={ROW}
+              label="Batches"
+              role="listbox"
+              selected={selected}
+              keyOf={(index) => shown[index]?.batch ?? index}
+              onSelect={go}
+              onOpen={open}
+              row={(index) => {
+                const row = shown[index];
+                return row === undefined ? null : <Line row={row} />;
+              }}
+            />
+          )}
         </div>
       </div>
     </div>
@@ -70,8 +128,12 @@ function Line({ row }: { readonly row: BatchRow }) {
   return (
     <div class="compare-with-row" title={row.batch}>
       <span class="compare-with-name">{name}</span>
-      <span>{count(tasks)} × {count(attempts)}</span>
-      <span>{count(counts.passed)}/{count(counts.passed + counts.failed)} passed</span>
+      <span>
+        {count(tasks)} × {count(attempts)}
+      </span>
+      <span>
+        {count(counts.passed)}/{count(counts.passed + counts.failed)} passed
+      </span>
       <span class="compare-with-when">{when(row)}</span>
     </div>
   );

@@ -5,8 +5,8 @@ import { Button } from '../components/controls.tsx';
 import { EmptyState } from '../components/notices/emptyState.tsx';
 import { count } from '../format.ts';
 import type { BatchView } from './batchView.ts';
-import { withoutPart, type FilterPart } from './model/filter.ts';
-import { partCounts, type PartCounts } from './model/partCounts.ts';
+import { type FilterPart, withoutPart } from './model/filter.ts';
+import { type PartCounts, partCounts } from './model/partCounts.ts';
 
 /** A frame has 16 ms. */
 const SLICE_MS = 8;
@@ -15,15 +15,37 @@ const SLICE_MS = 8;
 export function emptyGrid(view: BatchView, sinceLost: boolean) {
   const { data } = view;
   if (view.rows.length > 0) return undefined;
-  if (data.loading === 'failed') return <EmptyState icon="error" title="This batch cannot be shown" text={data.problem ?? ''} />;
+  if (data.loading === 'failed')
+    return <EmptyState icon="error" title="This batch cannot be shown" text={data.problem ?? ''} />;
   if (view.tasks > 0 && view.filtered) return <NoMatch view={view} />;
-  if (data.loading === 'loading' || data.row === undefined) return sinceLost ? <EmptyState icon="debug-disconnect" title="No answer from the server" text="The batch is shown as soon as the server answers." /> : <Waiting />;
-  return <EmptyState icon="beaker" title="No attempts yet" text={data.row.state === 'open' ? 'The tasks of this batch are still being sent.' : 'This batch has no tasks.'} />;
+  if (data.loading === 'loading' || data.row === undefined)
+    return sinceLost ? (
+      <EmptyState
+        icon="debug-disconnect"
+        title="No answer from the server"
+        text="The batch is shown as soon as the server answers."
+      />
+    ) : (
+      <Waiting />
+    );
+  return (
+    <EmptyState
+      icon="beaker"
+      title="No attempts yet"
+      text={data.row.state === 'open' ? 'The tasks of this batch are still being sent.' : 'This batch has no tasks.'}
+    />
+  );
 }
 
 /** As high as what replaces it. */
 function Waiting() {
-  return <div class="batch-waiting" role="status" aria-label="The attempts are being read">{Array.from({ length: 12 }, (_, i) => <div key={i} class="skeleton-row" />)}</div>;
+  return (
+    <div class="batch-waiting" role="status" aria-label="The attempts are being read">
+      {Array.from({ length: 12 }, (_, i) => (
+        <div key={i} class="skeleton-row" />
+      ))}
+    </div>
+  );
 }
 
 /** As the rows are when the filter came to nothing, and after that as often as the figures are. */
@@ -32,8 +54,14 @@ function usePartCounts(view: BatchView): PartCounts | undefined {
   const [counted, setCounted] = useState<{ readonly parts: readonly FilterPart[]; readonly counts: PartCounts }>();
   useLayoutEffect(() => {
     const left = new AbortController();
-    inSlices(partCounts(parts, data.rows(), (index) => data.records[index]), SLICE_MS, left.signal)
-      .then((counts) => setCounted({ parts, counts }), () => undefined); // another filter came
+    inSlices(
+      partCounts(parts, data.rows(), (index) => data.records[index]),
+      SLICE_MS,
+      left.signal,
+    ).then(
+      (counts) => setCounted({ parts, counts }),
+      () => undefined,
+    ); // another filter came
     return () => left.abort();
   }, [parts, figures]);
   return counted?.parts === parts ? counted.counts : undefined;
@@ -49,22 +77,40 @@ function NoMatch({ view }: { readonly view: BatchView }) {
   return (
     <div class="batch-no-match">
       <h2>No attempt matches</h2>
-      {view.parts.length === 0 && <p>{view.hidden.size > 0 ? 'The outcomes that are shown have no attempts.' : `The expression is true of none of the ${count(view.attempts)} attempts.`}</p>}
+      {view.parts.length === 0 && (
+        <p>
+          {view.hidden.size > 0
+            ? 'The outcomes that are shown have no attempts.'
+            : `The expression is true of none of the ${count(view.attempts)} attempts.`}
+        </p>
+      )}
       {view.parts.length > 0 && (
         <>
           <p>Attempts that match each part alone:</p>
           <ul>
             {view.parts.map(({ text }, i) => (
               <li key={i}>
-                <code>{text}</code><span class={alone[i] === 0 ? 'none' : undefined}>{count(alone[i] ?? 0)}</span>
-                <Button kind="icon" icon="close" label={`Drop ${text}`} onClick={() => view.setFilter(withoutPart(view.filter, i))} />
+                <code>{text}</code>
+                <span class={alone[i] === 0 ? 'none' : undefined}>{count(alone[i] ?? 0)}</span>
+                <Button
+                  kind="icon"
+                  icon="close"
+                  label={`Drop ${text}`}
+                  onClick={() => view.setFilter(withoutPart(view.filter, i))}
+                />
               </li>
             ))}
           </ul>
         </>
       )}
       <div class="batch-no-match-buttons">
-        {view.parts.length > 1 && part !== undefined && (without[best] ?? 0) > 0 && <Button kind="primary" label={`Drop ${part.text}, show ${count(without[best] ?? 0)}`} onClick={() => view.setFilter(withoutPart(view.filter, best))} />}
+        {view.parts.length > 1 && part !== undefined && (without[best] ?? 0) > 0 && (
+          <Button
+            kind="primary"
+            label={`Drop ${part.text}, show ${count(without[best] ?? 0)}`}
+            onClick={() => view.setFilter(withoutPart(view.filter, best))}
+          />
+        )}
         <Button kind="secondary" label="Show all" onClick={() => view.showAll()} />
       </div>
     </div>

@@ -11,7 +11,11 @@ const ROW = 44;
 /** The least a column is wide. */
 const COLUMN = 208;
 const SIGNS: Readonly<Record<Cell['state'], readonly [string, string]>> = {
-  same: ['=', 'the same'], arguments: ['≈', 'other arguments'], text: ['~', 'other words'], tool: ['≠', 'another tool'], missing: ['', 'not done'],
+  same: ['=', 'the same'],
+  arguments: ['≈', 'other arguments'],
+  text: ['~', 'other words'],
+  tool: ['≠', 'another tool'],
+  missing: ['', 'not done'],
 };
 
 export interface Spot {
@@ -36,7 +40,10 @@ export interface AlignedRowsProps {
 
 export function AlignedRows({ attempts, nameOf, alignment, columns, spot, onRow, onColumn, onOpen }: AlignedRowsProps) {
   const heads = useRef<HTMLDivElement>(null);
-  useEffect(() => heads.current?.children[spot.column]?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [spot.column, columns]);
+  useEffect(
+    () => heads.current?.children[spot.column]?.scrollIntoView({ block: 'nearest', inline: 'nearest' }),
+    [spot.column, columns],
+  );
   const { rows, firstSplit } = alignment;
   const grid = { gridTemplateColumns: `repeat(${columns.length}, minmax(${COLUMN}px, 1fr))` };
   return (
@@ -45,26 +52,48 @@ export function AlignedRows({ attempts, nameOf, alignment, columns, spot, onRow,
         {columns.map((column, index) => {
           const attempt = attempts[column];
           return attempt === undefined ? null : (
-            <div key={column} class={`compare-head${index === spot.column ? ' is-chosen' : ''}`} onClick={() => onColumn(index)}>
+            <div
+              key={column}
+              class={`compare-head${index === spot.column ? ' is-chosen' : ''}`}
+              onClick={() => onColumn(index)}
+            >
               <Glyph outcome={attempt.outcome} title={attempt.outcome} /> {nameOf(column)}
               {column === alignment.reference && <span class="compare-tag">reference</span>}
             </div>
           );
         })}
       </div>
-      <VirtualList count={rows.length} rowHeight={ROW} label="Steps side by side" role="listbox" selected={spot.row} keyOf={(index) => index} onSelect={onRow} onOpen={(row) => onOpen({ row, column: spot.column })}
+      <VirtualList
+        count={rows.length}
+        rowHeight={ROW}
+        label="Steps side by side"
+        role="listbox"
+        selected={spot.row}
+        keyOf={(index) => index}
+        onSelect={onRow}
+        onOpen={(row) => onOpen({ row, column: spot.column })}
         row={(index) => {
           const row = rows[index];
           return row === undefined ? null : (
             <div class={`compare-row${index === firstSplit ? ' is-split' : ''}`} style={grid}>
-              {columns.map((column, at) => <CellView key={column} row={row} column={column} chosen={index === spot.row && at === spot.column} rejoins={rejoinsIn(alignment, row, column)} onClick={() => onColumn(at)}
-                onDblClick={(event) => {
-                  event.stopPropagation(); // the row's would go by the column that was chosen before
-                  onOpen({ row: index, column: at });
-                }} />)}
+              {columns.map((column, at) => (
+                <CellView
+                  key={column}
+                  row={row}
+                  column={column}
+                  chosen={index === spot.row && at === spot.column}
+                  rejoins={rejoinsIn(alignment, row, column)}
+                  onClick={() => onColumn(at)}
+                  onDblClick={(event) => {
+                    event.stopPropagation(); // the row's would go by the column that was chosen before
+                    onOpen({ row: index, column: at });
+                  }}
+                />
+              ))}
             </div>
           );
-        }} />
+        }}
+      />
     </div>
   );
 }
@@ -81,14 +110,32 @@ interface CellViewProps {
 function CellView({ row, column, chosen, rejoins, ...hands }: CellViewProps) {
   const cell = row.cells[column];
   const [sign, said] = SIGNS[cell?.state ?? 'missing'];
-  if (cell?.action === undefined) return <div class={`compare-cell is-missing${chosen ? ' is-chosen' : ''}`} {...hands}><span class="only-read">{said}</span></div>;
+  if (cell?.action === undefined)
+    return (
+      <div class={`compare-cell is-missing${chosen ? ' is-chosen' : ''}`} {...hands}>
+        <span class="only-read">{said}</span>
+      </div>
+    );
   const base = row.cells[row.base]?.action;
   const found = base === undefined || column === row.base ? [] : callDifferences(base, cell.action);
-  const told = found.flatMap((call) => [...call.arguments.map((one) => differenceText(one)), ...call.result.map((one) => `result ${differenceText(one)}`)]);
+  const told = found.flatMap((call) => [
+    ...call.arguments.map((one) => differenceText(one)),
+    ...call.result.map((one) => `result ${differenceText(one)}`),
+  ]);
   const text = actionText(cell.action);
   return (
-    <div class={`compare-cell is-${cell.state}${chosen ? ' is-chosen' : ''}`} title={[text, ...told].join('\n')} {...hands}>
-      <div class="compare-line"><span class="compare-sign" aria-hidden="true">{column === row.base ? '' : sign}</span><span class="compare-step">{cell.action.step}</span> {text}<span class="only-read">, {said}</span></div>
+    <div
+      class={`compare-cell is-${cell.state}${chosen ? ' is-chosen' : ''}`}
+      title={[text, ...told].join('\n')}
+      {...hands}
+    >
+      <div class="compare-line">
+        <span class="compare-sign" aria-hidden="true">
+          {column === row.base ? '' : sign}
+        </span>
+        <span class="compare-step">{cell.action.step}</span> {text}
+        <span class="only-read">, {said}</span>
+      </div>
       <div class="compare-line compare-told">{[...(rejoins ? ['together again'] : []), ...told].join(' · ')}</div>
     </div>
   );

@@ -18,14 +18,30 @@ export function branchRows(branch: Branch, level = 0): BranchRow[] {
   return [{ branch, level }, ...branch.branches.flatMap((next) => branchRows(next, level + 1))];
 }
 
-export function BranchTree({ rows, selected, onSelect }: { readonly rows: readonly BranchRow[]; readonly selected: number; readonly onSelect: (index: number) => void }) {
+export function BranchTree({
+  rows,
+  selected,
+  onSelect,
+}: {
+  readonly rows: readonly BranchRow[];
+  readonly selected: number;
+  readonly onSelect: (index: number) => void;
+}) {
   return (
-    <VirtualList count={rows.length} rowHeight={ROW} label="Branches" role="tree" selected={selected} keyOf={(index) => index} onSelect={onSelect}
+    <VirtualList
+      count={rows.length}
+      rowHeight={ROW}
+      label="Branches"
+      role="tree"
+      selected={selected}
+      keyOf={(index) => index}
+      onSelect={onSelect}
       rowProps={(index) => ({ 'aria-level': (rows[index]?.level ?? 0) + 1 })}
       row={(index) => {
         const row = rows[index];
         return row === undefined ? null : <BranchLine {...row} />;
-      }} />
+      }}
+    />
   );
 }
 
@@ -34,11 +50,21 @@ function BranchLine({ branch: { actions, counts }, level }: BranchRow) {
   const known = counts.rate === null ? 0 : counts.passed + counts.failed + counts.truncated;
   const text = first === undefined ? 'all attempts' : actionText(first);
   return (
-    <div class="compare-branch" style={{ paddingLeft: `${8 + Math.min(level, DEEPEST) * INDENT}px` }} title={actions.map((action) => actionText(action)).join('\n')}>
+    <div
+      class="compare-branch"
+      style={{ paddingLeft: `${8 + Math.min(level, DEEPEST) * INDENT}px` }}
+      title={actions.map((action) => actionText(action)).join('\n')}
+    >
       <span class="compare-branch-text">{text}</span>
       {actions.length > 1 && <span class="compare-dim">+{actions.length - 1}</span>}
-      <span class="compare-bar" aria-hidden="true"><i style={{ width: `${(counts.rate ?? 0) * 100}%` }} /></span>
-      <span class="compare-count">{counts.passed}/{known}{known === counts.attempts ? '' : ` (${counts.attempts})`}<span class="only-read"> passed</span></span>
+      <span class="compare-bar" aria-hidden="true">
+        <i style={{ width: `${(counts.rate ?? 0) * 100}%` }} />
+      </span>
+      <span class="compare-count">
+        {counts.passed}/{known}
+        {known === counts.attempts ? '' : ` (${counts.attempts})`}
+        <span class="only-read"> passed</span>
+      </span>
     </div>
   );
 }

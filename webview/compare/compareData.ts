@@ -1,8 +1,9 @@
 /** The attempts at one task, read whole: what they did, as a tree and side by side. */
+
 import type { BatchRow } from '../../src/protocol/client.ts';
-import { bestReference, comparedAttempt, type ComparedAttempt } from '../../src/trace/align/attempt.ts';
-import { align, type Alignment } from '../../src/trace/align/columns.ts';
-import { prefixTree, type Branch } from '../../src/trace/align/prefixTree.ts';
+import { bestReference, type ComparedAttempt, comparedAttempt } from '../../src/trace/align/attempt.ts';
+import { type Alignment, align } from '../../src/trace/align/columns.ts';
+import { type Branch, prefixTree } from '../../src/trace/align/prefixTree.ts';
 import { TrajectoryModel } from '../../src/trace/model.ts';
 import { counting } from '../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
@@ -46,19 +47,27 @@ export class CompareData extends StreamData {
     const batches: string[] = [];
     for (const row of begun) {
       const model = new TrajectoryModel();
-      for await (const page of this.api.allEvents(row.rollout, this.signal)) model.push(page.map((event) => readEvent(event, { checked: true })));
+      for await (const page of this.api.allEvents(row.rollout, this.signal))
+        model.push(page.map((event) => readEvent(event, { checked: true })));
       attempts.push(comparedAttempt(row, model));
       batches.push(row.batch);
       this.read = attempts.length;
       this.touch();
     }
-    this.compared = { attempts, batches, tree: prefixTree(attempts), alignment: align(attempts, bestReference(attempts)) };
+    this.compared = {
+      attempts,
+      batches,
+      tree: prefixTree(attempts),
+      alignment: align(attempts, bestReference(attempts)),
+    };
     this.head();
   }
 
   /** The row that counts of each attempt. */
   async #rows(batch: string, task: string): Promise<RolloutRow[]> {
     const rows: RolloutRow[] = await Array.fromAsync(this.api.allRollouts(batch, { task, all: 1 }, this.signal));
-    return [...Map.groupBy(rows, (row) => row.attempt).values()].flatMap((tries) => counting(tries) ?? []).sort((a, b) => a.attempt - b.attempt);
+    return [...Map.groupBy(rows, (row) => row.attempt).values()]
+      .flatMap((tries) => counting(tries) ?? [])
+      .sort((a, b) => a.attempt - b.attempt);
   }
 }

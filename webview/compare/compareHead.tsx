@@ -1,4 +1,5 @@
 /** Which task is compared, how its attempts went, and what can be done with the page. */
+
 import type { BatchRow } from '../../src/protocol/client.ts';
 import type { PageAction, PagePlace, PageVerb } from '../../src/protocol/page.ts';
 import type { ComparedAttempt } from '../../src/trace/align/attempt.ts';
@@ -24,12 +25,34 @@ export function CompareHead({ place, batch, other, attempts, can, act, onReload 
       {attempts.length > 0 && <span>{outcomes(attempts)}</span>}
       <span class="grow" />
       <div class="compare-actions">
-        {batch !== undefined && can.has('open') && <ActionLink label={other === undefined ? batch.name : `${batch.name} (before)`} title="Open the batch (O)" onClick={() => act({ do: 'open', place: { page: 'batch', batch: batch.batch } })} />}
-        {other !== undefined && batch !== undefined && can.has('open') && <ActionLink label={`${other.name} (after)`} title="Open the later batch" onClick={() => act({ do: 'open', place: { page: 'batch', batch: other.batch } })} />}
-        {other !== undefined && batch !== undefined && can.has('open') && <ActionLink label="both batches" title="Which tasks went over" onClick={() => act({ do: 'open', place: { page: 'batches', batch: batch.batch, with: other.batch } })} />}
+        {batch !== undefined && can.has('open') && (
+          <ActionLink
+            label={other === undefined ? batch.name : `${batch.name} (before)`}
+            title="Open the batch (O)"
+            onClick={() => act({ do: 'open', place: { page: 'batch', batch: batch.batch } })}
+          />
+        )}
+        {other !== undefined && batch !== undefined && can.has('open') && (
+          <ActionLink
+            label={`${other.name} (after)`}
+            title="Open the later batch"
+            onClick={() => act({ do: 'open', place: { page: 'batch', batch: other.batch } })}
+          />
+        )}
+        {other !== undefined && batch !== undefined && can.has('open') && (
+          <ActionLink
+            label="both batches"
+            title="Which tasks went over"
+            onClick={() => act({ do: 'open', place: { page: 'batches', batch: batch.batch, with: other.batch } })}
+          />
+        )}
         <Button kind="icon" icon="refresh" label="Read again" onClick={onReload} />
-        {can.has('link') && <Button kind="icon" icon="link" label="Copy link" onClick={() => act({ do: 'link', place })} />}
-        {can.has('save') && <Button kind="icon" icon="save" label="Save as HTML" onClick={() => act({ do: 'save', place })} />}
+        {can.has('link') && (
+          <Button kind="icon" icon="link" label="Copy link" onClick={() => act({ do: 'link', place })} />
+        )}
+        {can.has('save') && (
+          <Button kind="icon" icon="save" label="Save as HTML" onClick={() => act({ do: 'save', place })} />
+        )}
       </div>
     </header>
   );
@@ -37,6 +60,11 @@ export function CompareHead({ place, batch, other, attempts, can, act, onReload 
 
 function outcomes(attempts: readonly ComparedAttempt[]): string {
   const { passed, failed, truncated, other } = countsOf(attempts);
-  const told = [`${passed} passed`, `${failed} failed`, ...(truncated > 0 ? [`${truncated} truncated`] : []), ...(other > 0 ? [`${other} other`] : [])];
+  const told = [
+    `${passed} passed`,
+    `${failed} failed`,
+    ...(truncated > 0 ? [`${truncated} truncated`] : []),
+    ...(other > 0 ? [`${other} other`] : []),
+  ];
   return `${attempts.length} ${attempts.length === 1 ? 'attempt' : 'attempts'}: ${told.join(', ')}`;
 }

@@ -1,4 +1,6 @@
-/** All attempts at a task: on the left the tree of what they did, on the right the attempts of a branch, step by step. */
+/**
+ * All attempts at a task: on the left the tree of what they did, on the right the attempts of a branch, step by step.
+ */
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { errorText } from '../../src/common/errors.ts';
 import type { PageAction, PagePlace, PageVerb } from '../../src/protocol/page.ts';
@@ -26,28 +28,84 @@ export function ComparePage({ host, can, place }: ComparePageProps) {
   const data = useMemo(() => new CompareData(host, batch, task, other), [host, batch, task, other, reading]);
   useEffect(() => () => data.close(), [data]);
   useChanges(data.changed);
-  useEffect(() => host.at({ page: 'compare', batch, task, ...(other === undefined ? {} : { with: other }) }, `Attempts at ${task}`), [host, batch, task, other]);
+  useEffect(
+    () =>
+      host.at({ page: 'compare', batch, task, ...(other === undefined ? {} : { with: other }) }, `Attempts at ${task}`),
+    [host, batch, task, other],
+  );
   const reload = (): void => setReading(reading + 1);
   const act = (action: PageAction): void => {
     const done = { copy: 'Copied', link: 'Link copied', save: 'Saved' }[action.do as string];
-    host.act(action).then(() => {
-      if (done !== undefined) say(done);
-    }, (error: unknown) => say(errorText(error)));
+    host.act(action).then(
+      () => {
+        if (done !== undefined) say(done);
+      },
+      (error: unknown) => say(errorText(error)),
+    );
   };
   return (
     <main class="compare-page">
       <ServerNotices host={host} />
-      <CompareHead place={place} batch={data.batch} other={data.other} attempts={data.compared?.attempts ?? []} can={can} act={act} onReload={reload} />
-      {data.compared !== undefined && data.open > 0 && <Banner kind="info" text={`${data.open === 1 ? '1 attempt has' : `${data.open} attempts have`} not ended. What comes from here on is shown once it is read again.`} actions={[{ label: 'Read again', onClick: reload }]} />}
+      <CompareHead
+        place={place}
+        batch={data.batch}
+        other={data.other}
+        attempts={data.compared?.attempts ?? []}
+        can={can}
+        act={act}
+        onReload={reload}
+      />
+      {data.compared !== undefined && data.open > 0 && (
+        <Banner
+          kind="info"
+          text={
+            `${data.open === 1 ? '1 attempt has' : `${data.open} attempts have`} not ended. What comes from here ` +
+            'on is shown once it is read again.'
+          }
+          actions={[{ label: 'Read again', onClick: reload }]}
+        />
+      )}
       <Content key={reading} data={data} place={place} act={act} onReload={reload} />
     </main>
   );
 }
 
-function Content({ data, place, act, onReload }: { readonly data: CompareData; readonly place: ComparePageProps['place']; readonly act: (action: PageAction) => void; readonly onReload: () => void }) {
+function Content({
+  data,
+  place,
+  act,
+  onReload,
+}: {
+  readonly data: CompareData;
+  readonly place: ComparePageProps['place'];
+  readonly act: (action: PageAction) => void;
+  readonly onReload: () => void;
+}) {
   const { compared, problem, read, total } = data;
-  if (data.loading === 'failed') return <EmptyState icon="error" title="The attempts cannot be read" text={problem ?? ''} actions={[{ label: 'Try again', onClick: onReload }]} />;
-  if (compared === undefined) return <><p class="compare-reading" role="status">{total === 0 ? 'Reading the attempts' : `Reading attempt ${read + 1} of ${total}`}</p><Skeleton /></>;
+  if (data.loading === 'failed')
+    return (
+      <EmptyState
+        icon="error"
+        title="The attempts cannot be read"
+        text={problem ?? ''}
+        actions={[{ label: 'Try again', onClick: onReload }]}
+      />
+    );
+  if (compared === undefined)
+    return (
+      <>
+        <p class="compare-reading" role="status">
+          {total === 0 ? 'Reading the attempts' : `Reading attempt ${read + 1} of ${total}`}
+        </p>
+        <Skeleton />
+      </>
+    );
   if (compared.attempts.length > 1) return <Comparison compared={compared} place={place} act={act} />;
-  return <EmptyState icon="info" title="Nothing to compare" text={`${compared.attempts.length === 0 ? 'No attempt at this task has begun.' : 'Only one attempt at this task has begun.'}${data.open > 0 ? '' : ' Run it again with more attempts.'}`} />;
+  return (
+    <EmptyState
+      icon="info"
+      title="Nothing to compare"
+      text={`${compared.attempts.length === 0 ? 'No attempt at this task has begun.' : 'Only one attempt at this task has begun.'}${data.open > 0 ? '' : ' Run it again with more attempts.'}`}
+    />
+  );
 }

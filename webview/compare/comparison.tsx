@@ -25,7 +25,15 @@ export function Comparison({ compared: { attempts, batches, tree, alignment }, p
   const [keys, setKeys] = useState(false);
   const width = usePageWidth();
   // The reference comes first; what a branch's attempts differ from stays in sight.
-  const columns = useMemo(() => [alignment.reference, ...(branches[branch]?.branch.along ?? []).map((one) => one.index).filter((index) => index !== alignment.reference)], [alignment, branches, branch]);
+  const columns = useMemo(
+    () => [
+      alignment.reference,
+      ...(branches[branch]?.branch.along ?? [])
+        .map((one) => one.index)
+        .filter((index) => index !== alignment.reference),
+    ],
+    [alignment, branches, branch],
+  );
   const last = alignment.rows.length - 1;
 
   const toRow = (row: number): void => setSpot((now) => ({ ...now, row: within(row, last) }));
@@ -43,39 +51,106 @@ export function Comparison({ compared: { attempts, batches, tree, alignment }, p
   };
   const attemptAt = ({ row, column }: Spot) => {
     const index = columns[column] ?? alignment.reference;
-    return { attempt: attempts[index], batch: batches[index] ?? place.batch, action: alignment.rows[row]?.cells[index]?.action };
+    return {
+      attempt: attempts[index],
+      batch: batches[index] ?? place.batch,
+      action: alignment.rows[row]?.cells[index]?.action,
+    };
   };
   const open = (at: Spot, beside = false): void => {
     const { attempt, action } = attemptAt(at);
-    if (attempt !== undefined) act({ do: 'open', place: { page: 'trajectory', rollout: attempt.rollout, ...(action === undefined ? {} : { seq: action.seq }) }, ...(beside ? { beside } : {}) });
+    if (attempt !== undefined)
+      act({
+        do: 'open',
+        place: { page: 'trajectory', rollout: attempt.rollout, ...(action === undefined ? {} : { seq: action.seq }) },
+        ...(beside ? { beside } : {}),
+      });
   };
   const copy = (): void => {
     const { attempt, batch, action } = attemptAt(spot);
-    if (attempt !== undefined) act({ do: 'copy', text: `${batch}/${place.task}/${attempt.attempt}${action === undefined ? '' : `:${action.step}`}` });
+    if (attempt !== undefined)
+      act({
+        do: 'copy',
+        text: `${batch}/${place.task}/${attempt.attempt}${action === undefined ? '' : `:${action.step}`}`,
+      });
   };
-  useKeys(compareBindings({
-    row: (distance) => toRow(spot.row + distance), end: (direction) => toRow(direction === 1 ? last : 0), column: (distance) => toColumn(spot.column + distance),
-    branch: (distance) => toBranch(branch + distance), difference, open: (beside) => open(spot, beside), copy,
-    batch: () => act({ do: 'open', place: { page: 'batch', batch: place.batch } }), keys: () => setKeys(true),
-  }), !keys);
+  useKeys(
+    compareBindings({
+      row: (distance) => toRow(spot.row + distance),
+      end: (direction) => toRow(direction === 1 ? last : 0),
+      column: (distance) => toColumn(spot.column + distance),
+      branch: (distance) => toBranch(branch + distance),
+      difference,
+      open: (beside) => open(spot, beside),
+      copy,
+      batch: () => act({ do: 'open', place: { page: 'batch', batch: place.batch } }),
+      keys: () => setKeys(true),
+    }),
+    !keys,
+  );
 
-  const first = <section class="compare-tree" aria-label="Branches of all attempts"><BranchTree rows={branches} selected={branch} onSelect={toBranch} /></section>;
+  const first = (
+    <section class="compare-tree" aria-label="Branches of all attempts">
+      <BranchTree rows={branches} selected={branch} onSelect={toBranch} />
+    </section>
+  );
   const second = (
     <section class="compare-columns" aria-label="Attempts of the branch">
-      <AlignedRows attempts={attempts} nameOf={(index) => `${place.with === undefined ? 'attempt' : batches[index] === place.batch ? 'before' : 'after'} ${attempts[index]?.attempt ?? ''}`} alignment={alignment} columns={columns} spot={spot} onRow={toRow} onColumn={toColumn} onOpen={open} />
+      <AlignedRows
+        attempts={attempts}
+        nameOf={(index) =>
+          `${place.with === undefined ? 'attempt' : batches[index] === place.batch ? 'before' : 'after'} ` +
+          `${attempts[index]?.attempt ?? ''}`
+        }
+        alignment={alignment}
+        columns={columns}
+        spot={spot}
+        onRow={toRow}
+        onColumn={toColumn}
+        onOpen={open}
+      />
     </section>
   );
   return (
     <>
       <div class="compare-body">
-        {width <= NARROW
-          ? <Splitter key="column" direction="column" name="compare.narrow" initial={180} min={80} first={first} second={second} />
-          : <Splitter key="row" direction="row" name="compare" initial={Math.round(width * 0.32)} min={200} first={first} second={second} />}
+        {width <= NARROW ? (
+          <Splitter
+            key="column"
+            direction="column"
+            name="compare.narrow"
+            initial={180}
+            min={80}
+            first={first}
+            second={second}
+          />
+        ) : (
+          <Splitter
+            key="row"
+            direction="row"
+            name="compare"
+            initial={Math.round(width * 0.32)}
+            min={200}
+            first={first}
+            second={second}
+          />
+        )}
       </div>
       <footer class="compare-foot">
         <span>attempts are one branch while tools and arguments are equal</span>
-        <span class="compare-keys"><kbd>D</kbd> next difference</span><span class="compare-keys"><kbd>H</kbd><kbd>L</kbd> attempt</span><span class="compare-keys"><kbd>↵</kbd> open</span>
-        <button type="button" onClick={() => setKeys(true)}><kbd>?</kbd> keys</button>
+        <span class="compare-keys">
+          <kbd>D</kbd> next difference
+        </span>
+        <span class="compare-keys">
+          <kbd>H</kbd>
+          <kbd>L</kbd> attempt
+        </span>
+        <span class="compare-keys">
+          <kbd>↵</kbd> open
+        </span>
+        <button type="button" onClick={() => setKeys(true)}>
+          <kbd>?</kbd> keys
+        </button>
       </footer>
       {keys && <KeysOverlay groups={COMPARE_KEYS} onClose={() => setKeys(false)} />}
     </>

@@ -3,7 +3,8 @@ import type { ComponentChildren } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /**
- * Draws its children at once when it comes, and each time they change in a task of its own, after that which drew what is
+ * Draws its children at once when it comes, and each time they change in a task of its own, after that which drew what
+ * is
  * around it and as a rule before the next frame. Of changes that come quicker than they are drawn the last one counts.
  */
 export function Apart({ children }: { readonly children: ComponentChildren }) {

@@ -1,9 +1,10 @@
 /**
- * Buttons, fields and choices. Only this file and toolkit.ts know `@vscode/webview-ui-toolkit`: its upstream is archived,
+ * Buttons, fields and choices. Only this file and toolkit.ts know `@vscode/webview-ui-toolkit`: its upstream is
+ * archived,
  * and whatever comes after it goes here. Its elements are defined after the first rows; until then they are plain boxes
  * of the same size (theme/controls.css), and what they hold and hear of stays as the browser makes them what they are.
  */
-import { h, type ComponentChildren } from 'preact';
+import { type ComponentChildren, h } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { afterFirstRows } from './later.ts';
 import { Icon, type IconName } from './marks/icon.tsx';
@@ -22,10 +23,21 @@ export interface ButtonProps {
 }
 
 export function Button({ kind, label, icon, title, disabled = false, pressed, onClick }: ButtonProps) {
-  return h('vscode-button', {
-    'appearance': kind, 'class': `button is-${kind}${pressed === true ? ' is-pressed' : ''}`, 'title': title ?? (kind === 'icon' ? label : undefined), disabled,
-    'aria-label': label, 'aria-pressed': pressed, 'onClick': () => { if (!disabled) onClick(); },
-  }, [icon === undefined ? null : <Icon name={icon} />, kind === 'icon' ? null : label] as ComponentChildren);
+  return h(
+    'vscode-button',
+    {
+      appearance: kind,
+      class: `button is-${kind}${pressed === true ? ' is-pressed' : ''}`,
+      title: title ?? (kind === 'icon' ? label : undefined),
+      disabled,
+      'aria-label': label,
+      'aria-pressed': pressed,
+      onClick: () => {
+        if (!disabled) onClick();
+      },
+    },
+    [icon === undefined ? null : <Icon name={icon} />, kind === 'icon' ? null : label] as ComponentChildren,
+  );
 }
 
 export interface TextFieldProps {
@@ -40,7 +52,17 @@ export interface TextFieldProps {
   readonly inputRef?: { current: HTMLElement | null };
 }
 
-export function TextField({ value, label, placeholder, icon, invalid = false, onInput, onEnter, onEscape, inputRef }: TextFieldProps) {
+export function TextField({
+  value,
+  label,
+  placeholder,
+  icon,
+  invalid = false,
+  onInput,
+  onEnter,
+  onEscape,
+  inputRef,
+}: TextFieldProps) {
   const own = useRef<HTMLElement>(null);
   const element = inputRef ?? own;
   // Once it is in the page, the toolkit's field names itself after its content, whatever name it was given.
@@ -49,14 +71,27 @@ export function TextField({ value, label, placeholder, icon, invalid = false, on
     name();
     if (element.current?.matches(':defined') === false) void customElements.whenDefined('vscode-text-field').then(name);
   }, [label]);
-  return h('vscode-text-field', {
-    'class': `text-field${invalid ? ' is-invalid' : ''}`, value, 'placeholder': placeholder ?? '', 'aria-label': label, 'aria-invalid': invalid, 'ref': element,
-    'onInput': (event: InputEvent) => onInput((event.currentTarget as HTMLInputElement).value),
-    'onKeyDown': (event: KeyboardEvent) => {
-      if (event.key === 'Enter') onEnter?.(event.shiftKey);
-      else if (event.key === 'Escape') onEscape?.();
+  return h(
+    'vscode-text-field',
+    {
+      class: `text-field${invalid ? ' is-invalid' : ''}`,
+      value,
+      placeholder: placeholder ?? '',
+      'aria-label': label,
+      'aria-invalid': invalid,
+      ref: element,
+      onInput: (event: InputEvent) => onInput((event.currentTarget as HTMLInputElement).value),
+      onKeyDown: (event: KeyboardEvent) => {
+        if (event.key === 'Enter') onEnter?.(event.shiftKey);
+        else if (event.key === 'Escape') onEscape?.();
+      },
     },
-  }, icon === undefined ? null : <span slot="start"><Icon name={icon} /></span>);
+    icon === undefined ? null : (
+      <span slot="start">
+        <Icon name={icon} />
+      </span>
+    ),
+  );
 }
 
 export interface DropdownProps {
@@ -69,16 +104,41 @@ export interface DropdownProps {
 export function Dropdown({ label, value, options, onChange }: DropdownProps) {
   const element = useRef<HTMLInputElement>(null);
   const names = options.map((option) => option.value).join(' ');
-  // The toolkit takes its value only once its options are there; before it is there itself, the option says that it is the one.
+  // The toolkit takes its value only once its options are there; before it is there itself, the option says that it is
+  // the one.
   useEffect(() => {
     if (element.current?.matches(':defined') === true && element.current.value !== value) element.current.value = value;
   }, [value, names]);
-  return h('vscode-dropdown', {
-    'class': 'dropdown', 'aria-label': label, 'ref': element,
-    'onChange': (event: Event) => onChange((event.currentTarget as HTMLInputElement).value),
-  }, options.map((option) => h('vscode-option', { key: option.value, value: option.value, selected: option.value === value }, option.text)));
+  return h(
+    'vscode-dropdown',
+    {
+      class: 'dropdown',
+      'aria-label': label,
+      ref: element,
+      onChange: (event: Event) => onChange((event.currentTarget as HTMLInputElement).value),
+    },
+    options.map((option) =>
+      h('vscode-option', { key: option.value, value: option.value, selected: option.value === value }, option.text),
+    ),
+  );
 }
 
-export function Checkbox({ label, checked, onChange }: { readonly label: string; readonly checked: boolean; readonly onChange: (checked: boolean) => void }) {
-  return h('vscode-checkbox', { 'class': 'checkbox', checked, 'onChange': (event: Event) => onChange((event.currentTarget as HTMLInputElement).checked) }, label);
+export function Checkbox({
+  label,
+  checked,
+  onChange,
+}: {
+  readonly label: string;
+  readonly checked: boolean;
+  readonly onChange: (checked: boolean) => void;
+}) {
+  return h(
+    'vscode-checkbox',
+    {
+      class: 'checkbox',
+      checked,
+      onChange: (event: Event) => onChange((event.currentTarget as HTMLInputElement).checked),
+    },
+    label,
+  );
 }

@@ -46,10 +46,27 @@ export function Splitter({ direction, name, initial, min, first, second }: Split
   const least = `min(${min}px, 50%)`;
   return (
     <div class={`splitter is-${direction}`} ref={element}>
-      <div class="splitter-part" style={{ flex: `0 1 ${size}px`, [direction === 'row' ? 'minWidth' : 'minHeight']: least }}>{first}</div>
-      <div class="splitter-bar" role="separator" tabIndex={0} aria-label="Size of the parts" aria-orientation={direction === 'row' ? 'vertical' : 'horizontal'} aria-valuenow={size} aria-valuemin={min}
-        onPointerDown={drag} onKeyDown={onKeyDown} onDblClick={() => move(initial)} />
-      <div class="splitter-part" style={{ flex: '1 1 0', [direction === 'row' ? 'minWidth' : 'minHeight']: least }}>{second}</div>
+      <div
+        class="splitter-part"
+        style={{ flex: `0 1 ${size}px`, [direction === 'row' ? 'minWidth' : 'minHeight']: least }}
+      >
+        {first}
+      </div>
+      <div
+        class="splitter-bar"
+        role="separator"
+        tabIndex={0}
+        aria-label="Size of the parts"
+        aria-orientation={direction === 'row' ? 'vertical' : 'horizontal'}
+        aria-valuenow={size}
+        aria-valuemin={min}
+        onPointerDown={drag}
+        onKeyDown={onKeyDown}
+        onDblClick={() => move(initial)}
+      />
+      <div class="splitter-part" style={{ flex: '1 1 0', [direction === 'row' ? 'minWidth' : 'minHeight']: least }}>
+        {second}
+      </div>
     </div>
   );
 }

@@ -8,7 +8,17 @@ export interface TabEntry {
   readonly badge?: string;
 }
 
-export function Tabs({ label, tabs, selected, onSelect }: { readonly label: string; readonly tabs: readonly TabEntry[]; readonly selected: string; readonly onSelect: (id: string) => void }) {
+export function Tabs({
+  label,
+  tabs,
+  selected,
+  onSelect,
+}: {
+  readonly label: string;
+  readonly tabs: readonly TabEntry[];
+  readonly selected: string;
+  readonly onSelect: (id: string) => void;
+}) {
   const list = useRef<HTMLDivElement>(null);
   const onKeyDown = (event: KeyboardEvent): void => {
     const at = tabs.findIndex(({ id }) => id === selected);
@@ -23,14 +33,37 @@ export function Tabs({ label, tabs, selected, onSelect }: { readonly label: stri
   return (
     <div class="tabs" role="tablist" aria-label={label} ref={list} onKeyDown={onKeyDown}>
       {tabs.map(({ id, label: text, badge }) => (
-        <button key={id} type="button" id={`tab-${id}`} role="tab" class="tab" aria-selected={id === selected} aria-controls={`panel-${id}`} tabIndex={id === selected ? 0 : -1} onClick={() => onSelect(id)}>
-          {text}{badge !== undefined && <span class="tab-badge">{badge}</span>}
+        <button
+          key={id}
+          type="button"
+          id={`tab-${id}`}
+          role="tab"
+          class="tab"
+          aria-selected={id === selected}
+          aria-controls={`panel-${id}`}
+          tabIndex={id === selected ? 0 : -1}
+          onClick={() => onSelect(id)}
+        >
+          {text}
+          {badge !== undefined && <span class="tab-badge">{badge}</span>}
         </button>
       ))}
     </div>
   );
 }
 
-export function TabPanel({ id, label, children }: { readonly id: string; readonly label: string; readonly children: ComponentChildren }) {
-  return <div class="tab-panel" role="tabpanel" id={`panel-${id}`} aria-label={label}>{children}</div>;
+export function TabPanel({
+  id,
+  label,
+  children,
+}: {
+  readonly id: string;
+  readonly label: string;
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <div class="tab-panel" role="tabpanel" id={`panel-${id}`} aria-label={label}>
+      {children}
+    </div>
+  );
 }

@@ -1,5 +1,15 @@
-/** The elements of `@vscode/webview-ui-toolkit` that controls.tsx uses: the page's heaviest part, and none that its first rows need. */
-import { provideVSCodeDesignSystem, vsCodeButton, vsCodeCheckbox, vsCodeDropdown, vsCodeOption, vsCodeTextField } from '@vscode/webview-ui-toolkit';
+/**
+ * The elements of `@vscode/webview-ui-toolkit` that controls.tsx uses: the page's heaviest part, and none that its
+ * first rows need.
+ */
+import {
+  provideVSCodeDesignSystem,
+  vsCodeButton,
+  vsCodeCheckbox,
+  vsCodeDropdown,
+  vsCodeOption,
+  vsCodeTextField,
+} from '@vscode/webview-ui-toolkit';
 
 /** One kind after the other, each in a task of its own: all that stand in the page are made what they are at once. */
 export async function defineElements(): Promise<void> {

@@ -30,7 +30,21 @@ const ITEM_ROLES = { listbox: 'option', list: 'listitem', tree: 'treeitem' } as 
 /** Rows drawn beyond each edge. */
 const AHEAD = 8;
 
-export function VirtualList({ count, rowHeight, label, role, selected, keyOf, row, onSelect, onOpen, follow = false, onScrolledAway, rowProps, counting }: VirtualListProps) {
+export function VirtualList({
+  count,
+  rowHeight,
+  label,
+  role,
+  selected,
+  keyOf,
+  row,
+  onSelect,
+  onOpen,
+  follow = false,
+  onScrolledAway,
+  rowProps,
+  counting,
+}: VirtualListProps) {
   const scroller = useRef<HTMLDivElement>(null);
   const id = useId();
   const [height, setHeight] = useState(0);
@@ -39,7 +53,10 @@ export function VirtualList({ count, rowHeight, label, role, selected, keyOf, ro
   const at = useRef(0);
   const key = selected < 0 ? undefined : keyOf(selected);
   const counted = useRef({ counting, selected, key });
-  const shifted = counted.current.counting === counting || key === undefined || counted.current.key !== key ? 0 : selected - counted.current.selected;
+  const shifted =
+    counted.current.counting === counting || key === undefined || counted.current.key !== key
+      ? 0
+      : selected - counted.current.selected;
   counted.current = { counting, selected, key };
   at.current = Math.max(0, at.current + shifted * rowHeight);
   // What is followed is drawn at its end at once, not first where it was before it grew.
@@ -96,7 +113,14 @@ export function VirtualList({ count, rowHeight, label, role, selected, keyOf, ro
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
     const page = Math.max(1, Math.floor(height / rowHeight) - 1);
-    const to = { ArrowDown: selected + 1, ArrowUp: selected - 1, PageDown: selected + page, PageUp: selected - page, Home: 0, End: count - 1 }[event.key];
+    const to = {
+      ArrowDown: selected + 1,
+      ArrowUp: selected - 1,
+      PageDown: selected + page,
+      PageUp: selected - page,
+      Home: 0,
+      End: count - 1,
+    }[event.key];
     if (to !== undefined) {
       event.preventDefault();
       event.stopPropagation();
@@ -113,17 +137,38 @@ export function VirtualList({ count, rowHeight, label, role, selected, keyOf, ro
   for (let index = first; index < last; index++) {
     const isSelected = index === selected;
     rows.push(
-      <div key={keyOf(index)} id={`${id}-${index}`} role={ITEM_ROLES[role]} class={`list-row${isSelected ? ' is-selected' : ''}`} style={{ top: `${index * rowHeight}px`, height: `${rowHeight}px` }}
-        aria-posinset={index + 1} aria-setsize={count} {...(role === 'list' ? {} : { 'aria-selected': isSelected })} {...rowProps?.(index)}
-        onClick={() => onSelect(index)} onDblClick={() => onOpen?.(index)}>
+      <div
+        key={keyOf(index)}
+        id={`${id}-${index}`}
+        role={ITEM_ROLES[role]}
+        class={`list-row${isSelected ? ' is-selected' : ''}`}
+        style={{ top: `${index * rowHeight}px`, height: `${rowHeight}px` }}
+        aria-posinset={index + 1}
+        aria-setsize={count}
+        {...(role === 'list' ? {} : { 'aria-selected': isSelected })}
+        {...rowProps?.(index)}
+        onClick={() => onSelect(index)}
+        onDblClick={() => onOpen?.(index)}
+      >
         {row(index)}
       </div>,
     );
   }
   const active = selected >= first && selected < last ? { 'aria-activedescendant': `${id}-${selected}` } : {};
   return (
-    <div class="virtual-list" ref={scroller} role={role} aria-label={label} tabIndex={0} {...(role === 'list' ? {} : active)} onScroll={onScroll} onKeyDown={onKeyDown}>
-      <div class="virtual-list-size" role="presentation" style={{ height: `${count * rowHeight}px` }}>{rows}</div>
+    <div
+      class="virtual-list"
+      ref={scroller}
+      role={role}
+      aria-label={label}
+      tabIndex={0}
+      {...(role === 'list' ? {} : active)}
+      onScroll={onScroll}
+      onKeyDown={onKeyDown}
+    >
+      <div class="virtual-list-size" role="presentation" style={{ height: `${count * rowHeight}px` }}>
+        {rows}
+      </div>
     </div>
   );
 }

@@ -1,4 +1,7 @@
-/** A look at the events around a place, read before all those that come before it: a link to a far step need not wait. */
+/**
+ * A look at the events around a place, read before all those that come before it: a link to a far step need not wait.
+ */
+
 import type { Api } from '../../src/protocol/api.ts';
 import { TrajectoryModel } from '../../src/trace/model.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
@@ -20,7 +23,10 @@ export interface Extent {
 
 /** Events read on each side of a place: more rows than a screen shows. */
 const BESIDE = 1_000;
-/** Events read at once where a step is looked for: at first as many as show it, for steps are often as long as each other. */
+/**
+ * Events read at once where a step is looked for: at first as many as show it, for steps are often as long as each
+ * other.
+ */
 const FIRST_PROBE = 1_200;
 const PROBE = 100;
 /** So many on each side of it, and no more need be read. */
@@ -43,10 +49,21 @@ type Events = Pick<Api, 'events'>;
  * `skipped` tells what is not in it. undefined where that would say nothing: the place is not there, or no step begins
  * near it that tells its number.
  */
-export async function readAround(api: Events, rollout: string, place: Place, extent: () => Promise<Extent>, signal: AbortSignal): Promise<TrajectoryModel | undefined> {
+export async function readAround(
+  api: Events,
+  rollout: string,
+  place: Place,
+  extent: () => Promise<Extent>,
+  signal: AbortSignal,
+): Promise<TrajectoryModel | undefined> {
   const first = api.events(rollout, { after: 0, limit: 1 }, signal);
   first.catch(() => undefined); // awaited below, unless the place is not there
-  const found = place.seq !== undefined ? { seq: place.seq, near: [] } : place.step === undefined ? undefined : await findStep(api, rollout, place.step, await extent(), signal);
+  const found =
+    place.seq !== undefined
+      ? { seq: place.seq, near: [] }
+      : place.step === undefined
+        ? undefined
+        : await findStep(api, rollout, place.step, await extent(), signal);
   if (found === undefined || found.seq <= BESIDE) return undefined; // the first events are there as soon
   const { seq, near } = found;
   const enough = near.some((event) => event.seq === seq - ENOUGH) && near.some((event) => event.seq === seq + ENOUGH);
@@ -63,7 +80,12 @@ export async function readAround(api: Events, rollout: string, place: Place, ext
 }
 
 /** The events before and after a place. */
-async function readBeside(api: Events, rollout: string, seq: number, signal: AbortSignal): Promise<readonly TraceEvent[]> {
+async function readBeside(
+  api: Events,
+  rollout: string,
+  seq: number,
+  signal: AbortSignal,
+): Promise<readonly TraceEvent[]> {
   const [before, after] = await Promise.all([
     api.events(rollout, { after: seq - 1 - BESIDE, until: seq - 1, limit: BESIDE }, signal),
     api.events(rollout, { after: seq - 1, limit: BESIDE }, signal),
@@ -78,8 +100,17 @@ interface Start {
   readonly step: number;
 }
 
-/** A step's first model call and the events that were read with it, in a few reads: steps are numbered in the order of their calls. */
-async function findStep(api: Events, rollout: string, step: number, { last, steps }: Extent, signal: AbortSignal): Promise<{ readonly seq: number; readonly near: readonly TraceEvent[] } | undefined> {
+/**
+ * A step's first model call and the events that were read with it, in a few reads: steps are numbered in the order of
+ * their calls.
+ */
+async function findStep(
+  api: Events,
+  rollout: string,
+  step: number,
+  { last, steps }: Extent,
+  signal: AbortSignal,
+): Promise<{ readonly seq: number; readonly near: readonly TraceEvent[] } | undefined> {
   if (step < 1 || step > steps) return undefined;
   let low: Start = { seq: 0, step: 0 };
   let high: Start = { seq: last + 1, step: steps + 1 };
@@ -98,11 +129,20 @@ async function findStep(api: Events, rollout: string, step: number, { last, step
 }
 
 /** The first model calls after `after`: those of the first page that has any, with that page. */
-async function startsAfter(api: Events, rollout: string, after: number, until: number, size: number, signal: AbortSignal): Promise<{ readonly starts: readonly Start[]; readonly near: readonly TraceEvent[] }> {
+async function startsAfter(
+  api: Events,
+  rollout: string,
+  after: number,
+  until: number,
+  size: number,
+  signal: AbortSignal,
+): Promise<{ readonly starts: readonly Start[]; readonly near: readonly TraceEvent[] }> {
   let limit = size;
   for (let cursor = after; cursor < until; limit *= 4) {
     const { events } = await api.events(rollout, { after: cursor, until, limit: Math.min(limit, MOST_EVENTS) }, signal);
-    const starts = events.flatMap((event) => (event.kind === 'model.start' ? [{ seq: event.seq, step: event.data.step }] : []));
+    const starts = events.flatMap((event) =>
+      event.kind === 'model.start' ? [{ seq: event.seq, step: event.data.step }] : [],
+    );
     if (starts.length > 0 || events.length === 0) return { starts, near: events };
     cursor = events.at(-1)?.seq ?? until;
   }

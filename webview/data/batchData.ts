@@ -2,11 +2,11 @@
 import { newId } from '../../src/common/ids.ts';
 import type { BatchRow, ServerInfo } from '../../src/protocol/client.ts';
 import { follow } from '../../src/protocol/follow.ts';
+import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import type { TaskRecord } from '../../src/trace/task.ts';
-import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { Host } from '../host/host.ts';
-import { readDefinition, type Definition } from './definition.ts';
+import { type Definition, readDefinition } from './definition.ts';
 import { StreamData } from './streamData.ts';
 
 /** What one task has: the row that counts for each attempt, and older tries apart. */
@@ -69,7 +69,12 @@ export class BatchData extends StreamData {
   }
 
   async note(rollout: string, label: 'bookmark' | 'note', text: string): Promise<void> {
-    await this.api.commandBatch(this.batch, { command: newId('c'), verb: 'note', by: 'page', args: { rollout, label, text } });
+    await this.api.commandBatch(this.batch, {
+      command: newId('c'),
+      verb: 'note',
+      by: 'page',
+      args: { rollout, label, text },
+    });
   }
 
   override close(): void {
@@ -78,20 +83,30 @@ export class BatchData extends StreamData {
   }
 
   #load(): Promise<void> {
-    return this.load(this.#readRow(), this.#readTasks(), this.#watchServer(), follow(this.host.openSocket, { stream: this.batch }, {
-      events: (events) => {
-        this.events.push(...events);
-        this.notes.add(events);
-        this.#changedRow();
-      },
-      rows: (rows) => {
-        for (const row of rows) this.#take(row);
-        this.#rowsSeen += rows.length;
-        this.#changedRow();
-      },
-      head: () => this.head(),
-      lost: (lost) => this.lose(lost),
-    }, this.signal));
+    return this.load(
+      this.#readRow(),
+      this.#readTasks(),
+      this.#watchServer(),
+      follow(
+        this.host.openSocket,
+        { stream: this.batch },
+        {
+          events: (events) => {
+            this.events.push(...events);
+            this.notes.add(events);
+            this.#changedRow();
+          },
+          rows: (rows) => {
+            for (const row of rows) this.#take(row);
+            this.#rowsSeen += rows.length;
+            this.#changedRow();
+          },
+          head: () => this.head(),
+          lost: (lost) => this.lose(lost),
+        },
+        this.signal,
+      ),
+    );
   }
 
   #take(row: RolloutRow): void {
@@ -100,7 +115,11 @@ export class BatchData extends StreamData {
     this.touched.add(row.task_index);
     const place = row.attempt - 1;
     const shown = task.attempts[place];
-    if (shown === undefined || shown.rollout === row.rollout || (!shown.settles && (row.settles || row.try > shown.try))) {
+    if (
+      shown === undefined ||
+      shown.rollout === row.rollout ||
+      (!shown.settles && (row.settles || row.try > shown.try))
+    ) {
       if (shown !== undefined && shown.rollout !== row.rollout) this.otherTries.set(shown.rollout, shown);
       this.otherTries.delete(row.rollout);
       task.attempts[place] = row;
@@ -129,7 +148,11 @@ export class BatchData extends StreamData {
   async #readTasks(): Promise<void> {
     let after: number | undefined;
     for (;;) {
-      const page = await this.api.tasks(this.batch, { limit: TASKS_AT_ONCE, ...(after === undefined ? {} : { after }) }, this.signal);
+      const page = await this.api.tasks(
+        this.batch,
+        { limit: TASKS_AT_ONCE, ...(after === undefined ? {} : { after }) },
+        this.signal,
+      );
       this.records.push(...page.tasks);
       this.hasLevels ||= page.tasks.some(({ level }) => level !== undefined);
       this.touch();

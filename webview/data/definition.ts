@@ -37,7 +37,9 @@ export async function readDefinition(blobs: Blobs, sha: string): Promise<Definit
   if (!parsed.success) return undefined;
   const { agent, git, stop, pods } = parsed.data;
   return {
-    agent: agent.name, agentFile: agent.file, model: agent.model.name,
+    agent: agent.name,
+    agentFile: agent.file,
+    model: agent.model.name,
     revision: git === undefined ? sha.slice(0, 4) : `${git.commit.slice(0, 4)}${git.dirty ? '+' : ''}`,
     passesPerTask: stop?.passes_per_task,
     tokenLimit: stop?.tokens,

@@ -2,7 +2,9 @@
 import type { Api } from '../../src/protocol/api.ts';
 import type { BatchRow } from '../../src/protocol/client.ts';
 
-/** Batches that are looked through for forks: they come newest first, and a fork is younger than what it was cut from. */
+/**
+ * Batches that are looked through for forks: they come newest first, and a fork is younger than what it was cut from.
+ */
 const PAGE = 100;
 const MOST_PAGES = 20;
 const AGAIN_MS = 5_000;
@@ -50,7 +52,10 @@ export class Forks {
     const found: ForkRow[] = [];
     let before: string | undefined;
     for (let page = 0; page < MOST_PAGES; page++) {
-      const { batches, next } = await this.#api.batches({ limit: PAGE, ...(before === undefined ? {} : { before }) }, this.#signal);
+      const { batches, next } = await this.#api.batches(
+        { limit: PAGE, ...(before === undefined ? {} : { before }) },
+        this.#signal,
+      );
       for (const row of batches) if (row.parent?.rollout === this.#rollout) found.push({ ...row, parent: row.parent });
       const oldest = batches.at(-1)?.created_at ?? 0;
       if (next === undefined || oldest < (this.#since ?? 0)) break;
@@ -58,6 +63,7 @@ export class Forks {
     }
     this.all = found.sort((a, b) => a.parent.seq - b.parent.seq || a.created_at - b.created_at);
     this.#changed();
-    if (this.all.some(({ state }) => state !== 'ended') && !this.#signal.aborted) this.#timer = setTimeout(() => this.refresh(), AGAIN_MS);
+    if (this.all.some(({ state }) => state !== 'ended') && !this.#signal.aborted)
+      this.#timer = setTimeout(() => this.refresh(), AGAIN_MS);
   }
 }

@@ -16,7 +16,8 @@ export class NoteBook {
     for (const event of events) {
       if ('unknown' in event || event.kind !== 'note') continue;
       const { rollout, seq, label, text } = event.data;
-      const same = (note: Note): boolean => note.data.rollout === rollout && note.data.seq === seq && note.data.label === label;
+      const same = (note: Note): boolean =>
+        note.data.rollout === rollout && note.data.seq === seq && note.data.label === label;
       if (text === '') {
         for (let i = this.#notes.length - 1; i >= 0; i--) {
           const note = this.#notes[i];
@@ -31,7 +32,9 @@ export class NoteBook {
 
   /** Of one rollout, by place. */
   of(rollout: string): readonly Note[] {
-    return this.#notes.filter((note) => note.data.rollout === rollout).sort((a, b) => (a.data.seq ?? 0) - (b.data.seq ?? 0));
+    return this.#notes
+      .filter((note) => note.data.rollout === rollout)
+      .sort((a, b) => (a.data.seq ?? 0) - (b.data.seq ?? 0));
   }
 
   bookmarked(rollout: string, seq: number): boolean {

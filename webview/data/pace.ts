@@ -1,4 +1,7 @@
-/** Tells of changes as often as drawing them allows: a stream of a thousand events a second is drawn a dozen times a second, on a quick machine twice as often. */
+/**
+ * Tells of changes as often as drawing them allows: a stream of a thousand events a second is drawn a dozen times a
+ * second, on a quick machine twice as often.
+ */
 import { Emitter, type Listen } from '../../src/common/emitter.ts';
 
 const LEAST_MS = 40;

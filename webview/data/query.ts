@@ -1,6 +1,7 @@
 /** The query language, loaded when somebody first searches: it is the largest part of the page. */
-import type { compileCondition, compileQuery } from '../../src/trace/query.ts';
+
 import type { environmentOf, rowEnvironment } from '../../src/trace/query/environment.ts';
+import type { compileCondition, compileQuery } from '../../src/trace/query.ts';
 
 export interface QueryLanguage {
   readonly compileQuery: typeof compileQuery;
@@ -10,6 +11,14 @@ export interface QueryLanguage {
 }
 
 export async function loadQuery(): Promise<QueryLanguage> {
-  const [query, environment] = await Promise.all([import('../../src/trace/query.ts'), import('../../src/trace/query/environment.ts')]);
-  return { compileQuery: query.compileQuery, compileCondition: query.compileCondition, environmentOf: environment.environmentOf, rowEnvironment: environment.rowEnvironment };
+  const [query, environment] = await Promise.all([
+    import('../../src/trace/query.ts'),
+    import('../../src/trace/query/environment.ts'),
+  ]);
+  return {
+    compileQuery: query.compileQuery,
+    compileCondition: query.compileCondition,
+    environmentOf: environment.environmentOf,
+    rowEnvironment: environment.rowEnvironment,
+  };
 }

@@ -14,7 +14,12 @@ export interface SourceLines {
 }
 
 /** Lines around a place; undefined where the submission does not hold the file. */
-export async function sourceAround(blobs: Blobs, submission: string, place: Place, around: number): Promise<SourceLines | undefined> {
+export async function sourceAround(
+  blobs: Blobs,
+  submission: string,
+  place: Place,
+  around: number,
+): Promise<SourceLines | undefined> {
   try {
     for (const { map } of modulesIn(await blobs.json({ $blob: submission, bytes: 0 }))) {
       const { sources, sourcesContent } = sourceMap.parse(await blobs.json({ $blob: map, bytes: 0 }));

@@ -1,6 +1,7 @@
 /** Where a failed attempt first did something else than one that passed: found by reading as little as tells it. */
+
 import type { Api } from '../../src/protocol/api.ts';
-import { SplitFinder, type FirstSplit } from '../../src/trace/align/firstSplit.ts';
+import { type FirstSplit, SplitFinder } from '../../src/trace/align/firstSplit.ts';
 import type { TrajectoryModel } from '../../src/trace/model.ts';
 import { counting } from '../../src/trace/outcome.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
@@ -25,7 +26,15 @@ export interface Split {
 export function splitCandidates(rollout: string, attempts: readonly RolloutRow[]): RolloutRow[] {
   const own = attempts.find((row) => row.rollout === rollout);
   const byAttempt = Map.groupBy(attempts, (row) => row.attempt);
-  const passed = [...byAttempt.values()].flatMap((rows) => counting(rows) ?? []).filter((row) => row.rollout !== rollout && row.state === 'ended' && row.progress.passed === true && row.duplicate_of === undefined);
+  const passed = [...byAttempt.values()]
+    .flatMap((rows) => counting(rows) ?? [])
+    .filter(
+      (row) =>
+        row.rollout !== rollout &&
+        row.state === 'ended' &&
+        row.progress.passed === true &&
+        row.duplicate_of === undefined,
+    );
   const alike = ({ progress: { tools } }: RolloutRow): number => {
     const at = tools.findIndex((tool, index) => tool !== own?.progress.tools[index]);
     return at === -1 ? tools.length : at;
@@ -34,7 +43,12 @@ export function splitCandidates(rollout: string, attempts: readonly RolloutRow[]
 }
 
 /** Against the candidate that goes the same way for longest. undefined where none could be compared. */
-export async function splitFrom(api: Pick<Api, 'events'>, model: TrajectoryModel, candidates: readonly RolloutRow[], signal: AbortSignal): Promise<Split | undefined> {
+export async function splitFrom(
+  api: Pick<Api, 'events'>,
+  model: TrajectoryModel,
+  candidates: readonly RolloutRow[],
+  signal: AbortSignal,
+): Promise<Split | undefined> {
   const own = model.tools.map((span) => span.start);
   let best: Split | undefined;
   let left = MOST_EVENTS;
@@ -51,7 +65,8 @@ export async function splitFrom(api: Pick<Api, 'events'>, model: TrajectoryModel
       after = events.at(-1)?.seq ?? after;
     }
     if (!done) break; // too long to be read: what was found in others stands
-    if (best === undefined || finder.common > best.common) best = { ...placesOf(model, finder.split, lastModel), common: finder.common, other };
+    if (best === undefined || finder.common > best.common)
+      best = { ...placesOf(model, finder.split, lastModel), common: finder.common, other };
   }
   return best;
 }
@@ -60,8 +75,15 @@ function newestModel(events: readonly TraceEvent[]): number | undefined {
   return events.findLast((event) => event.kind === 'model.start')?.seq;
 }
 
-function placesOf(model: TrajectoryModel, split: FirstSplit | undefined, lastModel: number): Pick<Split, 'seq' | 'there'> {
+function placesOf(
+  model: TrajectoryModel,
+  split: FirstSplit | undefined,
+  lastModel: number,
+): Pick<Split, 'seq' | 'there'> {
   const lastCall = model.tools.at(-1)?.seq ?? 0;
-  const answer = model.steps.findLast((step) => step.model !== undefined && step.seq > lastCall)?.seq ?? model.end?.seq ?? model.last;
+  const answer =
+    model.steps.findLast((step) => step.model !== undefined && step.seq > lastCall)?.seq ??
+    model.end?.seq ??
+    model.last;
   return { seq: split?.own?.seq ?? answer, there: split?.other?.seq ?? lastModel };
 }

@@ -1,6 +1,7 @@
 /** What the data of both pages have in common: where it comes from, how it tells of changes, how it ends and fails. */
-import { errorText } from '../../src/common/errors.ts';
+
 import type { Listen } from '../../src/common/emitter.ts';
+import { errorText } from '../../src/common/errors.ts';
 import { Api } from '../../src/protocol/api.ts';
 import type { Host } from '../host/host.ts';
 import { Blobs } from './blobs.ts';
@@ -10,7 +11,10 @@ import { Pace } from './pace.ts';
 /** `loading`: catching up with what is stored; `head`: all that is there is here; `failed`: see `problem`. */
 export type Loading = 'loading' | 'head' | 'failed';
 
-/** What comes later than this is further down than anyone sees at first: it is counted now and then, so that drawing does not keep it from coming. */
+/**
+ * What comes later than this is further down than anyone sees at first: it is counted now and then, so that drawing
+ * does not keep it from coming.
+ */
 const AT_ONCE_MS = 1_000;
 const CATCHING_UP_MS = 500;
 

@@ -1,19 +1,19 @@
 /** One trajectory as it comes: its events in a model, live text, the other attempts of its task, notes. */
 import { Emitter, type Listen } from '../../src/common/emitter.ts';
-import { newId } from '../../src/common/ids.ts';
 import { StudioError } from '../../src/common/errors.ts';
+import { newId } from '../../src/common/ids.ts';
 import type { RolloutInfo } from '../../src/protocol/api.ts';
 import type { BatchRow } from '../../src/protocol/client.ts';
 import { follow } from '../../src/protocol/follow.ts';
-import type { RolloutRow } from '../../src/trace/summary.ts';
 import { TrajectoryModel } from '../../src/trace/model.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
+import type { RolloutRow } from '../../src/trace/summary.ts';
 import { readEvent } from '../../src/trace/upgrades.ts';
 import type { Host } from '../host/host.ts';
-import { placeIn, readAround, type Extent, type Place } from './around.ts';
+import { type Extent, type Place, placeIn, readAround } from './around.ts';
+import { type Definition, readDefinition } from './definition.ts';
 import { Forks } from './forks.ts';
-import { readDefinition, type Definition } from './definition.ts';
-import { splitCandidates, splitFrom, type Split } from './split.ts';
+import { type Split, splitCandidates, splitFrom } from './split.ts';
 import { StreamData } from './streamData.ts';
 
 export class TrajectoryData extends StreamData {
@@ -73,7 +73,9 @@ export class TrajectoryData extends StreamData {
     this.#sought = sought;
     this.#settle();
     if (this.loading !== 'loading' || placeIn(this.model, place) !== undefined) return;
-    sought.reading = this.#readAround(place).catch(() => undefined).finally(() => (sought.reading = undefined)); // else it comes with the rest
+    sought.reading = this.#readAround(place)
+      .catch(() => undefined)
+      .finally(() => (sought.reading = undefined)); // else it comes with the rest
   }
 
   /** Looks at the beginning again. */
@@ -99,7 +101,12 @@ export class TrajectoryData extends StreamData {
     const place = this.#sought?.place;
     const { whole } = this;
     if (this.#part === undefined) return;
-    if (this.loading !== 'loading' || whole.last >= this.#part.last || (place !== undefined && placeIn(this.#part, place) === undefined && placeIn(whole, place) !== undefined)) this.#part = undefined;
+    if (
+      this.loading !== 'loading' ||
+      whole.last >= this.#part.last ||
+      (place !== undefined && placeIn(this.#part, place) === undefined && placeIn(whole, place) !== undefined)
+    )
+      this.#part = undefined;
   }
 
   /** What an open model call has said so far. */
@@ -111,36 +118,50 @@ export class TrajectoryData extends StreamData {
   async note(label: 'bookmark' | 'note', seq: number, text: string): Promise<void> {
     const batch = this.info?.row.batch;
     if (batch === undefined) return;
-    await this.api.commandBatch(batch, { command: newId('c'), verb: 'note', by: 'page', args: { rollout: this.rollout, seq, label, text } });
+    await this.api.commandBatch(batch, {
+      command: newId('c'),
+      verb: 'note',
+      by: 'page',
+      args: { rollout: this.rollout, seq, label, text },
+    });
   }
 
   #load(): Promise<void> {
-    return this.load(this.#tell(), follow(this.host.openSocket, { stream: this.rollout, deltas: true }, {
-      events: (events) => this.#take(events),
-      head: () => {
-        this.head();
-        this.#settle();
-        this.#seekSplit();
-      },
-      open: (spans) => {
-        this.#live.clear();
-        for (const { span, text } of spans) this.#live.set(span, text);
-        this.touch();
-      },
-      delta: (span, offset, text) => {
-        const before = this.#live.get(span) ?? '';
-        this.#live.set(span, before.slice(0, offset) + text);
-        this.touch();
-      },
-      lost: (lost) => this.lose(lost),
-    }, this.signal));
+    return this.load(
+      this.#tell(),
+      follow(
+        this.host.openSocket,
+        { stream: this.rollout, deltas: true },
+        {
+          events: (events) => this.#take(events),
+          head: () => {
+            this.head();
+            this.#settle();
+            this.#seekSplit();
+          },
+          open: (spans) => {
+            this.#live.clear();
+            for (const { span, text } of spans) this.#live.set(span, text);
+            this.touch();
+          },
+          delta: (span, offset, text) => {
+            const before = this.#live.get(span) ?? '';
+            this.#live.set(span, before.slice(0, offset) + text);
+            this.touch();
+          },
+          lost: (lost) => this.lose(lost),
+        },
+        this.signal,
+      ),
+    );
   }
 
   async #take(events: readonly TraceEvent[]): Promise<void> {
     if (this.#sought?.reading !== undefined && !this.#comesTo(events)) await this.#sought.reading;
     // What is shown already stays the very same.
     this.whole.push(events.map((event) => this.#part?.event(event.seq) ?? readEvent(event, { checked: true })));
-    for (const event of events) if (event.kind === 'model.end' && event.span !== undefined) this.#live.delete(event.span);
+    for (const event of events)
+      if (event.kind === 'model.end' && event.span !== undefined) this.#live.delete(event.span);
     this.#took.fire(undefined);
     if (this.loading === 'head') this.#seekSplit();
     this.#settle();
@@ -187,38 +208,57 @@ export class TrajectoryData extends StreamData {
   /** Looks for the first split of a failed attempt, again whenever another attempt passed. */
   #seekSplit(): void {
     const end = this.whole.end?.data;
-    if (this.loading !== 'head' || end === undefined || end.passed === true || end.status === 'cancelled' || end.status === 'infrastructure') return;
+    if (
+      this.loading !== 'head' ||
+      end === undefined ||
+      end.passed === true ||
+      end.status === 'cancelled' ||
+      end.status === 'infrastructure'
+    )
+      return;
     const candidates = splitCandidates(this.rollout, this.attempts);
     const name = candidates.map((row) => row.rollout).join(' ');
     if (name === this.#splitOf) return;
     this.#splitOf = name;
-    splitFrom(this.api, this.whole, candidates, this.signal).then((split) => {
-      if (name !== this.#splitOf) return; // of older candidates
-      this.split = split;
-      this.touch();
-    }, () => undefined); // the page was left, or the other attempt is gone: then there is nothing to compare with
+    splitFrom(this.api, this.whole, candidates, this.signal).then(
+      (split) => {
+        if (name !== this.#splitOf) return; // of older candidates
+        this.split = split;
+        this.touch();
+      },
+      () => undefined,
+    ); // the page was left, or the other attempt is gone: then there is nothing to compare with
   }
 
   /** `afterRev`: rows up to there are read by task; a large batch has many more, and this page needs none of them. */
   async #followBatch(batch: string, afterRev: number): Promise<void> {
     // The rows of the batch come along; those of this task keep the attempts up to date.
     const task = this.info?.row.task;
-    await follow(this.host.openSocket, { stream: batch, afterRev }, {
-      events: (events) => {
-        this.notes.add(events);
-        const mine = events.filter((event) => (event.kind === 'infra' || event.kind === 'control') && (event.data.rollout === undefined || event.data.rollout === this.rollout));
-        if (mine.length === 0) return;
-        this.outside.push(...mine);
-        this.touch();
+    await follow(
+      this.host.openSocket,
+      { stream: batch, afterRev },
+      {
+        events: (events) => {
+          this.notes.add(events);
+          const mine = events.filter(
+            (event) =>
+              (event.kind === 'infra' || event.kind === 'control') &&
+              (event.data.rollout === undefined || event.data.rollout === this.rollout),
+          );
+          if (mine.length === 0) return;
+          this.outside.push(...mine);
+          this.touch();
+        },
+        rows: (rows) => {
+          const mine = rows.filter((row) => row.task === task);
+          if (mine.length === 0) return;
+          const known = new Map(this.attempts.map((row) => [row.rollout, row]));
+          for (const row of mine) known.set(row.rollout, row);
+          this.#setAttempts([...known.values()].sort((a, b) => a.attempt - b.attempt || a.try - b.try));
+        },
       },
-      rows: (rows) => {
-        const mine = rows.filter((row) => row.task === task);
-        if (mine.length === 0) return;
-        const known = new Map(this.attempts.map((row) => [row.rollout, row]));
-        for (const row of mine) known.set(row.rollout, row);
-        this.#setAttempts([...known.values()].sort((a, b) => a.attempt - b.attempt || a.try - b.try));
-      },
-    }, this.signal).catch((error: unknown) => {
+      this.signal,
+    ).catch((error: unknown) => {
       if (!StudioError.is(error, 'gone')) throw error; // deleted meanwhile: the trajectory tells
     });
   }

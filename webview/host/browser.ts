@@ -1,4 +1,6 @@
-/** The page in a plain browser, served by the server under `/view/`. The token is in the fragment, which no server sees. */
+/**
+ * The page in a plain browser, served by the server under `/view/`. The token is in the fragment, which no server sees.
+ */
 import { Emitter, Observable } from '../../src/common/emitter.ts';
 import { StudioError } from '../../src/common/errors.ts';
 import { editorUrl } from '../../src/protocol/editorLink.ts';
@@ -6,7 +8,7 @@ import type { OpenSocket } from '../../src/protocol/follow.ts';
 import type { PageAction, PagePlace, PageVerb, ServerState } from '../../src/protocol/page.ts';
 import { fetchTransport, type ServerAddress, type Transport } from '../../src/protocol/transport.ts';
 import { placeFromParams, placeToParams } from './address.ts';
-import { answeredEarly, clientSocket, openedEarly, type Early } from './early.ts';
+import { answeredEarly, clientSocket, type Early, openedEarly } from './early.ts';
 import type { Host, Start } from './host.ts';
 
 const CAN: readonly PageVerb[] = ['open', 'copy', 'external', 'link', 'batch'];
@@ -20,11 +22,19 @@ export function browserHost(early: Early | undefined): Host {
   const address = (): ServerAddress => ({ url: window.location.origin, token });
   const server = new Observable<ServerState>({ state: 'ok' });
   const fetching = fetchTransport(address);
-  return { ...tab(given), kind: 'browser', server, transport: watched(early === undefined ? fetching : answeredEarly(fetching, early), server), openSocket: openedEarly(browserSocket(address, server), early?.socket) };
+  return {
+    ...tab(given),
+    kind: 'browser',
+    server,
+    transport: watched(early === undefined ? fetching : answeredEarly(fetching, early), server),
+    openSocket: openedEarly(browserSocket(address, server), early?.socket),
+  };
 }
 
 /** What a browser tab does of a host: its address is the place, and Back and Forward go. */
-export function tab(given: URLSearchParams): Pick<Host, 'start' | 'went' | 'act' | 'at' | 'breakpoints'> & { readonly can: readonly PageVerb[] } {
+export function tab(
+  given: URLSearchParams,
+): Pick<Host, 'start' | 'went' | 'act' | 'at' | 'breakpoints'> & { readonly can: readonly PageVerb[] } {
   const keep = new URLSearchParams([...given].filter(([key]) => key === 'token' || key === 'edit'));
   const readOnly = given.get('edit') === null;
   const went = new Emitter<PagePlace>();
@@ -37,10 +47,17 @@ export function tab(given: URLSearchParams): Pick<Host, 'start' | 'went' | 'act'
   let latest: string | undefined;
   const place = placeFromParams(given);
   return {
-    can, went: went.event, breakpoints: new Observable<Host['breakpoints']['value']>([]),
-    start: place === undefined
-      ? Promise.reject(new StudioError('usage', 'This address names no batch and no rollout.', { mend: 'Open the whole address that `rollout view` printed.' }))
-      : Promise.resolve<Start>({ place, readOnly, can: new Set(can) }),
+    can,
+    went: went.event,
+    breakpoints: new Observable<Host['breakpoints']['value']>([]),
+    start:
+      place === undefined
+        ? Promise.reject(
+            new StudioError('usage', 'This address names no batch and no rollout.', {
+              mend: 'Open the whole address that `rollout view` printed.',
+            }),
+          )
+        : Promise.resolve<Start>({ place, readOnly, can: new Set(can) }),
     act: (action) => act(action, urlOf, (to) => went.fire(to)),
     at: (to, title) => {
       document.title = title;
@@ -55,7 +72,11 @@ export function tab(given: URLSearchParams): Pick<Host, 'start' | 'went' | 'act'
   };
 }
 
-async function act(action: PageAction, urlOf: (place: PagePlace) => string, go: (place: PagePlace) => void): Promise<void> {
+async function act(
+  action: PageAction,
+  urlOf: (place: PagePlace) => string,
+  go: (place: PagePlace) => void,
+): Promise<void> {
   switch (action.do) {
     case 'open':
       if (action.beside === true) {
@@ -69,7 +90,9 @@ async function act(action: PageAction, urlOf: (place: PagePlace) => string, go: 
       await navigator.clipboard.writeText(action.text);
       return;
     case 'link':
-      await navigator.clipboard.writeText(action.for === 'editor' ? editorUrl(action.place) : new URL(urlOf(action.place), window.location.href).href);
+      await navigator.clipboard.writeText(
+        action.for === 'editor' ? editorUrl(action.place) : new URL(urlOf(action.place), window.location.href).href,
+      );
       return;
     case 'external':
       window.open(action.url, '_blank', 'noopener,noreferrer');
@@ -106,7 +129,8 @@ function watched(transport: Transport, server: Observable<ServerState>): Transpo
         server.set({ state: 'ok' });
         return reply;
       } catch (error) {
-        if (StudioError.is(error, 'unavailable')) server.set({ state: 'lost', text: 'The rollout server does not answer.' });
+        if (StudioError.is(error, 'unavailable'))
+          server.set({ state: 'lost', text: 'The rollout server does not answer.' });
         throw error;
       }
     },

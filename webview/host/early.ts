@@ -2,8 +2,9 @@
  * What a page in a browser asks for before its program is there: the same as it asks for later, so that the answers are
  * on their way meanwhile. Small, and without anything of the program.
  */
-import { openingFrames, type Opening } from '../../src/protocol/opening.ts';
+
 import type { FrameSocket, OpenSocket, SocketEvents } from '../../src/protocol/follow.ts';
+import { type Opening, openingFrames } from '../../src/protocol/opening.ts';
 import type { PagePlace } from '../../src/protocol/page.ts';
 import type { Transport } from '../../src/protocol/transport.ts';
 
@@ -21,7 +22,9 @@ export interface Early {
   /** By path. */
   readonly replies: Map<string, Promise<Response>>;
   readonly socket: EarlySocket | undefined;
-  /** Asks for what the page needs besides its first rows: a server that was just started takes its time for each answer. */
+  /**
+   * Asks for what the page needs besides its first rows: a server that was just started takes its time for each answer.
+   */
   readonly askMore: () => void;
 }
 
@@ -45,18 +48,28 @@ export function askEarly(place: PagePlace, token: string): Early {
 
 function pathsOf(place: PagePlace): { readonly first: readonly string[]; readonly more: readonly string[] } {
   switch (place.page) {
-    case 'batch': return { first: [`/v1/batches/${place.batch}`], more: [`/v1/batches/${place.batch}/tasks?limit=1000`, '/v1/server'] };
-    case 'trajectory': return { first: [`/v1/rollouts/${place.rollout}`], more: [] };
-    case 'compare': return { first: [`/v1/batches/${place.batch}`], more: [] };
-    default: return { first: [], more: [] };
+    case 'batch':
+      return {
+        first: [`/v1/batches/${place.batch}`],
+        more: [`/v1/batches/${place.batch}/tasks?limit=1000`, '/v1/server'],
+      };
+    case 'trajectory':
+      return { first: [`/v1/rollouts/${place.rollout}`], more: [] };
+    case 'compare':
+      return { first: [`/v1/batches/${place.batch}`], more: [] };
+    default:
+      return { first: [], more: [] };
   }
 }
 
 function streamOf(place: PagePlace): Opening | undefined {
   switch (place.page) {
-    case 'batch': return { stream: place.batch };
-    case 'trajectory': return { stream: place.rollout, deltas: true };
-    default: return undefined;
+    case 'batch':
+      return { stream: place.batch };
+    case 'trajectory':
+      return { stream: place.rollout, deltas: true };
+    default:
+      return undefined;
   }
 }
 
@@ -74,7 +87,8 @@ function openEarly(said: readonly string[], token: string): EarlySocket {
   });
   socket.addEventListener('message', keep);
   return {
-    socket, said,
+    socket,
+    said,
     came: messages,
     take: () => {
       socket.removeEventListener('message', keep);
@@ -96,12 +110,18 @@ export function answeredEarly(transport: Transport, { replies }: Pick<Early, 're
       } catch {
         return transport.request(request);
       }
-      return { status: response.status, text: () => response.text(), bytes: async () => new Uint8Array(await response.arrayBuffer()) };
+      return {
+        status: response.status,
+        text: () => response.text(),
+        bytes: async () => new Uint8Array(await response.arrayBuffer()),
+      };
     },
   };
 }
 
-/** The first subscription goes on with what came early, when it begins with the same words; otherwise it begins anew. */
+/**
+ * The first subscription goes on with what came early, when it begins with the same words; otherwise it begins anew.
+ */
 export function openedEarly(open: OpenSocket, early: EarlySocket | undefined): OpenSocket {
   let first = early;
   return (events) => {

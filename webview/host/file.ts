@@ -13,9 +13,13 @@ export function fileHost(): Host {
   const { start: asked, can, ...here } = tab(given);
   asked.catch(() => undefined); // without a fragment the file says where to begin
   return {
-    ...here, kind: 'file',
-    start: data.then((held): Start => ({ place: placeFromParams(given) ?? held.place, readOnly: true, can: new Set(can) })),
+    ...here,
+    kind: 'file',
+    start: data.then(
+      (held): Start => ({ place: placeFromParams(given) ?? held.place, readOnly: true, can: new Set(can) }),
+    ),
     server: new Observable<ServerState>({ state: 'ok' }),
-    transport: offlineTransport(data), openSocket: offlineSocket(data),
+    transport: offlineTransport(data),
+    openSocket: offlineSocket(data),
   };
 }

@@ -14,7 +14,8 @@ export function kept(key: string): unknown {
     const text = window.localStorage.getItem(PREFIX + key);
     return text === null ? undefined : JSON.parse(text);
   } catch (error) {
-    if (error instanceof DOMException || error instanceof SyntaxError) return undefined; // storage is off, or somebody else's
+    // storage is off, or somebody else's
+    if (error instanceof DOMException || error instanceof SyntaxError) return undefined;
     throw error;
   }
 }

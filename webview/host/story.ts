@@ -5,7 +5,7 @@ import type { JsonObject } from '../../src/common/json.ts';
 import type { BatchRow, ServerInfo, ServerToClient } from '../../src/protocol/client.ts';
 import { clientFrame } from '../../src/protocol/client.ts';
 import type { FrameSocket, OpenSocket, SocketEvents } from '../../src/protocol/follow.ts';
-import { offlineSocket, offlineTransport, type OfflineData } from '../../src/protocol/offline.ts';
+import { type OfflineData, offlineSocket, offlineTransport } from '../../src/protocol/offline.ts';
 import type { EditorBreakpoint, PageAction, PagePlace, PageVerb, ServerState } from '../../src/protocol/page.ts';
 import type { Transport, WireReply } from '../../src/protocol/transport.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
@@ -57,8 +57,29 @@ interface Subscriber {
   readonly close: () => void;
 }
 
-const CAN: readonly PageVerb[] = ['open', 'source', 'document', 'copy', 'external', 'link', 'batch', 'breakpoint', 'save'];
-const SERVER: ServerInfo = { product: 'rollout-studio', protocol: 1, pid: 1, store: 'local', started_at: 0, queued: 0, running: 0, held: 0, workers: [], endpoints: [] };
+const CAN: readonly PageVerb[] = [
+  'open',
+  'source',
+  'document',
+  'copy',
+  'external',
+  'link',
+  'batch',
+  'breakpoint',
+  'save',
+];
+const SERVER: ServerInfo = {
+  product: 'rollout-studio',
+  protocol: 1,
+  pid: 1,
+  store: 'local',
+  started_at: 0,
+  queued: 0,
+  running: 0,
+  held: 0,
+  workers: [],
+  endpoints: [],
+};
 
 export function storyHost(given: StoryData): StoryHost {
   const { batch, readOnly = false, silent = false, others = [] } = given;
@@ -68,9 +89,19 @@ export function storyHost(given: StoryData): StoryHost {
   for (const [stream, events] of Object.entries(given.events ?? {})) streams[stream] = [...events];
   let rows = [...given.rows];
   const data: OfflineData = {
-    version: 1, saved_at: batch.created_at, place, server: given.server ?? SERVER, batches: [...others.map((other) => other.batch), batch],
+    version: 1,
+    saved_at: batch.created_at,
+    place,
+    server: given.server ?? SERVER,
+    batches: [...others.map((other) => other.batch), batch],
     tasks: Object.fromEntries([given, ...others].map((one) => [one.batch.batch, [...one.tasks]])),
-    rollouts: { ...Object.fromEntries(others.map((other) => [other.batch.batch, [...other.rows]])), [batch.batch]: rows }, lineages: {}, streams, blobs: { ...given.blobs },
+    rollouts: {
+      ...Object.fromEntries(others.map((other) => [other.batch.batch, [...other.rows]])),
+      [batch.batch]: rows,
+    },
+    lineages: {},
+    streams,
+    blobs: { ...given.blobs },
   };
   const subscribers = new Set<Subscriber>();
   const [acts, commands, places]: [PageAction[], unknown[], PagePlace[]] = [[], [], []];
@@ -84,21 +115,41 @@ export function storyHost(given: StoryData): StoryHost {
     commands.push(body);
     if (path === '/v1/forks') return { batch: body['batch'] ?? '' };
     const { command, verb, by, args } = body;
-    if (path.startsWith('/v1/batches/') && typeof command === 'string' && typeof verb === 'string' && typeof by === 'string' && verb !== 'note') {
+    if (
+      path.startsWith('/v1/batches/') &&
+      typeof command === 'string' &&
+      typeof verb === 'string' &&
+      typeof by === 'string' &&
+      verb !== 'note'
+    ) {
       const told = streams[batch.batch] ?? [];
-      const event = { seq: told.length + 1, v: 1, at: told.at(-1)?.at ?? batch.created_at, kind: 'control', data: { command, verb, by, ...(args === undefined ? {} : { args }) } } as const;
+      const event = {
+        seq: told.length + 1,
+        v: 1,
+        at: told.at(-1)?.at ?? batch.created_at,
+        kind: 'control',
+        data: { command, verb, by, ...(args === undefined ? {} : { args }) },
+      } as const;
       (streams[batch.batch] ??= []).push(event);
       tell(batch.batch, (sub) => ({ type: 'events', sub, events: [event] }));
     }
     return {};
   };
   return {
-    kind: 'story', acts, commands, places,
+    kind: 'story',
+    acts,
+    commands,
+    places,
     start: Promise.resolve<Start>({ place, readOnly, can: new Set(CAN) }),
     server: new Observable<ServerState>({ state: 'ok' }),
-    went: went.event, breakpoints,
-    transport: silent ? { request: () => new Promise(() => undefined) } : takingCommands(offlineTransport(data), readOnly, (path, body) => take(path, body)),
-    openSocket: silent ? () => ({ send: () => undefined, close: () => undefined }) : watched(offlineSocket(data), subscribers),
+    went: went.event,
+    breakpoints,
+    transport: silent
+      ? { request: () => new Promise(() => undefined) }
+      : takingCommands(offlineTransport(data), readOnly, (path, body) => take(path, body)),
+    openSocket: silent
+      ? () => ({ send: () => undefined, close: () => undefined })
+      : watched(offlineSocket(data), subscribers),
     act: (action) => {
       acts.push(action);
       return Promise.resolve();
@@ -110,9 +161,16 @@ export function storyHost(given: StoryData): StoryHost {
     },
     pushRows: (changed) => {
       const ids = new Set(changed.map(({ rollout }) => rollout));
-      rows = [...rows.filter(({ rollout }) => !ids.has(rollout)), ...changed].sort((a, b) => a.task_index - b.task_index || a.attempt - b.attempt || a.try - b.try);
+      rows = [...rows.filter(({ rollout }) => !ids.has(rollout)), ...changed].sort(
+        (a, b) => a.task_index - b.task_index || a.attempt - b.attempt || a.try - b.try,
+      );
       data.rollouts[batch.batch] = rows;
-      tell(batch.batch, (sub) => ({ type: 'rows', sub, rev: Math.max(...changed.map(({ rev }) => rev)), rows: [...changed] }));
+      tell(batch.batch, (sub) => ({
+        type: 'rows',
+        sub,
+        rev: Math.max(...changed.map(({ rev }) => rev)),
+        rows: [...changed],
+      }));
     },
     delta: (stream, span, offset, text) => tell(stream, (sub) => ({ type: 'delta', sub, span, offset, text })),
     cut: () => {
@@ -122,7 +180,11 @@ export function storyHost(given: StoryData): StoryHost {
   };
 }
 
-function takingCommands(reading: Transport, readOnly: boolean, take: (path: string, body: JsonObject) => JsonObject): Transport {
+function takingCommands(
+  reading: Transport,
+  readOnly: boolean,
+  take: (path: string, body: JsonObject) => JsonObject,
+): Transport {
   return {
     request: (request) => {
       if (request.method !== 'POST' || readOnly) return reading.request(request);
@@ -134,7 +196,11 @@ function takingCommands(reading: Transport, readOnly: boolean, take: (path: stri
 
 function replyOf(body: JsonObject): WireReply {
   const text = JSON.stringify(body);
-  return { status: 200, text: () => Promise.resolve(text), bytes: () => Promise.resolve(new TextEncoder().encode(text)) };
+  return {
+    status: 200,
+    text: () => Promise.resolve(text),
+    bytes: () => Promise.resolve(new TextEncoder().encode(text)),
+  };
 }
 
 /** Notes who listens to what, so that more can be said later. */
@@ -153,7 +219,12 @@ function watched(open: OpenSocket, subscribers: Set<Subscriber>): OpenSocket {
       send: (text) => {
         const frame = clientFrame.parse(JSON.parse(text));
         if (frame.type === 'subscribe') {
-          const subscriber: Subscriber = { stream: frame.stream, sub: frame.sub, say: (said) => events.message(JSON.stringify(said)), close: () => inner.close() };
+          const subscriber: Subscriber = {
+            stream: frame.stream,
+            sub: frame.sub,
+            say: (said) => events.message(JSON.stringify(said)),
+            close: () => inner.close(),
+          };
           mine.add(subscriber);
           subscribers.add(subscriber);
         }

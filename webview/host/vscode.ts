@@ -1,8 +1,16 @@
 /** The page inside VS Code: everything goes through the extension by messages. */
 import { Emitter, Observable } from '../../src/common/emitter.ts';
-import { StudioError, type ErrorCode } from '../../src/common/errors.ts';
+import { type ErrorCode, StudioError } from '../../src/common/errors.ts';
 import type { FrameSocket, SocketEvents } from '../../src/protocol/follow.ts';
-import { hostToPage, type EditorBreakpoint, type HostToPage, type PagePlace, type PageToHost, type PageVerb, type ServerState } from '../../src/protocol/page.ts';
+import {
+  type EditorBreakpoint,
+  type HostToPage,
+  hostToPage,
+  type PagePlace,
+  type PageToHost,
+  type PageVerb,
+  type ServerState,
+} from '../../src/protocol/page.ts';
 import type { Transport, WireReply } from '../../src/protocol/transport.ts';
 import type { Host, Start } from './host.ts';
 
@@ -50,7 +58,11 @@ export function vscodeHost({ api, take: takeEarly }: VsCodeStart): Host {
         settle(requests, message.id)?.resolve(replyOf(message));
         return;
       case 'failed': {
-        const error = new StudioError(message.code as ErrorCode, message.message, message.mend === undefined ? {} : { mend: message.mend });
+        const error = new StudioError(
+          message.code as ErrorCode,
+          message.message,
+          message.mend === undefined ? {} : { mend: message.mend },
+        );
         settle(requests, message.id)?.reject(error);
         return;
       }
@@ -90,23 +102,41 @@ export function vscodeHost({ api, take: takeEarly }: VsCodeStart): Host {
   for (const data of before) read(data);
 
   const transport: Transport = {
-    request: ({ method, path, body, range, signal }) => new Promise((resolve, reject) => {
-      if (method !== 'GET' && method !== 'HEAD' && method !== 'POST' && method !== 'PUT') {
-        reject(new StudioError('internal', `A page does not send ${method}.`));
-        return;
-      }
-      const id = ++last;
-      requests.set(id, { resolve, reject });
-      post({ type: 'request', id, method, path, ...(typeof body === 'string' ? { body } : {}), ...(path.startsWith('/v1/blobs/') ? { bytes: true } : {}), ...(range === undefined ? {} : { range }) });
-      signal?.addEventListener('abort', () => {
-        if (settle(requests, id) === undefined) return;
-        post({ type: 'cancel', id });
-        reject(new StudioError('cancelled', 'The request was cancelled.'));
-      }, { once: true });
-    }),
+    request: ({ method, path, body, range, signal }) =>
+      new Promise((resolve, reject) => {
+        if (method !== 'GET' && method !== 'HEAD' && method !== 'POST' && method !== 'PUT') {
+          reject(new StudioError('internal', `A page does not send ${method}.`));
+          return;
+        }
+        const id = ++last;
+        requests.set(id, { resolve, reject });
+        post({
+          type: 'request',
+          id,
+          method,
+          path,
+          ...(typeof body === 'string' ? { body } : {}),
+          ...(path.startsWith('/v1/blobs/') ? { bytes: true } : {}),
+          ...(range === undefined ? {} : { range }),
+        });
+        signal?.addEventListener(
+          'abort',
+          () => {
+            if (settle(requests, id) === undefined) return;
+            post({ type: 'cancel', id });
+            reject(new StudioError('cancelled', 'The request was cancelled.'));
+          },
+          { once: true },
+        );
+      }),
   };
   return {
-    kind: 'vscode', start: begun.promise, server, went: went.event, breakpoints, transport,
+    kind: 'vscode',
+    start: begun.promise,
+    server,
+    went: went.event,
+    breakpoints,
+    transport,
     openSocket: (events): FrameSocket => {
       const id = ++last;
       sockets.set(id, events);
@@ -120,11 +150,12 @@ export function vscodeHost({ api, take: takeEarly }: VsCodeStart): Host {
         },
       };
     },
-    act: (action) => new Promise<undefined>((resolve, reject) => {
-      const id = ++last;
-      actions.set(id, { resolve, reject });
-      post({ type: 'action', id, action });
-    }),
+    act: (action) =>
+      new Promise<undefined>((resolve, reject) => {
+        const id = ++last;
+        actions.set(id, { resolve, reject });
+        post({ type: 'action', id, action });
+      }),
     at: (place, title) => {
       api.setState({ place });
       post({ type: 'place', place, title });

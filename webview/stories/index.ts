@@ -12,7 +12,12 @@ export interface Story {
 const stories = new Map<string, Story>();
 
 /** Registers a story. `render` is called once each time the story is opened. */
-export function story(part: string, name: string, render: () => ComponentChild, { busy = false }: { readonly busy?: boolean } = {}): void {
+export function story(
+  part: string,
+  name: string,
+  render: () => ComponentChild,
+  { busy = false }: { readonly busy?: boolean } = {},
+): void {
   const id = `${part}/${name}`;
   if (stories.has(id)) throw new TypeError(`there are two stories ${id}`);
   stories.set(id, { id, busy, render });

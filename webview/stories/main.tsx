@@ -31,7 +31,12 @@ declare global {
   var stories: Stories;
 }
 
-const THEMES: Readonly<Record<string, ThemeKind>> = { 'dark': 'vscode-dark', 'light': 'vscode-light', 'hc': 'vscode-high-contrast', 'hc-light': 'vscode-high-contrast-light' };
+const THEMES: Readonly<Record<string, ThemeKind>> = {
+  dark: 'vscode-dark',
+  light: 'vscode-light',
+  hc: 'vscode-high-contrast',
+  'hc-light': 'vscode-high-contrast-light',
+};
 /** A story is quiet when nothing changed for so long; one that never is counts as shown after the longer time. */
 const QUIET_MS = 250;
 const SHOWN_MS = 3_000;
@@ -53,7 +58,18 @@ function draw(id: string | undefined, theme: string, width?: string): void {
 }
 
 function List({ theme }: { readonly theme: string }) {
-  return <main class="story-list"><h1>Stories</h1><ul>{storyIds().map((id) => <li key={id}><a href={`#${id}&theme=${theme}`}>{id}</a></li>)}</ul></main>;
+  return (
+    <main class="story-list">
+      <h1>Stories</h1>
+      <ul>
+        {storyIds().map((id) => (
+          <li key={id}>
+            <a href={`#${id}&theme=${theme}`}>{id}</a>
+          </li>
+        ))}
+      </ul>
+    </main>
+  );
 }
 
 function fromAddress(): void {

@@ -24,7 +24,14 @@ export function ansiSpans(text: string): AnsiSpan[] {
   const style: Style = { colour: undefined, bold: false, dim: false, underline: false };
   let at = 0;
   const push = (to: number): void => {
-    if (to > at) spans.push({ text: text.slice(at, to), ...(style.colour === undefined ? {} : { colour: style.colour }), ...(style.bold ? { bold: true } : {}), ...(style.dim ? { dim: true } : {}), ...(style.underline ? { underline: true } : {}) });
+    if (to > at)
+      spans.push({
+        text: text.slice(at, to),
+        ...(style.colour === undefined ? {} : { colour: style.colour }),
+        ...(style.bold ? { bold: true } : {}),
+        ...(style.dim ? { dim: true } : {}),
+        ...(style.underline ? { underline: true } : {}),
+      });
   };
   for (const match of text.matchAll(SEQUENCE)) {
     push(match.index);

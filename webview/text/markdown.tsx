@@ -1,7 +1,7 @@
 /** Markdown as elements. Nothing in it becomes HTML, and links go through the host. */
-import { h, type ComponentChild } from 'preact';
+import { type ComponentChild, h } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { markdownBlocks, type Block, type Span } from './markdownBlocks.ts';
+import { type Block, markdownBlocks, type Span } from './markdownBlocks.ts';
 
 type OnLink = (url: string) => void;
 
@@ -16,21 +16,55 @@ function blockView(block: Block, key: number, onLink: OnLink): ComponentChild {
       return <p key={key}>{spansView(block.spans, onLink)}</p>;
     case 'heading':
       // Headings of a text are none of the page's.
-      return <p key={key} class="markdown-heading">{spansView(block.spans, onLink)}</p>;
+      return (
+        <p key={key} class="markdown-heading">
+          {spansView(block.spans, onLink)}
+        </p>
+      );
     case 'code':
-      return <pre key={key} tabIndex={0}><code>{block.text}</code></pre>;
+      return (
+        <pre key={key} tabIndex={0}>
+          <code>{block.text}</code>
+        </pre>
+      );
     case 'list':
-      return block.ordered
-        ? <ol key={key} start={block.start}>{block.items.map((item, index) => <li key={index}>{item.map((inner, place) => blockView(inner, place, onLink))}</li>)}</ol>
-        : <ul key={key}>{block.items.map((item, index) => <li key={index}>{item.map((inner, place) => blockView(inner, place, onLink))}</li>)}</ul>;
+      return block.ordered ? (
+        <ol key={key} start={block.start}>
+          {block.items.map((item, index) => (
+            <li key={index}>{item.map((inner, place) => blockView(inner, place, onLink))}</li>
+          ))}
+        </ol>
+      ) : (
+        <ul key={key}>
+          {block.items.map((item, index) => (
+            <li key={index}>{item.map((inner, place) => blockView(inner, place, onLink))}</li>
+          ))}
+        </ul>
+      );
     case 'quote':
       return <blockquote key={key}>{block.blocks.map((inner, index) => blockView(inner, index, onLink))}</blockquote>;
     case 'table':
       return (
         <div key={key} class="markdown-table" tabIndex={0} role="region" aria-label="Table">
           <table>
-            <thead><tr>{block.head.map((cell, index) => <th key={index} scope="col">{spansView(cell, onLink)}</th>)}</tr></thead>
-            <tbody>{block.rows.map((row, index) => <tr key={index}>{row.map((cell, column) => <td key={column}>{spansView(cell, onLink)}</td>)}</tr>)}</tbody>
+            <thead>
+              <tr>
+                {block.head.map((cell, index) => (
+                  <th key={index} scope="col">
+                    {spansView(cell, onLink)}
+                  </th>
+                ))}
+              </tr>
+            </thead>
+            <tbody>
+              {block.rows.map((row, index) => (
+                <tr key={index}>
+                  {row.map((cell, column) => (
+                    <td key={column}>{spansView(cell, onLink)}</td>
+                  ))}
+                </tr>
+              ))}
+            </tbody>
           </table>
         </div>
       );
@@ -47,7 +81,11 @@ function spansView(spans: readonly Span[], onLink: OnLink): ComponentChild[] {
       case 'code':
         return <code key={index}>{span.text}</code>;
       case 'link':
-        return <button key={index} type="button" class="link is-link" title={span.url} onClick={() => onLink(span.url)}>{spansView(span.spans, onLink)}</button>;
+        return (
+          <button key={index} type="button" class="link is-link" title={span.url} onClick={() => onLink(span.url)}>
+            {spansView(span.spans, onLink)}
+          </button>
+        );
       case 'strong':
       case 'em':
       case 'del':

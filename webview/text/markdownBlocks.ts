@@ -13,9 +13,18 @@ export type Block =
   | { readonly type: 'paragraph'; readonly spans: readonly Span[] }
   | { readonly type: 'heading'; readonly level: number; readonly spans: readonly Span[] }
   | { readonly type: 'code'; readonly language: string; readonly text: string }
-  | { readonly type: 'list'; readonly ordered: boolean; readonly start: number; readonly items: readonly (readonly Block[])[] }
+  | {
+      readonly type: 'list';
+      readonly ordered: boolean;
+      readonly start: number;
+      readonly items: readonly (readonly Block[])[];
+    }
   | { readonly type: 'quote'; readonly blocks: readonly Block[] }
-  | { readonly type: 'table'; readonly head: readonly (readonly Span[])[]; readonly rows: readonly (readonly (readonly Span[])[])[] }
+  | {
+      readonly type: 'table';
+      readonly head: readonly (readonly Span[])[];
+      readonly rows: readonly (readonly (readonly Span[])[])[];
+    }
   | { readonly type: 'rule' };
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})\s*(\S*)/;
@@ -64,11 +73,26 @@ export function markdownBlocks(text: string, depth = 0): Block[] {
       endParagraph();
       const from = at;
       while (at < lines.length && QUOTE.test(lines[at] ?? '')) at += 1;
-      blocks.push({ type: 'quote', blocks: markdownBlocks(lines.slice(from, at).map((quoted) => quoted.replace(QUOTE, '')).join('\n'), depth + 1) });
+      blocks.push({
+        type: 'quote',
+        blocks: markdownBlocks(
+          lines
+            .slice(from, at)
+            .map((quoted) => quoted.replace(QUOTE, ''))
+            .join('\n'),
+          depth + 1,
+        ),
+      });
     } else if (item !== null && depth < DEEPEST) {
       endParagraph();
       at = list(lines, at, blocks, depth);
-    } else if (line.includes('|') && TABLE_LINE.test(lines[at + 1] ?? '') && (lines[at + 1] ?? '').includes('-') && paragraph.length === 0 && cellsOf(line).length === cellsOf(lines[at + 1] ?? '').length) {
+    } else if (
+      line.includes('|') &&
+      TABLE_LINE.test(lines[at + 1] ?? '') &&
+      (lines[at + 1] ?? '').includes('-') &&
+      paragraph.length === 0 &&
+      cellsOf(line).length === cellsOf(lines[at + 1] ?? '').length
+    ) {
       const head = cellsOf(line).map(markdownSpans);
       const rows: Span[][][] = [];
       at += 2;
@@ -102,7 +126,13 @@ function list(lines: readonly string[], from: number, blocks: Block[], depth: nu
     while (at < lines.length) {
       const line = lines[at] ?? '';
       const inside = line.startsWith(' '.repeat(Math.min(indent, 2)));
-      if (line.trim() === '' ? !/^\s{2,}\S/.test(lines[at + 1] ?? '') : !inside && (ITEM.test(line) || (lines[at - 1] ?? '').trim() === '' || HEADING.test(line) || FENCE.test(line))) break;
+      if (
+        line.trim() === ''
+          ? !/^\s{2,}\S/.test(lines[at + 1] ?? '')
+          : !inside &&
+            (ITEM.test(line) || (lines[at - 1] ?? '').trim() === '' || HEADING.test(line) || FENCE.test(line))
+      )
+        break;
       own.push(line.slice(Math.min(indent, line.length - line.trimStart().length)));
       at += 1;
     }
@@ -114,11 +144,16 @@ function list(lines: readonly string[], from: number, blocks: Block[], depth: nu
 }
 
 function cellsOf(line: string): string[] {
-  return line.trim().replace(/^\||\|$/g, '').split(/(?<!\\)\|/).map((cell) => cell.trim().replaceAll('\\|', '|'));
+  return line
+    .trim()
+    .replace(/^\||\|$/g, '')
+    .split(/(?<!\\)\|/)
+    .map((cell) => cell.trim().replaceAll('\\|', '|'));
 }
 
 /** Each alternative begins with another character, so nothing is tried twice. */
-const SPAN = /\\([\\`*_{}[\]()#+\-.!|~<>])|(`+)([\s\S]*?[^`])\2(?!`)|\*\*(?=\S)([\s\S]*?\S)\*\*|__(?=\S)([\s\S]*?\S)__(?!\w)|~~(?=\S)([\s\S]*?\S)~~|\*(?=[^\s*])([\s\S]*?[^\s*])\*(?!\*)|(?<!\w)_(?=[^\s_])([\s\S]*?[^\s_])_(?!\w)|\[([^[\]]*)\]\((https?:\/\/[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)\)|(https?:\/\/[^\s<>"'`)\]]*[^\s<>"'`)\].,;:!?])/g;
+const SPAN =
+  /\\([\\`*_{}[\]()#+\-.!|~<>])|(`+)([\s\S]*?[^`])\2(?!`)|\*\*(?=\S)([\s\S]*?\S)\*\*|__(?=\S)([\s\S]*?\S)__(?!\w)|~~(?=\S)([\s\S]*?\S)~~|\*(?=[^\s*])([\s\S]*?[^\s*])\*(?!\*)|(?<!\w)_(?=[^\s_])([\s\S]*?[^\s_])_(?!\w)|\[([^[\]]*)\]\((https?:\/\/[^\s()]*(?:\([^\s()]*\)[^\s()]*)*)\)|(https?:\/\/[^\s<>"'`)\]]*[^\s<>"'`)\].,;:!?])/g;
 /** A paragraph longer than this stays as it is written: looking for spans in it could take long. */
 const LONGEST = 20_000;
 
@@ -144,6 +179,7 @@ function spanOf(match: RegExpExecArray): Span {
   if (struck !== undefined) return { type: 'del', spans: markdownSpans(struck) };
   const emphasis = em ?? em2;
   if (emphasis !== undefined) return { type: 'em', spans: markdownSpans(emphasis) };
-  if (name !== undefined && url !== undefined) return { type: 'link', url, spans: [{ type: 'text', text: name === '' ? url : name }] };
+  if (name !== undefined && url !== undefined)
+    return { type: 'link', url, spans: [{ type: 'text', text: name === '' ? url : name }] };
   return { type: 'link', url: bare ?? whole, spans: [{ type: 'text', text: bare ?? whole }] };
 }

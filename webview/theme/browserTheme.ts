@@ -5,7 +5,16 @@ export type ThemeKind = 'vscode-dark' | 'vscode-light' | 'vscode-high-contrast' 
 export function followSystemTheme(): void {
   const light = window.matchMedia('(prefers-color-scheme: light)');
   const contrast = window.matchMedia('(prefers-contrast: more)');
-  const apply = (): void => setTheme(contrast.matches ? (light.matches ? 'vscode-high-contrast-light' : 'vscode-high-contrast') : (light.matches ? 'vscode-light' : 'vscode-dark'));
+  const apply = (): void =>
+    setTheme(
+      contrast.matches
+        ? light.matches
+          ? 'vscode-high-contrast-light'
+          : 'vscode-high-contrast'
+        : light.matches
+          ? 'vscode-light'
+          : 'vscode-dark',
+    );
   light.addEventListener('change', apply);
   contrast.addEventListener('change', apply);
   apply();

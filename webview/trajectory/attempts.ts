@@ -8,8 +8,10 @@ let handedOn: readonly RolloutRow[] = [];
 
 /** Rollout of the attempt beside this one; undefined at the end of the batch. */
 export async function neighbour(data: TrajectoryData, distance: 1 | -1): Promise<string | undefined> {
-  const known = data.attempts.length > 0 ? data.attempts : handedOn.some((row) => row.rollout === data.rollout) ? handedOn : [];
-  const own = known.find((row) => row.rollout === data.rollout) ?? data.info?.row ?? (await data.api.rollout(data.rollout)).row;
+  const known =
+    data.attempts.length > 0 ? data.attempts : handedOn.some((row) => row.rollout === data.rollout) ? handedOn : [];
+  const own =
+    known.find((row) => row.rollout === data.rollout) ?? data.info?.row ?? (await data.api.rollout(data.rollout)).row;
   // A key may be pressed before the page has read the other attempts.
   const rows = known.length > 0 ? known : await rowsOf(data, own.batch, own.task);
   handedOn = rows;

@@ -1,7 +1,8 @@
 /** The forks of this rollout: on the time axis where they were cut, and in the list where they begin anew. */
+
 import type { TrajectoryModel } from '../../src/trace/model.ts';
-import type { ForkRow } from '../data/forks.ts';
 import { Icon } from '../components/marks/icon.tsx';
+import type { ForkRow } from '../data/forks.ts';
 import type { TrajectorySession } from './session.ts';
 import './forks.css';
 
@@ -22,7 +23,10 @@ export function forkTitle(fork: ForkRow): string {
   const open = counts.running + counts.held + counts.queued;
   const scored = counts.passed + counts.failed;
   const rate = scored === 0 ? 'none scored yet' : `${counts.passed} of ${scored} passed`;
-  return `${name}: ${attempts} ${attempts === 1 ? 'continuation' : 'continuations'} from event ${parent.seq}, ${rate}${state === 'ended' ? '' : `, ${open} open`}`;
+  return (
+    `${name}: ${attempts} ${attempts === 1 ? 'continuation' : 'continuations'} from event ${parent.seq}, ` +
+    `${rate}${state === 'ended' ? '' : `, ${open} open`}`
+  );
 }
 
 /** seq of what a fork makes anew first: the model call or the tool call behind its cut. */
@@ -56,11 +60,28 @@ export function ForkLane({ session, placeOf, gutter, width }: ForkLaneProps) {
     return [{ fork, left, row }];
   });
   return (
-    <div class="fork-lane" role="group" aria-label="Forks" style={{ height: `${Math.max(1, ends.length) * ROW + 2}px` }}>
-      <span class="fork-lane-name" style={{ width: `${gutter}px` }}><Icon name="repo-forked" {...(gutter > 60 ? {} : { label: 'forks' })} />{gutter > 60 && ' forks'}</span>
+    <div
+      class="fork-lane"
+      role="group"
+      aria-label="Forks"
+      style={{ height: `${Math.max(1, ends.length) * ROW + 2}px` }}
+    >
+      <span class="fork-lane-name" style={{ width: `${gutter}px` }}>
+        <Icon name="repo-forked" {...(gutter > 60 ? {} : { label: 'forks' })} />
+        {gutter > 60 && ' forks'}
+      </span>
       {placed.map(({ fork, left, row }) => (
-        <button key={fork.batch} type="button" class="fork-chip" style={{ left: `${left}px`, top: `${row * ROW + 1}px` }} title={forkTitle(fork)} onClick={() => open(session, fork)}>
-          <Icon name="repo-forked" /> {forkText(fork)}{fork.state !== 'ended' && ' …'}<span class="only-read">, {forkTitle(fork)}</span>
+        <button
+          key={fork.batch}
+          type="button"
+          class="fork-chip"
+          style={{ left: `${left}px`, top: `${row * ROW + 1}px` }}
+          title={forkTitle(fork)}
+          onClick={() => open(session, fork)}
+        >
+          <Icon name="repo-forked" /> {forkText(fork)}
+          {fork.state !== 'ended' && ' …'}
+          <span class="only-read">, {forkTitle(fork)}</span>
         </button>
       ))}
     </div>
@@ -68,7 +89,13 @@ export function ForkLane({ session, placeOf, gutter, width }: ForkLaneProps) {
 }
 
 /** In the list: the forks that begin anew with a row. */
-export function ForkMarks({ session, seqs }: { readonly session: TrajectorySession; readonly seqs: readonly number[] }) {
+export function ForkMarks({
+  session,
+  seqs,
+}: {
+  readonly session: TrajectorySession;
+  readonly seqs: readonly number[];
+}) {
   const { forks, model } = session.data;
   const here = forks.all.filter(({ parent }) => seqs.includes(begunAnew(model, parent.seq)));
   const [first] = here;
@@ -78,7 +105,15 @@ export function ForkMarks({ session, seqs }: { readonly session: TrajectorySessi
     event.stopPropagation();
     open(session, first);
   };
-  return <span class="step-mark is-fork" title={`${here.map(forkTitle).join('\n')}\nClick opens ${here.length === 1 ? 'it' : 'the first'}.`} onClick={onClick}><Icon name="repo-forked" label="forked" /> {text}</span>;
+  return (
+    <span
+      class="step-mark is-fork"
+      title={`${here.map(forkTitle).join('\n')}\nClick opens ${here.length === 1 ? 'it' : 'the first'}.`}
+      onClick={onClick}
+    >
+      <Icon name="repo-forked" label="forked" /> {text}
+    </span>
+  );
 }
 
 function open(session: TrajectorySession, { batch }: ForkRow): void {

@@ -1,45 +1,61 @@
 /** The keys of the trajectory page, as they are shown and as they are bound. */
+
 import type { KeyGroup } from '../components/overlays/keysOverlay.tsx';
 import type { Bindings } from '../keys.ts';
 import type { TrajectorySession } from './session.ts';
 import { TABS } from './view.ts';
 
 export const TRAJECTORY_KEYS: readonly KeyGroup[] = [
-  { title: 'Move', keys: [
-    { keys: 'J / K', does: 'next, previous row' },
-    { keys: 'Shift+J / Shift+K', does: 'next, previous step' },
-    { keys: 'L / H', does: 'into, out of a step' },
-    { keys: '→ / ←', does: 'open, close rows that are shown as one' },
-    { keys: 'Home / End', does: 'first, last' },
-    { keys: '[ / ]', does: 'previous, next attempt' },
-    { keys: 'Alt+← / Alt+→', does: 'where the cursor was before' },
-  ] },
-  { title: 'Find', keys: [
-    { keys: 'E / Shift+E', does: 'next, previous error' },
-    { keys: 'T', does: 'next call of this tool' },
-    { keys: 'D', does: 'next difference' },
-    { keys: '/', does: 'search; Enter for the next match' },
-    { keys: 'F3 / Shift+F3', does: 'next, previous match' },
-  ] },
-  { title: 'Look', keys: [
-    { keys: '1 … 6', does: 'Call, Messages, World, Tokens, Timing, Raw' },
-    { keys: '0 / Z', does: 'the whole time, this step' },
-    { keys: '.', does: 'follow what is still running' },
-  ] },
-  { title: 'Debug', keys: [
-    { keys: 'B / Shift+B', does: 'breakpoint here; with a condition' },
-    { keys: 'A', does: 'edit what is selected' },
-    { keys: 'F', does: 'fork from here' },
-    { keys: 'P / R / S', does: 'pause, resume, one step' },
-  ] },
-  { title: 'Keep', keys: [
-    { keys: 'M', does: 'bookmark' },
-    { keys: 'N', does: 'note' },
-    { keys: 'Y', does: 'copy: reference, link, Markdown, cURL, messages' },
-    { keys: 'C', does: 'compare all attempts at the task' },
-    { keys: 'O', does: 'open the batch' },
-    { keys: '?', does: 'these keys' },
-  ] },
+  {
+    title: 'Move',
+    keys: [
+      { keys: 'J / K', does: 'next, previous row' },
+      { keys: 'Shift+J / Shift+K', does: 'next, previous step' },
+      { keys: 'L / H', does: 'into, out of a step' },
+      { keys: '→ / ←', does: 'open, close rows that are shown as one' },
+      { keys: 'Home / End', does: 'first, last' },
+      { keys: '[ / ]', does: 'previous, next attempt' },
+      { keys: 'Alt+← / Alt+→', does: 'where the cursor was before' },
+    ],
+  },
+  {
+    title: 'Find',
+    keys: [
+      { keys: 'E / Shift+E', does: 'next, previous error' },
+      { keys: 'T', does: 'next call of this tool' },
+      { keys: 'D', does: 'next difference' },
+      { keys: '/', does: 'search; Enter for the next match' },
+      { keys: 'F3 / Shift+F3', does: 'next, previous match' },
+    ],
+  },
+  {
+    title: 'Look',
+    keys: [
+      { keys: '1 … 6', does: 'Call, Messages, World, Tokens, Timing, Raw' },
+      { keys: '0 / Z', does: 'the whole time, this step' },
+      { keys: '.', does: 'follow what is still running' },
+    ],
+  },
+  {
+    title: 'Debug',
+    keys: [
+      { keys: 'B / Shift+B', does: 'breakpoint here; with a condition' },
+      { keys: 'A', does: 'edit what is selected' },
+      { keys: 'F', does: 'fork from here' },
+      { keys: 'P / R / S', does: 'pause, resume, one step' },
+    ],
+  },
+  {
+    title: 'Keep',
+    keys: [
+      { keys: 'M', does: 'bookmark' },
+      { keys: 'N', does: 'note' },
+      { keys: 'Y', does: 'copy: reference, link, Markdown, cURL, messages' },
+      { keys: 'C', does: 'compare all attempts at the task' },
+      { keys: 'O', does: 'open the batch' },
+      { keys: '?', does: 'these keys' },
+    ],
+  },
 ];
 
 export interface PageDoes {
@@ -55,23 +71,47 @@ export interface PageDoes {
 }
 
 export function trajectoryBindings(session: TrajectorySession, page: PageDoes): Bindings {
-  const tabs = Object.fromEntries(TABS.map((tab, index): [string, () => void] => [String(index + 1), () => session.show(tab)]));
+  const tabs = Object.fromEntries(
+    TABS.map((tab, index): [string, () => void] => [String(index + 1), () => session.show(tab)]),
+  );
   return {
     ...tabs,
-    'j': () => session.row(1), 'k': () => session.row(-1), 'ArrowDown': () => session.row(1), 'ArrowUp': () => session.row(-1),
-    'shift+j': () => session.step(1), 'shift+k': () => session.step(-1),
-    'l': session.into, 'h': session.out, 'Home': () => session.end('first'), 'End': () => session.end('last'),
-    'e': () => session.failure(1), 'shift+e': () => session.failure(-1), 't': session.sameTool, 'd': session.difference,
-    '[': () => page.attempt(-1), ']': () => page.attempt(1),
-    'alt+ArrowLeft': () => session.back(), 'alt+ArrowRight': () => session.forward(),
-    '0': () => page.axis.current?.whole(), 'z': () => page.axis.current?.step(), '.': () => session.follow(!session.following),
-    'b': () => session.debug.toggleBreakpoint(), 'shift+b': () => session.debug.openBox(!session.debug.boxOpen),
-    'a': () => session.debug.editSelected(), 'f': () => session.debug.forkSelected(),
-    'p': () => session.debug.tell('hold'), 'r': () => session.debug.tell('release'), 's': () => session.debug.tell('step'),
-    '/': page.search, 'mod+f': page.search, '?': page.keys, 'm': page.bookmark, 'n': page.note,
-    'y': page.copy,
-    'c': () => session.compare(),
-    'o': () => {
+    j: () => session.row(1),
+    k: () => session.row(-1),
+    ArrowDown: () => session.row(1),
+    ArrowUp: () => session.row(-1),
+    'shift+j': () => session.step(1),
+    'shift+k': () => session.step(-1),
+    l: session.into,
+    h: session.out,
+    Home: () => session.end('first'),
+    End: () => session.end('last'),
+    e: () => session.failure(1),
+    'shift+e': () => session.failure(-1),
+    t: session.sameTool,
+    d: session.difference,
+    '[': () => page.attempt(-1),
+    ']': () => page.attempt(1),
+    'alt+ArrowLeft': () => session.back(),
+    'alt+ArrowRight': () => session.forward(),
+    '0': () => page.axis.current?.whole(),
+    z: () => page.axis.current?.step(),
+    '.': () => session.follow(!session.following),
+    b: () => session.debug.toggleBreakpoint(),
+    'shift+b': () => session.debug.openBox(!session.debug.boxOpen),
+    a: () => session.debug.editSelected(),
+    f: () => session.debug.forkSelected(),
+    p: () => session.debug.tell('hold'),
+    r: () => session.debug.tell('release'),
+    s: () => session.debug.tell('step'),
+    '/': page.search,
+    'mod+f': page.search,
+    '?': page.keys,
+    m: page.bookmark,
+    n: page.note,
+    y: page.copy,
+    c: () => session.compare(),
+    o: () => {
       const batch = session.data.info?.row.batch;
       if (batch !== undefined) session.act({ do: 'open', place: { page: 'batch', batch } });
     },

@@ -1,9 +1,11 @@
-/** What the page makes of a trajectory's events: rows, folds, lanes. It grows with them, at a cost that is theirs alone. */
+/**
+ * What the page makes of a trajectory's events: rows, folds, lanes. It grows with them, at a cost that is theirs alone.
+ */
 import { callsOf } from '../../src/trace/calls.ts';
 import type { TrajectoryModel } from '../../src/trace/model.ts';
 import { Lanes } from './axis/lanes.ts';
-import { Folds, type Fold } from './steps/folds.ts';
-import { isFinal, isShown, StepRows, type Filter, type Row } from './steps/rows.ts';
+import { type Fold, Folds } from './steps/folds.ts';
+import { type Filter, isFinal, isShown, type Row, StepRows } from './steps/rows.ts';
 
 /** What somebody chose to see. */
 export interface Choice {
@@ -19,8 +21,13 @@ export class Look {
   readonly lanes: Lanes;
   readonly #choice: Choice;
   readonly #folds: Folds;
-  /** Rows of the kinds that are shown. Up to row `settled` of all nothing changes any more: these are the first `stable`. */
-  #kinds: { readonly only: ReadonlySet<Filter>; readonly rows: Row[]; taken: number; settled: number; stable: number } | undefined;
+  /**
+   * Rows of the kinds that are shown. Up to row `settled` of all nothing changes any more: these are the first
+   * `stable`.
+   */
+  #kinds:
+    | { readonly only: ReadonlySet<Filter>; readonly rows: Row[]; taken: number; settled: number; stable: number }
+    | undefined;
 
   constructor(model: TrajectoryModel, choice: Choice) {
     this.model = model;

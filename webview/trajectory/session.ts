@@ -1,17 +1,18 @@
 /** One look at a trajectory: the cursor in it, where it was before, the tab, whether the head is followed. */
-import { errorText } from '../../src/common/errors.ts';
+
 import { Emitter, type Listen } from '../../src/common/emitter.ts';
+import { errorText } from '../../src/common/errors.ts';
 import type { PageAction, PagePlace, PageVerb } from '../../src/protocol/page.ts';
-import { failure, difference, into, out, positionOf, sameTool, step } from '../../src/trace/cursor.ts';
+import { difference, failure, into, out, positionOf, sameTool, step } from '../../src/trace/cursor.ts';
 import { say } from '../components/notices/notice.tsx';
-import { placeIn, type Place } from '../data/around.ts';
+import { type Place, placeIn } from '../data/around.ts';
 import { TrajectoryData } from '../data/trajectoryData.ts';
 import type { Host } from '../host/host.ts';
 import { PageDebug } from './debug/pageDebug.ts';
-import { Look, type Choice } from './look.ts';
+import { type Choice, Look } from './look.ts';
 import type { Fold } from './steps/folds.ts';
 import type { Found } from './steps/marked.tsx';
-import { StepRows, type Filter, type Row } from './steps/rows.ts';
+import { type Filter, type Row, StepRows } from './steps/rows.ts';
 import { TABS, type Tab, type TrajectoryView } from './view.ts';
 
 type TrajectoryPlace = Extract<PagePlace, { page: 'trajectory' }>;
@@ -31,7 +32,10 @@ export class TrajectorySession implements TrajectoryView {
   found: Found | undefined;
   tab: Tab;
   following: boolean;
-  /** Whether more was to come when it was last looked at: its end is followed too, while one that had ended before begins at its first step. */
+  /**
+   * Whether more was to come when it was last looked at: its end is followed too, while one that had ended before
+   * begins at its first step.
+   */
   #live = false;
   readonly #changed = new Emitter<undefined>();
   readonly #watches: { dispose(): void }[];
@@ -61,7 +65,9 @@ export class TrajectorySession implements TrajectoryView {
     return this.#wanted?.seq ?? (this.#wanted?.step === undefined ? undefined : 0);
   }
 
-  /** What is made of the events that are looked at: of all that came, or of those around a place that was read first. */
+  /**
+   * What is made of the events that are looked at: of all that came, or of those around a place that was read first.
+   */
   get look(): Look {
     const { model } = this.data;
     if (model === this.#whole.model) this.#part = undefined;
@@ -157,9 +163,12 @@ export class TrajectorySession implements TrajectoryView {
 
   act(action: PageAction): void {
     const done = { copy: 'Copied', link: 'Link copied', save: 'Saved' }[action.do as string];
-    this.host.act(action).then(() => {
-      if (done !== undefined) say(done);
-    }, (error: unknown) => say(errorText(error)));
+    this.host.act(action).then(
+      () => {
+        if (done !== undefined) say(done);
+      },
+      (error: unknown) => say(errorText(error)),
+    );
   }
 
   /** The attempts at the task of this one, side by side. */
@@ -212,9 +221,18 @@ export class TrajectorySession implements TrajectoryView {
     if (!this.fold(false)) this.#out();
   };
   readonly #out = (): void => this.#to(out(this.data.model, this.seq), 'This is at the top.');
-  readonly step = (distance: 1 | -1): void => this.#to(step(this.data.model, this.seq, distance), distance === 1 ? 'This is the last step.' : 'This is the first step.');
-  readonly failure = (distance: 1 | -1): void => this.#to(failure(this.data.model, this.seq, distance), distance === 1 ? 'No error after this.' : 'No error before this.');
-  readonly sameTool = (): void => this.#to(sameTool(this.data.model, this.seq, 1), 'This is the last call of this tool.');
+  readonly step = (distance: 1 | -1): void =>
+    this.#to(
+      step(this.data.model, this.seq, distance),
+      distance === 1 ? 'This is the last step.' : 'This is the first step.',
+    );
+  readonly failure = (distance: 1 | -1): void =>
+    this.#to(
+      failure(this.data.model, this.seq, distance),
+      distance === 1 ? 'No error after this.' : 'No error before this.',
+    );
+  readonly sameTool = (): void =>
+    this.#to(sameTool(this.data.model, this.seq, 1), 'This is the last call of this tool.');
   readonly difference = (): void => this.#to(difference(this.data.model, this.seq), 'Nothing differs after this.');
 
   /** Where the cursor was before, as in an editor. */
@@ -261,7 +279,9 @@ export class TrajectorySession implements TrajectoryView {
   }
 
   #firstRow(): number {
-    const row = this.rows.all.find(({ kind }) => kind === 'step') ?? (this.data.loading === 'head' ? this.rows.all[0] : undefined);
+    const row =
+      this.rows.all.find(({ kind }) => kind === 'step') ??
+      (this.data.loading === 'head' ? this.rows.all[0] : undefined);
     return row === undefined ? 0 : StepRows.cursorOf(row);
   }
 
@@ -303,7 +323,15 @@ export class TrajectorySession implements TrajectoryView {
   #tell(): void {
     const { info, rollout } = this.data;
     const title = info === undefined ? 'Trajectory' : `${info.row.task} · ${info.row.attempt}`;
-    this.host.at({ page: 'trajectory', rollout, ...(this.seq === 0 || this.following ? {} : { seq: this.seq }), ...(this.tab === 'call' ? {} : { tab: this.tab }) }, title);
+    this.host.at(
+      {
+        page: 'trajectory',
+        rollout,
+        ...(this.seq === 0 || this.following ? {} : { seq: this.seq }),
+        ...(this.tab === 'call' ? {} : { tab: this.tab }),
+      },
+      title,
+    );
     this.#changed.fire(undefined);
   }
 }
@@ -316,5 +344,9 @@ function wantedOf({ seq, step: index }: TrajectoryPlace): Place | undefined {
 /** Rows of other events than starts and messages are places too. */
 function positionOrSelf(session: TrajectorySession, seq: number): number {
   const row = session.rows.all[session.rows.indexOf(seq)];
-  return row !== undefined && row.seq === seq ? StepRows.cursorOf(row) === seq || session.data.model.parentOf(seq) !== undefined ? seq : StepRows.cursorOf(row) : (positionOf(session.data.model, seq) ?? seq);
+  return row !== undefined && row.seq === seq
+    ? StepRows.cursorOf(row) === seq || session.data.model.parentOf(seq) !== undefined
+      ? seq
+      : StepRows.cursorOf(row)
+    : (positionOf(session.data.model, seq) ?? seq);
 }

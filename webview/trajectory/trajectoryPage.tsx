@@ -6,16 +6,16 @@ import { Apart } from '../components/apart.tsx';
 import { announce } from '../components/notices/announcer.tsx';
 import { Banner } from '../components/notices/banner.tsx';
 import { EmptyState } from '../components/notices/emptyState.tsx';
-import { KeysOverlay } from '../components/overlays/keysOverlay.tsx';
 import { ServerNotices } from '../components/notices/serverNotices.tsx';
 import { Skeleton } from '../components/notices/skeleton.tsx';
+import { KeysOverlay } from '../components/overlays/keysOverlay.tsx';
 import { Splitter } from '../components/splitter.tsx';
 import { useChanges, useValue } from '../data/observe.ts';
 import { count } from '../format.ts';
 import type { Host } from '../host/host.ts';
 import { useKeys } from '../keys.ts';
 import { neighbour } from './attempts.ts';
-import { TimeAxis, type AxisControl } from './axis/timeAxis.tsx';
+import { type AxisControl, TimeAxis } from './axis/timeAxis.tsx';
 import { Detail } from './detail/detail.tsx';
 import { BreakpointBox } from './detail/edit/breakpointBox.tsx';
 import { EditForm } from './detail/edit/editForm.tsx';
@@ -59,51 +59,132 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
   useAnnouncements(session);
 
   const attempt = (distance: 1 | -1): void => {
-    neighbour(session.data, distance).then((rollout) => {
-      if (rollout === undefined) session.say(distance === 1 ? 'This is the last attempt.' : 'This is the first attempt.');
-      else onNavigate({ page: 'trajectory', rollout, ...(session.tab === 'call' ? {} : { tab: session.tab }) });
-    }, (error: unknown) => session.say(errorText(error)));
+    neighbour(session.data, distance).then(
+      (rollout) => {
+        if (rollout === undefined)
+          session.say(distance === 1 ? 'This is the last attempt.' : 'This is the first attempt.');
+        else onNavigate({ page: 'trajectory', rollout, ...(session.tab === 'call' ? {} : { tab: session.tab }) });
+      },
+      (error: unknown) => session.say(errorText(error)),
+    );
   };
   const bookmark = (): void => {
     const { data, seq } = session;
     if (readOnly || seq === 0) return;
-    data.note('bookmark', seq, data.notes.bookmarked(data.rollout, seq) ? '' : referenceOf(session)).catch((error: unknown) => session.say(errorText(error)));
+    data
+      .note('bookmark', seq, data.notes.bookmarked(data.rollout, seq) ? '' : referenceOf(session))
+      .catch((error: unknown) => session.say(errorText(error)));
   };
-  const page = { attempt, search: () => field.current?.focus(), keys: () => setKeys(true), bookmark, note: () => { if (!readOnly) setNote(true); }, copy: () => copyMenu.current?.(), axis };
+  const page = {
+    attempt,
+    search: () => field.current?.focus(),
+    keys: () => setKeys(true),
+    bookmark,
+    note: () => {
+      if (!readOnly) setNote(true);
+    },
+    copy: () => copyMenu.current?.(),
+    axis,
+  };
   useKeys(trajectoryBindings(session, page), !keys);
 
   const { data } = session;
   if (data.loading === 'failed' && data.model.last === 0) {
-    return <main class="trajectory-page"><h1 class="only-read">Trajectory</h1><EmptyState icon="error" title="This trajectory cannot be shown" text={data.problem ?? ''} /></main>;
+    return (
+      <main class="trajectory-page">
+        <h1 class="only-read">Trajectory</h1>
+        <EmptyState icon="error" title="This trajectory cannot be shown" text={data.problem ?? ''} />
+      </main>
+    );
   }
   const hold = data.loading === 'loading' ? undefined : data.model.holdsAt().at(-1); // what was released later is none
   const list = (
     <div class="steps-part">
       <SearchBox session={session} inputRef={field} />
-      <div class="steps-list">{session.shown.length > 0 ? <StepList session={session} /> : <NoRows session={session} />}</div>
+      <div class="steps-list">
+        {session.shown.length > 0 ? <StepList session={session} /> : <NoRows session={session} />}
+      </div>
     </div>
   );
   const { draft, boxOpen } = session.debug;
-  const detail = <div class="detail-part">{boxOpen && <BreakpointBox session={session} />}{draft !== undefined && draft.target.seq === undefined && <EditForm view={session} draft={draft} />}<NoteBox session={session} open={note} onClose={() => setNote(false)} /><Apart><Detail view={session} /></Apart></div>;
+  const detail = (
+    <div class="detail-part">
+      {boxOpen && <BreakpointBox session={session} />}
+      {draft !== undefined && draft.target.seq === undefined && <EditForm view={session} draft={draft} />}
+      <NoteBox session={session} open={note} onClose={() => setNote(false)} />
+      <Apart>
+        <Detail view={session} />
+      </Apart>
+    </div>
+  );
   return (
     <main class="trajectory-page" ref={measure}>
       <ServerNotices host={host} />
-      {server.state === 'ok' && data.lost && <Banner kind="warning" text="The connection is lost; trying again. What is shown is what came before." />}
+      {server.state === 'ok' && data.lost && (
+        <Banner kind="warning" text="The connection is lost; trying again. What is shown is what came before." />
+      )}
       {data.loading === 'failed' && <Banner kind="error" text={data.problem ?? ''} />}
-      <TrajectoryHead session={session} can={can} onAttempt={attempt} onSearch={page.search} onKeys={page.keys} onBookmark={bookmark} onNote={page.note} copyMenu={copyMenu} />
+      <TrajectoryHead
+        session={session}
+        can={can}
+        onAttempt={attempt}
+        onSearch={page.search}
+        onKeys={page.keys}
+        onBookmark={bookmark}
+        onNote={page.note}
+        copyMenu={copyMenu}
+      />
       {hold !== undefined && <HeldBanner session={session} hold={hold} />}
       <Verdict session={session} />
       <TimeAxis session={session} control={axis} />
       <div class="trajectory-body">
-        {width <= NARROW
-          ? <Splitter key="column" direction="column" name="trajectory.narrow" initial={240} min={88} first={list} second={detail} />
-          : <Splitter key="row" direction="row" name={width < 1180 ? 'trajectory.medium' : 'trajectory'} initial={width < 1180 ? Math.round(width * 0.42) : 520} min={220} first={list} second={detail} />}
+        {width <= NARROW ? (
+          <Splitter
+            key="column"
+            direction="column"
+            name="trajectory.narrow"
+            initial={240}
+            min={88}
+            first={list}
+            second={detail}
+          />
+        ) : (
+          <Splitter
+            key="row"
+            direction="row"
+            name={width < 1180 ? 'trajectory.medium' : 'trajectory'}
+            initial={width < 1180 ? Math.round(width * 0.42) : 520}
+            min={220}
+            first={list}
+            second={detail}
+          />
+        )}
       </div>
       <footer class="page-foot">
         <span>{footText(session)}</span>
         <span class="foot-reference mono">{referenceOf(session)}</span>
         <span class="grow" />
-        <span class="foot-keys"><kbd>J</kbd><kbd>K</kbd> row</span><span class="foot-keys"><kbd>E</kbd> next error</span><span class="foot-keys"><kbd>D</kbd> next difference</span>{session.debug.breakpoints.settable && <span class="foot-keys"><kbd>B</kbd> breakpoint</span>}<span class="foot-keys"><kbd>1</kbd>…<kbd>6</kbd> tabs</span><span class="foot-keys"><kbd>?</kbd> keys</span>
+        <span class="foot-keys">
+          <kbd>J</kbd>
+          <kbd>K</kbd> row
+        </span>
+        <span class="foot-keys">
+          <kbd>E</kbd> next error
+        </span>
+        <span class="foot-keys">
+          <kbd>D</kbd> next difference
+        </span>
+        {session.debug.breakpoints.settable && (
+          <span class="foot-keys">
+            <kbd>B</kbd> breakpoint
+          </span>
+        )}
+        <span class="foot-keys">
+          <kbd>1</kbd>…<kbd>6</kbd> tabs
+        </span>
+        <span class="foot-keys">
+          <kbd>?</kbd> keys
+        </span>
       </footer>
       {keys && <KeysOverlay groups={TRAJECTORY_KEYS} onClose={() => setKeys(false)} />}
     </main>
@@ -111,14 +192,29 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
 }
 
 function NoRows({ session }: { readonly session: TrajectorySession }) {
-  if (session.only.size > 0 && session.rows.all.length > 0) return <EmptyState icon="filter" title="Nothing of this kind" text="No row is of the kinds that are shown." actions={[{ label: 'Show all', onClick: () => session.filter(new Set()) }]} />;
+  if (session.only.size > 0 && session.rows.all.length > 0)
+    return (
+      <EmptyState
+        icon="filter"
+        title="Nothing of this kind"
+        text="No row is of the kinds that are shown."
+        actions={[{ label: 'Show all', onClick: () => session.filter(new Set()) }]}
+      />
+    );
   if (session.data.loading === 'loading') return <Skeleton />;
-  return <EmptyState icon="watch" title="Nothing yet" text="The rollout waits for a worker; its steps appear here as they happen." />;
+  return (
+    <EmptyState
+      icon="watch"
+      title="Nothing yet"
+      text="The rollout waits for a worker; its steps appear here as they happen."
+    />
+  );
 }
 
 function footText(session: TrajectorySession): string {
   const { data } = session;
-  if (session.waitingFor !== undefined) return `going to event ${count(session.waitingFor)}, ${count(data.whole.last)} of ${count(data.last)} read`;
+  if (session.waitingFor !== undefined)
+    return `going to event ${count(session.waitingFor)}, ${count(data.whole.last)} of ${count(data.last)} read`;
   if (data.loading === 'loading') return `${count(data.whole.last)} of ${count(data.last)} events`;
   if (!data.ended) return session.following ? 'live, following' : 'live';
   return data.info?.row.state === 'ended' && data.batch?.imported === true ? 'imported' : 'recorded';
@@ -144,6 +240,10 @@ function useAnnouncements({ data }: TrajectorySession): void {
   const end = data.model.end?.data;
   useEffect(() => {
     if (data.loading !== 'head' || steps === 0) return;
-    announce(end === undefined ? `step ${steps}` : `ended: ${end.passed === true ? 'passed' : end.passed === false ? 'failed' : end.status}`);
+    announce(
+      end === undefined
+        ? `step ${steps}`
+        : `ended: ${end.passed === true ? 'passed' : end.passed === false ? 'failed' : end.status}`,
+    );
   }, [steps, end !== undefined]);
 }

@@ -1,7 +1,7 @@
 /** What the parts of the trajectory page share: one trajectory, one cursor in it, one tab. */
 import type { Listen } from '../../src/common/emitter.ts';
-import type { Host } from '../host/host.ts';
 import type { TrajectoryData } from '../data/trajectoryData.ts';
+import type { Host } from '../host/host.ts';
 import type { PageDebug } from './debug/pageDebug.ts';
 
 export const TABS = ['call', 'messages', 'world', 'tokens', 'timing', 'raw'] as const;

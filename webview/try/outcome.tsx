@@ -1,11 +1,11 @@
 /** What a call gave, and one that is being made. */
 import { useEffect, useState } from 'preact/hooks';
 import { StudioError } from '../../src/common/errors.ts';
+import { plural } from '../../src/trace/text/units.ts';
 import { ErrorWords } from '../components/errors/errorWords.tsx';
 import { Glyph } from '../components/marks/glyph.tsx';
 import { Blobs } from '../data/blobs.ts';
 import { bytes, clock, duration } from '../format.ts';
-import { plural } from '../../src/trace/text/units.ts';
 import { ValueView } from '../values/valueView.tsx';
 import { WorldRows } from '../world/worldRows.tsx';
 import { Printed } from './printed.tsx';
@@ -13,7 +13,8 @@ import type { Running, Try, TrySession } from './trySession.ts';
 
 /** Nothing of a tried call is kept as a blob. */
 const NOTHING = new Blobs({
-  getBlob: (sha) => Promise.reject(new StudioError('not_found', `There is no blob ${sha}: a tried call is not recorded.`)),
+  getBlob: (sha) =>
+    Promise.reject(new StudioError('not_found', `There is no blob ${sha}: a tried call is not recorded.`)),
   blobPieces: () => {
     throw new StudioError('not_found', 'A tried call is not recorded.');
   },
@@ -24,13 +25,22 @@ const TICK_MS = 100;
 export function outcomeText(outcome: Try['outcome']): string {
   if (!('call' in outcome)) return outcome.why === 'cancelled' ? 'cancelled' : 'could not be called';
   const { error, ms, retries = [] } = outcome.call;
-  return `${error === undefined ? 'ok' : error.class} · ${duration(ms)}${retries.length === 0 ? '' : ` · made again ${retries.length}×`}`;
+  return (
+    `${error === undefined ? 'ok' : error.class} · ` +
+    `${duration(ms)}${retries.length === 0 ? '' : ` · made again ${retries.length}×`}`
+  );
 }
 
 export function Outcome({ of: { at, outcome }, session }: { readonly of: Try; readonly session: TrySession }) {
   const head = (
     <header class="try-outcome">
-      <OutcomeGlyph outcome={outcome} /> <strong>{outcomeText(outcome)}</strong> <span class="dim">at {clock(at)}{'call' in outcome && outcome.call.world !== undefined && ` · ${outcome.call.world.name}, ${outcome.call.world.task}`}</span>
+      <OutcomeGlyph outcome={outcome} /> <strong>{outcomeText(outcome)}</strong>{' '}
+      <span class="dim">
+        at {clock(at)}
+        {'call' in outcome &&
+          outcome.call.world !== undefined &&
+          ` · ${outcome.call.world.name}, ${outcome.call.world.task}`}
+      </span>
     </header>
   );
   if (!('call' in outcome)) {
@@ -47,25 +57,63 @@ export function Outcome({ of: { at, outcome }, session }: { readonly of: Try; re
   const shared = {
     blobs: NOTHING,
     onCopy: (text: string) => session.post({ type: 'copy', text }),
-    onDocument: (title: string, text: string, language: string) => session.post({ type: 'document', title, text, language }),
+    onDocument: (title: string, text: string, language: string) =>
+      session.post({ type: 'document', title, text, language }),
   };
   return (
     <section aria-label="Outcome">
       {head}
-      {error === undefined
-        ? <ValueView title="Result" value={result ?? null} {...shared} />
-        : <div class="try-error"><ErrorWords error={error} onOpen={(place) => session.post({ type: 'source', place })} /></div>}
-      {needsWorld === true && <p class="try-remark">{session.worlds.length > 0 ? 'It reads the state of a world: choose one above.' : 'It reads the state of a world, and no batch file of this workspace has a world with this tool: return it from the `open` of one.'}</p>}
+      {error === undefined ? (
+        <ValueView title="Result" value={result ?? null} {...shared} />
+      ) : (
+        <div class="try-error">
+          <ErrorWords error={error} onOpen={(place) => session.post({ type: 'source', place })} />
+        </div>
+      )}
+      {needsWorld === true && (
+        <p class="try-remark">
+          {session.worlds.length > 0
+            ? 'It reads the state of a world: choose one above.'
+            : 'It reads the state of a world, and no batch file of this workspace has a world with this tool: ' +
+              'return it from the `open` of one.'}
+        </p>
+      )}
       {changes.length > 0 && (
         <section class="value" aria-label="Changes of the world">
-          <header class="section-head"><h3>World</h3><span class="dim">{plural(changes.length, 'row')} changed</span></header>
-          <WorldRows changes={changes} all="a document" onAll={() => session.post({ type: 'document', title: 'changes.json', text: JSON.stringify(changes, null, 2), language: 'json' })} />
+          <header class="section-head">
+            <h3>World</h3>
+            <span class="dim">{plural(changes.length, 'row')} changed</span>
+          </header>
+          <WorldRows
+            changes={changes}
+            all="a document"
+            onAll={() =>
+              session.post({
+                type: 'document',
+                title: 'changes.json',
+                text: JSON.stringify(changes, null, 2),
+                language: 'json',
+              })
+            }
+          />
           {error !== undefined && <p class="try-remark">Changed although the call failed.</p>}
         </section>
       )}
-      {files.map(({ mime_type: media, content }, index) => (media.startsWith('image/')
-        ? <ValueView key={index} title={media} label={`${media}, ${index + 1}`} value={`data:${media};base64,${content}`} {...shared} />
-        : <p class="try-file" key={index}>{media}, {bytes(Math.floor((content.length * 3) / 4))}</p>))}
+      {files.map(({ mime_type: media, content }, index) =>
+        media.startsWith('image/') ? (
+          <ValueView
+            key={index}
+            title={media}
+            label={`${media}, ${index + 1}`}
+            value={`data:${media};base64,${content}`}
+            {...shared}
+          />
+        ) : (
+          <p class="try-file" key={index}>
+            {media}, {bytes(Math.floor((content.length * 3) / 4))}
+          </p>
+        ),
+      )}
       {log !== '' && <Printed title="Printed" text={log} />}
     </section>
   );
@@ -79,7 +127,10 @@ export function RunningView({ running }: { readonly running: Running }) {
   }, []);
   return (
     <section aria-label="Outcome">
-      <header class="try-outcome"><OutcomeGlyph outcome={undefined} /> <strong>Running</strong> <span class="dim">{duration(Math.max(0, now - running.since))}</span></header>
+      <header class="try-outcome">
+        <OutcomeGlyph outcome={undefined} /> <strong>Running</strong>{' '}
+        <span class="dim">{duration(Math.max(0, now - running.since))}</span>
+      </header>
       <progress class="only-read" aria-label="The tool runs" />
       {running.told.length > 0 && <Printed title="Printed so far" text={running.told.join('\n')} from="newest" />}
     </section>

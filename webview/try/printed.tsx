@@ -1,4 +1,7 @@
-/** What a tool printed. While it goes on printing, the newest lines stay in sight unless somebody scrolled away from them. */
+/**
+ * What a tool printed. While it goes on printing, the newest lines stay in sight unless somebody scrolled away from
+ * them.
+ */
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Ansi } from '../text/ansi.tsx';
 
@@ -17,7 +20,9 @@ export function Printed({ title, text, from }: PrintedProps) {
   const following = useRef(true);
   useEffect(() => {
     // Of the lines themselves and of the page that they are on.
-    const onScroll = (): void => { following.current = box.current !== null && endIsInSight(box.current); };
+    const onScroll = (): void => {
+      following.current = box.current !== null && endIsInSight(box.current);
+    };
     window.addEventListener('scroll', onScroll, { capture: true, passive: true });
     return () => window.removeEventListener('scroll', onScroll, { capture: true });
   }, []);
@@ -28,12 +33,19 @@ export function Printed({ title, text, from }: PrintedProps) {
   }, [text]);
   return (
     <section class="value" aria-label={title}>
-      <header class="section-head"><h3>{title}</h3></header>
-      <div class="try-printed" ref={box}><Ansi text={text.trimEnd()} /></div>
+      <header class="section-head">
+        <h3>{title}</h3>
+      </header>
+      <div class="try-printed" ref={box}>
+        <Ansi text={text.trimEnd()} />
+      </div>
     </section>
   );
 }
 
 function endIsInSight(box: HTMLElement): boolean {
-  return box.scrollHeight - box.scrollTop - box.clientHeight <= SLACK_PX && box.getBoundingClientRect().bottom <= window.innerHeight + SLACK_PX;
+  return (
+    box.scrollHeight - box.scrollTop - box.clientHeight <= SLACK_PX &&
+    box.getBoundingClientRect().bottom <= window.innerHeight + SLACK_PX
+  );
 }

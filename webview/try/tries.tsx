@@ -8,14 +8,28 @@ import type { TrySession } from './trySession.ts';
 export function Tries({ session }: { readonly session: TrySession }) {
   return (
     <section class="try-tries" aria-label="Tries">
-      <header class="section-head"><h2>Tries</h2></header>
+      <header class="section-head">
+        <h2>Tries</h2>
+      </header>
       <ol>
         {session.tries.map((one) => (
           <li key={one.number} class={one === session.shown ? 'is-selected' : ''}>
-            <button type="button" class="try-row" aria-current={one === session.shown} onClick={() => session.pick(one.number)}>
-              <span class="dim">{clock(one.at)}</span> <OutcomeGlyph outcome={one.outcome} /> <span class="try-row-text">{outcomeText(one.outcome)}</span> <code class="dim">{valueText(one.arguments)}</code>
+            <button
+              type="button"
+              class="try-row"
+              aria-current={one === session.shown}
+              onClick={() => session.pick(one.number)}
+            >
+              <span class="dim">{clock(one.at)}</span> <OutcomeGlyph outcome={one.outcome} />{' '}
+              <span class="try-row-text">{outcomeText(one.outcome)}</span>{' '}
+              <code class="dim">{valueText(one.arguments)}</code>
             </button>
-            <Button kind="icon" icon="debug-restart" label={`Put back the arguments of try ${one.number}`} onClick={() => session.putBack(one)} />
+            <Button
+              kind="icon"
+              icon="debug-restart"
+              label={`Put back the arguments of try ${one.number}`}
+              onClick={() => session.putBack(one)}
+            />
           </li>
         ))}
       </ol>

@@ -8,8 +8,8 @@ import { announce } from '../components/notices/announcer.tsx';
 import { Banner } from '../components/notices/banner.tsx';
 import { Skeleton } from '../components/notices/skeleton.tsx';
 import { useChanges } from '../data/observe.ts';
-import { describe } from './form/shape.ts';
 import { focusOn, idOf, MemberFields } from './form/field.tsx';
+import { describe } from './form/shape.ts';
 import { Outcome, outcomeText, RunningView } from './outcome.tsx';
 import { Tries } from './tries.tsx';
 import type { TrySession } from './trySession.ts';
@@ -18,10 +18,21 @@ import './try.css';
 
 export function TryPage({ session }: { readonly session: TrySession }) {
   useChanges(session.changed);
-  const { tool, running, shown, problem, text, tries: [last] } = session;
+  const {
+    tool,
+    running,
+    shown,
+    problem,
+    text,
+    tries: [last],
+  } = session;
   const main = useRef<HTMLElement>(null);
   useKeys(session);
-  useEffect(() => main.current?.querySelector<HTMLElement>('.try-form :is(.field input, .field textarea, .field select)')?.focus(), [tool?.name]);
+  useEffect(
+    () =>
+      main.current?.querySelector<HTMLElement>('.try-form :is(.field input, .field textarea, .field select)')?.focus(),
+    [tool?.name],
+  );
   useEffect(() => {
     if (last !== undefined) announce(outcomeText(last.outcome));
   }, [session.tries]);
@@ -31,11 +42,21 @@ export function TryPage({ session }: { readonly session: TrySession }) {
       <header class="try-head">
         <div class="try-title">
           <h1>{tool.name}</h1>
-          <span class="mark" title={EFFECTS[tool.effect]}>{tool.effect}</span>
-          <ActionLink label={session.file} title="Open where it is written" onClick={() => session.post({ type: 'source' })} />
+          <span class="mark" title={EFFECTS[tool.effect]}>
+            {tool.effect}
+          </span>
+          <ActionLink
+            label={session.file}
+            title="Open where it is written"
+            onClick={() => session.post({ type: 'source' })}
+          />
         </div>
         {tool.description !== '' && <p class="try-description dim">{tool.description}</p>}
-        {tool.output !== undefined && <p class="try-description dim">gives <code>{valueText(tool.output)}</code></p>}
+        {tool.output !== undefined && (
+          <p class="try-description dim">
+            gives <code>{valueText(tool.output)}</code>
+          </p>
+        )}
       </header>
       {problem !== undefined && <Banner kind="warning" text={`Its file could not be read anew: ${problem}`} />}
       <div class="try-columns">
@@ -44,20 +65,38 @@ export function TryPage({ session }: { readonly session: TrySession }) {
           <header class="section-head">
             <h2>Arguments</h2>
             <span class="grow" />
-            {hasFields(tool) && <Button kind="secondary" label={text === undefined ? 'Edit as JSON' : 'Edit as fields'} onClick={() => session.asText(text === undefined)} />}
+            {hasFields(tool) && (
+              <Button
+                kind="secondary"
+                label={text === undefined ? 'Edit as JSON' : 'Edit as fields'}
+                onClick={() => session.asText(text === undefined)}
+              />
+            )}
           </header>
           <Form session={session} />
           <div class="try-buttons">
-            {running === undefined
-              ? <Button kind="primary" icon="play" label="Run" title="Run (Ctrl+Enter)" onClick={() => run(session)} />
-              : <Button kind="secondary" icon="debug-stop" label="Cancel" title="Cancel (Esc)" onClick={() => session.cancel()} />}
+            {running === undefined ? (
+              <Button kind="primary" icon="play" label="Run" title="Run (Ctrl+Enter)" onClick={() => run(session)} />
+            ) : (
+              <Button
+                kind="secondary"
+                icon="debug-stop"
+                label="Cancel"
+                title="Cancel (Esc)"
+                onClick={() => session.cancel()}
+              />
+            )}
             {running === undefined && last !== undefined && <span class="dim">last: {outcomeText(last.outcome)}</span>}
           </div>
         </section>
         <div class="try-results">
-          {running !== undefined ? <RunningView running={running} />
-            : shown === undefined ? <p class="try-empty dim">What it gives is shown here.</p>
-            : <Outcome key={shown.number} of={shown} session={session} />}
+          {running !== undefined ? (
+            <RunningView running={running} />
+          ) : shown === undefined ? (
+            <p class="try-empty dim">What it gives is shown here.</p>
+          ) : (
+            <Outcome key={shown.number} of={shown} session={session} />
+          )}
           {session.tries.length > 0 && <Tries session={session} />}
         </div>
       </div>
@@ -70,7 +109,9 @@ function hasFields({ parameters }: ListedTool): boolean {
 }
 
 const EFFECTS = {
-  pure: 'It changes nothing', restorable: 'What it changes can be put back', irreversible: 'It may change things outside that cannot be put back',
+  pure: 'It changes nothing',
+  restorable: 'What it changes can be put back',
+  irreversible: 'It may change things outside that cannot be put back',
 } as const;
 
 function Form({ session }: { readonly session: TrySession }) {
@@ -79,12 +120,24 @@ function Form({ session }: { readonly session: TrySession }) {
   const { parameters } = tool;
   const described = describe(parameters, parameters);
   if (text !== undefined || described.shape.kind !== 'object') return <JsonForm session={session} />;
-  if (described.shape.members.length === 0 && Object.keys(members).length === 0) return <p class="try-empty dim">It takes no arguments.</p>;
+  if (described.shape.members.length === 0 && Object.keys(members).length === 0)
+    return <p class="try-empty dim">It takes no arguments.</p>;
   const below = problems.filter(({ path }) => path.length === 0);
   return (
     <>
-      <MemberFields context={{ root: parameters, problems }} path={[]} described={described} shape={described.shape} members={members} onChange={(next) => session.write(next)} />
-      {below.map(({ text: told }) => <p class="field-problem" role="alert" key={told}>{told}</p>)}
+      <MemberFields
+        context={{ root: parameters, problems }}
+        path={[]}
+        described={described}
+        shape={described.shape}
+        members={members}
+        onChange={(next) => session.write(next)}
+      />
+      {below.map(({ text: told }) => (
+        <p class="field-problem" role="alert" key={told}>
+          {told}
+        </p>
+      ))}
     </>
   );
 }
@@ -96,8 +149,24 @@ function JsonForm({ session }: { readonly session: TrySession }) {
   }, [session.text]);
   return (
     <div class="field">
-      <textarea class="input is-area" id={idOf([])} aria-label="Arguments as JSON" aria-describedby="arguments-problems" aria-invalid={problems.length > 0} rows={Math.min(24, Math.max(6, text.split('\n').length + 1))} value={text} spellcheck={false} onInput={(event) => session.writeText(event.currentTarget.value)} />
-      <div id="arguments-problems">{problems.map(({ path, text: told }, index) => <p class="field-problem" key={index}>{path.length > 0 && <code>{path.join('.')}</code>} {told}</p>)}</div>
+      <textarea
+        class="input is-area"
+        id={idOf([])}
+        aria-label="Arguments as JSON"
+        aria-describedby="arguments-problems"
+        aria-invalid={problems.length > 0}
+        rows={Math.min(24, Math.max(6, text.split('\n').length + 1))}
+        value={text}
+        spellcheck={false}
+        onInput={(event) => session.writeText(event.currentTarget.value)}
+      />
+      <div id="arguments-problems">
+        {problems.map(({ path, text: told }, index) => (
+          <p class="field-problem" key={index}>
+            {path.length > 0 && <code>{path.join('.')}</code>} {told}
+          </p>
+        ))}
+      </div>
     </div>
   );
 }
@@ -124,4 +193,3 @@ function useKeys(session: TrySession): void {
     return () => window.removeEventListener('keydown', onKeyDown, { capture: true });
   }, [session]);
 }
-

@@ -1,8 +1,16 @@
 /** One tool that is tried: what its form holds, the call that is made, and those that were. */
 import { Emitter } from '../../src/common/emitter.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../src/common/json.ts';
-import { tryToPage, type ChosenWorld, type ListedTool, type PageToTry, type TriedCall, type TryToPage, type TryWorld } from '../../src/protocol/tryPage.ts';
-import { asJson, firstMembers, problemsOf, type FormProblem, type Members } from './form/value.ts';
+import {
+  type ChosenWorld,
+  type ListedTool,
+  type PageToTry,
+  type TriedCall,
+  type TryToPage,
+  type TryWorld,
+  tryToPage,
+} from '../../src/protocol/tryPage.ts';
+import { asJson, type FormProblem, firstMembers, type Members, problemsOf } from './form/value.ts';
 
 /** What the panel is in: an editor, or a story. */
 export interface TryHost {
@@ -17,7 +25,9 @@ export interface Try {
   readonly at: number;
   readonly arguments: Json;
   /** `told`: what was printed until then; a call that was made has it itself. */
-  readonly outcome: { readonly call: TriedCall } | { readonly why: 'failed' | 'cancelled'; readonly text: string; readonly told: readonly string[] };
+  readonly outcome:
+    | { readonly call: TriedCall }
+    | { readonly why: 'failed' | 'cancelled'; readonly text: string; readonly told: readonly string[] };
 }
 
 export interface Running {
@@ -71,9 +81,12 @@ export class TrySession {
   /** What is wrong with the arguments. */
   get problems(): readonly FormProblem[] {
     if (this.tool === undefined) return [];
-    if (this.text !== undefined && argumentsIn(this.text) === undefined) return [{ path: [], text: 'This is not a JSON object.' }];
+    if (this.text !== undefined && argumentsIn(this.text) === undefined)
+      return [{ path: [], text: 'This is not a JSON object.' }];
     const { parameters } = this.tool;
-    return problemsOf(parameters, parameters, this.members, true).filter(({ missing }) => this.wanted || missing !== true);
+    return problemsOf(parameters, parameters, this.members, true).filter(
+      ({ missing }) => this.wanted || missing !== true,
+    );
   }
 
   write(members: Members): void {
@@ -151,7 +164,8 @@ export class TrySession {
         if (message.arguments !== undefined) this.#fill(message.arguments);
         break;
       case 'told':
-        if (this.running !== undefined) this.running = { ...this.running, told: [...this.running.told, message.text].slice(-MOST_TOLD) };
+        if (this.running !== undefined)
+          this.running = { ...this.running, told: [...this.running.told, message.text].slice(-MOST_TOLD) };
         break;
       case 'made':
         this.#ended({ call: message.call });
@@ -162,12 +176,19 @@ export class TrySession {
     this.#tell();
   }
 
-  /** What was chosen stays while it is there: what `kept` says at first. The first world, unless somebody wanted none. */
+  /**
+   * What was chosen stays while it is there: what `kept` says at first. The first world, unless somebody wanted none.
+   */
   #offer(worlds: readonly TryWorld[], kept: ChosenWorld | undefined): void {
     const chosen = this.worlds.length > 0 ? this.world : kept;
     this.worlds = worlds;
-    const there = worlds.some(({ batch, tasks, more }) => batch === chosen?.batch && (more || tasks.includes(chosen.task)));
-    this.world = chosen === null || (chosen !== undefined && there) ? chosen : firstOf(worlds.find(({ batch }) => batch === chosen?.batch) ?? worlds[0]);
+    const there = worlds.some(
+      ({ batch, tasks, more }) => batch === chosen?.batch && (more || tasks.includes(chosen.task)),
+    );
+    this.world =
+      chosen === null || (chosen !== undefined && there)
+        ? chosen
+        : firstOf(worlds.find(({ batch }) => batch === chosen?.batch) ?? worlds[0]);
   }
 
   #fill(given: JsonObject): void {
@@ -178,7 +199,10 @@ export class TrySession {
   #ended(outcome: Try['outcome']): void {
     if (this.running === undefined) return;
     const { since, arguments: given } = this.running;
-    this.tries = [{ number: (this.tries[0]?.number ?? 0) + 1, at: since, arguments: given, outcome }, ...this.tries].slice(0, MOST_TRIES);
+    this.tries = [
+      { number: (this.tries[0]?.number ?? 0) + 1, at: since, arguments: given, outcome },
+      ...this.tries,
+    ].slice(0, MOST_TRIES);
     this.running = undefined;
   }
 

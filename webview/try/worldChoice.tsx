@@ -10,15 +10,31 @@ export function WorldChoice({ session }: { readonly session: TrySession }) {
     <div class="try-world" role="group" aria-label="World">
       <div class="try-choice" title="The tool is called with the state of the world that this batch opens">
         <span class="field-name">World</span>
-        <Dropdown label="World" value={world?.batch ?? ''} onChange={(batch) => session.chooseWorld(batch === '' ? undefined : batch)}
-          options={[...worlds.map(({ batch, name }) => ({ value: batch, text: name })), { value: '', text: 'none' }]} />
+        <Dropdown
+          label="World"
+          value={world?.batch ?? ''}
+          onChange={(batch) => session.chooseWorld(batch === '' ? undefined : batch)}
+          options={[...worlds.map(({ batch, name }) => ({ value: batch, text: name })), { value: '', text: 'none' }]}
+        />
       </div>
       {world !== null && offered !== undefined && (
         <div class="try-choice" title="The task that the world is opened for">
           <span class="field-name">Task</span>
-          {offered.more
-            ? <TextField label="Task" placeholder="the first" value={world.task} onInput={(task) => session.chooseTask(task.trim())} />
-            : <Dropdown label="Task" value={world.task} onChange={(task) => session.chooseTask(task)} options={offered.tasks.map((task) => ({ value: task, text: task }))} />}
+          {offered.more ? (
+            <TextField
+              label="Task"
+              placeholder="the first"
+              value={world.task}
+              onInput={(task) => session.chooseTask(task.trim())}
+            />
+          ) : (
+            <Dropdown
+              label="Task"
+              value={world.task}
+              onChange={(task) => session.chooseTask(task)}
+              options={offered.tasks.map((task) => ({ value: task, text: task }))}
+            />
+          )}
         </div>
       )}
     </div>

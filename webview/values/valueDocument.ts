@@ -60,7 +60,8 @@ export class ValueDocument {
   shape(): Shape {
     const { value } = this;
     const container = typeof value === 'object' && value !== null && !isBlobRef(value);
-    const image = typeof value === 'string' && /^data:image\/(png|jpeg|gif|webp);base64,/.test(value) ? value : undefined;
+    const image =
+      typeof value === 'string' && /^data:image\/(png|jpeg|gif|webp);base64,/.test(value) ? value : undefined;
     const table = tableOf(value);
     const forms: Form[] = [];
     if (image !== undefined) forms.push('image');
@@ -86,7 +87,9 @@ export class ValueDocument {
 
   /** The whole, for copying and for a document of its own. */
   whole(): { readonly text: string; readonly language: 'json' | 'plaintext' } {
-    return typeof this.value === 'string' ? { text: this.value, language: 'plaintext' } : { text: JSON.stringify(unescapeKeys(this.value), null, 2), language: 'json' };
+    return typeof this.value === 'string'
+      ? { text: this.value, language: 'plaintext' }
+      : { text: JSON.stringify(unescapeKeys(this.value), null, 2), language: 'json' };
   }
 
   /** Keys that are open at first: as many levels as fit on a screen. */
@@ -101,7 +104,9 @@ export class ValueDocument {
         if (count === 0 || (key !== '' && rows + count > AUTO_OPEN_ROWS)) continue;
         rows += Math.min(count, RANGE);
         open.push(key);
-        if (count <= RANGE) for (const [name, member] of membersOf(value)) next.push({ key: `${key}/${escapePointer(name)}`, value: member });
+        if (count <= RANGE)
+          for (const [name, member] of membersOf(value))
+            next.push({ key: `${key}/${escapePointer(name)}`, value: member });
       }
       level = next;
     }
@@ -124,10 +129,21 @@ export class ValueDocument {
   cells(from: number, to: number): readonly (readonly string[])[] {
     const columns = tableOf(this.value)?.columns ?? [];
     if (!Array.isArray(this.value)) return [];
-    return this.value.slice(from, to).map((row) => columns.map((column) => (isJsonObject(row) && row[column] !== undefined ? shortText(row[column]).text : '')));
+    return this.value
+      .slice(from, to)
+      .map((row) =>
+        columns.map((column) => (isJsonObject(row) && row[column] !== undefined ? shortText(row[column]).text : '')),
+      );
   }
 
-  #members(rows: ValueRow[], key: string, depth: number, value: Json, against: Json | undefined, open: ReadonlySet<string>): void {
+  #members(
+    rows: ValueRow[],
+    key: string,
+    depth: number,
+    value: Json,
+    against: Json | undefined,
+    open: ReadonlySet<string>,
+  ): void {
     const members = membersOf(value);
     const before = against !== undefined && sameKind(value, against) ? against : undefined;
     if (members.length > RANGE) {
@@ -136,7 +152,9 @@ export class ValueDocument {
         const rangeKey = `${key}#${from}-${to}`;
         const isOpen = open.has(rangeKey);
         rows.push({ key: rangeKey, depth, name: `${from} … ${to - 1}`, kind: 'range', text: '', open: isOpen });
-        if (isOpen) for (const [name, member] of members.slice(from, to)) this.#member(rows, key, depth + 1, name, member, before, open);
+        if (isOpen)
+          for (const [name, member] of members.slice(from, to))
+            this.#member(rows, key, depth + 1, name, member, before, open);
       }
       return;
     }
@@ -144,16 +162,40 @@ export class ValueDocument {
     if (before === undefined) return;
     const there = new Set(members.map(([name]) => name));
     for (const [name, member] of membersOf(before).slice(0, RANGE)) {
-      if (!there.has(name)) rows.push({ key: `${key}/${escapePointer(name)}`, depth, name: unescaped(name), change: 'removed', ...described(member) });
+      if (!there.has(name))
+        rows.push({
+          key: `${key}/${escapePointer(name)}`,
+          depth,
+          name: unescaped(name),
+          change: 'removed',
+          ...described(member),
+        });
     }
   }
 
-  #member(rows: ValueRow[], parent: string, depth: number, name: string, value: Json, before: Json | undefined, open: ReadonlySet<string>): void {
+  #member(
+    rows: ValueRow[],
+    parent: string,
+    depth: number,
+    name: string,
+    value: Json,
+    before: Json | undefined,
+    open: ReadonlySet<string>,
+  ): void {
     const key = `${parent}/${escapePointer(name)}`;
     const old = before === undefined ? undefined : memberOf(before, name);
     const row = this.#row(key, depth, unescaped(name), value, open);
-    const change: RowChange | undefined = before === undefined ? undefined : old === undefined ? 'added' : equal(old, value) ? undefined : 'changed';
-    rows.push(change === undefined ? row : { ...row, change, ...(change === 'changed' && countOf(value) === 0 && old !== undefined ? { was: shortText(old).text } : {}) });
+    const change: RowChange | undefined =
+      before === undefined ? undefined : old === undefined ? 'added' : equal(old, value) ? undefined : 'changed';
+    rows.push(
+      change === undefined
+        ? row
+        : {
+            ...row,
+            change,
+            ...(change === 'changed' && countOf(value) === 0 && old !== undefined ? { was: shortText(old).text } : {}),
+          },
+    );
     if (row.open === true) this.#members(rows, key, depth + 1, value, old, open);
   }
 
@@ -210,7 +252,9 @@ function tableOf(value: Json): { columns: readonly string[]; rows: number } | un
     }
   }
   const seen = Math.min(value.length, 100);
-  return columns.size === 0 || columns.size > TABLE_COLUMNS || cells < columns.size * seen * 0.5 ? undefined : { columns: [...columns], rows: value.length };
+  return columns.size === 0 || columns.size > TABLE_COLUMNS || cells < columns.size * seen * 0.5
+    ? undefined
+    : { columns: [...columns], rows: value.length };
 }
 
 function countOf(value: Json): number {
@@ -243,7 +287,10 @@ function described(value: Json): Pick<ValueRow, 'kind' | 'text' | 'cut'> {
   if (Array.isArray(value)) return { kind: 'array', text: `[${count}]` };
   if (isJsonObject(value) && !isBlobRef(value)) {
     const keys = Object.keys(value);
-    return { kind: 'object', text: count === 0 ? '{}' : `{${count}} ${keys.slice(0, 4).map(unescaped).join(', ')}${count > 4 ? ', …' : ''}` };
+    return {
+      kind: 'object',
+      text: count === 0 ? '{}' : `{${count}} ${keys.slice(0, 4).map(unescaped).join(', ')}${count > 4 ? ', …' : ''}`,
+    };
   }
   return shortText(value);
 }
@@ -253,14 +300,18 @@ function shortText(value: Json): { kind: Scalar; text: string; cut?: boolean } {
   if (value === null) return { kind: 'null', text: 'null' };
   switch (typeof value) {
     case 'string':
-      return value.length > ROW_CHARS ? { kind: 'string', text: value.slice(0, ROW_CHARS), cut: true } : { kind: 'string', text: value };
+      return value.length > ROW_CHARS
+        ? { kind: 'string', text: value.slice(0, ROW_CHARS), cut: true }
+        : { kind: 'string', text: value };
     case 'number':
       return { kind: 'number', text: String(value) };
     case 'boolean':
       return { kind: 'boolean', text: String(value) };
     default: {
       const text = JSON.stringify(value);
-      return text.length > ROW_CHARS ? { kind: 'string', text: text.slice(0, ROW_CHARS), cut: true } : { kind: 'string', text };
+      return text.length > ROW_CHARS
+        ? { kind: 'string', text: text.slice(0, ROW_CHARS), cut: true }
+        : { kind: 'string', text };
     }
   }
 }

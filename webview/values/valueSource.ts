@@ -4,14 +4,16 @@ import type { Json } from '../../src/common/json.ts';
 import type { BlobRef } from '../../src/trace/schema.ts';
 import { isBlobRef } from '../../src/trace/values/keys.ts';
 import type { Blobs } from '../data/blobs.ts';
-import { ValueDocument, type Shape } from './valueDocument.ts';
-import workerSource from 'worker:./worker.ts';
+import { type Shape, ValueDocument } from './valueDocument.ts';
 import type { Answered, Answers, Asked, Question } from './workerProtocol.ts';
+import workerSource from 'worker:./worker.ts';
 
 /** Blobs up to this size are taken apart on the page's own thread. */
 const HERE_BYTES = 128 * 1024;
 
-type Ask = <W extends Exclude<Question['what'], 'load'>>(question: Extract<Question, { what: W }>) => Promise<Answers[W]>;
+type Ask = <W extends Exclude<Question['what'], 'load'>>(
+  question: Extract<Question, { what: W }>,
+) => Promise<Answers[W]>;
 
 export interface ValueSource {
   readonly shape: Shape;
@@ -24,8 +26,10 @@ export interface ValueSource {
 export function inlineSource(value: Json, against?: Json): ValueSource {
   const document = new ValueDocument(value, against);
   return {
-    shape: document.shape(), document,
-    ask: (question) => Promise.resolve(answerHere(document, question) as never), // the answer is that of the question's kind
+    shape: document.shape(),
+    document,
+    // the answer is that of the question's kind
+    ask: (question) => Promise.resolve(answerHere(document, question) as never),
   };
 }
 
@@ -87,12 +91,17 @@ function base64(bytes: Uint8Array): string {
 /** Bytes that are all of their buffer, so that it can be given away. */
 function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
   const { buffer } = bytes;
-  return buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength ? new Uint8Array(buffer) : bytes.slice();
+  return buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength
+    ? new Uint8Array(buffer)
+    : bytes.slice();
 }
 
 class ValueWorker {
   readonly #worker: Worker;
-  readonly #waiting = new Map<number, { resolve(answer: Answers[keyof Answers] | undefined): void; reject(error: Error): void }>();
+  readonly #waiting = new Map<
+    number,
+    { resolve(answer: Answers[keyof Answers] | undefined): void; reject(error: Error): void }
+  >();
   #last = 0;
 
   constructor() {
@@ -108,10 +117,18 @@ class ValueWorker {
   }
 
   /** The bytes are the worker's from then on: a copy of them would take the page's time. */
-  async load(document: string, given: AsyncIterable<Uint8Array>, media: string): Promise<Answers[keyof Answers] | undefined> {
+  async load(
+    document: string,
+    given: AsyncIterable<Uint8Array>,
+    media: string,
+  ): Promise<Answers[keyof Answers] | undefined> {
     const pieces: Uint8Array<ArrayBuffer>[] = [];
     for await (const bytes of given) pieces.push(ownBytes(bytes));
-    return this.ask(document, { what: 'load', pieces, media }, pieces.map(({ buffer }) => buffer));
+    return this.ask(
+      document,
+      { what: 'load', pieces, media },
+      pieces.map(({ buffer }) => buffer),
+    );
   }
 
   /** undefined: the worker does not hold the document any more. */

@@ -1,14 +1,23 @@
 /** The rows of a value as a tree one can open and close with the keyboard. */
+
+import { useState } from 'preact/hooks';
 import { Icon } from '../components/marks/icon.tsx';
 import { VirtualList } from '../components/virtualList.tsx';
 import type { ValueRow } from './valueDocument.ts';
-import { useState } from 'preact/hooks';
 
 const ROW_HEIGHT = 20;
 /** Rows in sight; more of them scroll inside. */
 const ROWS_IN_SIGHT = 24;
 
-export function ValueTree({ label, rows, onToggle }: { readonly label: string; readonly rows: readonly ValueRow[]; readonly onToggle: (key: string, open: boolean) => void }) {
+export function ValueTree({
+  label,
+  rows,
+  onToggle,
+}: {
+  readonly label: string;
+  readonly rows: readonly ValueRow[];
+  readonly onToggle: (key: string, open: boolean) => void;
+}) {
   const [at, setAt] = useState(-1);
   const toggle = (index: number, to?: boolean): void => {
     const row = rows[index];
@@ -23,16 +32,40 @@ export function ValueTree({ label, rows, onToggle }: { readonly label: string; r
     const opening = event.key === 'ArrowRight';
     if (row.open === !opening) toggle(at, opening);
     else if (opening && row.open === true) setAt(Math.min(rows.length - 1, at + 1));
-    else if (!opening) setAt(Math.max(0, rows.findLastIndex((other, index) => index < at && other.depth < row.depth)));
+    else if (!opening)
+      setAt(
+        Math.max(
+          0,
+          rows.findLastIndex((other, index) => index < at && other.depth < row.depth),
+        ),
+      );
   };
   return (
-    <div class="value-tree" style={{ height: `${Math.min(rows.length, ROWS_IN_SIGHT) * ROW_HEIGHT}px` }} onKeyDown={onKeyDown}>
+    <div
+      class="value-tree"
+      style={{ height: `${Math.min(rows.length, ROWS_IN_SIGHT) * ROW_HEIGHT}px` }}
+      onKeyDown={onKeyDown}
+    >
       <VirtualList
-        count={rows.length} rowHeight={ROW_HEIGHT} label={label} role="tree" selected={at}
+        count={rows.length}
+        rowHeight={ROW_HEIGHT}
+        label={label}
+        role="tree"
+        selected={at}
         keyOf={(index) => rows[index]?.key ?? index}
-        row={(index) => { const row = rows[index]; return row === undefined ? null : <Row row={row} onToggle={() => toggle(index)} />; }}
-        rowProps={(index) => { const row = rows[index]; return { 'aria-level': (row?.depth ?? 0) + 1, ...(row?.open === undefined ? {} : { 'aria-expanded': row.open }) }; }}
-        onSelect={setAt} onOpen={(index) => toggle(index)}
+        row={(index) => {
+          const row = rows[index];
+          return row === undefined ? null : <Row row={row} onToggle={() => toggle(index)} />;
+        }}
+        rowProps={(index) => {
+          const row = rows[index];
+          return {
+            'aria-level': (row?.depth ?? 0) + 1,
+            ...(row?.open === undefined ? {} : { 'aria-expanded': row.open }),
+          };
+        }}
+        onSelect={setAt}
+        onOpen={(index) => toggle(index)}
       />
     </div>
   );
@@ -40,24 +73,50 @@ export function ValueTree({ label, rows, onToggle }: { readonly label: string; r
 
 function Row({ row, onToggle }: { readonly row: ValueRow; readonly onToggle: () => void }) {
   return (
-    <span class={`value-row${row.change === undefined ? '' : ` is-${row.change}`}`} style={{ paddingLeft: `${row.depth * 12}px` }}>
+    <span
+      class={`value-row${row.change === undefined ? '' : ` is-${row.change}`}`}
+      style={{ paddingLeft: `${row.depth * 12}px` }}
+    >
       <span class="value-twist" onClick={row.open === undefined ? undefined : onToggle}>
         {row.open !== undefined && <Icon name={row.open ? 'chevron-down' : 'chevron-right'} />}
       </span>
-      {row.name !== '' && <span class="value-name">{row.name}{row.kind === 'range' ? '' : ':'}</span>}
-      {row.was !== undefined && <del class="value-old" title="in the call before">{shown(row.kind, row.was)}</del>}
-      {row.change === 'removed'
-        ? <del class="value-old" title="only in the call before">{shown(row.kind, row.text)}</del>
-        : <Value row={row} />}
+      {row.name !== '' && (
+        <span class="value-name">
+          {row.name}
+          {row.kind === 'range' ? '' : ':'}
+        </span>
+      )}
+      {row.was !== undefined && (
+        <del class="value-old" title="in the call before">
+          {shown(row.kind, row.was)}
+        </del>
+      )}
+      {row.change === 'removed' ? (
+        <del class="value-old" title="only in the call before">
+          {shown(row.kind, row.text)}
+        </del>
+      ) : (
+        <Value row={row} />
+      )}
     </span>
   );
 }
 
 function Value({ row }: { readonly row: ValueRow }) {
   if (row.kind === 'range') return null;
-  if (row.kind === 'object' || row.kind === 'array') return row.open === true && row.text !== '{}' ? null : <span class="value-container">{row.text}</span>;
+  if (row.kind === 'object' || row.kind === 'array')
+    return row.open === true && row.text !== '{}' ? null : <span class="value-container">{row.text}</span>;
   const text = shown(row.kind, row.text);
-  const inner = <span class={`value-${row.kind}`}>{text}{row.cut === true && <span class="value-cut" title="cut for this row: open the value to see all">…</span>}</span>;
+  const inner = (
+    <span class={`value-${row.kind}`}>
+      {text}
+      {row.cut === true && (
+        <span class="value-cut" title="cut for this row: open the value to see all">
+          …
+        </span>
+      )}
+    </span>
+  );
   return row.change === undefined ? inner : <ins class="value-new">{inner}</ins>;
 }
 

@@ -8,12 +8,18 @@ import { Button, Dropdown } from '../components/controls.tsx';
 import { VirtualList } from '../components/virtualList.tsx';
 import type { Blobs } from '../data/blobs.ts';
 import { bytes as bytesText } from '../format.ts';
-import { sourceOf, type ValueSource } from './valueSource.ts';
 import type { Form, ValueRow } from './valueDocument.ts';
+import { sourceOf, type ValueSource } from './valueSource.ts';
 import { ValueTree } from './valueTree.tsx';
 import './values.css';
 
-const FORM_NAMES: Readonly<Record<Form, string>> = { tree: 'Tree', table: 'Table', text: 'Text', json: 'JSON', image: 'Picture' };
+const FORM_NAMES: Readonly<Record<Form, string>> = {
+  tree: 'Tree',
+  table: 'Table',
+  text: 'Text',
+  json: 'JSON',
+  image: 'Picture',
+};
 const LINE_HEIGHT = 18;
 const LINES_IN_SIGHT = 28;
 /** Texts up to this many lines stand on the page as they are. */
@@ -36,7 +42,16 @@ export interface ValueViewProps {
   readonly children?: ComponentChildren;
 }
 
-export function ValueView({ title, label = title, value, against, blobs, onCopy, onDocument, children }: ValueViewProps) {
+export function ValueView({
+  title,
+  label = title,
+  value,
+  against,
+  blobs,
+  onCopy,
+  onDocument,
+  children,
+}: ValueViewProps) {
   const { source, problem } = useSource(value, against, blobs);
   const [chosen, setChosen] = useState<Form>();
   const forms = source?.shape.forms ?? [];
@@ -51,31 +66,83 @@ export function ValueView({ title, label = title, value, against, blobs, onCopy,
         {isBlobRef(value) && <span class="dim">{bytesText(value.bytes)}</span>}
         {children}
         <span class="grow" />
-        {forms.length > 1 && <Dropdown label={`${title}: shown as`} value={form ?? ''} options={forms.map((name) => ({ value: name, text: FORM_NAMES[name] }))} onChange={(name) => setChosen(forms.find((known) => known === name))} />}
-        {onDocument !== undefined && <Button kind="icon" icon="go-to-file" label={`Open ${title.toLowerCase()} in an editor`} onClick={() => whole((text, language) => onDocument(title, text, language))} />}
-        <Button kind="icon" icon="copy" label={`Copy ${title.toLowerCase()}`} onClick={() => whole((text) => onCopy(text))} />
+        {forms.length > 1 && (
+          <Dropdown
+            label={`${title}: shown as`}
+            value={form ?? ''}
+            options={forms.map((name) => ({ value: name, text: FORM_NAMES[name] }))}
+            onChange={(name) => setChosen(forms.find((known) => known === name))}
+          />
+        )}
+        {onDocument !== undefined && (
+          <Button
+            kind="icon"
+            icon="go-to-file"
+            label={`Open ${title.toLowerCase()} in an editor`}
+            onClick={() => whole((text, language) => onDocument(title, text, language))}
+          />
+        )}
+        <Button
+          kind="icon"
+          icon="copy"
+          label={`Copy ${title.toLowerCase()}`}
+          onClick={() => whole((text) => onCopy(text))}
+        />
       </header>
-      {problem !== undefined && <p class="value-problem" role="alert">{problem}</p>}
-      {source === undefined
-        ? isBlobRef(value) && problem === undefined && <pre class="value-text dim" aria-busy="true">{value.head}</pre>
-        : <Body title={title} source={source} form={form} />}
+      {problem !== undefined && (
+        <p class="value-problem" role="alert">
+          {problem}
+        </p>
+      )}
+      {source === undefined ? (
+        isBlobRef(value) &&
+        problem === undefined && (
+          <pre class="value-text dim" aria-busy="true">
+            {value.head}
+          </pre>
+        )
+      ) : (
+        <Body title={title} source={source} form={form} />
+      )}
     </section>
   );
 }
 
 /** Small values are there at once, so that nothing flickers between two of them. */
-function useSource(value: Json, against: Json | undefined, blobs: Blobs): { source?: ValueSource | undefined; problem?: string | undefined } {
-  const made = useMemo(() => sourceOf(value, blobs, against === undefined || isBlobRef(against) ? undefined : against), [value, against, blobs]);
-  const [loaded, setLoaded] = useState<{ readonly of: unknown; readonly source?: ValueSource; readonly problem?: string }>();
+function useSource(
+  value: Json,
+  against: Json | undefined,
+  blobs: Blobs,
+): { source?: ValueSource | undefined; problem?: string | undefined } {
+  const made = useMemo(
+    () => sourceOf(value, blobs, against === undefined || isBlobRef(against) ? undefined : against),
+    [value, against, blobs],
+  );
+  const [loaded, setLoaded] = useState<{
+    readonly of: unknown;
+    readonly source?: ValueSource;
+    readonly problem?: string;
+  }>();
   useEffect(() => {
     if (!(made instanceof Promise)) return;
-    made.then((source) => setLoaded({ of: made, source }), (error: unknown) => setLoaded({ of: made, problem: errorText(error) }));
+    made.then(
+      (source) => setLoaded({ of: made, source }),
+      (error: unknown) => setLoaded({ of: made, problem: errorText(error) }),
+    );
   }, [made]);
   if (!(made instanceof Promise)) return { source: made };
   return loaded?.of === made ? loaded : {};
 }
 
-function Body({ title, source, form }: { readonly title: string; readonly source: ValueSource; readonly form: Form | undefined }) {
+function Body({
+  title,
+  source,
+  form,
+}: {
+  readonly title: string;
+  readonly source: ValueSource;
+  readonly form: Form | undefined;
+}) {
   switch (form) {
     case 'tree':
       return <TreeForm title={title} source={source} />;
@@ -92,7 +159,9 @@ function Body({ title, source, form }: { readonly title: string; readonly source
 }
 
 function TreeForm({ title, source }: { readonly title: string; readonly source: ValueSource }) {
-  const [open, setOpen] = useState<ReadonlySet<string> | undefined>(() => (source.document === undefined ? undefined : new Set(source.document.firstOpen())));
+  const [open, setOpen] = useState<ReadonlySet<string> | undefined>(() =>
+    source.document === undefined ? undefined : new Set(source.document.firstOpen()),
+  );
   const [of, setOf] = useState(source);
   const [asked, setAsked] = useState<readonly ValueRow[]>([]);
   const first = of !== source;
@@ -113,7 +182,10 @@ function TreeForm({ title, source }: { readonly title: string; readonly source: 
     })();
     return abort;
   }, [source, current]);
-  const rows = useMemo(() => (source.document !== undefined && current !== undefined ? source.document.rows(current) : asked), [source, current, asked]);
+  const rows = useMemo(
+    () => (source.document !== undefined && current !== undefined ? source.document.rows(current) : asked),
+    [source, current, asked],
+  );
   const toggle = (key: string, opened: boolean): void => {
     const next = new Set(current);
     if (opened) next.add(key);
@@ -124,21 +196,44 @@ function TreeForm({ title, source }: { readonly title: string; readonly source: 
   return <ValueTree label={title} rows={rows} onToggle={toggle} />;
 }
 
-function LinesForm({ title, source, form }: { readonly title: string; readonly source: ValueSource; readonly form: 'text' | 'json' }) {
+function LinesForm({
+  title,
+  source,
+  form,
+}: {
+  readonly title: string;
+  readonly source: ValueSource;
+  readonly form: 'text' | 'json';
+}) {
   const [counted, setCounted] = useState<{ readonly of: ValueSource; readonly count: number }>();
   useEffect(() => {
-    if (source.document === undefined) void source.ask({ what: 'count', form }).then((count) => setCounted({ of: source, count }));
+    if (source.document === undefined)
+      void source.ask({ what: 'count', form }).then((count) => setCounted({ of: source, count }));
   }, [source, form]);
   const count = source.document?.count(form) ?? (counted?.of === source ? counted.count : 0);
   const slices = useSlices(count, AHEAD, (from, to) => source.ask({ what: 'lines', form, from, to }), source, form);
   if (source.document !== undefined && count <= PLAIN_LINES) {
     const text = source.document.lines(form, 0, count).join('\n');
-    return text === '' ? <p class="value-empty dim">empty text</p> : <pre class="value-text" tabIndex={0}>{text}</pre>;
+    return text === '' ? (
+      <p class="value-empty dim">empty text</p>
+    ) : (
+      <pre class="value-text" tabIndex={0}>
+        {text}
+      </pre>
+    );
   }
   return (
     <div class="value-lines" style={{ height: `${Math.min(count, LINES_IN_SIGHT) * LINE_HEIGHT}px` }}>
-      <VirtualList count={count} rowHeight={LINE_HEIGHT} label={title} role="list" selected={-1} keyOf={(index) => index} onSelect={() => undefined}
-        row={(index) => <code class="value-line">{slices(index) ?? ' '}</code>} />
+      <VirtualList
+        count={count}
+        rowHeight={LINE_HEIGHT}
+        label={title}
+        role="list"
+        selected={-1}
+        keyOf={(index) => index}
+        onSelect={() => undefined}
+        row={(index) => <code class="value-line">{slices(index) ?? ' '}</code>}
+      />
     </div>
   );
 }
@@ -157,10 +252,34 @@ function TableForm({ title, source }: { readonly title: string; readonly source:
   return (
     <div class="value-table" tabIndex={0} role="region" aria-label={`${title}, table`}>
       <table>
-        <thead><tr>{table.columns.map((column) => <th key={column} scope="col">{column}</th>)}</tr></thead>
-        <tbody>{cells.map((row, index) => <tr key={index}>{row.map((cell, place) => <td key={place} title={cell}>{cell}</td>)}</tr>)}</tbody>
+        <thead>
+          <tr>
+            {table.columns.map((column) => (
+              <th key={column} scope="col">
+                {column}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {cells.map((row, index) => (
+            <tr key={index}>
+              {row.map((cell, place) => (
+                <td key={place} title={cell}>
+                  {cell}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
       </table>
-      {table.rows > limit && <Button kind="secondary" label={`Show ${Math.min(200, table.rows - limit)} more of ${table.rows - limit}`} onClick={() => setLimit(limit + 200)} />}
+      {table.rows > limit && (
+        <Button
+          kind="secondary"
+          label={`Show ${Math.min(200, table.rows - limit)} more of ${table.rows - limit}`}
+          onClick={() => setLimit(limit + 200)}
+        />
+      )}
     </div>
   );
 }
@@ -172,7 +291,12 @@ function stopper(): { readonly signal: AbortSignal; readonly abort: () => void }
 }
 
 /** Pieces of a long list that is somewhere else, fetched when they come into sight. */
-function useSlices<T>(count: number, size: number, fetch: (from: number, to: number) => Promise<readonly T[]>, ...of: readonly unknown[]): (index: number) => T | undefined {
+function useSlices<T>(
+  count: number,
+  size: number,
+  fetch: (from: number, to: number) => Promise<readonly T[]>,
+  ...of: readonly unknown[]
+): (index: number) => T | undefined {
   const [, draw] = useState(0);
   const held = useMemo(() => new Map<number, readonly T[] | 'asked'>(), of);
   return (index) => {

@@ -1,7 +1,7 @@
 /** The value worker: holds large values, so that the page never waits for one. */
 import { errorText } from '../../src/common/errors.ts';
 import { ValueDocument } from './valueDocument.ts';
-import { decode, type Answered, type Answers, type Asked, type Question } from './workerProtocol.ts';
+import { type Answered, type Answers, type Asked, decode, type Question } from './workerProtocol.ts';
 
 const KEPT = 6;
 const documents = new Map<string, ValueDocument>();

@@ -32,7 +32,12 @@ export interface Asked {
   readonly question: Question;
 }
 
-export type Answered = { readonly id: number; /** undefined: the document is not held any more. */ readonly answer: Answers[keyof Answers] | undefined } | { readonly id: number; readonly error: string };
+export type Answered =
+  | {
+      readonly id: number /** undefined: the document is not held any more. */;
+      readonly answer: Answers[keyof Answers] | undefined;
+    }
+  | { readonly id: number; readonly error: string };
 
 /** The value that bytes of a blob stand for. */
 export function decode(pieces: readonly Uint8Array[], media: string): Json {

@@ -10,5 +10,10 @@ export function WorldKey({ row }: { readonly row: WorldChange }) {
 export function WorldCell({ row, column }: { readonly row: WorldChange; readonly column: string | undefined }) {
   const { old, now, changed } = cellOf(row, column);
   if (!changed) return <>{now}</>;
-  return <>{old !== undefined && <del class="value-old">{old}</del>} {now !== undefined && <ins class="value-new">{now}</ins>}</>;
+  return (
+    <>
+      {old !== undefined && <del class="value-old">{old}</del>}{' '}
+      {now !== undefined && <ins class="value-new">{now}</ins>}
+    </>
+  );
 }

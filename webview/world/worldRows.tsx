@@ -23,8 +23,19 @@ export function WorldRows({ changes, all, onAll }: WorldRowsProps) {
   });
   return (
     <>
-      {groups.map((group) => <Group key={group.name} group={group} />)}
-      {changes.length > ROWS_AT_FIRST && <div class="world-more"><Button kind="secondary" label={`All ${count(changes.length)} rows`} title={`Show all in ${all}`} onClick={onAll} /></div>}
+      {groups.map((group) => (
+        <Group key={group.name} group={group} />
+      ))}
+      {changes.length > ROWS_AT_FIRST && (
+        <div class="world-more">
+          <Button
+            kind="secondary"
+            label={`All ${count(changes.length)} rows`}
+            title={`Show all in ${all}`}
+            onClick={onAll}
+          />
+        </div>
+      )}
     </>
   );
 }
@@ -33,14 +44,36 @@ function Group({ group: { name, rows, columns, counts } }: { readonly group: Wor
   return (
     <div class="world-group" tabIndex={0} role="region" aria-label={`Changes of ${name}`}>
       <table class="world-table">
-        <caption><code>{name}</code> <span class="dim">{counts}</span></caption>
-        <thead><tr><th scope="col">key</th>{columns.map((column) => <th key={column} scope="col">{column}</th>)}{columns.length === 0 && <th scope="col">value</th>}</tr></thead>
+        <caption>
+          <code>{name}</code> <span class="dim">{counts}</span>
+        </caption>
+        <thead>
+          <tr>
+            <th scope="col">key</th>
+            {columns.map((column) => (
+              <th key={column} scope="col">
+                {column}
+              </th>
+            ))}
+            {columns.length === 0 && <th scope="col">value</th>}
+          </tr>
+        </thead>
         <tbody>
           {rows.map((row, index) => (
             <tr key={index}>
-              <th scope="row"><WorldKey row={row} /></th>
-              {columns.map((column) => <td key={column}><WorldCell row={row} column={column} /></td>)}
-              {columns.length === 0 && <td><WorldCell row={row} column={undefined} /></td>}
+              <th scope="row">
+                <WorldKey row={row} />
+              </th>
+              {columns.map((column) => (
+                <td key={column}>
+                  <WorldCell row={row} column={column} />
+                </td>
+              ))}
+              {columns.length === 0 && (
+                <td>
+                  <WorldCell row={row} column={undefined} />
+                </td>
+              )}
             </tr>
           ))}
         </tbody>

@@ -27,18 +27,30 @@ const WIDEST = 30;
 
 export function groupsOf(changes: readonly WorldChange[]): WorldGroup[] {
   const groups = Map.groupBy(changes, (change) => change.table ?? change.file ?? 'world');
-  return [...groups].map(([name, rows]) => ({ name, rows, columns: columnsOf(rows.slice(0, LOOKED_AT)), counts: countText(rows) }));
+  return [...groups].map(([name, rows]) => ({
+    name,
+    rows,
+    columns: columnsOf(rows.slice(0, LOOKED_AT)),
+    counts: countText(rows),
+  }));
 }
 
 function columnsOf(rows: readonly WorldChange[]): string[] {
   const all = new Set(rows.flatMap((row) => [...membersOf(row.before), ...membersOf(row.after)]));
-  const changed = new Set(rows.flatMap((row) => (row.op === 'update' ? [...all].filter((name) => !isSameJson(memberOf(row.before, name), memberOf(row.after, name))) : [])));
+  const changed = new Set(
+    rows.flatMap((row) =>
+      row.op === 'update'
+        ? [...all].filter((name) => !isSameJson(memberOf(row.before, name), memberOf(row.after, name)))
+        : [],
+    ),
+  );
   return [...changed, ...[...all].filter((name) => !changed.has(name))];
 }
 
 /** What stands in a column, or in the only one where there are no columns. */
 export function cellOf(row: WorldChange, column: string | undefined): CellText {
-  const [before, after] = column === undefined ? [row.before, row.after] : [memberOf(row.before, column), memberOf(row.after, column)];
+  const [before, after] =
+    column === undefined ? [row.before, row.after] : [memberOf(row.before, column), memberOf(row.after, column)];
   const old = before === undefined ? undefined : short(before);
   const now = after === undefined ? undefined : short(after);
   if (row.op !== 'update' || isSameJson(before, after)) return { changed: false, now: now ?? old ?? '' };
@@ -56,10 +68,15 @@ export function widthsOf({ rows, columns }: WorldGroup): number[] {
   const cells = columns.length === 0 ? [undefined] : columns;
   return [
     width(looked.map((row) => keyText(row).length + 2)),
-    ...cells.map((column) => width([column?.length ?? 5, ...looked.map((row) => {
-      const { old, now, changed } = cellOf(row, column);
-      return changed ? (old?.length ?? 0) + (now?.length ?? 0) + 3 : (now?.length ?? 0);
-    })])),
+    ...cells.map((column) =>
+      width([
+        column?.length ?? 5,
+        ...looked.map((row) => {
+          const { old, now, changed } = cellOf(row, column);
+          return changed ? (old?.length ?? 0) + (now?.length ?? 0) + 3 : (now?.length ?? 0);
+        }),
+      ]),
+    ),
   ];
 }
 
@@ -78,8 +95,10 @@ function short(value: Json): string {
 
 function countText(rows: readonly WorldChange[]): string {
   const words: Readonly<Record<Change['op'], string>> = { insert: 'added', update: 'changed', delete: 'removed' };
-  return (['update', 'insert', 'delete'] as const).flatMap((op) => {
-    const count = rows.filter((row) => row.op === op).length;
-    return count === 0 ? [] : [`${count} ${words[op]}`];
-  }).join(', ');
+  return (['update', 'insert', 'delete'] as const)
+    .flatMap((op) => {
+      const count = rows.filter((row) => row.op === op).length;
+      return count === 0 ? [] : [`${count} ${words[op]}`];
+    })
+    .join(', ');
 }

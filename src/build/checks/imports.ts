@@ -2,7 +2,7 @@
  * The import rules of the layout: which room may import which at run time. Type-only imports are exempt, and so
  * are `main.ts` files, where the rooms are put together.
  */
-import { existsSync, readFileSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import ts from 'typescript';
 
@@ -40,7 +40,10 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   rerun: { ...NODE, rooms: [...DATA, 'rollout', 'tools', 'worlds', 'worker', 'client'] },
   debug: { ...NODE, rooms: [...DATA, 'client'] },
   mcp: { ...NODE, rooms: [...DATA, 'client'] },
-  cli: { ...NODE, rooms: [...DATA, 'formats', 'tools', 'client', 'model', 'debug', 'mcp', 'rerun', 'kubernetes', 'language'] },
+  cli: {
+    ...NODE,
+    rooms: [...DATA, 'formats', 'tools', 'client', 'model', 'debug', 'mcp', 'rerun', 'kubernetes', 'language'],
+  },
   language: { ...ANYWHERE, rooms: DATA },
   host: { ...NODE, vscode: true, rooms: [...DATA, 'formats', 'client', 'debug'] },
   'extension.ts': { ...NODE, vscode: true, rooms: [...DATA, 'formats', 'client', 'debug', 'host'] },
@@ -73,7 +76,10 @@ export function brokenImports(root: string): string[] {
   return broken;
 }
 
-/** The folder of `src/` a file is in, the file itself where it is in none, or `webview`, `stories`, `test`; empty for what is elsewhere. */
+/**
+ * The folder of `src/` a file is in, the file itself where it is in none, or `webview`, `stories`, `test`; empty for
+ * what is elsewhere.
+ */
 function roomOf(root: string, file: string): string {
   const [top, first] = path.relative(root, file).split(path.sep);
   if (top === WEBVIEW) return first === 'stories' ? first : WEBVIEW;
@@ -87,9 +93,16 @@ function check(to: string, file: string, root: string, roomName: string, room: R
   if (!to.startsWith('.')) return undefined;
   const targetRoom = roomOf(root, path.resolve(path.dirname(file), to));
   if (targetRoom === '') return `${to} leads out of src`;
-  const composes = path.basename(file) === 'main.ts' && ROOMS[targetRoom] !== undefined && targetRoom !== WEBVIEW && targetRoom !== 'stories';
+  const composes =
+    path.basename(file) === 'main.ts' &&
+    ROOMS[targetRoom] !== undefined &&
+    targetRoom !== WEBVIEW &&
+    targetRoom !== 'stories';
   if (targetRoom === roomName || composes || room.rooms.includes(targetRoom)) return undefined;
-  return `${roomName} may not import ${targetRoom} (${to}); it may import ${room.rooms.length === 0 ? 'nothing' : room.rooms.join(', ')}`;
+  return (
+    `${roomName} may not import ${targetRoom} (${to}); it may import ` +
+    (room.rooms.length === 0 ? 'nothing' : room.rooms.join(', '))
+  );
 }
 
 function sources(folder: string): string[] {
@@ -105,12 +118,20 @@ function runtimeImports(file: string): { to: string; line: number }[] {
   const source = ts.createSourceFile(file, readFileSync(file, 'utf8'), ts.ScriptTarget.Latest, true);
   const found: { to: string; line: number }[] = [];
   const add = (specifier: ts.Expression): void => {
-    if (ts.isStringLiteral(specifier)) found.push({ to: specifier.text, line: source.getLineAndCharacterOfPosition(specifier.getStart()).line + 1 });
+    if (ts.isStringLiteral(specifier))
+      found.push({ to: specifier.text, line: source.getLineAndCharacterOfPosition(specifier.getStart()).line + 1 });
   };
   const visit = (node: ts.Node): void => {
-    if (ts.isImportDeclaration(node) && node.importClause?.phaseModifier !== ts.SyntaxKind.TypeKeyword) add(node.moduleSpecifier);
-    else if (ts.isExportDeclaration(node) && !node.isTypeOnly && node.moduleSpecifier !== undefined) add(node.moduleSpecifier);
-    else if (ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.ImportKeyword && node.arguments[0] !== undefined) add(node.arguments[0]);
+    if (ts.isImportDeclaration(node) && node.importClause?.phaseModifier !== ts.SyntaxKind.TypeKeyword)
+      add(node.moduleSpecifier);
+    else if (ts.isExportDeclaration(node) && !node.isTypeOnly && node.moduleSpecifier !== undefined)
+      add(node.moduleSpecifier);
+    else if (
+      ts.isCallExpression(node) &&
+      node.expression.kind === ts.SyntaxKind.ImportKeyword &&
+      node.arguments[0] !== undefined
+    )
+      add(node.arguments[0]);
     ts.forEachChild(node, visit);
   };
   visit(source);

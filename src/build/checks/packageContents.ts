@@ -4,11 +4,30 @@ import { npm } from '../system/npm.ts';
 
 /** Everything that may be in the package; a file that matches none of these leaked into it. */
 const ALLOWED: readonly RegExp[] = [
-  /^package\.json$/, /^README\.md$/, /^LICENSE$/, /^CHANGELOG\.md$/,
-  /^dist\/(extension|cli|server|worker|reaper|toolThread|readerThread|language)\.mjs$/, /^dist\/chunks\/[\w.-]+\.mjs$/, /^dist\/webview\/[\w-]+\.(js|css|ttf)$/,
-  /^media\/(sample|gaia)\//, /^media\/schemas\/[a-z]+\.schema\.json$/, /^media\/[\w-]+\.(png|svg)$/, /^src\/tools\/sdk\.ts$/,
+  /^package\.json$/,
+  /^README\.md$/,
+  /^LICENSE$/,
+  /^CHANGELOG\.md$/,
+  /^dist\/(extension|cli|server|worker|reaper|toolThread|readerThread|language)\.mjs$/,
+  /^dist\/chunks\/[\w.-]+\.mjs$/,
+  /^dist\/webview\/[\w-]+\.(js|css|ttf)$/,
+  /^media\/(sample|gaia)\//,
+  /^media\/schemas\/[a-z]+\.schema\.json$/,
+  /^media\/[\w-]+\.(png|svg)$/,
+  /^src\/tools\/sdk\.ts$/,
 ];
-const REQUIRED = ['dist/cli.mjs', 'dist/server.mjs', 'dist/worker.mjs', 'dist/reaper.mjs', 'dist/toolThread.mjs', 'dist/readerThread.mjs', 'dist/language.mjs', 'media/sample/gitignore', 'README.md', 'LICENSE'];
+const REQUIRED = [
+  'dist/cli.mjs',
+  'dist/server.mjs',
+  'dist/worker.mjs',
+  'dist/reaper.mjs',
+  'dist/toolThread.mjs',
+  'dist/readerThread.mjs',
+  'dist/language.mjs',
+  'media/sample/gitignore',
+  'README.md',
+  'LICENSE',
+];
 /** Unpacked, without dependencies that stay outside the bundles. */
 const LARGEST_BYTES = 12 * 1024 * 1024;
 
@@ -19,8 +38,13 @@ export function packageProblems(root: string): string[] {
   const printed = npm(['pack', '--dry-run', '--json', '--ignore-scripts', '--loglevel=silent'], root);
   const pack = listing.parse(JSON.parse(printed))[0];
   const files = (pack?.files ?? []).map((file) => file.path);
-  const problems = files.filter((file) => !ALLOWED.some((pattern) => pattern.test(file))).map((file) => `${file}: is in the package and should not be`);
-  problems.push(...REQUIRED.filter((file) => !files.includes(file)).map((file) => `${file}: is missing in the package`));
-  if ((pack?.unpackedSize ?? 0) > LARGEST_BYTES) problems.push(`the package is ${String(pack?.unpackedSize)} bytes, more than ${LARGEST_BYTES}`);
+  const problems = files
+    .filter((file) => !ALLOWED.some((pattern) => pattern.test(file)))
+    .map((file) => `${file}: is in the package and should not be`);
+  problems.push(
+    ...REQUIRED.filter((file) => !files.includes(file)).map((file) => `${file}: is missing in the package`),
+  );
+  if ((pack?.unpackedSize ?? 0) > LARGEST_BYTES)
+    problems.push(`the package is ${String(pack?.unpackedSize)} bytes, more than ${LARGEST_BYTES}`);
   return problems;
 }

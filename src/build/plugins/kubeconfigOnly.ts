@@ -15,10 +15,14 @@ export function kubeconfigOnly(): Plugin {
     name: 'kubeconfig-only',
     setup(build) {
       build.onResolve({ filter: /^(undici|\.\/gen\/index\.js)$/ }, ({ path, importer }) =>
-        /[\\/]@kubernetes[\\/]client-node[\\/]dist[\\/]config\.js$/.test(importer) ? { path, namespace: 'left-out' } : undefined,
+        /[\\/]@kubernetes[\\/]client-node[\\/]dist[\\/]config\.js$/.test(importer)
+          ? { path, namespace: 'left-out' }
+          : undefined,
       );
       build.onLoad({ filter: /.*/, namespace: 'left-out' }, ({ path }) => ({
-        contents: (LEFT_OUT[path] ?? []).map((name) => `export function ${name}() { throw new Error('${name} is not in this bundle'); }`).join('\n'),
+        contents: (LEFT_OUT[path] ?? [])
+          .map((name) => `export function ${name}() { throw new Error('${name} is not in this bundle'); }`)
+          .join('\n'),
         loader: 'js',
       }));
     },

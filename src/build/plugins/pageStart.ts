@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { build, type BuildOptions, type Metafile, type Plugin } from 'esbuild';
+import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 
 /**
  * Bundles what a page begins with: a file `entry`, and `alone`, what only some pages need before all else. Each is one
@@ -17,13 +17,19 @@ export function pageStart(entry: string, alone: readonly string[], program: read
         const files = new Set(program.flatMap((source) => [...filesOf(metafile, outputOf(metafile, source))]));
         const made: Metafile = { inputs: {}, outputs: { ...metafile.outputs } };
         const start: BuildOptions & { readonly metafile: true } = {
-          ...options, metafile: true, splitting: false,
+          ...options,
+          metafile: true,
+          splitting: false,
           define: { ...options.define, __PROGRAM__: JSON.stringify([...files].map(beside)) },
           banner: {}, // there is no zod in it
           plugins: [loadedFrom(made, options.absWorkingDir ?? '.')],
         };
         Object.assign(made.outputs, (await build({ ...start, entryPoints: [...alone] })).metafile.outputs);
-        Object.assign(made.outputs, (await build({ ...start, entryPoints: [{ in: entry, out: path.parse(entry).name }], entryNames: '[name]' })).metafile.outputs);
+        Object.assign(
+          made.outputs,
+          (await build({ ...start, entryPoints: [{ in: entry, out: path.parse(entry).name }], entryNames: '[name]' }))
+            .metafile.outputs,
+        );
         Object.assign(metafile.outputs, made.outputs);
       });
     },
@@ -58,6 +64,7 @@ function outputOf({ outputs }: Metafile, source: string): string {
 function filesOf(metafile: Metafile, file: string, found = new Set<string>()): Set<string> {
   if (found.has(file)) return found;
   found.add(file);
-  for (const { path: other, kind } of metafile.outputs[file]?.imports ?? []) if (kind === 'import-statement') filesOf(metafile, other, found);
+  for (const { path: other, kind } of metafile.outputs[file]?.imports ?? [])
+    if (kind === 'import-statement') filesOf(metafile, other, found);
   return found;
 }

@@ -15,10 +15,22 @@ export function shakenFirst(source: string, plugins: Plugin[]): Plugin {
       page.onLoad({ filter: /\.ts$/, namespace: 'file' }, async (asked) => {
         if (asked.path !== file) return undefined;
         const { outputFiles, metafile } = await build({
-          absWorkingDir, entryPoints: [file], bundle: true, write: false, format: 'esm', platform: 'browser', metafile: true, plugins,
-          ...(target === undefined ? {} : { target }), ...(define === undefined ? {} : { define }),
+          absWorkingDir,
+          entryPoints: [file],
+          bundle: true,
+          write: false,
+          format: 'esm',
+          platform: 'browser',
+          metafile: true,
+          plugins,
+          ...(target === undefined ? {} : { target }),
+          ...(define === undefined ? {} : { define }),
         });
-        return { contents: outputFiles[0]?.text ?? '', loader: 'js', watchFiles: Object.keys(metafile.inputs).map((input) => path.resolve(absWorkingDir, input)) };
+        return {
+          contents: outputFiles[0]?.text ?? '',
+          loader: 'js',
+          watchFiles: Object.keys(metafile.inputs).map((input) => path.resolve(absWorkingDir, input)),
+        };
       });
     },
   };

@@ -9,14 +9,29 @@ export function workerSource(): Plugin {
   return {
     name: 'worker-source',
     setup(page) {
-      page.onResolve({ filter: /^worker:/ }, ({ path: name, resolveDir }) => ({ path: path.resolve(resolveDir, name.slice('worker:'.length)), namespace: 'worker-source' }));
+      page.onResolve({ filter: /^worker:/ }, ({ path: name, resolveDir }) => ({
+        path: path.resolve(resolveDir, name.slice('worker:'.length)),
+        namespace: 'worker-source',
+      }));
       page.onLoad({ filter: /.*/, namespace: 'worker-source' }, async ({ path: entry }) => {
         const { minify, target, define, banner } = page.initialOptions;
         const { outputFiles, metafile } = await build({
-          entryPoints: [entry], bundle: true, write: false, format: 'iife', platform: 'browser', metafile: true,
-          ...(minify === undefined ? {} : { minify }), ...(target === undefined ? {} : { target }), ...(define === undefined ? {} : { define }), ...(banner === undefined ? {} : { banner }),
+          entryPoints: [entry],
+          bundle: true,
+          write: false,
+          format: 'iife',
+          platform: 'browser',
+          metafile: true,
+          ...(minify === undefined ? {} : { minify }),
+          ...(target === undefined ? {} : { target }),
+          ...(define === undefined ? {} : { define }),
+          ...(banner === undefined ? {} : { banner }),
         });
-        return { contents: outputFiles[0]?.text ?? '', loader: 'text', watchFiles: Object.keys(metafile.inputs).map((file) => path.resolve(file)) };
+        return {
+          contents: outputFiles[0]?.text ?? '',
+          loader: 'text',
+          watchFiles: Object.keys(metafile.inputs).map((file) => path.resolve(file)),
+        };
       });
     },
   };

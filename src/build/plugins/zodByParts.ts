@@ -13,7 +13,12 @@ export function zodByParts(): Plugin {
       build.onLoad({ filter: /[\\/](src|webview)[\\/].*\.tsx?$/, namespace: 'file' }, async ({ path: file }) => {
         if (file.includes('node_modules')) return undefined;
         const text = await readFile(file, 'utf8');
-        return text.includes("import { z } from 'zod'") ? { contents: text.replace("import { z } from 'zod'", "import * as z from 'zod'"), loader: path.extname(file) === '.tsx' ? 'tsx' : 'ts' } : undefined;
+        return text.includes("import { z } from 'zod'")
+          ? {
+              contents: text.replace("import { z } from 'zod'", "import * as z from 'zod'"),
+              loader: path.extname(file) === '.tsx' ? 'tsx' : 'ts',
+            }
+          : undefined;
       });
     },
   };

@@ -20,13 +20,19 @@ export function startCluster(env: NodeJS.ProcessEnv = process.env): SuiteCluster
   const kit = kitFolder('kubernetes');
   const ofKit = path.join(env['ROLLOUT_K8S_DIR'] ?? path.join(os.tmpdir(), 'rollout-k8s'), 'kubeconfig');
   const named = env['KUBECONFIG'] ?? '';
-  if (named !== '' && path.resolve(named) !== ofKit) return { kubeconfig: named, kit: undefined, stop: () => undefined };
+  if (named !== '' && path.resolve(named) !== ofKit)
+    return { kubeconfig: named, kit: undefined, stop: () => undefined };
   if (kit === undefined) {
     const usual = path.join(os.homedir(), '.kube', 'config');
-    return existsSync(usual) ? { kubeconfig: usual, kit: undefined, stop: () => undefined } : (missingKit('cluster') ?? 'it needs a Kubernetes cluster.');
+    return existsSync(usual)
+      ? { kubeconfig: usual, kit: undefined, stop: () => undefined }
+      : (missingKit('cluster') ?? 'it needs a Kubernetes cluster.');
   }
   const script = (name: string): { readonly ok: boolean; readonly said: string } => {
-    const done = spawnSync(path.join(kit, name), [], { encoding: 'utf8', env: { ...env, ROLLOUT_K8S_NODE: process.execPath, ROLLOUT_K8S_NODES: nodesOf(env, ofKit) } });
+    const done = spawnSync(path.join(kit, name), [], {
+      encoding: 'utf8',
+      env: { ...env, ROLLOUT_K8S_NODE: process.execPath, ROLLOUT_K8S_NODES: nodesOf(env, ofKit) },
+    });
     return { ok: done.status === 0, said: `${done.stdout}${done.stderr}`.trim() };
   };
   const { ok, said } = script('up');

@@ -19,9 +19,29 @@ interface Kit {
 }
 
 export const KITS: Readonly<Record<string, Kit>> = {
-  vllm: { suite: 'vllm', variable: 'ROLLOUT_VLLM_KIT', folder: 'vllm', entry: 'up', what: 'a folder with the scripts `up` and `down` that start and stop a real vLLM' },
-  recordings: { suite: 'recordings', variable: 'ROLLOUT_RECORDINGS', folder: 'data', entry: 'tau-bench/gpt-4o-airline.json', what: 'a folder with real recordings (tau-bench/gpt-4o-airline.json)' },
-  kubernetes: { suite: 'cluster', variable: 'ROLLOUT_KUBERNETES_KIT', folder: 'kubernetes', entry: 'up', what: 'a Kubernetes cluster (KUBECONFIG), or a folder with the scripts `up`, `down` and `process` that start, stop and break one' },
+  vllm: {
+    suite: 'vllm',
+    variable: 'ROLLOUT_VLLM_KIT',
+    folder: 'vllm',
+    entry: 'up',
+    what: 'a folder with the scripts `up` and `down` that start and stop a real vLLM',
+  },
+  recordings: {
+    suite: 'recordings',
+    variable: 'ROLLOUT_RECORDINGS',
+    folder: 'data',
+    entry: 'tau-bench/gpt-4o-airline.json',
+    what: 'a folder with real recordings (tau-bench/gpt-4o-airline.json)',
+  },
+  kubernetes: {
+    suite: 'cluster',
+    variable: 'ROLLOUT_KUBERNETES_KIT',
+    folder: 'kubernetes',
+    entry: 'up',
+    what:
+      'a Kubernetes cluster (KUBECONFIG), or a folder with the scripts `up`, `down` and `process` that start, stop ' +
+      'and break one',
+  },
 };
 
 /** The folder of a kit, when it is here. */

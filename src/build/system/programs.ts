@@ -17,9 +17,15 @@ interface Known {
 const PROGRAMS: Readonly<Record<Program, Known>> = {
   chromium: {
     names: [
-      'chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable', 'chrome.exe',
-      '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome', '/Applications/Chromium.app/Contents/MacOS/Chromium',
-      'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe', 'C:\\Program Files (x86)\\Microsoft\\Edge\\Application\\msedge.exe',
+      'chromium',
+      'chromium-browser',
+      'google-chrome',
+      'google-chrome-stable',
+      'chrome.exe',
+      '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+      '/Applications/Chromium.app/Contents/MacOS/Chromium',
+      'C:\\Program Files\\Google\\Chrome\\Application\\chrome.exe',
+      'C:\\Program Files (x86)\\Microsoft\\Edge\\Application\\msedge.exe',
     ],
     variable: 'CHROMIUM',
     packages: ['chromium', 'fonts-dejavu-core'],
@@ -33,7 +39,9 @@ export function findProgram(program: Program): string | undefined {
   const named = process.env[variable];
   if (named !== undefined && named !== '') return existsSync(named) ? named : undefined;
   const folders = (process.env['PATH'] ?? '').split(path.delimiter).filter((folder) => folder !== '');
-  return names.flatMap((name) => (path.isAbsolute(name) ? [name] : folders.map((folder) => path.join(folder, name)))).find((file) => existsSync(file));
+  return names
+    .flatMap((name) => (path.isAbsolute(name) ? [name] : folders.map((folder) => path.join(folder, name))))
+    .find((file) => existsSync(file));
 }
 
 /** Installs what is missing where that can be done (Debian, as root). Gives what to do where it cannot. */
@@ -41,11 +49,17 @@ export function installPrograms(programs: readonly Program[]): string | undefine
   const missing = programs.filter((program) => findProgram(program) === undefined);
   if (missing.length === 0) return undefined;
   const packages = missing.flatMap((program) => PROGRAMS[program].packages);
-  const mend = `Install ${missing.join(' and ')}, or set ${missing.map((program) => PROGRAMS[program].variable).join(' and ')}.`;
+  const mend =
+    `Install ${missing.join(' and ')}, or set ` +
+    `${missing.map((program) => PROGRAMS[program].variable).join(' and ')}.`;
   if (process.platform !== 'linux' || process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return mend;
   console.log(`installing ${packages.join(' ')}`);
   const apt = (args: readonly string[]): boolean =>
-    spawnSync('/usr/bin/apt-get', ['-qq', ...args], { stdio: ['ignore', 'ignore', 'inherit'], env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' } }).status === 0;
-  if (!apt(['update']) || !apt(['install', '-y', '--no-install-recommends', ...packages])) return `apt-get could not install ${packages.join(' ')}. ${mend}`;
+    spawnSync('/usr/bin/apt-get', ['-qq', ...args], {
+      stdio: ['ignore', 'ignore', 'inherit'],
+      env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
+    }).status === 0;
+  if (!apt(['update']) || !apt(['install', '-y', '--no-install-recommends', ...packages]))
+    return `apt-get could not install ${packages.join(' ')}. ${mend}`;
   return undefined;
 }

@@ -4,7 +4,8 @@ import { zipEntries } from './zip.ts';
 /** Everything that may be in the extension; a file that matches none of these leaked into it. */
 export const VSIX_ALLOWED: readonly RegExp[] = [
   /^(package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
-  /^dist\/(extension|cli|server|worker|reaper|toolThread|readerThread|language)\.mjs$/, /^dist\/chunks\/[\w.-]+\.mjs$/,
+  /^dist\/(extension|cli|server|worker|reaper|toolThread|readerThread|language)\.mjs$/,
+  /^dist\/chunks\/[\w.-]+\.mjs$/,
   /^dist\/webview\/[\w-]+\.(js|css|ttf)$/,
   // Pictures of the README are for its readers on the web: an installed README shows none.
   /^media\/(?!pictures\/)(?!run\.svg$|show\.svg$)(?:[\w-]+\/)*[\w.-]+$/,
@@ -14,16 +15,41 @@ export const VSIX_ALLOWED: readonly RegExp[] = [
 ];
 /** What it must hold to work. */
 export const VSIX_REQUIRED: readonly string[] = [
-  'package.json', 'README.md', 'LICENSE', 'CHANGELOG.md', 'src/tools/sdk.ts', 'media/sample/gitignore',
-  'dist/extension.mjs', 'dist/cli.mjs', 'dist/server.mjs', 'dist/worker.mjs', 'dist/reaper.mjs', 'dist/toolThread.mjs', 'dist/readerThread.mjs', 'dist/language.mjs',
-  'dist/webview/start.js', 'dist/webview/page.js', 'dist/webview/page.css', 'dist/webview/try.js', 'dist/webview/try.css', 'dist/webview/codicon.ttf',
-  'dist/node_modules/zod/index.js', 'dist/node_modules/zod/inOne.json', 'dist/node_modules/zod/package.json', 'dist/node_modules/esbuild/esbuild.wasm.br', 'dist/node_modules/esbuild/lib/main.js',
+  'package.json',
+  'README.md',
+  'LICENSE',
+  'CHANGELOG.md',
+  'src/tools/sdk.ts',
+  'media/sample/gitignore',
+  'dist/extension.mjs',
+  'dist/cli.mjs',
+  'dist/server.mjs',
+  'dist/worker.mjs',
+  'dist/reaper.mjs',
+  'dist/toolThread.mjs',
+  'dist/readerThread.mjs',
+  'dist/language.mjs',
+  'dist/webview/start.js',
+  'dist/webview/page.js',
+  'dist/webview/page.css',
+  'dist/webview/try.js',
+  'dist/webview/try.css',
+  'dist/webview/codicon.ttf',
+  'dist/node_modules/zod/index.js',
+  'dist/node_modules/zod/inOne.json',
+  'dist/node_modules/zod/package.json',
+  'dist/node_modules/esbuild/esbuild.wasm.br',
+  'dist/node_modules/esbuild/lib/main.js',
 ];
 /** What one downloads. */
 export const VSIX_LARGEST_BYTES = 6.5 * 1024 * 1024;
 
 /** What `vsce` names in its own way. */
-const RENAMED: Readonly<Record<string, string>> = { 'readme.md': 'README.md', 'changelog.md': 'CHANGELOG.md', 'LICENSE.txt': 'LICENSE' };
+const RENAMED: Readonly<Record<string, string>> = {
+  'readme.md': 'README.md',
+  'changelog.md': 'CHANGELOG.md',
+  'LICENSE.txt': 'LICENSE',
+};
 /** What `vsce` adds. */
 const ADDED = new Set(['extension.vsixmanifest', '[Content_Types].xml']);
 
@@ -50,7 +76,9 @@ export function vsixContents(file: string): VsixContents {
 export function vsixProblems({ files, strangers, bytes }: VsixContents): string[] {
   const leaked = [...files.filter((file) => !VSIX_ALLOWED.some((pattern) => pattern.test(file))), ...strangers];
   const problems = leaked.map((file) => `${file}: is in the .vsix and should not be`);
-  problems.push(...VSIX_REQUIRED.filter((file) => !files.includes(file)).map((file) => `${file}: is missing in the .vsix`));
+  problems.push(
+    ...VSIX_REQUIRED.filter((file) => !files.includes(file)).map((file) => `${file}: is missing in the .vsix`),
+  );
   if (bytes > VSIX_LARGEST_BYTES) problems.push(`the .vsix is ${bytes} bytes, more than ${VSIX_LARGEST_BYTES}`);
   return problems;
 }

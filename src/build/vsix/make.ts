@@ -4,5 +4,12 @@ import { stageVsix } from './stage.ts';
 /** Makes the .vsix `file` of the project in `root`, through the folder `stage`. Needs `dist/`. */
 export async function makeVsix(root: string, stage: string, file: string): Promise<void> {
   await stageVsix(root, stage);
-  await createVSIX({ cwd: stage, packagePath: file, dependencies: false, allowMissingRepository: true, rewriteRelativeLinks: false, allowUnusedFilesPattern: true });
+  await createVSIX({
+    cwd: stage,
+    packagePath: file,
+    dependencies: false,
+    allowMissingRepository: true,
+    rewriteRelativeLinks: false,
+    allowUnusedFilesPattern: true,
+  });
 }

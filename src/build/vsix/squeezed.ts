@@ -7,13 +7,20 @@ import { brotliCompress, constants } from 'node:zlib';
 /** From here on the next step makes little smaller and takes three times as long. */
 const QUALITY = 10;
 
-/** The file in Brotli's format, a quarter smaller than in a zip. That takes half a minute, so the result is kept in `cache` until the file is another. */
+/**
+ * The file in Brotli's format, a quarter smaller than in a zip. That takes half a minute, so the result is kept in
+ * `cache` until the file is another.
+ */
 export async function squeezed(file: string, cache: string): Promise<Buffer> {
   const bytes = readFileSync(file);
   const kept = path.join(cache, `${createHash('sha256').update(bytes).digest('hex')}.${QUALITY}.br`);
   if (existsSync(kept)) return readFileSync(kept);
   const small = await promisify(brotliCompress)(bytes, {
-    params: { [constants.BROTLI_PARAM_QUALITY]: QUALITY, [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS, [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length },
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: QUALITY,
+      [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS,
+      [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+    },
   });
   mkdirSync(cache, { recursive: true });
   // Another build may write it too: either is whole.

@@ -1,5 +1,8 @@
-/** Puts together the folder the .vsix is made of: only what the allowlist names, and two libraries users' modules are bundled with. */
-import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+/**
+ * Puts together the folder the .vsix is made of: only what the allowlist names, and two libraries users' modules are
+ * bundled with.
+ */
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
 import { buildZodInOne, ZOD_IN_ONE } from '../../tools/zodInOne.ts';
@@ -23,7 +26,11 @@ export async function stageVsix(root: string, stage: string): Promise<void> {
     if (VSIX_ALLOWED.some((pattern) => pattern.test(file))) copy(path.join(root, file), stage, file);
   }
   const manifest = record.parse(JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')));
-  write(stage, 'package.json', json(Object.fromEntries(Object.entries(manifest).filter(([key]) => !NOT_IN_MANIFEST.includes(key)))));
+  write(
+    stage,
+    'package.json',
+    json(Object.fromEntries(Object.entries(manifest).filter(([key]) => !NOT_IN_MANIFEST.includes(key)))),
+  );
   write(stage, '.vscodeignore', '# Nothing: everything here goes into the .vsix.\n');
   write(stage, 'README.md', withoutPictures(readFileSync(path.join(root, 'README.md'), 'utf8')));
   stageZod(path.join(root, 'node_modules', 'zod'), stage);
@@ -33,26 +40,51 @@ export async function stageVsix(root: string, stage: string): Promise<void> {
 
 /** VS Code shows no pictures of an installed README, and `vsce` refuses those that are not on the web. */
 function withoutPictures(markdown: string): string {
-  return markdown.replace(/^[ \t]*!\[[^\]]*\]\([^)]*\)[ \t]*\n/gm, '').replace(/!\[[^\]]*\]\([^)]*\)/g, '').replace(/<img\b[^>]*>/g, '');
+  return markdown
+    .replace(/^[ \t]*!\[[^\]]*\]\([^)]*\)[ \t]*\n/gm, '')
+    .replace(/!\[[^\]]*\]\([^)]*\)/g, '')
+    .replace(/<img\b[^>]*>/g, '');
 }
 
 function stageZod(from: string, stage: string): void {
   const to = `${MODULES}/zod`;
   for (const file of filesIn(from, '.')) {
-    if (/(LICENSE|package\.json|\.js|\.d\.ts)$/.test(file) && !ZOD_LEFT_OUT.test(file)) copy(path.join(from, file), stage, `${to}/${file}`);
+    if (/(LICENSE|package\.json|\.js|\.d\.ts)$/.test(file) && !ZOD_LEFT_OUT.test(file))
+      copy(path.join(from, file), stage, `${to}/${file}`);
   }
-  for (const file of ['locales/index.js', 'v4/locales/index.js']) write(stage, `${to}/${file}`, "export { default as en } from './en.js';\n");
-  for (const file of ['locales/index.d.ts', 'v4/locales/index.d.ts']) write(stage, `${to}/${file}`, "export { default as en } from './en.js';\n");
-  const { name, version, license, type, sideEffects, exports } = z.object({
-    name: z.string(), version: z.string(), license: z.string(), type: z.string(), sideEffects: z.array(z.string()),
-    exports: z.record(z.string(), z.union([z.string(), z.object({ import: z.string() })])),
-  }).parse(JSON.parse(readFileSync(path.join(from, 'package.json'), 'utf8')));
+  for (const file of ['locales/index.js', 'v4/locales/index.js'])
+    write(stage, `${to}/${file}`, "export { default as en } from './en.js';\n");
+  for (const file of ['locales/index.d.ts', 'v4/locales/index.d.ts'])
+    write(stage, `${to}/${file}`, "export { default as en } from './en.js';\n");
+  const { name, version, license, type, sideEffects, exports } = z
+    .object({
+      name: z.string(),
+      version: z.string(),
+      license: z.string(),
+      type: z.string(),
+      sideEffects: z.array(z.string()),
+      exports: z.record(z.string(), z.union([z.string(), z.object({ import: z.string() })])),
+    })
+    .parse(JSON.parse(readFileSync(path.join(from, 'package.json'), 'utf8')));
   // One file for `import` and `require`: the CommonJS twins are not there.
   const only = Object.entries(exports).map(([key, target]): [string, unknown] => {
     if (typeof target === 'string') return [key, target];
     return [key, { types: target.import.replace(/\.js$/, '.d.ts'), default: target.import }];
   });
-  write(stage, `${to}/package.json`, json({ name, version, license, type, sideEffects, main: './index.js', types: './index.d.ts', exports: Object.fromEntries(only) }));
+  write(
+    stage,
+    `${to}/package.json`,
+    json({
+      name,
+      version,
+      license,
+      type,
+      sideEffects,
+      main: './index.js',
+      types: './index.d.ts',
+      exports: Object.fromEntries(only),
+    }),
+  );
 }
 
 /** esbuild as WebAssembly, under esbuild's name: the same file runs on every platform. */
@@ -60,24 +92,48 @@ async function stageEsbuild(modules: string, stage: string): Promise<void> {
   const from = path.join(modules, 'esbuild-wasm');
   const to = `${MODULES}/esbuild`;
   for (const file of ESBUILD_FILES) copy(path.join(from, file), stage, `${to}/${file}`);
-  const { version, license } = z.object({ version: z.string(), license: z.string() }).parse(JSON.parse(readFileSync(path.join(from, 'package.json'), 'utf8')));
+  const { version, license } = z
+    .object({ version: z.string(), license: z.string() })
+    .parse(JSON.parse(readFileSync(path.join(from, 'package.json'), 'utf8')));
   write(stage, `${to}/package.json`, json({ name: 'esbuild', version, license, main: 'lib/main.js' }));
   // VS Code's own runtime runs it: there may be no `node` on the user's PATH.
   let main = readFileSync(path.join(from, 'lib', 'main.js'), 'utf8');
-  main = replaceOnce(main, 'return ["node", [path2.join(__dirname, "..", "bin", "esbuild")]];', 'return [process.execPath, [path2.join(__dirname, "..", "bin", "esbuild")]];');
-  main = replaceOnce(main, 'stdio: ["pipe", "pipe", "inherit"],\n    cwd: defaultWD\n', 'stdio: ["pipe", "pipe", "inherit"],\n    env: { ...process.env, ELECTRON_RUN_AS_NODE: "1" },\n    cwd: defaultWD\n');
+  main = replaceOnce(
+    main,
+    'return ["node", [path2.join(__dirname, "..", "bin", "esbuild")]];',
+    'return [process.execPath, [path2.join(__dirname, "..", "bin", "esbuild")]];',
+  );
+  main = replaceOnce(
+    main,
+    'stdio: ["pipe", "pipe", "inherit"],\n    cwd: defaultWD\n',
+    'stdio: ["pipe", "pipe", "inherit"],\n    env: { ...process.env, ELECTRON_RUN_AS_NODE: "1" },\n    cwd: ' +
+      'defaultWD\n',
+  );
   write(stage, `${to}/lib/main.js`, main);
-  write(stage, `${to}/esbuild.wasm.br`, await squeezed(path.join(from, 'esbuild.wasm'), path.join(modules, '.cache', 'rollout-studio')));
+  write(
+    stage,
+    `${to}/esbuild.wasm.br`,
+    await squeezed(path.join(from, 'esbuild.wasm'), path.join(modules, '.cache', 'rollout-studio')),
+  );
   let bin = readFileSync(path.join(from, 'bin', 'esbuild'), 'utf8');
   // It runs for a moment only: V8 takes longer to make this much code fast than the code then saves.
-  bin = replaceOnce(bin, "const module_ = require('module');", "require('v8').setFlagsFromString('--liftoff-only');\nconst module_ = require('module');");
+  bin = replaceOnce(
+    bin,
+    "const module_ = require('module');",
+    "require('v8').setFlagsFromString('--liftoff-only');\nconst module_ = require('module');",
+  );
   bin = replaceOnce(bin, "'esbuild.wasm'", "'esbuild.wasm.br'");
-  bin = replaceOnce(bin, 'new WebAssembly.Module(bytes)', "new WebAssembly.Module(require('zlib').brotliDecompressSync(bytes))");
+  bin = replaceOnce(
+    bin,
+    'new WebAssembly.Module(bytes)',
+    "new WebAssembly.Module(require('zlib').brotliDecompressSync(bytes))",
+  );
   write(stage, `${to}/bin/esbuild`, bin);
 }
 
 function replaceOnce(text: string, what: string, by: string): string {
-  if (text.split(what).length !== 2) throw new Error(`esbuild-wasm has changed: a file of it does not hold exactly once: ${what}`);
+  if (text.split(what).length !== 2)
+    throw new Error(`esbuild-wasm has changed: a file of it does not hold exactly once: ${what}`);
   return text.replace(what, () => by);
 }
 

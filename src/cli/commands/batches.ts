@@ -1,6 +1,6 @@
-import type { BatchRow } from '../../protocol/client.ts';
-import { flag, numberOption, type Command } from '../command.ts';
 import { batchTable } from '../../client/text/batchText.ts';
+import type { BatchRow } from '../../protocol/client.ts';
+import { type Command, flag, numberOption } from '../command.ts';
 
 const PAGE = 20;
 
@@ -18,12 +18,16 @@ export const batches: Command = {
     const rows: BatchRow[] = [];
     let before: string | undefined;
     do {
-      const page = await api.batches({ limit: Math.min(limit - rows.length, 200), ...(before === undefined ? {} : { before }) }, context.signal);
+      const page = await api.batches(
+        { limit: Math.min(limit - rows.length, 200), ...(before === undefined ? {} : { before }) },
+        context.signal,
+      );
       rows.push(...page.batches);
       before = page.next;
     } while (before !== undefined && rows.length < limit);
     if (context.json) context.printJson({ batches: rows });
-    else if (rows.length === 0) context.print('No batch yet. rollout init makes a sample workspace; rollout run BATCH runs one.');
+    else if (rows.length === 0)
+      context.print('No batch yet. rollout init makes a sample workspace; rollout run BATCH runs one.');
     else context.print(batchTable(rows));
     return 0;
   },

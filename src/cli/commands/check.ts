@@ -8,14 +8,17 @@ import type { Command } from '../command.ts';
 export const check: Command = {
   name: 'check',
   usage: '[FILE…]',
-  text: 'Validates agent, world, batch and dataset files and builds the modules they name; without FILE, all below this folder.',
+  text:
+    'Validates agent, world, batch and dataset files and builds the modules they name; without FILE, all below ' +
+    'this folder.',
   options: {},
   async run(context, given) {
     const { paths, problems } = await checkDisk(context.cwd, given.words);
     if (given.words.length === 0) await writeEditorTypes(workspaceRoot(paths[0] ?? '', context.cwd));
     if (context.json) context.printJson({ files: paths.length, problems });
     else {
-      for (const problem of problems) context.print(formatProblem(problem, diskFiles(context.cwd).absolute(context.cwd)));
+      for (const problem of problems)
+        context.print(formatProblem(problem, diskFiles(context.cwd).absolute(context.cwd)));
       if (problems.length === 0) context.print(`${paths.length} ${paths.length === 1 ? 'file is' : 'files are'} fine.`);
     }
     return hasErrors(problems) ? 1 : 0;

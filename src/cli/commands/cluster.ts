@@ -5,7 +5,7 @@ import type { Cluster } from '../../kubernetes/access/cluster.ts';
 import type { Change } from '../../kubernetes/install/install.ts';
 import type { InstallOptions } from '../../kubernetes/install/options.ts';
 import { INSTALL_OPTIONS, readInstallOptions } from '../clusterOptions.ts';
-import { flag, numberOption, textOption, type Command, type Given, type Outcome } from '../command.ts';
+import { type Command, flag, type Given, numberOption, type Outcome, textOption } from '../command.ts';
 import type { Context } from '../context.ts';
 
 const ACTIONS = ['install', 'upgrade', 'uninstall', 'render'] as const;
@@ -22,17 +22,23 @@ export const cluster: Command = {
   ].join('\n'),
   options: {
     'create-namespace': { type: 'boolean', text: 'make the namespace where it is absent' },
-    'namespace': { type: 'string', value: 'NAME', text: 'of the printed manifests, where render has no target' },
+    namespace: { type: 'string', value: 'NAME', text: 'of the printed manifests, where render has no target' },
     ...INSTALL_OPTIONS,
     'delete-data': { type: 'boolean', text: 'uninstall: the volumes with the trajectories too' },
     'dry-run': { type: 'boolean', text: 'only tell what would change' },
-    'timeout': { type: 'string', value: 'SECONDS', text: `how long to wait for the server; 0 = not at all (${TIMEOUT_SECONDS})` },
+    timeout: {
+      type: 'string',
+      value: 'SECONDS',
+      text: `how long to wait for the server; 0 = not at all (${TIMEOUT_SECONDS})`,
+    },
   },
   async run(context, given) {
     const [word, ...more] = given.words;
     const action = ACTIONS.find((name) => name === word);
-    if (action === undefined || more.length > 0) throw new StudioError('usage', `usage: rollout cluster ${cluster.usage}`);
-    if (action === 'render' && targetOf(context) === undefined) return await print(context, given, textOption(given, 'namespace') ?? 'default');
+    if (action === undefined || more.length > 0)
+      throw new StudioError('usage', `usage: rollout cluster ${cluster.usage}`);
+    if (action === 'render' && targetOf(context) === undefined)
+      return await print(context, given, textOption(given, 'namespace') ?? 'default');
     const opened = await open(context, given);
     try {
       return await act(action, opened, context, given);
@@ -45,10 +51,14 @@ export const cluster: Command = {
 async function open(context: Context, given: Given): Promise<Cluster> {
   const target = targetOf(context);
   if (target === undefined) {
-    throw new StudioError('usage', 'In which cluster?', { mend: 'Name it with --target; rollout target add NAME --context CONTEXT adds one.' });
+    throw new StudioError('usage', 'In which cluster?', {
+      mend: 'Name it with --target; rollout target add NAME --context CONTEXT adds one.',
+    });
   }
   if (textOption(given, 'namespace') !== undefined) {
-    throw new StudioError('usage', 'The namespace is that of the target.', { mend: 'rollout target add … --namespace NAME says which.' });
+    throw new StudioError('usage', 'The namespace is that of the target.', {
+      mend: 'rollout target add … --namespace NAME says which.',
+    });
   }
   const { Cluster } = await import('../../kubernetes/access/cluster.ts');
   return await Cluster.open(clusterRef(target, context.targets.get(target)));
@@ -65,18 +75,33 @@ async function act(action: Action, opened: Cluster, context: Context, given: Giv
   const installed = await installedOptions(opened, context.signal);
   if (action === 'render') return await print(context, given, opened.namespace, installed);
   if (action === 'upgrade' && installed === undefined) {
-    throw new StudioError('not_found', `There is no server in namespace ${opened.namespace}.`, { mend: 'rollout cluster install puts one there.' });
+    throw new StudioError('not_found', `There is no server in namespace ${opened.namespace}.`, {
+      mend: 'rollout cluster install puts one there.',
+    });
   }
   const { vllmUrl } = await import('../../kubernetes/install/manifests/vllm.ts');
   const options = await readInstallOptions(given, installed);
   const dryRun = flag(given, 'dry-run');
   const report = reporter(context, dryRun);
-  await install(opened, {
-    options, dryRun, createNamespace: flag(given, 'create-namespace'), signal: context.signal,
-    timeoutMs: (numberOption(given, 'timeout', 0) ?? TIMEOUT_SECONDS) * 1000,
-  }, report);
-  if (options.vllm !== undefined) report.note(`The model is at ${vllmUrl(opened.namespace)} for rollouts in this cluster, once it is loaded.`);
-  report.end(dryRun ? 'Nothing was changed.' : `The server is in namespace ${opened.namespace}. rollout run FILE --target ${targetOf(context) ?? 'NAME'} uses it.`);
+  await install(
+    opened,
+    {
+      options,
+      dryRun,
+      createNamespace: flag(given, 'create-namespace'),
+      signal: context.signal,
+      timeoutMs: (numberOption(given, 'timeout', 0) ?? TIMEOUT_SECONDS) * 1000,
+    },
+    report,
+  );
+  if (options.vllm !== undefined)
+    report.note(`The model is at ${vllmUrl(opened.namespace)} for rollouts in this cluster, once it is loaded.`);
+  report.end(
+    dryRun
+      ? 'Nothing was changed.'
+      : `The server is in namespace ${opened.namespace}. rollout run FILE --target ${targetOf(context) ?? 'NAME'} ` +
+          'uses it.',
+  );
   return 0;
 }
 
@@ -84,7 +109,11 @@ async function remove(opened: Cluster, context: Context, given: Given): Promise<
   const { uninstall } = await import('../../kubernetes/install/uninstall.ts');
   const report = reporter(context, false);
   const any = await uninstall(opened, { deleteData: flag(given, 'delete-data'), signal: context.signal }, report);
-  report.end(any ? `The server is gone from namespace ${opened.namespace}.` : `There was nothing of ours in namespace ${opened.namespace}.`);
+  report.end(
+    any
+      ? `The server is gone from namespace ${opened.namespace}.`
+      : `There was nothing of ours in namespace ${opened.namespace}.`,
+  );
   return 0;
 }
 
@@ -103,7 +132,10 @@ function reporter(context: Context, dryRun: boolean) {
     change: (change: Change): void => {
       changes.push(change);
       // A program that reads the one document can follow on stderr.
-      (context.json ? context.tell : context.print)(`${(dryRun && change.change !== 'same' ? `would be ${change.change}` : change.change).padEnd(dryRun ? 18 : 9)}${change.kind} ${change.name}`);
+      (context.json ? context.tell : context.print)(
+        `${(dryRun && change.change !== 'same' ? `would be ${change.change}` : change.change).padEnd(dryRun ? 18 : 9)}${change.kind} ` +
+          change.name,
+      );
     },
     note: (text: string): void => context.tell(text),
     end: (text: string): void => {

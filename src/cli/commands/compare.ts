@@ -1,11 +1,11 @@
-import { StudioError } from '../../common/errors.ts';
 import { reportInput } from '../../client/commands/reportInput.ts';
-import { batchId, parseReference, resolveRollout, resolveTask, type Reference } from '../../client/reference.ts';
+import { batchId, parseReference, type Reference, resolveRollout, resolveTask } from '../../client/reference.ts';
 import { attemptsText, batchesText } from '../../client/text/compareText.ts';
+import { StudioError } from '../../common/errors.ts';
 import type { Api } from '../../protocol/api.ts';
-import { bestReference, comparedAttempt, type ComparedAttempt } from '../../trace/align/attempt.ts';
+import { bestReference, type ComparedAttempt, comparedAttempt } from '../../trace/align/attempt.ts';
 import { compareBatches } from '../../trace/align/batches.ts';
-import { align, type Alignment } from '../../trace/align/columns.ts';
+import { type Alignment, align } from '../../trace/align/columns.ts';
 import { callDifferences } from '../../trace/align/differences.ts';
 import { prefixTree } from '../../trace/align/prefixTree.ts';
 import { TrajectoryModel } from '../../trace/model.ts';
@@ -18,7 +18,9 @@ import type { Context } from '../context.ts';
 export const compare: Command = {
   name: 'compare',
   usage: 'BATCH/TASK | ATTEMPT ATTEMPT … | BATCH BATCH',
-  text: 'Compares attempts: the tree of what they did with pass rates, and their steps side by side; or two batches, the earlier first.',
+  text:
+    'Compares attempts: the tree of what they did with pass rates, and their steps side by side; or two batches, ' +
+    'the earlier first.',
   options: {},
   async run(context, given) {
     const { words } = given;
@@ -27,62 +29,121 @@ export const compare: Command = {
     if (more.length === 0) return compareTask(context, first);
     const references = words.map((word) => parseReference(word));
     const batches = references.filter((reference) => reference.kind === 'batch');
-    if (batches.length === 0) return compareAttempts(context, references.filter((reference) => reference.kind !== 'batch'));
+    if (batches.length === 0)
+      return compareAttempts(
+        context,
+        references.filter((reference) => reference.kind !== 'batch'),
+      );
     if (batches.length === 2 && words.length === 2) return compareTwoBatches(context, first, more[0] ?? '');
-    throw new StudioError('usage', batches.length === words.length ? 'Only two batches can be compared at a time.' : 'A batch cannot be compared with an attempt.', { mend: `Give ${compare.usage}.` });
+    throw new StudioError(
+      'usage',
+      batches.length === words.length
+        ? 'Only two batches can be compared at a time.'
+        : 'A batch cannot be compared with an attempt.',
+      { mend: `Give ${compare.usage}.` },
+    );
   },
 };
 
 async function compareTask(context: Context, word: string): Promise<Outcome> {
-  if (!word.includes('/')) throw new StudioError('usage', `There is nothing to compare “${word}” with.`, { mend: `Give ${compare.usage}.` });
+  if (!word.includes('/'))
+    throw new StudioError('usage', `There is nothing to compare “${word}” with.`, { mend: `Give ${compare.usage}.` });
   const { api } = await context.connect();
   const { batch, task } = await resolveTask(api, word, context.signal);
   const rows = await Array.fromAsync(api.allRollouts(batch, { task, all: 1 }, context.signal));
   const attempts = [...Map.groupBy(rows, (row) => row.attempt).values()].flatMap((tries) => counting(tries) ?? []);
-  return show(context, api, task, attempts.toSorted((a, b) => a.attempt - b.attempt), (row) => String(row.attempt), bestReference);
+  return show(
+    context,
+    api,
+    task,
+    attempts.toSorted((a, b) => a.attempt - b.attempt),
+    (row) => String(row.attempt),
+    bestReference,
+  );
 }
 
-async function compareAttempts(context: Context, references: readonly Exclude<Reference, { kind: 'batch' }>[]): Promise<Outcome> {
+async function compareAttempts(
+  context: Context,
+  references: readonly Exclude<Reference, { kind: 'batch' }>[],
+): Promise<Outcome> {
   const { api } = await context.connect();
   const rows: RolloutRow[] = [];
-  for (const reference of references) rows.push((await api.rollout(await resolveRollout(api, reference, context.signal), context.signal)).row);
+  for (const reference of references)
+    rows.push((await api.rollout(await resolveRollout(api, reference, context.signal), context.signal)).row);
   const tasks = [...new Set(rows.map((row) => row.task))];
   if (tasks.length > 1) context.tell(`These are attempts at different tasks: ${tasks.join(', ')}.`);
   const oneBatch = rows.every((row) => row.batch === rows[0]?.batch);
   const numbers = new Set(rows.map((row) => row.attempt));
   const short = oneBatch && tasks.length === 1 && numbers.size === rows.length;
-  return show(context, api, tasks.join(', '), rows, (row) => (short ? String(row.attempt) : row.rollout), () => 0);
+  return show(
+    context,
+    api,
+    tasks.join(', '),
+    rows,
+    (row) => (short ? String(row.attempt) : row.rollout),
+    () => 0,
+  );
 }
 
 /** Reads the attempts and prints them, held against the one that `choose` picks. */
-async function show(context: Context, api: Api, title: string, rows: readonly RolloutRow[], nameOf: (row: RolloutRow) => string, choose: (attempts: readonly ComparedAttempt[]) => number): Promise<Outcome> {
+async function show(
+  context: Context,
+  api: Api,
+  title: string,
+  rows: readonly RolloutRow[],
+  nameOf: (row: RolloutRow) => string,
+  choose: (attempts: readonly ComparedAttempt[]) => number,
+): Promise<Outcome> {
   const attempts: ComparedAttempt[] = [];
   for (const row of rows) {
     const model = new TrajectoryModel();
-    for await (const page of api.allEvents(row.rollout, context.signal)) model.push(page.map((event) => readEvent(event)));
+    for await (const page of api.allEvents(row.rollout, context.signal))
+      model.push(page.map((event) => readEvent(event)));
     attempts.push(comparedAttempt(row, model));
   }
   const tree = prefixTree(attempts);
   const alignment = align(attempts, choose(attempts));
   if (context.json) context.printJson({ task: title, attempts, tree, ...alignmentJson(alignment) });
-  else context.print(attemptsText(title, attempts, rows.map(nameOf), tree, alignment, { width: context.terminal.width, color: context.terminal.colour }));
+  else
+    context.print(
+      attemptsText(title, attempts, rows.map(nameOf), tree, alignment, {
+        width: context.terminal.width,
+        color: context.terminal.colour,
+      }),
+    );
   return 0;
 }
 
 /** Rows name their actions by seq, for the attempts hold them already; what differs is spelt out. */
 function alignmentJson({ reference, rows, splits, firstSplit }: Alignment): object {
   return {
-    reference, first_split: firstSplit ?? null,
-    splits: splits.map((split) => (split === undefined ? null : {
-      common: split.common, alike: split.alike, reference: split.a?.seq ?? null, own: split.b?.seq ?? null,
-      rejoin: split.rejoin === undefined ? null : { reference: split.rejoin.a.seq, own: split.rejoin.b.seq },
-    })),
+    reference,
+    first_split: firstSplit ?? null,
+    splits: splits.map((split) =>
+      split === undefined
+        ? null
+        : {
+            common: split.common,
+            alike: split.alike,
+            reference: split.a?.seq ?? null,
+            own: split.b?.seq ?? null,
+            rejoin: split.rejoin === undefined ? null : { reference: split.rejoin.a.seq, own: split.rejoin.b.seq },
+          },
+    ),
     rows: rows.map((row) => ({
-      base: row.base, differs: row.differs,
+      base: row.base,
+      differs: row.differs,
       cells: row.cells.map((cell, index) => {
         const base = row.cells[row.base]?.action;
-        const differences = cell.action === undefined || base === undefined || index === row.base ? [] : callDifferences(base, cell.action);
-        return { state: cell.state, ...(cell.action === undefined ? {} : { step: cell.action.step, seq: cell.action.seq }), ...(differences.length === 0 ? {} : { differences }) };
+        const differences =
+          cell.action === undefined || base === undefined || index === row.base
+            ? []
+            : callDifferences(base, cell.action);
+        return {
+          state: cell.state,
+          ...(cell.action === undefined ? {} : { step: cell.action.step, seq: cell.action.seq }),
+          ...(differences.length === 0 ? {} : { differences }),
+        };
       }),
     })),
   };
@@ -90,7 +151,8 @@ function alignmentJson({ reference, rows, splits, firstSplit }: Alignment): obje
 
 async function compareTwoBatches(context: Context, before: string, after: string): Promise<Outcome> {
   const { api } = await context.connect();
-  const inputOf = async (name: string): ReturnType<typeof reportInput> => reportInput(api, await api.batch(await batchId(api, name, context.signal), context.signal), [], context.signal);
+  const inputOf = async (name: string): ReturnType<typeof reportInput> =>
+    reportInput(api, await api.batch(await batchId(api, name, context.signal), context.signal), [], context.signal);
   const compared = compareBatches(await inputOf(before), await inputOf(after));
   if (context.json) context.printJson(compared);
   else context.print(batchesText(compared, { width: context.terminal.width, color: context.terminal.colour }));

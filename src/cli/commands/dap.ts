@@ -1,20 +1,22 @@
 import path from 'node:path';
-import { connect } from '../../client/connect.ts';
 import { launchFork, planForkAt } from '../../client/commands/fork.ts';
-import { ENTRY } from '../../protocol/entry.ts';
+import { connect } from '../../client/connect.ts';
 import { launchHeld } from '../../client/launchHeld.ts';
 import { readBatch } from '../../client/submitFile.ts';
-import { checkTarget } from '../../client/targets/target.ts';
 import { wsSocket } from '../../client/subscribe.ts';
+import { checkTarget } from '../../client/targets/target.ts';
 import { RolloutDebugAdapter } from '../../debug/adapter.ts';
 import type { ServerLink } from '../../debug/rollout.ts';
+import { ENTRY } from '../../protocol/entry.ts';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 
 export const dap: Command = {
   name: 'dap',
   usage: '',
-  text: 'Speaks the Debug Adapter Protocol on stdin and stdout: for editors other than VS Code, which has the adapter built in.',
+  text:
+    'Speaks the Debug Adapter Protocol on stdin and stdout: for editors other than VS Code, which has the adapter ' +
+    'built in.',
   options: {},
   async run(context) {
     const adapter = new RolloutDebugAdapter({
@@ -23,14 +25,27 @@ export const dap: Command = {
       connect: async (store, signal) => (await linkTo(context, store, signal)).link,
       launch: async ({ file, task, attempt, store }, signal) => {
         const { connection } = await linkTo(context, store, signal);
-        const { built, target } = await readBatch(path.resolve(context.cwd, file), context.cwd, context.env, { attempts: attempt, ...(context.target === undefined ? {} : { target: context.target }), ...(task === undefined ? { limit: 1 } : { tasks: [task] }) });
+        const { built, target } = await readBatch(path.resolve(context.cwd, file), context.cwd, context.env, {
+          attempts: attempt,
+          ...(context.target === undefined ? {} : { target: context.target }),
+          ...(task === undefined ? { limit: 1 } : { tasks: [task] }),
+        });
         checkTarget(file, target, context.target);
         return launchHeld(connection.api, built, attempt, 'debugger', signal);
       },
       fork: async ({ rollout, seq, edits, acceptIrreversible, runs, store }, signal) => {
         const { api } = (await linkTo(context, store, signal)).connection;
         const planned = await planForkAt(api, rollout, seq, runs, context, signal);
-        return { batch: await launchFork(api, planned, { edit: edits, acceptIrreversible, debug: true, breakpoints: [ENTRY], by: 'debugger' }, context.env, signal), differs: planned.runs.differs };
+        return {
+          batch: await launchFork(
+            api,
+            planned,
+            { edit: edits, acceptIrreversible, debug: true, breakpoints: [ENTRY], by: 'debugger' },
+            context.env,
+            signal,
+          ),
+          differs: planned.runs.differs,
+        };
       },
     });
     const closed = new Promise<void>((resolve) => {
@@ -44,7 +59,19 @@ export const dap: Command = {
   },
 };
 
-async function linkTo(context: Context, store: string | undefined, signal: AbortSignal): Promise<{ link: ServerLink; connection: Awaited<ReturnType<typeof connect>> }> {
-  const connection = store === undefined ? await context.connect() : await connect({ store, signal, onNotice: context.tell });
-  return { connection, link: { api: connection.api, openSocket: wsSocket(() => connection.address()), reconnect: (stop) => connection.reconnect(stop) } };
+async function linkTo(
+  context: Context,
+  store: string | undefined,
+  signal: AbortSignal,
+): Promise<{ link: ServerLink; connection: Awaited<ReturnType<typeof connect>> }> {
+  const connection =
+    store === undefined ? await context.connect() : await connect({ store, signal, onNotice: context.tell });
+  return {
+    connection,
+    link: {
+      api: connection.api,
+      openSocket: wsSocket(() => connection.address()),
+      reconnect: (stop) => connection.reconnect(stop),
+    },
+  };
 }

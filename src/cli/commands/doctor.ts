@@ -7,12 +7,12 @@ import { z } from 'zod';
 import { connect } from '../../client/connect.ts';
 import { isPostgres } from '../../client/folders.ts';
 import { LOCAL } from '../../client/targets/local.ts';
+import { bytes } from '../../client/text/table.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { PRODUCT } from '../../common/product.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
-import { bytes } from '../../client/text/table.ts';
 
 interface Finding {
   readonly name: string;
@@ -29,15 +29,26 @@ const run = promisify(execFile);
 export const doctor: Command = {
   name: 'doctor',
   usage: '',
-  text: 'Tells what is installed, reachable or missing here, with the mend: Node, store, server, Python, git, the endpoints of this folder’s agents.',
+  text:
+    'Tells what is installed, reachable or missing here, with the mend: Node, store, server, Python, git, the ' +
+    'endpoints of this folder’s agents.',
   options: {},
   async run(context) {
-    if (context.target !== undefined && context.target !== LOCAL) throw new StudioError('usage', 'rollout doctor looks at this machine.', { mend: `Use rollout target status ${context.target}.` });
+    if (context.target !== undefined && context.target !== LOCAL)
+      throw new StudioError('usage', 'rollout doctor looks at this machine.', {
+        mend: `Use rollout target status ${context.target}.`,
+      });
     const server = await runningServer(context);
-    const findings = [node(), await storeFinding(context), serverFinding(server), ...(await Promise.all([
-      program('python3', ['--version'], 'the code tool cannot run Python', 'Install Python 3.'),
-      program('git', ['--version'], 'submissions do not tell which commit they came from', 'Install git.'),
-    ])), ...(await endpoints(context))];
+    const findings = [
+      node(),
+      await storeFinding(context),
+      serverFinding(server),
+      ...(await Promise.all([
+        program('python3', ['--version'], 'the code tool cannot run Python', 'Install Python 3.'),
+        program('git', ['--version'], 'submissions do not tell which commit they came from', 'Install git.'),
+      ])),
+      ...(await endpoints(context)),
+    ];
     const wrong = findings.some((finding) => finding.state === 'wrong');
     if (context.json) {
       context.printJson({ product: PRODUCT, findings, ...(server === undefined ? {} : { server }) });
@@ -57,7 +68,12 @@ function node(): Finding {
   const fits = major > LEAST_NODE[0] || (major === LEAST_NODE[0] && minor >= LEAST_NODE[1]);
   return fits
     ? { name: 'node', state: 'ok', text: `${process.version}; ${PRODUCT}` }
-    : { name: 'node', state: 'wrong', text: `${process.version} is too old`, mend: `Use Node ${LEAST_NODE.join('.')} or newer.` };
+    : {
+        name: 'node',
+        state: 'wrong',
+        text: `${process.version} is too old`,
+        mend: `Use Node ${LEAST_NODE.join('.')} or newer.`,
+      };
 }
 
 async function storeFinding(context: Context): Promise<Finding> {
@@ -68,10 +84,20 @@ async function storeFinding(context: Context): Promise<Finding> {
     const disk = await statfs(context.store);
     const free = disk.bavail * disk.bsize;
     return free < LEAST_DISK
-      ? { name: 'store', state: 'wrong', text: `${context.store}: only ${bytes(free)} free`, mend: 'Make room, or remove old batches with rollout gc --older-than 30d.' }
+      ? {
+          name: 'store',
+          state: 'wrong',
+          text: `${context.store}: only ${bytes(free)} free`,
+          mend: 'Make room, or remove old batches with rollout gc --older-than 30d.',
+        }
       : { name: 'store', state: 'ok', text: `${context.store} (${bytes(free)} free)` };
   } catch (error) {
-    return { name: 'store', state: 'wrong', text: `${context.store}: ${errorText(error)}`, mend: 'Name a folder you may write to with --store.' };
+    return {
+      name: 'store',
+      state: 'wrong',
+      text: `${context.store}: ${errorText(error)}`,
+      mend: 'Name a folder you may write to with --store.',
+    };
   }
 }
 
@@ -87,8 +113,15 @@ async function runningServer(context: Context): Promise<ServerInfo | undefined> 
 }
 
 function serverFinding(server: ServerInfo | undefined): Finding {
-  if (server === undefined) return { name: 'server', state: 'missing', text: 'none runs on this store; commands start one when they need it' };
-  return { name: 'server', state: 'ok', text: `${server.product}, pid ${server.pid}: ${server.running} running, ${server.held} held, ${server.queued} queued, ${server.workers.length} workers` };
+  if (server === undefined)
+    return { name: 'server', state: 'missing', text: 'none runs on this store; commands start one when they need it' };
+  return {
+    name: 'server',
+    state: 'ok',
+    text:
+      `${server.product}, pid ${server.pid}: ${server.running} running, ${server.held} held, ${server.queued} ` +
+      `queued, ${server.workers.length} workers`,
+  };
 }
 
 async function program(name: string, args: readonly string[], without: string, mend: string): Promise<Finding> {
@@ -101,19 +134,30 @@ async function program(name: string, args: readonly string[], without: string, m
   }
 }
 
-const agentModel = z.object({ model: z.object({ endpoint: z.union([z.string(), z.array(z.string())]), name: z.string(), api_key: z.string().optional() }) });
+const agentModel = z.object({
+  model: z.object({
+    endpoint: z.union([z.string(), z.array(z.string())]),
+    name: z.string(),
+    api_key: z.string().optional(),
+  }),
+});
 const modelList = z.object({ data: z.array(z.object({ id: z.string() })) });
 
 /** Asks the endpoints that the agent files below the folder name. */
 async function endpoints(context: Context): Promise<Finding[]> {
-  const names = (await readdir(context.cwd, { recursive: true })).filter((name) => name.endsWith('.agent.yaml') && !name.split(path.sep).includes('node_modules'));
+  const names = (await readdir(context.cwd, { recursive: true })).filter(
+    (name) => name.endsWith('.agent.yaml') && !name.split(path.sep).includes('node_modules'),
+  );
   const asked = new Map<string, Promise<Finding>>();
   for (const name of names) {
-    const parsed = agentModel.safeParse(parse(await readFile(path.join(context.cwd, name), 'utf8'), { logLevel: 'silent' }));
+    const parsed = agentModel.safeParse(
+      parse(await readFile(path.join(context.cwd, name), 'utf8'), { logLevel: 'silent' }),
+    );
     if (!parsed.success) continue; // rollout check tells what is wrong with a file
     const { endpoint, name: model, api_key: key } = parsed.data.model;
     for (const text of Array.isArray(endpoint) ? endpoint : [endpoint]) {
-      if (text.startsWith('demo:')) asked.set(text, Promise.resolve({ name: 'endpoint', state: 'ok', text: 'demo: the embedded demo model' }));
+      if (text.startsWith('demo:'))
+        asked.set(text, Promise.resolve({ name: 'endpoint', state: 'ok', text: 'demo: the embedded demo model' }));
       else asked.set(`${text} ${model}`, ask(context, text, model, key));
     }
   }
@@ -122,23 +166,49 @@ async function endpoints(context: Context): Promise<Finding[]> {
 
 async function ask(context: Context, endpoint: string, model: string, key: string | undefined): Promise<Finding> {
   const missing: string[] = [];
-  const filled = (text: string): string => text.replace(/\$\{env:([^}]+)\}/g, (_whole, variable: string) => {
-    const value = context.env[variable];
-    if (value === undefined) missing.push(variable);
-    return value ?? '';
-  });
+  const filled = (text: string): string =>
+    text.replace(/\$\{env:([^}]+)\}/g, (_whole, variable: string) => {
+      const value = context.env[variable];
+      if (value === undefined) missing.push(variable);
+      return value ?? '';
+    });
   const url = filled(endpoint);
   const token = key === undefined ? undefined : filled(key);
-  if (missing.length > 0) return { name: 'endpoint', state: 'wrong', text: `${endpoint}: ${missing.join(', ')} is not set`, mend: `Set ${missing.join(' and ')} in the environment.` };
+  if (missing.length > 0)
+    return {
+      name: 'endpoint',
+      state: 'wrong',
+      text: `${endpoint}: ${missing.join(', ')} is not set`,
+      mend: `Set ${missing.join(' and ')} in the environment.`,
+    };
   try {
-    const response = await fetch(`${url.replace(/\/$/, '')}/models`, { headers: token === undefined ? {} : { authorization: `Bearer ${token}` }, signal: AbortSignal.any([context.signal, AbortSignal.timeout(ASK_TIMEOUT_MS)]) });
-    if (!response.ok) return { name: 'endpoint', state: 'wrong', text: `${endpoint} answers ${response.status}`, mend: response.status === 401 ? 'The key is wrong or missing: see model.api_key.' : 'See the endpoint’s log.' };
+    const response = await fetch(`${url.replace(/\/$/, '')}/models`, {
+      headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
+      signal: AbortSignal.any([context.signal, AbortSignal.timeout(ASK_TIMEOUT_MS)]),
+    });
+    if (!response.ok)
+      return {
+        name: 'endpoint',
+        state: 'wrong',
+        text: `${endpoint} answers ${response.status}`,
+        mend: response.status === 401 ? 'The key is wrong or missing: see model.api_key.' : 'See the endpoint’s log.',
+      };
     const served = modelList.parse(await response.json()).data.map((entry) => entry.id);
     return served.includes(model)
       ? { name: 'endpoint', state: 'ok', text: `${endpoint} serves ${model}` }
-      : { name: 'endpoint', state: 'wrong', text: `${endpoint} does not serve ${model}`, mend: `It serves ${served.join(', ') || 'nothing'}.` };
+      : {
+          name: 'endpoint',
+          state: 'wrong',
+          text: `${endpoint} does not serve ${model}`,
+          mend: `It serves ${served.join(', ') || 'nothing'}.`,
+        };
   } catch (error) {
     context.signal.throwIfAborted();
-    return { name: 'endpoint', state: 'wrong', text: `${endpoint} does not answer: ${errorText(error)}`, mend: 'Start the model server, or correct model.endpoint.' };
+    return {
+      name: 'endpoint',
+      state: 'wrong',
+      text: `${endpoint} does not answer: ${errorText(error)}`,
+      mend: 'Start the model server, or correct model.endpoint.',
+    };
   }
 }

@@ -1,7 +1,7 @@
-import { StudioError } from '../../common/errors.ts';
-import { flag, textOption, type Command } from '../command.ts';
-import { bytes } from '../../client/text/table.ts';
 import { resolveBatch } from '../../client/reference.ts';
+import { bytes } from '../../client/text/table.ts';
+import { StudioError } from '../../common/errors.ts';
+import { type Command, flag, textOption } from '../command.ts';
 
 const AGE = /^(\d+)([dhm])$/;
 const UNIT_MS = { d: 86_400_000, h: 3_600_000, m: 60_000 } as const;
@@ -17,14 +17,18 @@ export const gc: Command = {
   async run(context, given) {
     const age = textOption(given, 'older-than');
     const match = age === undefined ? null : AGE.exec(age);
-    if (age !== undefined && match === null) throw new StudioError('usage', `--older-than takes an age such as 30d, 12h or 90m, not “${age}”.`);
+    if (age !== undefined && match === null)
+      throw new StudioError('usage', `--older-than takes an age such as 30d, 12h or 90m, not “${age}”.`);
     const { api } = await context.connect();
     const named = await Promise.all(given.words.map((word) => resolveBatch(api, word, context.signal)));
-    const result = await api.gc({
-      dry_run: flag(given, 'dry-run'),
-      ...(match === null ? {} : { older_than_ms: Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS] }),
-      ...(named.length === 0 ? {} : { batches: named }),
-    }, context.signal);
+    const result = await api.gc(
+      {
+        dry_run: flag(given, 'dry-run'),
+        ...(match === null ? {} : { older_than_ms: Number(match[1]) * UNIT_MS[match[2] as keyof typeof UNIT_MS] }),
+        ...(named.length === 0 ? {} : { batches: named }),
+      },
+      context.signal,
+    );
     if (context.json) {
       context.printJson(result);
       return 0;

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { importFile, type ImportResult } from '../../client/importFile.ts';
+import { type ImportResult, importFile } from '../../client/importFile.ts';
 import { StudioError } from '../../common/errors.ts';
 import type { Command } from '../command.ts';
 
@@ -16,7 +16,11 @@ export const importFiles: Command = {
       const result = await importFile(api, path.resolve(context.cwd, word), { signal: context.signal });
       results.push(result);
       for (const { place, why } of result.skipped) context.tell(`left out ${place}: ${why}`);
-      if (!context.json) context.print(`${word}: batch ${result.batch}, ${result.tasks.length} tasks, ${result.rollouts} rollouts${result.skipped.length === 0 ? '' : `, ${result.skipped.length} left out`}`);
+      if (!context.json)
+        context.print(
+          `${word}: batch ${result.batch}, ${result.tasks.length} tasks, ${result.rollouts} ` +
+            `rollouts${result.skipped.length === 0 ? '' : `, ${result.skipped.length} left out`}`,
+        );
     }
     if (context.json) context.printJson(results.length === 1 ? results[0] : results);
     return 0;

@@ -1,11 +1,18 @@
-import { flag, type Command } from '../command.ts';
+import { type Command, flag } from '../command.ts';
 
 export const lsp: Command = {
   name: 'lsp',
   usage: '',
-  text: 'Speaks the Language Server Protocol on stdin and stdout: checks and completes agent, world, batch and prompt files in editors other than VS Code, which has the server built in.',
+  text:
+    'Speaks the Language Server Protocol on stdin and stdout: checks and completes agent, world, batch and prompt ' +
+    'files in editors other than VS Code, which has the server built in.',
   options: {
-    trust: { type: 'boolean', text: 'the files are yours: endpoints they name may be asked for their models, MCP servers started and asked for their tools' },
+    trust: {
+      type: 'boolean',
+      text:
+        'the files are yours: endpoints they name may be asked for their models, MCP servers started and asked for ' +
+        'their tools',
+    },
   },
   async run(context, given) {
     const { startLanguageServer } = await import('../../language/main.ts');

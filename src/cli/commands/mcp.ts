@@ -1,15 +1,25 @@
 import path from 'node:path';
 import { StudioError } from '../../common/errors.ts';
-import { flag, numberOption, textOption, type Command } from '../command.ts';
+import { type Command, flag, numberOption, textOption } from '../command.ts';
 
 export const mcp: Command = {
   name: 'mcp',
   usage: '[--read-only] [--folder DIR] [--http PORT]',
-  text: 'An MCP server for coding agents, on stdin and stdout: lists, reads, searches and compares rollouts, launches and forks them.',
+  text:
+    'An MCP server for coding agents, on stdin and stdout: lists, reads, searches and compares rollouts, launches ' +
+    'and forks them.',
   options: {
     'read-only': { type: 'boolean', text: 'without the tools that launch, fork, pause, resume and stop' },
-    folder: { type: 'string', value: 'DIR', text: 'the workspace whose files may be checked and launched (this folder)' },
-    http: { type: 'string', value: 'PORT', text: 'over streamable HTTP on 127.0.0.1 instead, 0 for any port; prints its secret URL' },
+    folder: {
+      type: 'string',
+      value: 'DIR',
+      text: 'the workspace whose files may be checked and launched (this folder)',
+    },
+    http: {
+      type: 'string',
+      value: 'PORT',
+      text: 'over streamable HTTP on 127.0.0.1 instead, 0 for any port; prints its secret URL',
+    },
   },
   async run(context, given) {
     if (given.words.length > 0) throw new StudioError('usage', `usage: rollout ${mcp.name} ${mcp.usage}`);

@@ -1,27 +1,41 @@
+import { reportInput } from '../../client/commands/reportInput.ts';
+import { resolveBatch } from '../../client/reference.ts';
+import type { BatchRow } from '../../protocol/client.ts';
+import { forkRates } from '../../protocol/forkParent.ts';
 import { parseFailUnder } from '../../trace/statistics/bar.ts';
 import { compareReports } from '../../trace/statistics/compare.ts';
 import { report as makeReport } from '../../trace/statistics.ts';
-import { oneWord, textOption, textOptions, type Command } from '../command.ts';
-import type { BatchRow } from '../../protocol/client.ts';
-import { forkRates } from '../../protocol/forkParent.ts';
+import { type Command, oneWord, textOption, textOptions } from '../command.ts';
 import { printReport } from '../reporting.ts';
-import { resolveBatch } from '../../client/reference.ts';
-import { reportInput } from '../../client/commands/reportInput.ts';
 
 export const report: Command = {
   name: 'report',
   usage: 'BATCH [--baseline BATCH] [--fail-under pass@K=X]',
-  text: 'The statistics of a batch: pass@k and pass^k with intervals, outcomes, tokens, times; of a fork beside its parent’s.',
+  text:
+    'The statistics of a batch: pass@k and pass^k with intervals, outcomes, tokens, times; of a fork beside its ' +
+    'parent’s.',
   options: {
     baseline: { type: 'string', value: 'BATCH', text: 'compare with this batch, task by task' },
-    'fail-under': { type: 'string', value: 'pass@K=X', text: 'exit 1 when the report stays under this bar; may be repeated', multiple: true },
+    'fail-under': {
+      type: 'string',
+      value: 'pass@K=X',
+      text: 'exit 1 when the report stays under this bar; may be repeated',
+      multiple: true,
+    },
   },
   async run(context, given) {
     const word = oneWord(report, given);
     const bars = textOptions(given, 'fail-under').flatMap(parseFailUnder);
     const { api } = await context.connect();
-    const rowOf = async (text: string): Promise<BatchRow> => api.batch(await resolveBatch(api, text, context.signal), context.signal);
-    const inputOf = (row: BatchRow): ReturnType<typeof reportInput> => reportInput(api, row, bars.map((bar) => bar.k), context.signal);
+    const rowOf = async (text: string): Promise<BatchRow> =>
+      api.batch(await resolveBatch(api, text, context.signal), context.signal);
+    const inputOf = (row: BatchRow): ReturnType<typeof reportInput> =>
+      reportInput(
+        api,
+        row,
+        bars.map((bar) => bar.k),
+        context.signal,
+      );
     const row = await rowOf(word);
     const input = await inputOf(row);
     const against = textOption(given, 'baseline');

@@ -1,19 +1,19 @@
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { diskFiles } from '../../client/disk.ts';
-import { launch, type Launch } from '../../client/launch.ts';
+import { type Launch, launch } from '../../client/launch.ts';
 import { launchHeld } from '../../client/launchHeld.ts';
 import { readBatch } from '../../client/submitFile.ts';
 import { LOCAL } from '../../client/targets/local.ts';
-import { formatProblem } from '../../config/source/problem.ts';
 import { StudioError } from '../../common/errors.ts';
 import { jsonOf } from '../../common/json.ts';
-import { flag, numberOption, oneWord, textOption, textOptions, type Command } from '../command.ts';
-import type { Context } from '../context.ts';
-import { parseFailUnder } from '../../trace/statistics/bar.ts';
+import { formatProblem } from '../../config/source/problem.ts';
 import type { Breakpoint } from '../../protocol/commands.ts';
 import { ENTRY } from '../../protocol/entry.ts';
 import { compileCondition } from '../../trace/query.ts';
+import { parseFailUnder } from '../../trace/statistics/bar.ts';
+import { type Command, flag, numberOption, oneWord, textOption, textOptions } from '../command.ts';
+import type { Context } from '../context.ts';
 import { followBatch } from '../follow.ts';
 
 const idList = z.array(z.string());
@@ -27,14 +27,38 @@ export const run: Command = {
     attempts: { type: 'string', value: 'N', text: 'attempts per task' },
     limit: { type: 'string', value: 'N', text: 'only the first N tasks' },
     task: { type: 'string', value: 'ID', text: 'only this task; may be repeated', multiple: true },
-    'task-file': { type: 'string', value: 'FILE', text: 'only the tasks whose ids are in this file: a JSON array, or one in a line' },
+    'task-file': {
+      type: 'string',
+      value: 'FILE',
+      text: 'only the tasks whose ids are in this file: a JSON array, or one in a line',
+    },
     concurrency: { type: 'string', value: 'N|auto', text: 'rollouts at once' },
     seed: { type: 'string', value: 'N', text: 'seed of the batch' },
-    hold: { type: 'boolean', text: 'for a debugger: the first attempt that comes to a call is held, and attempts count although they are edited' },
-    'hold-where': { type: 'string', value: 'CEL', text: 'the first attempt at whose call this is true is held there, e.g. \'tool.name == "refund" && tool.arguments.amount > 100\'; the others run on' },
-    'hold-attempt': { type: 'string', value: 'N', text: 'for a debugger: only attempt N at one task (the first, unless --task) is run, and held at its first call' },
+    hold: {
+      type: 'boolean',
+      text:
+        'for a debugger: the first attempt that comes to a call is held, and attempts count although they are ' +
+        'edited',
+    },
+    'hold-where': {
+      type: 'string',
+      value: 'CEL',
+      text:
+        'the first attempt at whose call this is true is held there, e.g. \'tool.name == "refund" && ' +
+        "tool.arguments.amount > 100'; the others run on",
+    },
+    'hold-attempt': {
+      type: 'string',
+      value: 'N',
+      text: 'for a debugger: only attempt N at one task (the first, unless --task) is run, and held at its first call',
+    },
     detach: { type: 'boolean', text: 'print the batch’s id and leave it running' },
-    'fail-under': { type: 'string', value: 'pass@K=X', text: 'exit 1 when the report stays under this bar; may be repeated', multiple: true },
+    'fail-under': {
+      type: 'string',
+      value: 'pass@K=X',
+      text: 'exit 1 when the report stays under this bar; may be repeated',
+      multiple: true,
+    },
   },
   async run(context, given) {
     const file = oneWord(run, given);
@@ -45,15 +69,22 @@ export const run: Command = {
     const seed = numberOption(given, 'seed', 0);
     const concurrency = textOption(given, 'concurrency') === 'auto' ? 'auto' : numberOption(given, 'concurrency', 1);
     const bars = textOptions(given, 'fail-under').flatMap(parseFailUnder);
-    if (flag(given, 'detach') && bars.length > 0) throw new StudioError('usage', '--fail-under needs the end of the batch; --detach does not wait for it.', { mend: 'Use rollout report BATCH --fail-under … later.' });
+    if (flag(given, 'detach') && bars.length > 0)
+      throw new StudioError('usage', '--fail-under needs the end of the batch; --detach does not wait for it.', {
+        mend: 'Use rollout report BATCH --fail-under … later.',
+      });
     const holding = holdingOf(flag(given, 'hold'), textOption(given, 'hold-where'));
     // The server starts while the files are read.
     const target = context.target ?? (await targetOfFile(context, file));
     const connecting = context.connect(target);
     connecting.catch(() => undefined); // told below, unless the files are wrong
     const { built, warnings } = await readBatch(file, context.cwd, context.env, {
-      target, ...(attempts === undefined ? {} : { attempts }), ...(limit === undefined ? {} : { limit }), ...(seed === undefined ? {} : { seed }),
-      ...(concurrency === undefined ? {} : { concurrency }), ...(tasks.length === 0 ? {} : { tasks }),
+      target,
+      ...(attempts === undefined ? {} : { attempts }),
+      ...(limit === undefined ? {} : { limit }),
+      ...(seed === undefined ? {} : { seed }),
+      ...(concurrency === undefined ? {} : { concurrency }),
+      ...(tasks.length === 0 ? {} : { tasks }),
     });
     for (const warning of warnings) context.tell(formatProblem(warning, context.cwd));
     const connection = await connecting;
@@ -72,13 +103,17 @@ export const run: Command = {
 
 /** Where the file says that its batch runs. What is wrong with the file is told when it is read as a whole. */
 async function targetOfFile(context: Context, file: string): Promise<string> {
-  const text = await diskFiles(context.cwd).readText(file).catch((error: unknown) => {
-    if (StudioError.is(error) || error instanceof Error) return '';
-    throw error;
-  });
+  const text = await diskFiles(context.cwd)
+    .readText(file)
+    .catch((error: unknown) => {
+      if (StudioError.is(error) || error instanceof Error) return '';
+      throw error;
+    });
   const target = withTarget.safeParse(yamlOf(text)).data?.target ?? LOCAL;
   if (target === LOCAL || !context.storeGiven) return target;
-  throw new StudioError('usage', `${file} runs on the target ${target}, but a store of this machine was named.`, { mend: `Say which is meant: rollout run ${file} --target ${target}, or --target ${LOCAL}.` });
+  throw new StudioError('usage', `${file} runs on the target ${target}, but a store of this machine was named.`, {
+    mend: `Say which is meant: rollout run ${file} --target ${target}, or --target ${LOCAL}.`,
+  });
 }
 
 function yamlOf(text: string): unknown {
@@ -101,7 +136,12 @@ function holdingOf(entry: boolean, where: string | undefined): Pick<Launch, 'deb
 async function tasksOfFile(file: string | undefined, cwd: string): Promise<string[]> {
   if (file === undefined) return [];
   const text = await diskFiles(cwd).readText(file);
-  const ids = text.trimStart().startsWith('[') ? idList.safeParse(jsonOf(text)).data : text.split(/\r?\n/).filter((line) => line !== '');
-  if (ids === undefined || ids.length === 0) throw new StudioError('usage', `The --task-file ${file} names no tasks.`, { mend: 'Write a JSON array of ids, or one id in each line.' });
+  const ids = text.trimStart().startsWith('[')
+    ? idList.safeParse(jsonOf(text)).data
+    : text.split(/\r?\n/).filter((line) => line !== '');
+  if (ids === undefined || ids.length === 0)
+    throw new StudioError('usage', `The --task-file ${file} names no tasks.`, {
+      mend: 'Write a JSON array of ids, or one id in each line.',
+    });
   return ids;
 }

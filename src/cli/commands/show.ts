@@ -1,15 +1,15 @@
+import { batchId, type Point, parseReference, resolveRollout } from '../../client/reference.ts';
+import { batchGrid, batchHeading, legend } from '../../client/text/batchText.ts';
+import { differsText, forkText } from '../../client/text/forkText.ts';
 import type { Api } from '../../protocol/api.ts';
-import type { TraceEvent } from '../../trace/schema.ts';
+import { forkRates } from '../../protocol/forkParent.ts';
 import { TrajectoryModel } from '../../trace/model.ts';
+import type { TraceEvent } from '../../trace/schema.ts';
 import { unspill } from '../../trace/spill.ts';
 import { stepText, trajectoryText } from '../../trace/text.ts';
 import { readEvent } from '../../trace/upgrades.ts';
-import { batchGrid, batchHeading, legend } from '../../client/text/batchText.ts';
-import { differsText, forkText } from '../../client/text/forkText.ts';
-import { forkRates } from '../../protocol/forkParent.ts';
-import { oneWord, type Command, type Outcome } from '../command.ts';
+import { type Command, type Outcome, oneWord } from '../command.ts';
 import type { Context } from '../context.ts';
-import { batchId, parseReference, resolveRollout, type Point } from '../../client/reference.ts';
 
 export const show: Command = {
   name: 'show',
@@ -42,11 +42,17 @@ async function showBatch(context: Context, api: Api, id: string): Promise<Outcom
 
 async function showRollout(context: Context, api: Api, rollout: string, point: Point): Promise<Outcome> {
   const events: TraceEvent[] = [];
-  for await (const page of api.allEvents(rollout, context.signal)) events.push(...page.filter((event) => point.seq === undefined || event.seq <= point.seq));
+  for await (const page of api.allEvents(rollout, context.signal))
+    events.push(...page.filter((event) => point.seq === undefined || event.seq <= point.seq));
   if (context.json) {
     const info = await api.rollout(rollout, context.signal);
     const read = (ref: { $blob: string }): Promise<Uint8Array> => api.getBlob(ref.$blob, context.signal);
-    context.printJson({ rollout: info.row, task: info.task, lineage: info.lineage, events: await Promise.all(events.map((event) => unspill(event, read))) });
+    context.printJson({
+      rollout: info.row,
+      task: info.task,
+      lineage: info.lineage,
+      events: await Promise.all(events.map((event) => unspill(event, read))),
+    });
     return 0;
   }
   const model = new TrajectoryModel();

@@ -1,9 +1,9 @@
+import { batchId, parseReference, resolveRollout } from '../../client/reference.ts';
 import { subscribe } from '../../client/subscribe.ts';
+import { eventLine, rowLine } from '../../client/text/lines.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
-import { numberOption, oneWord, type Command } from '../command.ts';
-import { batchId, parseReference, resolveRollout } from '../../client/reference.ts';
-import { eventLine, rowLine } from '../../client/text/lines.ts';
+import { type Command, numberOption, oneWord } from '../command.ts';
 
 export const tail: Command = {
   name: 'tail',
@@ -14,7 +14,9 @@ export const tail: Command = {
     const reference = parseReference(oneWord(tail, given));
     const connection = await context.connect();
     const isBatch = reference.kind === 'batch';
-    const stream = isBatch ? await batchId(connection.api, reference.batch, context.signal) : await resolveRollout(connection.api, reference, context.signal);
+    const stream = isBatch
+      ? await batchId(connection.api, reference.batch, context.signal)
+      : await resolveRollout(connection.api, reference, context.signal);
     const end = new AbortController();
     const last = isBatch ? 'batch.end' : 'rollout.end';
     const show = (value: TraceEvent | RolloutRow, text: () => string): void => {
@@ -22,22 +24,28 @@ export const tail: Command = {
       else context.print(text());
     };
     const seen = { end: false };
-    await subscribe(connection, { stream, after: numberOption(given, 'after', 0) ?? 0 }, {
-      events: (events) => {
-        for (const event of events) {
-          show(event, () => eventLine(event));
-          if (event.kind === last) seen.end = true;
-          // A batch that was retried goes on behind its end.
-          else if (event.kind === 'control') seen.end = false;
-        }
+    await subscribe(
+      connection,
+      { stream, after: numberOption(given, 'after', 0) ?? 0 },
+      {
+        events: (events) => {
+          for (const event of events) {
+            show(event, () => eventLine(event));
+            if (event.kind === last) seen.end = true;
+            // A batch that was retried goes on behind its end.
+            else if (event.kind === 'control') seen.end = false;
+          }
+        },
+        rows: (rows) => rows.forEach((row) => show(row, () => rowLine(row))),
+        head: () => {
+          if (seen.end) end.abort();
+        },
+        notice: context.tell,
+        lost: (lost) =>
+          context.tell(lost ? 'The connection to the server was lost; trying again …' : 'The connection is back.'),
       },
-      rows: (rows) => rows.forEach((row) => show(row, () => rowLine(row))),
-      head: () => {
-        if (seen.end) end.abort();
-      },
-      notice: context.tell,
-      lost: (lost) => context.tell(lost ? 'The connection to the server was lost; trying again …' : 'The connection is back.'),
-    }, AbortSignal.any([context.signal, end.signal]));
+      AbortSignal.any([context.signal, end.signal]),
+    );
     return 0;
   },
 };

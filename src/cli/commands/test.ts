@@ -12,18 +12,35 @@ import type { Command } from '../command.ts';
 export const test: Command = {
   name: 'test',
   usage: 'FILE…',
-  text: 'Runs tests of tools and worlds with node’s test runner. `rollout-studio` and zod are there without being installed.',
+  text:
+    'Runs tests of tools and worlds with node’s test runner. `rollout-studio` and zod are there without being ' +
+    'installed.',
   options: {},
   async run(context, given) {
     if (given.words.length === 0) throw new StudioError('usage', 'usage: rollout test FILE…');
     const folder = await mkdtemp(path.join(os.tmpdir(), 'rollout-test-'));
     try {
-      const files = await Promise.all(given.words.map((word, index) => bundled(path.resolve(context.cwd, word), context.cwd, path.join(folder, `${index}-${path.basename(word).replace(/\.\w+$/, '')}.mjs`))));
+      const files = await Promise.all(
+        given.words.map((word, index) =>
+          bundled(
+            path.resolve(context.cwd, word),
+            context.cwd,
+            path.join(folder, `${index}-${path.basename(word).replace(/\.\w+$/, '')}.mjs`),
+          ),
+        ),
+      );
       // By this variable the runner knows that another test runs it, and says nothing to people.
       const env = Object.fromEntries(Object.entries(context.env).filter(([name]) => name !== 'NODE_TEST_CONTEXT'));
-      const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', '--enable-source-maps', '--test', '--test-reporter=spec', ...files], {
-        cwd: context.cwd, env, stdio: ['ignore', 'pipe', 'pipe'], windowsHide: true,
-      });
+      const child = spawn(
+        process.execPath,
+        ['--disable-warning=ExperimentalWarning', '--enable-source-maps', '--test', '--test-reporter=spec', ...files],
+        {
+          cwd: context.cwd,
+          env,
+          stdio: ['ignore', 'pipe', 'pipe'],
+          windowsHide: true,
+        },
+      );
       const end = (): void => void child.kill();
       context.signal.addEventListener('abort', end, { once: true });
       let output = '';

@@ -14,11 +14,17 @@ export interface Checked {
   readonly problems: readonly Problem[];
 }
 
-/** Checks the files `paths` names, taken from `folder`; without any, all agent, world and batch files below it. Throws `usage` when there is none. */
+/**
+ * Checks the files `paths` names, taken from `folder`; without any, all agent, world and batch files below it. Throws
+ * `usage` when there is none.
+ */
 export async function checkDisk(folder: string, given: readonly string[]): Promise<Checked> {
   const files = diskFiles(folder);
   const paths = given.length > 0 ? given : await configFilesUnder(files, folder);
-  if (paths.length === 0) throw new StudioError('usage', 'There is no agent, world or batch file below this folder.', { mend: 'rollout init makes a sample workspace.' });
+  if (paths.length === 0)
+    throw new StudioError('usage', 'There is no agent, world or batch file below this folder.', {
+      mend: 'rollout init makes a sample workspace.',
+    });
   return { paths, problems: [...(await checkFiles(files, paths)), ...(await moduleProblems(folder, paths))] };
 }
 
@@ -29,7 +35,8 @@ async function moduleProblems(folder: string, paths: readonly string[]): Promise
   for (const path of paths) {
     if (path.endsWith('.agent.yaml')) {
       const agent = (await loadAgent(files, path)).value;
-      for (const entry of agent?.file.tools ?? []) if (entry.module !== undefined) modules.add(joinPath(dirname(agent?.path ?? path), entry.module));
+      for (const entry of agent?.file.tools ?? [])
+        if (entry.module !== undefined) modules.add(joinPath(dirname(agent?.path ?? path), entry.module));
     } else if (path.endsWith('.world.yaml')) {
       const world = (await loadWorld(files, path)).value;
       if (world !== undefined) modules.add(joinPath(dirname(world.path), world.file.module));
@@ -44,8 +51,15 @@ async function moduleProblems(folder: string, paths: readonly string[]): Promise
       if (!StudioError.is(error, 'config')) throw error;
       for (const found of bundleProblems(error)) {
         problems.push({
-          file: joinPath(files.absolute(root), found.file), line: found.line, column: found.column, endLine: found.line, endColumn: found.column + 1,
-          message: found.message, mend: 'The module must build before a rollout can use it.', severity: 'error', code: 'file',
+          file: joinPath(files.absolute(root), found.file),
+          line: found.line,
+          column: found.column,
+          endLine: found.line,
+          endColumn: found.column + 1,
+          message: found.message,
+          mend: 'The module must build before a rollout can use it.',
+          severity: 'error',
+          code: 'file',
         });
       }
     }

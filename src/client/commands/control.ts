@@ -8,7 +8,12 @@ import { batchId, parseReference, resolveRollout } from '../reference.ts';
 export type ControlVerb = 'cancel' | 'pause' | 'resume' | 'retry';
 type RolloutVerb = 'cancel' | 'hold' | 'release';
 
-const FOR_ROLLOUT: Readonly<Record<ControlVerb, RolloutVerb | undefined>> = { cancel: 'cancel', pause: 'hold', resume: 'release', retry: undefined };
+const FOR_ROLLOUT: Readonly<Record<ControlVerb, RolloutVerb | undefined>> = {
+  cancel: 'cancel',
+  pause: 'hold',
+  resume: 'release',
+  retry: undefined,
+};
 
 export interface Controlled {
   readonly reply: CommandReply;
@@ -26,17 +31,32 @@ export interface ControlOptions {
 }
 
 /** Tells the batch or rollout that `text` refers to what to do. */
-export async function control(api: Api, text: string, verb: ControlVerb, options: ControlOptions, signal: AbortSignal): Promise<Controlled> {
+export async function control(
+  api: Api,
+  text: string,
+  verb: ControlVerb,
+  options: ControlOptions,
+  signal: AbortSignal,
+): Promise<Controlled> {
   const reference = parseReference(text);
   const { reason, release = false, by } = options;
-  const args = { command: newId('c'), by, ...(reason === undefined ? {} : { args: { reason } }), ...(release ? { args: { release } } : {}) };
+  const args = {
+    command: newId('c'),
+    by,
+    ...(reason === undefined ? {} : { args: { reason } }),
+    ...(release ? { args: { release } } : {}),
+  };
   if (reference.kind === 'batch') {
     const id = await batchId(api, reference.batch, signal);
     return { kind: 'batch', id, reply: await api.commandBatch(id, { ...args, verb }, signal) };
   }
   const rolloutVerb = FOR_ROLLOUT[verb];
-  if (rolloutVerb === undefined) throw new StudioError('usage', `${verb} takes a batch, not one rollout.`, { mend: `rollout ${verb} BATCH` });
-  if (release) throw new StudioError('usage', 'Pods are released for a whole batch: they work for all its rollouts.', { mend: 'rollout pause BATCH --release-pods' });
+  if (rolloutVerb === undefined)
+    throw new StudioError('usage', `${verb} takes a batch, not one rollout.`, { mend: `rollout ${verb} BATCH` });
+  if (release)
+    throw new StudioError('usage', 'Pods are released for a whole batch: they work for all its rollouts.', {
+      mend: 'rollout pause BATCH --release-pods',
+    });
   const id = await resolveRollout(api, reference, signal);
   return { kind: 'rollout', id, reply: await api.commandRollout(id, { ...args, verb: rolloutVerb }, signal) };
 }

@@ -5,8 +5,8 @@ import type { ForkEdit } from '../../config/submission.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { Breakpoint } from '../../protocol/commands.ts';
 import { putSubmission } from '../launch.ts';
-import { parseReference, resolveRollout, type Point } from '../reference.ts';
-import { forkSubmission, type ForkPlace, type ForkSubmission, type ForkWith } from './forkSubmission.ts';
+import { type Point, parseReference, resolveRollout } from '../reference.ts';
+import { type ForkPlace, type ForkSubmission, type ForkWith, forkSubmission } from './forkSubmission.ts';
 
 /** A fork that is ready to be launched. */
 export interface PlannedFork {
@@ -30,34 +30,72 @@ export interface ForkOptions {
   readonly by: string;
 }
 
-/** Plans a fork of `ROLLOUT:STEP` (before that step's model call) or `ROLLOUT@SEQ` (after that event); also of an attempt. Launches nothing. */
-export async function planFork(api: Api, text: string, what: ForkWith, place: ForkPlace, signal: AbortSignal): Promise<PlannedFork> {
+/**
+ * Plans a fork of `ROLLOUT:STEP` (before that step's model call) or `ROLLOUT@SEQ` (after that event); also of an
+ * attempt. Launches nothing.
+ */
+export async function planFork(
+  api: Api,
+  text: string,
+  what: ForkWith,
+  place: ForkPlace,
+  signal: AbortSignal,
+): Promise<PlannedFork> {
   const reference = forkPoint(text);
   const rollout = await resolveRollout(api, reference, signal);
   return planForkAt(api, rollout, await cutOf(api, rollout, reference.point, signal), what, place, signal);
 }
 
 /** The same, where the rollout and its last shared event are known. */
-export async function planForkAt(api: Api, rollout: string, seq: number, what: ForkWith, place: ForkPlace, signal: AbortSignal): Promise<PlannedFork> {
+export async function planForkAt(
+  api: Api,
+  rollout: string,
+  seq: number,
+  what: ForkWith,
+  place: ForkPlace,
+  signal: AbortSignal,
+): Promise<PlannedFork> {
   const { row, submission, task } = await api.rollout(rollout, signal);
   const { imported } = await api.batch(row.batch, signal);
-  return { rollout, seq, runs: await forkSubmission(api, { submission: imported ? undefined : submission, task }, what, place, signal) };
+  return {
+    rollout,
+    seq,
+    runs: await forkSubmission(api, { submission: imported ? undefined : submission, task }, what, place, signal),
+  };
 }
 
-/** Launches a planned fork. Gives its batch. Values its submission needs, and the server has no more, are taken from `env`. */
-export async function launchFork(api: Api, { rollout, seq, runs }: PlannedFork, options: ForkOptions, env: NodeJS.ProcessEnv, signal: AbortSignal): Promise<string> {
+/**
+ * Launches a planned fork. Gives its batch. Values its submission needs, and the server has no more, are taken from
+ * `env`.
+ */
+export async function launchFork(
+  api: Api,
+  { rollout, seq, runs }: PlannedFork,
+  options: ForkOptions,
+  env: NodeJS.ProcessEnv,
+  signal: AbortSignal,
+): Promise<string> {
   if (runs.sha !== undefined) await putSubmission(api, runs, signal);
   const id = newId('b');
   const ask = async (secrets: Readonly<Record<string, string>>): Promise<string> => {
-    const { batch } = await api.fork({
-      batch: id, rollout, seq, attempts: options.attempts ?? 1, by: options.by,
-      ...(runs.sha === undefined ? {} : { submission: runs.sha }),
-      ...(Object.keys(secrets).length === 0 ? {} : { secrets: { ...secrets } }),
-      ...(options.edit === undefined || options.edit.length === 0 ? {} : { edit: [...options.edit] }),
-      ...(options.breakpoints === undefined || options.breakpoints.length === 0 ? {} : { breakpoints: [...options.breakpoints] }),
-      ...(options.acceptIrreversible === true ? { accept_irreversible: true } : {}),
-      ...(options.debug === true ? { debug: true } : {}),
-    }, signal);
+    const { batch } = await api.fork(
+      {
+        batch: id,
+        rollout,
+        seq,
+        attempts: options.attempts ?? 1,
+        by: options.by,
+        ...(runs.sha === undefined ? {} : { submission: runs.sha }),
+        ...(Object.keys(secrets).length === 0 ? {} : { secrets: { ...secrets } }),
+        ...(options.edit === undefined || options.edit.length === 0 ? {} : { edit: [...options.edit] }),
+        ...(options.breakpoints === undefined || options.breakpoints.length === 0
+          ? {}
+          : { breakpoints: [...options.breakpoints] }),
+        ...(options.acceptIrreversible === true ? { accept_irreversible: true } : {}),
+        ...(options.debug === true ? { debug: true } : {}),
+      },
+      signal,
+    );
     return batch;
   };
   try {
@@ -73,7 +111,11 @@ export async function launchFork(api: Api, { rollout, seq, runs }: PlannedFork, 
 function valuesFor(error: unknown, env: NodeJS.ProcessEnv): Record<string, string> | undefined {
   const missing = StudioError.is(error, 'config') ? error.details?.['missing'] : undefined;
   if (!Array.isArray(missing)) return undefined;
-  const values = Object.fromEntries(missing.flatMap((name: unknown) => (typeof name === 'string' && env[name] !== undefined && env[name] !== '' ? [[name, env[name]]] : [])));
+  const values = Object.fromEntries(
+    missing.flatMap((name: unknown) =>
+      typeof name === 'string' && env[name] !== undefined && env[name] !== '' ? [[name, env[name]]] : [],
+    ),
+  );
   return Object.keys(values).length === missing.length ? values : undefined;
 }
 
@@ -81,7 +123,9 @@ function valuesFor(error: unknown, env: NodeJS.ProcessEnv): Record<string, strin
 export function forkPoint(text: string): Exclude<ReturnType<typeof parseReference>, { kind: 'batch' }> {
   const reference = parseReference(text);
   if (reference.kind === 'batch' || (reference.point.step === undefined && reference.point.seq === undefined)) {
-    throw new StudioError('usage', 'A fork needs the point to go on from.', { mend: 'Give ROLLOUT:STEP (before that step’s model call) or ROLLOUT@SEQ (after that event).' });
+    throw new StudioError('usage', 'A fork needs the point to go on from.', {
+      mend: 'Give ROLLOUT:STEP (before that step’s model call) or ROLLOUT@SEQ (after that event).',
+    });
   }
   return reference;
 }

@@ -1,19 +1,29 @@
 /** What the statistics of a batch are made of, as a server tells it. */
-import { submission, type Submission } from '../../config/submission.ts';
+import { type Submission, submission } from '../../config/submission.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import type { ReportInput } from '../../trace/statistics.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 
 /** What a report is made of. `rows`: of all tries, when the caller has them already. */
-export async function reportInput(api: Api, batch: BatchRow, ks: readonly number[], signal: AbortSignal, rows?: Iterable<RolloutRow>): Promise<ReportInput> {
+export async function reportInput(
+  api: Api,
+  batch: BatchRow,
+  ks: readonly number[],
+  signal: AbortSignal,
+  rows?: Iterable<RolloutRow>,
+): Promise<ReportInput> {
   const [all, levels, passesPerTask] = await Promise.all([
     rows === undefined ? Array.fromAsync(api.allRollouts(batch.batch, { all: 1 }, signal)) : [...rows],
     levelsOf(api, batch.batch, signal),
     batch.imported ? undefined : readSubmission(api, batch.submission, signal).then(({ stop }) => stop.passes_per_task),
   ]);
   return {
-    batch: batch.batch, rows: all, levels, ks, tasks: batch.tasks,
+    batch: batch.batch,
+    rows: all,
+    levels,
+    ks,
+    tasks: batch.tasks,
     // Of an imported batch tasks may have different numbers of attempts.
     ...(batch.imported ? {} : { attempts: batch.attempts }),
     ...(passesPerTask === undefined ? {} : { passesPerTask }),

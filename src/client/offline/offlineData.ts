@@ -1,4 +1,7 @@
-/** Gathers from a server what a page saved as a file shows: a batch, two of them, one trajectory with the other tries of its task, or all attempts at a task. */
+/**
+ * Gathers from a server what a page saved as a file shows: a batch, two of them, one trajectory with the other tries of
+ * its task, or all attempts at a task.
+ */
 import { StudioError } from '../../common/errors.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { BatchRow } from '../../protocol/client.ts';
@@ -33,13 +36,20 @@ const LARGEST_BLOB_BYTES = 5 * 1024 * 1024;
 const BASE64_CHARS_PER_BYTE = 4 / 3;
 
 /** Throws `not_found` when there is no such batch or rollout. */
-export async function gatherOffline(api: Api, { place, trajectories, limit = OFFLINE_LIMIT, signal }: GatherOptions): Promise<Gathered> {
+export async function gatherOffline(
+  api: Api,
+  { place, trajectories, limit = OFFLINE_LIMIT, signal }: GatherOptions,
+): Promise<Gathered> {
   const gathering: Gathering = { api, room: new Room(api, limit, signal), limit, signal };
   switch (place.page) {
-    case 'trajectory': return gatherTrajectory(place, gathering);
-    case 'compare': return gatherCompare(place, gathering);
-    case 'batches': return gatherBatches(place, [place.batch, place.with], trajectories, gathering);
-    case 'batch': return gatherBatches(place, [place.batch], trajectories, gathering);
+    case 'trajectory':
+      return gatherTrajectory(place, gathering);
+    case 'compare':
+      return gatherCompare(place, gathering);
+    case 'batches':
+      return gatherBatches(place, [place.batch, place.with], trajectories, gathering);
+    case 'batch':
+      return gatherBatches(place, [place.batch], trajectories, gathering);
   }
 }
 
@@ -65,22 +75,38 @@ async function gatherTrajectory(place: PagePlace & { page: 'trajectory' }, gathe
   const rows = await Array.fromAsync(api.allRollouts(batch.batch, { task: info.row.task, all: 1 }, signal));
   const stream = await room.stream(place.rollout);
   if (stream === undefined) {
-    throw new StudioError('too_large', `The trajectory is larger than ${megabytes(limit)}, which is more than a page in a browser holds.`, { mend: 'Look at it with rollout view, or export it with rollout show --json.' });
+    throw new StudioError(
+      'too_large',
+      `The trajectory is larger than ${megabytes(limit)}, which is more than a page in a browser holds.`,
+      { mend: 'Look at it with rollout view, or export it with rollout show --json.' },
+    );
   }
-  return gathered(place, [{ batch, rows, lineage: info.lineage, tasks: [info.task] }], stream, { trajectories: 1, leftOut: 0 }, gathering);
+  return gathered(
+    place,
+    [{ batch, rows, lineage: info.lineage, tasks: [info.task] }],
+    stream,
+    { trajectories: 1, leftOut: 0 },
+    gathering,
+  );
 }
 
 /** All attempts or none: a comparison of some would say something else. */
 async function gatherCompare(place: PagePlace & { page: 'compare' }, gathering: Gathering): Promise<Gathered> {
   const { room, limit } = gathering;
   const parts: Part[] = [];
-  for (const batch of [place.batch, ...(place.with === undefined ? [] : [place.with])]) parts.push(await attemptsAt(batch, place.task, gathering));
+  for (const batch of [place.batch, ...(place.with === undefined ? [] : [place.with])])
+    parts.push(await attemptsAt(batch, place.task, gathering));
   const rows = parts.flatMap((part) => part.rows);
   const streams: Record<string, TraceEvent[]> = {};
   for (const { rollout } of rows) {
     const stream = await room.stream(rollout);
     if (stream === undefined) {
-      throw new StudioError('too_large', `The trajectories of the ${rows.length} attempts are larger than ${megabytes(limit)}, which is more than a page in a browser holds.`, { mend: 'Look at them with rollout view --compare, or export the comparison with rollout compare --json.' });
+      throw new StudioError(
+        'too_large',
+        `The trajectories of the ${rows.length} attempts are larger than ${megabytes(limit)}, which is more than ` +
+          'a page in a browser holds.',
+        { mend: 'Look at them with rollout view --compare, or export the comparison with rollout compare --json.' },
+      );
     }
     Object.assign(streams, stream);
   }
@@ -96,13 +122,20 @@ async function attemptsAt(id: string, name: string, { api, signal }: Gathering):
   return { batch, rows, lineage, tasks: [task] };
 }
 
-async function gatherBatches(place: PagePlace, ids: readonly string[], trajectories: boolean, gathering: Gathering): Promise<Gathered> {
+async function gatherBatches(
+  place: PagePlace,
+  ids: readonly string[],
+  trajectories: boolean,
+  gathering: Gathering,
+): Promise<Gathered> {
   const { room } = gathering;
   const parts: Part[] = [];
   for (const id of ids) parts.push(await wholeBatch(id, gathering));
   for (const { batch } of parts) await room.values(submissionOf(batch));
   // Those of one task together: where not all fit, what is there can be compared.
-  const started = parts.flatMap(({ rows }) => rows.filter(({ last }) => last > 0)).sort((a, b) => a.task_index - b.task_index);
+  const started = parts
+    .flatMap(({ rows }) => rows.filter(({ last }) => last > 0))
+    .sort((a, b) => a.task_index - b.task_index);
   const streams: Record<string, TraceEvent[]> = {};
   let held = 0;
   if (trajectories) {
@@ -113,7 +146,13 @@ async function gatherBatches(place: PagePlace, ids: readonly string[], trajector
       held++;
     }
   }
-  return gathered(place, parts, streams, { trajectories: held, leftOut: trajectories ? started.length - held : 0 }, gathering);
+  return gathered(
+    place,
+    parts,
+    streams,
+    { trajectories: held, leftOut: trajectories ? started.length - held : 0 },
+    gathering,
+  );
 }
 
 async function wholeBatch(id: string, { api, signal }: Gathering): Promise<Part> {
@@ -121,29 +160,58 @@ async function wholeBatch(id: string, { api, signal }: Gathering): Promise<Part>
   const rows = await Array.fromAsync(api.allRollouts(id, { all: 1 }, signal));
   const tasks = await Array.fromAsync(allTasks(api, id, signal));
   const [first] = rows;
-  const lineage = first === undefined ? [] : (await api.rollout(first.rollout, signal)).lineage; // one for all of a batch
+  // one for all of a batch
+  const lineage = first === undefined ? [] : (await api.rollout(first.rollout, signal)).lineage;
   return { batch, rows, lineage, tasks };
 }
 
-async function gathered(place: PagePlace, parts: readonly Part[], trajectories: OfflineData['streams'], counts: Pick<Gathered, 'trajectories' | 'leftOut'>, { api, room, signal }: Gathering): Promise<Gathered> {
+async function gathered(
+  place: PagePlace,
+  parts: readonly Part[],
+  trajectories: OfflineData['streams'],
+  counts: Pick<Gathered, 'trajectories' | 'leftOut'>,
+  { api, room, signal }: Gathering,
+): Promise<Gathered> {
   const { product, protocol } = await api.server(signal);
   const streams: OfflineData['streams'] = {};
   for (const { batch } of parts) {
     streams[batch.batch] = await eventsOf(api, batch.batch, signal);
     await room.values(submissionOf(batch));
   }
-  const byBatch = <T>(value: (part: Part) => T): Record<string, T> => Object.fromEntries(parts.map((part) => [part.batch.batch, value(part)]));
+  const byBatch = <T>(value: (part: Part) => T): Record<string, T> =>
+    Object.fromEntries(parts.map((part) => [part.batch.batch, value(part)]));
   const data: OfflineData = {
-    version: 1, saved_at: Date.now(), place,
+    version: 1,
+    saved_at: Date.now(),
+    place,
     // Of the server only what it is: where its store lies and what runs there is nobody's business.
-    server: { product, protocol, pid: 0, store: '', started_at: 0, queued: 0, running: 0, held: 0, workers: [], endpoints: [] },
-    batches: parts.map(({ batch }) => batch), tasks: byBatch(({ tasks }) => tasks), rollouts: byBatch(({ rows }) => rows), lineages: byBatch(({ lineage }) => lineage),
-    streams: { ...streams, ...trajectories }, blobs: room.blobs,
+    server: {
+      product,
+      protocol,
+      pid: 0,
+      store: '',
+      started_at: 0,
+      queued: 0,
+      running: 0,
+      held: 0,
+      workers: [],
+      endpoints: [],
+    },
+    batches: parts.map(({ batch }) => batch),
+    tasks: byBatch(({ tasks }) => tasks),
+    rollouts: byBatch(({ rows }) => rows),
+    lineages: byBatch(({ lineage }) => lineage),
+    streams: { ...streams, ...trajectories },
+    blobs: room.blobs,
   };
   return { data, ...counts, valuesLeftOut: room.valuesLeftOut };
 }
 
-async function* allTasks(api: Api, batch: string, signal: AbortSignal): AsyncGenerator<OfflineData['tasks'][string][number]> {
+async function* allTasks(
+  api: Api,
+  batch: string,
+  signal: AbortSignal,
+): AsyncGenerator<OfflineData['tasks'][string][number]> {
   let after: number | undefined;
   do {
     const page = await api.tasks(batch, { limit: 1000, ...(after === undefined ? {} : { after }) }, signal);
@@ -223,7 +291,10 @@ class Room {
   }
 }
 
-/** The values a page shows of an event. The bundled code of tools and the state of worlds are for running, not for reading. */
+/**
+ * The values a page shows of an event. The bundled code of tools and the state of worlds are for running, not for
+ * reading.
+ */
 function shownBlobs(event: TraceEvent): string[] {
   const hidden = new Set<string | undefined>();
   if (event.kind === 'rollout.start') hidden.add(event.data.code);

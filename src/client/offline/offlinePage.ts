@@ -2,19 +2,24 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { gzipSync } from 'node:zlib';
-import { StudioError } from '../../common/errors.ts';
-import { packageUrl } from '../../common/entries.ts';
-import { inlineScript, inlineStyle, jsonForHtml, pageHtml, type PageData } from '../../common/pageHtml.ts';
-import { OFFLINE_ID, type OfflineData } from '../../protocol/offline.ts';
 import { fileURLToPath } from 'node:url';
+import { gzipSync } from 'node:zlib';
+import { packageUrl } from '../../common/entries.ts';
+import { StudioError } from '../../common/errors.ts';
+import { inlineScript, inlineStyle, jsonForHtml, type PageData, pageHtml } from '../../common/pageHtml.ts';
+import { OFFLINE_ID, type OfflineData } from '../../protocol/offline.ts';
 
 /** From here on the data is compressed: it is text with much in common. */
 const COMPRESS_FROM = 1024 * 1024;
 const SOURCE_MAP = /^\/[/*]# sourceMappingURL=.*$/gm;
 const STYLE_URL = /url\(\s*(["']?)([^"')]+)\1\s*\)/g;
 /** Media types of what style sheets name. */
-const STYLE_MEDIA: Readonly<Record<string, string>> = { '.ttf': 'font/ttf', '.woff2': 'font/woff2', '.svg': 'image/svg+xml', '.png': 'image/png' };
+const STYLE_MEDIA: Readonly<Record<string, string>> = {
+  '.ttf': 'font/ttf',
+  '.woff2': 'font/woff2',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+};
 
 export interface OfflinePageOptions {
   readonly title: string;
@@ -24,17 +29,26 @@ export interface OfflinePageOptions {
 }
 
 /** Throws `unavailable` when the pages are not built. */
-export async function offlinePage({ title, data, pages = fileURLToPath(packageUrl('dist/webview')) }: OfflinePageOptions): Promise<string> {
+export async function offlinePage({
+  title,
+  data,
+  pages = fileURLToPath(packageUrl('dist/webview')),
+}: OfflinePageOptions): Promise<string> {
   const read = (name: string): Promise<Buffer> => readPage(pages, name);
   const script = withoutMap((await read('page.js')).toString('utf8'));
   const style = await withFiles(withoutMap((await read('page.css')).toString('utf8')), read);
   return pageHtml({
     title,
     sources: {
-      script: [hashOf(inlineScript(script))], style: [hashOf(inlineStyle(style))],
-      font: ['data:'], img: ['data:', 'blob:'], connect: [], worker: ['blob:'],
+      script: [hashOf(inlineScript(script))],
+      style: [hashOf(inlineStyle(style))],
+      font: ['data:'],
+      img: ['data:', 'blob:'],
+      connect: [],
+      worker: ['blob:'],
     },
-    script: { text: script }, style: { text: style },
+    script: { text: script },
+    style: { text: style },
     bodyAttributes: { 'data-host': 'file' },
     data: [offlineElement(data)],
   });
@@ -43,7 +57,12 @@ export async function offlinePage({ title, data, pages = fileURLToPath(packageUr
 function offlineElement(data: OfflineData): PageData {
   const json = JSON.stringify(data);
   if (json.length <= COMPRESS_FROM) return { id: OFFLINE_ID, type: 'application/json', text: jsonForHtml(json) };
-  return { id: OFFLINE_ID, type: 'application/gzip', text: gzipSync(json).toString('base64'), attributes: { 'data-encoding': 'gzip' } };
+  return {
+    id: OFFLINE_ID,
+    type: 'application/gzip',
+    text: gzipSync(json).toString('base64'),
+    attributes: { 'data-encoding': 'gzip' },
+  };
 }
 
 function hashOf(inline: string): string {
@@ -62,7 +81,8 @@ async function withFiles(style: string, read: (name: string) => Promise<Buffer>)
     if (url.startsWith('data:') || url.startsWith('#') || files.has(whole)) continue;
     const name = path.posix.basename(url.split(/[?#]/, 1)[0] ?? '');
     const media = STYLE_MEDIA[path.posix.extname(name)];
-    if (media === undefined) throw new StudioError('internal', `The style sheet of the pages names ${name}, which cannot be put into a file.`);
+    if (media === undefined)
+      throw new StudioError('internal', `The style sheet of the pages names ${name}, which cannot be put into a file.`);
     files.set(whole, `url("data:${media};base64,${(await read(name)).toString('base64')}")`);
   }
   return style.replaceAll(STYLE_URL, (whole) => files.get(whole) ?? whole);
@@ -72,6 +92,9 @@ async function readPage(pages: string, name: string): Promise<Buffer> {
   try {
     return await readFile(path.join(pages, name));
   } catch (cause) {
-    throw new StudioError('unavailable', `The viewer is not in this installation: ${name} is missing.`, { mend: 'Build it with npm run build, or install Rollout Studio anew.', cause });
+    throw new StudioError('unavailable', `The viewer is not in this installation: ${name} is missing.`, {
+      mend: 'Build it with npm run build, or install Rollout Studio anew.',
+      cause,
+    });
   }
 }

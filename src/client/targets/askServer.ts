@@ -21,27 +21,50 @@ export interface Mends {
 }
 
 /** Gives its product. Throws StudioError `unavailable`, `unauthorized` or `version`. */
-export async function askServer(address: ServerAddress, { update, token }: Mends, signal?: AbortSignal): Promise<string> {
+export async function askServer(
+  address: ServerAddress,
+  { update, token }: Mends,
+  signal?: AbortSignal,
+): Promise<string> {
   const limit = AbortSignal.timeout(REACH_MS);
   const { status, text } = await nodeTransport(() => address)
-    .request({ method: 'GET', path: '/v1/server', signal: signal === undefined ? limit : AbortSignal.any([limit, signal]) })
+    .request({
+      method: 'GET',
+      path: '/v1/server',
+      signal: signal === undefined ? limit : AbortSignal.any([limit, signal]),
+    })
     .then(async (reply) => ({ status: reply.status, text: await reply.text() }))
     .catch((error: unknown) => {
       if (signal?.aborted === true) throw error;
       throw silence(address, error);
     });
   if (status === 401 || status === 403) {
-    throw new StudioError('unauthorized', `The rollout server at ${address.url} does not take the token.`, { mend: token });
+    throw new StudioError('unauthorized', `The rollout server at ${address.url} does not take the token.`, {
+      mend: token,
+    });
   }
   const answer = jsonOf(text);
   if (status >= 500) {
     throw answer === undefined
-      ? new StudioError('unavailable', `What is before the rollout server at ${address.url} answers ${status}: it does not reach the server.`, { mend: 'See whether the server runs, and whether its gateway or proxy leads there.' })
-      : new StudioError('unavailable', `The rollout server at ${address.url} answers ${status}.`, { mend: 'Try again; see its log if it stays so.' });
+      ? new StudioError(
+          'unavailable',
+          `What is before the rollout server at ${address.url} answers ${status}: it does not reach the server.`,
+          { mend: 'See whether the server runs, and whether its gateway or proxy leads there.' },
+        )
+      : new StudioError('unavailable', `The rollout server at ${address.url} answers ${status}.`, {
+          mend: 'Try again; see its log if it stays so.',
+        });
   }
   const server = said.safeParse(answer);
-  if (!server.success) throw new StudioError('unavailable', `What answers at ${address.url} is not a rollout server (status ${status}).`, { mend: 'See the address of the target, and whether a page to sign in stands before it.' });
-  if (server.data.protocol < PROTOCOL) throw new StudioError('version', `The server is of an older version (${server.data.product}).`, { mend: update });
-  if (server.data.protocol > PROTOCOL) throw new StudioError('version', `The server is of a newer version (${server.data.product}).`, { mend: 'Update this client.' });
+  if (!server.success)
+    throw new StudioError('unavailable', `What answers at ${address.url} is not a rollout server (status ${status}).`, {
+      mend: 'See the address of the target, and whether a page to sign in stands before it.',
+    });
+  if (server.data.protocol < PROTOCOL)
+    throw new StudioError('version', `The server is of an older version (${server.data.product}).`, { mend: update });
+  if (server.data.protocol > PROTOCOL)
+    throw new StudioError('version', `The server is of a newer version (${server.data.product}).`, {
+      mend: 'Update this client.',
+    });
   return server.data.product;
 }

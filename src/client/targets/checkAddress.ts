@@ -7,10 +7,20 @@ import { nodeTransport } from '../nodeTransport.ts';
 import { askServer, REACH_MS } from './askServer.ts';
 import { isUntrusted, silence } from './silence.ts';
 
-/** `untrusted`: it answers, but its certificate is of an authority that is not known. Throws StudioError where nothing answers, or it is no TLS. */
-export async function reachAddress(address: Omit<ServerAddress, 'token'>, signal: AbortSignal): Promise<'reached' | 'untrusted'> {
+/**
+ * `untrusted`: it answers, but its certificate is of an authority that is not known. Throws StudioError where nothing
+ * answers, or it is no TLS.
+ */
+export async function reachAddress(
+  address: Omit<ServerAddress, 'token'>,
+  signal: AbortSignal,
+): Promise<'reached' | 'untrusted'> {
   try {
-    await nodeTransport(() => ({ ...address, token: '' })).request({ method: 'GET', path: '/v1/server', signal: AbortSignal.any([signal, AbortSignal.timeout(REACH_MS)]) });
+    await nodeTransport(() => ({ ...address, token: '' })).request({
+      method: 'GET',
+      path: '/v1/server',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(REACH_MS)]),
+    });
     return 'reached';
   } catch (error) {
     if (signal.aborted) throw error;
@@ -19,12 +29,29 @@ export async function reachAddress(address: Omit<ServerAddress, 'token'>, signal
   }
 }
 
-/** Whether the token may `write` or only `read`; gives the server's product, too. Throws StudioError where it is none, or the server is of another version. */
-export async function checkToken(address: ServerAddress, signal: AbortSignal): Promise<{ readonly may: 'write' | 'read'; readonly product: string }> {
-  const product = await askServer(address, { update: 'Ask whoever runs the server to update it.', token: 'It is the token of its file server.json, or of its Secret in the cluster.' }, signal);
+/**
+ * Whether the token may `write` or only `read`; gives the server's product, too. Throws StudioError where it is none,
+ * or the server is of another version.
+ */
+export async function checkToken(
+  address: ServerAddress,
+  signal: AbortSignal,
+): Promise<{ readonly may: 'write' | 'read'; readonly product: string }> {
+  const product = await askServer(
+    address,
+    {
+      update: 'Ask whoever runs the server to update it.',
+      token: 'It is the token of its file server.json, or of its Secret in the cluster.',
+    },
+    signal,
+  );
   try {
     // A batch that is not there: who may write hears that, who may not hears so first.
-    await new Api(nodeTransport(() => address)).commandBatch(newId('b'), { command: newId('c'), verb: 'pause', args: {} }, signal);
+    await new Api(nodeTransport(() => address)).commandBatch(
+      newId('b'),
+      { command: newId('c'), verb: 'pause', args: {} },
+      signal,
+    );
   } catch (error) {
     if (StudioError.is(error, 'forbidden')) return { may: 'read', product };
     if (!StudioError.is(error, 'not_found')) throw error;

@@ -1,4 +1,6 @@
-/** `connect` for targets: the server of a cluster through a port-forward, or one at an address. Neither is started here. */
+/**
+ * `connect` for targets: the server of a cluster through a port-forward, or one at an address. Neither is started here.
+ */
 import { abortable, sleep } from '../../common/abort.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { Cluster } from '../../kubernetes/access/cluster.ts';
@@ -9,9 +11,9 @@ import type { Connection } from '../connect.ts';
 import { nodeTransport } from '../nodeTransport.ts';
 import { certificatesOf, newToken, noReadToken, noToken } from './addressTokens.ts';
 import { askServer } from './askServer.ts';
-import { findServerPod, serverTokens, type ClientTokens, type ServerPod } from './serverPod.ts';
+import { type ClientTokens, findServerPod, type ServerPod, serverTokens } from './serverPod.ts';
 import { tellingWhy } from './silence.ts';
-import { clusterRef, type ClusterTarget, type Target, type UrlTarget } from './target.ts';
+import { type ClusterTarget, clusterRef, type Target, type UrlTarget } from './target.ts';
 
 export interface TargetConnection extends Connection {
   /** Ends what it keeps open on this machine; the server goes on. */
@@ -36,19 +38,32 @@ export function connectTarget(name: string, target: Target, options: TargetOptio
   return 'url' in target ? connectUrl(name, target, options) : connectCluster(name, target, options);
 }
 
-async function connectUrl(name: string, target: UrlTarget, { env, signal, onNotice }: TargetOptions): Promise<TargetConnection> {
+async function connectUrl(
+  name: string,
+  target: UrlTarget,
+  { env, signal, onNotice }: TargetOptions,
+): Promise<TargetConnection> {
   const token = env[target.token_env] ?? '';
   if (token === '') throw noToken(name, target);
   const ca = await certificatesOf(target);
   const at = (given: string): ServerAddress => ({ url: target.url, token: given, ...(ca === undefined ? {} : { ca }) });
   const address = at(token);
   const check = async (stop?: AbortSignal): Promise<void> => {
-    await askServer(address, { update: `Ask whoever runs the server of the target ${name} to update it.`, token: newToken(name, target) }, stop);
+    await askServer(
+      address,
+      { update: `Ask whoever runs the server of the target ${name} to update it.`, token: newToken(name, target) },
+      stop,
+    );
   };
   await check(signal);
   const reasons = new Reasons(onNotice);
   return {
-    api: new Api(tellingWhy(nodeTransport(() => address), address)),
+    api: new Api(
+      tellingWhy(
+        nodeTransport(() => address),
+        address,
+      ),
+    ),
     address: () => address,
     readAddress: () => {
       const read = env[target.read_token_env ?? ''] ?? '';
@@ -119,7 +134,8 @@ class ClusterLink {
   }
 
   address(which: keyof ClientTokens): ServerAddress {
-    if (this.#forward === undefined) throw new StudioError('unavailable', `There is no connection to the target ${this.#name}.`);
+    if (this.#forward === undefined)
+      throw new StudioError('unavailable', `There is no connection to the target ${this.#name}.`);
     return { url: this.#forward.forward.url, token: this.#tokens[which] };
   }
 
@@ -145,7 +161,10 @@ class ClusterLink {
       const found = await findServerPod(cluster, signal);
       if ('name' in found) return this.#enter(cluster, found, signal);
       if (found.unheard !== undefined && (await this.#answers(cluster, found.unheard, signal))) return;
-      if (found.stuck || performance.now() > until) throw new StudioError('unavailable', `The server of the target ${this.#name} is not ready: ${found.why}`, { mend: found.mend ?? `rollout target status ${this.#name} shows more.` });
+      if (found.stuck || performance.now() > until)
+        throw new StudioError('unavailable', `The server of the target ${this.#name} is not ready: ${found.why}`, {
+          mend: found.mend ?? `rollout target status ${this.#name} shows more.`,
+        });
       if (told !== found.why) this.#onNotice?.(`Waiting for the server of the target ${this.#name}: ${found.why}`);
       told = found.why;
       await sleep(POLL_MS, signal);
@@ -173,13 +192,20 @@ class ClusterLink {
       const forward = await openForward(cluster, (stop) => this.#podNow(cluster, stop), port, { signal });
       this.#forward = { forward, port };
     }
-    await askServer(this.address('full'), {
-      update: `Bring the server of the target to this version: rollout cluster upgrade --target ${this.#name}.`,
-      token: 'The token may be an old one; a server that was installed anew takes its tokens within a minute.',
-    }, signal);
+    await askServer(
+      this.address('full'),
+      {
+        update: `Bring the server of the target to this version: rollout cluster upgrade --target ${this.#name}.`,
+        token: 'The token may be an old one; a server that was installed anew takes its tokens within a minute.',
+      },
+      signal,
+    );
   }
 
-  /** For one connection through the forward: that fails at once where no pod takes it, for clients try again by themselves. */
+  /**
+   * For one connection through the forward: that fails at once where no pod takes it, for clients try again by
+   * themselves.
+   */
   async #podNow(cluster: Cluster, signal: AbortSignal | undefined): Promise<string> {
     const found = await findServerPod(cluster, signal);
     if ('name' in found) return found.name;

@@ -4,7 +4,7 @@ import type { Cluster } from '../../kubernetes/access/cluster.ts';
 import type { Pod } from '../../kubernetes/access/objects.ts';
 import { isReady, isUnheard } from '../../kubernetes/access/podReady.ts';
 import { findObstacle } from '../../kubernetes/install/ready.ts';
-import { labels, NAMES, selector, SERVER_PORT_NAME, TOKEN_KEYS } from '../../kubernetes/names.ts';
+import { labels, NAMES, SERVER_PORT_NAME, selector, TOKEN_KEYS } from '../../kubernetes/names.ts';
 
 export interface ServerPod {
   readonly name: string;
@@ -39,20 +39,33 @@ export async function findServerPod(cluster: Cluster, signal?: AbortSignal): Pro
     const unheard = placeOf(lasting.find(isUnheard));
     return { why: text, stuck: hope === 'stuck', mend, ...(unheard === undefined ? {} : { unheard }) };
   }
-  throw new StudioError('not_found', `No rollout server is installed in namespace ${cluster.namespace} of context ${cluster.context}.`, { mend: 'Install it with rollout cluster install.' });
+  throw new StudioError(
+    'not_found',
+    `No rollout server is installed in namespace ${cluster.namespace} of context ${cluster.context}.`,
+    { mend: 'Install it with rollout cluster install.' },
+  );
 }
 
 /** The tokens of the server's Secret. */
 export async function serverTokens(cluster: Cluster, signal?: AbortSignal): Promise<ClientTokens> {
   const secret = await cluster.get('Secret', NAMES.tokens, { signal });
-  const value = (key: string): string => Buffer.from(secret?.data?.[key] ?? '', 'base64').toString('utf8').trim();
+  const value = (key: string): string =>
+    Buffer.from(secret?.data?.[key] ?? '', 'base64')
+      .toString('utf8')
+      .trim();
   const tokens = { full: value(TOKEN_KEYS.full), read: value(TOKEN_KEYS.read) };
   if (tokens.full !== '' && tokens.read !== '') return tokens;
-  throw new StudioError('not_found', `The server's tokens are not in the Secret ${NAMES.tokens} of namespace ${cluster.namespace}.`, { mend: 'rollout cluster upgrade puts everything in place again.' });
+  throw new StudioError(
+    'not_found',
+    `The server's tokens are not in the Secret ${NAMES.tokens} of namespace ${cluster.namespace}.`,
+    { mend: 'rollout cluster upgrade puts everything in place again.' },
+  );
 }
 
 function placeOf(pod: Pod | undefined): ServerPod | undefined {
-  const port = pod?.spec?.containers?.flatMap((container) => container.ports ?? []).find(({ name }) => name === SERVER_PORT_NAME)?.containerPort;
+  const port = pod?.spec?.containers
+    ?.flatMap((container) => container.ports ?? [])
+    .find(({ name }) => name === SERVER_PORT_NAME)?.containerPort;
   return pod === undefined || port === undefined ? undefined : { name: pod.metadata.name, port };
 }
 
@@ -61,11 +74,23 @@ const PASSING = new Set(['ContainerCreating', 'PodInitializing']);
 
 /** What keeps a pod from running, as the cluster says it; undefined where nothing is wrong with it. */
 export function obstacleOf(pod: Pod): string | undefined {
-  const states = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])].map(({ state }) => state);
-  const waiting = states.find((state) => state?.waiting !== undefined && !PASSING.has(state.waiting.reason ?? ''))?.waiting;
+  const states = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])].map(
+    ({ state }) => state,
+  );
+  const waiting = states.find(
+    (state) => state?.waiting !== undefined && !PASSING.has(state.waiting.reason ?? ''),
+  )?.waiting;
   const ended = states.find((state) => state?.terminated !== undefined && state.terminated.exitCode !== 0)?.terminated;
   const unscheduled = pod.status?.conditions?.find(({ type, status }) => type === 'PodScheduled' && status === 'False');
-  const why = waiting ?? (ended === undefined ? undefined : { reason: ended.reason, message: ended.message ?? `exit code ${ended.exitCode}` }) ?? unscheduled;
+  const why =
+    waiting ??
+    (ended === undefined
+      ? undefined
+      : { reason: ended.reason, message: ended.message ?? `exit code ${ended.exitCode}` }) ??
+    unscheduled;
   if (why === undefined) return undefined;
-  return `pod ${pod.metadata.name}: ${[why.reason, why.message].filter((text) => text !== undefined && text !== '').join(': ')}`;
+  return (
+    `pod ${pod.metadata.name}: ` +
+    [why.reason, why.message].filter((text) => text !== undefined && text !== '').join(': ')
+  );
 }

@@ -11,17 +11,23 @@ const NETWORK = 'See whether this machine is in its network (VPN), and whether a
 /** `error`: what a request was given instead of an answer. Always `unavailable`: it may answer later. */
 export function silence(place: Place, error: unknown): StudioError {
   const { code, text } = causeOf(error);
-  const [why, mend] = ofName(code, place) ?? ofCertificate(code, place, error) ?? ofTls(code, text, place) ?? ofConnection(code, place)
-    ?? [`The rollout server at ${place.url} does not answer${text === '' ? '' : `: ${text}`}.`, 'See whether it runs, and what is between it and this machine.'];
+  const [why, mend] = ofName(code, place) ??
+    ofCertificate(code, place, error) ??
+    ofTls(code, text, place) ??
+    ofConnection(code, place) ?? [
+      `The rollout server at ${place.url} does not answer${text === '' ? '' : `: ${text}`}.`,
+      'See whether it runs, and what is between it and this machine.',
+    ];
   return new StudioError('unavailable', why, { mend, cause: error });
 }
 
 /** As `transport`, but it tells why nothing answers at the address. */
 export function tellingWhy(transport: Transport, place: Place): Transport {
   return {
-    request: (request) => transport.request(request).catch((error: unknown) => {
-      throw StudioError.is(error, 'unavailable') ? silence(place, error) : error;
-    }),
+    request: (request) =>
+      transport.request(request).catch((error: unknown) => {
+        throw StudioError.is(error, 'unavailable') ? silence(place, error) : error;
+      }),
   };
 }
 
@@ -30,12 +36,26 @@ export function isUntrusted(error: unknown): boolean {
   return UNTRUSTED.includes(causeOf(error).code);
 }
 
-const UNTRUSTED: readonly string[] = ['DEPTH_ZERO_SELF_SIGNED_CERT', 'SELF_SIGNED_CERT_IN_CHAIN', 'UNABLE_TO_VERIFY_LEAF_SIGNATURE', 'UNABLE_TO_GET_ISSUER_CERT', 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY'];
+const UNTRUSTED: readonly string[] = [
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'UNABLE_TO_GET_ISSUER_CERT',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+];
 
 function ofName(code: string, { url }: Place): Told | undefined {
   const { hostname } = new URL(url);
-  if (code === 'ENOTFOUND') return [`There is no machine called ${hostname}.`, 'See whether the address is right, and whether this machine is in the network (VPN) that knows it.'];
-  if (code === 'EAI_AGAIN') return [`The name ${hostname} cannot be looked up: no name server answers.`, 'See whether this machine is in a network, and in the one (VPN) that knows the name.'];
+  if (code === 'ENOTFOUND')
+    return [
+      `There is no machine called ${hostname}.`,
+      'See whether the address is right, and whether this machine is in the network (VPN) that knows it.',
+    ];
+  if (code === 'EAI_AGAIN')
+    return [
+      `The name ${hostname} cannot be looked up: no name server answers.`,
+      'See whether this machine is in a network, and in the one (VPN) that knows the name.',
+    ];
   return undefined;
 }
 
@@ -43,7 +63,10 @@ function ofConnection(code: string, { url }: Place): Told | undefined {
   const { host, protocol } = new URL(url);
   switch (code) {
     case 'ECONNREFUSED':
-      return [`Nothing listens at ${host}: the connection was refused.`, 'See whether the server runs, and whether the port is right.'];
+      return [
+        `Nothing listens at ${host}: the connection was refused.`,
+        'See whether the server runs, and whether the port is right.',
+      ];
     case TIMED_OUT:
     case 'ETIMEDOUT':
     case 'UND_ERR_CONNECT_TIMEOUT':
@@ -57,31 +80,57 @@ function ofConnection(code: string, { url }: Place): Told | undefined {
       return [`${host} is not reached from here.`, NETWORK];
     case 'EACCES':
     case 'EPERM':
-      return [`This machine lets no connection out to ${host}.`, 'See its firewall, and what else (a sandbox, a container) keeps programs from the network.'];
+      return [
+        `This machine lets no connection out to ${host}.`,
+        'See its firewall, and what else (a sandbox, a container) keeps programs from the network.',
+      ];
     case 'ECONNRESET':
     case 'EPIPE':
     case 'UND_ERR_SOCKET':
-      return [`${host} cut the connection instead of answering.`, protocol === 'http:' ? 'See whether the server runs, the port, and whether the address begins with https.' : 'See whether the server runs, the port, and whether the gateway or proxy there lets this machine in.'];
+      return [
+        `${host} cut the connection instead of answering.`,
+        protocol === 'http:'
+          ? 'See whether the server runs, the port, and whether the address begins with https.'
+          : 'See whether the server runs, the port, and whether the gateway or proxy there lets this machine in.',
+      ];
     default:
-      return code === NO_HTTP || /^HPE_/.test(code) ? [`What listens at ${host} does not speak HTTP.`, 'See the port.'] : undefined;
+      return code === NO_HTTP || /^HPE_/.test(code)
+        ? [`What listens at ${host} does not speak HTTP.`, 'See the port.']
+        : undefined;
   }
 }
 
 function ofCertificate(code: string, { url, ca }: Place, error: unknown): Told | undefined {
   const { host } = new URL(url);
   if (UNTRUSTED.includes(code)) {
-    return [`The certificate of ${host} is of an authority that is not trusted here.`, ca === undefined ? 'Add the target again, with the CA file of that authority (--ca).' : 'The CA file of the target is of another authority: add the target again with the right one.'];
+    return [
+      `The certificate of ${host} is of an authority that is not trusted here.`,
+      ca === undefined
+        ? 'Add the target again, with the CA file of that authority (--ca).'
+        : 'The CA file of the target is of another authority: add the target again with the right one.',
+    ];
   }
   switch (code) {
     case 'CERT_HAS_EXPIRED':
     case 'CERT_NOT_YET_VALID':
-      return [`The certificate of ${host} is not valid ${code === 'CERT_HAS_EXPIRED' ? 'any more' : 'yet'}.`, 'Whoever runs the server has to renew it; or the clock of this machine is wrong.'];
+      return [
+        `The certificate of ${host} is not valid ${code === 'CERT_HAS_EXPIRED' ? 'any more' : 'yet'}.`,
+        'Whoever runs the server has to renew it; or the clock of this machine is wrong.',
+      ];
     case 'ERR_TLS_CERT_ALTNAME_INVALID': {
       const names = namesOf(error);
-      return [`The certificate at ${host} is for another name${names === undefined ? '' : ` (${names})`}.`, 'Use the name that is in the certificate.'];
+      return [
+        `The certificate at ${host} is for another name${names === undefined ? '' : ` (${names})`}.`,
+        'Use the name that is in the certificate.',
+      ];
     }
     default:
-      return /^(?:CERT|CRL)_|^(?:INVALID_CA|INVALID_PURPOSE|HOSTNAME_MISMATCH|PATH_LENGTH_EXCEEDED)$/.test(code) ? [`The certificate of ${host} is not accepted (${code}).`, 'Whoever runs the server has to give it a right one.'] : undefined;
+      return /^(?:CERT|CRL)_|^(?:INVALID_CA|INVALID_PURPOSE|HOSTNAME_MISMATCH|PATH_LENGTH_EXCEEDED)$/.test(code)
+        ? [
+            `The certificate of ${host} is not accepted (${code}).`,
+            'Whoever runs the server has to give it a right one.',
+          ]
+        : undefined;
   }
 }
 
@@ -94,7 +143,13 @@ function ofTls(code: string, text: string, { url }: Place): Told | undefined {
     case 'ERR_SSL_HTTP_REQUEST':
       return [`${host} does not speak TLS.`, 'See the port: https is perhaps at another one.'];
     default:
-      return /^ERR_(?:SSL|TLS)_/.test(code) ? [`TLS with ${host} failed (${code}): ${text}.`, 'It may want another version of TLS or a certificate of the client, which a target does not give: ask whoever runs it.'] : undefined;
+      return /^ERR_(?:SSL|TLS)_/.test(code)
+        ? [
+            `TLS with ${host} failed (${code}): ${text}.`,
+            'It may want another version of TLS or a certificate of the client, which a target does not give: ' +
+              'ask whoever runs it.',
+          ]
+        : undefined;
   }
 }
 
@@ -102,7 +157,13 @@ function ofTls(code: string, text: string, { url }: Place): Told | undefined {
 function namesOf(error: unknown): string | undefined {
   for (let at = error; at instanceof Error; at = at.cause) {
     const cert: unknown = 'cert' in at ? at.cert : undefined;
-    if (typeof cert === 'object' && cert !== null && 'subjectaltname' in cert && typeof cert.subjectaltname === 'string') return cert.subjectaltname;
+    if (
+      typeof cert === 'object' &&
+      cert !== null &&
+      'subjectaltname' in cert &&
+      typeof cert.subjectaltname === 'string'
+    )
+      return cert.subjectaltname;
   }
   return undefined;
 }

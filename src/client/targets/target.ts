@@ -36,15 +36,31 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
 /** Throws StudioError `usage` where a target may not be called so. */
 export function checkTargetName(name: string): void {
-  if (name === LOCAL) throw new StudioError('usage', '“local” is this machine.', { mend: 'Give the target another name.' });
-  if (!NAME.test(name)) throw new StudioError('usage', `“${name}” cannot be the name of a target.`, { mend: 'Use letters, digits, dots, dashes and underscores.' });
+  if (name === LOCAL)
+    throw new StudioError('usage', '“local” is this machine.', { mend: 'Give the target another name.' });
+  if (!NAME.test(name))
+    throw new StudioError('usage', `“${name}” cannot be the name of a target.`, {
+      mend: 'Use letters, digits, dots, dashes and underscores.',
+    });
 }
 
-/** The address of a server as a target keeps it. Throws StudioError `usage`: a token is not sent in the clear to other machines. */
+/**
+ * The address of a server as a target keeps it. Throws StudioError `usage`: a token is not sent in the clear to other
+ * machines.
+ */
 export function serverUrl(text: string): string {
   const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '' || url.username !== '' || url.password !== '') {
-    throw new StudioError('usage', `“${text}” is not the address of a server.`, { mend: 'Write for example https://rollouts.example.org.' });
+  if (
+    url === null ||
+    !/^https?:$/.test(url.protocol) ||
+    url.search !== '' ||
+    url.hash !== '' ||
+    url.username !== '' ||
+    url.password !== ''
+  ) {
+    throw new StudioError('usage', `“${text}” is not the address of a server.`, {
+      mend: 'Write for example https://rollouts.example.org.',
+    });
   }
   if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname)) {
     throw new StudioError('usage', `${text} would send the token in the clear.`, { mend: 'Use https.' });
@@ -52,20 +68,31 @@ export function serverUrl(text: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
-/** Throws StudioError `usage` where a file runs on a target and nobody said with --target which one is meant: this program is connected already. */
+/**
+ * Throws StudioError `usage` where a file runs on a target and nobody said with --target which one is meant: this
+ * program is connected already.
+ */
 export function checkTarget(file: string, wanted: string, said: string | undefined): void {
   if (said !== undefined || wanted === LOCAL) return;
-  throw new StudioError('usage', `${file} runs on the target ${wanted}, and this is connected to this machine.`, { mend: `Start it with --target ${wanted}, or run it with rollout run.` });
+  throw new StudioError('usage', `${file} runs on the target ${wanted}, and this is connected to this machine.`, {
+    mend: `Start it with --target ${wanted}, or run it with rollout run.`,
+  });
 }
 
 /** Which cluster a target is in. Throws StudioError `usage` for one that is only an address. */
 export function clusterRef(name: string, of: Target): ClusterRef {
-  if ('url' in of) throw new StudioError('usage', `The target ${name} is the address ${of.url}, not a cluster.`, { mend: 'Add the cluster as a target: rollout target add NAME --context CONTEXT.' });
+  if ('url' in of)
+    throw new StudioError('usage', `The target ${name} is the address ${of.url}, not a cluster.`, {
+      mend: 'Add the cluster as a target: rollout target add NAME --context CONTEXT.',
+    });
   return of;
 }
 
 /** A target in a few words. */
 export function targetPlace(of: Target): string {
   if ('url' in of) return of.url;
-  return `context ${of.context}${of.namespace === undefined ? '' : `, namespace ${of.namespace}`}${of.kubeconfig === undefined ? '' : ` (${of.kubeconfig})`}`;
+  return (
+    'context ' +
+    `${of.context}${of.namespace === undefined ? '' : `, namespace ${of.namespace}`}${of.kubeconfig === undefined ? '' : ` (${of.kubeconfig})`}`
+  );
 }

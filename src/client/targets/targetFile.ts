@@ -6,7 +6,7 @@ import { errorText, StudioError } from '../../common/errors.ts';
 import { jsonOf } from '../../common/json.ts';
 import { dataFolder } from '../folders.ts';
 import { LOCAL } from './local.ts';
-import { checkTargetName, target as targetSchema, type Target } from './target.ts';
+import { checkTargetName, type Target, target as targetSchema } from './target.ts';
 
 const fileSchema = z.object({ targets: z.record(z.string(), targetSchema) });
 
@@ -28,7 +28,9 @@ export class TargetFile {
     const found = targets.get(name);
     if (found !== undefined) return found;
     const names = [LOCAL, ...targets.keys()].join(', ');
-    throw new StudioError('not_found', `There is no target “${name}”.`, { mend: `There are: ${names}. rollout target add ${name} --context CONTEXT adds one.` });
+    throw new StudioError('not_found', `There is no target “${name}”.`, {
+      mend: `There are: ${names}. rollout target add ${name} --context CONTEXT adds one.`,
+    });
   }
 
   /** Gives whether it is new; one of that name is replaced. */
@@ -56,7 +58,10 @@ export class TargetFile {
     }
     const parsed = fileSchema.safeParse(jsonOf(text));
     if (parsed.success) return parsed.data.targets;
-    throw new StudioError('config', `${this.path} is not a list of targets.`, { mend: 'Correct it, or remove it and add the targets again.', cause: parsed.error });
+    throw new StudioError('config', `${this.path} is not a list of targets.`, {
+      mend: 'Correct it, or remove it and add the targets again.',
+      cause: parsed.error,
+    });
   }
 
   /** As a whole: who reads it meanwhile sees the old or the new one. */

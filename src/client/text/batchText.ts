@@ -1,4 +1,7 @@
-/** Batches as text: a table of them, and of one its heading and a grid of tasks x attempts, as the batch page shows it. */
+/**
+ * Batches as text: a table of them, and of one its heading and a grid of tasks x attempts, as the batch page shows it.
+ */
+
 import type { BatchRow } from '../../protocol/client.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { outcomeMark } from './lines.ts';
@@ -8,7 +11,17 @@ const BAR = 6;
 const LONGEST_TASK = 32;
 
 /** The marks of the grid, explained. */
-const LEGEND = ['● passed', '✗ failed', '◐ truncated', '? unscored', '⚠ infrastructure', '○ cancelled', '▷ running', '‖ held', '· queued'];
+const LEGEND = [
+  '● passed',
+  '✗ failed',
+  '◐ truncated',
+  '? unscored',
+  '⚠ infrastructure',
+  '○ cancelled',
+  '▷ running',
+  '‖ held',
+  '· queued',
+];
 
 export function legend(width: number): string {
   return wrapped(LEGEND, '  ', width);
@@ -16,14 +29,27 @@ export function legend(width: number): string {
 
 /** A table of batches, one a line. */
 export function batchTable(batches: readonly BatchRow[]): string {
-  return table([['batch', 'name', 'created', 'state', 'tasks x attempts', 'passed', 'failed', 'open', 'tokens'], ...batches.map(batchLine)], [5, 6, 7, 8]);
+  return table(
+    [
+      ['batch', 'name', 'created', 'state', 'tasks x attempts', 'passed', 'failed', 'open', 'tokens'],
+      ...batches.map(batchLine),
+    ],
+    [5, 6, 7, 8],
+  );
 }
 
 function batchLine(row: BatchRow): string[] {
   const { counts } = row;
   return [
-    row.batch, row.name, moment(row.created_at), row.state, `${row.tasks} x ${row.attempts}`,
-    String(counts.passed), String(counts.failed), String(counts.running + counts.held + counts.queued), amount(row.input_tokens + row.output_tokens),
+    row.batch,
+    row.name,
+    moment(row.created_at),
+    row.state,
+    `${row.tasks} x ${row.attempts}`,
+    String(counts.passed),
+    String(counts.failed),
+    String(counts.running + counts.held + counts.queued),
+    amount(row.input_tokens + row.output_tokens),
   ];
 }
 
@@ -31,11 +57,26 @@ export function batchHeading(batch: BatchRow, width: number): string {
   const { counts } = batch;
   const settled = counts.passed + counts.failed + counts.unscored;
   const parts = [
-    batch.name, batch.batch, batch.released === true ? `${batch.state}, no pods kept` : batch.reason === undefined || batch.reason === 'done' ? batch.state : `${batch.state}: ${batch.reason}`, `${batch.tasks} tasks x ${batch.attempts}`,
-    `${settled}/${batch.tasks * batch.attempts} settled`, `${counts.passed} passed`, `${batch.steps.toLocaleString('en-US')} steps`,
-    `${amount(batch.input_tokens + batch.output_tokens)} tokens`, moment(batch.created_at), batch.ended_at === undefined || batch.imported ? '' : duration(batch.ended_at - batch.created_at),
+    batch.name,
+    batch.batch,
+    batch.released === true
+      ? `${batch.state}, no pods kept`
+      : batch.reason === undefined || batch.reason === 'done'
+        ? batch.state
+        : `${batch.state}: ${batch.reason}`,
+    `${batch.tasks} tasks x ${batch.attempts}`,
+    `${settled}/${batch.tasks * batch.attempts} settled`,
+    `${counts.passed} passed`,
+    `${batch.steps.toLocaleString('en-US')} steps`,
+    `${amount(batch.input_tokens + batch.output_tokens)} tokens`,
+    moment(batch.created_at),
+    batch.ended_at === undefined || batch.imported ? '' : duration(batch.ended_at - batch.created_at),
   ];
-  return wrapped(parts.filter((part) => part !== ''), ' · ', width);
+  return wrapped(
+    parts.filter((part) => part !== ''),
+    ' · ',
+    width,
+  );
 }
 
 /** One line a task. `rows`: one per attempt, ordered by task and attempt. */
@@ -44,7 +85,9 @@ export function batchGrid(rows: readonly RolloutRow[], width: number): string {
   const nameWidth = Math.min(LONGEST_TASK, Math.max(4, ...[...tasks.keys()].map((task) => task.length)));
   const lines: string[] = [];
   for (const [task, attempts] of tasks) {
-    const scored = attempts.filter((row) => row.settles && row.progress.passed !== null && row.progress.passed !== undefined);
+    const scored = attempts.filter(
+      (row) => row.settles && row.progress.passed !== null && row.progress.passed !== undefined,
+    );
     const passed = scored.filter((row) => row.progress.passed === true).length;
     const share = scored.length === 0 ? 0 : Math.round((passed / scored.length) * BAR);
     const rate = `${'▓'.repeat(share)}${'░'.repeat(BAR - share)} ${`${passed}/${scored.length}`.padStart(7)}`;

@@ -1,12 +1,13 @@
 /** Attempts at a task side by side, and two batches, as text for a terminal. */
+
 import type { Action } from '../../trace/align/actions.ts';
 import type { ComparedAttempt } from '../../trace/align/attempt.ts';
 import type { ComparedBatches, ComparedTask, TaskChange, TaskSide } from '../../trace/align/batches.ts';
 import type { AlignedRow, Alignment, Cell } from '../../trace/align/columns.ts';
 import { callDifferences } from '../../trace/align/differences.ts';
 import { actionText, differenceText } from '../../trace/align/label.ts';
-import { countsOf, type Branch, type BranchCounts } from '../../trace/align/prefixTree.ts';
-import { columns, harmless, painter, type Paint, type Style } from '../../trace/text/terminal.ts';
+import { type Branch, type BranchCounts, countsOf } from '../../trace/align/prefixTree.ts';
+import { columns, harmless, type Paint, painter, type Style } from '../../trace/text/terminal.ts';
 import { plural } from '../../trace/text/units.ts';
 import { comparisonText } from './reportText.ts';
 import { table } from './table.ts';
@@ -22,40 +23,76 @@ const BAR = 10;
 const MOST_OF_CHAIN = 48;
 
 const MARKS: Readonly<Record<Cell['state'], readonly [string, Style | undefined]>> = {
-  same: ['=', 'dim'], arguments: ['≈', 'yellow'], text: ['~', 'dim'], tool: ['≠', 'red'], missing: ['-', 'dim'],
+  same: ['=', 'dim'],
+  arguments: ['≈', 'yellow'],
+  text: ['~', 'dim'],
+  tool: ['≠', 'red'],
+  missing: ['-', 'dim'],
 };
 const OUTCOMES: Readonly<Record<ComparedAttempt['outcome'], readonly [string, Style]>> = {
-  passed: ['●', 'green'], failed: ['✗', 'red'], truncated: ['◐', 'yellow'], infrastructure: ['⚠', 'yellow'], cancelled: ['○', 'dim'],
-  unscored: ['?', 'yellow'], running: ['▷', 'blue'], held: ['‖', 'yellow'], queued: ['·', 'dim'],
+  passed: ['●', 'green'],
+  failed: ['✗', 'red'],
+  truncated: ['◐', 'yellow'],
+  infrastructure: ['⚠', 'yellow'],
+  cancelled: ['○', 'dim'],
+  unscored: ['?', 'yellow'],
+  running: ['▷', 'blue'],
+  held: ['‖', 'yellow'],
+  queued: ['·', 'dim'],
 };
 
 /** The tree of the attempts, then their rows side by side. `names`: what each attempt is called, in their order. */
-export function attemptsText(title: string, attempts: readonly ComparedAttempt[], names: readonly string[], tree: Branch, alignment: Alignment, options: CompareTextOptions): string {
+export function attemptsText(
+  title: string,
+  attempts: readonly ComparedAttempt[],
+  names: readonly string[],
+  tree: Branch,
+  alignment: Alignment,
+  options: CompareTextOptions,
+): string {
   const paint = painter(options.color);
   const counts = countsOf(attempts);
   const lines = [
-    `${paint(oneLine(title), 'bold')} · ${plural(attempts.length, 'attempt')} · ${paint(`${counts.passed} passed`, 'green')}, ${paint(`${counts.failed} failed`, 'red')}${counts.truncated > 0 ? `, ${counts.truncated} truncated` : ''}${counts.other > 0 ? `, ${counts.other} other` : ''}`,
-    '', ...treeLines(tree, attempts, names, paint, options.width),
-    '', ...rowLines(attempts, names, alignment, paint, options.width),
+    `${paint(oneLine(title), 'bold')} · ${plural(attempts.length, 'attempt')} · ` +
+      `${paint(`${counts.passed} passed`, 'green')}, ` +
+      `${paint(`${counts.failed} failed`, 'red')}${counts.truncated > 0 ? `, ${counts.truncated} truncated` : ''}${counts.other > 0 ? `, ${counts.other} other` : ''}`,
+    '',
+    ...treeLines(tree, attempts, names, paint, options.width),
+    '',
+    ...rowLines(attempts, names, alignment, paint, options.width),
   ];
   return lines.join('\n');
 }
 
 // ---- the tree
 
-function treeLines(root: Branch, attempts: readonly ComparedAttempt[], names: readonly string[], paint: Paint, width: number): string[] {
+function treeLines(
+  root: Branch,
+  attempts: readonly ComparedAttempt[],
+  names: readonly string[],
+  paint: Paint,
+  width: number,
+): string[] {
   const lines: string[] = [];
   const write = (branch: Branch, head: string, rest: string): void => {
     const { counts } = branch;
     const tally = `${bar(counts, paint)} ${knownText(counts)}`;
     const used = columns(head) + BAR + 1 + columns(knownText(counts)) + 2;
-    lines.push(`${paint(head, 'dim')}${tally}  ${fitted(branch.actions.length === 0 ? '(from the start)' : chainText(branch.actions, width - used), width - used)}`);
+    lines.push(
+      `${paint(head, 'dim')}${tally}  ` +
+        fitted(
+          branch.actions.length === 0 ? '(from the start)' : chainText(branch.actions, width - used),
+          width - used,
+        ),
+    );
     if (branch.ends.length > 0 && branch.ends.length + branch.branches.length > 0) {
       const ended = branch.ends.flatMap((index) => {
         const attempt = attempts[index];
         return attempt === undefined ? [] : [`${mark(attempt, paint)} ${names[index] ?? ''}`];
       });
-      lines.push(`${paint(rest + (branch.branches.length > 0 ? '│ ' : '  '), 'dim')}${paint('end', 'dim')} ${ended.join('  ')}`);
+      lines.push(
+        `${paint(rest + (branch.branches.length > 0 ? '│ ' : '  '), 'dim')}${paint('end', 'dim')} ${ended.join('  ')}`,
+      );
     }
     branch.branches.forEach((next, index) => {
       const last = index === branch.branches.length - 1;
@@ -92,12 +129,19 @@ function chainText(actions: readonly Action[], room: number): string {
 
 // ---- the rows
 
-function rowLines(attempts: readonly ComparedAttempt[], names: readonly string[], alignment: Alignment, paint: Paint, width: number): string[] {
+function rowLines(
+  attempts: readonly ComparedAttempt[],
+  names: readonly string[],
+  alignment: Alignment,
+  paint: Paint,
+  width: number,
+): string[] {
   const { reference, rows, firstSplit } = alignment;
   const cell = Math.max(2, ...names.map((name) => columns(name) + 2)) + 1;
   const lines = [
     paint('= same  ≈ other arguments  ≠ another tool  ~ other words  - not done  * another result', 'dim'),
-    `${attempts.map((attempt, index) => padded(`${mark(attempt, paint)} ${paint(names[index] ?? '', index === reference ? 'bold' : undefined)}`, columns(names[index] ?? '') + 2, cell)).join('')} against ${names[reference] ?? ''}`,
+    `${attempts.map((attempt, index) => padded(`${mark(attempt, paint)} ${paint(names[index] ?? '', index === reference ? 'bold' : undefined)}`, columns(names[index] ?? '') + 2, cell)).join('')} ` +
+      `against ${names[reference] ?? ''}`,
   ];
   let same = 0;
   const flush = (): void => {
@@ -116,7 +160,10 @@ function rowLines(attempts: readonly ComparedAttempt[], names: readonly string[]
     const marks = row.cells.map((one) => padded(...markOf(one, paint), cell)).join('');
     const step = `step ${base.step} `;
     const room = width - cell * attempts.length - columns(step) - 2;
-    lines.push(`${marks} ${paint(step, 'dim')}${fitted(actionText(base), Math.max(20, room))}${index === firstSplit ? paint('  ← first split', 'yellow') : ''}`);
+    lines.push(
+      `${marks} ` +
+        `${paint(step, 'dim')}${fitted(actionText(base), Math.max(20, room))}${index === firstSplit ? paint('  ← first split', 'yellow') : ''}`,
+    );
     lines.push(...cellLines(row, names, paint, width));
   }
   flush();
@@ -124,13 +171,20 @@ function rowLines(attempts: readonly ComparedAttempt[], names: readonly string[]
     const name = names[index] ?? '';
     if (index === reference) continue;
     if (split === undefined) lines.push(`${name}: did the same`);
-    else lines.push(`${name}: ${plural(split.common, 'action')} the same, then apart${split.rejoin === undefined ? ', never together again' : `; together again at its step ${split.rejoin.b.step} (step ${split.rejoin.a.step} of ${names[reference] ?? ''})`}; ${Math.round(split.alike * 100)} % alike`);
+    else
+      lines.push(
+        `${name}: ${plural(split.common, 'action')} the same, then ` +
+          `apart${split.rejoin === undefined ? ', never together again' : `; together again at its step ${split.rejoin.b.step} (step ${split.rejoin.a.step} of ${names[reference] ?? ''})`}; ` +
+          `${Math.round(split.alike * 100)} % alike`,
+      );
   }
   return lines;
 }
 
 function tells(row: AlignedRow | undefined): boolean {
-  return row !== undefined && row.cells.some((cell) => cell.otherResult || (cell.state !== 'same' && cell.state !== 'text'));
+  return (
+    row !== undefined && row.cells.some((cell) => cell.otherResult || (cell.state !== 'same' && cell.state !== 'text'))
+  );
 }
 
 function markOf(cell: Cell, paint: Paint): [string, number] {
@@ -143,21 +197,31 @@ function cellLines(row: AlignedRow, names: readonly string[], paint: Paint, widt
   const base = row.cells[row.base]?.action;
   return row.cells.flatMap((cell, index): string[] => {
     if (cell.action === undefined || base === undefined) return [];
-    const line = (text: string): string => `    ${paint(names[index] ?? '', 'cyan')} ${paint(`step ${cell.action?.step ?? 0}`, 'dim')} ${fitted(text, Math.max(20, width - 16 - columns(names[index] ?? '')))}`;
+    const line = (text: string): string =>
+      `    ${paint(names[index] ?? '', 'cyan')} ${paint(`step ${cell.action?.step ?? 0}`, 'dim')} ` +
+      fitted(text, Math.max(20, width - 16 - columns(names[index] ?? '')));
     if (cell.state === 'tool') return [line(actionText(cell.action))];
     if (cell.state === 'text' || (cell.state === 'same' && !cell.otherResult)) return [];
     const found = callDifferences(base, cell.action).flatMap((call) => [
       ...call.arguments.map((one) => `${call.name} ${differenceText(one)}`),
       ...call.result.map((one) => `${call.name} result ${differenceText(one)}`),
     ]);
-    return [...found.slice(0, MOST_DIFFERENCES).map(line), ...(found.length > MOST_DIFFERENCES ? [line(`… ${found.length - MOST_DIFFERENCES} more differences`)] : [])];
+    return [
+      ...found.slice(0, MOST_DIFFERENCES).map(line),
+      ...(found.length > MOST_DIFFERENCES ? [line(`… ${found.length - MOST_DIFFERENCES} more differences`)] : []),
+    ];
   });
 }
 
 // ---- two batches
 
 const CHANGES: Readonly<Record<TaskChange, readonly [string, Style | undefined]>> = {
-  lost: ['pass → fail', 'red'], gained: ['fail → pass', 'green'], worse: ['worse', 'red'], better: ['better', 'green'], same: ['same', 'dim'], unknown: ['not scored', 'yellow'],
+  lost: ['pass → fail', 'red'],
+  gained: ['fail → pass', 'green'],
+  worse: ['worse', 'red'],
+  better: ['better', 'green'],
+  same: ['same', 'dim'],
+  unknown: ['not scored', 'yellow'],
 };
 
 /** The paired difference, then the tasks that changed. */
@@ -165,13 +229,26 @@ export function batchesText({ comparison, tasks }: ComparedBatches, options: Com
   const paint = painter(options.color);
   const changed = tasks.filter((task) => task.change !== 'same');
   const count = (change: TaskChange): number => tasks.filter((task) => task.change === change).length;
-  const lines = [comparisonText({ ...comparison, changed: [] }), '', `${paint(`${count('lost')} tasks no longer pass`, 'red')}, ${paint(`${count('gained')} pass now`, 'green')}, ${count('same')} of ${tasks.length} pass as often as before`];
-  for (const [title, ids] of [['only before', comparison.only_in_baseline], ['only after', comparison.only_here]] as const) {
-    if (ids.length > 0) lines.push(`${title}: ${plural(ids.length, 'task')} (${fitted(ids.join(', '), options.width - 24)})`);
+  const lines = [
+    comparisonText({ ...comparison, changed: [] }),
+    '',
+    `${paint(`${count('lost')} tasks no longer pass`, 'red')}, ${paint(`${count('gained')} pass now`, 'green')}, ` +
+      `${count('same')} of ${tasks.length} pass as often as before`,
+  ];
+  for (const [title, ids] of [
+    ['only before', comparison.only_in_baseline],
+    ['only after', comparison.only_here],
+  ] as const) {
+    if (ids.length > 0)
+      lines.push(`${title}: ${plural(ids.length, 'task')} (${fitted(ids.join(', '), options.width - 24)})`);
   }
   if (changed.length > 0) {
     const [head = '', ...rows] = table([['task', 'before', 'after', 'change'], ...changed.map(taskCells)]).split('\n');
-    lines.push('', paint(head, 'dim'), ...rows.map((row, index) => paint(row, CHANGES[changed[index]?.change ?? 'same'][1])));
+    lines.push(
+      '',
+      paint(head, 'dim'),
+      ...rows.map((row, index) => paint(row, CHANGES[changed[index]?.change ?? 'same'][1])),
+    );
   }
   return lines.join('\n');
 }

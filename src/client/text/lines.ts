@@ -1,4 +1,5 @@
 /** One line for one event or one summary row, for logs and `tail`. */
+
 import type { Part, TraceEvent } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { duration } from './table.ts';
@@ -19,7 +20,15 @@ export function outcomeMark(row: RolloutRow): string {
 
 export function rowLine(row: RolloutRow): string {
   const { progress } = row;
-  const parts = [outcomeMark(row), `${row.task}/${row.attempt}`, row.try > 1 ? `try ${row.try}` : '', row.state, `${progress.steps} steps`, progress.ms === undefined ? '' : duration(progress.ms), progress.error_class ?? ''];
+  const parts = [
+    outcomeMark(row),
+    `${row.task}/${row.attempt}`,
+    row.try > 1 ? `try ${row.try}` : '',
+    row.state,
+    `${progress.steps} steps`,
+    progress.ms === undefined ? '' : duration(progress.ms),
+    progress.error_class ?? '',
+  ];
   return parts.filter((part) => part !== '').join('  ');
 }
 
@@ -35,11 +44,20 @@ function detail(event: TraceEvent): string {
     case 'model.start':
       return `step ${event.data.step}, ${event.data.model}`;
     case 'model.end':
-      return [event.data.status, event.data.finish_reason, event.data.ms === undefined ? '' : duration(event.data.ms), event.data.error?.message].filter(Boolean).join(', ');
+      return [
+        event.data.status,
+        event.data.finish_reason,
+        event.data.ms === undefined ? '' : duration(event.data.ms),
+        event.data.error?.message,
+      ]
+        .filter(Boolean)
+        .join(', ');
     case 'tool.start':
       return `${event.data.name} ${JSON.stringify(event.data.arguments)}`;
     case 'tool.end':
-      return [event.data.status, event.data.ms === undefined ? '' : duration(event.data.ms), event.data.error?.message].filter(Boolean).join(', ');
+      return [event.data.status, event.data.ms === undefined ? '' : duration(event.data.ms), event.data.error?.message]
+        .filter(Boolean)
+        .join(', ');
     case 'log':
       return typeof event.data.text === 'string' ? event.data.text : event.data.text.head;
     case 'infra':

@@ -1,4 +1,5 @@
 /** Reports and comparisons as text. */
+
 import type { Comparison, Report } from '../../trace/statistics/schema.ts';
 import { amount, duration, table, wrapped } from './table.ts';
 
@@ -19,47 +20,109 @@ export function reportText(report: Report, width: number): string {
 
 function attemptsLine(report: Report): string {
   const rest = [
-    report.unscored > 0 ? `${report.unscored} unscored` : '', report.cancelled > 0 ? `${report.cancelled} cancelled` : '',
-    report.infrastructure > 0 ? `${report.infrastructure} lost to infrastructure` : '', report.open > 0 ? `${report.open} open` : '',
-    report.truncated > 0 ? `${report.truncated} truncated` : '', report.duplicates > 0 ? `${report.duplicates} duplicates` : '',
+    report.unscored > 0 ? `${report.unscored} unscored` : '',
+    report.cancelled > 0 ? `${report.cancelled} cancelled` : '',
+    report.infrastructure > 0 ? `${report.infrastructure} lost to infrastructure` : '',
+    report.open > 0 ? `${report.open} open` : '',
+    report.truncated > 0 ? `${report.truncated} truncated` : '',
+    report.duplicates > 0 ? `${report.duplicates} duplicates` : '',
   ].filter((part) => part !== '');
-  return `${report.tasks} tasks, ${report.attempts} attempts: ${report.passed} passed, ${report.failed} failed${rest.length === 0 ? '' : `, ${rest.join(', ')}`}. ${report.solved} of ${report.tasks} tasks solved at least once.`;
+  return (
+    `${report.tasks} tasks, ${report.attempts} attempts: ${report.passed} passed, ${report.failed} ` +
+    `failed${rest.length === 0 ? '' : `, ${rest.join(', ')}`}. ${report.solved} of ${report.tasks} tasks solved at ` +
+    'least once.'
+  );
 }
 
 function passTable(report: Report): string {
   const percent = Math.round(report.intervals.level * 100);
   const rows = Object.keys(report.tasks_at).map((k) => [
-    k, rate(report.pass_at?.[k]), range(report.intervals.pass_at?.[k]), rate(report.pass_all?.[k]), range(report.intervals.pass_all?.[k]), String(report.tasks_at[k] ?? 0),
+    k,
+    rate(report.pass_at?.[k]),
+    range(report.intervals.pass_at?.[k]),
+    rate(report.pass_all?.[k]),
+    range(report.intervals.pass_all?.[k]),
+    String(report.tasks_at[k] ?? 0),
   ]);
   return table([['k', 'pass@k', `${percent} %`, 'pass^k', `${percent} %`, 'tasks'], ...rows], [0, 1, 2, 3, 4, 5]);
 }
 
 function levelTable(levels: readonly (readonly [string, Report['by_level'][string]])[]): string {
-  return table([['level', 'tasks', 'solved', 'passed', 'pass@1'], ...levels.map(([level, one]) => [level, String(one.tasks), String(one.solved), `${one.passed}/${one.scored}`, rate(one.pass_at?.['1'])])], [1, 2, 3, 4]);
+  return table(
+    [
+      ['level', 'tasks', 'solved', 'passed', 'pass@1'],
+      ...levels.map(([level, one]) => [
+        level,
+        String(one.tasks),
+        String(one.solved),
+        `${one.passed}/${one.scored}`,
+        rate(one.pass_at?.['1']),
+      ]),
+    ],
+    [1, 2, 3, 4],
+  );
 }
 
 function totalsLines(report: Report, width: number): string[] {
   const { tokens, ms, cost } = report;
   const lines: string[] = [];
-  if (tokens !== null) lines.push(`tokens     ${amount(tokens.input)} in${tokens.cached > 0 ? ` (${amount(tokens.cached)} cached)` : ''}, ${amount(tokens.output)} out`);
-  if (ms !== null) lines.push(`time       p50 ${duration(ms.p50)}, p95 ${duration(ms.p95)}, longest ${duration(ms.max)}, in all ${duration(ms.total)}`);
-  if (cost !== null) lines.push(`cost       ${cost.toFixed(2)}${report.cost_per_solved === null ? '' : `, ${report.cost_per_solved.toFixed(2)} per solved task`}`);
-  for (const [title, shares] of [['errors', report.by_error], ['tools', report.by_tool]] as const) {
+  if (tokens !== null)
+    lines.push(
+      `tokens     ${amount(tokens.input)} in${tokens.cached > 0 ? ` (${amount(tokens.cached)} cached)` : ''}, ` +
+        `${amount(tokens.output)} out`,
+    );
+  if (ms !== null)
+    lines.push(
+      `time       p50 ${duration(ms.p50)}, p95 ${duration(ms.p95)}, longest ${duration(ms.max)}, in all ` +
+        duration(ms.total),
+    );
+  if (cost !== null)
+    lines.push(
+      'cost       ' +
+        `${cost.toFixed(2)}${report.cost_per_solved === null ? '' : `, ${report.cost_per_solved.toFixed(2)} per solved task`}`,
+    );
+  for (const [title, shares] of [
+    ['errors', report.by_error],
+    ['tools', report.by_tool],
+  ] as const) {
     const named = Object.entries(shares);
     if (named.length === 0) continue;
     const shown = named.slice(0, MOST_NAMED).map(([name, share]) => `${name} ${share.passed}/${share.attempts}`);
     if (named.length > MOST_NAMED) shown.push(`${named.length - MOST_NAMED} more`);
-    lines.push(wrapped([`${title.padEnd(10)} passed/attempts: ${shown[0] ?? ''}`, ...shown.slice(1)], ', ', width, ' '.repeat(11)));
+    lines.push(
+      wrapped(
+        [`${title.padEnd(10)} passed/attempts: ${shown[0] ?? ''}`, ...shown.slice(1)],
+        ', ',
+        width,
+        ' '.repeat(11),
+      ),
+    );
   }
   return lines;
 }
 
 export function comparisonText(comparison: Comparison): string {
-  const lines = [`against ${comparison.baseline}: ${comparison.tasks} tasks in common, ${comparison.better} better, ${comparison.worse} worse, ${comparison.same} the same`];
-  if (comparison.pass_at === null) return [...lines, `no difference: ${comparison.why['pass_at'] ?? 'it cannot be told'}`].join('\n');
-  const rows = Object.entries(comparison.pass_at).map(([k, one]) => [k, rate(one.baseline), rate(one.here), signed(one.difference), one.interval === null ? '' : `${signed(one.interval[0])} … ${signed(one.interval[1])}`]);
-  lines.push(table([['k', 'baseline', 'here', 'difference', `${Math.round(comparison.intervals.level * 100)} %`], ...rows], [0, 1, 2, 3, 4]));
-  for (const { task, difference } of comparison.changed.slice(0, MOST_NAMED)) lines.push(`  ${signed(difference)}  ${task}`);
+  const lines = [
+    `against ${comparison.baseline}: ${comparison.tasks} tasks in common, ${comparison.better} better, ` +
+      `${comparison.worse} worse, ${comparison.same} the same`,
+  ];
+  if (comparison.pass_at === null)
+    return [...lines, `no difference: ${comparison.why['pass_at'] ?? 'it cannot be told'}`].join('\n');
+  const rows = Object.entries(comparison.pass_at).map(([k, one]) => [
+    k,
+    rate(one.baseline),
+    rate(one.here),
+    signed(one.difference),
+    one.interval === null ? '' : `${signed(one.interval[0])} … ${signed(one.interval[1])}`,
+  ]);
+  lines.push(
+    table(
+      [['k', 'baseline', 'here', 'difference', `${Math.round(comparison.intervals.level * 100)} %`], ...rows],
+      [0, 1, 2, 3, 4],
+    ),
+  );
+  for (const { task, difference } of comparison.changed.slice(0, MOST_NAMED))
+    lines.push(`  ${signed(difference)}  ${task}`);
   return lines.join('\n');
 }
 

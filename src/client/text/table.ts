@@ -3,13 +3,25 @@
 /** Rows of cells as aligned lines; the first row is the heading. `right`: columns set flush right (numbers). */
 export function table(rows: readonly (readonly string[])[], right: readonly number[] = []): string {
   const widths: number[] = [];
-  for (const row of rows) row.forEach((cell, column) => { widths[column] = Math.max(widths[column] ?? 0, cell.length); });
+  for (const row of rows)
+    row.forEach((cell, column) => {
+      widths[column] = Math.max(widths[column] ?? 0, cell.length);
+    });
   return rows
-    .map((row) => row.map((cell, column) => (right.includes(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0))).join('  ').trimEnd())
+    .map((row) =>
+      row
+        .map((cell, column) =>
+          right.includes(column) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0),
+        )
+        .join('  ')
+        .trimEnd(),
+    )
     .join('\n');
 }
 
-/** Parts joined by `separator`, on as many lines of `width` characters as they need; later lines begin with `indent`. */
+/**
+ * Parts joined by `separator`, on as many lines of `width` characters as they need; later lines begin with `indent`.
+ */
 export function wrapped(parts: readonly string[], separator: string, width: number, indent = ''): string {
   const lines: string[] = [];
   let line = '';
@@ -28,7 +40,10 @@ export function wrapped(parts: readonly string[], separator: string, width: numb
 export function moment(atMs: number): string {
   const date = new Date(atMs);
   const two = (value: number): string => String(value).padStart(2, '0');
-  return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+  return (
+    `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ` +
+    `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
+  );
 }
 
 /** 1234567 → `1.23M`, 12345 → `12.3k`. */
@@ -54,5 +69,11 @@ export function duration(ms: number): string {
 
 /** Bytes as `812 B`, `4.2 kB`, `127 MB`. */
 export function bytes(value: number): string {
-  return value < 1000 ? `${value} B` : value < 1e6 ? `${trimmed(value / 1e3)} kB` : value < 1e9 ? `${trimmed(value / 1e6)} MB` : `${trimmed(value / 1e9)} GB`;
+  return value < 1000
+    ? `${value} B`
+    : value < 1e6
+      ? `${trimmed(value / 1e3)} kB`
+      : value < 1e9
+        ? `${trimmed(value / 1e6)} MB`
+        : `${trimmed(value / 1e9)} GB`;
 }

@@ -4,14 +4,14 @@
  */
 import { Emitter, type Listen } from '../../common/emitter.ts';
 import { StudioError } from '../../common/errors.ts';
+import { finish } from '../../common/piecewise.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { FollowHandlers } from '../../protocol/follow.ts';
 import { TrajectoryModel } from '../../trace/model.ts';
-import { countingRows, attemptOf, type Attempt } from '../../trace/statistics/outcomes.ts';
-import { finish } from '../../common/piecewise.ts';
+import { type Attempt, attemptOf, countingRows } from '../../trace/statistics/outcomes.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
-import { callFacts, newestFirst, withoutValues, type CallFact } from '../../trace/toolCalls/fact.ts';
-import { toolStats, useShares, type ToolStats, type UseShares } from '../../trace/toolCalls/stats.ts';
+import { type CallFact, callFacts, newestFirst, withoutValues } from '../../trace/toolCalls/fact.ts';
+import { type ToolStats, toolStats, type UseShares, useShares } from '../../trace/toolCalls/stats.ts';
 import type { Read } from '../../trace/toolCalls/text.ts';
 import { readEvent } from '../../trace/upgrades.ts';
 
@@ -98,11 +98,15 @@ export class BatchCalls {
 
   /** Reads the batch as it stands. */
   async load(signal: AbortSignal): Promise<void> {
-    for await (const row of this.#ports.api.allRollouts(this.batch, { all: 1 }, signal)) this.#rows.set(row.rollout, row);
+    for await (const row of this.#ports.api.allRollouts(this.batch, { all: 1 }, signal))
+      this.#rows.set(row.rollout, row);
     await this.#update(signal);
   }
 
-  /** Reads the batch and whatever comes, until `signal` aborts; `over` says that nothing will come any more. Rejects when it cannot be followed. */
+  /**
+   * Reads the batch and whatever comes, until `signal` aborts; `over` says that nothing will come any more. Rejects
+   * when it cannot be followed.
+   */
   async follow(over: () => boolean, signal: AbortSignal): Promise<void> {
     const stop = new AbortController();
     const end = (): void => stop.abort();
@@ -110,17 +114,20 @@ export class BatchCalls {
     const updates = new Updates(() => this.#update(signal), end);
     try {
       let complete = false;
-      await this.#ports.follow({
-        rows: (rows) => {
-          for (const row of rows) this.#rows.set(row.rollout, row);
-          if (complete) updates.ask(SETTLE_MS);
+      await this.#ports.follow(
+        {
+          rows: (rows) => {
+            for (const row of rows) this.#rows.set(row.rollout, row);
+            if (complete) updates.ask(SETTLE_MS);
+          },
+          head: () => {
+            if (!complete) updates.ask(0);
+            complete = true;
+            if (over()) stop.abort();
+          },
         },
-        head: () => {
-          if (!complete) updates.ask(0);
-          complete = true;
-          if (over()) stop.abort();
-        },
-      }, stop.signal);
+        stop.signal,
+      );
       if (!signal.aborted) await updates.finish();
     } finally {
       updates.stop();
@@ -158,7 +165,9 @@ export class BatchCalls {
   /** The rollouts to read: of each attempt the one that counts, the newest first, as many as the limits allow. */
   #wanted(): RolloutRow[] {
     const { attempts, events } = this.#ports.limits ?? READ_LIMITS;
-    const using = this.#counting().filter(({ progress }) => progress.tools.length > 0).sort((a, b) => b.rev - a.rev);
+    const using = this.#counting()
+      .filter(({ progress }) => progress.tools.length > 0)
+      .sort((a, b) => b.rev - a.rev);
     let left = events;
     const wanted = using.slice(0, attempts).filter((row, index) => {
       left -= row.last;
@@ -196,7 +205,8 @@ export class BatchCalls {
       for (const fact of facts.slice(0, KEPT)) valued.add(fact);
       for (const fact of facts.filter(({ error }) => error !== undefined).slice(0, KEPT)) valued.add(fact);
     }
-    for (const known of this.#known.values()) known.facts = known.facts.map((fact) => (valued.has(fact) ? fact : withoutValues(fact)));
+    for (const known of this.#known.values())
+      known.facts = known.facts.map((fact) => (valued.has(fact) ? fact : withoutValues(fact)));
     this.#byTool = this.#sort();
   }
 
@@ -243,7 +253,10 @@ class Updates {
       this.#run();
       await this.#running;
     }
-    if (this.#failure !== undefined) throw StudioError.is(this.#failure.error) ? this.#failure.error : new StudioError('internal', 'The calls of a batch could not be read.', { cause: this.#failure.error });
+    if (this.#failure !== undefined)
+      throw StudioError.is(this.#failure.error)
+        ? this.#failure.error
+        : new StudioError('internal', 'The calls of a batch could not be read.', { cause: this.#failure.error });
   }
 
   /** Begins nothing more by itself. */
@@ -255,12 +268,14 @@ class Updates {
   #run(): void {
     this.#timer = undefined;
     this.#asked = false;
-    this.#running = this.#update().catch((error: unknown) => {
-      this.#failure ??= { error };
-      this.#failed();
-    }).finally(() => {
-      this.#running = undefined;
-      if (this.#asked) this.ask(SETTLE_MS);
-    });
+    this.#running = this.#update()
+      .catch((error: unknown) => {
+        this.#failure ??= { error };
+        this.#failed();
+      })
+      .finally(() => {
+        this.#running = undefined;
+        if (this.#asked) this.ask(SETTLE_MS);
+      });
   }
 }

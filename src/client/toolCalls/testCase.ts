@@ -1,4 +1,5 @@
 /** A test written from a recorded call: for node's own test runner, importing the user's tool or world as it is. */
+
 import type { Json } from '../../common/json.ts';
 import { inline } from '../../trace/text/values.ts';
 
@@ -41,7 +42,9 @@ ${check(input, 'call()')}
 }
 
 function ofWorld(input: TestCaseInput, world: NonNullable<TestCaseInput['world']>): string {
-  const before = world.before.map(({ name, arguments: given }) => `    [${quoted(name)}, ${literal(given, 4)}],\n`).join('');
+  const before = world.before
+    .map(({ name, arguments: given }) => `    [${quoted(name)}, ${literal(given, 4)}],\n`)
+    .join('');
   return `${heading(input, `import { open } from ${quoted(input.module)};`)}
 ${plain}test(${title(input)}, async () => {
   const world = await open(${literal(world.task, 2)}, ${world.seed});
@@ -51,11 +54,15 @@ ${plain}test(${title(input)}, async () => {
     assert.ok(tool, \`the world has no tool \${name}\`);
     return tool.run(tool.input.parse(args), context);
   };
-${before === '' ? '' : `  // What came before it and may have changed the world; some of it may have failed, as it did then.
+${
+  before === ''
+    ? ''
+    : `  // What came before it and may have changed the world; some of it may have failed, as it did then.
   const before: [string, unknown][] = [
 ${before}  ];
   for (const [name, args] of before) await call(name, args).catch(() => undefined);
-`}${check(input, `call(${quoted(input.name)}, ${literal(input.arguments, 2)})`)}
+`
+}${check(input, `call(${quoted(input.name)}, ${literal(input.arguments, 2)})`)}
   await world.close?.();
 });
 `;
@@ -81,13 +88,18 @@ function title({ name, arguments: given, error }: TestCaseInput): string {
 }
 
 function contextOf({ seed }: TestCaseInput): string {
-  return `signal: new AbortController().signal, seed: ${seed}, cwd: process.cwd(), env: {}, secrets: {}, log() {}, progress() {}`;
+  return (
+    `signal: new AbortController().signal, seed: ${seed}, cwd: process.cwd(), env: {}, secrets: {}, log() {}, ` +
+    'progress() {}'
+  );
 }
 
 function check({ result, error }: TestCaseInput, call: string): string {
   if (error === undefined) return `  assert.deepEqual(plain(await ${call}), ${literal(result ?? null, 2)});`;
   // Wrong arguments are told in the checker's words, which differ by who checks.
-  return error.class === 'invalid_arguments' ? `  await assert.rejects(${call});` : `  await assert.rejects(${call}, { message: ${quoted(error.message)} });`;
+  return error.class === 'invalid_arguments'
+    ? `  await assert.rejects(${call});`
+    : `  await assert.rejects(${call}, { message: ${quoted(error.message)} });`;
 }
 
 /** A value as it is written in code: on one line where it fits. */
@@ -100,7 +112,9 @@ function source(value: Json, spaces: number | undefined, indent: number): string
   if (typeof value === 'string') return quoted(value);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   const inner = indent + 2;
-  const items = Array.isArray(value) ? value.map((item) => source(item, spaces, inner)) : Object.entries(value).map(([key, member]) => `${keyOf(key)}: ${source(member, spaces, inner)}`);
+  const items = Array.isArray(value)
+    ? value.map((item) => source(item, spaces, inner))
+    : Object.entries(value).map(([key, member]) => `${keyOf(key)}: ${source(member, spaces, inner)}`);
   const [opening, closing] = Array.isArray(value) ? ['[', ']'] : ['{', '}'];
   if (items.length === 0) return opening + closing;
   if (spaces === undefined) return Array.isArray(value) ? `[${items.join(', ')}]` : `{ ${items.join(', ')} }`;
@@ -116,6 +130,11 @@ function keyOf(key: string): string {
 }
 
 function quoted(text: string): string {
-  const body = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'").replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
+  const body = JSON.stringify(text)
+    .slice(1, -1)
+    .replaceAll('\\"', '"')
+    .replaceAll("'", "\\'")
+    .replaceAll('\u2028', '\\u2028')
+    .replaceAll('\u2029', '\\u2029');
   return `'${body}'`;
 }

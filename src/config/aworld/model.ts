@@ -2,12 +2,47 @@
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import type { Path } from '../source/parse.ts';
 import type { SourceAgent } from './source.ts';
-import { textOf, type Tell } from './texts.ts';
+import { type Tell, textOf } from './texts.ts';
 
 /** Keys of AWorld's `ModelConfig` and `AgentConfig` that have a place here. */
-const USED = new Set(['llm_config', 'config', 'conf', 'model_config', 'llm_model_name', 'llm_base_url', 'llm_api_key', 'llm_temperature', 'llm_provider', 'params', 'max_steps', 'tool_list', 'black_tool_actions']);
+const USED = new Set([
+  'llm_config',
+  'config',
+  'conf',
+  'model_config',
+  'llm_model_name',
+  'llm_base_url',
+  'llm_api_key',
+  'llm_temperature',
+  'llm_provider',
+  'params',
+  'max_steps',
+  'tool_list',
+  'black_tool_actions',
+]);
 /** Parts of AWorld that only say again what is the rule here, or are about its own Python. */
-const MEANINGLESS = new Set(['id', 'name', 'type', 'desc', 'description', 'system_prompt', 'mcp_servers', 'mcp_config', 'node_type', 'next', 'agents', 'swarm_type', 'llm_client_type', 'llm_sync_enabled', 'llm_async_enabled', 'llm_stream_call', 'ext_config', 'ext', 'model_type', 'max_retries']);
+const MEANINGLESS = new Set([
+  'id',
+  'name',
+  'type',
+  'desc',
+  'description',
+  'system_prompt',
+  'mcp_servers',
+  'mcp_config',
+  'node_type',
+  'next',
+  'agents',
+  'swarm_type',
+  'llm_client_type',
+  'llm_sync_enabled',
+  'llm_async_enabled',
+  'llm_stream_call',
+  'ext_config',
+  'ext',
+  'model_type',
+  'max_retries',
+]);
 const OPENAI_LIKE = /^(openai|azure_openai|vllm|local)$/i;
 const ENVIRONMENT = /^\$\{env:[^}]+\}$/;
 const SAMPLING = { top_p: 'top_p', max_tokens: 'max_tokens', stop: 'stop' } as const;
@@ -21,24 +56,38 @@ export interface AgentSettings {
 export function settingsOf({ name, fields, at }: SourceAgent, fileSteps: Json | undefined, tell: Tell): AgentSettings {
   const whole = { at, value: fields };
   const own = ['config', 'conf'].flatMap((key) => inside(whole, key));
-  const places = [...own, ...[whole, ...own].flatMap((place) => ['llm_config', 'model_config'].flatMap((key) => inside(place, key))), whole];
-  const holder = (key: string): Place | undefined => places.find(({ value }) => value[key] !== undefined && value[key] !== null);
+  const places = [
+    ...own,
+    ...[whole, ...own].flatMap((place) => ['llm_config', 'model_config'].flatMap((key) => inside(place, key))),
+    whole,
+  ];
+  const holder = (key: string): Place | undefined =>
+    places.find(({ value }) => value[key] !== undefined && value[key] !== null);
   const get = (key: string): Json | undefined => holder(key)?.value[key];
-  const told = (key: string, text: string): void => { tell([...(holder(key)?.at ?? at), key], `${name}: ${text}`); };
+  const told = (key: string, text: string): void => {
+    tell([...(holder(key)?.at ?? at), key], `${name}: ${text}`);
+  };
   const url = textOf(get('llm_base_url'));
   const key = textOf(get('llm_api_key'));
   const provider = textOf(get('llm_provider'));
-  if (key !== undefined && !ENVIRONMENT.test(key)) told('llm_api_key', 'the key that stood in the file was left out; set LLM_API_KEY.');
-  if (provider !== undefined && !OPENAI_LIKE.test(provider)) told('llm_provider', `its provider is ${provider}; \`model.endpoint\` must be an OpenAI-compatible address of it.`);
+  if (key !== undefined && !ENVIRONMENT.test(key))
+    told('llm_api_key', 'the key that stood in the file was left out; set LLM_API_KEY.');
+  if (provider !== undefined && !OPENAI_LIKE.test(provider))
+    told('llm_provider', `its provider is ${provider}; \`model.endpoint\` must be an OpenAI-compatible address of it.`);
   const sampling = samplingOf(get('llm_temperature'), get('params'));
   for (const place of places) {
-    for (const key of Object.keys(place.value)) if (!USED.has(key) && !MEANINGLESS.has(key)) tell([...place.at, key], `${name}: \`${key}\` was left out: nothing here corresponds.`);
+    for (const key of Object.keys(place.value))
+      if (!USED.has(key) && !MEANINGLESS.has(key))
+        tell([...place.at, key], `${name}: \`${key}\` was left out: nothing here corresponds.`);
   }
   const steps = get('max_steps') ?? fileSteps;
   return {
     model: {
-      endpoint: url ?? '${env:LLM_BASE_URL}', name: textOf(get('llm_model_name')) ?? '${env:LLM_MODEL_NAME}',
-      ...(key === undefined && url !== undefined ? {} : { api_key: key !== undefined && ENVIRONMENT.test(key) ? key : '${env:LLM_API_KEY}' }),
+      endpoint: url ?? '${env:LLM_BASE_URL}',
+      name: textOf(get('llm_model_name')) ?? '${env:LLM_MODEL_NAME}',
+      ...(key === undefined && url !== undefined
+        ? {}
+        : { api_key: key !== undefined && ENVIRONMENT.test(key) ? key : '${env:LLM_API_KEY}' }),
       ...(Object.keys(sampling).length === 0 ? {} : { sampling }),
     },
     steps: typeof steps === 'number' && Number.isInteger(steps) && steps > 0 ? steps : undefined,

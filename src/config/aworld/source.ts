@@ -1,8 +1,8 @@
 /** The parts of AWorld's files that agents are made of, whatever dialect they are written in. */
 import { z } from 'zod';
-import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import { StudioError } from '../../common/errors.ts';
-import { parseFile, type Path } from '../source/parse.ts';
+import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
+import { type Path, parseFile } from '../source/parse.ts';
 import { hasErrors, problemsError } from '../source/problem.ts';
 import { swarmAgents } from './swarm.ts';
 import { plainText, textOf } from './texts.ts';
@@ -33,12 +33,16 @@ const READ = new Set(['vars', 'agents', 'swarm', 'mcp_config', 'task_config']);
 const file = z.looseObject({
   vars: z.record(z.string(), z.unknown()).optional(),
   agents: z.union([z.array(z.unknown()), z.record(z.string(), z.unknown())]).optional(),
-  swarm: z.unknown().optional(), mcp_config: z.unknown().optional(), mcpServers: z.unknown().optional(), task_config: z.unknown().optional(),
+  swarm: z.unknown().optional(),
+  mcp_config: z.unknown().optional(),
+  mcpServers: z.unknown().optional(),
+  task_config: z.unknown().optional(),
 });
 
 /**
  * Reads a file of agents: its `agents:` a mapping (agents YAML) or a list (task and swarm YAML), or one agent as
- * Markdown with front matter. `${NAME}` becomes `${env:NAME}`, `${vars.X}` what stands there. Throws StudioError `config`.
+ * Markdown with front matter. `${NAME}` becomes `${env:NAME}`, `${vars.X}` what stands there. Throws StudioError
+ * `config`.
  */
 export function readSource(name: string, text: string): Source {
   return /\.(md|markdown)$/i.test(name) ? readMarkdown(name, text) : readYaml(name, text);
@@ -46,11 +50,27 @@ export function readSource(name: string, text: string): Source {
 
 function readMarkdown(name: string, text: string): Source {
   const front = FRONT_MATTER.exec(text);
-  if (front === null) throw new StudioError('config', `${name} has no front matter, so that nothing says which agent it is.`, { mend: 'It should begin with `---`, `name: …` and `---`; what follows is the prompt.' });
+  if (front === null)
+    throw new StudioError('config', `${name} has no front matter, so that nothing says which agent it is.`, {
+      mend: 'It should begin with `---`, `name: …` and `---`; what follows is the prompt.',
+    });
   const { value, place } = yaml(name, front[1] ?? '', 1);
   const fields = withVariables(name, value);
   const base = name.replace(/^.*[/\\]/, '').replace(/\.\w+$/, '');
-  return { agents: [{ name: textOf(fields['name']) ?? base, fields: { ...fields, system_prompt: text.slice(front[0].length).trim() }, at: [] }], swarm: undefined, servers: undefined, steps: undefined, place, left: [] };
+  return {
+    agents: [
+      {
+        name: textOf(fields['name']) ?? base,
+        fields: { ...fields, system_prompt: text.slice(front[0].length).trim() },
+        at: [],
+      },
+    ],
+    swarm: undefined,
+    servers: undefined,
+    steps: undefined,
+    place,
+    left: [],
+  };
 }
 
 function readYaml(name: string, text: string): Source {
@@ -61,31 +81,70 @@ function readYaml(name: string, text: string): Source {
   if (!read.success || (read.data.agents === undefined && swarmAlone === undefined)) {
     const servers = isJsonObject(value['mcpServers']);
     throw new StudioError('config', servers ? `${name} names MCP servers and no agents.` : `${name} names no agents.`, {
-      mend: servers ? `Put them into an agent file of yours: rollout tool add AGENT --from ${name}` : 'It should have `agents:`, as AWorld\'s agents, task and swarm files have, or be a Markdown agent.',
+      mend: servers
+        ? `Put them into an agent file of yours: rollout tool add AGENT --from ${name}`
+        : "It should have `agents:`, as AWorld's agents, task and swarm files have, or be a Markdown agent.",
     });
   }
-  const { agents, swarm, mcp_config: servers, task_config: config } = read.data as { agents?: Json; swarm?: Json; mcp_config?: Json; task_config?: Json };
+  const {
+    agents,
+    swarm,
+    mcp_config: servers,
+    task_config: config,
+  } = read.data as { agents?: Json; swarm?: Json; mcp_config?: Json; task_config?: Json };
   return {
     // A swarm file alone: its agents are made by a program.
-    agents: swarmAlone !== undefined ? swarmAgents(swarmAlone).map((one) => ({ name: one, fields: {}, at: ['swarm'] }))
-      : Array.isArray(agents) ? agents.map((one, index) => listed(one, index)) : Object.entries(isJsonObject(agents) ? agents : {}).map(([key, one]) => ({ name: key, fields: isJsonObject(one) ? one : {}, at: ['agents', key] })),
-    swarm: isJsonObject(swarm) ? swarm : undefined, servers, steps: isJsonObject(config) ? config['max_steps'] : undefined, place,
+    agents:
+      swarmAlone !== undefined
+        ? swarmAgents(swarmAlone).map((one) => ({ name: one, fields: {}, at: ['swarm'] }))
+        : Array.isArray(agents)
+          ? agents.map((one, index) => listed(one, index))
+          : Object.entries(isJsonObject(agents) ? agents : {}).map(([key, one]) => ({
+              name: key,
+              fields: isJsonObject(one) ? one : {},
+              at: ['agents', key],
+            })),
+    swarm: isJsonObject(swarm) ? swarm : undefined,
+    servers,
+    steps: isJsonObject(config) ? config['max_steps'] : undefined,
+    place,
     left: [
-      ...Object.keys(value).filter((key) => !READ.has(key)).map((key) => [key]),
-      ...(isJsonObject(config) ? Object.keys(config).filter((key) => key !== 'max_steps').map((key) => ['task_config', key]) : []),
+      ...Object.keys(value)
+        .filter((key) => !READ.has(key))
+        .map((key) => [key]),
+      ...(isJsonObject(config)
+        ? Object.keys(config)
+            .filter((key) => key !== 'max_steps')
+            .map((key) => ['task_config', key])
+        : []),
     ],
   };
 }
 
 function listed(one: Json, index: number): SourceAgent {
   const fields = isJsonObject(one) ? one : {};
-  return { name: (typeof one === 'string' ? one : undefined) ?? textOf(fields['id']) ?? textOf(fields['name']) ?? `agent-${index + 1}`, fields, at: ['agents', index] };
+  return {
+    name:
+      (typeof one === 'string' ? one : undefined) ??
+      textOf(fields['id']) ??
+      textOf(fields['name']) ??
+      `agent-${index + 1}`,
+    fields,
+    at: ['agents', index],
+  };
 }
 
-function yaml(name: string, text: string, skipped: number): { readonly value: JsonObject; readonly place: Source['place'] } {
+function yaml(
+  name: string,
+  text: string,
+  skipped: number,
+): { readonly value: JsonObject; readonly place: Source['place'] } {
   const parsed = parseFile(name, '\n'.repeat(skipped) + text);
   if (hasErrors(parsed.problems)) throw problemsError(parsed.problems);
-  if (!isJsonObject(parsed.value)) throw new StudioError('config', `${name} is no mapping of keys.`, { mend: 'Give an agents, task or swarm file of AWorld, or a Markdown agent.' });
+  if (!isJsonObject(parsed.value))
+    throw new StudioError('config', `${name} is no mapping of keys.`, {
+      mend: 'Give an agents, task or swarm file of AWorld, or a Markdown agent.',
+    });
   return {
     value: parsed.value,
     place: (at) => {
@@ -100,7 +159,10 @@ function withVariables(name: string, value: JsonObject): JsonObject {
   const vars = isJsonObject(value['vars']) ? value['vars'] : {};
   const variable = (key: string): Json => {
     const found = vars[key];
-    if (found === undefined) throw new StudioError('config', `${name}: \`\${vars.${key}}\` is used, but \`vars\` has no \`${key}\`.`, { mend: `Add ${key} to \`vars\`.` });
+    if (found === undefined)
+      throw new StudioError('config', `${name}: \`\${vars.${key}}\` is used, but \`vars\` has no \`${key}\`.`, {
+        mend: `Add ${key} to \`vars\`.`,
+      });
     return found;
   };
   const walk = (one: Json): Json => {

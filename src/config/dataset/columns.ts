@@ -16,10 +16,24 @@ export interface Columns {
   readonly hiddenAnswer?: string;
 }
 
-const USUAL: Columns['names'] = { id: 'id', question: 'question', answer: 'answer', level: 'level', files: 'files', world: 'world' };
+const USUAL: Columns['names'] = {
+  id: 'id',
+  question: 'question',
+  answer: 'answer',
+  level: 'level',
+  files: 'files',
+  world: 'world',
+};
 
 /** Columns of GAIA's `metadata.jsonl`; attachments lie beside it. */
-const GAIA: Columns['names'] = { id: 'task_id', question: 'Question', answer: 'Final answer', level: 'Level', files: 'file_name', world: 'world' };
+const GAIA: Columns['names'] = {
+  id: 'task_id',
+  question: 'Question',
+  answer: 'Final answer',
+  level: 'Level',
+  files: 'file_name',
+  world: 'world',
+};
 
 /** GAIA's example record, which is no task. */
 export const GAIA_EXAMPLE = '0-0-0-0-0';
@@ -37,35 +51,57 @@ export function columnsOf(section: Pick<DatasetSection, ColumnKey | 'format'>): 
 }
 
 /** A task whose attachments are files on this disk. */
-export type FileTask = Omit<TaskRecord, 'files'> & { readonly files?: readonly { readonly name: string; readonly path: string }[] };
+export type FileTask = Omit<TaskRecord, 'files'> & {
+  readonly files?: readonly { readonly name: string; readonly path: string }[];
+};
 
 /** `named`: the id is the record's own. */
-export type ColumnResult = { readonly task: FileTask; readonly named: boolean } | { readonly message: string; readonly mend: string };
+export type ColumnResult =
+  | { readonly task: FileTask; readonly named: boolean }
+  | { readonly message: string; readonly mend: string };
 
 const worldStart = z.strictObject({ seed: z.int().optional(), state: z.unknown().optional() });
 
 /** `id` is what the task is called without a column for it; `folder` is where attachments are looked for. */
 export function taskOf(value: unknown, columns: Columns, id: string, folder: string): ColumnResult {
-  if (!isJsonObject(value)) return { message: 'a record must be an object of columns', mend: 'Write { "question": "…", "answer": "…" }.' };
+  if (!isJsonObject(value))
+    return { message: 'a record must be an object of columns', mend: 'Write { "question": "…", "answer": "…" }.' };
   const { names } = columns;
   const cell = (key: ColumnKey): Json | undefined => {
     const found = Object.hasOwn(value, names[key]) ? value[names[key]] : undefined;
     return found === null || found === '' ? undefined : found;
   };
-  const wrong = (key: ColumnKey, message: string, mend: string): ColumnResult => ({ message: `column \`${names[key]}\` ${message}`, mend });
+  const wrong = (key: ColumnKey, message: string, mend: string): ColumnResult => ({
+    message: `column \`${names[key]}\` ${message}`,
+    mend,
+  });
 
   const question = cell('question');
-  if (question === undefined) return wrong('question', 'is missing or empty', 'Every record needs the problem the agent is given.');
+  if (question === undefined)
+    return wrong('question', 'is missing or empty', 'Every record needs the problem the agent is given.');
   if (typeof question !== 'string') return wrong('question', 'must be text', 'Write the problem as one text.');
   const named = cell('id');
-  if (named === undefined && columns.told.has('id')) return wrong('id', 'is missing or empty', 'Give the record an id, or remove `dataset.id`: tasks are then named by their line.');
-  if (named !== undefined && typeof named !== 'string' && typeof named !== 'number') return wrong('id', 'must be text or a number', 'Give the record a simple id.');
+  if (named === undefined && columns.told.has('id'))
+    return wrong(
+      'id',
+      'is missing or empty',
+      'Give the record an id, or remove `dataset.id`: tasks are then named by their line.',
+    );
+  if (named !== undefined && typeof named !== 'string' && typeof named !== 'number')
+    return wrong('id', 'must be text or a number', 'Give the record a simple id.');
   const level = cell('level');
-  if (level !== undefined && typeof level !== 'string' && typeof level !== 'number') return wrong('level', 'must be text or a number', 'Write for example 1 or "easy".');
+  if (level !== undefined && typeof level !== 'string' && typeof level !== 'number')
+    return wrong('level', 'must be text or a number', 'Write for example 1 or "easy".');
   const files = attachments(cell('files'), folder);
-  if (typeof files === 'string') return wrong('files', files, 'Write a path relative to the dataset, or a list of them.');
+  if (typeof files === 'string')
+    return wrong('files', files, 'Write a path relative to the dataset, or a list of them.');
   const world = start(cell('world'));
-  if (world === null) return wrong('world', 'must be an object with `seed` (a whole number) and `state`', 'Write { "seed": 7, "state": … }; both may be absent.');
+  if (world === null)
+    return wrong(
+      'world',
+      'must be an object with `seed` (a whole number) and `state`',
+      'Write { "seed": 7, "state": … }; both may be absent.',
+    );
   const answer = cell('answer');
 
   const meta: JsonObject = {};
@@ -78,7 +114,8 @@ export function taskOf(value: unknown, columns: Columns, id: string, folder: str
   return {
     named: named !== undefined,
     task: {
-      id: named === undefined ? id : String(named), question,
+      id: named === undefined ? id : String(named),
+      question,
       ...(answer === undefined || answer === columns.hiddenAnswer ? {} : { answer }),
       ...(files.length === 0 ? {} : { files }),
       ...(level === undefined ? {} : { level }),
@@ -121,5 +158,6 @@ function start(cell: Json | undefined): FileTask['world'] | null {
   const parsed = worldStart.safeParse(value);
   if (!parsed.success) return null;
   const { seed, state } = parsed.data;
-  return { ...(seed === undefined ? {} : { seed }), ...(state === undefined ? {} : { state: state as Json }) }; // out of JSON.parse
+  // out of JSON.parse
+  return { ...(seed === undefined ? {} : { seed }), ...(state === undefined ? {} : { state: state as Json }) };
 }

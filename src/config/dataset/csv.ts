@@ -1,4 +1,4 @@
-import { RECORD_LIMIT, TOO_LONG, type RawRecord } from './record.ts';
+import { type RawRecord, RECORD_LIMIT, TOO_LONG } from './record.ts';
 import { textChunks } from './text.ts';
 
 interface Row {
@@ -26,30 +26,57 @@ export async function* csvRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenera
     number++;
     const error = row.problem ?? widthError(header, row.cells);
     if (error !== undefined) {
-      yield { line: row.line, column: row.problem?.column ?? 1, number, error: { message: error.message, mend: error.mend } };
+      yield {
+        line: row.line,
+        column: row.problem?.column ?? 1,
+        number,
+        error: { message: error.message, mend: error.mend },
+      };
       continue;
     }
-    yield { line: row.line, column: 1, number, value: Object.fromEntries(header.map((name, index) => [name, row.cells[index] ?? ''])) };
+    yield {
+      line: row.line,
+      column: 1,
+      number,
+      value: Object.fromEntries(header.map((name, index) => [name, row.cells[index] ?? ''])),
+    };
   }
-  if (header === undefined) yield { line: 1, column: 1, number: 1, error: { message: 'the file is empty', mend: 'The first line of a CSV file names its columns.' } };
+  if (header === undefined)
+    yield {
+      line: 1,
+      column: 1,
+      number: 1,
+      error: { message: 'the file is empty', mend: 'The first line of a CSV file names its columns.' },
+    };
 }
 
 function headerError(header: readonly string[]): { message: string; mend: string } | undefined {
   const other = ['\t', ';', '|'].find((separator) => header.length === 1 && header[0]?.includes(separator) === true);
   if (other !== undefined) {
-    return { message: `the columns are separated by ${other === '\t' ? 'tabs' : `\`${other}\``}, not by commas`, mend: 'Save the file as CSV with commas.' };
+    return {
+      message: `the columns are separated by ${other === '\t' ? 'tabs' : `\`${other}\``}, not by commas`,
+      mend: 'Save the file as CSV with commas.',
+    };
   }
   const empty = header.indexOf('');
   if (empty !== -1) return { message: `column ${empty + 1} has no name`, mend: 'Name every column in the first line.' };
   const twice = header.find((name, index) => header.indexOf(name) !== index);
-  return twice === undefined ? undefined : { message: `two columns are called \`${twice}\``, mend: 'Rename one of them.' };
+  return twice === undefined
+    ? undefined
+    : { message: `two columns are called \`${twice}\``, mend: 'Rename one of them.' };
 }
 
-function widthError(header: readonly string[], cells: readonly string[]): { message: string; mend: string } | undefined {
+function widthError(
+  header: readonly string[],
+  cells: readonly string[],
+): { message: string; mend: string } | undefined {
   if (cells.length === header.length) return undefined;
   return {
     message: `this row has ${cells.length} ${cells.length === 1 ? 'cell' : 'cells'}, the header ${header.length}`,
-    mend: cells.length > header.length ? 'Put a cell with a comma in it in double quotes.' : 'Add the missing commas; an empty cell is nothing between two commas.',
+    mend:
+      cells.length > header.length
+        ? 'Put a cell with a comma in it in double quotes.'
+        : 'Add the missing commas; an empty cell is nothing between two commas.',
   };
 }
 
@@ -124,7 +151,11 @@ async function* csvRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Row> {
         state = 'quoted';
       } else {
         if (state === 'closed') {
-          problem ??= { column, message: 'there is text behind the closing quote of a cell', mend: 'Double the quotes inside a quoted cell: "he said ""yes""".' };
+          problem ??= {
+            column,
+            message: 'there is text behind the closing quote of a cell',
+            mend: 'Double the quotes inside a quoted cell: "he said ""yes""".',
+          };
         }
         state = 'plain';
         PLAIN_END.lastIndex = at;
@@ -141,7 +172,15 @@ async function* csvRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Row> {
     }
   }
   if (state === 'quoted') {
-    yield { line, cells, problem: { column: 1, message: 'a quote that is opened in this row is never closed', mend: 'Close it, or double it if it belongs to the text.' } };
+    yield {
+      line,
+      cells,
+      problem: {
+        column: 1,
+        message: 'a quote that is opened in this row is never closed',
+        mend: 'Close it, or double it if it belongs to the text.',
+      },
+    };
   } else if (cells.length > 0 || cell !== '' || state !== 'start') {
     yield endRow();
   }

@@ -4,7 +4,7 @@ import type { Files } from '../files.ts';
 import { dirname } from '../paths.ts';
 import type { DATASET_FORMATS } from '../schema/batchFile.ts';
 import type { Problem } from '../source/problem.ts';
-import { GAIA_EXAMPLE, taskOf, type Columns, type FileTask } from './columns.ts';
+import { type Columns, type FileTask, GAIA_EXAMPLE, taskOf } from './columns.ts';
 import { csvRecords } from './csv.ts';
 import { jsonArrayRecords } from './jsonArray.ts';
 import { jsonlRecords } from './jsonl.ts';
@@ -62,7 +62,11 @@ export async function* rawRecords(files: Files, path: string, format: DatasetFor
  * throw to end it. Ids are remembered to find doubled ones: the only thing that grows with the number of tasks.
  * Throws what `Files.bytes` throws.
  */
-export async function* readTasks(files: Files, spec: DatasetSpec, report: (problem: Problem) => void): AsyncGenerator<DatasetItem> {
+export async function* readTasks(
+  files: Files,
+  spec: DatasetSpec,
+  report: (problem: Problem) => void,
+): AsyncGenerator<DatasetItem> {
   const { path, format, columns, offset, only } = spec;
   const limit = spec.limit ?? Infinity;
   const folder = dirname(path);
@@ -86,7 +90,13 @@ export async function* readTasks(files: Files, spec: DatasetSpec, report: (probl
       const { task, named } = result;
       const first = named ? lines.get(task.id) : undefined;
       if (first !== undefined) {
-        report({ ...recordProblem(path, record, { message: `the id \`${task.id}\` was given in line ${first} already`, mend: 'Give every task an id of its own.' }), code: 'duplicate_id' });
+        report({
+          ...recordProblem(path, record, {
+            message: `the id \`${task.id}\` was given in line ${first} already`,
+            mend: 'Give every task an id of its own.',
+          }),
+          code: 'duplicate_id',
+        });
         continue;
       }
       if (named) lines.set(task.id, record.line);
@@ -100,10 +110,31 @@ export async function* readTasks(files: Files, spec: DatasetSpec, report: (probl
   }
 }
 
-export function recordProblem(file: string, at: { line: number; column: number }, what: { message: string; mend: string }): Problem {
-  return { file, line: at.line, column: at.column, endLine: at.line, endColumn: at.column + 1, severity: 'error', code: 'dataset', message: what.message, mend: what.mend };
+export function recordProblem(
+  file: string,
+  at: { line: number; column: number },
+  what: { message: string; mend: string },
+): Problem {
+  return {
+    file,
+    line: at.line,
+    column: at.column,
+    endLine: at.line,
+    endColumn: at.column + 1,
+    severity: 'error',
+    code: 'dataset',
+    message: what.message,
+    mend: what.mend,
+  };
 }
 
 export function notUtf8Problem(file: string, thrown: NotUtf8): Problem {
-  return { ...recordProblem(file, { line: thrown.line, column: 1 }, { message: 'this is not UTF-8 text', mend: 'Save the file with the encoding UTF-8.' }), code: 'syntax' };
+  return {
+    ...recordProblem(
+      file,
+      { line: thrown.line, column: 1 },
+      { message: 'this is not UTF-8 text', mend: 'Save the file with the encoding UTF-8.' },
+    ),
+    code: 'syntax',
+  };
 }

@@ -1,4 +1,4 @@
-import { parseRecord, RECORD_LIMIT, TOO_LONG, type RawRecord } from './record.ts';
+import { parseRecord, type RawRecord, RECORD_LIMIT, TOO_LONG } from './record.ts';
 import { textChunks } from './text.ts';
 
 const IN_STRING = /["\\]/g;
@@ -42,7 +42,10 @@ class ArraySplitter {
     }
   }
 
-  /** From `at`, which lies in an element or between two of them, to the end of the array or of the piece; gives where that is. */
+  /**
+   * From `at`, which lies in an element or between two of them, to the end of the array or of the piece; gives where
+   * that is.
+   */
   *#elements(chunk: string, start: number): Generator<RawRecord, number> {
     let from = start; // what is not taken yet begins here
     let at = start;
@@ -90,7 +93,10 @@ class ArraySplitter {
     if (this.#state === 'before') {
       yield this.#broken('the file is empty', 'A JSON dataset is one array of objects: [ {…}, {…} ].');
     } else if (this.#state === 'inside') {
-      yield this.#broken('the array is not closed: the file ends in the middle', 'Is the file cut off? Close texts, objects and the array.');
+      yield this.#broken(
+        'the array is not closed: the file ends in the middle',
+        'Is the file cut off? Close texts, objects and the array.',
+      );
     }
   }
 
@@ -104,14 +110,26 @@ class ArraySplitter {
     }
     this.#column--;
     yield this.#state === 'before'
-      ? this.#broken('a JSON dataset is one array of objects, and this does not begin with [', character === '{' ? 'Put [ ] around the objects; one object per line is JSON Lines, which is called .jsonl.' : 'Write [ {…}, {…} ].')
+      ? this.#broken(
+          'a JSON dataset is one array of objects, and this does not begin with [',
+          character === '{'
+            ? 'Put [ ] around the objects; one object per line is JSON Lines, which is called .jsonl.'
+            : 'Write [ {…}, {…} ].',
+        )
       : this.#broken('there is more text behind the end of the array', 'Remove what follows the closing ].');
   }
 
   #element(): RawRecord {
     const at = { ...this.#from, number: ++this.#number };
-    const record = this.#blank ? { line: this.#line, column: this.#column, number: at.number, error: { message: 'there is nothing before this comma', mend: 'Remove the comma.' } }
-      : this.#length > RECORD_LIMIT ? { ...at, error: TOO_LONG }
+    const record = this.#blank
+      ? {
+          line: this.#line,
+          column: this.#column,
+          number: at.number,
+          error: { message: 'there is nothing before this comma', mend: 'Remove the comma.' },
+        }
+      : this.#length > RECORD_LIMIT
+        ? { ...at, error: TOO_LONG }
         : parseRecord(this.#held.join(''), at);
     this.#held = [];
     this.#length = 0;

@@ -1,4 +1,4 @@
-import { parseRecord, RECORD_LIMIT, TOO_LONG, type RawRecord } from './record.ts';
+import { parseRecord, type RawRecord, RECORD_LIMIT, TOO_LONG } from './record.ts';
 import { linesOf } from './text.ts';
 
 /** JSON Lines: one JSON value per line; blank lines are nothing. Throws NotUtf8. */
@@ -7,6 +7,8 @@ export async function* jsonlRecords(bytes: AsyncIterable<Uint8Array>): AsyncGene
   for await (const { text, line } of linesOf(bytes, RECORD_LIMIT)) {
     if (text?.trim() === '') continue;
     number++;
-    yield text === undefined ? { line, column: 1, number, error: TOO_LONG } : parseRecord(text, { line, column: 1, number });
+    yield text === undefined
+      ? { line, column: 1, number, error: TOO_LONG }
+      : parseRecord(text, { line, column: 1, number });
   }
 }

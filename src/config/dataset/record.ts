@@ -43,7 +43,9 @@ export function parseRecord(text: string, at: { line: number; column: number; nu
       column: newlines === 0 ? at.column + offset : offset - before.lastIndexOf('\n'),
       error: {
         message: `this record is not JSON: ${what.charAt(0).toLowerCase()}${what.slice(1)}`,
-        mend: /\b(NaN|-?Infinity)\b/.test(text) ? 'JSON has no NaN and no Infinity: write null.' : 'Correct the record: keys and texts in double quotes, no comma at the end.',
+        mend: /\b(NaN|-?Infinity)\b/.test(text)
+          ? 'JSON has no NaN and no Infinity: write null.'
+          : 'Correct the record: keys and texts in double quotes, no comma at the end.',
       },
     };
   }

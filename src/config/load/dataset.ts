@@ -1,7 +1,14 @@
 /** The dataset of a batch: its mapping, its first records, its attachments. */
 import { isJsonObject } from '../../common/json.ts';
-import { COLUMNS, columnsOf, type Columns } from '../dataset/columns.ts';
-import { formatOf, rawRecords, readTasks, type DatasetFormat, type DatasetItem, type DatasetSpec } from '../dataset/dataset.ts';
+import { COLUMNS, type Columns, columnsOf } from '../dataset/columns.ts';
+import {
+  type DatasetFormat,
+  type DatasetItem,
+  type DatasetSpec,
+  formatOf,
+  rawRecords,
+  readTasks,
+} from '../dataset/dataset.ts';
 import type { RawRecord } from '../dataset/record.ts';
 import { NotUtf8 } from '../dataset/text.ts';
 import { basename } from '../paths.ts';
@@ -39,12 +46,22 @@ export interface DatasetOptions {
   readonly records: number;
 }
 
-export async function readDataset(reading: Reading, parsed: ParsedFile, section: DatasetSection, options: DatasetOptions): Promise<DatasetLook | undefined> {
+export async function readDataset(
+  reading: Reading,
+  parsed: ParsedFile,
+  section: DatasetSection,
+  options: DatasetOptions,
+): Promise<DatasetLook | undefined> {
   const path = await reading.locate(parsed, ['dataset', 'file'], section.file);
   if (path === undefined) return undefined;
   const format = section.format ?? formatOf(path);
   if (format === undefined) {
-    reading.tell(parsed, ['dataset', 'file'], { code: 'value', message: `the name ${basename(path)} does not tell the format`, mend: 'Add `format: jsonl` (or csv, json, gaia) to `dataset`.', fixes: DATASET_FORMATS.map((value) => ({ do: 'insert', path: ['dataset'], key: 'format', value })) });
+    reading.tell(parsed, ['dataset', 'file'], {
+      code: 'value',
+      message: `the name ${basename(path)} does not tell the format`,
+      mend: 'Add `format: jsonl` (or csv, json, gaia) to `dataset`.',
+      fixes: DATASET_FORMATS.map((value) => ({ do: 'insert', path: ['dataset'], key: 'format', value })),
+    });
     return undefined;
   }
   try {
@@ -54,8 +71,12 @@ export async function readDataset(reading: Reading, parsed: ParsedFile, section:
     const { tasks } = options;
     const limit = options.limit ?? (tasks === undefined ? section.limit : undefined);
     const spec: DatasetSpec = {
-      path, format, columns, offset: tasks === undefined ? section.offset : 0,
-      ...(limit === undefined ? {} : { limit }), ...(tasks === undefined ? {} : { only: new Set(tasks) }),
+      path,
+      format,
+      columns,
+      offset: tasks === undefined ? section.offset : 0,
+      ...(limit === undefined ? {} : { limit }),
+      ...(tasks === undefined ? {} : { only: new Set(tasks) }),
     };
     return { spec, ...(await look(reading, parsed, spec, options.records)) };
   } catch (thrown) {
@@ -78,25 +99,45 @@ async function firstRecords(reading: Reading, path: string, format: DatasetForma
 }
 
 /** Whether the columns the batch file counts on exist; told once, there. */
-function mappingFits(reading: Reading, parsed: ParsedFile, columns: Columns, head: readonly RawRecord[], path: string): boolean {
+function mappingFits(
+  reading: Reading,
+  parsed: ParsedFile,
+  columns: Columns,
+  head: readonly RawRecord[],
+  path: string,
+): boolean {
   const there = new Set<string>();
   for (const record of head) {
     if (!('value' in record) || !isJsonObject(record.value)) continue;
     for (const name of Object.keys(record.value)) there.add(name);
   }
   if (there.size === 0) return true; // what is wrong is told record by record
-  const missing = COLUMNS.filter((key) => (key === 'question' || columns.told.has(key)) && !there.has(columns.names[key]));
+  const missing = COLUMNS.filter(
+    (key) => (key === 'question' || columns.told.has(key)) && !there.has(columns.names[key]),
+  );
   const gaia = there.has('Question') && there.has('task_id') && !columns.told.has('question');
   for (const key of missing) {
     const name = columns.names[key];
     const near = closest(name, there);
-    const mend = gaia ? 'This looks like GAIA: add `format: gaia`.'
-      : near !== undefined ? `Did you mean \`${key}: ${near}\`?`
+    const mend = gaia
+      ? 'This looks like GAIA: add `format: gaia`.'
+      : near !== undefined
+        ? `Did you mean \`${key}: ${near}\`?`
         : `Say which column it is, for example \`${key}: ${[...there][0] ?? ''}\`; there are ${[...there].join(', ')}.`;
     const names = near === undefined ? [...there].slice(0, MOST_COLUMNS) : [near];
-    const fixes: Fix[] = gaia ? [{ do: 'insert', path: ['dataset'], key: 'format', value: 'gaia' }]
-      : names.map((column) => (columns.told.has(key) ? { do: 'replace', text: column } : { do: 'insert', path: ['dataset'], key, value: column }));
-    reading.tell(parsed, ['dataset', columns.told.has(key) ? key : 'file'], { code: 'value', message: `${basename(path)} has no column \`${name}\``, mend, fixes });
+    const fixes: Fix[] = gaia
+      ? [{ do: 'insert', path: ['dataset'], key: 'format', value: 'gaia' }]
+      : names.map((column) =>
+          columns.told.has(key)
+            ? { do: 'replace', text: column }
+            : { do: 'insert', path: ['dataset'], key, value: column },
+        );
+    reading.tell(parsed, ['dataset', columns.told.has(key) ? key : 'file'], {
+      code: 'value',
+      message: `${basename(path)} has no column \`${name}\``,
+      mend,
+      fixes,
+    });
   }
   return missing.length === 0;
 }
@@ -104,7 +145,12 @@ function mappingFits(reading: Reading, parsed: ParsedFile, columns: Columns, hea
 /** Ends the look before the end of the file. */
 class Enough extends Error {}
 
-async function look(reading: Reading, parsed: ParsedFile, spec: DatasetSpec, most: number): Promise<Omit<DatasetLook, 'spec'>> {
+async function look(
+  reading: Reading,
+  parsed: ParsedFile,
+  spec: DatasetSpec,
+  most: number,
+): Promise<Omit<DatasetLook, 'spec'>> {
   const { only, ...everything } = spec;
   const missing = new Set(only);
   const ids: string[] = [];
@@ -117,7 +163,12 @@ async function look(reading: Reading, parsed: ParsedFile, spec: DatasetSpec, mos
     if (full()) throw new Enough();
     reading.problems.push(problem);
     if (++problems < MOST_PROBLEMS) return;
-    reading.problems.push({ ...problem, code: 'dataset', message: `there are ${MOST_PROBLEMS} problems up to here; the rest was not looked at`, mend: 'Correct these first.' });
+    reading.problems.push({
+      ...problem,
+      code: 'dataset',
+      message: `there are ${MOST_PROBLEMS} problems up to here; the rest was not looked at`,
+      mend: 'Correct these first.',
+    });
     throw new Enough();
   };
   try {
@@ -133,7 +184,17 @@ async function look(reading: Reading, parsed: ParsedFile, spec: DatasetSpec, mos
         found.attachments = true;
         const stat = await reading.files.stat(file.path);
         if (stat?.kind === 'file') continue;
-        report({ file: spec.path, line, column: 1, endLine: line, endColumn: 2, severity: 'error', code: 'file', message: `task \`${task.id}\`: there is no file ${file.path}`, mend: 'Paths of attachments are relative to the dataset.' });
+        report({
+          file: spec.path,
+          line,
+          column: 1,
+          endLine: line,
+          endColumn: 2,
+          severity: 'error',
+          code: 'file',
+          message: `task \`${task.id}\`: there is no file ${file.path}`,
+          mend: 'Paths of attachments are relative to the dataset.',
+        });
       }
       if (only !== undefined && missing.size === 0) break;
     }
@@ -143,10 +204,18 @@ async function look(reading: Reading, parsed: ParsedFile, spec: DatasetSpec, mos
   }
   for (const id of missing) {
     const near = closest(id, ids);
-    reading.tell(parsed, ['dataset', 'file'], { code: 'value', message: `${basename(spec.path)} has no task \`${id}\``, mend: near === undefined ? `Its first tasks are ${ids.slice(0, 5).join(', ')}.` : `Did you mean \`${near}\`?` });
+    reading.tell(parsed, ['dataset', 'file'], {
+      code: 'value',
+      message: `${basename(spec.path)} has no task \`${id}\``,
+      mend: near === undefined ? `Its first tasks are ${ids.slice(0, 5).join(', ')}.` : `Did you mean \`${near}\`?`,
+    });
   }
   if (read === 0 && problems === 0) {
-    reading.tell(parsed, ['dataset', 'file'], { code: 'value', message: `${basename(spec.path)} gives no task${spec.offset > 0 ? ` behind the first ${spec.offset}` : ''}`, mend: spec.offset > 0 ? 'Lower `offset`.' : 'Put a record into it.' });
+    reading.tell(parsed, ['dataset', 'file'], {
+      code: 'value',
+      message: `${basename(spec.path)} gives no task${spec.offset > 0 ? ` behind the first ${spec.offset}` : ''}`,
+      mend: spec.offset > 0 ? 'Lower `offset`.' : 'Put a record into it.',
+    });
   }
   return found;
 }

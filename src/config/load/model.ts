@@ -20,9 +20,19 @@ export function checkModel(reading: Reading, parsed: ParsedFile, at: Path, model
     const path = [...at, 'endpoint', ...(several ? [index] : [])];
     if (!endpoint.includes('${env:') && !isEndpoint(endpoint)) {
       const host = /^[\w.-]+(:\d+)?(\/|$)/.test(endpoint);
-      reading.tell(parsed, path, { code: 'value', message: `\`${pathText(path)}\` must be a URL, not ${found(endpoint)}`, mend: host ? `Write \`http://${endpoint}\`.` : 'Write for example `http://localhost:8000/v1`, or `demo:`.', ...(host ? { fixes: [{ do: 'replace', text: `http://${endpoint}` }] } : {}) });
+      reading.tell(parsed, path, {
+        code: 'value',
+        message: `\`${pathText(path)}\` must be a URL, not ${found(endpoint)}`,
+        mend: host ? `Write \`http://${endpoint}\`.` : 'Write for example `http://localhost:8000/v1`, or `demo:`.',
+        ...(host ? { fixes: [{ do: 'replace', text: `http://${endpoint}` }] } : {}),
+      });
     }
-    if (seen.has(endpoint)) reading.tell(parsed, path, { code: 'conflict', message: 'this endpoint is listed twice', mend: 'Keep one of the two.' });
+    if (seen.has(endpoint))
+      reading.tell(parsed, path, {
+        code: 'conflict',
+        message: 'this endpoint is listed twice',
+        mend: 'Keep one of the two.',
+      });
     seen.add(endpoint);
   });
 }

@@ -1,30 +1,47 @@
 /** Whether pods have what tools and worlds need, where a batch file names a cluster as its target. */
-import { CATALOGUE } from '../tools/mcp/catalogue.ts';
-import { builtinNeed, commandNeed, meets, unmetText } from '../needs.ts';
+
 import { DEFAULTS } from '../defaults.ts';
+import { builtinNeed, commandNeed, meets, unmetText } from '../needs.ts';
 import type { BatchFile } from '../schema/batchFile.ts';
 import type { ParsedFile, Path } from '../source/parse.ts';
-import { mcpName, withMembers, type AgentParts } from './agent.ts';
+import { CATALOGUE } from '../tools/mcp/catalogue.ts';
+import { type AgentParts, mcpName, withMembers } from './agent.ts';
 import type { Reading } from './reading.ts';
 import type { WorldParts } from './world.ts';
 
-export function checkNeeds(reading: Reading, batch: Partial<BatchFile>, agent: AgentParts | undefined, world: WorldParts | undefined): void {
+export function checkNeeds(
+  reading: Reading,
+  batch: Partial<BatchFile>,
+  agent: AgentParts | undefined,
+  world: WorldParts | undefined,
+): void {
   const { target = DEFAULTS.target, pods } = batch;
   if (target === DEFAULTS.target) return;
   const check = (parsed: ParsedFile, at: Path, of: string, name: string, instead?: string): void => {
     const met = meets(pods, name);
     if (met === 'no') reading.tell(parsed, at, { code: 'unmet', ...unmetText(of, name, instead) });
     else if (met === 'unknown') {
-      reading.tell(parsed, at, { code: 'unmet', severity: 'warning', message: `${of} needs ${name}, and nothing says that the image ${pods?.image ?? ''} has it`, mend: `Write \`pods.provides: [${name}]\` if it does.` });
+      reading.tell(parsed, at, {
+        code: 'unmet',
+        severity: 'warning',
+        message: `${of} needs ${name}, and nothing says that the image ${pods?.image ?? ''} has it`,
+        mend: `Write \`pods.provides: [${name}]\` if it does.`,
+      });
     }
   };
   for (const { parsed, value } of agent === undefined ? [] : withMembers(agent)) {
     for (const [index, entry] of (value.tools ?? []).entries()) {
-      const of = entry.module !== undefined ? `the module ${entry.module}` : entry.mcp !== undefined ? `the MCP server ${mcpName(entry)}` : (entry.builtin?.join(', ') ?? 'a tool');
+      const of =
+        entry.module !== undefined
+          ? `the module ${entry.module}`
+          : entry.mcp !== undefined
+            ? `the MCP server ${mcpName(entry)}`
+            : (entry.builtin?.join(', ') ?? 'a tool');
       entry.needs?.forEach((name, position) => check(parsed, ['tools', index, 'needs', position], of, name));
       entry.builtin?.forEach((name, position) => {
         const own = builtinNeed(name, entry);
-        if (own !== undefined) check(parsed, ['tools', index, 'builtin', position], `the built-in ${name}`, own.name, own.instead);
+        if (own !== undefined)
+          check(parsed, ['tools', index, 'builtin', position], `the built-in ${name}`, own.name, own.instead);
       });
       const { command, args = [], catalogued } = entry.mcp ?? {};
       if (catalogued !== undefined) {
@@ -33,7 +50,8 @@ export function checkNeeds(reading: Reading, batch: Partial<BatchFile>, agent: A
       }
       const shown = command === undefined ? undefined : commandNeed(command, args);
       // What it tells by `needs` is said there.
-      if (shown !== undefined && entry.needs === undefined) check(parsed, ['tools', index, 'mcp', 'command'], of, shown);
+      if (shown !== undefined && entry.needs === undefined)
+        check(parsed, ['tools', index, 'mcp', 'command'], of, shown);
     }
   }
   world?.needs.forEach((name, position) => check(world.parsed, ['needs', position], `the world ${world.name}`, name));

@@ -6,18 +6,38 @@ import { closest } from '../source/suggest.ts';
 import type { PromptText, Reading } from './reading.ts';
 
 /** Checks `{{task.*}}` of a prompt against the first tasks it will be filled in for; without any only their form. */
-export function checkPlaceholders(reading: Reading, parsed: ParsedFile, at: Path, prompt: PromptText, tasks: readonly DatasetItem[], options: { mayKnowAnswer: boolean }): void {
-  const tell = (place: { offset: number; length: number }, what: Pick<Problem, 'message' | 'mend' | 'severity' | 'fixes'>): void => {
-    const problem: Problem = prompt.path === undefined
-      ? { ...parsed.problem(at, { code: 'placeholder', ...what }), ...writtenAt(parsed, at, prompt.text, place) }
-      : { file: prompt.path, ...lineAndColumn(prompt.text, place.offset, place.length), code: 'placeholder', ...what };
+export function checkPlaceholders(
+  reading: Reading,
+  parsed: ParsedFile,
+  at: Path,
+  prompt: PromptText,
+  tasks: readonly DatasetItem[],
+  options: { mayKnowAnswer: boolean },
+): void {
+  const tell = (
+    place: { offset: number; length: number },
+    what: Pick<Problem, 'message' | 'mend' | 'severity' | 'fixes'>,
+  ): void => {
+    const problem: Problem =
+      prompt.path === undefined
+        ? { ...parsed.problem(at, { code: 'placeholder', ...what }), ...writtenAt(parsed, at, prompt.text, place) }
+        : {
+            file: prompt.path,
+            ...lineAndColumn(prompt.text, place.offset, place.length),
+            code: 'placeholder',
+            ...what,
+          };
     reading.add(parsed, problem);
   };
   const names = new Set(tasks.flatMap(({ task }) => fieldNames(task)));
   for (const placeholder of placeholdersOf(prompt.text)) {
     const { path } = placeholder;
     if (path === '') {
-      tell(placeholder, { severity: 'error', message: '`{{task.}}` names nothing', mend: 'Write for example {{task.question}}.' });
+      tell(placeholder, {
+        severity: 'error',
+        message: '`{{task.}}` names nothing',
+        mend: 'Write for example {{task.question}}.',
+      });
       continue;
     }
     const without = tasks.filter(({ task }) => taskField(task, path) === undefined);
@@ -26,35 +46,73 @@ export function checkPlaceholders(reading: Reading, parsed: ParsedFile, at: Path
       const all = without.length === tasks.length;
       const near = names.has(`meta.${path}`) ? `meta.${path}` : closest(path, names);
       tell(placeholder, {
-        severity: 'error', message: `\`{{task.${path}}}\`: ${all ? 'tasks have' : `task \`${first.task.id}\` (line ${first.line}) has`} no \`${path}\``,
-        mend: near === undefined || near === path ? (all ? `They have ${[...names].join(', ')}.` : 'Give it to every record, null if there is nothing to say.') : `Did you mean \`{{task.${near}}}\`?`,
+        severity: 'error',
+        message:
+          `\`{{task.${path}}}\`: ${all ? 'tasks have' : `task \`${first.task.id}\` (line ${first.line}) has`} no ` +
+          `\`${path}\``,
+        mend:
+          near === undefined || near === path
+            ? all
+              ? `They have ${[...names].join(', ')}.`
+              : 'Give it to every record, null if there is nothing to say.'
+            : `Did you mean \`{{task.${near}}}\`?`,
         ...(near === undefined || near === path ? {} : { fixes: [{ do: 'replace', text: `{{task.${near}}}` }] }),
       });
     } else if (path === 'answer' && !options.mayKnowAnswer) {
-      tell(placeholder, { severity: 'warning', message: '`{{task.answer}}` tells the agent the expected answer', mend: 'Remove it, unless that is what you want.', fixes: [{ do: 'replace', text: '' }] });
+      tell(placeholder, {
+        severity: 'warning',
+        message: '`{{task.answer}}` tells the agent the expected answer',
+        mend: 'Remove it, unless that is what you want.',
+        fixes: [{ do: 'replace', text: '' }],
+      });
     }
   }
   for (const match of prompt.text.matchAll(/\{\{\s*([\w ]+?)\s*\}\}/g)) {
     const name = [match[1] ?? '', `meta.${match[1] ?? ''}`].find((path) => names.has(path));
     if (name === undefined) continue;
-    tell({ offset: match.index, length: match[0].length }, { severity: 'warning', message: `\`${match[0]}\` is not replaced by anything`, mend: `Write {{task.${name}}}.`, fixes: [{ do: 'replace', text: `{{task.${name}}}` }] });
+    tell(
+      { offset: match.index, length: match[0].length },
+      {
+        severity: 'warning',
+        message: `\`${match[0]}\` is not replaced by anything`,
+        mend: `Write {{task.${name}}}.`,
+        fixes: [{ do: 'replace', text: `{{task.${name}}}` }],
+      },
+    );
   }
 }
 
-/** Where a piece of a prompt stands that is written in the file itself: as often as it is in the prompt, it is in the text of the file. */
-function writtenAt(parsed: ParsedFile, at: Path, prompt: string, { offset, length }: { offset: number; length: number }): Partial<Range> {
+/**
+ * Where a piece of a prompt stands that is written in the file itself: as often as it is in the prompt, it is in the
+ * text of the file.
+ */
+function writtenAt(
+  parsed: ParsedFile,
+  at: Path,
+  prompt: string,
+  { offset, length }: { offset: number; length: number },
+): Partial<Range> {
   const range = parsed.wholeRange(at);
   if (range === undefined) return {};
   const lines = parsed.text.split('\n');
   const start = lines.slice(0, range.line - 1).reduce((sum, line) => sum + line.length + 1, 0) + range.column - 1;
   const piece = prompt.slice(offset, offset + length);
   let found = parsed.text.indexOf(piece, start);
-  for (let earlier = prompt.indexOf(piece); earlier !== -1 && earlier < offset && found !== -1; earlier = prompt.indexOf(piece, earlier + 1)) found = parsed.text.indexOf(piece, found + 1);
+  for (
+    let earlier = prompt.indexOf(piece);
+    earlier !== -1 && earlier < offset && found !== -1;
+    earlier = prompt.indexOf(piece, earlier + 1)
+  )
+    found = parsed.text.indexOf(piece, found + 1);
   const place = found === -1 ? undefined : lineAndColumn(parsed.text, found, length);
   return place === undefined || place.line > range.endLine ? {} : place;
 }
 
-function lineAndColumn(text: string, offset: number, length: number): Pick<Problem, 'line' | 'column' | 'endLine' | 'endColumn'> {
+function lineAndColumn(
+  text: string,
+  offset: number,
+  length: number,
+): Pick<Problem, 'line' | 'column' | 'endLine' | 'endColumn'> {
   const before = text.slice(0, offset);
   const line = before.split('\n').length;
   const column = offset - before.lastIndexOf('\n');

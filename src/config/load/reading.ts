@@ -1,13 +1,13 @@
 /** One pass over a user's files: reads them, remembers every problem, goes on where it can. */
 import type { z } from 'zod';
 import { errorText, StudioError } from '../../common/errors.ts';
-import { basename, dirname, joinPath, relative } from '../paths.ts';
 import type { Files } from '../files.ts';
-import { parseFile, type ParsedFile, type Path, type ProblemText } from '../source/parse.ts';
+import { basename, dirname, joinPath, relative } from '../paths.ts';
+import { type ParsedFile, type Path, type ProblemText, parseFile } from '../source/parse.ts';
 import type { Fix, Problem } from '../source/problem.ts';
 import { textProblems } from '../source/strings.ts';
 import { closest } from '../source/suggest.ts';
-import { pathText, validate, type Validated } from '../source/validate.ts';
+import { pathText, type Validated, validate } from '../source/validate.ts';
 
 /** What a person writes by hand is never longer. */
 const FILE_LIMIT = 4 * 1024 * 1024;
@@ -15,7 +15,10 @@ const FILE_LIMIT = 4 * 1024 * 1024;
 const NEWEST_VERSION = 1;
 
 /** What a file's schema says of it. A language server checks an agent with each of its batches. */
-const CHECKED = new WeakMap<ParsedFile, { readonly schema: z.ZodObject; readonly validated: unknown; readonly problems: readonly Problem[] }>();
+const CHECKED = new WeakMap<
+  ParsedFile,
+  { readonly schema: z.ZodObject; readonly validated: unknown; readonly problems: readonly Problem[] }
+>();
 
 /** A prompt or a rubric: its text, and the file it was in. */
 export interface PromptText {
@@ -39,7 +42,10 @@ export class Reading {
 
   /** Behind a syntax error what is read is a guess, so is what would be said about it. */
   add(parsed: ParsedFile, problem: Problem): void {
-    const guess = parsed.brokenAt !== undefined && problem.file === parsed.file && (problem.code === 'missing' || problem.line >= parsed.brokenAt);
+    const guess =
+      parsed.brokenAt !== undefined &&
+      problem.file === parsed.file &&
+      (problem.code === 'missing' || problem.line >= parsed.brokenAt);
     if (!guess) this.problems.push(problem);
   }
 
@@ -55,7 +61,11 @@ export class Reading {
     this.problems.push(...parsed.problems);
     const newer = newerVersion(parsed.value);
     if (newer === undefined) return parsed;
-    this.tell(parsed, ['version'], { code: 'version', message: `version ${newer}: this file was made by a newer Rollout Studio`, mend: `Update Rollout Studio; this one reads version ${NEWEST_VERSION}.` });
+    this.tell(parsed, ['version'], {
+      code: 'version',
+      message: `version ${newer}: this file was made by a newer Rollout Studio`,
+      mend: `Update Rollout Studio; this one reads version ${NEWEST_VERSION}.`,
+    });
     return undefined;
   }
 
@@ -77,8 +87,15 @@ export class Reading {
       const stat = await this.files.stat(path);
       if (stat?.kind === 'file' && stat.bytes <= FILE_LIMIT) return await this.files.readText(path);
       if (stat === undefined) await this.#absent(path, by);
-      else if (stat.kind === 'folder') this.#unreadable(path, by, `${basename(path)} is a folder`, 'Name a file in it.');
-      else this.#unreadable(path, by, `${basename(path)} has ${Math.ceil(stat.bytes / 1024 / 1024)} MiB, the most is ${FILE_LIMIT / 1024 / 1024}`, 'Is it the right file? Data belongs into a dataset.');
+      else if (stat.kind === 'folder')
+        this.#unreadable(path, by, `${basename(path)} is a folder`, 'Name a file in it.');
+      else
+        this.#unreadable(
+          path,
+          by,
+          `${basename(path)} has ${Math.ceil(stat.bytes / 1024 / 1024)} MiB, the most is ${FILE_LIMIT / 1024 / 1024}`,
+          'Is it the right file? Data belongs into a dataset.',
+        );
     } catch (thrown) {
       this.unreadable(path, thrown, by);
     }
@@ -88,18 +105,36 @@ export class Reading {
   /** A file the disk would not give. */
   unreadable(path: string, thrown: unknown, by?: Mention): void {
     const mend = StudioError.is(thrown) ? thrown.mend : undefined;
-    this.#unreadable(path, by, `${basename(path)} cannot be read: ${thrown instanceof Error ? thrown.message : errorText(thrown)}`, mend ?? 'Look at its permissions.');
+    this.#unreadable(
+      path,
+      by,
+      `${basename(path)} cannot be read: ${thrown instanceof Error ? thrown.message : errorText(thrown)}`,
+      mend ?? 'Look at its permissions.',
+    );
   }
 
   /** The absolute path of a file that `parsed` names at `at`; undefined, and told, when there is none. */
-  async locate(parsed: ParsedFile, at: Path, written: string, endings?: readonly string[]): Promise<string | undefined> {
+  async locate(
+    parsed: ParsedFile,
+    at: Path,
+    written: string,
+    endings?: readonly string[],
+  ): Promise<string | undefined> {
     if (written.includes('${')) {
-      this.tell(parsed, at, { code: 'value', message: `\`${pathText(at)}\` is a path, and paths cannot hold \${…}`, mend: 'Write the path itself, relative to this file.' });
+      this.tell(parsed, at, {
+        code: 'value',
+        message: `\`${pathText(at)}\` is a path, and paths cannot hold \${…}`,
+        mend: 'Write the path itself, relative to this file.',
+      });
       return undefined;
     }
     const path = joinPath(dirname(parsed.file), written);
     if (endings !== undefined && !endings.some((ending) => path.toLowerCase().endsWith(ending))) {
-      this.tell(parsed, at, { code: 'value', message: `\`${pathText(at)}\` must be a file that ends in ${endings.join(', ')}, not \`${written}\``, mend: 'Name a file of that kind.' });
+      this.tell(parsed, at, {
+        code: 'value',
+        message: `\`${pathText(at)}\` must be a file that ends in ${endings.join(', ')}, not \`${written}\``,
+        mend: 'Name a file of that kind.',
+      });
       return undefined;
     }
     try {
@@ -127,19 +162,52 @@ export class Reading {
 
   async #absent(path: string, by: Mention | undefined): Promise<void> {
     const names = await this.files.list(dirname(path));
-    const near = closest(basename(path), names.filter((name) => !name.endsWith('/')));
+    const near = closest(
+      basename(path),
+      names.filter((name) => !name.endsWith('/')),
+    );
     const folder = by === undefined ? dirname(path) : dirname(by.parsed.file);
     const suggestion = near === undefined ? undefined : relative(folder, joinPath(dirname(path), near));
     const backslash = path.includes('\\');
     const key = by?.at.at(-1);
-    const fix: Fix = suggestion === undefined ? { do: 'create', file: path, role: key === 'module' ? 'module' : key === 'prompt' || key === 'rubric' ? 'prompt' : 'file' } : { do: 'replace', text: suggestion };
-    this.#unreadable(path, by, `there is no file ${by === undefined ? path : `${relative(folder, path)} beside ${basename(by.parsed.file)}`}`,
-      suggestion !== undefined ? `Did you mean \`${suggestion}\`?` : backslash ? 'Write paths with /.' : by === undefined ? 'Look at the path.' : 'Create it, or correct the path: it is relative to the file that names it.', fix);
+    const fix: Fix =
+      suggestion === undefined
+        ? {
+            do: 'create',
+            file: path,
+            role: key === 'module' ? 'module' : key === 'prompt' || key === 'rubric' ? 'prompt' : 'file',
+          }
+        : { do: 'replace', text: suggestion };
+    this.#unreadable(
+      path,
+      by,
+      `there is no file ${by === undefined ? path : `${relative(folder, path)} beside ${basename(by.parsed.file)}`}`,
+      suggestion !== undefined
+        ? `Did you mean \`${suggestion}\`?`
+        : backslash
+          ? 'Write paths with /.'
+          : by === undefined
+            ? 'Look at the path.'
+            : 'Create it, or correct the path: it is relative to the file that names it.',
+      fix,
+    );
   }
 
   #unreadable(path: string, by: Mention | undefined, message: string, mend: string, fix?: Fix): void {
-    if (by !== undefined) this.tell(by.parsed, by.at, { code: 'file', message, mend, ...(fix === undefined ? {} : { fixes: [fix] }) });
-    else this.problems.push({ file: path, line: 1, column: 1, endLine: 1, endColumn: 1, severity: 'error', code: 'file', message, mend });
+    if (by !== undefined)
+      this.tell(by.parsed, by.at, { code: 'file', message, mend, ...(fix === undefined ? {} : { fixes: [fix] }) });
+    else
+      this.problems.push({
+        file: path,
+        line: 1,
+        column: 1,
+        endLine: 1,
+        endColumn: 1,
+        severity: 'error',
+        code: 'file',
+        message,
+        mend,
+      });
   }
 }
 

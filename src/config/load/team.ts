@@ -1,10 +1,11 @@
 /** What the schema cannot say of a `team:`: its members' files, and whether each of them ever gets to work. */
+
+import { basename } from '../paths.ts';
 import type { AgentFile } from '../schema/agentFile.ts';
-import { memberSection, type MemberSection, type TeamSection } from '../schema/teamSection.ts';
+import { type MemberSection, memberSection, type TeamSection } from '../schema/teamSection.ts';
 import type { ParsedFile, Path } from '../source/parse.ts';
 import { closest } from '../source/suggest.ts';
-import { basename } from '../paths.ts';
-import { checkPattern, type AgentParts, type LoadedAgent } from './agent.ts';
+import { type AgentParts, checkPattern, type LoadedAgent } from './agent.ts';
 import type { Mention, Reading } from './reading.ts';
 
 export interface LoadedMember extends Omit<MemberSection, 'agent' | 'name'> {
@@ -36,12 +37,19 @@ interface Draft {
 
 /** Whether the agent of a team's file has work of its own. */
 export function worksItself(file: Pick<Partial<AgentFile>, 'prompt' | 'team'>): boolean {
-  return file.team === undefined || file.team.kind === 'leader' || (file.team.kind === 'handoff' && file.prompt !== undefined);
+  return (
+    file.team === undefined ||
+    file.team.kind === 'leader' ||
+    (file.team.kind === 'handoff' && file.prompt !== undefined)
+  );
 }
 
 /** `above`: the files that lead to this one, itself included. `readMember` reads a member's file. */
 export async function readTeam(
-  reading: Reading, parsed: ParsedFile, value: Partial<AgentFile> & { readonly team: TeamSection }, above: readonly string[],
+  reading: Reading,
+  parsed: ParsedFile,
+  value: Partial<AgentFile> & { readonly team: TeamSection },
+  above: readonly string[],
   readMember: (path: string, by: Mention) => Promise<AgentParts | undefined>,
 ): Promise<TeamParts> {
   const { team } = value;
@@ -54,7 +62,11 @@ export async function readTeam(
     const again = path === undefined ? -1 : above.indexOf(path);
     if (path !== undefined && again !== -1) {
       const way = [...above.slice(again), path].map(basename).join(' → ');
-      reading.tell(parsed, named, { code: 'conflict', message: `a team cannot be a member of itself: ${way}`, mend: 'Name another agent, or let it work again with `loop`.' });
+      reading.tell(parsed, named, {
+        code: 'conflict',
+        message: `a team cannot be a member of itself: ${way}`,
+        mend: 'Name another agent, or let it work again with `loop`.',
+      });
       continue;
     }
     const parts = path === undefined ? undefined : await readMember(path, { parsed, at: named });
@@ -63,10 +75,15 @@ export async function readTeam(
   const told = reading.problems.length;
   checkUnused(reading, parsed, value);
   checkMembers(reading, parsed, team, value, drafts);
-  if (drafts.length === team.members.length && drafts.every(({ name }) => name !== undefined) && reading.problems.length === told) checkReach(reading, parsed, value, drafts);
-  const members = drafts.flatMap(({ section: { after, to, loop }, at, name, parts }): LoadedMember[] => (
-    name === undefined || parts?.agent === undefined ? [] : [{ after, to, loop, name, agent: parts.agent, at }]
-  ));
+  if (
+    drafts.length === team.members.length &&
+    drafts.every(({ name }) => name !== undefined) &&
+    reading.problems.length === told
+  )
+    checkReach(reading, parsed, value, drafts);
+  const members = drafts.flatMap(({ section: { after, to, loop }, at, name, parts }): LoadedMember[] =>
+    name === undefined || parts?.agent === undefined ? [] : [{ after, to, loop, name, agent: parts.agent, at }],
+  );
   return {
     members: drafts.flatMap(({ parts }) => parts ?? []),
     team: members.length === team.members.length ? { kind: team.kind, members } : undefined,
@@ -79,36 +96,75 @@ function checkUnused(reading: Reading, parsed: ParsedFile, value: Partial<AgentF
   const workflow = value.team?.kind === 'workflow';
   for (const key of ['prompt', 'model', 'tools', 'answer', 'context'] as const) {
     if (!parsed.has([key])) continue;
-    reading.tell(parsed, [key], {
-      code: 'conflict', message: `\`${key}\` means nothing here: the members of a ${value.team?.kind ?? 'team'} do all the work`,
-      mend: workflow ? 'Remove it, or give it to a member.' : 'Remove it, or add a `prompt`: then this agent begins.',
-    }, 'key');
+    reading.tell(
+      parsed,
+      [key],
+      {
+        code: 'conflict',
+        message: `\`${key}\` means nothing here: the members of a ${value.team?.kind ?? 'team'} do all the work`,
+        mend: workflow ? 'Remove it, or give it to a member.' : 'Remove it, or add a `prompt`: then this agent begins.',
+      },
+      'key',
+    );
   }
 }
 
-function checkMembers(reading: Reading, parsed: ParsedFile, { kind }: TeamSection, value: Partial<AgentFile>, drafts: readonly Draft[]): void {
+function checkMembers(
+  reading: Reading,
+  parsed: ParsedFile,
+  { kind }: TeamSection,
+  value: Partial<AgentFile>,
+  drafts: readonly Draft[],
+): void {
   const names = new Set(drafts.flatMap(({ name }) => name ?? []));
   const own = worksItself(value) ? value.name : undefined;
   if (kind === 'handoff' && own !== undefined) names.add(own);
   const seen = new Set(own === undefined ? [] : [own]);
   for (const { section, at, name } of drafts) {
     if (name !== undefined) {
-      if (seen.has(name)) reading.tell(parsed, section.name === undefined ? at : [...at, 'name'], { code: 'conflict', message: `two agents of this team are called \`${name}\``, mend: 'Give one a `name:` of its own, as in `{ agent: …, name: second }`.' });
+      if (seen.has(name))
+        reading.tell(parsed, section.name === undefined ? at : [...at, 'name'], {
+          code: 'conflict',
+          message: `two agents of this team are called \`${name}\``,
+          mend: 'Give one a `name:` of its own, as in `{ agent: …, name: second }`.',
+        });
       seen.add(name);
-      if (kind !== 'workflow' && !/^[\w-]{1,48}$/.test(name)) reading.tell(parsed, at, { code: 'value', message: `\`${name}\` cannot be part of the name of a tool, by which the others reach it`, mend: 'Give it a `name:` of letters, digits, `-` and `_`.' });
+      if (kind !== 'workflow' && !/^[\w-]{1,48}$/.test(name))
+        reading.tell(parsed, at, {
+          code: 'value',
+          message: `\`${name}\` cannot be part of the name of a tool, by which the others reach it`,
+          mend: 'Give it a `name:` of letters, digits, `-` and `_`.',
+        });
     }
     const foreign = { workflow: ['to'], handoff: ['after'], leader: ['after', 'to'] } as const;
     for (const key of foreign[kind]) {
-      if (section[key] !== undefined) reading.tell(parsed, [...at, key], { code: 'conflict', message: `\`${key}\` means nothing in a team of kind \`${kind}\``, mend: 'Remove it.' }, 'key');
+      if (section[key] !== undefined)
+        reading.tell(
+          parsed,
+          [...at, key],
+          { code: 'conflict', message: `\`${key}\` means nothing in a team of kind \`${kind}\``, mend: 'Remove it.' },
+          'key',
+        );
     }
     if (section.loop !== undefined) checkPattern(reading, parsed, [...at, 'loop', 'until'], section.loop.until, '');
     for (const key of ['after', 'to'] as const) {
       section[key]?.forEach((other, position) => {
         const path = [...at, key, position];
-        if (other === name) reading.tell(parsed, path, { code: 'conflict', message: key === 'after' ? `\`${other}\` cannot wait for itself` : `\`${other}\` cannot hand the work to itself`, mend: 'Name another member.' });
+        if (other === name)
+          reading.tell(parsed, path, {
+            code: 'conflict',
+            message:
+              key === 'after' ? `\`${other}\` cannot wait for itself` : `\`${other}\` cannot hand the work to itself`,
+            mend: 'Name another member.',
+          });
         else if (!names.has(other) && names.size > 0) {
           const near = closest(other, names);
-          reading.tell(parsed, path, { code: 'unknown_member', message: `\`${other}\` is no member of this team`, mend: near === undefined ? `Its members are ${[...names].join(', ')}.` : `Did you mean \`${near}\`?`, ...(near === undefined ? {} : { fixes: [{ do: 'replace', text: near }] }) });
+          reading.tell(parsed, path, {
+            code: 'unknown_member',
+            message: `\`${other}\` is no member of this team`,
+            mend: near === undefined ? `Its members are ${[...names].join(', ')}.` : `Did you mean \`${near}\`?`,
+            ...(near === undefined ? {} : { fixes: [{ do: 'replace', text: near }] }),
+          });
         }
       });
     }
@@ -116,14 +172,28 @@ function checkMembers(reading: Reading, parsed: ParsedFile, { kind }: TeamSectio
 }
 
 /** Cycles of a workflow, and members that nobody ever hands the work to. */
-function checkReach(reading: Reading, parsed: ParsedFile, value: Partial<AgentFile> & { readonly team: TeamSection }, drafts: readonly Draft[]): void {
+function checkReach(
+  reading: Reading,
+  parsed: ParsedFile,
+  value: Partial<AgentFile> & { readonly team: TeamSection },
+  drafts: readonly Draft[],
+): void {
   const members = drafts.map(({ section, name = '' }) => ({ name, after: section.after }));
-  const edges = new Map(drafts.map(({ section, name = '' }, index) => [name, value.team.kind === 'workflow' ? afterOf(members, index) : section.to]));
+  const edges = new Map(
+    drafts.map(({ section, name = '' }, index) => [
+      name,
+      value.team.kind === 'workflow' ? afterOf(members, index) : section.to,
+    ]),
+  );
   if (value.team.kind === 'workflow') {
     for (const { section, at, name = '' } of drafts) {
       const cycle = wayBack(name, edges);
       if (cycle === undefined) continue;
-      reading.tell(parsed, section.after === undefined ? at : [...at, 'after'], { code: 'conflict', message: `these members wait for one another: ${cycle.join(' → ')}`, mend: 'Take one of them out of `after`; for a member that works again, use `loop`.' });
+      reading.tell(parsed, section.after === undefined ? at : [...at, 'after'], {
+        code: 'conflict',
+        message: `these members wait for one another: ${cycle.join(' → ')}`,
+        mend: 'Take one of them out of `after`; for a member that works again, use `loop`.',
+      });
       return;
     }
   } else if (value.team.kind === 'handoff') {
@@ -131,15 +201,23 @@ function checkReach(reading: Reading, parsed: ParsedFile, value: Partial<AgentFi
     const own = worksItself(value) ? value.name : undefined;
     const first = own ?? all[0] ?? '';
     const reached = new Set([first]);
-    for (const name of reached) for (const next of (name === own ? all : edges.get(name) ?? all)) reached.add(next);
+    for (const name of reached) for (const next of name === own ? all : (edges.get(name) ?? all)) reached.add(next);
     for (const { at, name = '' } of drafts) {
-      if (!reached.has(name)) reading.tell(parsed, at, { code: 'unreachable', message: `nobody ever hands the work to \`${name}\``, mend: 'Add it to the `to` of a member, or remove it.' });
+      if (!reached.has(name))
+        reading.tell(parsed, at, {
+          code: 'unreachable',
+          message: `nobody ever hands the work to \`${name}\``,
+          mend: 'Add it to the `to` of a member, or remove it.',
+        });
     }
   }
 }
 
 /** Whom the member at `index` of a workflow comes after. */
-export function afterOf(members: readonly { readonly name: string; readonly after?: readonly string[] | undefined }[], index: number): readonly string[] {
+export function afterOf(
+  members: readonly { readonly name: string; readonly after?: readonly string[] | undefined }[],
+  index: number,
+): readonly string[] {
   const before = members[index - 1]?.name;
   return members[index]?.after ?? (before === undefined ? [] : [before]);
 }

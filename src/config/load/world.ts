@@ -1,4 +1,4 @@
-import { WORLD_KINDS, worldFile, type WorldFile } from '../schema/worldFile.ts';
+import { WORLD_KINDS, type WorldFile, worldFile } from '../schema/worldFile.ts';
 import type { ParsedFile } from '../source/parse.ts';
 import { MODULE_ENDINGS } from './agent.ts';
 import { checkModel } from './model.ts';
@@ -29,25 +29,57 @@ export async function readWorld(reading: Reading, path: string, by?: Mention): P
   const kind = laterKind(parsed.value);
   if (kind !== undefined) {
     // The keys of such a world are not known here, so nothing else can be said about the file.
-    reading.tell(parsed, ['kind'], { code: 'not_yet', message: `worlds of kind \`${kind}\` are not yet available`, mend: 'Use `kind: module` with a TypeScript or JavaScript module.' });
+    reading.tell(parsed, ['kind'], {
+      code: 'not_yet',
+      message: `worlds of kind \`${kind}\` are not yet available`,
+      mend: 'Use `kind: module` with a TypeScript or JavaScript module.',
+    });
     return undefined;
   }
   const { value, complete } = reading.check(parsed, worldFile);
   if (value.perturb !== undefined && value.perturb.length > 0) {
-    reading.tell(parsed, ['perturb'], { code: 'not_yet', message: '`perturb` is not yet available', mend: 'Remove it; faults can be put into the functions of the module until then.' }, 'key');
+    reading.tell(
+      parsed,
+      ['perturb'],
+      {
+        code: 'not_yet',
+        message: '`perturb` is not yet available',
+        mend: 'Remove it; faults can be put into the functions of the module until then.',
+      },
+      'key',
+    );
   }
   let found: string | undefined;
   if (value.module !== undefined) found = await reading.locate(parsed, ['module'], value.module, MODULE_ENDINGS);
-  else if (!parsed.has(['module'])) reading.tell(parsed, [], { code: 'missing', message: '`module` is missing', mend: 'Add `module: library.ts`, the module that exports `open`.', fixes: [{ do: 'insert', path: [], key: 'module', value: 'library.ts' }] });
+  else if (!parsed.has(['module']))
+    reading.tell(parsed, [], {
+      code: 'missing',
+      message: '`module` is missing',
+      mend: 'Add `module: library.ts`, the module that exports `open`.',
+      fixes: [{ do: 'insert', path: [], key: 'module', value: 'library.ts' }],
+    });
   let userPrompt: PromptText | undefined;
   if (value.user !== undefined) {
     checkModel(reading, parsed, ['user', 'model'], value.user.model);
     userPrompt = await reading.prompt(parsed, ['user', 'prompt'], value.user.prompt);
   }
   const { module } = value;
-  const whole = complete !== undefined && module !== undefined && found !== undefined && (complete.user === undefined || userPrompt !== undefined);
-  const world = whole ? { path, parsed, file: { ...complete, module }, ...(userPrompt === undefined ? {} : { userPrompt }) } : undefined;
-  return { parsed, name: value.name ?? '', needs: value.needs ?? [], userPrompt, hasUser: value.user !== undefined, world };
+  const whole =
+    complete !== undefined &&
+    module !== undefined &&
+    found !== undefined &&
+    (complete.user === undefined || userPrompt !== undefined);
+  const world = whole
+    ? { path, parsed, file: { ...complete, module }, ...(userPrompt === undefined ? {} : { userPrompt }) }
+    : undefined;
+  return {
+    parsed,
+    name: value.name ?? '',
+    needs: value.needs ?? [],
+    userPrompt,
+    hasUser: value.user !== undefined,
+    world,
+  };
 }
 
 function laterKind(value: unknown): string | undefined {

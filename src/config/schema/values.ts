@@ -12,12 +12,27 @@ export function expects(what: string, example: string): { error: string } {
 }
 
 interface Refinement {
-  addIssue(issue: { code: 'custom'; message: string; path?: (string | number)[]; params: { mend: string; code: ProblemCode } }): void;
+  addIssue(issue: {
+    code: 'custom';
+    message: string;
+    path?: (string | number)[];
+    params: { mend: string; code: ProblemCode };
+  }): void;
 }
 
 /** An issue whose message is a whole sentence. */
-export function fault(context: Refinement, message: string, mend: string, options: { path?: (string | number)[]; code?: ProblemCode } = {}): void {
-  context.addIssue({ code: 'custom', message, ...(options.path === undefined ? {} : { path: options.path }), params: { mend, code: options.code ?? 'value' } });
+export function fault(
+  context: Refinement,
+  message: string,
+  mend: string,
+  options: { path?: (string | number)[]; code?: ProblemCode } = {},
+): void {
+  context.addIssue({
+    code: 'custom',
+    message,
+    ...(options.path === undefined ? {} : { path: options.path }),
+    params: { mend, code: options.code ?? 'value' },
+  });
 }
 
 export function text(example: string, what = 'text'): z.ZodString {
@@ -51,8 +66,14 @@ export function listOf<T extends z.ZodType>(item: T, what: string, example: stri
 }
 
 /** A group of keys whose example helps. */
-export function group<const S extends z.ZodRawShape>(shape: S, what: string, example: string): z.ZodObject<S, z.core.$strict> {
-  return z.strictObject(shape, { error: (issue) => (issue.code === 'invalid_type' ? expects(what, example).error : undefined) });
+export function group<const S extends z.ZodRawShape>(
+  shape: S,
+  what: string,
+  example: string,
+): z.ZodObject<S, z.core.$strict> {
+  return z.strictObject(shape, {
+    error: (issue) => (issue.code === 'invalid_type' ? expects(what, example).error : undefined),
+  });
 }
 
 /** Programs by their names, e.g. `python`. */
@@ -62,7 +83,10 @@ export function programs(): z.ZodArray<z.ZodString> {
 }
 
 /** Names of agents and worlds appear in instance paths and links: `desk/searcher#2`. */
-export const name = text('desk', 'a name').regex(/^[A-Za-z0-9][\w.-]*$/, expects('a name of letters, digits, `-`, `_` and `.`', 'desk'));
+export const name = text('desk', 'a name').regex(
+  /^[A-Za-z0-9][\w.-]*$/,
+  expects('a name of letters, digits, `-`, `_` and `.`', 'desk'),
+);
 
 type Written = z.ZodUnion<readonly [z.ZodNumber, z.ZodString]>;
 export type Unit = z.ZodPipe<Written, z.ZodTransform<number, number | string>>;
@@ -78,8 +102,22 @@ function unit(what: string, example: string, read: (value: string | number) => n
 }
 
 const SECONDS: Readonly<Record<string, number>> = {
-  ms: 0.001, s: 1, sec: 1, second: 1, seconds: 1, m: 60, min: 60, minute: 60, minutes: 60,
-  h: 3600, hr: 3600, hour: 3600, hours: 3600, d: 86_400, day: 86_400, days: 86_400,
+  ms: 0.001,
+  s: 1,
+  sec: 1,
+  second: 1,
+  seconds: 1,
+  m: 60,
+  min: 60,
+  minute: 60,
+  minutes: 60,
+  h: 3600,
+  hr: 3600,
+  hour: 3600,
+  hours: 3600,
+  d: 86_400,
+  day: 86_400,
+  days: 86_400,
 };
 
 /** Seconds of `30s`, `10 min`, `1h 30m`, `900`; undefined when it is none of these, or negative. */

@@ -1,6 +1,7 @@
 /** YAML (and JSON, which is YAML) to values, with the place of everything and all syntax errors at once. */
-import { isAlias, isCollection, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml';
+
 import type { Document, Node, YAMLError, YAMLMap } from 'yaml';
+import { isAlias, isCollection, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml';
 import type { Fix, Problem, ProblemCode, Range } from './problem.ts';
 
 /** Keys and list positions (from 0) from the root to a value. */
@@ -46,11 +47,22 @@ export interface ProblemText {
 /** `file` is the path that problems name. Never throws. */
 export function parseFile(file: string, text: string): ParsedFile {
   const lines = new LineCounter();
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false, stringKeys: true, merge: true, logLevel: 'error' });
+  const document = parseDocument(text, {
+    lineCounter: lines,
+    prettyErrors: false,
+    stringKeys: true,
+    merge: true,
+    logLevel: 'error',
+  });
   const range = (start: number, end: number): Range => {
     const from = lines.linePos(start);
     const to = lines.linePos(Math.max(start, end));
-    return { line: Math.max(1, from.line), column: Math.max(1, from.col), endLine: Math.max(1, to.line), endColumn: Math.max(1, to.col) };
+    return {
+      line: Math.max(1, from.line),
+      column: Math.max(1, from.col),
+      endLine: Math.max(1, to.line),
+      endColumn: Math.max(1, to.col),
+    };
   };
   /** Of something that spans lines only the first is marked. */
   const nodeRange = (node: Node): Range => {
@@ -70,7 +82,11 @@ export function parseFile(file: string, text: string): ParsedFile {
     const line = Math.max(1, lines.linePos(error.pos[0]).line);
     if (error.code === 'DUPLICATE_KEY') {
       const key = /^("[^"\n]*"|'[^'\n]*'|[^\s:]+)/.exec(text.slice(error.pos[0]))?.[0] ?? '';
-      add(error.pos[0], error.pos[0] + key.length, { code: 'duplicate_key', message: `\`${key}\` is written twice`, mend: 'Keep one of the two.' });
+      add(error.pos[0], error.pos[0] + key.length, {
+        code: 'duplicate_key',
+        message: `\`${key}\` is written twice`,
+        mend: 'Keep one of the two.',
+      });
     } else if (!brokenLines.has(line) && (brokenAt === undefined || !error.message.includes('in YAML stream'))) {
       // One slip makes the parser stumble several times in the same line, and then over whatever is left of the file.
       brokenLines.add(line);
@@ -83,7 +99,11 @@ export function parseFile(file: string, text: string): ParsedFile {
       if (node.resolve(document) !== undefined) return;
       const [start, end] = node.range ?? [0, 0];
       brokenAt ??= lines.linePos(start).line;
-      add(start, end, { code: 'syntax', message: `there is no anchor \`&${node.source}\` before this \`*${node.source}\``, mend: 'Name a value with & first, or put the text in quotes.' });
+      add(start, end, {
+        code: 'syntax',
+        message: `there is no anchor \`&${node.source}\` before this \`*${node.source}\``,
+        mend: 'Name a value with & first, or put the text in quotes.',
+      });
     },
   });
 
@@ -96,7 +116,11 @@ export function parseFile(file: string, text: string): ParsedFile {
       value = undefined;
       if (problems.length === 0) {
         const message = thrown instanceof Error ? thrown.message : String(thrown);
-        add(0, 0, { code: 'syntax', message: `the anchors of this file cannot be followed: ${message}`, mend: 'Write the values out instead of repeating them by `*`.' });
+        add(0, 0, {
+          code: 'syntax',
+          message: `the anchors of this file cannot be followed: ${message}`,
+          mend: 'Write the values out instead of repeating them by `*`.',
+        });
       }
     }
   }
@@ -116,20 +140,34 @@ export function parseFile(file: string, text: string): ParsedFile {
   };
   const wholeRange = (path: Path): Range | undefined => {
     const [start, end] = find(path).value?.range ?? [];
-    return start === undefined || end === undefined ? undefined : range(start, start + text.slice(start, end).trimEnd().length);
+    return start === undefined || end === undefined
+      ? undefined
+      : range(start, start + text.slice(start, end).trimEnd().length);
   };
   return {
-    file, text, value, problems, brokenAt, keyRange, valueRange, wholeRange,
+    file,
+    text,
+    value,
+    problems,
+    brokenAt,
+    keyRange,
+    valueRange,
+    wholeRange,
     at(line, column) {
       const start = lines.lineStarts[line - 1];
-      return start === undefined || document.contents === null ? undefined : placeAt(document.contents, start + column - 1, []);
+      return start === undefined || document.contents === null
+        ? undefined
+        : placeAt(document.contents, start + column - 1, []);
     },
     has: (path) => {
       const found = find(path);
       return found.key != null || found.value != null;
     },
     problem: (path, what, at = 'value') => ({
-      file, ...(at === 'key' ? (keyRange(path) ?? valueRange(path)) : valueRange(path)), severity: 'error', ...what,
+      file,
+      ...(at === 'key' ? (keyRange(path) ?? valueRange(path)) : valueRange(path)),
+      severity: 'error',
+      ...what,
     }),
   };
 }
@@ -215,26 +253,43 @@ function lineAt(text: string, offset: number): string {
 /** The library's errors in words for somebody who does not know YAML's grammar. */
 function syntaxText(error: YAMLError, line: string): { message: string; mend: string } {
   if (line.includes('${')) {
-    return { message: 'inside [ ] and { } a text with ${…} cannot stand without quotes', mend: 'Write it in quotes: "${env:NAME}".' };
+    return {
+      message: 'inside [ ] and { } a text with ${…} cannot stand without quotes',
+      mend: 'Write it in quotes: "${env:NAME}".',
+    };
   }
   if (line.includes('{{')) {
-    return { message: 'a text that begins with {{ cannot stand without quotes', mend: 'Put the text in quotes, or begin it on the next line after |.' };
+    return {
+      message: 'a text that begins with {{ cannot stand without quotes',
+      mend: 'Put the text in quotes, or begin it on the next line after |.',
+    };
   }
   switch (error.code) {
     case 'TAB_AS_INDENT':
       return { message: 'this line is indented by a tab, YAML knows only spaces', mend: 'Replace the tab by spaces.' };
     case 'BAD_INDENT':
-      if (error.message.startsWith('Flow')) return { message: 'a [ or { above is not closed before this line', mend: 'Close it with ] or }, or indent what belongs to it.' };
-      return { message: 'this line is indented unlike those it stands with', mend: 'Give all keys of one group the same number of spaces.' };
+      if (error.message.startsWith('Flow'))
+        return {
+          message: 'a [ or { above is not closed before this line',
+          mend: 'Close it with ] or }, or indent what belongs to it.',
+        };
+      return {
+        message: 'this line is indented unlike those it stands with',
+        mend: 'Give all keys of one group the same number of spaces.',
+      };
     case 'MISSING_CHAR':
-      if (error.message.includes('quote')) return { message: 'a quote that was opened is never closed', mend: 'Close the quote.' };
+      if (error.message.includes('quote'))
+        return { message: 'a quote that was opened is never closed', mend: 'Close the quote.' };
       break;
     case 'MULTIPLE_DOCS':
       return { message: 'a second document begins here (`---`)', mend: 'Keep one document per file.' };
     case 'BAD_SCALAR_START':
       return { message: 'a text cannot begin with this character', mend: 'Put the text in quotes.' };
     case 'BLOCK_AS_IMPLICIT_KEY':
-      return { message: 'a second `:` in one line can be read in two ways', mend: 'Put the text in quotes, or begin the inner key on its own line.' };
+      return {
+        message: 'a second `:` in one line can be read in two ways',
+        mend: 'Put the text in quotes, or begin the inner key on its own line.',
+      };
     case 'NON_STRING_KEY':
       return { message: 'a key must be a plain text', mend: 'Write the key as a single word or in quotes.' };
     case 'TAG_RESOLVE_FAILED':
@@ -243,5 +298,8 @@ function syntaxText(error: YAMLError, line: string): { message: string; mend: st
       break;
   }
   const said = error.message.replace(/: ".*"$/s, ''); // what the file says may be a secret
-  return { message: `this is not YAML: ${said.charAt(0).toLowerCase()}${said.slice(1)}`, mend: 'Look at indentation, quotes and brackets here and in the line above.' };
+  return {
+    message: `this is not YAML: ${said.charAt(0).toLowerCase()}${said.slice(1)}`,
+    mend: 'Look at indentation, quotes and brackets here and in the line above.',
+  };
 }

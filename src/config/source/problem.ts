@@ -34,7 +34,10 @@ export interface Range {
   readonly endColumn: number;
 }
 
-/** What an editor can do about a problem, so that nobody has to read it out of the message. Paths are of the problem's file. */
+/**
+ * What an editor can do about a problem, so that nobody has to read it out of the message. Paths are of the problem's
+ * file.
+ */
 export type Fix =
   /** In place of the problem's range. */
   | { readonly do: 'replace'; readonly text: string }
@@ -68,8 +71,15 @@ export function formatProblem(problem: Problem, base?: string): string {
 
 /** By file, then by position; what is said twice about one place is kept once. */
 export function sortProblems(problems: readonly Problem[]): Problem[] {
-  const distinct = new Map(problems.map((problem) => [`${problem.file}\n${problem.line}\n${problem.column}\n${problem.code}\n${problem.message}`, problem]));
-  return [...distinct.values()].sort((a, b) => (a.file < b.file ? -1 : a.file > b.file ? 1 : a.line - b.line || a.column - b.column));
+  const distinct = new Map(
+    problems.map((problem) => [
+      `${problem.file}\n${problem.line}\n${problem.column}\n${problem.code}\n${problem.message}`,
+      problem,
+    ]),
+  );
+  return [...distinct.values()].sort((a, b) =>
+    a.file < b.file ? -1 : a.file > b.file ? 1 : a.line - b.line || a.column - b.column,
+  );
 }
 
 export function hasErrors(problems: readonly Problem[]): boolean {
@@ -78,6 +88,8 @@ export function hasErrors(problems: readonly Problem[]): boolean {
 
 /** All problems as one StudioError `config`; `details.problems` holds them for programs. */
 export function problemsError(problems: readonly Problem[], base?: string): StudioError {
-  const text = sortProblems(problems).map((problem) => formatProblem(problem, base)).join('\n');
+  const text = sortProblems(problems)
+    .map((problem) => formatProblem(problem, base))
+    .join('\n');
   return new StudioError('config', text, { details: { problems } });
 }

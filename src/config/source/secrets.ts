@@ -2,7 +2,8 @@
 import { envNamesIn } from '../env.ts';
 
 /** Beginnings that only keys and tokens of well-known services have. */
-const KEY_SHAPES = /(?:^|[\s=:"'])(?:sk-[\w-]{16,}|hf_\w{16,}|gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abprs]-[\w-]{10,}|AKIA[A-Z0-9]{16}|AIza[\w-]{30,}|nvapi-[\w-]{20,}|gsk_\w{20,}|eyJ[\w-]{10,}\.[\w-]{10,}\.)/;
+const KEY_SHAPES =
+  /(?:^|[\s=:"'])(?:sk-[\w-]{16,}|hf_\w{16,}|gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abprs]-[\w-]{10,}|AKIA[A-Z0-9]{16}|AIza[\w-]{30,}|nvapi-[\w-]{20,}|gsk_\w{20,}|eyJ[\w-]{10,}\.[\w-]{10,}\.)/;
 const PASSWORD_IN_URL = /^[a-z][\w+.-]*:\/\/[^/\s:@]*:([^/\s@]+)@/i;
 
 /** Whether a literal is probably a secret. `hidden`: it stands where secrets belong, so a random look is enough. */

@@ -2,7 +2,7 @@
  * Parses a long file by its parts, each remembered by its text: after a keystroke only the part that changed is parsed
  * again. Parts are the groups at the top of a file and the items of a list below one of them.
  */
-import { parseFile, type ParsedFile, type Path } from './parse.ts';
+import { type ParsedFile, type Path, parseFile } from './parse.ts';
 import type { Problem, Range } from './problem.ts';
 
 /** Shorter files are parsed whole: that takes no time. */
@@ -93,7 +93,15 @@ function itemsOf(lines: readonly string[], key: string, start: number, end: numb
   if (begins.length < 2) return undefined;
   // The key itself, with a list of nothing, so that its place is known.
   const head: Part = { key, text: textOf(lines, start, begins[0] ?? end), above: start };
-  return [head, ...begins.map((begin, index) => ({ key, index, text: textOf(lines, begin, begins[index + 1] ?? end), above: begin }))];
+  return [
+    head,
+    ...begins.map((begin, index) => ({
+      key,
+      index,
+      text: textOf(lines, begin, begins[index + 1] ?? end),
+      above: begin,
+    })),
+  ];
 }
 
 function together(file: string, text: string, placed: readonly Placed[]): ParsedFile {
@@ -112,9 +120,11 @@ function together(file: string, text: string, placed: readonly Placed[]): Parsed
     }
     problems.push(...parsed.problems.map((problem) => ({ ...problem, ...moved(problem, above) })));
     if (parsed.brokenAt !== undefined) brokenAt = Math.min(brokenAt ?? Infinity, parsed.brokenAt + above);
-    if (index === undefined && typeof parsed.value === 'object' && parsed.value !== null) Object.assign(value, parsed.value);
+    if (index === undefined && typeof parsed.value === 'object' && parsed.value !== null)
+      Object.assign(value, parsed.value);
   }
-  for (const [key, list] of items) value[key] = list.map(({ parsed }) => (Array.isArray(parsed.value) ? (parsed.value[0] as unknown) : null));
+  for (const [key, list] of items)
+    value[key] = list.map(({ parsed }) => (Array.isArray(parsed.value) ? (parsed.value[0] as unknown) : null));
 
   /** The part that a path leads into, and the path inside of it. */
   const inside = (path: Path): { part: Placed; path: Path } | undefined => {
@@ -132,19 +142,31 @@ function together(file: string, text: string, placed: readonly Placed[]): Parsed
     const range = found === undefined ? undefined : ask(found.part.parsed, found.path);
     return found === undefined || range === undefined ? undefined : moved(range, found.part.above);
   };
-  const first = moved({ line: 1, column: 1, endLine: 1, endColumn: (placed[0]?.text.split('\n', 1)[0] ?? '').length + 1 }, placed[0]?.above ?? 0);
+  const first = moved(
+    { line: 1, column: 1, endLine: 1, endColumn: (placed[0]?.text.split('\n', 1)[0] ?? '').length + 1 },
+    placed[0]?.above ?? 0,
+  );
   const keyRange = (path: Path): Range | undefined => ranged(path, (parsed, inner) => parsed.keyRange(inner));
   const valueRange = (path: Path): Range => {
     for (let length = path.length; length > 0; length--) {
       const steps = path.slice(0, length);
       const list = length === 1 ? items.get(String(steps[0]))?.[0] : undefined;
-      const range = list === undefined ? ranged(steps, (parsed, inner) => parsed.valueRange(inner)) : moved(list.parsed.valueRange([]), list.above);
+      const range =
+        list === undefined
+          ? ranged(steps, (parsed, inner) => parsed.valueRange(inner))
+          : moved(list.parsed.valueRange([]), list.above);
       if (range !== undefined) return range;
     }
     return first;
   };
   return {
-    file, text, value, problems, brokenAt, keyRange, valueRange,
+    file,
+    text,
+    value,
+    problems,
+    brokenAt,
+    keyRange,
+    valueRange,
     wholeRange(path) {
       const [key] = path;
       const last = placed.at(-1);
@@ -166,7 +188,10 @@ function together(file: string, text: string, placed: readonly Placed[]): Parsed
       return found !== undefined && found.part.parsed.has(found.path);
     },
     problem: (path, what, at = 'value') => ({
-      file, ...(at === 'key' ? (keyRange(path) ?? valueRange(path)) : valueRange(path)), severity: 'error', ...what,
+      file,
+      ...(at === 'key' ? (keyRange(path) ?? valueRange(path)) : valueRange(path)),
+      severity: 'error',
+      ...what,
     }),
   };
 }

@@ -16,11 +16,14 @@ export function textsOf(value: unknown, path: Path = []): TextAt[] {
   if (key === 'prompt' || key === 'rubric') return [];
   if (typeof value === 'string') return [{ path, text: value }];
   if (Array.isArray(value)) return value.flatMap((item: unknown, index) => textsOf(item, [...path, index]));
-  if (typeof value === 'object' && value !== null) return Object.entries(value).flatMap(([name, member]: [string, unknown]) => textsOf(member, [...path, name]));
+  if (typeof value === 'object' && value !== null)
+    return Object.entries(value).flatMap(([name, member]: [string, unknown]) => textsOf(member, [...path, name]));
   return [];
 }
 
-/** Items of lists in which nothing was wrong: those of a long file stay the same objects from one keystroke to the next. */
+/**
+ * Items of lists in which nothing was wrong: those of a long file stay the same objects from one keystroke to the next.
+ */
 const RIGHT = new WeakSet<object>();
 
 /** The text of a secret never becomes part of a message. */
@@ -42,20 +45,38 @@ export function textProblems(parsed: ParsedFile): Problem[] {
 function problemsIn(parsed: ParsedFile, value: unknown, at: Path): Problem[] {
   return textsOf(value, at).flatMap(({ path, text }) => {
     const problems: Problem[] = [];
-    const hidden = path.some((step) => step === 'api_key' || step === 'headers' || step === 'env' || step === 'secrets');
+    const hidden = path.some(
+      (step) => step === 'api_key' || step === 'headers' || step === 'env' || step === 'secrets',
+    );
     if (looksSecret(text, hidden)) {
-      const variable = String(path.at(-1)).toUpperCase().replaceAll(/[^A-Z0-9]+/g, '_');
+      const variable = String(path.at(-1))
+        .toUpperCase()
+        .replaceAll(/[^A-Z0-9]+/g, '_');
       const name = /^[A-Z_]/.test(variable) ? variable : 'API_KEY';
       const kept = /^(Bearer|Basic|Token)\s+/i.exec(text)?.[0] ?? '';
-      problems.push(parsed.problem(path, {
-        code: 'secret', fixes: [{ do: 'replace', text: `"${kept}\${env:${name}}"` }], message: `\`${pathText(path)}\` holds what looks like a secret; secrets stand in files only by \${env:…}`,
-        mend: `Put it into an environment variable and write "\${env:${name}}" here; as it was in a file, change it at its service.`,
-      }));
+      problems.push(
+        parsed.problem(path, {
+          code: 'secret',
+          fixes: [{ do: 'replace', text: `"${kept}\${env:${name}}"` }],
+          message: `\`${pathText(path)}\` holds what looks like a secret; secrets stand in files only by \${env:…}`,
+          mend:
+            `Put it into an environment variable and write "\${env:${name}}" here; as it was in a file, change it ` +
+            'at its service.',
+        }),
+      );
     }
     if (path[0] === 'program') return problems; // there `${gateway.url}` has a meaning
     for (const stray of strayPlaceholders(text)) {
       const name = /[A-Za-z_]\w*/.exec(stray.replace(/^\$\{(env[:.]?)?/, ''))?.[0] ?? 'NAME';
-      problems.push(parsed.problem(path, { code: 'env', message: `\`${stray}\` is not replaced by anything`, mend: `Write \${env:${name}} for an environment variable.`, severity: 'warning', fixes: [{ do: 'replace', text: JSON.stringify(text.replace(stray, () => `\${env:${name}}`)) }] }));
+      problems.push(
+        parsed.problem(path, {
+          code: 'env',
+          message: `\`${stray}\` is not replaced by anything`,
+          mend: `Write \${env:${name}} for an environment variable.`,
+          severity: 'warning',
+          fixes: [{ do: 'replace', text: JSON.stringify(text.replace(stray, () => `\${env:${name}}`)) }],
+        }),
+      );
     }
     return problems;
   });

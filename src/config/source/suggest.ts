@@ -16,7 +16,11 @@ export function closest(word: string, known: Iterable<string>): string | undefin
   // `max_steps` for `steps`: one is a whole word of the other.
   const words = new Set(lower.split(/[_\-. ]/));
   for (const candidate of candidates) {
-    if (candidate.length >= 4 && (words.has(candidate.toLowerCase()) || candidate.toLowerCase().split('_').includes(lower))) return candidate;
+    if (
+      candidate.length >= 4 &&
+      (words.has(candidate.toLowerCase()) || candidate.toLowerCase().split('_').includes(lower))
+    )
+      return candidate;
   }
   return undefined;
 }
@@ -29,7 +33,11 @@ function editDistance(a: string, b: string): number {
     const current = [row];
     for (let column = 1; column <= b.length; column++) {
       const same = a[row - 1] === b[column - 1];
-      let cost = Math.min((above[column] ?? 0) + 1, (current[column - 1] ?? 0) + 1, (above[column - 1] ?? 0) + (same ? 0 : 1));
+      let cost = Math.min(
+        (above[column] ?? 0) + 1,
+        (current[column - 1] ?? 0) + 1,
+        (above[column - 1] ?? 0) + (same ? 0 : 1),
+      );
       if (row > 1 && column > 1 && a[row - 1] === b[column - 2] && a[row - 2] === b[column - 1]) {
         cost = Math.min(cost, (before[column - 2] ?? 0) + 1);
       }

@@ -1,4 +1,6 @@
-/** Checks a parsed file against its schema and says in plain words what is wrong. See `schema/values.ts` for the texts. */
+/**
+ * Checks a parsed file against its schema and says in plain words what is wrong. See `schema/values.ts` for the texts.
+ */
 import { z } from 'zod';
 import type { ParsedFile, Path } from './parse.ts';
 import type { Fix, Problem, ProblemCode } from './problem.ts';
@@ -14,13 +16,17 @@ export interface Validated<T> {
 }
 
 /** Never throws. A file whose root is no group of keys gives one problem. */
-export function validate<S extends z.ZodRawShape>(parsed: ParsedFile, schema: z.ZodObject<S>): Validated<z.output<z.ZodObject<S>>> {
+export function validate<S extends z.ZodRawShape>(
+  parsed: ParsedFile,
+  schema: z.ZodObject<S>,
+): Validated<z.output<z.ZodObject<S>>> {
   const raw = parsed.value;
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
     const empty = raw === undefined || raw === null;
     if (empty && parsed.problems.length > 0) return { value: {}, complete: undefined, problems: [] };
     const problem = parsed.problem([], {
-      code: 'type', message: empty ? 'the file is empty' : `the file must be a group of keys, not ${found(raw)}`,
+      code: 'type',
+      message: empty ? 'the file is empty' : `the file must be a group of keys, not ${found(raw)}`,
       mend: `Begin with \`version: 1\`; the keys are ${Object.keys(schema.shape).join(', ')}.`,
     });
     return { value: {}, complete: undefined, problems: [problem] };
@@ -50,7 +56,13 @@ const GROUP = 'a group of keys';
 const MOST_CHOICES = 6;
 
 const PLAIN: Readonly<Record<string, string>> = {
-  string: 'text', number: 'a number', int: 'a whole number', boolean: 'true or false', array: 'a list', object: GROUP, record: GROUP,
+  string: 'text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: GROUP,
+  record: GROUP,
 };
 
 /** What is expected, where a schema has no text of its own. Of an unknown key: the names of the known ones. */
@@ -80,7 +92,9 @@ class Explainer {
   }
 
   problems(): Problem[] {
-    return this.#told.filter(({ path, problem }) => problem.code !== 'missing' || !this.#misspelt.has(path)).map(({ problem }) => problem);
+    return this.#told
+      .filter(({ path, problem }) => problem.code !== 'missing' || !this.#misspelt.has(path))
+      .map(({ problem }) => problem);
   }
 
   explain(issue: z.core.$ZodIssue, above: Path): void {
@@ -94,7 +108,8 @@ class Explainer {
         break;
       case 'custom': {
         const { mend, code } = issue.params ?? {};
-        if (typeof mend === 'string') this.#add(path, code as ProblemCode, issue.message, mend); // both set by `fault`
+        if (typeof mend === 'string')
+          this.#add(path, code as ProblemCode, issue.message, mend); // both set by `fault`
         else this.#mismatch(path, issue.message);
         break;
       }
@@ -115,7 +130,8 @@ class Explainer {
       let mend: string;
       let fixes: readonly Fix[] = [];
       if (near === undefined) {
-        mend = elsewhere(this.#schema, key, pathText(path).replaceAll(/\d+/g, '')) ?? `Known here: ${known.join(', ')}.`;
+        mend =
+          elsewhere(this.#schema, key, pathText(path).replaceAll(/\d+/g, '')) ?? `Known here: ${known.join(', ')}.`;
       } else {
         mend = `Did you mean \`${near}\`?`;
         fixes = [{ do: 'replace', text: near }];
@@ -128,7 +144,8 @@ class Explainer {
   }
 
   #union(issue: z.core.$ZodIssueInvalidUnion, path: Path): void {
-    const discriminator = 'discriminator' in issue && typeof issue.discriminator === 'string' ? issue.discriminator : undefined;
+    const discriminator =
+      'discriminator' in issue && typeof issue.discriminator === 'string' ? issue.discriminator : undefined;
     if (discriminator !== undefined && issue.errors.length === 0) {
       const choices = 'options' in issue && Array.isArray(issue.options) ? issue.options.map(String) : [];
       this.#mismatch(path, `one of ${choices.join(', ')}\n${choices[0] ?? ''}`, { choices });
@@ -136,10 +153,20 @@ class Explainer {
     }
     // The branch that was meant is the one whose kind of value it is: its errors lie deeper, or are about keys.
     const meant = issue.errors
-      .filter((errors) => errors.every((error) => error.path.length > 0 || error.code === 'unrecognized_keys' || error.code === 'custom' || error.code === 'too_small'))
+      .filter((errors) =>
+        errors.every(
+          (error) =>
+            error.path.length > 0 ||
+            error.code === 'unrecognized_keys' ||
+            error.code === 'custom' ||
+            error.code === 'too_small',
+        ),
+      )
       .sort((a, b) => a.length - b.length)[0];
     if (meant === undefined || meant.length === 0) {
-      const words = issue.errors.flatMap((errors) => errors.slice(0, 1).map((error) => error.message.split('\n')[0] ?? ''));
+      const words = issue.errors.flatMap((errors) =>
+        errors.slice(0, 1).map((error) => error.message.split('\n')[0] ?? ''),
+      );
       this.#mismatch(path, issue.message === '' ? [...new Set(words)].join(' or ') : issue.message);
       return;
     }
@@ -155,24 +182,56 @@ class Explainer {
     const name = `\`${pathText(path)}\``;
     if (value === undefined) {
       const mend = example === undefined ? `Add \`${String(key)}:\` with ${what}.` : `Add ${write(example)}.`;
-      const problem = this.#parsed.problem(path.slice(0, -1), {
-        code: 'missing', message: `${name} is missing`, mend,
-        ...(example === undefined || !named ? {} : { fixes: [{ do: 'insert', path: path.slice(0, -1), key, value: example }] }),
-      }, 'key');
+      const problem = this.#parsed.problem(
+        path.slice(0, -1),
+        {
+          code: 'missing',
+          message: `${name} is missing`,
+          mend,
+          ...(example === undefined || !named
+            ? {}
+            : { fixes: [{ do: 'insert', path: path.slice(0, -1), key, value: example }] }),
+        },
+        'key',
+      );
       this.#told.push({ path: pathText(path), problem });
       return;
     }
     if (value === null) {
-      this.#add(path, 'type', `${name} has no value, it must be ${what}`, `${example === undefined ? 'Give it one' : `Write for example ${write(example)}`}, or remove the key.`, { at: 'key' });
+      this.#add(
+        path,
+        'type',
+        `${name} has no value, it must be ${what}`,
+        `${example === undefined ? 'Give it one' : `Write for example ${write(example)}`}, or remove the key.`,
+        { at: 'key' },
+      );
       return;
     }
-    let mend = what === GROUP ? 'Write its keys on lines of their own, indented below it.' : example === undefined ? `Give it ${what}.` : `Write for example ${write(example)}.`;
+    let mend =
+      what === GROUP
+        ? 'Write its keys on lines of their own, indented below it.'
+        : example === undefined
+          ? `Give it ${what}.`
+          : `Write for example ${write(example)}.`;
     let fixes: readonly Fix[] = [];
     if (hint.choices !== undefined) {
       const near = typeof value === 'string' ? closest(value, hint.choices) : undefined;
-      mend = near === value ? `Remove the quotes: ${write(near)}.` : near !== undefined ? `Did you mean \`${near}\`?` : `Write ${write(hint.choices[0] ?? '')}.`;
-      fixes = (near === undefined ? hint.choices.slice(0, MOST_CHOICES) : [near]).map((text) => ({ do: 'replace', text }));
-    } else if ((hint.type === 'number' || hint.type === 'int') && typeof value === 'string' && value.trim() !== '' && Number.isFinite(Number(value))) {
+      mend =
+        near === value
+          ? `Remove the quotes: ${write(near)}.`
+          : near !== undefined
+            ? `Did you mean \`${near}\`?`
+            : `Write ${write(hint.choices[0] ?? '')}.`;
+      fixes = (near === undefined ? hint.choices.slice(0, MOST_CHOICES) : [near]).map((text) => ({
+        do: 'replace',
+        text,
+      }));
+    } else if (
+      (hint.type === 'number' || hint.type === 'int') &&
+      typeof value === 'string' &&
+      value.trim() !== '' &&
+      Number.isFinite(Number(value))
+    ) {
       fixes = [{ do: 'replace', text: value }];
       mend = `Remove the quotes: ${write(value)}.`;
     } else if (hint.type === 'string' && (typeof value === 'number' || typeof value === 'boolean')) {
@@ -180,13 +239,27 @@ class Explainer {
       mend = `Put it in quotes: ${write(`"${String(value)}"`)}.`;
     }
     const secret = path.some((step) => step === 'api_key' || step === 'headers' || step === 'env');
-    this.#add(path, hint.choices === undefined && typeof value === 'object' ? 'type' : hint.type === undefined ? 'value' : 'type',
-      `${name} must be ${what}, not ${secret && typeof value === 'string' ? 'this text' : found(value)}`, mend, { fixes });
+    this.#add(
+      path,
+      hint.choices === undefined && typeof value === 'object' ? 'type' : hint.type === undefined ? 'value' : 'type',
+      `${name} must be ${what}, not ${secret && typeof value === 'string' ? 'this text' : found(value)}`,
+      mend,
+      { fixes },
+    );
   }
 
-  #add(path: Path, code: ProblemCode, message: string, mend: string, more: { at?: 'key'; fixes?: readonly Fix[] } = {}): void {
+  #add(
+    path: Path,
+    code: ProblemCode,
+    message: string,
+    mend: string,
+    more: { at?: 'key'; fixes?: readonly Fix[] } = {},
+  ): void {
     const { at, fixes = [] } = more;
-    this.#told.push({ path: pathText(path), problem: this.#parsed.problem(path, { code, message, mend, ...(fixes.length === 0 ? {} : { fixes }) }, at) });
+    this.#told.push({
+      path: pathText(path),
+      problem: this.#parsed.problem(path, { code, message, mend, ...(fixes.length === 0 ? {} : { fixes }) }, at),
+    });
   }
 }
 
@@ -195,7 +268,9 @@ export function found(value: unknown): string {
   switch (typeof value) {
     case 'string':
       if (value === '') return 'the empty text';
-      return value.length <= 40 && !value.includes('\n') && !looksSecret(value, true) ? `the text "${value}"` : 'this text';
+      return value.length <= 40 && !value.includes('\n') && !looksSecret(value, true)
+        ? `the text "${value}"`
+        : 'this text';
     case 'number':
       return `the number ${String(value)}`;
     case 'boolean':
@@ -207,7 +282,10 @@ export function found(value: unknown): string {
 
 /** `tools[0].mcp.url` */
 export function pathText(path: Path): string {
-  return path.reduce<string>((text, step) => (typeof step === 'number' ? `${text}[${step}]` : text === '' ? step : `${text}.${step}`), '');
+  return path.reduce<string>(
+    (text, step) => (typeof step === 'number' ? `${text}[${step}]` : text === '' ? step : `${text}.${step}`),
+    '',
+  );
 }
 
 function valueAt(root: unknown, path: Path): unknown {
@@ -226,10 +304,14 @@ interface SchemaNode {
   readonly oneOf?: readonly SchemaNode[];
 }
 
-/** What to say of a key that is known in another place of the file, e.g. `temperature`, whose home is `model.sampling`; `here` is where it stands. */
+/**
+ * What to say of a key that is known in another place of the file, e.g. `temperature`, whose home is `model.sampling`;
+ * `here` is where it stands.
+ */
 function elsewhere(schema: z.ZodObject, key: string, here: string): string | undefined {
   const places = new Map<string, string>(); // by key, the shallowest first
-  let level: [path: string, node: SchemaNode][] = [['', z.toJSONSchema(schema, { io: 'input' }) as SchemaNode]]; // of the shape its documentation gives
+  // of the shape its documentation gives
+  let level: [path: string, node: SchemaNode][] = [['', z.toJSONSchema(schema, { io: 'input' }) as SchemaNode]];
   while (level.length > 0) {
     const below: [string, SchemaNode][] = [];
     for (const [path, node] of level) {

@@ -2,7 +2,21 @@ import type { BUILTINS } from '../schema/toolEntry.ts';
 
 /** The tools that each built-in brings. */
 export const BUILTIN_TOOLS: Readonly<Record<(typeof BUILTINS)[number], readonly string[]>> = {
-  browser: ['browser_navigate', 'browser_navigate_back', 'browser_snapshot', 'browser_click', 'browser_type', 'browser_press_key', 'browser_select_option', 'browser_hover', 'browser_file_upload', 'browser_evaluate', 'browser_take_screenshot', 'browser_tabs', 'browser_wait_for'],
+  browser: [
+    'browser_navigate',
+    'browser_navigate_back',
+    'browser_snapshot',
+    'browser_click',
+    'browser_type',
+    'browser_press_key',
+    'browser_select_option',
+    'browser_hover',
+    'browser_file_upload',
+    'browser_evaluate',
+    'browser_take_screenshot',
+    'browser_tabs',
+    'browser_wait_for',
+  ],
   terminal: ['execute_command'],
   code: ['run_code'],
   spreadsheet: ['extract_excel_content', 'read_data_from_excel', 'write_data_to_excel', 'apply_formula'],

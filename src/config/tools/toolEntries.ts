@@ -1,8 +1,11 @@
-/** The entries of an agent file that bring tools, and a world file's module, by their texts: for what is drawn beside them. */
+/**
+ * The entries of an agent file that bring tools, and a world file's module, by their texts: for what is drawn beside
+ * them.
+ */
 import { isJsonObject } from '../../common/json.ts';
 import { dirname, joinPath } from '../paths.ts';
 import { BUILTINS } from '../schema/toolEntry.ts';
-import { parseFile, type ParsedFile } from '../source/parse.ts';
+import { type ParsedFile, parseFile } from '../source/parse.ts';
 import { BUILTIN_TOOLS } from './builtinTools.ts';
 import { moduleTools, type ReadText } from './toolModules.ts';
 
@@ -20,7 +23,12 @@ export async function agentToolEntries(path: string, text: string, readText: Rea
   const parsed = parseFile(path, text);
   const entries = isJsonObject(parsed.value) ? parsed.value['tools'] : undefined;
   if (!Array.isArray(entries)) return [];
-  return Promise.all(entries.map(async (entry: unknown, index) => ({ ...spotOf(parsed, ['tools', index]), names: await namesOf(entry, path, readText) })));
+  return Promise.all(
+    entries.map(async (entry: unknown, index) => ({
+      ...spotOf(parsed, ['tools', index]),
+      names: await namesOf(entry, path, readText),
+    })),
+  );
 }
 
 /** Of a world file: its module, with the tools of all that leads to. */
@@ -39,8 +47,12 @@ function spotOf(parsed: ParsedFile, at: readonly (string | number)[]): Omit<Tool
 
 async function namesOf(entry: unknown, agent: string, readText: ReadText): Promise<readonly string[] | undefined> {
   if (!isJsonObject(entry)) return [];
-  if (typeof entry['module'] === 'string') return ((await moduleTools(joinPath(dirname(agent), entry['module']), 'exported', readText)) ?? []).map(({ name }) => name);
-  if (Array.isArray(entry['builtin'])) return BUILTINS.filter((name) => texts(entry['builtin']).includes(name)).flatMap((name) => BUILTIN_TOOLS[name]);
+  if (typeof entry['module'] === 'string')
+    return ((await moduleTools(joinPath(dirname(agent), entry['module']), 'exported', readText)) ?? []).map(
+      ({ name }) => name,
+    );
+  if (Array.isArray(entry['builtin']))
+    return BUILTINS.filter((name) => texts(entry['builtin']).includes(name)).flatMap((name) => BUILTIN_TOOLS[name]);
   if (!isJsonObject(entry['mcp'])) return [];
   return Array.isArray(entry['tools']) ? texts(entry['tools']) : undefined;
 }

@@ -1,6 +1,6 @@
 /** The tools of a module and of those it leads to, by their texts. */
 import { dirname, joinPath } from '../paths.ts';
-import { toolsIn, type ToolInSource } from './toolSource.ts';
+import { type ToolInSource, toolsIn } from './toolSource.ts';
 
 /** undefined when there is no such file. */
 export type ReadText = (path: string) => Promise<string | undefined>;
@@ -21,7 +21,11 @@ const IMPORTS = /^[ \t]*(?:import|export)\b(?![ \t]+type\b)[^;'"]*?\bfrom[ \t]*[
  * `exported`: what the module exports, itself or from others, as an agent is given it. `reached`: of all modules it
  * imports, as a world puts its tools together. undefined when there is no such module.
  */
-export async function moduleTools(path: string, how: 'exported' | 'reached', readText: ReadText): Promise<ToolPlace[] | undefined> {
+export async function moduleTools(
+  path: string,
+  how: 'exported' | 'reached',
+  readText: ReadText,
+): Promise<ToolPlace[] | undefined> {
   const seen = new Set<string>([path]);
   const found: ToolPlace[] = [];
   const queue = [path];
@@ -46,7 +50,11 @@ export async function moduleTools(path: string, how: 'exported' | 'reached', rea
 
 /** The file a module is in: its ending may be missing, or be that of what it is compiled to. */
 async function locate(path: string, readText: ReadText): Promise<string | undefined> {
-  const candidates = [...ENDINGS.map((ending) => path + ending), ...(/\.[cm]?js$/.test(path) ? [path.replace(/js$/, 'ts')] : [])];
-  for (const candidate of candidates) if (/\.[cm]?[jt]sx?$/.test(candidate) && (await readText(candidate)) !== undefined) return candidate;
+  const candidates = [
+    ...ENDINGS.map((ending) => path + ending),
+    ...(/\.[cm]?js$/.test(path) ? [path.replace(/js$/, 'ts')] : []),
+  ];
+  for (const candidate of candidates)
+    if (/\.[cm]?[jt]sx?$/.test(candidate) && (await readText(candidate)) !== undefined) return candidate;
   return undefined;
 }

@@ -11,7 +11,8 @@ export interface ToolInSource {
   readonly description: string | undefined;
 }
 
-const DEFINITION = /^[ \t]*(export[ \t]+)?(?:const|let|var)[ \t]+([A-Za-z_$][\w$]*)[ \t]*(?::[^=\n]+)?=[ \t]*tool[ \t]*(?:<[^(]*>)?\(/dgm;
+const DEFINITION =
+  /^[ \t]*(export[ \t]+)?(?:const|let|var)[ \t]+([A-Za-z_$][\w$]*)[ \t]*(?::[^=\n]+)?=[ \t]*tool[ \t]*(?:<[^(]*>)?\(/dgm;
 const EXPORTS = /^[ \t]*export[ \t]*\{([^}]*)\}(?![ \t]*from)/gm;
 const DESCRIPTION = /\bdescription[ \t]*:[ \t]*(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\$]|\\.)*)`)/;
 
@@ -34,7 +35,14 @@ export function toolsIn(source: string): ToolInSource[] {
     // Strings keep their text; only comments were taken out.
     const body = text.slice(match.index + whole.length, found[index + 1]?.index ?? text.length);
     const said = DESCRIPTION.exec(body);
-    return [{ name, line: before.split('\n').length, column: at - before.lastIndexOf('\n'), description: (said?.[1] ?? said?.[2] ?? said?.[3])?.replaceAll(/\\(.)/g, '$1') }];
+    return [
+      {
+        name,
+        line: before.split('\n').length,
+        column: at - before.lastIndexOf('\n'),
+        description: (said?.[1] ?? said?.[2] ?? said?.[3])?.replaceAll(/\\(.)/g, '$1'),
+      },
+    ];
   });
 }
 
@@ -42,10 +50,16 @@ const STRING_OR_COMMENT = /'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\
 
 /** Comments as blanks, so that places stay what they are. */
 function withoutComments(source: string): string {
-  return source.replaceAll(STRING_OR_COMMENT, (piece) => (piece.startsWith('/') ? piece.replaceAll(/[^\n]/g, ' ') : piece));
+  return source.replaceAll(STRING_OR_COMMENT, (piece) =>
+    piece.startsWith('/') ? piece.replaceAll(/[^\n]/g, ' ') : piece,
+  );
 }
 
 /** Comments and the insides of strings as blanks: what is left is names, signs and numbers, at their places. */
 export function withoutTexts(source: string): string {
-  return source.replaceAll(STRING_OR_COMMENT, (piece) => (piece.startsWith('/') ? piece.replaceAll(/[^\n]/g, ' ') : `${piece.charAt(0)}${piece.slice(1, -1).replaceAll(/[^\n]/g, ' ')}${piece.slice(-1)}`));
+  return source.replaceAll(STRING_OR_COMMENT, (piece) =>
+    piece.startsWith('/')
+      ? piece.replaceAll(/[^\n]/g, ' ')
+      : `${piece.charAt(0)}${piece.slice(1, -1).replaceAll(/[^\n]/g, ' ')}${piece.slice(-1)}`,
+  );
 }

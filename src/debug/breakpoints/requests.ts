@@ -1,13 +1,18 @@
 /** The protocol's requests about breakpoints, for the rollouts of a session. */
-import type { DebugProtocol } from '@vscode/debugprotocol';
+
 import path from 'node:path';
+import type { DebugProtocol } from '@vscode/debugprotocol';
 import type { DebuggedRollout } from '../debuggedRollout.ts';
 import type { DebugSession } from '../session.ts';
 import type { LineMeaning } from '../sources/toolPlaces.ts';
 import type { Node } from '../variables/node.ts';
 
 /** `trajectory`: the rollout whose text the lines are of; else they are of a file. */
-export function setLines(session: DebugSession, trajectory: DebuggedRollout | undefined, { source, breakpoints = [] }: DebugProtocol.SetBreakpointsArguments): DebugProtocol.Breakpoint[] {
+export function setLines(
+  session: DebugSession,
+  trajectory: DebuggedRollout | undefined,
+  { source, breakpoints = [] }: DebugProtocol.SetBreakpointsArguments,
+): DebugProtocol.Breakpoint[] {
   if (trajectory === undefined) {
     const file = path.normalize(source.path ?? '');
     return session.breakpoints.setLines(file, breakpoints, (line) => meaningOf(session, file, line));
@@ -19,22 +24,43 @@ export function setLines(session: DebugSession, trajectory: DebuggedRollout | un
   });
 }
 
-export function setFunctions(session: DebugSession, { breakpoints }: DebugProtocol.SetFunctionBreakpointsArguments): DebugProtocol.Breakpoint[] {
-  const known = session.rollouts.flatMap(({ places, debuggee }) => [...places.names, ...debuggee.model.tools.map((tool) => tool.start.data.name)]);
+export function setFunctions(
+  session: DebugSession,
+  { breakpoints }: DebugProtocol.SetFunctionBreakpointsArguments,
+): DebugProtocol.Breakpoint[] {
+  const known = session.rollouts.flatMap(({ places, debuggee }) => [
+    ...places.names,
+    ...debuggee.model.tools.map((tool) => tool.start.data.name),
+  ]);
   return session.breakpoints.setFunctions(breakpoints, new Set(known));
 }
 
-export function setExceptions(session: DebugSession, { filters, filterOptions = [] }: DebugProtocol.SetExceptionBreakpointsArguments): DebugProtocol.Breakpoint[] {
-  return session.breakpoints.setExceptions([...filters.map((filter) => ({ filter })), ...filterOptions.map(({ filterId, condition }) => ({ filter: filterId, condition }))]);
+export function setExceptions(
+  session: DebugSession,
+  { filters, filterOptions = [] }: DebugProtocol.SetExceptionBreakpointsArguments,
+): DebugProtocol.Breakpoint[] {
+  return session.breakpoints.setExceptions([
+    ...filters.map((filter) => ({ filter })),
+    ...filterOptions.map(({ filterId, condition }) => ({ filter: filterId, condition })),
+  ]);
 }
 
 /** Lines of a range that a breakpoint may stand on. */
-export function locations(session: DebugSession, trajectory: DebuggedRollout | undefined, { source, line: first, endLine: last = first }: DebugProtocol.BreakpointLocationsArguments): DebugProtocol.BreakpointLocation[] {
+export function locations(
+  session: DebugSession,
+  trajectory: DebuggedRollout | undefined,
+  { source, line: first, endLine: last = first }: DebugProtocol.BreakpointLocationsArguments,
+): DebugProtocol.BreakpointLocation[] {
   const file = path.normalize(source.path ?? '');
   const lines = new Set<number>();
   for (let line = first; line <= last; line++) {
     const seq = trajectory?.document.stopAt(line);
-    const found = trajectory === undefined ? meaningOf(session, file, line)?.line : seq === undefined ? undefined : trajectory.document.lineOf(seq);
+    const found =
+      trajectory === undefined
+        ? meaningOf(session, file, line)?.line
+        : seq === undefined
+          ? undefined
+          : trajectory.document.lineOf(seq);
     if (found !== undefined && found >= first && found <= last) lines.add(found);
   }
   return [...lines].map((line) => ({ line }));
@@ -42,7 +68,12 @@ export function locations(session: DebugSession, trajectory: DebuggedRollout | u
 
 /** What a data breakpoint on a variable would watch. */
 export function dataInfo(node: Node | undefined): DebugProtocol.DataBreakpointInfoResponse['body'] {
-  if (node?.data === undefined) return { dataId: null, description: 'Only rows, tables and files of the world can be watched: they are in the scopes World and World Changes.' };
+  if (node?.data === undefined)
+    return {
+      dataId: null,
+      description:
+        'Only rows, tables and files of the world can be watched: they are in the scopes World and World Changes.',
+    };
   return { dataId: node.data, description: `changes of ${node.name}`, accessTypes: ['write'], canPersist: true };
 }
 

@@ -1,12 +1,21 @@
 /** Where what a rollout does is written: tools in their modules, entries of tools and the model in the agent's file. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
-import { LineCounter, isMap, isSeq, parseDocument, type Node } from 'yaml';
-import { agentAt, agentsOf, handoffToolName, modulesOf, type Submission, type SubmittedAgent, type SubmittedMember, type SubmittedModule } from '../../config/submission.ts';
-import { BUILTIN_TOOLS } from '../../config/tools/builtinTools.ts';
-import { moduleTools, type ToolPlace } from '../../config/tools/toolModules.ts';
+import { isMap, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import { candidatesOf } from '../../client/sourcePaths.ts';
 import { StudioError } from '../../common/errors.ts';
+import {
+  agentAt,
+  agentsOf,
+  handoffToolName,
+  modulesOf,
+  type Submission,
+  type SubmittedAgent,
+  type SubmittedMember,
+  type SubmittedModule,
+} from '../../config/submission.ts';
+import { BUILTIN_TOOLS } from '../../config/tools/builtinTools.ts';
+import { moduleTools, type ToolPlace } from '../../config/tools/toolModules.ts';
 
 /** A line of a file on this machine, 1-based. */
 export interface SourcePlace {
@@ -16,7 +25,9 @@ export interface SourcePlace {
 }
 
 /** What a line of a file stands for. */
-export type LineMeaning = { readonly kind: 'tools'; readonly names: readonly string[]; readonly line: number } | { readonly kind: 'model'; readonly line: number };
+export type LineMeaning =
+  | { readonly kind: 'tools'; readonly names: readonly string[]; readonly line: number }
+  | { readonly kind: 'model'; readonly line: number };
 
 interface Entry {
   readonly first: number;
@@ -41,7 +52,12 @@ export class ToolPlaces {
   /** Maps a path of a file at submission to where it is here. */
   readonly #locate: (file: string) => string | undefined;
 
-  private constructor(tools: ReadonlyMap<string, ToolPlace>, agents: ReadonlyMap<SubmittedAgent, AgentFile>, submission: Submission | undefined, locate: (file: string) => string | undefined) {
+  private constructor(
+    tools: ReadonlyMap<string, ToolPlace>,
+    agents: ReadonlyMap<SubmittedAgent, AgentFile>,
+    submission: Submission | undefined,
+    locate: (file: string) => string | undefined,
+  ) {
     this.#tools = tools;
     this.#agents = agents;
     this.#submission = submission;
@@ -57,7 +73,12 @@ export class ToolPlaces {
   static async read(submission: Submission, folders: readonly string[]): Promise<ToolPlaces> {
     const modules = modulesOf(submission);
     const readText = cached(textOf);
-    const locate = await locator([...agentsOf(submission).map(({ file }) => file), ...modules.map(({ file }) => file)], modules, folders, readText);
+    const locate = await locator(
+      [...agentsOf(submission).map(({ file }) => file), ...modules.map(({ file }) => file)],
+      modules,
+      folders,
+      readText,
+    );
     const tools = new Map<string, ToolPlace>();
     const namesOf = async (module: SubmittedModule, how: 'exported' | 'reached'): Promise<string[]> => {
       const file = locate(module.file);
@@ -67,10 +88,12 @@ export class ToolPlaces {
     };
     const agents = new Map<SubmittedAgent, AgentFile>();
     for (const agent of agentsOf(submission)) {
-      const names = await Promise.all(agent.tools.map(async (entry) => {
-        if (entry.kind === 'module') return namesOf(entry.module, 'exported');
-        return entry.kind === 'mcp' ? (entry.tools ?? [entry.name]) : [...BUILTIN_TOOLS[entry.name]];
-      }));
+      const names = await Promise.all(
+        agent.tools.map(async (entry) => {
+          if (entry.kind === 'module') return namesOf(entry.module, 'exported');
+          return entry.kind === 'mcp' ? (entry.tools ?? [entry.name]) : [...BUILTIN_TOOLS[entry.name]];
+        }),
+      );
       const file = await agentFile(locate(agent.file), asWritten(agent, names), readText);
       if (file !== undefined) agents.set(agent, file);
     }
@@ -80,7 +103,12 @@ export class ToolPlaces {
 
   /** Names of the tools whose code is known. */
   get names(): string[] {
-    return [...new Set([...this.#tools.keys(), ...[...this.#agents.values()].flatMap(({ entries }) => entries.flatMap(({ names }) => names))])];
+    return [
+      ...new Set([
+        ...this.#tools.keys(),
+        ...[...this.#agents.values()].flatMap(({ entries }) => entries.flatMap(({ names }) => names)),
+      ]),
+    ];
   }
 
   /** The files of the agents. */
@@ -94,12 +122,16 @@ export class ToolPlaces {
     return tool === undefined ? undefined : { path: path.normalize(tool.path), line: tool.line, column: tool.column };
   }
 
-  /** The entry that brought an agent the tool, the place in its team of the member behind it; else the first line of its file. `agent`: its instance path. */
+  /**
+   * The entry that brought an agent the tool, the place in its team of the member behind it; else the first line of its
+   * file. `agent`: its instance path.
+   */
   ofEntry(agent: string, name: string | undefined): SourcePlace | undefined {
     if (this.#submission === undefined) return undefined;
     const member = name === undefined ? undefined : memberBehind(this.#submission, agent, name);
     const teamFile = member?.position === undefined ? undefined : this.#locate(member.position.file);
-    if (member?.position !== undefined && teamFile !== undefined) return { path: path.normalize(teamFile), line: member.position.line, column: member.position.column };
+    if (member?.position !== undefined && teamFile !== undefined)
+      return { path: path.normalize(teamFile), line: member.position.line, column: member.position.column };
     const file = this.#agents.get(agentAt(this.#submission, agent) ?? this.#submission.agent);
     if (file === undefined) return undefined;
     const entry = name === undefined ? undefined : file.entries.find(({ names }) => names.includes(name));
@@ -118,10 +150,14 @@ export class ToolPlaces {
       const { model, entries } = agent;
       if (model !== undefined && line >= model.first && line <= model.last) return { kind: 'model', line: model.first };
       const entry = entries.find((candidate) => line >= candidate.first && line <= candidate.last);
-      return entry === undefined || entry.names.length === 0 ? undefined : { kind: 'tools', names: entry.names, line: entry.first };
+      return entry === undefined || entry.names.length === 0
+        ? undefined
+        : { kind: 'tools', names: entry.names, line: entry.first };
     }
     // A definition reaches to the next one.
-    const before = [...this.#tools.values()].filter((tool) => samePath(tool.path, file) && tool.line <= line).sort((a, b) => b.line - a.line);
+    const before = [...this.#tools.values()]
+      .filter((tool) => samePath(tool.path, file) && tool.line <= line)
+      .sort((a, b) => b.line - a.line);
     const [tool] = before;
     return tool === undefined ? undefined : { kind: 'tools', names: [tool.name], line: tool.line };
   }
@@ -133,7 +169,12 @@ function memberBehind(submission: Submission, agent: string, tool: string): Subm
   const called = own?.kind === 'leader' ? own.members.find(({ name }) => name === tool) : undefined;
   const steps = agent.split('/');
   const teams = steps.map((_, index) => agentAt(submission, steps.slice(0, index).join('/'))?.team).reverse();
-  return called ?? teams.flatMap((team) => (team?.kind === 'handoff' ? team.members : [])).find(({ name }) => handoffToolName(name) === tool);
+  return (
+    called ??
+    teams
+      .flatMap((team) => (team?.kind === 'handoff' ? team.members : []))
+      .find(({ name }) => handoffToolName(name) === tool)
+  );
 }
 
 /** Names by the entries of the agent's file: built-in tools of one list are several entries of a submission. */
@@ -141,14 +182,22 @@ function asWritten(agent: SubmittedAgent, names: readonly (readonly string[])[])
   const written: string[][] = [];
   for (const [index, { position }] of agent.tools.entries()) {
     const before = agent.tools[index - 1]?.position;
-    const same = position !== undefined && before !== undefined && position.line === before.line && position.column === before.column;
+    const same =
+      position !== undefined &&
+      before !== undefined &&
+      position.line === before.line &&
+      position.column === before.column;
     if (same) written.at(-1)?.push(...(names[index] ?? []));
     else written.push([...(names[index] ?? [])]);
   }
   return written;
 }
 
-async function agentFile(file: string | undefined, names: readonly (readonly string[])[], readText: ReadText): Promise<AgentFile | undefined> {
+async function agentFile(
+  file: string | undefined,
+  names: readonly (readonly string[])[],
+  readText: ReadText,
+): Promise<AgentFile | undefined> {
   const text = file === undefined ? undefined : await readText(slashed(file));
   if (file === undefined || text === undefined) return undefined;
   const lines = new LineCounter();
@@ -163,14 +212,25 @@ async function agentFile(file: string | undefined, names: readonly (readonly str
   const value = rangeOf(pair?.value);
   const key = rangeOf(pair?.key);
   const tools = contents.get('tools', true);
-  const entries = isSeq(tools) ? tools.items.flatMap((item, index) => {
-    const range = rangeOf(item);
-    return range === undefined ? [] : [{ ...range, names: names[index] ?? [] }];
-  }) : [];
-  return { path: file, entries, model: key === undefined || value === undefined ? undefined : { first: key.first, last: value.last } };
+  const entries = isSeq(tools)
+    ? tools.items.flatMap((item, index) => {
+        const range = rangeOf(item);
+        return range === undefined ? [] : [{ ...range, names: names[index] ?? [] }];
+      })
+    : [];
+  return {
+    path: file,
+    entries,
+    model: key === undefined || value === undefined ? undefined : { first: key.first, last: value.last },
+  };
 }
 
-async function locator(files: readonly string[], modules: readonly SubmittedModule[], folders: readonly string[], readText: ReadText): Promise<(file: string) => string | undefined> {
+async function locator(
+  files: readonly string[],
+  modules: readonly SubmittedModule[],
+  folders: readonly string[],
+  readText: ReadText,
+): Promise<(file: string) => string | undefined> {
   const known = new Map<string, string>();
   for (const file of new Set(files)) {
     for (const candidate of candidatesOf(file, modules, folders)) {

@@ -2,13 +2,14 @@
  * A trajectory as a read-only text document: a line for each stop, what came of it below, folded by indentation.
  * Grows at its end as the rollout does; a line that was there stays where it is, so breakpoints on it do, too.
  */
-import { inline, partsText, errorText, changeText } from '../../trace/text/values.ts';
-import { durationText, scoreText } from '../../trace/text/units.ts';
-import { countUpTo } from '../../trace/model/search.ts';
+
 import { textOf } from '../../trace/model/messages.ts';
+import { countUpTo } from '../../trace/model/search.ts';
 import type { AnyEvent, TrajectoryModel } from '../../trace/model.ts';
 import type { EventOf } from '../../trace/schema.ts';
 import { Stops } from '../../trace/stops.ts';
+import { durationText, scoreText } from '../../trace/text/units.ts';
+import { changeText, errorText, inline, partsText } from '../../trace/text/values.ts';
 import { unescapeKeys } from '../../trace/values/keys.ts';
 
 /** Longer values are cut: the Variables view has the whole. */
@@ -81,7 +82,10 @@ export class TrajectoryDocument {
       case 'message':
         return this.#message(event);
       case 'model.start':
-        return [`step ${event.data.step}${event.agent === undefined ? '' : ` · ${event.agent}`}${event.data.model === undefined ? '' : ` · ${event.data.model}`}`];
+        return [
+          'step ' +
+            `${event.data.step}${event.agent === undefined ? '' : ` · ${event.agent}`}${event.data.model === undefined ? '' : ` · ${event.data.model}`}`,
+        ];
       case 'model.end':
         return this.#modelEnd(event);
       case 'tool.start':
@@ -98,15 +102,28 @@ export class TrajectoryDocument {
       case 'world.diff':
         return event.data.changes.map((change) => cut(`± ${changeText(change)}`));
       case 'score':
-        return [`score · ${event.data.scorer} · ${scoreText(event.data.value)}${event.data.passed === null ? '' : event.data.passed ? ' · passed' : ' · failed'}`, ...(event.data.explanation === undefined ? [] : [cut(`  ${event.data.explanation}`)])];
+        return [
+          `score · ${event.data.scorer} · ` +
+            `${scoreText(event.data.value)}${event.data.passed === null ? '' : event.data.passed ? ' · passed' : ' · failed'}`,
+          ...(event.data.explanation === undefined ? [] : [cut(`  ${event.data.explanation}`)]),
+        ];
       case 'hold':
         return [`‖ held ${event.data.side} the call · ${event.data.why}`];
       case 'edit':
-        return [cut(`✎ ${event.data.path} = ${inline(unescapeKeys(event.data.value))}${event.data.by === undefined ? '' : ` · ${event.data.by}`}`)];
+        return [
+          cut(
+            `✎ ${event.data.path} = ` +
+              `${inline(unescapeKeys(event.data.value))}${event.data.by === undefined ? '' : ` · ${event.data.by}`}`,
+          ),
+        ];
       case 'log':
         return [cut(`▸ ${typeof event.data.text === 'string' ? event.data.text : event.data.text.head}`)];
       case 'rollout.end':
-        return [`end · ${event.data.status}${event.data.passed === null ? '' : event.data.passed ? ' · passed' : ' · failed'} · reward ${scoreText(event.data.reward)}`];
+        return [
+          'end · ' +
+            `${event.data.status}${event.data.passed === null ? '' : event.data.passed ? ' · passed' : ' · failed'} ` +
+            `· reward ${scoreText(event.data.reward)}`,
+        ];
       default:
         return [];
     }
@@ -123,7 +140,12 @@ export class TrajectoryDocument {
     const reply = m === undefined ? undefined : this.#model.message(m)?.event.data.parts;
     const text = reply === undefined ? '' : textOf(reply);
     const thought = reply === undefined ? '' : textOf(reply, 'reasoning');
-    const figures = [ms === undefined ? '' : durationText(ms), usage === undefined ? '' : `${usage.input_tokens} → ${usage.output_tokens} tokens`].filter((part) => part !== '').join(' · ');
+    const figures = [
+      ms === undefined ? '' : durationText(ms),
+      usage === undefined ? '' : `${usage.input_tokens} → ${usage.output_tokens} tokens`,
+    ]
+      .filter((part) => part !== '')
+      .join(' · ');
     return [
       ...(error === undefined ? [] : [cut(`✗ ${errorText(error)}`)]),
       ...(thought === '' ? [] : [cut(`… ${thought}`)]),

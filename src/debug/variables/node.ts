@@ -1,9 +1,9 @@
 /** A variable as the debugger shows it, and values as trees of them: made as they are opened, page by page. */
 import { isJsonObject, type Json } from '../../common/json.ts';
+import type { BlobRef } from '../../trace/schema.ts';
+import { wholeValue } from '../../trace/spill.ts';
 import { amountText, plural } from '../../trace/text/units.ts';
 import { inline } from '../../trace/text/values.ts';
-import { wholeValue } from '../../trace/spill.ts';
-import type { BlobRef } from '../../trace/schema.ts';
 import { isBlobRef, unescapeKeys } from '../../trace/values/keys.ts';
 
 /** Where an edit of a value goes. */
@@ -56,26 +56,57 @@ const GROUP = 1_000;
 /** A stored value (its keys escaped, its large parts references). */
 export function valueNode(name: string, stored: Json, options: ValueOptions): Node {
   const about = {
-    name, json: stored,
+    name,
+    json: stored,
     ...(options.expression === undefined ? {} : { expression: options.expression }),
     ...(options.edit === undefined ? {} : { edit: options.edit }),
   };
-  if (isBlobRef(stored)) return { ...about, value: `${amountText(stored.bytes)} bytes, ${stored.media}: ${cut(stored.head)}`, type: stored.media, children: blobChildren(stored, options) };
+  if (isBlobRef(stored))
+    return {
+      ...about,
+      value: `${amountText(stored.bytes)} bytes, ${stored.media}: ${cut(stored.head)}`,
+      type: stored.media,
+      children: blobChildren(stored, options),
+    };
   if (typeof stored === 'string') {
     const children = textChildren(stored);
-    return { ...about, value: cut(JSON.stringify(stored.length > LINE * 2 ? stored.slice(0, LINE * 2) : stored)), type: 'string', ...(children === undefined ? {} : { children }) };
+    return {
+      ...about,
+      value: cut(JSON.stringify(stored.length > LINE * 2 ? stored.slice(0, LINE * 2) : stored)),
+      type: 'string',
+      ...(children === undefined ? {} : { children }),
+    };
   }
-  if (Array.isArray(stored)) return { ...about, value: `(${stored.length}) ${summary(stored)}`, type: 'list', ...(stored.length === 0 ? {} : { children: listChildren(stored, options) }) };
+  if (Array.isArray(stored))
+    return {
+      ...about,
+      value: `(${stored.length}) ${summary(stored)}`,
+      type: 'list',
+      ...(stored.length === 0 ? {} : { children: listChildren(stored, options) }),
+    };
   if (isJsonObject(stored)) {
     const keys = Object.keys(stored);
-    return { ...about, value: summary(stored), type: 'map', ...(keys.length === 0 ? {} : { children: recordChildren(stored, options) }) };
+    return {
+      ...about,
+      value: summary(stored),
+      type: 'map',
+      ...(keys.length === 0 ? {} : { children: recordChildren(stored, options) }),
+    };
   }
   return { ...about, value: JSON.stringify(stored), type: stored === null ? 'null' : typeof stored };
 }
 
 /** Plain facts: a name and what it is. */
 export function factNode(name: string, value: string | number | boolean | null | undefined): Node[] {
-  return value === undefined ? [] : [{ name, value: typeof value === 'string' ? cut(value.replaceAll(/\s*\n\s*/g, ' ⏎ ')) : String(value), ...(typeof value === 'string' ? optional(textChildren(value)) : {}) }];
+  return value === undefined
+    ? []
+    : [
+        {
+          name,
+          value: typeof value === 'string' ? cut(value.replaceAll(/\s*\n\s*/g, ' ⏎ ')) : String(value),
+          ...(typeof value === 'string' ? optional(textChildren(value)) : {}),
+        },
+      ];
 }
 
 /** Children that are there already. */
@@ -85,11 +116,16 @@ export function fixed(nodes: readonly Node[]): Children {
 
 export function recordChildren(record: { readonly [key: string]: Json }, options: ValueOptions): Children {
   const keys = Object.keys(record);
-  const list = (names: readonly string[]): Node[] => names.map((key) => valueNode(shownKey(key), record[key] ?? null, member(options, shownKey(key))));
+  const list = (names: readonly string[]): Node[] =>
+    names.map((key) => valueNode(shownKey(key), record[key] ?? null, member(options, shownKey(key))));
   if (keys.length <= GROUP) return { list: ({ start, count }) => list(keys.slice(start, start + count)) };
   const groups = Array.from({ length: Math.ceil(keys.length / GROUP) }, (_, index): Node => {
     const names = keys.slice(index * GROUP, (index + 1) * GROUP);
-    return { name: `[${index * GROUP}…${index * GROUP + names.length - 1}]`, value: `${shownKey(names[0] ?? '')} … ${shownKey(names.at(-1) ?? '')}`, children: { list: ({ start, count }) => list(names.slice(start, start + count)) } };
+    return {
+      name: `[${index * GROUP}…${index * GROUP + names.length - 1}]`,
+      value: `${shownKey(names[0] ?? '')} … ${shownKey(names.at(-1) ?? '')}`,
+      children: { list: ({ start, count }) => list(names.slice(start, start + count)) },
+    };
   });
   return fixed(groups);
 }
@@ -97,7 +133,10 @@ export function recordChildren(record: { readonly [key: string]: Json }, options
 function listChildren(items: readonly Json[], options: ValueOptions): Children {
   return {
     indexed: items.length,
-    list: ({ start, count }) => items.slice(start, start + count).map((item, index) => valueNode(String(start + index), item, element(options, start + index))),
+    list: ({ start, count }) =>
+      items
+        .slice(start, start + count)
+        .map((item, index) => valueNode(String(start + index), item, element(options, start + index))),
   };
 }
 
@@ -116,16 +155,28 @@ function blobChildren(ref: BlobRef, options: ValueOptions): Children {
 
 function textChildren(text: string): Children | undefined {
   if (text.length <= LINE && !text.includes('\n')) return undefined;
-  const lines = text.split('\n').flatMap((line) => (line.length <= 10 * LINE ? [line] : (line.match(new RegExp(`[^]{1,${10 * LINE}}`, 'g')) ?? [])));
-  return { indexed: lines.length, list: ({ start, count }) => lines.slice(start, start + count).map((line, index) => ({ name: String(start + index + 1), value: line })) };
+  const lines = text
+    .split('\n')
+    .flatMap((line) =>
+      line.length <= 10 * LINE ? [line] : (line.match(new RegExp(`[^]{1,${10 * LINE}}`, 'g')) ?? []),
+    );
+  return {
+    indexed: lines.length,
+    list: ({ start, count }) =>
+      lines.slice(start, start + count).map((line, index) => ({ name: String(start + index + 1), value: line })),
+  };
 }
 
 function member(options: ValueOptions, key: string): ValueOptions {
   const { expression, edit } = options;
   return {
     readBlob: options.readBlob,
-    ...(expression === undefined ? {} : { expression: /^[A-Za-z_]\w*$/.test(key) ? `${expression}.${key}` : `${expression}[${JSON.stringify(key)}]` }),
-    ...(edit === undefined ? {} : { edit: { of: edit.of, path: `${edit.path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}` } }),
+    ...(expression === undefined
+      ? {}
+      : { expression: /^[A-Za-z_]\w*$/.test(key) ? `${expression}.${key}` : `${expression}[${JSON.stringify(key)}]` }),
+    ...(edit === undefined
+      ? {}
+      : { edit: { of: edit.of, path: `${edit.path}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}` } }),
   };
 }
 
@@ -145,17 +196,23 @@ function shownKey(key: string): string {
 
 /** The beginning of a list or record, without writing all of a large one. */
 function summary(value: Json[] | { [key: string]: Json }): string {
-  if (Array.isArray(value)) return value.length === 0 ? '[]' : `[${value.slice(0, 3).map(brief).join(', ')}${value.length > 3 ? ', …' : ''}]`;
+  if (Array.isArray(value))
+    return value.length === 0 ? '[]' : `[${value.slice(0, 3).map(brief).join(', ')}${value.length > 3 ? ', …' : ''}]`;
   const keys = Object.keys(value);
   if (keys.length === 0) return '{}';
-  return `{${keys.slice(0, 5).map((key) => `${shownKey(key)}: ${brief(value[key] ?? null)}`).join(', ')}${keys.length > 5 ? `, … ${plural(keys.length - 5, 'more')}` : ''}}`;
+  return `{${keys
+    .slice(0, 5)
+    .map((key) => `${shownKey(key)}: ${brief(value[key] ?? null)}`)
+    .join(', ')}${keys.length > 5 ? `, … ${plural(keys.length - 5, 'more')}` : ''}}`;
 }
 
 function brief(value: Json): string {
   if (isBlobRef(value)) return `<${amountText(value.bytes)} bytes>`;
   if (Array.isArray(value)) return value.length === 0 ? '[]' : `(${value.length}) […]`;
   if (isJsonObject(value)) return Object.keys(value).length === 0 ? '{}' : '{…}';
-  return typeof value === 'string' && value.length > 60 ? `${JSON.stringify(value.slice(0, 60)).slice(0, -1)}…"` : inline(unescapeKeys(value));
+  return typeof value === 'string' && value.length > 60
+    ? `${JSON.stringify(value.slice(0, 60)).slice(0, -1)}…"`
+    : inline(unescapeKeys(value));
 }
 
 function cut(text: string): string {

@@ -1,4 +1,5 @@
 /** What the Variables view shows of a frame. */
+
 import type { Json, JsonObject } from '../../common/json.ts';
 import { isJsonObject } from '../../common/json.ts';
 import type { ForkEdit } from '../../config/submission.ts';
@@ -7,13 +8,23 @@ import type { ChangedRow } from '../../trace/model/changes.ts';
 import type { MessageEntry } from '../../trace/model/messages.ts';
 import type { ModelSpan, ToolSpan } from '../../trace/model/spans.ts';
 import type { TrajectoryModel } from '../../trace/model.ts';
-import { changeText, partsText } from '../../trace/text/values.ts';
-import type { Place } from '../../trace/stops.ts';
 import type { Change, Part, TraceError } from '../../trace/schema.ts';
+import type { Place } from '../../trace/stops.ts';
+import { changeText, partsText } from '../../trace/text/values.ts';
 import { replaceAt } from '../../trace/values/pointer.ts';
 import type { Debuggee } from '../debuggee.ts';
 import type { Frame } from '../frames.ts';
-import { factNode, fixed, recordChildren, valueNode, type Children, type EditTarget, type Node, type ReadBlob, type ValueOptions } from './node.ts';
+import {
+  type Children,
+  type EditTarget,
+  factNode,
+  fixed,
+  type Node,
+  type ReadBlob,
+  recordChildren,
+  type ValueOptions,
+  valueNode,
+} from './node.ts';
 import { tokenChildren } from './tokens.ts';
 
 export interface Scope {
@@ -54,17 +65,45 @@ function toolScopes(span: ToolSpan, context: ScopeContext): Scope[] {
   const { data } = span.start;
   const given = withPending(model.argumentsOf(span).value, { seq: span.seq }, '/arguments', context);
   const result = model.resultOf(span);
-  const scopes = [scope('Arguments', membersOf(given, { ...options(context), expression: 'tool.arguments', edit: { of: { seq: span.seq }, path: '/arguments' } }), 'arguments')];
+  const scopes = [
+    scope(
+      'Arguments',
+      membersOf(given, {
+        ...options(context),
+        expression: 'tool.arguments',
+        edit: { of: { seq: span.seq }, path: '/arguments' },
+      }),
+      'arguments',
+    ),
+  ];
   if (span.end !== undefined && result !== undefined) {
     const target: EditTarget = { of: { seq: span.end.seq }, path: '/result' };
-    scopes.push(scope('Result', fixed([valueNode('result', withPending(result.value, target.of, target.path, context), { ...options(context), expression: 'tool.result', edit: target })]), 'returnValue'));
+    scopes.push(
+      scope(
+        'Result',
+        fixed([
+          valueNode('result', withPending(result.value, target.of, target.path, context), {
+            ...options(context),
+            expression: 'tool.result',
+            edit: target,
+          }),
+        ]),
+        'returnValue',
+      ),
+    );
   }
   if (span.end?.data.error !== undefined) scopes.push(scope('Error', fixed(errorNodes(span.end.data.error))));
   const changes = model.diffsOf(span.seq).flatMap((diff) => diff.data.changes);
-  if (changes.length > 0) scopes.push(scope('World Changes', fixed(changes.map((change) => changeNode(change, options(context))))));
+  if (changes.length > 0)
+    scopes.push(scope('World Changes', fixed(changes.map((change) => changeNode(change, options(context))))));
   const facts = [
-    ...factNode('call', data.call), ...factNode('effect', data.effect), ...factNode('source', span.end?.data.source),
-    ...factNode('ms', span.end?.data.ms), ...factNode('injected by', span.end?.data.injected), ...factNode('bytes cut', span.end?.data.cut), ...factNode('raw arguments', data.raw),
+    ...factNode('call', data.call),
+    ...factNode('effect', data.effect),
+    ...factNode('source', span.end?.data.source),
+    ...factNode('ms', span.end?.data.ms),
+    ...factNode('injected by', span.end?.data.injected),
+    ...factNode('bytes cut', span.end?.data.cut),
+    ...factNode('raw arguments', data.raw),
     ...factNode('edited', model.argumentsOf(span).edited || result?.edited === true ? true : undefined),
   ];
   return [...scopes, scope('Call', fixed(facts)), usageScope(context)];
@@ -81,15 +120,32 @@ function stepScopes(span: ModelSpan, context: ScopeContext): Scope[] {
   scopes.push(scope('New Messages', fixed(fresh.map((entry) => messageNode(entry, context)))));
   scopes.push(contextScope(agent, { ...context, place: { seq: span.seq, at: span.seq } }, true));
   const sampling = withPending(start.data.sampling, { seq: span.seq }, '/sampling', context);
-  scopes.push(scope('Sampling', membersOf(sampling, { ...options(context), edit: { of: { seq: span.seq }, path: '/sampling' } }), 'arguments'));
+  scopes.push(
+    scope(
+      'Sampling',
+      membersOf(sampling, { ...options(context), edit: { of: { seq: span.seq }, path: '/sampling' } }),
+      'arguments',
+    ),
+  );
   const facts = [
-    ...factNode('model', start.data.model), ...factNode('endpoint', start.data.endpoint), ...factNode('finish reason', end?.data.finish_reason), ...factNode('source', end?.data.source),
-    ...factNode('input tokens', end?.data.usage?.input_tokens), ...factNode('output tokens', end?.data.usage?.output_tokens), ...factNode('cached tokens', end?.data.usage?.cached_tokens), ...factNode('reasoning tokens', end?.data.usage?.reasoning_tokens),
-    ...factNode('ms', end?.data.ms), ...factNode('queue ms', end?.data.queue_ms), ...factNode('first token ms', end?.data.first_ms),
-    ...factNode('trainable', end?.data.trainable), ...factNode('why not', end?.data.why_not), ...factNode('weights', end?.data.weights),
+    ...factNode('model', start.data.model),
+    ...factNode('endpoint', start.data.endpoint),
+    ...factNode('finish reason', end?.data.finish_reason),
+    ...factNode('source', end?.data.source),
+    ...factNode('input tokens', end?.data.usage?.input_tokens),
+    ...factNode('output tokens', end?.data.usage?.output_tokens),
+    ...factNode('cached tokens', end?.data.usage?.cached_tokens),
+    ...factNode('reasoning tokens', end?.data.usage?.reasoning_tokens),
+    ...factNode('ms', end?.data.ms),
+    ...factNode('queue ms', end?.data.queue_ms),
+    ...factNode('first token ms', end?.data.first_ms),
+    ...factNode('trainable', end?.data.trainable),
+    ...factNode('why not', end?.data.why_not),
+    ...factNode('weights', end?.data.weights),
   ];
   scopes.push(scope('Call', fixed(facts)));
-  if (end?.data.tokens !== undefined) scopes.push({ name: 'Tokens', expensive: true, children: tokenChildren(model, span, options(context).readBlob) });
+  if (end?.data.tokens !== undefined)
+    scopes.push({ name: 'Tokens', expensive: true, children: tokenChildren(model, span, options(context).readBlob) });
   return [...scopes, usageScope(context)];
 }
 
@@ -97,15 +153,35 @@ function rolloutScopes(context: ScopeContext): Scope[] {
   const { debuggee, place } = context;
   const { model, task } = debuggee;
   const state = stateAt(model, place.at);
-  const scores = state.scores.map((score): Node => ({ name: score.data.scorer, value: `${score.data.value ?? 'unscorable'}${score.data.passed === null ? '' : score.data.passed ? ', passed' : ', failed'}`, children: recordChildren({ ...score.data } as JsonObject, options(context)) }));
+  const scores = state.scores.map(
+    (score): Node => ({
+      name: score.data.scorer,
+      value: `${score.data.value ?? 'unscorable'}${score.data.passed === null ? '' : score.data.passed ? ', passed' : ', failed'}`,
+      children: recordChildren({ ...score.data } as JsonObject, options(context)),
+    }),
+  );
   const about = [
-    ...factNode('rollout', debuggee.rollout), ...factNode('batch', debuggee.batch), ...factNode('attempt', debuggee.attempt), ...factNode('status', state.status),
-    ...factNode('passed', state.passed), ...factNode('reward', state.reward), ...factNode('seed', model.start?.data.seed), ...factNode('try', model.start?.data.try),
+    ...factNode('rollout', debuggee.rollout),
+    ...factNode('batch', debuggee.batch),
+    ...factNode('attempt', debuggee.attempt),
+    ...factNode('status', state.status),
+    ...factNode('passed', state.passed),
+    ...factNode('reward', state.reward),
+    ...factNode('seed', model.start?.data.seed),
+    ...factNode('try', model.start?.data.try),
   ];
-  const world: Children = { list: ({ start, count }) => [...stateAt(model, place.at).world.values()].slice(start, start + count).map((row) => rowNode(row, options(context))) };
+  const world: Children = {
+    list: ({ start, count }) =>
+      [...stateAt(model, place.at).world.values()]
+        .slice(start, start + count)
+        .map((row) => rowNode(row, options(context))),
+  };
   return [
     scope('Rollout', fixed(about)),
-    scope('Task', recordChildren(JSON.parse(JSON.stringify(task)) as JsonObject, { ...options(context), expression: 'task' })),
+    scope(
+      'Task',
+      recordChildren(JSON.parse(JSON.stringify(task)) as JsonObject, { ...options(context), expression: 'task' }),
+    ),
     ...(scores.length === 0 ? [] : [scope('Scores', fixed(scores))]),
     { name: 'World', children: world, expensive: true },
     usageScope(context),
@@ -116,21 +192,36 @@ function rolloutScopes(context: ScopeContext): Scope[] {
 function contextScope(agent: string, context: ScopeContext, expensive: boolean): Scope {
   const { model } = context.debuggee;
   const entries = stateAt(model, context.place.at, agent).messages; // once: there may be ten thousands
-  return { name: 'Context', expensive, children: { indexed: entries.length, list: ({ start, count }) => entries.slice(start, start + count).map((entry) => messageNode(entry, context)) } };
+  return {
+    name: 'Context',
+    expensive,
+    children: {
+      indexed: entries.length,
+      list: ({ start, count }) => entries.slice(start, start + count).map((entry) => messageNode(entry, context)),
+    },
+  };
 }
 
 function usageScope({ debuggee: { model }, place, limits }: ScopeContext): Scope {
   const used = model.usageAt(place.at);
   const step = model.stepOf(place.at)?.index ?? 0;
   const of = (name: string): string => (limits[name] === undefined ? '' : ` of ${limits[name]}`);
-  return scope('Usage', fixed([
-    { name: 'steps', value: `${step}${of('steps')}` },
-    { name: 'tokens', value: `${used.input_tokens + used.output_tokens}${of('tokens')}`, expression: 'usage.input_tokens + usage.output_tokens' },
-    { name: 'input tokens', value: String(used.input_tokens), expression: 'usage.input_tokens' },
-    { name: 'output tokens', value: String(used.output_tokens), expression: 'usage.output_tokens' },
-    { name: 'cached tokens', value: String(used.cached_tokens), expression: 'usage.cached_tokens' },
-    ...factNode('seconds at most', limits['seconds']), ...factNode('seconds of a tool at most', limits['tool_seconds']),
-  ]));
+  return scope(
+    'Usage',
+    fixed([
+      { name: 'steps', value: `${step}${of('steps')}` },
+      {
+        name: 'tokens',
+        value: `${used.input_tokens + used.output_tokens}${of('tokens')}`,
+        expression: 'usage.input_tokens + usage.output_tokens',
+      },
+      { name: 'input tokens', value: String(used.input_tokens), expression: 'usage.input_tokens' },
+      { name: 'output tokens', value: String(used.output_tokens), expression: 'usage.output_tokens' },
+      { name: 'cached tokens', value: String(used.cached_tokens), expression: 'usage.cached_tokens' },
+      ...factNode('seconds at most', limits['seconds']),
+      ...factNode('seconds of a tool at most', limits['tool_seconds']),
+    ]),
+  );
 }
 
 /** Messages of a call's context that the agent's call before did not have. */
@@ -157,20 +248,32 @@ function messageNode(entry: MessageEntry, context: ScopeContext): Node {
   const text = partsText(parts).replaceAll(/\s*\n\s*/g, ' ⏎ ');
   const calls = parts.flatMap((part) => (part.type === 'tool_call' ? [part.name] : [])).join(', ');
   const said = [text, calls === '' ? '' : `→ ${calls}`].filter((piece) => piece !== '').join(' ');
-  return { name: `${entry.m} ${role}`, value: `${origin === 'edited' ? '(edited) ' : ''}${said.length > 300 ? `${said.slice(0, 300)}…` : said}`, children: fixed(messageNodes(entry, context)) };
+  return {
+    name: `${entry.m} ${role}`,
+    value: `${origin === 'edited' ? '(edited) ' : ''}${said.length > 300 ? `${said.slice(0, 300)}…` : said}`,
+    children: fixed(messageNodes(entry, context)),
+  };
 }
 
 function messageNodes(entry: MessageEntry, context: ScopeContext): Node[] {
   const { role, origin, parts, from, to, topic } = entry.event.data;
   return [
-    ...factNode('role', role), ...factNode('origin', origin), ...factNode('from', from), ...factNode('to', to), ...factNode('topic', topic),
+    ...factNode('role', role),
+    ...factNode('origin', origin),
+    ...factNode('from', from),
+    ...factNode('to', to),
+    ...factNode('topic', topic),
     ...parts.map((part, index) => partNode(part, index, entry, context)),
   ];
 }
 
 function partNode(part: Part, index: number, entry: MessageEntry, context: ScopeContext): Node {
   const at = (field: string): EditTarget => ({ of: { m: entry.m }, path: `/parts/${index}/${field}` });
-  const value = (name: string, stored: Json, field: string): Node => valueNode(name, withPending(stored, { m: entry.m }, `/parts/${index}/${field}`, context), { ...options(context), edit: at(field) });
+  const value = (name: string, stored: Json, field: string): Node =>
+    valueNode(name, withPending(stored, { m: entry.m }, `/parts/${index}/${field}`, context), {
+      ...options(context),
+      edit: at(field),
+    });
   switch (part.type) {
     case 'text':
     case 'reasoning':
@@ -188,15 +291,38 @@ function partNode(part: Part, index: number, entry: MessageEntry, context: Scope
 
 function errorNodes(error: TraceError): Node[] {
   const place = error.place;
-  return [...factNode('class', error.class), ...factNode('message', error.message), ...factNode('place', place === undefined ? undefined : `${place.file}:${place.line}:${place.column}`), ...factNode('stack', error.stack)];
+  return [
+    ...factNode('class', error.class),
+    ...factNode('message', error.message),
+    ...factNode('place', place === undefined ? undefined : `${place.file}:${place.line}:${place.column}`),
+    ...factNode('stack', error.stack),
+  ];
 }
 
 function changeNode(change: Change, given: ValueOptions): Node {
-  return { name: nameOf(change), value: changeText(change), ...dataOf(change), children: recordChildren({ ...change } as unknown as JsonObject, given) }; // a change is JSON
+  return {
+    name: nameOf(change),
+    value: changeText(change),
+    ...dataOf(change),
+    children: recordChildren({ ...change } as unknown as JsonObject, given),
+  }; // a change is JSON
 }
 
 function rowNode(row: ChangedRow, given: ValueOptions): Node {
-  return { name: nameOf(row), value: changeText(row), ...dataOf(row), children: recordChildren({ op: row.op, key: row.key, ...(row.before === undefined ? {} : { before: row.before }), ...(row.after === undefined ? {} : { after: row.after }) }, given) };
+  return {
+    name: nameOf(row),
+    value: changeText(row),
+    ...dataOf(row),
+    children: recordChildren(
+      {
+        op: row.op,
+        key: row.key,
+        ...(row.before === undefined ? {} : { before: row.before }),
+        ...(row.after === undefined ? {} : { after: row.after }),
+      },
+      given,
+    ),
+  };
 }
 
 type RowLike = Pick<Change, 'table' | 'file' | 'key'>;

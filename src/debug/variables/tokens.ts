@@ -1,4 +1,5 @@
 /** The tokens of a model call as variables: ids, log probabilities, and what is trained on. */
+
 import type { ModelSpan } from '../../trace/model/spans.ts';
 import type { TrajectoryModel } from '../../trace/model.ts';
 import { tokensOf } from '../../trace/tokens.ts';
@@ -8,14 +9,29 @@ import type { Children, Node, ReadBlob } from './node.ts';
 export function tokenChildren(model: TrajectoryModel, span: ModelSpan, readBlob: ReadBlob): Children {
   return {
     list: async ({ start, count }, signal) => {
-      const tokens = await tokensOf(model, span, async (ref) => JSON.parse(new TextDecoder().decode(await readBlob(ref, signal))) as unknown);
+      const tokens = await tokensOf(
+        model,
+        span,
+        async (ref) => JSON.parse(new TextDecoder().decode(await readBlob(ref, signal))) as unknown,
+      );
       if (tokens === undefined) return [];
       const { prompt, missing, kept, completion, logprobs } = tokens;
       const mask = span.end?.data.trainable === true ? 1 : 0;
-      const mean = logprobs === undefined ? '' : `, mean logprob ${(logprobs.reduce((sum, one) => sum + one, 0) / Math.max(1, logprobs.length)).toFixed(4)}`;
+      const mean =
+        logprobs === undefined
+          ? ''
+          : `, mean logprob ${(logprobs.reduce((sum, one) => sum + one, 0) / Math.max(1, logprobs.length)).toFixed(4)}`;
       const nodes: Node[] = [
-        { name: 'sampled', value: `${completion.length} tokens${mean}`, children: numbered(completion, (id, index) => `${id}${logprobText(logprobs?.[index])}  mask ${mask}`) },
-        { name: 'prompt', value: `${missing + prompt.length} tokens, ${kept} as in the call before`, children: numbered(prompt, (id) => `${id}  mask 0`) },
+        {
+          name: 'sampled',
+          value: `${completion.length} tokens${mean}`,
+          children: numbered(completion, (id, index) => `${id}${logprobText(logprobs?.[index])}  mask ${mask}`),
+        },
+        {
+          name: 'prompt',
+          value: `${missing + prompt.length} tokens, ${kept} as in the call before`,
+          children: numbered(prompt, (id) => `${id}  mask 0`),
+        },
       ];
       return nodes.slice(start, start + count);
     },
@@ -23,7 +39,13 @@ export function tokenChildren(model: TrajectoryModel, span: ModelSpan, readBlob:
 }
 
 function numbered(ids: readonly number[], text: (id: number, index: number) => string): Children {
-  return { indexed: ids.length, list: ({ start, count }) => ids.slice(start, start + count).map((id, index) => ({ name: String(start + index), value: text(id, start + index) })) };
+  return {
+    indexed: ids.length,
+    list: ({ start, count }) =>
+      ids
+        .slice(start, start + count)
+        .map((id, index) => ({ name: String(start + index), value: text(id, start + index) })),
+  };
 }
 
 function logprobText(logprob: number | undefined): string {

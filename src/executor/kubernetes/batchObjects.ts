@@ -5,7 +5,7 @@ import { StudioError } from '../../common/errors.ts';
 import type { Submission } from '../../config/submission.ts';
 import type { Cluster } from '../../kubernetes/access/cluster.ts';
 import { KINDS } from '../../kubernetes/access/kinds.ts';
-import { readObject, type Job, type OwnerReference } from '../../kubernetes/access/objects.ts';
+import { type Job, type OwnerReference, readObject } from '../../kubernetes/access/objects.ts';
 import { batchName, LABEL, labels, NAMES, selector } from '../../kubernetes/names.ts';
 import { SECRETS_FILE } from '../../kubernetes/programs/workerBootstrap.ts';
 import type { ClusterHost } from '../executor.ts';
@@ -52,7 +52,10 @@ export class BatchObjects {
   async findServer(signal: AbortSignal): Promise<void> {
     const deployment = await this.#options.cluster.get('Deployment', NAMES.server, { signal });
     const uid = deployment?.metadata.uid;
-    this.#server = deployment === undefined || uid === undefined ? undefined : { apiVersion: deployment.apiVersion, kind: deployment.kind, name: deployment.metadata.name, uid };
+    this.#server =
+      deployment === undefined || uid === undefined
+        ? undefined
+        : { apiVersion: deployment.apiVersion, kind: deployment.kind, name: deployment.metadata.name, uid };
   }
 
   /** Makes a Job and what its pods need; gives the one that is there where an earlier call made it. */
@@ -62,7 +65,16 @@ export class BatchObjects {
     // Pods wait long for what is not there when they start, so the Job comes after it, and only then owns it.
     await this.write(batch, submission, sizing.slots, this.#server, signal);
     const object = batchJob({
-      batch, round: plan.round, namespace: cluster.namespace, pods: submission.pods ?? {}, sizing, image, pullPolicy, owner: this.#server, settled: plan.settled, fruitless: plan.fruitless,
+      batch,
+      round: plan.round,
+      namespace: cluster.namespace,
+      pods: submission.pods ?? {},
+      sizing,
+      image,
+      pullPolicy,
+      owner: this.#server,
+      settled: plan.settled,
+      fruitless: plan.fruitless,
     });
     let job: Job | undefined;
     try {
@@ -77,12 +89,27 @@ export class BatchObjects {
     return job;
   }
 
-  /** What pods of the batch start with, as this server would have it. Throws StudioError `unavailable` while only another server has the batch's secrets. */
-  async write(batch: string, submission: Submission, slots: number, owner: OwnerReference | undefined, signal: AbortSignal): Promise<void> {
+  /**
+   * What pods of the batch start with, as this server would have it. Throws StudioError `unavailable` while only
+   * another server has the batch's secrets.
+   */
+  async write(
+    batch: string,
+    submission: Submission,
+    slots: number,
+    owner: OwnerReference | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { cluster, host, programs, reconnectSeconds } = this.#options;
     const about = { batch, namespace: cluster.namespace, owner };
     const worker = {
-      server: host.url, ...((host.others ?? []).length === 0 ? {} : { others: host.others }), token: host.token(batch), batch, slots, reconnect_seconds: reconnectSeconds, programs,
+      server: host.url,
+      ...((host.others ?? []).length === 0 ? {} : { others: host.others }),
+      token: host.token(batch),
+      batch,
+      slots,
+      reconnect_seconds: reconnectSeconds,
+      programs,
       ...(submission.pods?.isolation === 'pod' ? { rollouts: 1 } : {}),
     };
     const secrets = await this.#secretsFor(batch, submission, signal);
@@ -95,7 +122,11 @@ export class BatchObjects {
   /** Another server makes the Job: it finds the secrets that came to this one in the cluster. */
   async handOver(batch: string, submission: Submission, signal: AbortSignal): Promise<void> {
     const { cluster, host } = this.#options;
-    if ((await host.secrets(batch)) === undefined || (await cluster.get('Secret', batchName(batch), { signal })) !== undefined) return;
+    if (
+      (await host.secrets(batch)) === undefined ||
+      (await cluster.get('Secret', batchName(batch), { signal })) !== undefined
+    )
+      return;
     await this.write(batch, submission, 1, this.#server, signal);
   }
 
@@ -112,7 +143,12 @@ export class BatchObjects {
 
   /** Takes the pods of a Job away, or lets it have them again. They are no failures of it. */
   async setReleased({ name }: Round, released: boolean, signal: AbortSignal): Promise<Job> {
-    return this.#options.cluster.patch('Job', name, { metadata: { annotations: { [NOTE.released]: released ? 'true' : null } }, spec: { suspend: released } }, { signal });
+    return this.#options.cluster.patch(
+      'Job',
+      name,
+      { metadata: { annotations: { [NOTE.released]: released ? 'true' : null } }, spec: { suspend: released } },
+      { signal },
+    );
   }
 
   /** Those that are in the batch's Secret. */
@@ -124,7 +160,10 @@ export class BatchObjects {
   /** Batches that have something here. */
   async batches(signal: AbortSignal): Promise<Set<string>> {
     const { cluster } = this.#options;
-    const found = await Promise.all([cluster.list('Secret', { labels: OF_BATCHES, signal }), cluster.list('ConfigMap', { labels: OF_BATCHES, signal })]);
+    const found = await Promise.all([
+      cluster.list('Secret', { labels: OF_BATCHES, signal }),
+      cluster.list('ConfigMap', { labels: OF_BATCHES, signal }),
+    ]);
     return new Set(found.flat().flatMap((object) => batchOf(object) ?? []));
   }
 
@@ -136,7 +175,11 @@ export class BatchObjects {
     const found = (await this.secrets(batch, signal)) ?? {};
     const missing = submission.env.names.filter((name) => !Object.hasOwn(found, name));
     if (missing.length > 0) {
-      throw new StudioError('unavailable', `The values of ${missing.join(', ')} are not at this server.`, { mend: 'They come with the submission, to the server it was sent to; submit the batch again if that server is gone for good.' });
+      throw new StudioError('unavailable', `The values of ${missing.join(', ')} are not at this server.`, {
+        mend:
+          'They come with the submission, to the server it was sent to; submit the batch again if that server is ' +
+          'gone for good.',
+      });
     }
     return found;
   }

@@ -4,8 +4,8 @@ import type { Submission } from '../../config/submission.ts';
 import { isQuota } from '../../kubernetes/access/kubeErrors.ts';
 import type { BatchRecord } from '../../store/store.ts';
 import type { ClusterHost } from '../executor.ts';
-import { ownerOf, type BatchObjects } from './batchObjects.ts';
-import { nextRound, type NextRound, type Round } from './jobRounds.ts';
+import { type BatchObjects, ownerOf } from './batchObjects.ts';
+import { type NextRound, nextRound, type Round } from './jobRounds.ts';
 import type { Rounds } from './rounds.ts';
 import { podSizing } from './sizing.ts';
 
@@ -103,8 +103,12 @@ export class BatchPods {
     if (active !== undefined) await this.#letGo(active);
     if (this.#record.paused || this.#record.stopping !== undefined) return 0;
     const next = nextRound({
-      rounds: rounds.of(this.id), last: rounds.last(this.id), over: this.#options.over,
-      queued: this.#record.row.counts.queued, settled: settledOf(this.#record), retries: this.#submission.retry.infrastructure,
+      rounds: rounds.of(this.id),
+      last: rounds.last(this.id),
+      over: this.#options.over,
+      queued: this.#record.row.counts.queued,
+      settled: settledOf(this.#record),
+      retries: this.#submission.retry.infrastructure,
     });
     switch (next.do) {
       case 'wait':
@@ -120,13 +124,27 @@ export class BatchPods {
   async #create(next: Extract<NextRound, { do: 'create' }>): Promise<number> {
     const { rounds, objects, host, signal } = this.#options;
     const now = performance.now();
-    if (this.#due.round !== next.round) this.#due = { round: next.round, at: Math.max(now + next.afterMs, this.#record.sealed ? 0 : this.#since + SEAL_PATIENCE_MS) };
+    if (this.#due.round !== next.round)
+      this.#due = {
+        round: next.round,
+        at: Math.max(now + next.afterMs, this.#record.sealed ? 0 : this.#since + SEAL_PATIENCE_MS),
+      };
     // The last task came before the patience was over.
     const due = this.#record.sealed && next.afterMs === 0 ? 0 : this.#due.at;
     if (due > now) return due - now;
     const { counts } = this.#record.row;
     const sizing = podSizing(this.#submission, counts.queued + counts.running + counts.held, this.#record.sealed);
-    const job = await objects.create({ batch: this.id, submission: this.#submission, round: next.round, fruitless: next.fruitless, settled: settledOf(this.#record), sizing }, signal);
+    const job = await objects.create(
+      {
+        batch: this.id,
+        submission: this.#submission,
+        round: next.round,
+        fruitless: next.fruitless,
+        settled: settledOf(this.#record),
+        sizing,
+      },
+      signal,
+    );
     this.#written = true;
     this.#told.clear();
     rounds.see(job);
@@ -136,18 +154,29 @@ export class BatchPods {
       await Promise.all([objects.removeJob(made, signal), objects.removeSecrets(this.id, false, signal)]);
       return 0;
     }
-    host.log(`Job ${job.metadata.name} with ${sizing.parallelism} pods at once, ${sizing.completions} in all`, { batch: this.id });
+    host.log(`Job ${job.metadata.name} with ${sizing.parallelism} pods at once, ${sizing.completions} in all`, {
+      batch: this.id,
+    });
     return 0;
   }
 
-  /** A Job that an earlier server made starts pods with what this server would have them start with; one that waits is told of. */
+  /**
+   * A Job that an earlier server made starts pods with what this server would have them start with; one that waits is
+   * told of.
+   */
   async #lookAfter(active: Round): Promise<void> {
     const { objects, signal } = this.#options;
     if (!this.#written) await objects.write(this.id, this.#submission, active.slots, ownerOf(active), signal);
     this.#written = true;
     if (!active.suspended || active.released || this.#record.released) return;
     const { queue } = this.#submission.pods ?? {};
-    await this.#tellOnce(`suspended ${active.name}`, 'suspended', queue === undefined ? `Job ${active.name} is suspended: no pod starts until it is let go.` : `Job ${active.name} waits until the queue ${queue} admits it.`);
+    await this.#tellOnce(
+      `suspended ${active.name}`,
+      'suspended',
+      queue === undefined
+        ? `Job ${active.name} is suspended: no pod starts until it is let go.`
+        : `Job ${active.name} waits until the queue ${queue} admits it.`,
+    );
   }
 
   /**
@@ -157,20 +186,32 @@ export class BatchPods {
    */
   async #letGo(active: Round): Promise<void> {
     const { objects, rounds, signal } = this.#options;
-    const { released, row: { counts } } = this.#record;
+    const {
+      released,
+      row: { counts },
+    } = this.#record;
     const key = `released ${active.name}`;
     if (!released) {
       if (!active.released) return;
       rounds.see(await objects.setReleased(active, false, signal));
       this.#told.delete(key);
-      await this.#options.host.tell(this.id, { what: 'pods_back', text: `Job ${active.name} goes on: its pods are started again.` });
+      await this.#options.host.tell(this.id, {
+        what: 'pods_back',
+        text: `Job ${active.name} goes on: its pods are started again.`,
+      });
       return;
     }
     const { queue } = this.#submission.pods ?? {};
     if (counts.running > 0 || (active.suspended && queue === undefined)) return;
     if (queue === undefined) rounds.see(await objects.setReleased(active, true, signal));
     else await objects.removeJob(active, signal);
-    await this.#tellOnce(key, 'pods_released', `The batch is paused and keeps no pods: Job ${active.name} is ${queue === undefined ? 'suspended' : `removed, and the next one waits for the queue ${queue}`} until it is resumed. What its pods held goes on then, from where its record ends.`);
+    await this.#tellOnce(
+      key,
+      'pods_released',
+      `The batch is paused and keeps no pods: Job ${active.name} is ` +
+        `${queue === undefined ? 'suspended' : `removed, and the next one waits for the queue ${queue}`} until it ` +
+        'is resumed. What its pods held goes on then, from where its record ends.',
+    );
   }
 
   async #failed(error: unknown): Promise<number> {
@@ -183,7 +224,11 @@ export class BatchPods {
         await this.#giveUp(text);
         return 0;
       }
-      await this.#tellOnce(StudioError.is(error) ? `${error.code} ${String(error.details?.['reason'])}` : 'failed', isQuota(error) ? 'quota' : 'no_pods', `No pods for now: ${text}`);
+      await this.#tellOnce(
+        StudioError.is(error) ? `${error.code} ${String(error.details?.['reason'])}` : 'failed',
+        isQuota(error) ? 'quota' : 'no_pods',
+        `No pods for now: ${text}`,
+      );
     } catch (failure) {
       host.log(`telling of its pods failed: ${errorText(failure)}`, { level: 'error', batch: this.id });
     }

@@ -1,10 +1,18 @@
-/** The objects of one batch in the cluster: an Indexed Job, and what its pods are told by a ConfigMap and a Secret. Pure. */
+/**
+ * The objects of one batch in the cluster: an Indexed Job, and what its pods are told by a ConfigMap and a Secret.
+ * Pure.
+ */
 import { LONG_RUNNING } from '../../common/entries.ts';
 import { DEFAULTS } from '../../config/defaults.ts';
 import type { SubmittedPods } from '../../config/submission.ts';
 import type { KubeObject, OwnerReference } from '../../kubernetes/access/objects.ts';
 import { batchLabels, batchName, NAMES } from '../../kubernetes/names.ts';
-import { SECRETS_FILE, WORKER_BOOTSTRAP, WORKER_FILE, type PodWorker } from '../../kubernetes/programs/workerBootstrap.ts';
+import {
+  type PodWorker,
+  SECRETS_FILE,
+  WORKER_BOOTSTRAP,
+  WORKER_FILE,
+} from '../../kubernetes/programs/workerBootstrap.ts';
 import { environmentKey, variableOf } from './sidecarSecrets.ts';
 import type { PodSizing } from './sizing.ts';
 
@@ -55,9 +63,15 @@ export function batchJob(plan: JobPlan): KubeObject {
     apiVersion: 'batch/v1',
     kind: 'Job',
     metadata: {
-      name: batchName(batch, round), namespace,
+      name: batchName(batch, round),
+      namespace,
       labels: { ...labels, ...(pods.queue === undefined ? {} : { 'kueue.x-k8s.io/queue-name': pods.queue }) },
-      annotations: { [NOTE.batch]: batch, [NOTE.slots]: String(sizing.slots), [NOTE.settled]: String(plan.settled), [NOTE.fruitless]: String(plan.fruitless) },
+      annotations: {
+        [NOTE.batch]: batch,
+        [NOTE.slots]: String(sizing.slots),
+        [NOTE.settled]: String(plan.settled),
+        [NOTE.fruitless]: String(plan.fruitless),
+      },
       ...(owner === undefined ? {} : { ownerReferences: [owner] }),
     },
     spec: {
@@ -83,7 +97,10 @@ function failurePolicy(pods: SubmittedPods): Fields {
       // Drained, evicted, preempted, its node lost: not the pod's fault.
       { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
       // A wrong configuration is wrong in every pod.
-      { action: pods.isolation === 'pod' ? 'FailIndex' : 'FailJob', onExitCodes: { containerName: WORKER, operator: 'In', values: [2] } },
+      {
+        action: pods.isolation === 'pod' ? 'FailIndex' : 'FailJob',
+        onExitCodes: { containerName: WORKER, operator: 'In', values: [2] },
+      },
     ],
   };
 }
@@ -95,7 +112,8 @@ function podSpec({ batch, pods, image, pullPolicy }: JobPlan): Fields {
     serviceAccountName: pods.service_account ?? NAMES.worker,
     automountServiceAccountToken: false,
     enableServiceLinks: false,
-    // Processes that tools left are reaped by the pod, and a worker whose thread hangs can end itself: it is not process 1.
+    // Processes that tools left are reaped by the pod, and a worker whose thread hangs can end itself: it is not
+    // process 1.
     shareProcessNamespace: true,
     terminationGracePeriodSeconds: GRACE_SECONDS,
     // Sidecars keep the user of their image; what is mounted can be read by all of them.
@@ -103,30 +121,55 @@ function podSpec({ batch, pods, image, pullPolicy }: JobPlan): Fields {
     ...(pods.node_selector === undefined ? {} : { nodeSelector: pods.node_selector }),
     ...(pods.tolerations === undefined ? {} : { tolerations: pods.tolerations }),
     ...(pods.priority_class === undefined ? {} : { priorityClassName: pods.priority_class }),
-    ...(pods.sidecars === undefined || pods.sidecars.length === 0 ? {} : { initContainers: pods.sidecars.map((sidecar) => nativeSidecar(sidecar, batch)) }),
-    containers: [{
-      name: WORKER,
-      image: pods.image ?? image,
-      ...(policy === undefined ? {} : { imagePullPolicy: policy }),
-      command: ['node', ...LONG_RUNNING, `${FOLDERS.bootstrap}/${BOOTSTRAP_FILE}`, FOLDERS.config, FOLDERS.work],
-      env: [
-        { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
-        { name: 'HOME', value: `${FOLDERS.work}/home` },
-        { name: 'TMPDIR', value: `${FOLDERS.work}/tmp` },
-      ],
-      ...(pods.requests === undefined && pods.limits === undefined ? {} : { resources: { ...(pods.requests === undefined ? {} : { requests: pods.requests }), ...(pods.limits === undefined ? {} : { limits: pods.limits }) } }),
-      securityContext: { runAsUser: USER, runAsGroup: USER, runAsNonRoot: true, allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] }, seccompProfile: { type: 'RuntimeDefault' } },
-      // Why it failed is among its last lines.
-      terminationMessagePolicy: 'FallbackToLogsOnError',
-      volumeMounts: [
-        { name: 'bootstrap', mountPath: FOLDERS.bootstrap, readOnly: true },
-        { name: 'config', mountPath: FOLDERS.config, readOnly: true },
-        { name: 'work', mountPath: FOLDERS.work },
-      ],
-    }],
+    ...(pods.sidecars === undefined || pods.sidecars.length === 0
+      ? {}
+      : { initContainers: pods.sidecars.map((sidecar) => nativeSidecar(sidecar, batch)) }),
+    containers: [
+      {
+        name: WORKER,
+        image: pods.image ?? image,
+        ...(policy === undefined ? {} : { imagePullPolicy: policy }),
+        command: ['node', ...LONG_RUNNING, `${FOLDERS.bootstrap}/${BOOTSTRAP_FILE}`, FOLDERS.config, FOLDERS.work],
+        env: [
+          { name: 'POD_NAME', valueFrom: { fieldRef: { fieldPath: 'metadata.name' } } },
+          { name: 'HOME', value: `${FOLDERS.work}/home` },
+          { name: 'TMPDIR', value: `${FOLDERS.work}/tmp` },
+        ],
+        ...(pods.requests === undefined && pods.limits === undefined
+          ? {}
+          : {
+              resources: {
+                ...(pods.requests === undefined ? {} : { requests: pods.requests }),
+                ...(pods.limits === undefined ? {} : { limits: pods.limits }),
+              },
+            }),
+        securityContext: {
+          runAsUser: USER,
+          runAsGroup: USER,
+          runAsNonRoot: true,
+          allowPrivilegeEscalation: false,
+          capabilities: { drop: ['ALL'] },
+          seccompProfile: { type: 'RuntimeDefault' },
+        },
+        // Why it failed is among its last lines.
+        terminationMessagePolicy: 'FallbackToLogsOnError',
+        volumeMounts: [
+          { name: 'bootstrap', mountPath: FOLDERS.bootstrap, readOnly: true },
+          { name: 'config', mountPath: FOLDERS.config, readOnly: true },
+          { name: 'work', mountPath: FOLDERS.work },
+        ],
+      },
+    ],
     volumes: [
       { name: 'bootstrap', configMap: { name: batchName(batch) } },
-      { name: 'config', secret: { secretName: batchName(batch), defaultMode: 0o440, items: [WORKER_FILE, SECRETS_FILE].map((key) => ({ key, path: key })) } },
+      {
+        name: 'config',
+        secret: {
+          secretName: batchName(batch),
+          defaultMode: 0o440,
+          items: [WORKER_FILE, SECRETS_FILE].map((key) => ({ key, path: key })),
+        },
+      },
       { name: 'work', emptyDir: {} },
     ],
   };
@@ -141,7 +184,11 @@ const THRESHOLDS = ['failureThreshold', 'successThreshold', 'periodSeconds', 'in
  */
 function nativeSidecar(sidecar: Fields, batch: string): Fields {
   const { env, readinessProbe, startupProbe } = sidecar;
-  const started = startupProbe ?? (isObject(readinessProbe) ? { failureThreshold: 120, periodSeconds: 1, ...without(readinessProbe, THRESHOLDS) } : undefined);
+  const started =
+    startupProbe ??
+    (isObject(readinessProbe)
+      ? { failureThreshold: 120, periodSeconds: 1, ...without(readinessProbe, THRESHOLDS) }
+      : undefined);
   return {
     ...sidecar,
     restartPolicy: 'Always',
@@ -158,7 +205,10 @@ function without(fields: Fields, names: readonly string[]): Fields {
 function secretVariable(entry: unknown, batch: string): unknown {
   const variable = variableOf(entry);
   if (variable === undefined || !isObject(entry)) return entry;
-  return { ...without(entry, ['value']), valueFrom: { secretKeyRef: { name: batchName(batch), key: environmentKey(variable) } } };
+  return {
+    ...without(entry, ['value']),
+    valueFrom: { secretKeyRef: { name: batchName(batch), key: environmentKey(variable) } },
+  };
 }
 
 function isObject(value: unknown): value is Fields {
@@ -174,19 +224,41 @@ export interface Belongings {
 
 /** What pods of the batch start with. */
 export function batchConfigMap(about: Belongings): KubeObject {
-  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: belongingMetadata(about), data: { [BOOTSTRAP_FILE]: WORKER_BOOTSTRAP } };
+  return {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: belongingMetadata(about),
+    data: { [BOOTSTRAP_FILE]: WORKER_BOOTSTRAP },
+  };
 }
 
 /** What they work with. `variables`: names of those that sidecars get. */
-export function batchSecret(about: Belongings, worker: PodWorker, secrets: Readonly<Record<string, string>>, variables: readonly string[]): KubeObject {
-  const texts: [string, string][] = [[WORKER_FILE, JSON.stringify(worker)], [SECRETS_FILE, JSON.stringify(secrets)]];
+export function batchSecret(
+  about: Belongings,
+  worker: PodWorker,
+  secrets: Readonly<Record<string, string>>,
+  variables: readonly string[],
+): KubeObject {
+  const texts: [string, string][] = [
+    [WORKER_FILE, JSON.stringify(worker)],
+    [SECRETS_FILE, JSON.stringify(secrets)],
+  ];
   for (const name of variables) texts.push([environmentKey(name), secrets[name] ?? '']);
   return {
-    apiVersion: 'v1', kind: 'Secret', type: 'Opaque', metadata: belongingMetadata(about),
+    apiVersion: 'v1',
+    kind: 'Secret',
+    type: 'Opaque',
+    metadata: belongingMetadata(about),
     data: Object.fromEntries(texts.map(([key, text]) => [key, Buffer.from(text).toString('base64')])),
   };
 }
 
 function belongingMetadata({ batch, namespace, owner }: Belongings): KubeObject['metadata'] {
-  return { name: batchName(batch), namespace, labels: batchLabels(batch), annotations: { [NOTE.batch]: batch }, ...(owner === undefined ? {} : { ownerReferences: [owner] }) };
+  return {
+    name: batchName(batch),
+    namespace,
+    labels: batchLabels(batch),
+    annotations: { [NOTE.batch]: batch },
+    ...(owner === undefined ? {} : { ownerReferences: [owner] }),
+  };
 }

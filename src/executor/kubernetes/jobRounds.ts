@@ -1,4 +1,5 @@
 /** A batch's Jobs, one after another: how each stands, and whether another one is due. Pure. */
+
 import type { Job } from '../../kubernetes/access/objects.ts';
 import { NOTE } from './jobManifest.ts';
 
@@ -31,16 +32,24 @@ export function readRound(job: Job): Round | undefined {
   const notes = job.metadata.annotations ?? {};
   const suspended = ended === undefined && job.spec?.suspend === true;
   return {
-    name: job.metadata.name, uid: job.metadata.uid, round: Number(round),
+    name: job.metadata.name,
+    uid: job.metadata.uid,
+    round: Number(round),
     state: ended === undefined ? 'active' : ended.type === 'Complete' ? 'complete' : 'failed',
-    suspended, released: suspended && notes[NOTE.released] === 'true',
-    reason: ended?.reason ?? '', message: ended?.message ?? '',
-    slots: Number(notes[NOTE.slots] ?? 1), settled: Number(notes[NOTE.settled] ?? 0), fruitless: Number(notes[NOTE.fruitless] ?? 0),
+    suspended,
+    released: suspended && notes[NOTE.released] === 'true',
+    reason: ended?.reason ?? '',
+    message: ended?.message ?? '',
+    slots: Number(notes[NOTE.slots] ?? 1),
+    settled: Number(notes[NOTE.settled] ?? 0),
+    fruitless: Number(notes[NOTE.fruitless] ?? 0),
   };
 }
 
 /** The batch that a Job or a pod of ours works for. */
-export function batchOf(object: { readonly metadata: { readonly annotations?: Readonly<Record<string, string>> | undefined } }): string | undefined {
+export function batchOf(object: {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> | undefined };
+}): string | undefined {
   return object.metadata.annotations?.[NOTE.batch];
 }
 
@@ -67,17 +76,29 @@ const LONGEST_PAUSE_MS = 60_000;
 
 export function nextRound({ rounds, last, over, queued, settled, retries }: Standing): NextRound {
   if (queued === 0 || rounds.some(({ state }) => state === 'active')) return { do: 'wait' };
-  const before = rounds.filter(({ round }) => round > over).sort((a, b) => a.round - b.round).at(-1);
+  const before = rounds
+    .filter(({ round }) => round > over)
+    .sort((a, b) => a.round - b.round)
+    .at(-1);
   const create = (fruitless: number): NextRound => ({
-    do: 'create', round: last + 1, fruitless, afterMs: fruitless === 0 ? 0 : Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (fruitless - 1)),
+    do: 'create',
+    round: last + 1,
+    fruitless,
+    afterMs: fruitless === 0 ? 0 : Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (fruitless - 1)),
   });
   if (before === undefined) return create(0);
   // Exit code 2: it would be the same in every pod.
-  if (before.state === 'failed' && before.reason === 'PodFailurePolicy') return { do: 'give_up', reason: `Its pods cannot work: ${sentence(before.message)}` };
+  if (before.state === 'failed' && before.reason === 'PodFailurePolicy')
+    return { do: 'give_up', reason: `Its pods cannot work: ${sentence(before.message)}` };
   const fruitless = settled > before.settled ? 0 : before.fruitless + 1;
   if (fruitless <= retries) return create(fruitless);
   const how = before.message === '' ? before.state : before.message;
-  return { do: 'give_up', reason: `${fruitless === 1 ? 'Its pods ended and' : `Its pods ended ${fruitless} times and`} settled no attempt; the last Job, ${before.name}: ${sentence(how)}` };
+  return {
+    do: 'give_up',
+    reason:
+      `${fruitless === 1 ? 'Its pods ended and' : `Its pods ended ${fruitless} times and`} settled no attempt; the ` +
+      `last Job, ${before.name}: ${sentence(how)}`,
+  };
 }
 
 function sentence(text: string): string {

@@ -7,15 +7,15 @@ import { errorText, StudioError } from '../../common/errors.ts';
 import { meets, unmetText } from '../../config/needs.ts';
 import type { Submission } from '../../config/submission.ts';
 import type { Kind } from '../../kubernetes/access/kinds.ts';
-import { watchList, type WatchOptions } from '../../kubernetes/access/watch.ts';
+import { type WatchOptions, watchList } from '../../kubernetes/access/watch.ts';
 import type { BatchRecord } from '../../store/store.ts';
 import { durationText } from '../../trace/text/units.ts';
 import type { Executor } from '../executor.ts';
 import { requireNeeds } from '../needs.ts';
-import { BatchObjects, OF_BATCHES, type BatchObjectsOptions } from './batchObjects.ts';
+import { BatchObjects, type BatchObjectsOptions, OF_BATCHES } from './batchObjects.ts';
 import { BatchPods } from './batchPods.ts';
-import type { PodEnd } from './podLife.ts';
 import { Outage } from './outage.ts';
+import type { PodEnd } from './podLife.ts';
 import { PodWatch } from './podWatch.ts';
 import { Rounds } from './rounds.ts';
 
@@ -63,7 +63,9 @@ export class KubernetesExecutor implements Executor {
   }
 
   check(submission: Submission): void {
-    requireNeeds(submission, ({ name, of, instead }) => (meets(submission.pods, name) === 'no' ? unmetText(of, name, instead) : undefined));
+    requireNeeds(submission, ({ name, of, instead }) =>
+      meets(submission.pods, name) === 'no' ? unmetText(of, name, instead) : undefined,
+    );
   }
 
   secrets(batch: string): Promise<Record<string, string> | undefined> {
@@ -78,9 +80,19 @@ export class KubernetesExecutor implements Executor {
       known.update(record, submission);
       return;
     }
-    const batch = new BatchPods({
-      host: this.#options.host, objects: this.#objects, rounds: this.#rounds, role: () => this.#role, over: this.#over.get(id) ?? 0, lastBadEnd: () => this.#pods.lastBadEnd(id), signal: this.#end.signal,
-    }, record, submission);
+    const batch = new BatchPods(
+      {
+        host: this.#options.host,
+        objects: this.#objects,
+        rounds: this.#rounds,
+        role: () => this.#role,
+        over: this.#over.get(id) ?? 0,
+        lastBadEnd: () => this.#pods.lastBadEnd(id),
+        signal: this.#end.signal,
+      },
+      record,
+      submission,
+    );
     this.#batches.set(id, batch);
     batch.look();
   }
@@ -155,7 +167,10 @@ export class KubernetesExecutor implements Executor {
   }
 
   #watchPods(): Promise<void> {
-    return this.#watch('Pod', { onList: (pods) => this.#pods.onList(pods), onEvent: (type, pod) => this.#pods.onEvent(type, pod) });
+    return this.#watch('Pod', {
+      onList: (pods) => this.#pods.onList(pods),
+      onEvent: (type, pod) => this.#pods.onEvent(type, pod),
+    });
   }
 
   /** A watch that hears nothing cannot tell an API server that hangs from one with nothing to say. */
@@ -192,7 +207,10 @@ export class KubernetesExecutor implements Executor {
     const { signal } = this.#end;
     while (!signal.aborted) {
       try {
-        await watchList(this.#options.cluster, kind, kind === 'Event' ? {} : { labels: OF_BATCHES }, { ...options, signal });
+        await watchList(this.#options.cluster, kind, kind === 'Event' ? {} : { labels: OF_BATCHES }, {
+          ...options,
+          signal,
+        });
       } catch (error) {
         this.#options.host.log(`watching ${kind}s failed: ${errorText(error)}`, { level: 'error' });
         await sleep(AGAIN_MS, signal).catch(() => undefined);
@@ -214,13 +232,21 @@ export class KubernetesExecutor implements Executor {
   /** What batches have here that ended while no server looked. */
   async #sweep(): Promise<void> {
     const found = new Set([...this.#rounds.batches(), ...(await this.#objects.batches(this.#end.signal))]);
-    for (const id of found) if (!this.#batches.has(id) && (await this.#options.host.hasEnded(id))) this.#go('removing what it has in the cluster', this.#leave(id), id);
+    for (const id of found)
+      if (!this.#batches.has(id) && (await this.#options.host.hasEnded(id)))
+        this.#go('removing what it has in the cluster', this.#leave(id), id);
   }
 
   #tellOfOutage(error: StudioError | undefined, ms: number): void {
-    const infra = error === undefined
-      ? { what: 'cluster_back', ms, text: `The cluster answers the server again, after ${durationText(ms)}.` }
-      : { what: 'cluster_away', text: `The cluster does not answer the server; pods that run go on, and new ones have to wait. ${errorText(error)}` };
+    const infra =
+      error === undefined
+        ? { what: 'cluster_back', ms, text: `The cluster answers the server again, after ${durationText(ms)}.` }
+        : {
+            what: 'cluster_away',
+            text:
+              'The cluster does not answer the server; pods that run go on, and new ones have to wait. ' +
+              errorText(error),
+          };
     for (const id of this.#batches.keys()) this.#go('telling of the cluster', this.#options.host.tell(id, infra), id);
   }
 
@@ -233,7 +259,10 @@ export class KubernetesExecutor implements Executor {
         return;
       } catch (error) {
         if (signal.aborted) throw error;
-        this.#options.host.log(`removing what it has in the cluster failed: ${errorText(error)}`, { level: 'warning', batch: id });
+        this.#options.host.log(`removing what it has in the cluster failed: ${errorText(error)}`, {
+          level: 'warning',
+          batch: id,
+        });
         await sleep(AGAIN_MS, signal);
         if (this.#batches.has(id)) return;
       }
@@ -254,7 +283,11 @@ export class KubernetesExecutor implements Executor {
   #go(what: string, work: Promise<void>, batch?: string): void {
     const going = work
       .catch((error: unknown) => {
-        if (!this.#end.signal.aborted) this.#options.host.log(`${what} failed: ${errorText(error)}`, { level: 'error', ...(batch === undefined ? {} : { batch }) });
+        if (!this.#end.signal.aborted)
+          this.#options.host.log(`${what} failed: ${errorText(error)}`, {
+            level: 'error',
+            ...(batch === undefined ? {} : { batch }),
+          });
       })
       .finally(() => this.#going.delete(going));
     this.#going.add(going);

@@ -2,7 +2,7 @@
 import { DEFAULTS } from '../../config/defaults.ts';
 import { Cluster } from '../../kubernetes/access/cluster.ts';
 import { SliceReplicas } from '../../kubernetes/endpoints/sliceReplicas.ts';
-import { pack, type Archive } from '../../kubernetes/programs/archive.ts';
+import { type Archive, pack } from '../../kubernetes/programs/archive.ts';
 import { programFiles, WORKER_PROGRAMS } from '../../kubernetes/programs/collect.ts';
 import type { Log } from '../../server/log.ts';
 import type { ReplicaSource } from '../../server/pressure/replicas.ts';
@@ -19,8 +19,13 @@ export interface OpenedKubernetes {
   readonly replicas: (log: Log) => ReplicaSource;
 }
 
-/** `environment`: as the installation writes it into the server's pod (`ROLLOUT_…`). Outside of a pod the cluster is that of the kubeconfig. */
-export async function openKubernetes(environment: Readonly<Record<string, string | undefined>>): Promise<OpenedKubernetes> {
+/**
+ * `environment`: as the installation writes it into the server's pod (`ROLLOUT_…`). Outside of a pod the cluster is
+ * that of the kubeconfig.
+ */
+export async function openKubernetes(
+  environment: Readonly<Record<string, string | undefined>>,
+): Promise<OpenedKubernetes> {
   const namespace = environment['ROLLOUT_NAMESPACE'];
   const [cluster, programs] = await Promise.all([
     environment['KUBERNETES_SERVICE_HOST'] === undefined ? Cluster.open({ namespace }) : Cluster.inCluster(),
@@ -29,9 +34,14 @@ export async function openKubernetes(environment: Readonly<Record<string, string
   return {
     programs,
     replicas: (log) => new SliceReplicas({ cluster, log }),
-    executor: (host) => new KubernetesExecutor({
-      host, cluster, programs: programs.sha, reconnectSeconds: RECONNECT_SECONDS,
-      image: environment['ROLLOUT_IMAGE'] ?? DEFAULTS.pods.image, pullPolicy: environment['ROLLOUT_PULL_POLICY'],
-    }),
+    executor: (host) =>
+      new KubernetesExecutor({
+        host,
+        cluster,
+        programs: programs.sha,
+        reconnectSeconds: RECONNECT_SECONDS,
+        image: environment['ROLLOUT_IMAGE'] ?? DEFAULTS.pods.image,
+        pullPolicy: environment['ROLLOUT_PULL_POLICY'],
+      }),
   };
 }

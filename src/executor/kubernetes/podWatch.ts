@@ -1,9 +1,23 @@
-/** The lives of worker pods, as they happen: what is worth telling is told in the batch's stream, and their ends are seen at once. */
+/**
+ * The lives of worker pods, as they happen: what is worth telling is told in the batch's stream, and their ends are
+ * seen at once.
+ */
+
 import type { KubeEvent, Pod } from '../../kubernetes/access/objects.ts';
 import { isReady } from '../../kubernetes/access/podReady.ts';
 import type { WatchEventType } from '../../kubernetes/access/watch.ts';
 import { batchOf } from './jobRounds.ts';
-import { isSilence, jobEventNews, lostNode, podEnd, podEventNews, podNews, stuckNews, type PodEnd, type Told } from './podLife.ts';
+import {
+  isSilence,
+  jobEventNews,
+  lostNode,
+  type PodEnd,
+  podEnd,
+  podEventNews,
+  podNews,
+  stuckNews,
+  type Told,
+} from './podLife.ts';
 
 export interface PodWatchOptions {
   /** The batch has not ended, as far as is known. */
@@ -53,7 +67,8 @@ export class PodWatch {
     const first = !this.#listed;
     this.#listed = true;
     const there = new Set(pods.map(keyOf));
-    for (const [key, { pod }] of [...this.#pods]) if (!there.has(key)) await this.#see(pod, { gone: true, first: false });
+    for (const [key, { pod }] of [...this.#pods])
+      if (!there.has(key)) await this.#see(pod, { gone: true, first: false });
     for (const pod of pods) await this.#see(pod, { gone: false, first });
   }
 
@@ -70,7 +85,8 @@ export class PodWatch {
     } else if (kind === 'Pod') {
       const seen = this.#pods.get(uid);
       if (seen !== undefined && isSilence(event)) seen.silentAt ??= performance.now();
-      if (seen !== undefined && !seen.ended) for (const told of podEventNews(seen.pod, event)) this.#tell(seen.batch, seen, told);
+      if (seen !== undefined && !seen.ended)
+        for (const told of podEventNews(seen.pod, event)) this.#tell(seen.batch, seen, told);
     }
   }
 
@@ -79,12 +95,17 @@ export class PodWatch {
     // Asked once for all pods of a batch: after an outage each of them is silent.
     const working = new Map<string, ReadonlySet<string>>();
     for (const seen of [...this.#pods.values()]) {
-      if (!seen.ended && seen.silentAt !== undefined && now - seen.silentAt > SILENT_MS) await this.#lookForNode(seen, working);
-      if (!seen.ended && seen.leavesAt !== undefined && now - seen.leavesAt > STUCK_MS) this.#tell(seen.batch, seen, stuckNews(seen.pod));
+      if (!seen.ended && seen.silentAt !== undefined && now - seen.silentAt > SILENT_MS)
+        await this.#lookForNode(seen, working);
+      if (!seen.ended && seen.leavesAt !== undefined && now - seen.leavesAt > STUCK_MS)
+        this.#tell(seen.batch, seen, stuckNews(seen.pod));
     }
   }
 
-  /** A silent node whose workers are heard is not lost: the cluster is the one that does not hear it, as after an outage of the API server. */
+  /**
+   * A silent node whose workers are heard is not lost: the cluster is the one that does not hear it, as after an outage
+   * of the API server.
+   */
   async #lookForNode(seen: Seen, working: Map<string, ReadonlySet<string>>): Promise<void> {
     if (!isReady(seen.pod)) {
       const names = working.get(seen.batch) ?? new Set(await this.#options.workers(seen.batch));
@@ -111,7 +132,19 @@ export class PodWatch {
     const key = keyOf(pod);
     if (batch === undefined) return;
     let seen = this.#pods.get(key);
-    if (seen === undefined) this.#pods.set(key, (seen = { batch, pod, told: new Set(), ended: false, leavesAt: undefined, silentAt: undefined, released: false }));
+    if (seen === undefined)
+      this.#pods.set(
+        key,
+        (seen = {
+          batch,
+          pod,
+          told: new Set(),
+          ended: false,
+          leavesAt: undefined,
+          silentAt: undefined,
+          released: false,
+        }),
+      );
     seen.pod = pod;
     if (seen.leavesAt === undefined && (gone || pod.metadata.deletionTimestamp !== undefined)) {
       seen.leavesAt = performance.now();

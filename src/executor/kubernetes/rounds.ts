@@ -1,6 +1,7 @@
 /** The Jobs of all batches as the cluster has them now. */
+
 import type { Job } from '../../kubernetes/access/objects.ts';
-import { batchOf, readRound, type Round } from './jobRounds.ts';
+import { batchOf, type Round, readRound } from './jobRounds.ts';
 
 export class Rounds {
   /** By batch, then by the name of the Job. */

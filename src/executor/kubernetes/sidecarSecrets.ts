@@ -2,9 +2,13 @@
 import { envNamesIn } from '../../config/env.ts';
 import type { SubmittedPods } from '../../config/submission.ts';
 
-/** The variable that an entry of a container's `env` is: `{ name, value: '${env:X}' }` is X. The batch's file is checked to have none elsewhere. */
+/**
+ * The variable that an entry of a container's `env` is: `{ name, value: '${env:X}' }` is X. The batch's file is checked
+ * to have none elsewhere.
+ */
 export function variableOf(entry: unknown): string | undefined {
-  if (typeof entry !== 'object' || entry === null || !('value' in entry) || typeof entry.value !== 'string') return undefined;
+  if (typeof entry !== 'object' || entry === null || !('value' in entry) || typeof entry.value !== 'string')
+    return undefined;
   const [name] = envNamesIn(entry.value);
   return name !== undefined && entry.value === `\${env:${name}}` ? name : undefined;
 }

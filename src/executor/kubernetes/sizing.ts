@@ -16,7 +16,11 @@ export function podSizing({ pods = {}, concurrency }: Submission, open: number, 
   const { slots: most } = DEFAULTS.pods;
   const atOnce = Math.max(1, concurrency === 'auto' ? open : Math.min(concurrency, sealed ? open : concurrency));
   if ((pods.isolation ?? DEFAULTS.pods.isolation) === 'pod') {
-    return { completions: Math.max(1, open), parallelism: Math.min(pods.count ?? DEFAULTS.pods.count, atOnce, Math.max(1, open)), slots: 1 };
+    return {
+      completions: Math.max(1, open),
+      parallelism: Math.min(pods.count ?? DEFAULTS.pods.count, atOnce, Math.max(1, open)),
+      slots: 1,
+    };
   }
   const count = pods.count ?? Math.min(DEFAULTS.pods.count, Math.ceil(atOnce / most));
   // All pods get their part of the work: one that comes early must not take it all. A number is the user's word.

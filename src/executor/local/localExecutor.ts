@@ -12,7 +12,7 @@ import type { Executor, ExecutorHost } from '../executor.ts';
 import { requireNeeds } from '../needs.ts';
 import { isHere } from './programs.ts';
 import { sizeOf } from './sizing.ts';
-import { isAlive, pidOf, WorkerProcess, type WorkerCommand, type WorkerEnd } from './workerProcess.ts';
+import { isAlive, pidOf, type WorkerCommand, type WorkerEnd, WorkerProcess } from './workerProcess.ts';
 import { removeLeftovers, removeWorkFolder, workFolder } from './workFolders.ts';
 
 const FIRST_PAUSE_MS = 500;
@@ -64,14 +64,23 @@ export class LocalExecutor implements Executor {
   constructor(options: LocalExecutorOptions) {
     this.#options = options;
     this.#cores = options.cores ?? availableParallelism();
-    this.#leftovers = removeLeftovers(options.work).catch((error: unknown) => options.host.log(`cleaning ${options.work} failed: ${errorText(error)}`, { level: 'warning' }));
+    this.#leftovers = removeLeftovers(options.work).catch((error: unknown) =>
+      options.host.log(`cleaning ${options.work} failed: ${errorText(error)}`, { level: 'warning' }),
+    );
   }
 
   /** What the command of an MCP server needs is told when it cannot be started. */
   check(submission: Submission): void {
-    requireNeeds(submission, ({ name, of, told, instead }) => (!told || isHere(name) ? undefined : {
-      message: `${of} needs ${name}, which is not on the PATH of this machine`, mend: `${installHint(name)}, ${instead === undefined ? '' : `${instead}, `}or launch on a target whose pods have it.`,
-    }));
+    requireNeeds(submission, ({ name, of, told, instead }) =>
+      !told || isHere(name)
+        ? undefined
+        : {
+            message: `${of} needs ${name}, which is not on the PATH of this machine`,
+            mend:
+              `${installHint(name)}, ${instead === undefined ? '' : `${instead}, `}or launch on a target whose ` +
+              'pods have it.',
+          },
+    );
   }
 
   /** They are kept beside the store, here and nowhere else. */
@@ -98,14 +107,19 @@ export class LocalExecutor implements Executor {
       return;
     }
     batch.starting = true;
-    void this.#start(batch, workers, slots).catch((error: unknown) => {
-      this.#options.host.log(`starting a worker for ${batch.id} failed: ${errorText(error)}`, { level: 'error', batch: batch.id });
-      this.#failed(batch);
-    }).finally(() => {
-      batch.starting = false;
-      // Some were started in the moment they were not to be kept any more.
-      if (batch.released) this.#options.host.look(batch.id);
-    });
+    void this.#start(batch, workers, slots)
+      .catch((error: unknown) => {
+        this.#options.host.log(`starting a worker for ${batch.id} failed: ${errorText(error)}`, {
+          level: 'error',
+          batch: batch.id,
+        });
+        this.#failed(batch);
+      })
+      .finally(() => {
+        batch.starting = false;
+        // Some were started in the moment they were not to be kept any more.
+        if (batch.released) this.#options.host.look(batch.id);
+      });
   }
 
   gone(id: string): void {
@@ -119,20 +133,36 @@ export class LocalExecutor implements Executor {
   async close(): Promise<void> {
     this.#closed = true;
     for (const batch of this.#batches.values()) clearTimeout(batch.timer);
-    await Promise.all(Array.from(this.#workers, (worker) => {
-      if (!this.#options.host.drain(worker.name)) worker.signal('SIGTERM');
-      return this.#see(worker, DRAIN_MS);
-    }));
+    await Promise.all(
+      Array.from(this.#workers, (worker) => {
+        if (!this.#options.host.drain(worker.name)) worker.signal('SIGTERM');
+        return this.#see(worker, DRAIN_MS);
+      }),
+    );
     await Promise.all([this.#leftovers, ...this.#following]);
   }
 
   #batch(id: string): Batch {
     let batch = this.#batches.get(id);
-    if (batch === undefined) this.#batches.set(id, (batch = { id, workers: new Set(), starting: false, released: false, failures: 0, notBefore: -Infinity, timer: undefined }));
+    if (batch === undefined)
+      this.#batches.set(
+        id,
+        (batch = {
+          id,
+          workers: new Set(),
+          starting: false,
+          released: false,
+          failures: 0,
+          notBefore: -Infinity,
+          timer: undefined,
+        }),
+      );
     return batch;
   }
 
-  /** The batch is paused for long, and nothing of it runs: no worker is kept for it, also none of an earlier server's. */
+  /**
+   * The batch is paused for long, and nothing of it runs: no worker is kept for it, also none of an earlier server's.
+   */
   #release(batch: Batch): void {
     const { host } = this.#options;
     for (const worker of batch.workers) {
@@ -141,10 +171,15 @@ export class LocalExecutor implements Executor {
       if (!host.drain(worker.name)) worker.signal('SIGTERM');
       void this.#see(worker, LEAVE_MS);
     }
-    host.workers(batch.id).then((names) => {
-      const own = new Set(Array.from(batch.workers, ({ name }) => name));
-      for (const name of names) if (!own.has(name) && pidOf(name) !== undefined) host.drain(name);
-    }).catch((error: unknown) => host.log(`ending the workers of ${batch.id} failed: ${errorText(error)}`, { level: 'error', batch: batch.id }));
+    host
+      .workers(batch.id)
+      .then((names) => {
+        const own = new Set(Array.from(batch.workers, ({ name }) => name));
+        for (const name of names) if (!own.has(name) && pidOf(name) !== undefined) host.drain(name);
+      })
+      .catch((error: unknown) =>
+        host.log(`ending the workers of ${batch.id} failed: ${errorText(error)}`, { level: 'error', batch: batch.id }),
+      );
   }
 
   async #start(batch: Batch, wanted: number, slots: number): Promise<void> {
@@ -154,21 +189,36 @@ export class LocalExecutor implements Executor {
     for (let count = batch.workers.size + others; count < wanted; count++) {
       if (this.#hasEnded(batch)) return;
       const worker = new WorkerProcess(command, logFile, (name, ownGroup) => ({
-        server: host.url, token: host.token(batch.id), batch: batch.id, worker: name, slots, work: workFolder(work, name),
+        server: host.url,
+        token: host.token(batch.id),
+        batch: batch.id,
+        worker: name,
+        slots,
+        work: workFolder(work, name),
         own_group: ownGroup,
         ...(discovery === undefined ? {} : { discovery }),
         ...(secrets === undefined ? {} : { secrets }),
       }));
       batch.workers.add(worker);
       this.#workers.add(worker);
-      const following = worker.ended.then((end) => this.#ended(batch, worker, end))
-        .catch((error: unknown) => host.log(`after the end of ${worker.name}: ${errorText(error)}`, { level: 'error', batch: batch.id, worker: worker.name }))
+      const following = worker.ended
+        .then((end) => this.#ended(batch, worker, end))
+        .catch((error: unknown) =>
+          host.log(`after the end of ${worker.name}: ${errorText(error)}`, {
+            level: 'error',
+            batch: batch.id,
+            worker: worker.name,
+          }),
+        )
         .finally(() => this.#following.delete(following));
       this.#following.add(following);
     }
   }
 
-  /** Workers of an earlier server that go on, and others that came by themselves. Of those that died meanwhile the sessions end here. */
+  /**
+   * Workers of an earlier server that go on, and others that came by themselves. Of those that died meanwhile the
+   * sessions end here.
+   */
   async #others(batch: Batch): Promise<number> {
     const { host } = this.#options;
     const own = new Set(Array.from(batch.workers, (worker) => worker.name));
@@ -193,7 +243,12 @@ export class LocalExecutor implements Executor {
     this.#leaving.delete(worker);
     const well = end.code === 0;
     const tell = !well && !this.#hasEnded(batch);
-    if (!well) host.log(`worker ${worker.name} of ${batch.id}: ${end.text}`, { level: 'warning', batch: batch.id, worker: worker.name });
+    if (!well)
+      host.log(`worker ${worker.name} of ${batch.id}: ${end.text}`, {
+        level: 'warning',
+        batch: batch.id,
+        worker: worker.name,
+      });
     const worked = await host.workerEnded(batch.id, worker.name, end.text, tell);
     const lived = performance.now() - worker.startedAt;
     if (well || lived > LIVED_MS || (worked && lived > WORKED_MS)) batch.failures = 0;
@@ -213,9 +268,15 @@ export class LocalExecutor implements Executor {
 
   /** Waits for a worker's end, and helps after a while. */
   async #see(worker: WorkerProcess, patience: number): Promise<void> {
-    for (const [ms, signal] of [[patience, 'SIGTERM'], [TERM_MS, 'SIGKILL']] as const) {
+    for (const [ms, signal] of [
+      [patience, 'SIGTERM'],
+      [TERM_MS, 'SIGKILL'],
+    ] as const) {
       const timer = new AbortController();
-      const ended = await Promise.race([worker.ended.then(() => true), delay(ms, false, { signal: timer.signal, ref: false }).catch(() => false)]);
+      const ended = await Promise.race([
+        worker.ended.then(() => true),
+        delay(ms, false, { signal: timer.signal, ref: false }).catch(() => false),
+      ]);
       timer.abort();
       if (ended) return;
       worker.signal(signal);

@@ -6,13 +6,18 @@ import { chromiumPlaces } from '../../config/tools/chromium.ts';
 
 const ENDINGS = process.platform === 'win32' ? ['.exe', '.cmd', '.bat'] : [''];
 
-/** Whether it is on the PATH. A browser that a tool brings along need not be: it is found by other ways, so it counts as here. Chromium is looked for wherever it may be. */
+/**
+ * Whether it is on the PATH. A browser that a tool brings along need not be: it is found by other ways, so it counts as
+ * here. Chromium is looked for wherever it may be.
+ */
 export function isHere(name: string, env: Readonly<Record<string, string | undefined>> = process.env): boolean {
   if (name === CHROMIUM) return chromiumPlaces(process.platform, env, namesIn).some((file) => existsSync(file));
   const names = programNames(name);
   if (names === undefined) return true;
   const folders = (env['PATH'] ?? env['Path'] ?? '').split(path.delimiter).filter((folder) => folder !== '');
-  return folders.some((folder) => names.some((one) => ENDINGS.some((ending) => existsSync(path.join(folder, `${one}${ending}`)))));
+  return folders.some((folder) =>
+    names.some((one) => ENDINGS.some((ending) => existsSync(path.join(folder, `${one}${ending}`)))),
+  );
 }
 
 function namesIn(folder: string): string[] {

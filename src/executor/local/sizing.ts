@@ -14,6 +14,9 @@ export function sizeOf(concurrency: number | 'auto', open: number, cores: number
   const wanted = concurrency === 'auto' ? open : Math.min(concurrency, open);
   const workers = Math.min(most, Math.max(1, Math.ceil(wanted / SLOTS_PER_WORKER)));
   // A number is the user's word: with few cores each process drives more.
-  const slots = concurrency === 'auto' ? SLOTS_PER_WORKER : Math.ceil(concurrency / Math.min(most, Math.ceil(concurrency / SLOTS_PER_WORKER)));
+  const slots =
+    concurrency === 'auto'
+      ? SLOTS_PER_WORKER
+      : Math.ceil(concurrency / Math.min(most, Math.ceil(concurrency / SLOTS_PER_WORKER)));
   return { workers, slots };
 }

@@ -1,5 +1,5 @@
 /** One worker as a child process: its configuration goes in on stdin, its output to a log file. */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { WorkerConfig } from '../../worker/config.ts';
@@ -56,7 +56,12 @@ export class WorkerProcess {
 function endOf(child: ChildProcess): Promise<WorkerEnd> {
   return new Promise((resolve) => {
     child.once('error', (error) => resolve({ code: undefined, text: `It could not be started: ${error.message}.` }));
-    child.once('exit', (code, signal) => resolve({ code: code ?? undefined, text: signal === null ? `It exited with code ${String(code)}.` : `It was ended by ${signal}.` }));
+    child.once('exit', (code, signal) =>
+      resolve({
+        code: code ?? undefined,
+        text: signal === null ? `It exited with code ${String(code)}.` : `It was ended by ${signal}.`,
+      }),
+    );
   });
 }
 

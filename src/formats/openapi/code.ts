@@ -3,7 +3,12 @@ import { isJsonObject, type Json } from '../../common/json.ts';
 
 /** A text in single quotes. */
 export function quoted(text: string): string {
-  const inner = JSON.stringify(text).slice(1, -1).replaceAll('\\"', '"').replaceAll("'", "\\'").replaceAll('\u2028', '\\u2028').replaceAll('\u2029', '\\u2029');
+  const inner = JSON.stringify(text)
+    .slice(1, -1)
+    .replaceAll('\\"', '"')
+    .replaceAll("'", "\\'")
+    .replaceAll('\u2028', '\\u2028')
+    .replaceAll('\u2029', '\\u2029');
   return `'${inner}'`;
 }
 
@@ -11,7 +16,12 @@ export function quoted(text: string): string {
 export function literal(value: Json): string {
   if (typeof value === 'string') return quoted(value);
   if (Array.isArray(value)) return `[${value.map(literal).join(', ')}]`;
-  if (isJsonObject(value)) return Object.keys(value).length === 0 ? '{}' : `{ ${Object.entries(value).map(([name, member]) => `${key(name)}: ${literal(member)}`).join(', ')} }`;
+  if (isJsonObject(value))
+    return Object.keys(value).length === 0
+      ? '{}'
+      : `{ ${Object.entries(value)
+          .map(([name, member]) => `${key(name)}: ${literal(member)}`)
+          .join(', ')} }`;
   return JSON.stringify(value);
 }
 
@@ -34,9 +44,67 @@ export function comment(text: string): string {
 }
 
 const RESERVED = new Set([
-  'await', 'break', 'case', 'catch', 'class', 'const', 'continue', 'debugger', 'default', 'delete', 'do', 'else', 'enum', 'export', 'extends', 'false', 'finally', 'for', 'function', 'if',
-  'implements', 'import', 'in', 'instanceof', 'interface', 'let', 'new', 'null', 'package', 'private', 'protected', 'public', 'return', 'static', 'super', 'switch', 'this', 'throw', 'true',
-  'try', 'typeof', 'var', 'void', 'while', 'with', 'yield', 'arguments', 'eval', 'undefined', 'Object', 'String', 'Array', 'JSON', 'Error', 'URL', 'URLSearchParams', 'Headers', 'fetch', 'Buffer', 'encodeURIComponent', 'RegExp',
+  'await',
+  'break',
+  'case',
+  'catch',
+  'class',
+  'const',
+  'continue',
+  'debugger',
+  'default',
+  'delete',
+  'do',
+  'else',
+  'enum',
+  'export',
+  'extends',
+  'false',
+  'finally',
+  'for',
+  'function',
+  'if',
+  'implements',
+  'import',
+  'in',
+  'instanceof',
+  'interface',
+  'let',
+  'new',
+  'null',
+  'package',
+  'private',
+  'protected',
+  'public',
+  'return',
+  'static',
+  'super',
+  'switch',
+  'this',
+  'throw',
+  'true',
+  'try',
+  'typeof',
+  'var',
+  'void',
+  'while',
+  'with',
+  'yield',
+  'arguments',
+  'eval',
+  'undefined',
+  'Object',
+  'String',
+  'Array',
+  'JSON',
+  'Error',
+  'URL',
+  'URLSearchParams',
+  'Headers',
+  'fetch',
+  'Buffer',
+  'encodeURIComponent',
+  'RegExp',
 ]);
 const LONGEST = 64;
 

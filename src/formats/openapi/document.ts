@@ -17,22 +17,40 @@ export class OpenApiDocument {
     try {
       value = parse(text, { maxAliasCount: 1000 });
     } catch (error) {
-      throw new StudioError('config', `${name}: ${errorText(error)}`, { mend: 'It should be JSON or YAML.', cause: error });
+      throw new StudioError('config', `${name}: ${errorText(error)}`, {
+        mend: 'It should be JSON or YAML.',
+        cause: error,
+      });
     }
     const root = value as Json; // YAML's core schema gives what JSON has
-    if (!isJsonObject(root)) throw new StudioError('config', `${name} is no OpenAPI description.`, { mend: 'Give the file or URL of openapi.json or openapi.yaml.' });
-    if (root['swagger'] !== undefined) throw new StudioError('unsupported', `${name} is of Swagger 2.0.`, { mend: 'Convert it to OpenAPI 3 first, e.g. with npx swagger2openapi.' });
+    if (!isJsonObject(root))
+      throw new StudioError('config', `${name} is no OpenAPI description.`, {
+        mend: 'Give the file or URL of openapi.json or openapi.yaml.',
+      });
+    if (root['swagger'] !== undefined)
+      throw new StudioError('unsupported', `${name} is of Swagger 2.0.`, {
+        mend: 'Convert it to OpenAPI 3 first, e.g. with npx swagger2openapi.',
+      });
     const version = /^3\.(0|1)\b/.exec(scalar(root['openapi']))?.[1];
-    if (version === undefined) throw new StudioError('config', `${name} does not say \`openapi: 3.0.x\` or \`3.1.x\`.`, { mend: 'Give the file or URL of openapi.json or openapi.yaml.' });
+    if (version === undefined)
+      throw new StudioError('config', `${name} does not say \`openapi: 3.0.x\` or \`3.1.x\`.`, {
+        mend: 'Give the file or URL of openapi.json or openapi.yaml.',
+      });
     this.root = root;
     this.version = version === '0' ? '3.0' : '3.1';
   }
 
-  /** What a value is, once its references are followed. Throws StudioError `config` for one that leads nowhere or in a circle. */
+  /**
+   * What a value is, once its references are followed. Throws StudioError `config` for one that leads nowhere or in a
+   * circle.
+   */
   resolve(value: Json | undefined): JsonObject | undefined {
     let current = value;
     for (let hops = 0; isJsonObject(current) && typeof current['$ref'] === 'string'; hops++) {
-      if (hops === LONGEST_CHAIN) throw new StudioError('config', `The reference ${current['$ref']} leads in a circle.`, { mend: 'Mend the description.' });
+      if (hops === LONGEST_CHAIN)
+        throw new StudioError('config', `The reference ${current['$ref']} leads in a circle.`, {
+          mend: 'Mend the description.',
+        });
       current = this.at(current['$ref']);
     }
     return isJsonObject(current) ? current : undefined;
@@ -40,13 +58,17 @@ export class OpenApiDocument {
 
   /** What a reference names. */
   at(ref: string): Json {
-    if (!ref.startsWith('#')) throw new StudioError('unsupported', `${ref} is in another file.`, { mend: 'Put the description into one file first, e.g. with npx @redocly/cli bundle.' });
+    if (!ref.startsWith('#'))
+      throw new StudioError('unsupported', `${ref} is in another file.`, {
+        mend: 'Put the description into one file first, e.g. with npx @redocly/cli bundle.',
+      });
     let current: Json | undefined = this.root;
     for (const part of ref.slice(1).split('/').slice(1)) {
       const key = decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~');
       current = Array.isArray(current) ? current[Number(key)] : isJsonObject(current) ? current[key] : undefined;
     }
-    if (current === undefined) throw new StudioError('config', `The reference ${ref} leads nowhere.`, { mend: 'Mend the description.' });
+    if (current === undefined)
+      throw new StudioError('config', `The reference ${ref} leads nowhere.`, { mend: 'Mend the description.' });
     return current;
   }
 }
@@ -68,5 +90,9 @@ export function objects(value: Json | undefined): JsonObject[] {
 
 /** The members of a group that are groups themselves, or references to one. */
 export function members(value: Json | undefined): [string, JsonObject][] {
-  return isJsonObject(value) ? Object.entries(value).flatMap(([key, member]): [string, JsonObject][] => (isJsonObject(member) ? [[key, member]] : [])) : [];
+  return isJsonObject(value)
+    ? Object.entries(value).flatMap(([key, member]): [string, JsonObject][] =>
+        isJsonObject(member) ? [[key, member]] : [],
+      )
+    : [];
 }

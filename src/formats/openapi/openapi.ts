@@ -1,19 +1,24 @@
 /**
  * An OpenAPI description (3.0 or 3.1) as one TypeScript module of tools: a tool for each operation, with a zod schema
- * of its parameters and body. The module needs nothing but `rollout-studio`, `zod` and `fetch`, and is the user's to change.
+ * of its parameters and body. The module needs nothing but `rollout-studio`, `zod` and `fetch`, and is the user's to
+ * change.
  */
 import { StudioError } from '../../common/errors.ts';
 import { isJsonObject } from '../../common/json.ts';
 import { comment, key, member, Names, quoted } from './code.ts';
-import { objects, OpenApiDocument, scalar, type OpenApiDocument as Description } from './document.ts';
-import { operationsOf, type Operation, type Operations, type Parameter } from './operations.ts';
+import { type OpenApiDocument as Description, OpenApiDocument, objects, scalar } from './document.ts';
+import { type Operation, type Operations, operationsOf, type Parameter } from './operations.ts';
 import { Schemas } from './schemas.ts';
-import { schemesOf, schemesText, upper, type Scheme } from './security.ts';
+import { type Scheme, schemesOf, schemesText, upper } from './security.ts';
 
 export interface OpenApiTools {
   /** The module. */
   readonly code: string;
-  readonly tools: readonly { readonly name: string; readonly operation: string; readonly effect: 'pure' | 'irreversible' }[];
+  readonly tools: readonly {
+    readonly name: string;
+    readonly operation: string;
+    readonly effect: 'pure' | 'irreversible';
+  }[];
   /** What the agent's entry should give under `secrets`. */
   readonly secrets: readonly string[];
   readonly skipped: Operations['skipped'];
@@ -28,34 +33,65 @@ export function openApiTools(name: string, text: string): OpenApiTools {
   const title = typeof info['title'] === 'string' && info['title'].trim() !== '' ? info['title'].trim() : 'Service';
   const prefix = upper(title).slice(0, 32).replace(/_$/, '');
   const { found, skipped } = operationsOf(document);
-  if (found.length === 0) throw new StudioError('config', `${name} has no operation that a tool could make.`, { mend: skipped[0] === undefined ? 'It has no `paths`.' : `${skipped[0].operation}: ${skipped[0].why}.` });
+  if (found.length === 0)
+    throw new StudioError('config', `${name} has no operation that a tool could make.`, {
+      mend: skipped[0] === undefined ? 'It has no `paths`.' : `${skipped[0].operation}: ${skipped[0].why}.`,
+    });
   const schemes = schemesOf(document, prefix);
   const names = new Names(['tool', 'z', 'call', 'ask', 'Asked', 'BASE_URL', 'SECURITY', 'ToolContext', 'Values']);
   const named = found.map((operation) => ({ operation, name: names.take(operation.id) }));
   const schemas = new Schemas(document, names);
   const used = new Map<string, Scheme>();
-  const tools = named.map(({ operation, name: tool }) => toolText(tool, operation, schemas, securityOf(operation, schemes, used)));
+  const tools = named.map(({ operation, name: tool }) =>
+    toolText(tool, operation, schemas, securityOf(operation, schemes, used)),
+  );
   const baseUrl = baseUrlOf(document, name);
   const secrets = [...used.values()].map(({ secret }) => secret);
   const heading = headingOf({ name, title, version: info['version'], secrets, prefix });
   const code = [
     heading,
     `import { tool, type ToolContext } from 'rollout-studio';\nimport { z } from 'zod';\n`,
-    `/** Where the service is; the secret ${prefix}_URL goes before it. */\nconst BASE_URL = ${quoted(baseUrl ?? 'http://localhost')};\n`,
+    `/** Where the service is; the secret ${prefix}_URL goes before it. */\nconst BASE_URL = ` +
+      `${quoted(baseUrl ?? 'http://localhost')};\n`,
     ...(used.size === 0 ? [] : [schemesText([...used.values()])]),
     ...(schemas.definitions.length === 0 ? [] : [`${schemas.definitions.join('\n\n')}\n`]),
     ...tools,
     callText(prefix, used.size > 0),
   ].join('\n');
   return {
-    code, secrets, skipped, baseUrl,
-    tools: named.map(({ operation, name: tool }) => ({ name: tool, operation: `${operation.method.toUpperCase()} ${operation.path}`, effect: isRead(operation) ? 'pure' : 'irreversible' })),
+    code,
+    secrets,
+    skipped,
+    baseUrl,
+    tools: named.map(({ operation, name: tool }) => ({
+      name: tool,
+      operation: `${operation.method.toUpperCase()} ${operation.path}`,
+      effect: isRead(operation) ? 'pure' : 'irreversible',
+    })),
   };
 }
 
-function headingOf({ name, title, version, secrets, prefix }: { readonly name: string; readonly title: string; readonly version: unknown; readonly secrets: readonly string[]; readonly prefix: string }): string {
-  const given = (secrets.length === 0 ? [`${prefix}_URL`] : secrets).map((secret) => `${secret}: "\${env:${secret}}"`).join(', ');
-  const file = name.split(/[\\/]/).at(-1)?.replace(/[?#].*$/s, '') ?? '';
+function headingOf({
+  name,
+  title,
+  version,
+  secrets,
+  prefix,
+}: {
+  readonly name: string;
+  readonly title: string;
+  readonly version: unknown;
+  readonly secrets: readonly string[];
+  readonly prefix: string;
+}): string {
+  const given = (secrets.length === 0 ? [`${prefix}_URL`] : secrets)
+    .map((secret) => `${secret}: "\${env:${secret}}"`)
+    .join(', ');
+  const file =
+    name
+      .split(/[\\/]/)
+      .at(-1)
+      ?.replace(/[?#].*$/s, '') ?? '';
   return `/**
  * Tools of “${comment(title)}”${typeof version === 'string' ? ` ${comment(version)}` : ''}, made from ${comment(file)} by \`rollout tool openapi\`. They are yours to change.
  *
@@ -72,16 +108,24 @@ function isRead({ method }: Operation): boolean {
 function toolText(name: string, operation: Operation, schemas: Schemas, security: readonly string[]): string {
   const { method, path, description, parameters, body } = operation;
   const input = [
-    ...parameters.map((parameter) => `    ${key(parameter.argument)}: ${schemas.member(parameter.schema, parameter.required)},`),
+    ...parameters.map(
+      (parameter) => `    ${key(parameter.argument)}: ${schemas.member(parameter.schema, parameter.required)},`,
+    ),
     ...(body === undefined ? [] : [`    body: ${schemas.member(body.schema, body.required)},`]),
   ];
-  const effect = isRead(operation) ? ["  effect: 'pure',"] : ["  effect: 'irreversible',", ...(method === 'put' || method === 'delete' ? ['  idempotent: true,'] : [])];
+  const effect = isRead(operation)
+    ? ["  effect: 'pure',"]
+    : ["  effect: 'irreversible',", ...(method === 'put' || method === 'delete' ? ['  idempotent: true,'] : [])];
   const parts = (['path', 'query', 'header', 'cookie'] as const).flatMap((at) => {
     const own = parameters.filter((parameter) => parameter.at === at);
     if (own.length === 0) return [];
     return [`${at}: { ${own.map((parameter) => `${key(parameter.name)}: ${valueText(parameter)}`).join(', ')} }`];
   });
-  const asked = [...parts, ...(body === undefined ? [] : [`${body.form ? 'form' : 'body'}: args.body`]), ...(security.length === 0 ? [] : [`security: [${security.map(quoted).join(', ')}]`])];
+  const asked = [
+    ...parts,
+    ...(body === undefined ? [] : [`${body.form ? 'form' : 'body'}: args.body`]),
+    ...(security.length === 0 ? [] : [`security: [${security.map(quoted).join(', ')}]`]),
+  ];
   return `export const ${name} = tool({
   description: ${quoted(description)},
   input: z.object({${input.length === 0 ? '' : `\n${input.join('\n')}\n  `}}),
@@ -99,7 +143,11 @@ function valueText({ argument, joined, required }: Parameter): string {
 }
 
 /** The schemes of the first way in that secrets can serve; none where the service asks for none. */
-function securityOf({ security }: Operation, schemes: ReadonlyMap<string, Scheme>, used: Map<string, Scheme>): string[] {
+function securityOf(
+  { security }: Operation,
+  schemes: ReadonlyMap<string, Scheme>,
+  used: Map<string, Scheme>,
+): string[] {
   if (security.some((way) => way.length === 0)) return [];
   const way = security.find((names) => names.every((name) => schemes.has(name))) ?? [];
   for (const name of way) {
@@ -145,14 +193,18 @@ async function call({ signal, secrets }: ToolContext, method: string, path: stri
   for (const [name, value] of Object.entries(asked.header ?? {})) if (value !== undefined) headers.set(name, String(value));
   const cookies = Object.entries(asked.cookie ?? {}).flatMap(([name, value]) => (value === undefined ? [] : [\`\${name}=\${encodeURIComponent(String(value))}\`]));
   if (cookies.length > 0) headers.set('cookie', cookies.join('; '));
-${secured ? `  for (const name of asked.security ?? []) {
+${
+  secured
+    ? `  for (const name of asked.security ?? []) {
     const way = SECURITY[name];
     if (way === undefined) continue;
     const secret = secrets[way.secret];
     if (secret === undefined) throw new Error(\`\${method} \${path} needs the secret \${way.secret}: give it under \\\`secrets\\\` of this module in the agent file.\`);
     way.put({ url, headers }, secret);
   }
-` : ''}  let body: string | undefined;
+`
+    : ''
+}  let body: string | undefined;
   if (asked.form !== undefined) {
     body = new URLSearchParams(Object.entries(asked.form as Values).flatMap(([name, value]) => [value].flat().map((one): [string, string] => [name, String(one)]))).toString();
     headers.set('content-type', 'application/x-www-form-urlencoded');

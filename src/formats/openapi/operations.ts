@@ -1,6 +1,6 @@
 /** The operations of an OpenAPI description, as tools will have them. */
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
-import { members, objects, scalar, type OpenApiDocument } from './document.ts';
+import { members, type OpenApiDocument, objects, scalar } from './document.ts';
 
 export const METHODS = ['get', 'head', 'post', 'put', 'patch', 'delete', 'options'] as const;
 export type Method = (typeof METHODS)[number];
@@ -52,13 +52,23 @@ export function operationsOf(document: OpenApiDocument): Operations {
   return { found, skipped };
 }
 
-function common(document: OpenApiDocument, path: string, method: Method, item: JsonObject, operation: JsonObject, hasBody: boolean): Omit<Operation, 'body'> {
+function common(
+  document: OpenApiDocument,
+  path: string,
+  method: Method,
+  item: JsonObject,
+  operation: JsonObject,
+  hasBody: boolean,
+): Omit<Operation, 'body'> {
   const { operationId, summary, description } = operation;
-  const said = [summary, description].filter((text): text is string => typeof text === 'string' && text.trim() !== '').map((text) => text.trim());
+  const said = [summary, description]
+    .filter((text): text is string => typeof text === 'string' && text.trim() !== '')
+    .map((text) => text.trim());
   const text = [...new Set(said)].join('\n\n') || `${method.toUpperCase()} ${path}`;
   const security = operation['security'] ?? document.root['security'];
   return {
-    method, path,
+    method,
+    path,
     id: typeof operationId === 'string' && operationId.trim() !== '' ? operationId : `${method}_${path}`,
     description: `${operation['deprecated'] === true ? 'Deprecated. ' : ''}${text}`.slice(0, LONGEST),
     parameters: parametersOf(document, item, operation, path, hasBody),
@@ -66,7 +76,13 @@ function common(document: OpenApiDocument, path: string, method: Method, item: J
   };
 }
 
-function parametersOf(document: OpenApiDocument, item: JsonObject, operation: JsonObject, path: string, hasBody: boolean): Parameter[] {
+function parametersOf(
+  document: OpenApiDocument,
+  item: JsonObject,
+  operation: JsonObject,
+  path: string,
+  hasBody: boolean,
+): Parameter[] {
   const byPlace = new Map<string, JsonObject>();
   for (const listed of [...objects(item['parameters']), ...objects(operation['parameters'])]) {
     const parameter = document.resolve(listed);
@@ -84,11 +100,26 @@ function parametersOf(document: OpenApiDocument, item: JsonObject, operation: Js
     taken.add(argument);
     const [media] = members(parameter['content']);
     const schema = parameter['schema'] ?? media?.[1]['schema'];
-    found.push({ argument, name, at, required: at === 'path' || parameter['required'] === true, schema: withText(schema, parameter['description']), joined: at !== 'query' || explode === false || style === 'spaceDelimited' || style === 'pipeDelimited' });
+    found.push({
+      argument,
+      name,
+      at,
+      required: at === 'path' || parameter['required'] === true,
+      schema: withText(schema, parameter['description']),
+      joined: at !== 'query' || explode === false || style === 'spaceDelimited' || style === 'pipeDelimited',
+    });
   }
   // One that the path has and nobody describes.
   for (const [, name = ''] of path.matchAll(/\{([^}]+)\}/g)) {
-    if (!found.some((one) => one.at === 'path' && one.name === name)) found.push({ argument: taken.has(name) ? `${name}_path` : name, name, at: 'path', required: true, schema: { type: 'string' }, joined: true });
+    if (!found.some((one) => one.at === 'path' && one.name === name))
+      found.push({
+        argument: taken.has(name) ? `${name}_path` : name,
+        name,
+        at: 'path',
+        required: true,
+        schema: { type: 'string' },
+        joined: true,
+      });
   }
   return found;
 }
@@ -106,6 +137,13 @@ function bodyOf(document: OpenApiDocument, operation: JsonObject): Operation['bo
   const json = content.find(([media]) => /[/+]json\b/.test(media) || media === '*/*');
   const form = content.find(([media]) => media === 'application/x-www-form-urlencoded');
   const [, chosen] = json ?? form ?? [];
-  if (chosen === undefined) return content.length === 0 ? undefined : `it takes ${content.map(([media]) => media).join(', ')}; a tool sends JSON or a plain form`;
-  return { required: body['required'] === true, schema: withText(chosen['schema'], body['description']), form: json === undefined };
+  if (chosen === undefined)
+    return content.length === 0
+      ? undefined
+      : `it takes ${content.map(([media]) => media).join(', ')}; a tool sends JSON or a plain form`;
+  return {
+    required: body['required'] === true,
+    schema: withText(chosen['schema'], body['description']),
+    form: json === undefined,
+  };
 }

@@ -1,9 +1,18 @@
-/** Schemas of an OpenAPI description as zod. What a reference names becomes a constant; one that contains itself is lazy. */
+/**
+ * Schemas of an OpenAPI description as zod. What a reference names becomes a constant; one that contains itself is
+ * lazy.
+ */
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
-import { key, literal, quoted, type Names } from './code.ts';
-import { objects, texts, type OpenApiDocument } from './document.ts';
+import { key, literal, type Names, quoted } from './code.ts';
+import { type OpenApiDocument, objects, texts } from './document.ts';
 
-const FORMATS: Readonly<Record<string, string>> = { email: 'z.email()', uuid: 'z.uuid()', uri: 'z.url()', date: 'z.iso.date()', 'date-time': 'z.iso.datetime({ offset: true })' };
+const FORMATS: Readonly<Record<string, string>> = {
+  email: 'z.email()',
+  uuid: 'z.uuid()',
+  uri: 'z.url()',
+  date: 'z.iso.date()',
+  'date-time': 'z.iso.datetime({ offset: true })',
+};
 /** zod is deep, people are not: deeper ones are taken as they are. */
 const DEEPEST = 40;
 
@@ -35,14 +44,16 @@ export class Schemas {
     if (typeof ref === 'string') return `${this.#reference(ref)}${described(schema)}`;
     const nullable = schema['nullable'] === true || (Array.isArray(schema['type']) && schema['type'].includes('null'));
     const base = this.#base(schema, depth);
-    const fallback = schema['default'] === undefined || base.startsWith('z.unknown') ? '' : `.default(${literal(schema['default'])})`;
+    const fallback =
+      schema['default'] === undefined || base.startsWith('z.unknown') ? '' : `.default(${literal(schema['default'])})`;
     return `${base}${nullable && !base.startsWith('z.null(') ? '.nullable()' : ''}${fallback}${described(schema)}`;
   }
 
   /** A member of an object: as `text`, and optional where it need not be there. */
   member(schema: Json | undefined, required: boolean, depth = 0): string {
     const text = this.text(schema, depth);
-    if (required || (isJsonObject(schema) && schema['default'] !== undefined && text.includes('.default('))) return text;
+    if (required || (isJsonObject(schema) && schema['default'] !== undefined && text.includes('.default(')))
+      return text;
     // Behind what describes it would be no description of it.
     const said = isJsonObject(schema) ? described(schema) : '';
     return `${said === '' ? text : text.slice(0, -said.length)}.optional()${said}`;
@@ -55,7 +66,9 @@ export class Schemas {
     const all = objects(schema['allOf']);
     if (all.length > 0) {
       const own = schema['properties'] === undefined ? [] : [this.#object(schema, deeper)];
-      return [...all.map((one) => this.text(one, deeper)), ...own].reduce((left, right) => `z.intersection(${left}, ${right})`);
+      return [...all.map((one) => this.text(one, deeper)), ...own].reduce(
+        (left, right) => `z.intersection(${left}, ${right})`,
+      );
     }
     for (const choice of ['oneOf', 'anyOf'] as const) {
       const any = objects(schema[choice]).map((one) => this.text(one, deeper));
@@ -91,14 +104,19 @@ export class Schemas {
     const required = new Set(texts(schema['required']));
     const more = schema['additionalProperties'];
     // The service itself sets what can only be read.
-    const own = Object.entries(properties).filter(([, property]) => !(isJsonObject(property) && property['readOnly'] === true));
+    const own = Object.entries(properties).filter(
+      ([, property]) => !(isJsonObject(property) && property['readOnly'] === true),
+    );
     if (own.length === 0 && required.size === 0) {
       if (more === false) return 'z.strictObject({})';
       return `z.record(z.string(), ${isJsonObject(more) ? this.text(more, depth) : 'z.unknown()'})`;
     }
     const lines = own.map(([name, property]) => `${key(name)}: ${this.member(property, required.has(name), depth)}`);
     const kind = more === true ? 'looseObject' : 'object';
-    return `z.${kind}({ ${lines.join(', ')} })${isJsonObject(more) && Object.keys(more).length > 0 ? `.catchall(${this.text(more, depth)})` : ''}`;
+    return (
+      `z.${kind}({ ${lines.join(', ')} ` +
+      `})${isJsonObject(more) && Object.keys(more).length > 0 ? `.catchall(${this.text(more, depth)})` : ''}`
+    );
   }
 
   #reference(ref: string): string {
@@ -107,7 +125,9 @@ export class Schemas {
     const name = this.#names.take(`${ref.split('/').at(-1) ?? 'schema'}Schema`);
     this.#named.set(ref, name);
     const text = this.text(this.#document.at(ref));
-    this.#definitions.push(this.#isRecursive(ref) ? `const ${name}: z.ZodType = z.lazy(() => ${text});` : `const ${name} = ${text};`);
+    this.#definitions.push(
+      this.#isRecursive(ref) ? `const ${name}: z.ZodType = z.lazy(() => ${text});` : `const ${name} = ${text};`,
+    );
     return name;
   }
 
@@ -134,7 +154,9 @@ export class Schemas {
 function referencesIn(value: Json): string[] {
   if (Array.isArray(value)) return value.flatMap(referencesIn);
   if (!isJsonObject(value)) return [];
-  return Object.entries(value).flatMap(([name, inner]) => (name === '$ref' && typeof inner === 'string' ? [inner] : referencesIn(inner)));
+  return Object.entries(value).flatMap(([name, inner]) =>
+    name === '$ref' && typeof inner === 'string' ? [inner] : referencesIn(inner),
+  );
 }
 
 function guess(schema: JsonObject): string {
@@ -143,14 +165,18 @@ function guess(schema: JsonObject): string {
 }
 
 function literals(values: readonly Json[]): string {
-  if (values.length > 0 && values.every((value) => typeof value === 'string')) return values.length === 1 ? `z.literal(${literal(values[0] ?? '')})` : `z.enum(${literal([...values])})`;
-  const each = values.map((value) => (value === null ? 'z.null()' : typeof value === 'object' ? 'z.unknown()' : `z.literal(${literal(value)})`));
+  if (values.length > 0 && values.every((value) => typeof value === 'string'))
+    return values.length === 1 ? `z.literal(${literal(values[0] ?? '')})` : `z.enum(${literal([...values])})`;
+  const each = values.map((value) =>
+    value === null ? 'z.null()' : typeof value === 'object' ? 'z.unknown()' : `z.literal(${literal(value)})`,
+  );
   return each.length === 1 ? (each[0] ?? '') : `z.union([${each.join(', ')}])`;
 }
 
 function string(schema: JsonObject): string {
   const { format, pattern } = schema;
-  const base = (typeof format === 'string' && Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined) ?? 'z.string()';
+  const base =
+    (typeof format === 'string' && Object.hasOwn(FORMATS, format) ? FORMATS[format] : undefined) ?? 'z.string()';
   return `${base}${bounds(schema, 'minLength', 'maxLength')}${typeof pattern === 'string' && isPattern(pattern) ? `.regex(new RegExp(${quoted(pattern)}, 'u'))` : ''}`;
 }
 

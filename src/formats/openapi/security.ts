@@ -1,6 +1,6 @@
 /** How requests say who asks: security schemes as lines of code, with the secrets they need. */
 import { key, quoted } from './code.ts';
-import { members, scalar, type OpenApiDocument } from './document.ts';
+import { members, type OpenApiDocument, scalar } from './document.ts';
 
 export interface Scheme {
   readonly name: string;
@@ -17,7 +17,15 @@ export function schemesOf(document: OpenApiDocument, prefix: string): ReadonlyMa
   const taken = new Set<string>();
   for (const [name, listed] of members(components['securitySchemes'])) {
     const scheme = document.resolve(listed);
-    const made = scheme === undefined ? undefined : how(scalar(scheme['type']), scalar(scheme['scheme']).toLowerCase(), scalar(scheme['in']), scalar(scheme['name']));
+    const made =
+      scheme === undefined
+        ? undefined
+        : how(
+            scalar(scheme['type']),
+            scalar(scheme['scheme']).toLowerCase(),
+            scalar(scheme['in']),
+            scalar(scheme['name']),
+          );
     if (made === undefined) continue;
     const [kind, statement] = made;
     // Several of one kind are told apart by their own names.
@@ -37,15 +45,22 @@ function how(type: string, scheme: string, at: string, parameter: string): reado
       case 'query':
         return ['API_KEY', `request.url.searchParams.set(${quoted(parameter)}, secret);`];
       case 'cookie':
-        return ['API_KEY', `request.headers.append('cookie', \`${parameter.replaceAll(/[`\\$]/g, '\\$&')}=\${encodeURIComponent(secret)}\`);`];
+        return [
+          'API_KEY',
+          `request.headers.append('cookie', ` +
+            `\`${parameter.replaceAll(/[`\\$]/g, '\\$&')}=\${encodeURIComponent(secret)}\`);`,
+        ];
       default:
         return undefined;
     }
   }
   // The secret of a basic login is `user:password`.
-  if (type === 'http' && scheme === 'basic') return ['LOGIN', 'request.headers.set(\'authorization\', `Basic ${Buffer.from(secret).toString(\'base64\')}`);'];
+  if (type === 'http' && scheme === 'basic')
+    return ['LOGIN', "request.headers.set('authorization', `Basic ${Buffer.from(secret).toString('base64')}`);"];
   if (type === 'http' && scheme !== 'bearer') return undefined;
-  return type === 'http' || type === 'oauth2' || type === 'openIdConnect' ? ['TOKEN', 'request.headers.set(\'authorization\', `Bearer ${secret}`);'] : undefined;
+  return type === 'http' || type === 'oauth2' || type === 'openIdConnect'
+    ? ['TOKEN', "request.headers.set('authorization', `Bearer ${secret}`);"]
+    : undefined;
 }
 
 /** The table of the generated module. */
@@ -59,6 +74,10 @@ ${schemes.map(({ name, secret, statement }) => `  ${key(name)}: { secret: ${quot
 
 /** `Pet Store` as PET_STORE. */
 export function upper(name: string): string {
-  const plain = name.replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2').replaceAll(/[^A-Za-z0-9]+/g, '_').replaceAll(/^_+|_+$/g, '').toUpperCase();
+  const plain = name
+    .replaceAll(/([a-z0-9])([A-Z])/g, '$1_$2')
+    .replaceAll(/[^A-Za-z0-9]+/g, '_')
+    .replaceAll(/^_+|_+$/g, '')
+    .toUpperCase();
   return plain === '' || /^\d/.test(plain) ? `API_${plain}` : plain;
 }

@@ -53,7 +53,10 @@ export class HostBatchList implements BatchList {
   async more(signal?: AbortSignal): Promise<boolean> {
     const { api } = await this.#ports.server.connection(signal === undefined ? {} : { signal });
     const oldest = this.rows.value.at(-1)?.batch;
-    const page = await api.batches({ limit: this.#ports.pageSize(), ...(oldest === undefined ? {} : { before: oldest }) }, signal);
+    const page = await api.batches(
+      { limit: this.#ports.pageSize(), ...(oldest === undefined ? {} : { before: oldest }) },
+      signal,
+    );
     this.#complete = page.next === undefined;
     const known = new Set(this.rows.value.map((row) => row.batch));
     this.#set([...this.rows.value, ...page.batches.filter((row) => !known.has(row.batch))]);
@@ -114,8 +117,11 @@ export class HostBatchList implements BatchList {
       const { api } = await this.#ports.server.connection({ signal, ...(mayStart ? {} : { start: false }) });
       await this.#update(api, signal);
     } catch (error) {
-      if (signal.aborted || (StudioError.is(error) && ['unavailable', 'forbidden', 'cancelled'].includes(error.code))) return; // the link tells it
-      this.#ports.log(`The list of batches could not be read: ${error instanceof Error ? error.message : String(error)}`);
+      if (signal.aborted || (StudioError.is(error) && ['unavailable', 'forbidden', 'cancelled'].includes(error.code)))
+        return; // the link tells it
+      this.#ports.log(
+        `The list of batches could not be read: ${error instanceof Error ? error.message : String(error)}`,
+      );
     }
   }
 
@@ -126,14 +132,17 @@ export class HostBatchList implements BatchList {
     if (page.next === undefined) this.#complete = true;
     const oldest = page.batches.at(-1)?.batch;
     // Ids sort by time: what is older than the page stays as it is, unless it runs.
-    const older = page.next === undefined || oldest === undefined ? [] : this.rows.value.filter((row) => row.batch < oldest);
+    const older =
+      page.next === undefined || oldest === undefined ? [] : this.rows.value.filter((row) => row.batch < oldest);
     const current = await Promise.all(older.map(async (row) => (isLive(row) ? api.batch(row.batch, signal) : row)));
     if (era === this.#era) this.#set([...page.batches, ...current]);
   }
 
   #set(rows: readonly BatchRow[]): void {
     const before = this.rows.value;
-    const same = before.length === rows.length && rows.every((row, index) => JSON.stringify(row) === JSON.stringify(before[index]));
+    const same =
+      before.length === rows.length &&
+      rows.every((row, index) => JSON.stringify(row) === JSON.stringify(before[index]));
     if (!same) this.rows.set(rows);
   }
 }

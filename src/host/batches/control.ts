@@ -3,12 +3,12 @@ import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
 import type { BatchCommand, CommandReply } from '../../protocol/commands.ts';
+import { placeReference } from '../../protocol/editorLink.ts';
 import { plural } from '../../trace/text/units.ts';
 import { askValue } from '../launch/values/askValue.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import { withValues } from '../launch/values/withValues.ts';
 import { argumentPlace } from '../open/argument.ts';
-import { placeReference } from '../../protocol/editorLink.ts';
 import type { CommandGroup, Services } from '../services.ts';
 import { isLive } from './batchText.ts';
 import { wantedBatch } from './wanted.ts';
@@ -16,7 +16,13 @@ import { wantedBatch } from './wanted.ts';
 /** Whom the log of a batch names. */
 const BY = 'vscode';
 
-export type ControlCommand = 'rollout.pauseBatch' | 'rollout.releasePods' | 'rollout.resumeBatch' | 'rollout.stopBatch' | 'rollout.retryUnsettled' | 'rollout.copyReference';
+export type ControlCommand =
+  | 'rollout.pauseBatch'
+  | 'rollout.releasePods'
+  | 'rollout.resumeBatch'
+  | 'rollout.stopBatch'
+  | 'rollout.retryUnsettled'
+  | 'rollout.copyReference';
 
 export function controlCommands(services: Services, values: StoredValues): CommandGroup<ControlCommand> {
   return {
@@ -25,28 +31,47 @@ export function controlCommands(services: Services, values: StoredValues): Comma
       if (batch !== undefined) await command(services, batch, { verb: 'pause' });
     },
     'rollout.releasePods': async (argument) => {
-      const batch = await wantedBatch(services, argument, { title: 'Pause and Release Pods', sensible: (row) => row.state !== 'ended' && row.released !== true, direct: true });
+      const batch = await wantedBatch(services, argument, {
+        title: 'Pause and Release Pods',
+        sensible: (row) => row.state !== 'ended' && row.released !== true,
+        direct: true,
+      });
       if (batch === undefined) return;
       const { text } = await command(services, batch, { verb: 'pause', args: { release: true } });
       void vscode.window.showInformationMessage(text ?? 'The batch is paused and keeps no pods.');
     },
     'rollout.resumeBatch': async (argument) => {
-      const batch = await wantedBatch(services, argument, { title: 'Resume', sensible: (row) => row.state === 'paused', direct: true });
+      const batch = await wantedBatch(services, argument, {
+        title: 'Resume',
+        sensible: (row) => row.state === 'paused',
+        direct: true,
+      });
       if (batch !== undefined) await command(services, batch, { verb: 'resume' });
     },
     'rollout.stopBatch': async (argument) => {
-      const batch = await wantedBatch(services, argument, { title: 'Stop', sensible: (row) => row.state !== 'ended', direct: true });
+      const batch = await wantedBatch(services, argument, {
+        title: 'Stop',
+        sensible: (row) => row.state !== 'ended',
+        direct: true,
+      });
       if (batch !== undefined) await stop(services, batch);
     },
     'rollout.retryUnsettled': async (argument) => {
-      const batch = await wantedBatch(services, argument, { title: 'Retry Unsettled', sensible: (row) => !row.imported && row.counts.infrastructure + row.counts.cancelled > 0 });
+      const batch = await wantedBatch(services, argument, {
+        title: 'Retry Unsettled',
+        sensible: (row) => !row.imported && row.counts.infrastructure + row.counts.cancelled > 0,
+      });
       if (batch !== undefined) await retry(services, batch, values);
     },
     'rollout.copyReference': (argument) => copyReference(services, argument),
   };
 }
 
-async function command(services: Services, batch: string, what: Pick<BatchCommand, 'verb' | 'args'>): Promise<CommandReply> {
+async function command(
+  services: Services,
+  batch: string,
+  what: Pick<BatchCommand, 'verb' | 'args'>,
+): Promise<CommandReply> {
   const { api } = await services.server.connection();
   const reply = await api.commandBatch(batch, { command: newId('c'), by: BY, ...what });
   services.batches.refresh();
@@ -61,16 +86,27 @@ async function stop(services: Services, batch: string): Promise<void> {
   }
   const { running, held, queued } = row.counts;
   if (running + held + queued > 0) {
-    const detail = `${plural(running + held, 'attempt')} that ${running + held === 1 ? 'runs' : 'run'} and ${queued} that ${queued === 1 ? 'waits' : 'wait'} are cancelled. What has ended stays.`;
-    if ((await vscode.window.showWarningMessage(`Stop ${row.name}?`, { modal: true, detail }, 'Stop')) !== 'Stop') return;
+    const detail =
+      `${plural(running + held, 'attempt')} that ${running + held === 1 ? 'runs' : 'run'} and ${queued} that ` +
+      `${queued === 1 ? 'waits' : 'wait'} are cancelled. What has ended stays.`;
+    if ((await vscode.window.showWarningMessage(`Stop ${row.name}?`, { modal: true, detail }, 'Stop')) !== 'Stop')
+      return;
   }
   await command(services, batch, { verb: 'cancel', args: { reason: 'Stopped in the editor.' } });
 }
 
 /** A batch that has ended has no values any more: they are sent again. */
 async function retry(services: Services, batch: string, values: StoredValues): Promise<void> {
-  const { result: { changed } } = await withValues(values, [], askValue, (secrets) => command(services, batch, { verb: 'retry', ...(Object.keys(secrets).length === 0 ? {} : { args: { secrets } }) }));
-  void vscode.window.showInformationMessage(changed === undefined || changed === 0 ? 'Every attempt of this batch is settled.' : `${plural(changed, 'attempt')} ${changed === 1 ? 'is' : 'are'} tried again.`);
+  const {
+    result: { changed },
+  } = await withValues(values, [], askValue, (secrets) =>
+    command(services, batch, { verb: 'retry', ...(Object.keys(secrets).length === 0 ? {} : { args: { secrets } }) }),
+  );
+  void vscode.window.showInformationMessage(
+    changed === undefined || changed === 0
+      ? 'Every attempt of this batch is settled.'
+      : `${plural(changed, 'attempt')} ${changed === 1 ? 'is' : 'are'} tried again.`,
+  );
 }
 
 async function copyReference({ pages }: Services, argument: unknown): Promise<void> {
@@ -84,7 +120,13 @@ async function copyReference({ pages }: Services, argument: unknown): Promise<vo
 
 /** Rows of trees know their own. */
 function referenceOf(argument: unknown): string | undefined {
-  if (typeof argument === 'object' && argument !== null && 'reference' in argument && typeof argument.reference === 'string') return argument.reference;
+  if (
+    typeof argument === 'object' &&
+    argument !== null &&
+    'reference' in argument &&
+    typeof argument.reference === 'string'
+  )
+    return argument.reference;
   const place = argument instanceof vscode.Uri ? undefined : argumentPlace(argument);
   return place === undefined || typeof place === 'string' ? place : placeReference(place);
 }

@@ -1,4 +1,7 @@
-/** Which file each batch was launched from: as this window remembers it, else as the batch itself says. Knows nothing of VS Code. */
+/**
+ * Which file each batch was launched from: as this window remembers it, else as the batch itself says. Knows nothing of
+ * VS Code.
+ */
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import type { BatchRow } from '../../protocol/client.ts';
@@ -20,9 +23,15 @@ export class BatchOrigins {
     this.#server = server;
   }
 
-  /** The newest of the batches that was launched from this file; forks and imports were from none. `path`: absolute, with `/`. */
+  /**
+   * The newest of the batches that was launched from this file; forks and imports were from none. `path`: absolute,
+   * with `/`.
+   */
   async newestOf(rows: readonly BatchRow[], path: string): Promise<BatchRow | undefined> {
-    const launched = rows.filter((row) => !row.imported && row.parent === undefined).sort((a, b) => b.created_at - a.created_at).slice(0, MOST);
+    const launched = rows
+      .filter((row) => !row.imported && row.parent === undefined)
+      .sort((a, b) => b.created_at - a.created_at)
+      .slice(0, MOST);
     for (const row of launched) if (await this.#isFrom(row, path)) return row;
     return undefined;
   }

@@ -1,4 +1,5 @@
 /** What the status bar says of the batches. Data only. */
+
 import type { BatchRow } from '../../protocol/client.ts';
 import type { ServerState } from '../../protocol/page.ts';
 import { plural } from '../../trace/text/units.ts';
@@ -11,16 +12,32 @@ export interface StatusText {
   readonly label: string;
   readonly warning: boolean;
   /** What a click does: opens this batch, asks which, or starts the server. */
-  readonly click: { readonly do: 'open'; readonly batch: string } | { readonly do: 'choose' } | { readonly do: 'start' };
+  readonly click:
+    | { readonly do: 'open'; readonly batch: string }
+    | { readonly do: 'choose' }
+    | { readonly do: 'start' };
 }
 
 /** `always`: also where there was no batch yet. undefined: there is nothing to say. */
 export function statusText(rows: readonly BatchRow[], server: ServerState, always = false): StatusText | undefined {
   if (server.state === 'stopped') {
     const text = server.text ?? 'The rollout server is not running.';
-    return { text: '$(warning) Rollout stopped', label: 'Rollout: the server stopped', tooltip: `${text} Click to start it.`, warning: true, click: { do: 'start' } };
+    return {
+      text: '$(warning) Rollout stopped',
+      label: 'Rollout: the server stopped',
+      tooltip: `${text} Click to start it.`,
+      warning: true,
+      click: { do: 'start' },
+    };
   }
-  if (server.state === 'lost') return { text: '$(sync~spin) Rollout', label: 'Rollout: looking for the server', tooltip: server.text ?? 'Looking for the server…', warning: false, click: { do: 'choose' } };
+  if (server.state === 'lost')
+    return {
+      text: '$(sync~spin) Rollout',
+      label: 'Rollout: looking for the server',
+      tooltip: server.text ?? 'Looking for the server…',
+      warning: false,
+      click: { do: 'choose' },
+    };
   const live = rows.filter(isLive);
   const paused = rows.filter((row) => row.state === 'paused');
   const [newest] = live;
@@ -29,15 +46,36 @@ export function statusText(rows: readonly BatchRow[], server: ServerState, alway
     const done = sums.reduce((sum, each) => sum + each.done, 0);
     const all = sums.reduce((sum, each) => sum + each.all, 0);
     return {
-      text: `$(beaker) Rollout ${live.length} running ${done}/${all}`, label: `Rollout: ${plural(live.length, 'batch').replace(/batchs$/, 'batches')} running, ${done} of ${all} attempts settled`,
-      tooltip: lines([...live, ...paused]), warning: false, click: { do: 'open', batch: newest.batch },
+      text: `$(beaker) Rollout ${live.length} running ${done}/${all}`,
+      label:
+        `Rollout: ${plural(live.length, 'batch').replace(/batchs$/, 'batches')} running, ${done} of ${all} ` +
+        'attempts settled',
+      tooltip: lines([...live, ...paused]),
+      warning: false,
+      click: { do: 'open', batch: newest.batch },
     };
   }
-  if (paused[0] !== undefined) return { text: `$(beaker) Rollout ${paused.length} paused`, label: `Rollout: ${paused.length} paused`, tooltip: lines(paused), warning: false, click: { do: 'open', batch: paused[0].batch } };
+  if (paused[0] !== undefined)
+    return {
+      text: `$(beaker) Rollout ${paused.length} paused`,
+      label: `Rollout: ${paused.length} paused`,
+      tooltip: lines(paused),
+      warning: false,
+      click: { do: 'open', batch: paused[0].batch },
+    };
   if (rows.length === 0 && !always) return undefined;
-  return { text: '$(beaker) Rollout', label: 'Rollout: nothing runs', tooltip: 'Nothing runs. Click to open a batch.', warning: false, click: { do: 'choose' } };
+  return {
+    text: '$(beaker) Rollout',
+    label: 'Rollout: nothing runs',
+    tooltip: 'Nothing runs. Click to open a batch.',
+    warning: false,
+    click: { do: 'choose' },
+  };
 }
 
 function lines(rows: readonly BatchRow[]): string {
-  return rows.slice(0, 10).map((row) => `${row.name}: ${batchText(row)}`).join('\n');
+  return rows
+    .slice(0, 10)
+    .map((row) => `${row.name}: ${batchText(row)}`)
+    .join('\n');
 }

@@ -24,14 +24,28 @@ export async function wantedBatch(services: Services, argument: unknown, want: W
   const [only] = rows;
   if (only === undefined) throw new StudioError('not_found', `There is no batch to choose for “${want.title}”.`);
   if (want.direct === true && rows.length === 1) return only.batch;
-  const items = rows.map((row) => ({ label: row.name, description: batchText(row), detail: `${row.batch} · ${new Date(row.created_at).toLocaleString()}`, batch: row.batch }));
-  return (await vscode.window.showQuickPick(items, { title: want.title, placeHolder: 'Which batch?', matchOnDescription: true, matchOnDetail: true }))?.batch;
+  const items = rows.map((row) => ({
+    label: row.name,
+    description: batchText(row),
+    detail: `${row.batch} · ${new Date(row.created_at).toLocaleString()}`,
+    batch: row.batch,
+  }));
+  return (
+    await vscode.window.showQuickPick(items, {
+      title: want.title,
+      placeHolder: 'Which batch?',
+      matchOnDescription: true,
+      matchOnDetail: true,
+    })
+  )?.batch;
 }
 
 /** A title button of a page gives the page's address, which names nothing. */
 function activeBatch({ pages }: Services, argument: unknown): string | undefined {
   const place = pages.active.value;
-  return place?.page === 'batch' && (argument === undefined || argument instanceof vscode.Uri) ? place.batch : undefined;
+  return place?.page === 'batch' && (argument === undefined || argument instanceof vscode.Uri)
+    ? place.batch
+    : undefined;
 }
 
 function batchOf(argument: unknown): string | undefined {

@@ -14,13 +14,14 @@ export function registerCodeLens(services: Services, register: RegisterCommand, 
   let maker: LensMaker | undefined;
   const lenses = async (): Promise<LensMaker> => {
     const { LensMaker } = await import('./lenses.ts');
-    return maker ??= new LensMaker(services, files.index);
+    return (maker ??= new LensMaker(services, files.index));
   };
   const changed = new vscode.EventEmitter<void>();
   const provider = (of: 'batch' | 'agent' | 'dataset'): vscode.CodeLensProvider => ({
     onDidChangeCodeLenses: changed.event,
     // In Restricted Mode nothing runs, nor of a file that is on no disk: so nothing is offered.
-    provideCodeLenses: async (document) => (vscode.workspace.isTrusted && document.uri.scheme === 'file' ? (await lenses())[of](document) : []),
+    provideCodeLenses: async (document) =>
+      vscode.workspace.isTrusted && document.uri.scheme === 'file' ? (await lenses())[of](document) : [],
   });
   return vscode.Disposable.from(
     changed,
@@ -48,7 +49,8 @@ export function registerCodeLens(services: Services, register: RegisterCommand, 
 function watchWhileShown({ batches }: Services): vscode.Disposable {
   let watching: vscode.Disposable | undefined;
   const look = (editors: readonly vscode.TextEditor[]): void => {
-    if (vscode.workspace.isTrusted && editors.some(({ document }) => vscode.languages.match(BATCHES, document) > 0)) watching ??= batches.watch({ start: false });
+    if (vscode.workspace.isTrusted && editors.some(({ document }) => vscode.languages.match(BATCHES, document) > 0))
+      watching ??= batches.watch({ start: false });
     else {
       watching?.dispose();
       watching = undefined;
@@ -64,6 +66,10 @@ function watchWhileShown({ batches }: Services): vscode.Disposable {
 
 async function pickFile(files: readonly vscode.Uri[]): Promise<vscode.Uri | undefined> {
   if (files.length < 2) return files[0];
-  const items = files.map((uri) => ({ label: basename(uri.path), description: vscode.workspace.asRelativePath(uri), uri }));
+  const items = files.map((uri) => ({
+    label: basename(uri.path),
+    description: vscode.workspace.asRelativePath(uri),
+    uri,
+  }));
   return (await vscode.window.showQuickPick(items, { title: 'Launch Batch', placeHolder: 'Which batch file?' }))?.uri;
 }

@@ -1,4 +1,5 @@
 /** What CodeLenses say, told without VS Code. */
+
 import type { BatchRow } from '../../protocol/client.ts';
 import { batchProgress } from '../batches/batchText.ts';
 import { agoText, passRateText } from '../views/batches/batchNodes.ts';
@@ -9,7 +10,10 @@ export const NBSP = '\u00a0';
 /** `Last: pass@1 0.44, 2 h ago`. */
 export function lastText(row: BatchRow, now: number): string {
   const { done, all } = batchProgress(row);
-  if (row.state !== 'ended') return row.state === 'paused' ? `$(debug-pause)${NBSP}Paused: ${done}/${all}` : `$(loading~spin)${NBSP}Running: ${done}/${all}`;
+  if (row.state !== 'ended')
+    return row.state === 'paused'
+      ? `$(debug-pause)${NBSP}Paused: ${done}/${all}`
+      : `$(loading~spin)${NBSP}Running: ${done}/${all}`;
   const rate = passRateText(row);
   return `Last: ${rate === '' ? 'nothing scored' : rate}, ${agoText(now - row.created_at)}`;
 }

@@ -28,10 +28,14 @@ export class LensMaker {
     const last = await this.#origins.newestOf(this.#batches.rows.value, pathOf(uri));
     return [
       lens(0, `$(play)${NBSP}Launch…`, 'rollout.launchBatch', uri),
-      ...(last === undefined ? [] : [
-        ...(last.state === 'ended' ? [lens(0, `$(debug-rerun)${NBSP}Launch Again`, 'rollout.launchAgain', last.batch)] : []),
-        lens(0, lastText(last, Date.now()), 'rollout.openBatch', last.batch),
-      ]),
+      ...(last === undefined
+        ? []
+        : [
+            ...(last.state === 'ended'
+              ? [lens(0, `$(debug-rerun)${NBSP}Launch Again`, 'rollout.launchAgain', last.batch)]
+              : []),
+            lens(0, lastText(last, Date.now()), 'rollout.openBatch', last.batch),
+          ]),
     ];
   }
 
@@ -43,14 +47,18 @@ export class LensMaker {
 
   async dataset({ uri }: vscode.TextDocument): Promise<vscode.CodeLens[]> {
     const path = pathOf(uri);
-    const users = (await this.#index.all()).filter((batch): batch is IndexedBatch & { dataset: object } => batch.dataset?.path === path);
+    const users = (await this.#index.all()).filter(
+      (batch): batch is IndexedBatch & { dataset: object } => batch.dataset?.path === path,
+    );
     const first = users[0];
     if (first === undefined) return [];
     // Of several batch files the first one's columns tell the ids; they hardly ever differ.
     try {
       const tasks = await firstTasks(workspaceFiles(folderOf(uri)), first.dataset, MOST_LINES);
       const uris = users.map((batch) => batch.uri);
-      return tasks.map(({ task, line }) => lens(line - 1, `$(play)${NBSP}Launch on this task`, LAUNCH_TASK, task.id, uris));
+      return tasks.map(({ task, line }) =>
+        lens(line - 1, `$(play)${NBSP}Launch on this task`, LAUNCH_TASK, task.id, uris),
+      );
     } catch (thrown) {
       if (StudioError.is(thrown)) return [];
       throw thrown;

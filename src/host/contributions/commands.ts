@@ -62,5 +62,8 @@ export type CommandId = keyof typeof COMMANDS;
 
 /** As the manifest has them. */
 export const commands = Object.entries(COMMANDS).map(([command, row]: [string, CommandRow]) => ({
-  command, title: row.title, category: CATEGORY, ...(row.icon === undefined ? {} : { icon: `$(${row.icon})` }),
+  command,
+  title: row.title,
+  category: CATEGORY,
+  ...(row.icon === undefined ? {} : { icon: `$(${row.icon})` }),
 }));

@@ -5,52 +5,106 @@ export const DEBUG_TYPE = 'rollout';
 /** The language of trajectories as text. */
 export const TRAJECTORY_LANGUAGE = 'rollout-trajectory';
 
-const store = { type: 'string', description: 'The store: a folder, or postgres://…. Default: the one of the settings.' };
+const store = {
+  type: 'string',
+  description: 'The store: a folder, or postgres://…. Default: the one of the settings.',
+};
 const stopOnEntry = { type: 'boolean', description: 'Stop where the rollout begins.' };
 
 /** Attributes by which a recorded rollout is named. */
 const recorded = {
   rollout: { type: 'string', description: 'Id of a rollout.' },
   task: { type: 'string', description: 'Id of a task.' },
-  attempt: { type: 'integer', minimum: 1, default: 1, description: 'Which attempt at the task. Live: 1 to 8; it has the seed that this attempt has in any batch.' },
+  attempt: {
+    type: 'integer',
+    minimum: 1,
+    default: 1,
+    description: 'Which attempt at the task. Live: 1 to 8; it has the seed that this attempt has in any batch.',
+  },
   step: { type: 'integer', minimum: 0, description: 'The step a replay begins at.' },
   seq: { type: 'integer', minimum: 1, description: 'The event a replay begins at.' },
 };
 
-const LIVE = { type: DEBUG_TYPE, request: 'launch', mode: 'live', name: 'Debug an attempt', batch: '${file}', stopOnEntry: true };
+const LIVE = {
+  type: DEBUG_TYPE,
+  request: 'launch',
+  mode: 'live',
+  name: 'Debug an attempt',
+  batch: '${file}',
+  stopOnEntry: true,
+};
 const REPLAY = { type: DEBUG_TYPE, request: 'launch', mode: 'replay', name: 'Replay a rollout', rollout: '' };
 const ATTACH = { type: DEBUG_TYPE, request: 'attach', name: 'Attach to a batch', batch: 'last' };
 
-const snippet = (label: string, description: string, body: object): object => ({ label: `Rollout: ${label}`, description, body });
+const snippet = (label: string, description: string, body: object): object => ({
+  label: `Rollout: ${label}`,
+  description,
+  body,
+});
 
-export const debuggers = [{
-  type: DEBUG_TYPE,
-  label: 'Rollout',
-  // YAML: F5 on a batch file. Where another YAML file is open, it says what can be debugged.
-  languages: [TRAJECTORY_LANGUAGE, 'yaml'],
-  configurationAttributes: {
-    launch: {
-      required: ['mode'],
-      properties: {
-        mode: { enum: ['live', 'replay'], enumDescriptions: ['Runs one attempt and holds it at breakpoints.', 'Steps through what was recorded.'], description: 'Whether an attempt is run, or a recorded one stepped through.' },
-        batch: { type: 'string', description: 'Live: a batch file. Replay: id of a batch, or last.' },
-        ...recorded, stopOnEntry, store,
+export const debuggers = [
+  {
+    type: DEBUG_TYPE,
+    label: 'Rollout',
+    // YAML: F5 on a batch file. Where another YAML file is open, it says what can be debugged.
+    languages: [TRAJECTORY_LANGUAGE, 'yaml'],
+    configurationAttributes: {
+      launch: {
+        required: ['mode'],
+        properties: {
+          mode: {
+            enum: ['live', 'replay'],
+            enumDescriptions: ['Runs one attempt and holds it at breakpoints.', 'Steps through what was recorded.'],
+            description: 'Whether an attempt is run, or a recorded one stepped through.',
+          },
+          batch: { type: 'string', description: 'Live: a batch file. Replay: id of a batch, or last.' },
+          ...recorded,
+          stopOnEntry,
+          store,
+        },
+      },
+      attach: {
+        properties: {
+          rollout: { type: 'string', description: 'Id of a rollout that runs.' },
+          batch: {
+            type: 'string',
+            description: 'Id of a batch that runs, or last: every rollout in it that is held is a thread.',
+          },
+          stopOnEntry,
+          store,
+        },
       },
     },
-    attach: { properties: { rollout: { type: 'string', description: 'Id of a rollout that runs.' }, batch: { type: 'string', description: 'Id of a batch that runs, or last: every rollout in it that is held is a thread.' }, stopOnEntry, store } },
+    initialConfigurations: [LIVE],
+    configurationSnippets: [
+      snippet('Debug an attempt', 'Runs one attempt at a task of a batch file, held at breakpoints.', {
+        ...LIVE,
+        batch: '^"\\${workspaceFolder}/${1:batches/first.batch.yaml}"',
+        task: '${2:task}',
+      }),
+      snippet('Replay a rollout', 'Steps through a recorded rollout, forth and back.', {
+        ...REPLAY,
+        rollout: '${1:rollout}',
+      }),
+      snippet('Attach to a batch', 'Looks at every rollout of a running batch that is held.', {
+        ...ATTACH,
+        batch: '${1:last}',
+      }),
+    ],
   },
-  initialConfigurations: [LIVE],
-  configurationSnippets: [
-    snippet('Debug an attempt', 'Runs one attempt at a task of a batch file, held at breakpoints.', { ...LIVE, batch: '^"\\${workspaceFolder}/${1:batches/first.batch.yaml}"', task: '${2:task}' }),
-    snippet('Replay a rollout', 'Steps through a recorded rollout, forth and back.', { ...REPLAY, rollout: '${1:rollout}' }),
-    snippet('Attach to a batch', 'Looks at every rollout of a running batch that is held.', { ...ATTACH, batch: '${1:last}' }),
-  ],
-}];
+];
 
 export const breakpoints = ['typescript', 'javascript', 'yaml', TRAJECTORY_LANGUAGE].map((language) => ({ language }));
 
-export const languages = [{
-  id: TRAJECTORY_LANGUAGE, aliases: ['Trajectory'], extensions: ['.trajectory'], configuration: './media/languages/trajectory.json',
-}];
+export const languages = [
+  {
+    id: TRAJECTORY_LANGUAGE,
+    aliases: ['Trajectory'],
+    extensions: ['.trajectory'],
+    configuration: './media/languages/trajectory.json',
+  },
+];
 
-export const grammars = [{ language: TRAJECTORY_LANGUAGE, scopeName: 'text.trajectory', path: './media/languages/trajectory.tmLanguage.json' }];
+export const grammars = [
+  { language: TRAJECTORY_LANGUAGE, scopeName: 'text.trajectory', path: './media/languages/trajectory.tmLanguage.json' },
+];

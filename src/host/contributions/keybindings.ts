@@ -1,4 +1,5 @@
 /** Few keys, beside those of the Testing view (`Ctrl+;`); the pages have their own. */
+
 import type { CommandId } from './commands.ts';
 import { all, any, BATCH_FILE, CALL_FORM, CONTEXT_KEYS, HAS_FOLDER, TRUSTED } from './keys.ts';
 
@@ -11,8 +12,18 @@ interface Keybinding {
 
 export const keybindings: readonly Keybinding[] = [
   { command: 'rollout.launchBatch', key: 'ctrl+; b', mac: 'cmd+; b', when: all(TRUSTED, HAS_FOLDER) },
-  { command: 'rollout.launchAgain', key: 'ctrl+; shift+b', mac: 'cmd+; shift+b', when: all(TRUSTED, CONTEXT_KEYS.hasBatches) },
+  {
+    command: 'rollout.launchAgain',
+    key: 'ctrl+; shift+b',
+    mac: 'cmd+; shift+b',
+    when: all(TRUSTED, CONTEXT_KEYS.hasBatches),
+  },
   // As everywhere: debugs what is open.
-  { command: 'rollout.debug', key: 'f5', mac: 'f5', when: any(all(TRUSTED, '!inDebugMode', CONTEXT_KEYS.activeTrajectory), all(TRUSTED, '!inDebugMode', BATCH_FILE)) },
+  {
+    command: 'rollout.debug',
+    key: 'f5',
+    mac: 'f5',
+    when: any(all(TRUSTED, '!inDebugMode', CONTEXT_KEYS.activeTrajectory), all(TRUSTED, '!inDebugMode', BATCH_FILE)),
+  },
   { command: 'rollout.runCall', key: 'ctrl+enter', mac: 'cmd+enter', when: all(TRUSTED, CALL_FORM, 'editorTextFocus') },
 ];

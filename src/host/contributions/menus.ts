@@ -1,6 +1,19 @@
 /** Where each command is shown, and when: only what makes sense there and then. */
 import { type CommandId } from './commands.ts';
-import { AGENT_FILE, all, any, BATCH_FILE, CALL_FORM, CALLS, CONTEXT_KEYS as KEY, DATASET_FILE, HAS_FOLDER, ON_DISK, TOOL_FILE, TRUSTED } from './keys.ts';
+import {
+  AGENT_FILE,
+  all,
+  any,
+  BATCH_FILE,
+  CALL_FORM,
+  CALLS,
+  DATASET_FILE,
+  HAS_FOLDER,
+  CONTEXT_KEYS as KEY,
+  ON_DISK,
+  TOOL_FILE,
+  TRUSTED,
+} from './keys.ts';
 import { VIEW_IDS, VIEW_KEYS } from './views.ts';
 
 interface MenuItem {
@@ -69,10 +82,12 @@ const inTargets = (item: string): string => all(inView(VIEW_IDS.targets), item);
 const LIVE = 'viewItem =~ /^batch\\.(running|paused|open)$/';
 const IDLE_TARGET = 'viewItem =~ /^target\\.\\w+\\.idle/';
 const ANY_BATCH = 'viewItem =~ /^batch\\./';
-const pageIs = (...states: readonly string[]): string => all(TRUSTED, KEY.activeBatch, `${KEY.batchState} =~ /^(${states.join('|')})$/`);
+const pageIs = (...states: readonly string[]): string =>
+  all(TRUSTED, KEY.activeBatch, `${KEY.batchState} =~ /^(${states.join('|')})$/`);
 
 export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
-  commandPalette: Object.entries(PALETTE).map(([command, when]) => ({ command: command as CommandId, when })), // the record's own keys
+  // the record's own keys
+  commandPalette: Object.entries(PALETTE).map(([command, when]) => ({ command: command as CommandId, when })),
   'explorer/context': [
     { command: 'rollout.launchBatch', when: all(TRUSTED, BATCH_FILE, ON_DISK), group: '2_rollout@1' },
   ],
@@ -113,7 +128,11 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.launchBatch', when: all(TRUSTED, inView(VIEW_IDS.batches), HAS_FOLDER), group: 'navigation@1' },
     { command: 'rollout.refresh', when: all(TRUSTED, inView(VIEW_IDS.batches)), group: 'navigation@2' },
     { command: 'rollout.import', when: all(TRUSTED, inView(VIEW_IDS.batches)), group: '1_rollout@1' },
-    { command: 'rollout.openTrajectory', when: all(TRUSTED, inView(VIEW_IDS.batches), KEY.hasBatches), group: '1_rollout@2' },
+    {
+      command: 'rollout.openTrajectory',
+      when: all(TRUSTED, inView(VIEW_IDS.batches), KEY.hasBatches),
+      group: '1_rollout@2',
+    },
     { command: 'rollout.newBatch', when: all(inView(VIEW_IDS.batches), HAS_FOLDER), group: '2_rollout@1' },
     { command: 'rollout.newAgent', when: all(inView(VIEW_IDS.agents), HAS_FOLDER), group: 'navigation@1' },
     { command: 'rollout.newTool', when: all(inView(VIEW_IDS.agents), HAS_FOLDER), group: 'navigation@2' },
@@ -123,7 +142,11 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.tryTool', when: all(TRUSTED, inView(VIEW_IDS.agents), HAS_FOLDER), group: '1_rollout@4' },
     { command: 'rollout.addTarget', when: all(TRUSTED, inView(VIEW_IDS.targets)), group: 'navigation@1' },
     { command: 'rollout.refresh', when: all(TRUSTED, inView(VIEW_IDS.targets)), group: 'navigation@2' },
-    { command: 'rollout.selectTarget', when: all(TRUSTED, inView(VIEW_IDS.targets), VIEW_KEYS.targets), group: '0_rollout@1' },
+    {
+      command: 'rollout.selectTarget',
+      when: all(TRUSTED, inView(VIEW_IDS.targets), VIEW_KEYS.targets),
+      group: '0_rollout@1',
+    },
     { command: 'rollout.showLog', when: inView(VIEW_IDS.targets), group: '1_rollout@1' },
     { command: 'rollout.collectDiagnostics', when: inView(VIEW_IDS.targets), group: '1_rollout@2' },
     { command: 'rollout.forgetSecrets', when: all(TRUSTED, inView(VIEW_IDS.targets)), group: '1_rollout@3' },
@@ -148,7 +171,11 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.launchTask', when: inBatches('viewItem == task'), group: 'inline@1' },
     { command: 'rollout.openBatch', when: inBatches(ANY_BATCH), group: '1_open@1' },
     { command: 'rollout.openTrajectory', when: inBatches('viewItem =~ /^attempt/'), group: '1_open@1' },
-    { command: 'rollout.compareAttempts', when: all(TRUSTED, inBatches('viewItem =~ /^(task$|attempt)/')), group: '1_open@3' },
+    {
+      command: 'rollout.compareAttempts',
+      when: all(TRUSTED, inBatches('viewItem =~ /^(task$|attempt)/')),
+      group: '1_open@3',
+    },
     { command: 'rollout.compareBatches', when: all(TRUSTED, inBatches(ANY_BATCH)), group: '1_open@4' },
     { command: 'rollout.debug', when: inBatches('viewItem =~ /^attempt/'), group: '1_open@2' },
     { command: 'rollout.attachDebugger', when: inBatches(LIVE), group: '1_open@2' },
@@ -163,12 +190,26 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.launchTask', when: inBatches('viewItem == task'), group: '3_launch@1' },
     { command: 'rollout.useTarget', when: inTargets(IDLE_TARGET), group: 'inline@1' },
     { command: 'rollout.startServer', when: inTargets('viewItem == target.local.used.stopped'), group: 'inline@1' },
-    { command: 'rollout.installTarget', when: inTargets('viewItem =~ /^(target\\.cluster\\.\\w+\\.(missing|unknown)|finding\\.(server|namespace)\\.missing)$/'), group: 'inline@2' },
+    {
+      command: 'rollout.installTarget',
+      when: inTargets(
+        'viewItem =~ /^(target\\.cluster\\.\\w+\\.(missing|unknown)|finding\\.(server|namespace)\\.missing)$/',
+      ),
+      group: 'inline@2',
+    },
     { command: 'rollout.useTarget', when: inTargets(IDLE_TARGET), group: '1_use@1' },
     { command: 'rollout.installTarget', when: inTargets('viewItem =~ /^target\\.cluster\\./'), group: '2_install@1' },
-    { command: 'rollout.uninstallTarget', when: inTargets('viewItem =~ /^target\\.cluster\\.\\w+\\.(installed|unknown)$/'), group: '2_install@2' },
+    {
+      command: 'rollout.uninstallTarget',
+      when: inTargets('viewItem =~ /^target\\.cluster\\.\\w+\\.(installed|unknown)$/'),
+      group: '2_install@2',
+    },
     { command: 'rollout.changeToken', when: inTargets('viewItem =~ /^target\\.url\\./'), group: '2_install@3' },
-    { command: 'rollout.removeTarget', when: inTargets('viewItem =~ /^target\\.(cluster|url)\\./'), group: '3_remove@1' },
+    {
+      command: 'rollout.removeTarget',
+      when: inTargets('viewItem =~ /^target\\.(cluster|url)\\./'),
+      group: '3_remove@1',
+    },
     { command: 'rollout.copyReference', when: inBatches('viewItem =~ /^(batch\\.|task|attempt)/'), group: '9_copy@1' },
   ],
 };

@@ -31,48 +31,100 @@ const CONCERNS: readonly { readonly title: string; readonly settings: Partial<Re
     title: 'Store',
     settings: {
       target: {
-        type: 'string', scope: 'machine-overridable',
-        markdownDescription: 'The target this window works with: the name of a cluster or server that was added with *Rollout: Add Target…*. When empty or `local`, it is this machine, with the store below.',
+        type: 'string',
+        scope: 'machine-overridable',
+        markdownDescription:
+          'The target this window works with: the name of a cluster or server that was added with *Rollout: Add ' +
+          'Target…*. When empty or `local`, it is this machine, with the store below.',
       },
       store: {
-        type: 'string', scope: 'machine-overridable',
-        markdownDescription: 'Where batches and trajectories are kept: a folder, or a PostgreSQL address (`postgres://user@host/database`). When empty, the environment variable `ROLLOUT_STORE` is used, then a folder in your user data that the `rollout` command shares. A password belongs into `PGPASSWORD` or a `.pgpass` file, not here.',
+        type: 'string',
+        scope: 'machine-overridable',
+        markdownDescription:
+          'Where batches and trajectories are kept: a folder, or a PostgreSQL address ' +
+          '(`postgres://user@host/database`). When empty, the environment variable `ROLLOUT_STORE` is used, then ' +
+          'a folder in your user data that the `rollout` command shares. A password belongs into `PGPASSWORD` or ' +
+          'a `.pgpass` file, not here.',
       },
     },
   },
   {
     title: 'Launch',
     settings: {
-      'launch.openPage': { type: 'boolean', scope: 'window', markdownDescription: 'Open the page of a batch as soon as it is launched.' },
-      'launch.confirmAbove': { type: 'integer', scope: 'window', minimum: 0, markdownDescription: 'Ask before a batch of more attempts than this (tasks times attempts) is launched. `0` always asks.' },
+      'launch.openPage': {
+        type: 'boolean',
+        scope: 'window',
+        markdownDescription: 'Open the page of a batch as soon as it is launched.',
+      },
+      'launch.confirmAbove': {
+        type: 'integer',
+        scope: 'window',
+        minimum: 0,
+        markdownDescription:
+          'Ask before a batch of more attempts than this (tasks times attempts) is launched. `0` always asks.',
+      },
     },
   },
   {
     title: 'Views',
     settings: {
-      'view.batchesLimit': { type: 'integer', scope: 'window', minimum: 10, maximum: 500, markdownDescription: 'How many batches the Batches view loads at a time.' },
+      'view.batchesLimit': {
+        type: 'integer',
+        scope: 'window',
+        minimum: 10,
+        maximum: 500,
+        markdownDescription: 'How many batches the Batches view loads at a time.',
+      },
     },
   },
   {
     title: 'Language',
     settings: {
-      'language.askEndpoints': { type: 'boolean', scope: 'window', markdownDescription: 'Ask the model servers that agent files name which models they serve, and, where they can tell (vLLM can), how many tokens a prompt has. Nothing is asked in Restricted Mode.' },
-      'language.tokenHints': { type: 'boolean', scope: 'window', markdownDescription: 'Show behind prompts how many tokens they have: as the model server counts them, else an estimate.' },
+      'language.askEndpoints': {
+        type: 'boolean',
+        scope: 'window',
+        markdownDescription:
+          'Ask the model servers that agent files name which models they serve, and, where they can tell (vLLM ' +
+          'can), how many tokens a prompt has. Nothing is asked in Restricted Mode.',
+      },
+      'language.tokenHints': {
+        type: 'boolean',
+        scope: 'window',
+        markdownDescription:
+          'Show behind prompts how many tokens they have: as the model server counts them, else an estimate.',
+      },
     },
   },
   {
     title: 'Tools',
     settings: {
-      'tools.codeLens': { type: 'boolean', scope: 'window', markdownDescription: 'Show over each tool, in code and in agent files, how its calls went in the newest batch that used it.' },
-      'tools.errorMarks': { type: 'boolean', scope: 'window', markdownDescription: 'Mark lines of code that threw in the newest batch.' },
-      'tools.inlayHints': { type: 'boolean', scope: 'window', markdownDescription: 'Show behind the parameters of a tool what its last call was given, and gave.' },
+      'tools.codeLens': {
+        type: 'boolean',
+        scope: 'window',
+        markdownDescription:
+          'Show over each tool, in code and in agent files, how its calls went in the newest batch that used it.',
+      },
+      'tools.errorMarks': {
+        type: 'boolean',
+        scope: 'window',
+        markdownDescription: 'Mark lines of code that threw in the newest batch.',
+      },
+      'tools.inlayHints': {
+        type: 'boolean',
+        scope: 'window',
+        markdownDescription: 'Show behind the parameters of a tool what its last call was given, and gave.',
+      },
     },
   },
 ];
 
 export const configuration = CONCERNS.map(({ title, settings }, order) => ({
-  title, order,
-  properties: Object.fromEntries(Object.entries(settings).map(([name, row], index) => [
-    `${SECTION}.${name}`, { ...row, default: DEFAULTS[name as SettingName], order: index }, // the record's own keys
-  ])),
+  title,
+  order,
+  properties: Object.fromEntries(
+    Object.entries(settings).map(([name, row], index) => [
+      `${SECTION}.${name}`,
+      { ...row, default: DEFAULTS[name as SettingName], order: index }, // the record's own keys
+    ]),
+  ),
 }));

@@ -24,8 +24,19 @@ export const viewsContainers = {
 export const views = {
   [VIEW_CONTAINER]: [
     { id: VIEW_IDS.batches, name: 'Batches', icon: 'media/icons/activity.svg', contextualTitle: 'Rollout Batches' },
-    { id: VIEW_IDS.agents, name: 'Agents and Tools', icon: 'media/icons/activity.svg', contextualTitle: 'Rollout Agents and Tools' },
-    { id: VIEW_IDS.targets, name: 'Targets', icon: 'media/icons/activity.svg', contextualTitle: 'Rollout Targets', visibility: 'collapsed' },
+    {
+      id: VIEW_IDS.agents,
+      name: 'Agents and Tools',
+      icon: 'media/icons/activity.svg',
+      contextualTitle: 'Rollout Agents and Tools',
+    },
+    {
+      id: VIEW_IDS.targets,
+      name: 'Targets',
+      icon: 'media/icons/activity.svg',
+      contextualTitle: 'Rollout Targets',
+      visibility: 'collapsed',
+    },
   ],
 } as const;
 
@@ -37,37 +48,67 @@ const VIRTUAL = 'virtualWorkspace';
 const STOPPED = `${VIEW_KEYS.server} == stopped`;
 const THERE = `${VIEW_KEYS.server} != stopped`;
 
-const RESTRICTED_TEXT = 'This window is in Restricted Mode: files can be edited and checked, but nothing runs.\n[Manage Workspace Trust](command:workbench.trust.manage)';
+const RESTRICTED_TEXT =
+  'This window is in Restricted Mode: files can be edited and checked, but nothing runs.\n[Manage Workspace ' +
+  'Trust](command:workbench.trust.manage)';
 
 export const viewsWelcome = [
   { view: VIEW_IDS.batches, when: RESTRICTED, contents: RESTRICTED_TEXT },
   {
     view: VIEW_IDS.batches,
     when: `${TRUSTED} && ${STOPPED}`,
-    contents: 'The rollout server is not running. Batches are stored and can be read once it is there.\n[Start Server](command:rollout.startServer)\n[Show Log](command:rollout.showLog)',
+    contents:
+      'The rollout server is not running. Batches are stored and can be read once it is there.\n[Start ' +
+      'Server](command:rollout.startServer)\n[Show Log](command:rollout.showLog)',
   },
   {
     view: VIEW_IDS.batches,
     when: `${TRUSTED} && ${THERE} && ${NO_FOLDER}`,
-    contents: 'A batch runs the tasks of a dataset with an agent, each of them several times.\n[Create Sample Workspace](command:rollout.createSample)\n[Open Folder](command:vscode.openFolder)\nRecordings of other tools can be read, too.\n[Import…](command:rollout.import)',
+    contents:
+      'A batch runs the tasks of a dataset with an agent, each of them several times.\n[Create Sample ' +
+      'Workspace](command:rollout.createSample)\n[Open Folder](command:vscode.openFolder)\nRecordings of other ' +
+      'tools can be read, too.\n[Import…](command:rollout.import)',
   },
   {
     view: VIEW_IDS.batches,
     when: `${TRUSTED} && ${THERE} && ${FOLDER} && !${VIEW_KEYS.batchFiles}`,
-    contents: 'This workspace has no batch file yet.\n[Create Sample Workspace](command:rollout.createSample)\n[New Batch…](command:rollout.newBatch)\nRecordings of other tools can be read, too.\n[Import…](command:rollout.import)',
+    contents:
+      'This workspace has no batch file yet.\n[Create Sample Workspace](command:rollout.createSample)\n[New ' +
+      'Batch…](command:rollout.newBatch)\nRecordings of other tools can be read, ' +
+      'too.\n[Import…](command:rollout.import)',
   },
   {
     view: VIEW_IDS.batches,
     when: `${TRUSTED} && ${THERE} && ${FOLDER} && ${VIEW_KEYS.batchFiles}`,
-    contents: 'Nothing has run yet.\n[Launch Batch…](command:rollout.launchBatch)\nRecordings of other tools can be read, too.\n[Import…](command:rollout.import)',
+    contents:
+      'Nothing has run yet.\n[Launch Batch…](command:rollout.launchBatch)\nRecordings of other tools can be ' +
+      'read, too.\n[Import…](command:rollout.import)',
   },
   {
     view: VIEW_IDS.batches,
     when: `${TRUSTED} && ${THERE} && ${VIRTUAL}`,
-    contents: 'This workspace lies on no disk: its agents and batches can be edited here. To launch them, open a folder of the machine.\n[Open Folder](command:vscode.openFolder)\nRecordings of other tools can be read, too.\n[Import…](command:rollout.import)',
+    contents:
+      'This workspace lies on no disk: its agents and batches can be edited here. To launch them, open a folder ' +
+      'of the machine.\n[Open Folder](command:vscode.openFolder)\nRecordings of other tools can be read, ' +
+      'too.\n[Import…](command:rollout.import)',
   },
-  { view: VIEW_IDS.agents, when: NO_FOLDER, contents: 'Open a folder to see its agents and their tools.\n[Open Folder](command:vscode.openFolder)' },
-  { view: VIEW_IDS.agents, when: `workspaceFolderCount != 0 && !${VIEW_KEYS.agentFiles}`, contents: 'This workspace has no agent file (*.agent.yaml) yet.\n[New Agent…](command:rollout.newAgent)' },
+  {
+    view: VIEW_IDS.agents,
+    when: NO_FOLDER,
+    contents: 'Open a folder to see its agents and their tools.\n[Open Folder](command:vscode.openFolder)',
+  },
+  {
+    view: VIEW_IDS.agents,
+    when: `workspaceFolderCount != 0 && !${VIEW_KEYS.agentFiles}`,
+    contents: 'This workspace has no agent file (*.agent.yaml) yet.\n[New Agent…](command:rollout.newAgent)',
+  },
   { view: VIEW_IDS.targets, when: RESTRICTED, contents: RESTRICTED_TEXT },
-  { view: VIEW_IDS.targets, when: TRUSTED, contents: 'No rollout server runs on this store. It starts by itself when something is launched or opened.\n[Start Server](command:rollout.startServer)\nBatches can also run on a Kubernetes cluster.\n[Add Target…](command:rollout.addTarget)' },
+  {
+    view: VIEW_IDS.targets,
+    when: TRUSTED,
+    contents:
+      'No rollout server runs on this store. It starts by itself when something is launched or opened.\n[Start ' +
+      'Server](command:rollout.startServer)\nBatches can also run on a Kubernetes cluster.\n[Add ' +
+      'Target…](command:rollout.addTarget)',
+  },
 ] as const;

@@ -3,14 +3,14 @@ import os from 'node:os';
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { z } from 'zod';
-import { wsSocket } from '../../client/subscribe.ts';
 import { connect } from '../../client/connect.ts';
+import { wsSocket } from '../../client/subscribe.ts';
+import { RolloutDebugAdapter } from '../../debug/adapter.ts';
+import type { ServerLink as DebugLink } from '../../debug/rollout.ts';
 import { folderOf } from '../files/workspaceFiles.ts';
 import { askValue } from '../launch/values/askValue.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import { withValues } from '../launch/values/withValues.ts';
-import { RolloutDebugAdapter } from '../../debug/adapter.ts';
-import type { ServerLink as DebugLink } from '../../debug/rollout.ts';
 import type { Services } from '../services.ts';
 import { forkHeld } from './forkHeld.ts';
 
@@ -18,31 +18,61 @@ import { forkHeld } from './forkHeld.ts';
 const JS_DEBUGGER = 'ms-vscode.js-debug';
 const launched = z.object({ batch: z.string() });
 
-export function adapterOf({ server, cli, log }: Pick<Services, 'server' | 'cli' | 'log'>, values: StoredValues, session: vscode.DebugSession): vscode.DebugAdapterDescriptor {
+export function adapterOf(
+  { server, cli, log }: Pick<Services, 'server' | 'cli' | 'log'>,
+  values: StoredValues,
+  session: vscode.DebugSession,
+): vscode.DebugAdapterDescriptor {
   const linkOf = async (store: string | undefined, signal: AbortSignal): Promise<DebugLink> => {
-    const connection = store === undefined || store === server.store ? await server.connection({ start: true, signal }) : await connect({ store, signal, onNotice: (text) => log.info(text) });
-    return { api: connection.api, openSocket: wsSocket(() => connection.address()), reconnect: (stop) => connection.reconnect(stop) };
+    const connection =
+      store === undefined || store === server.store
+        ? await server.connection({ start: true, signal })
+        : await connect({ store, signal, onNotice: (text) => log.info(text) });
+    return {
+      api: connection.api,
+      openSocket: wsSocket(() => connection.address()),
+      reconnect: (stop) => connection.reconnect(stop),
+    };
   };
   const adapter = new RolloutDebugAdapter({
     ownDocuments: true,
     children: {
       available: vscode.extensions.getExtension(JS_DEBUGGER) !== undefined,
       // By `startDebugging` of the protocol it would be of this debugger's own type.
-      start: async (configuration) => vscode.debug.startDebugging(session.workspaceFolder, configuration, { parentSession: session, consoleMode: vscode.DebugConsoleMode.MergeWithParent }),
+      start: async (configuration) =>
+        vscode.debug.startDebugging(session.workspaceFolder, configuration, {
+          parentSession: session,
+          consoleMode: vscode.DebugConsoleMode.MergeWithParent,
+        }),
     },
-    folders: (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === 'file').map(({ uri }) => uri.fsPath),
+    folders: (vscode.workspace.workspaceFolders ?? [])
+      .filter(({ uri }) => uri.scheme === 'file')
+      .map(({ uri }) => uri.fsPath),
     connect: linkOf,
     launch: async ({ file, task, attempt, store }, signal) => {
       await vscode.workspace.saveAll(false); // the command line reads what is on the disk
       const uri = vscode.Uri.file(path.resolve(vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? '', file));
-      const args = ['run', uri.fsPath, '--detach', '--hold-attempt', String(attempt), ...(task === undefined ? [] : ['--task', task]), ...(store === undefined ? [] : ['--store', store])];
-      const { result } = await withValues(values, [], askValue, (env) => cli.json(args, { cwd: folderOf(uri).fsPath, env, signal }));
+      const args = [
+        'run',
+        uri.fsPath,
+        '--detach',
+        '--hold-attempt',
+        String(attempt),
+        ...(task === undefined ? [] : ['--task', task]),
+        ...(store === undefined ? [] : ['--store', store]),
+      ];
+      const { result } = await withValues(values, [], askValue, (env) =>
+        cli.json(args, { cwd: folderOf(uri).fsPath, env, signal }),
+      );
       return launched.parse(result).batch;
     },
     fork: async (wish, signal) => {
       await vscode.workspace.saveAll(false);
       const cwd = vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? os.homedir();
-      return forkHeld(wish, async (args) => (await withValues(values, [], askValue, (env) => cli.json(args, { cwd, env, signal }))).result);
+      return forkHeld(
+        wish,
+        async (args) => (await withValues(values, [], askValue, (env) => cli.json(args, { cwd, env, signal }))).result,
+      );
     },
   });
   return new vscode.DebugAdapterInlineImplementation(inline(adapter));
@@ -52,12 +82,15 @@ export function adapterOf({ server, cli, log }: Pick<Services, 'server' | 'cli' 
 function inline(adapter: RolloutDebugAdapter): vscode.DebugAdapter {
   const sent = new vscode.EventEmitter<vscode.DebugProtocolMessage>();
   adapter.onDidSendMessage((message) => sent.fire(message));
-  return Object.assign(new vscode.Disposable(() => {
-    adapter.dispose();
-  }), {
-    onDidSendMessage: sent.event,
-    handleMessage: (message: vscode.DebugProtocolMessage): void => {
-      adapter.handleMessage(message as Parameters<typeof adapter.handleMessage>[0]);
+  return Object.assign(
+    new vscode.Disposable(() => {
+      adapter.dispose();
+    }),
+    {
+      onDidSendMessage: sent.event,
+      handleMessage: (message: vscode.DebugProtocolMessage): void => {
+        adapter.handleMessage(message as Parameters<typeof adapter.handleMessage>[0]);
+      },
     },
-  });
+  );
 }

@@ -1,18 +1,21 @@
 /** Debug, Attach Debugger and Fork, from wherever a batch, an attempt or a batch file is. */
 import * as vscode from 'vscode';
-import { StudioError } from '../../common/errors.ts';
 import { placeOf } from '../../client/reference.ts';
+import { StudioError } from '../../common/errors.ts';
 import type { PagePlace } from '../../protocol/page.ts';
-import { DEBUG_TYPE } from '../contributions/debuggers.ts';
 import { wantedBatch } from '../batches/wanted.ts';
+import { DEBUG_TYPE } from '../contributions/debuggers.ts';
+import type { StoredValues } from '../launch/values/storedValues.ts';
 import { argumentPlace } from '../open/argument.ts';
 import { pickTrajectory } from '../open/pick.ts';
 import type { CommandGroup, Services } from '../services.ts';
-import type { StoredValues } from '../launch/values/storedValues.ts';
 import { isBatchFile, liveOf, replayOf } from './configurations.ts';
 import { fork } from './forkCommand.ts';
 
-export function debugCommands(services: Services, values: StoredValues): CommandGroup<'rollout.debug' | 'rollout.attachDebugger' | 'rollout.fork'> {
+export function debugCommands(
+  services: Services,
+  values: StoredValues,
+): CommandGroup<'rollout.debug' | 'rollout.attachDebugger' | 'rollout.fork'> {
   return {
     'rollout.debug': async (argument) => {
       const file = argument instanceof vscode.Uri && isBatchFile(argument) ? argument : undefined;
@@ -20,7 +23,11 @@ export function debugCommands(services: Services, values: StoredValues): Command
       if (configuration !== undefined) await start(configuration);
     },
     'rollout.attachDebugger': async (argument) => {
-      const batch = await wantedBatch(services, argument, { title: 'Attach Debugger', sensible: (row) => row.state !== 'ended', direct: true });
+      const batch = await wantedBatch(services, argument, {
+        title: 'Attach Debugger',
+        sensible: (row) => row.state !== 'ended',
+        direct: true,
+      });
       if (batch !== undefined) await start({ type: DEBUG_TYPE, request: 'attach', name: 'Attached to a batch', batch });
     },
     'rollout.fork': async (argument) => {
@@ -35,9 +42,18 @@ async function start(configuration: vscode.DebugConfiguration): Promise<void> {
 }
 
 /** A rollout that is over is replayed; one that runs is attached to. */
-async function rolloutConfiguration(services: Services, argument: unknown): Promise<vscode.DebugConfiguration | undefined> {
+async function rolloutConfiguration(
+  services: Services,
+  argument: unknown,
+): Promise<vscode.DebugConfiguration | undefined> {
   const active = vscode.window.activeTextEditor?.document.uri;
-  if (argument === undefined && services.pages.active.value === undefined && active !== undefined && isBatchFile(active)) return liveOf(active);
+  if (
+    argument === undefined &&
+    services.pages.active.value === undefined &&
+    active !== undefined &&
+    isBatchFile(active)
+  )
+    return liveOf(active);
   const place = await wantedTrajectory(services, argument);
   if (place === undefined) return undefined;
   const { api } = await services.server.connection();
@@ -46,11 +62,18 @@ async function rolloutConfiguration(services: Services, argument: unknown): Prom
   return { type: DEBUG_TYPE, request: 'attach', name: 'Attached', rollout: place.rollout };
 }
 
-async function wantedTrajectory(services: Services, argument: unknown): Promise<Extract<PagePlace, { page: 'trajectory' }> | undefined> {
+async function wantedTrajectory(
+  services: Services,
+  argument: unknown,
+): Promise<Extract<PagePlace, { page: 'trajectory' }> | undefined> {
   const active = services.pages.active.value;
-  const named = argumentPlace(argument) ?? (active?.page === 'trajectory' ? active : undefined) ?? (await pickTrajectory(services));
+  const named =
+    argumentPlace(argument) ?? (active?.page === 'trajectory' ? active : undefined) ?? (await pickTrajectory(services));
   if (named === undefined) return undefined;
-  const place = typeof named === 'string' ? await placeOf((await services.server.connection()).api, named, new AbortController().signal) : named;
+  const place =
+    typeof named === 'string'
+      ? await placeOf((await services.server.connection()).api, named, new AbortController().signal)
+      : named;
   if (place.page !== 'trajectory') throw new StudioError('usage', 'This needs an attempt, not a batch.');
   return place;
 }

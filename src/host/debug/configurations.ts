@@ -6,12 +6,27 @@ import { documentRollout } from './trajectoryDocuments.ts';
 
 /** A configuration that steps through a rollout, beginning at a message or a start. */
 export function replayOf(rollout: string, seq?: number): vscode.DebugConfiguration {
-  return { type: DEBUG_TYPE, request: 'launch', mode: 'replay', name: 'Replay', rollout, ...(seq === undefined ? {} : { seq }) };
+  return {
+    type: DEBUG_TYPE,
+    request: 'launch',
+    mode: 'replay',
+    name: 'Replay',
+    rollout,
+    ...(seq === undefined ? {} : { seq }),
+  };
 }
 
 /** A configuration that runs one attempt of a batch file. */
 export function liveOf(file: vscode.Uri, task?: string): vscode.DebugConfiguration {
-  return { type: DEBUG_TYPE, request: 'launch', mode: 'live', name: `Debug ${file.path.split('/').at(-1) ?? ''}`, batch: file.fsPath, stopOnEntry: true, ...(task === undefined ? {} : { task }) };
+  return {
+    type: DEBUG_TYPE,
+    request: 'launch',
+    mode: 'live',
+    name: `Debug ${file.path.split('/').at(-1) ?? ''}`,
+    batch: file.fsPath,
+    stopOnEntry: true,
+    ...(task === undefined ? {} : { task }),
+  };
 }
 
 export function isBatchFile(uri: vscode.Uri): boolean {
@@ -30,15 +45,23 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
     return active === undefined ? [] : [active];
   }
 
-  resolveDebugConfiguration(_folder: vscode.WorkspaceFolder | undefined, given: vscode.DebugConfiguration): vscode.ProviderResult<vscode.DebugConfiguration> {
+  resolveDebugConfiguration(
+    _folder: vscode.WorkspaceFolder | undefined,
+    given: vscode.DebugConfiguration,
+  ): vscode.ProviderResult<vscode.DebugConfiguration> {
     if (!vscode.workspace.isTrusted) {
-      void vscode.window.showErrorMessage('This window is in Restricted Mode: nothing is run or read. Trust the workspace to debug.');
+      void vscode.window.showErrorMessage(
+        'This window is in Restricted Mode: nothing is run or read. Trust the workspace to debug.',
+      );
       return undefined;
     }
     // F5 without a launch.json comes with nothing in it.
     if ((given as Partial<vscode.DebugConfiguration>).request !== undefined) return given;
     const active = this.#active();
-    if (active === undefined) void vscode.window.showErrorMessage('There is nothing to debug here. Open a batch file or a trajectory, or add a configuration to launch.json.');
+    if (active === undefined)
+      void vscode.window.showErrorMessage(
+        'There is nothing to debug here. Open a batch file or a trajectory, or add a configuration to launch.json.',
+      );
     return active;
   }
 

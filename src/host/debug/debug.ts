@@ -14,10 +14,14 @@ export function registerDebug(services: Services, values: StoredValues): vscode.
     documents,
     // Read when a session begins, not when the window does.
     vscode.debug.registerDebugAdapterDescriptorFactory(DEBUG_TYPE, {
-      createDebugAdapterDescriptor: async (session) => (await import('./adapterFactory.ts')).adapterOf(services, values, session),
+      createDebugAdapterDescriptor: async (session) =>
+        (await import('./adapterFactory.ts')).adapterOf(services, values, session),
     }),
     vscode.debug.registerDebugConfigurationProvider(DEBUG_TYPE, new ConfigurationProvider(services)),
-    vscode.languages.registerInlineValuesProvider([{ language: 'typescript' }, { language: 'javascript' }, { language: TRAJECTORY_LANGUAGE }], new InlineToolValues()),
+    vscode.languages.registerInlineValuesProvider(
+      [{ language: 'typescript' }, { language: 'javascript' }, { language: TRAJECTORY_LANGUAGE }],
+      new InlineToolValues(),
+    ),
     registerHeads(services, documents),
   );
 }

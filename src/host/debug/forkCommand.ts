@@ -4,10 +4,10 @@ import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import type { PagePlace } from '../../protocol/page.ts';
 import { findFiles, type StudioFileKind } from '../files/findFiles.ts';
+import { submissionOf } from '../launch/again.ts';
 import { askValue } from '../launch/values/askValue.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import { withValues } from '../launch/values/withValues.ts';
-import { submissionOf } from '../launch/again.ts';
 import type { Services } from '../services.ts';
 
 /** Continuations that are offered. */
@@ -23,25 +23,43 @@ const launched = z.object({ batch: z.string() });
 type Runs = readonly string[];
 
 /** Continues a rollout from where its page stands, k times, as a batch of its own. */
-export async function fork(services: Services, place: Extract<PagePlace, { page: 'trajectory' }>, values: StoredValues): Promise<void> {
+export async function fork(
+  services: Services,
+  place: Extract<PagePlace, { page: 'trajectory' }>,
+  values: StoredValues,
+): Promise<void> {
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
-  if (folder === undefined) throw new StudioError('usage', 'A fork needs an open folder.', { mend: 'Open the folder the rollout came from.' });
+  if (folder === undefined)
+    throw new StudioError('usage', 'A fork needs an open folder.', { mend: 'Open the folder the rollout came from.' });
   const point = await pointOf(services, place);
   const run = async (args: readonly string[]): Promise<unknown> => {
     await vscode.workspace.saveAll(false); // the command line reads what is on the disk
-    return (await withValues(values, [], askValue, (env) => services.cli.json(['fork', point, ...args], { cwd: folder.fsPath, env }))).result;
+    return (
+      await withValues(values, [], askValue, (env) =>
+        services.cli.json(['fork', point, ...args], { cwd: folder.fsPath, env }),
+      )
+    ).result;
   };
   const runs = await chosenRuns(services, place.rollout, folder, run);
   if (runs === undefined) return;
   const typed = await vscode.window.showInputBox({
-    title: 'Fork', prompt: `How many times is the rollout continued from ${point.slice(place.rollout.length)}?`, value: String(OFFERED),
-    validateInput: (text) => (/^\d+$/.test(text.trim()) && Number(text) >= 1 && Number(text) <= MOST ? undefined : `A number from 1 to ${MOST}.`),
+    title: 'Fork',
+    prompt: `How many times is the rollout continued from ${point.slice(place.rollout.length)}?`,
+    value: String(OFFERED),
+    validateInput: (text) =>
+      /^\d+$/.test(text.trim()) && Number(text) >= 1 && Number(text) <= MOST
+        ? undefined
+        : `A number from 1 to ${MOST}.`,
   });
   if (typed === undefined) return;
   const args = ['-k', typed.trim(), '--detach', ...runs];
   const answer = await run(args).catch(async (error: unknown) => {
     if (!StudioError.is(error, 'conflict') || error.details?.['irreversible'] === undefined) throw error;
-    const chosen = await vscode.window.showWarningMessage('Calls that cannot be undone may be made again.', { modal: true, detail: error.message }, 'Fork Anyway');
+    const chosen = await vscode.window.showWarningMessage(
+      'Calls that cannot be undone may be made again.',
+      { modal: true, detail: error.message },
+      'Fork Anyway',
+    );
     return chosen === undefined ? undefined : run([...args, '--accept-irreversible']);
   });
   if (answer === undefined) return;
@@ -54,24 +72,51 @@ interface RunsItem extends vscode.QuickPickItem {
 }
 
 /** What the fork runs; what then differs from the parent is told, and chosen or not. undefined: never mind. */
-async function chosenRuns({ server }: Services, rollout: string, folder: vscode.Uri, run: (args: readonly string[]) => Promise<unknown>): Promise<Runs | undefined> {
+async function chosenRuns(
+  { server }: Services,
+  rollout: string,
+  folder: vscode.Uri,
+  run: (args: readonly string[]) => Promise<unknown>,
+): Promise<Runs | undefined> {
   const { api } = await server.connection();
   const { row } = await api.rollout(rollout);
   const batch = await api.batch(row.batch);
   const submission = batch.imported ? undefined : await submissionOf(api, batch);
-  const items: RunsItem[] = submission === undefined ? [] : [
-    { label: 'As it ran', description: `${submission.agent.name}, ${submission.agent.model.name}`, runs: () => Promise.resolve([]) },
-    { label: 'Files as they are now', description: submission.file, runs: () => Promise.resolve(['--batch', vscode.Uri.joinPath(folder, submission.file).fsPath]) },
-    { label: 'Another model…', description: `instead of ${submission.agent.model.name}`, runs: () => asked('Name of the model', submission.agent.model.name, '--model') },
-    { label: 'Another agent…', runs: () => picked('agent') },
-  ];
+  const items: RunsItem[] =
+    submission === undefined
+      ? []
+      : [
+          {
+            label: 'As it ran',
+            description: `${submission.agent.name}, ${submission.agent.model.name}`,
+            runs: () => Promise.resolve([]),
+          },
+          {
+            label: 'Files as they are now',
+            description: submission.file,
+            runs: () => Promise.resolve(['--batch', vscode.Uri.joinPath(folder, submission.file).fsPath]),
+          },
+          {
+            label: 'Another model…',
+            description: `instead of ${submission.agent.model.name}`,
+            runs: () => asked('Name of the model', submission.agent.model.name, '--model'),
+          },
+          { label: 'Another agent…', runs: () => picked('agent') },
+        ];
   items.push({ label: 'Another batch file…', description: 'its agent, world and scorer', runs: () => picked('batch') });
   for (;;) {
-    const item = await vscode.window.showQuickPick(items, { title: 'Fork', placeHolder: 'What do the continuations run?', matchOnDescription: true });
+    const item = await vscode.window.showQuickPick(items, {
+      title: 'Fork',
+      placeHolder: 'What do the continuations run?',
+      matchOnDescription: true,
+    });
     const runs = await item?.runs();
     if (runs === undefined) return undefined;
     if (runs.length === 0) return runs;
-    const plan = await vscode.window.withProgress({ location: vscode.ProgressLocation.Window, title: 'Comparing with the parent' }, async () => planned.parse(await run([...runs, '--dry-run'])));
+    const plan = await vscode.window.withProgress(
+      { location: vscode.ProgressLocation.Window, title: 'Comparing with the parent' },
+      async () => planned.parse(await run([...runs, '--dry-run'])),
+    );
     const agreed = await agreedTo(plan);
     if (agreed !== 'back') return agreed ? runs : undefined;
   }
@@ -84,7 +129,10 @@ async function agreedTo({ differs, notes }: z.infer<typeof planned>): Promise<bo
   const back = { label: '$(arrow-left) Choose again' };
   const lines = [...differs, ...notes].map((label) => ({ label }));
   const separator = { label: 'The fork runs otherwise than its parent', kind: vscode.QuickPickItemKind.Separator };
-  const chosen = await vscode.window.showQuickPick([go, back, separator, ...lines], { title: 'Fork', placeHolder: `${differs.length} ${differs.length === 1 ? 'part differs' : 'parts differ'} from what the parent ran` });
+  const chosen = await vscode.window.showQuickPick([go, back, separator, ...lines], {
+    title: 'Fork',
+    placeHolder: `${differs.length} ${differs.length === 1 ? 'part differs' : 'parts differ'} from what the parent ran`,
+  });
   if (chosen === undefined) return false;
   return chosen === back ? 'back' : true;
 }
@@ -95,14 +143,29 @@ async function asked(prompt: string, value: string, option: string): Promise<Run
 }
 
 async function picked(kind: StudioFileKind): Promise<Runs | undefined> {
-  const found = await findFiles((vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri), kind, MOST_FILES);
-  if (found.length === 0) throw new StudioError('not_found', `There is no ${kind} file in this workspace.`, { mend: `Make one with Rollout: New ${kind === 'agent' ? 'Agent' : 'Batch'}.` });
-  const items = found.sort((a, b) => (a.path < b.path ? -1 : 1)).map((uri) => ({ label: vscode.workspace.asRelativePath(uri), uri }));
-  const chosen = await vscode.window.showQuickPick(items, { title: 'Fork', placeHolder: kind === 'agent' ? 'Which agent goes on?' : 'Which batch file goes on?' });
+  const found = await findFiles(
+    (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri),
+    kind,
+    MOST_FILES,
+  );
+  if (found.length === 0)
+    throw new StudioError('not_found', `There is no ${kind} file in this workspace.`, {
+      mend: `Make one with Rollout: New ${kind === 'agent' ? 'Agent' : 'Batch'}.`,
+    });
+  const items = found
+    .sort((a, b) => (a.path < b.path ? -1 : 1))
+    .map((uri) => ({ label: vscode.workspace.asRelativePath(uri), uri }));
+  const chosen = await vscode.window.showQuickPick(items, {
+    title: 'Fork',
+    placeHolder: kind === 'agent' ? 'Which agent goes on?' : 'Which batch file goes on?',
+  });
   return chosen === undefined ? undefined : [`--${kind}`, chosen.uri.fsPath];
 }
 
-/** The point of a fork from a place, as a reference: before the model call there, or at the start of the tool call there, which is then made again. */
+/**
+ * The point of a fork from a place, as a reference: before the model call there, or at the start of the tool call
+ * there, which is then made again.
+ */
 async function pointOf({ server }: Services, place: Extract<PagePlace, { page: 'trajectory' }>): Promise<string> {
   if (place.seq === undefined) return `${place.rollout}:${place.step ?? 1}`;
   const { api } = await server.connection();

@@ -8,7 +8,10 @@ import type { ForkMade, ForkWish } from '../../debug/sessionPorts.ts';
 const made = z.object({ batch: z.string(), differs: z.array(z.string()) });
 
 /** `run`: runs `rollout ARGS` and gives its JSON document. */
-export async function forkHeld({ rollout, seq, edits, acceptIrreversible, runs, store }: ForkWish, run: (args: readonly string[]) => Promise<unknown>): Promise<ForkMade> {
+export async function forkHeld(
+  { rollout, seq, edits, acceptIrreversible, runs, store }: ForkWish,
+  run: (args: readonly string[]) => Promise<unknown>,
+): Promise<ForkMade> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'rollout-fork-'));
   try {
     const args = ['fork', `${rollout}@${seq}`, '--hold', '--detach'];
@@ -18,7 +21,13 @@ export async function forkHeld({ rollout, seq, edits, acceptIrreversible, runs, 
       args.push('--edit', file);
     }
     if (acceptIrreversible) args.push('--accept-irreversible');
-    for (const [option, value] of [['--batch', runs.file], ['--agent', runs.agent], ['--model', runs.model], ['--endpoint', runs.endpoint], ['--store', store]] as const) {
+    for (const [option, value] of [
+      ['--batch', runs.file],
+      ['--agent', runs.agent],
+      ['--model', runs.model],
+      ['--endpoint', runs.endpoint],
+      ['--store', store],
+    ] as const) {
       if (value !== undefined) args.push(option, value);
     }
     return made.parse(await run(args));

@@ -5,7 +5,10 @@ import type { Services } from '../services.ts';
 import type { Moved } from './sessionEvents.ts';
 import type { TrajectoryDocuments } from './trajectoryDocuments.ts';
 
-export function registerHeads({ pages, log }: Pick<Services, 'pages' | 'log'>, documents: TrajectoryDocuments): vscode.Disposable {
+export function registerHeads(
+  { pages, log }: Pick<Services, 'pages' | 'log'>,
+  documents: TrajectoryDocuments,
+): vscode.Disposable {
   /** By rollout: the session that debugs it, and where both heads stand. */
   const cursors = new Map<string, { readonly session: vscode.DebugSession; seq: number }>();
 
@@ -15,7 +18,8 @@ export function registerHeads({ pages, log }: Pick<Services, 'pages' | 'log'>, d
     documents.refresh(rollout);
     // A page that the user closed stays closed.
     if (known === undefined || pages.shows({ page: 'trajectory', rollout })) {
-      if (known?.seq !== seq) await pages.open({ page: 'trajectory', rollout, seq }, { beside: true, preserveFocus: true });
+      if (known?.seq !== seq)
+        await pages.open({ page: 'trajectory', rollout, seq }, { beside: true, preserveFocus: true });
     }
   };
 
@@ -25,7 +29,9 @@ export function registerHeads({ pages, log }: Pick<Services, 'pages' | 'log'>, d
     const cursor = cursors.get(place.rollout);
     if (cursor === undefined || cursor.seq === place.seq) return;
     cursor.seq = place.seq;
-    cursor.session.customRequest('goTo', { rollout: place.rollout, seq: place.seq }).then(undefined, (error: unknown) => log.debug(`The debugger did not follow the page: ${String(error)}`));
+    cursor.session
+      .customRequest('goTo', { rollout: place.rollout, seq: place.seq })
+      .then(undefined, (error: unknown) => log.debug(`The debugger did not follow the page: ${String(error)}`));
   };
 
   const told = async (session: vscode.DebugSession, event: string, body: unknown): Promise<void> => {
@@ -37,7 +43,10 @@ export function registerHeads({ pages, log }: Pick<Services, 'pages' | 'log'>, d
   const listening = pages.active.changed(pageMoved);
   return vscode.Disposable.from(
     vscode.debug.onDidReceiveDebugSessionCustomEvent(({ session, event, body }) => {
-      if (session.type === DEBUG_TYPE) void told(session, event, body).catch((error: unknown) => log.warn(`The page did not follow the debugger: ${String(error)}`));
+      if (session.type === DEBUG_TYPE)
+        void told(session, event, body).catch((error: unknown) =>
+          log.warn(`The page did not follow the debugger: ${String(error)}`),
+        );
     }),
     vscode.debug.onDidTerminateDebugSession((session) => {
       for (const [rollout, cursor] of cursors) if (cursor.session === session) cursors.delete(rollout);

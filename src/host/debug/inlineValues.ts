@@ -5,7 +5,11 @@ import { DEBUG_TYPE } from '../contributions/debuggers.ts';
 const ARGUMENT = /\bargs\.([A-Za-z_$][\w$]*)/g;
 
 export class InlineToolValues implements vscode.InlineValuesProvider {
-  provideInlineValues(document: vscode.TextDocument, viewPort: vscode.Range, { stoppedLocation }: vscode.InlineValueContext): vscode.InlineValue[] {
+  provideInlineValues(
+    document: vscode.TextDocument,
+    viewPort: vscode.Range,
+    { stoppedLocation }: vscode.InlineValueContext,
+  ): vscode.InlineValue[] {
     if (vscode.debug.activeDebugSession?.type !== DEBUG_TYPE) return [];
     const values: vscode.InlineValue[] = [];
     const stopped = stoppedLocation.start.line;
@@ -13,7 +17,12 @@ export class InlineToolValues implements vscode.InlineValuesProvider {
     values.push(new vscode.InlineValueEvaluatableExpression(document.lineAt(stopped).range, 'tool.arguments'));
     for (let line = stopped + 1; line <= Math.min(end, viewPort.end.line); line++) {
       for (const match of document.lineAt(line).text.matchAll(ARGUMENT)) {
-        values.push(new vscode.InlineValueEvaluatableExpression(new vscode.Range(line, match.index, line, match.index + match[0].length), `tool.arguments.${match[1] ?? ''}`));
+        values.push(
+          new vscode.InlineValueEvaluatableExpression(
+            new vscode.Range(line, match.index, line, match.index + match[0].length),
+            `tool.arguments.${match[1] ?? ''}`,
+          ),
+        );
       }
     }
     return values;

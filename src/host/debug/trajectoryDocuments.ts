@@ -1,7 +1,7 @@
 /** Trajectories as text: the documents that the debugger shows, with breakpoints on their lines. */
 import * as vscode from 'vscode';
-import { DEBUG_TYPE } from '../contributions/debuggers.ts';
 import { TRAJECTORY_SCHEME } from '../../debug/sources/frameSource.ts';
+import { DEBUG_TYPE } from '../contributions/debuggers.ts';
 import type { ServerLink } from '../services.ts';
 
 /** The rollout whose document a URI is; undefined when it is none. */

@@ -28,15 +28,17 @@ export class BatchIndex {
 
   async #read(): Promise<IndexedBatch[]> {
     const [{ batchRefs }, uris] = await Promise.all([import('./batchRefs.ts'), this.#list()]);
-    const found = await Promise.all(uris.map(async (uri) => {
-      const path = pathOf(uri);
-      try {
-        return { uri, ...batchRefs(path, await workspaceFiles(folderOf(uri)).readText(path)) };
-      } catch (thrown) {
-        if (StudioError.is(thrown)) return undefined; // gone, or not text
-        throw thrown;
-      }
-    }));
+    const found = await Promise.all(
+      uris.map(async (uri) => {
+        const path = pathOf(uri);
+        try {
+          return { uri, ...batchRefs(path, await workspaceFiles(folderOf(uri)).readText(path)) };
+        } catch (thrown) {
+          if (StudioError.is(thrown)) return undefined; // gone, or not text
+          throw thrown;
+        }
+      }),
+    );
     return found.filter((each) => each !== undefined);
   }
 }

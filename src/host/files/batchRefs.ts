@@ -1,7 +1,7 @@
 /** What a batch file names, read from its text alone; also from one that is only half written. */
 import { isJsonObject } from '../../common/json.ts';
 import { columnsOf } from '../../config/dataset/columns.ts';
-import { formatOf, readTasks, type DatasetItem, type DatasetSpec } from '../../config/dataset/dataset.ts';
+import { type DatasetItem, type DatasetSpec, formatOf, readTasks } from '../../config/dataset/dataset.ts';
 import type { Files } from '../../config/files.ts';
 import { dirname, joinPath } from '../../config/paths.ts';
 import { batchFile } from '../../config/schema/batchFile.ts';
@@ -18,7 +18,8 @@ export interface BatchRefs {
 export function batchRefs(path: string, text: string): BatchRefs {
   const { value } = parseFile(path, text);
   const file = isJsonObject(value) ? value : {};
-  const at = (named: unknown): string | undefined => (typeof named === 'string' ? joinPath(dirname(path), named) : undefined);
+  const at = (named: unknown): string | undefined =>
+    typeof named === 'string' ? joinPath(dirname(path), named) : undefined;
   return { agent: at(file['agent']), world: at(file['world']), dataset: datasetSpec(path, file['dataset']) };
 }
 

@@ -16,10 +16,22 @@ export function mayHoldFiles({ path }: vscode.Uri): boolean {
 }
 
 /** At most `most` files of a kind in each of the folders. */
-export async function findFiles(folders: readonly vscode.Uri[], kind: StudioFileKind, most: number): Promise<vscode.Uri[]> {
-  const found = await Promise.all(folders.map((folder) => (folder.scheme === 'file'
-    ? vscode.workspace.findFiles(new vscode.RelativePattern(folder, `**/*.${kind}.{${ENDINGS.join()}}`), `**/{${LEFT_OUT.join()}}/**`, most)
-    : findVirtual(folder, new RegExp(`\\.${kind}\\.(${ENDINGS.join('|')})$`), most))));
+export async function findFiles(
+  folders: readonly vscode.Uri[],
+  kind: StudioFileKind,
+  most: number,
+): Promise<vscode.Uri[]> {
+  const found = await Promise.all(
+    folders.map((folder) =>
+      folder.scheme === 'file'
+        ? vscode.workspace.findFiles(
+            new vscode.RelativePattern(folder, `**/*.${kind}.{${ENDINGS.join()}}`),
+            `**/{${LEFT_OUT.join()}}/**`,
+            most,
+          )
+        : findVirtual(folder, new RegExp(`\\.${kind}\\.(${ENDINGS.join('|')})$`), most),
+    ),
+  );
   return found.flat();
 }
 

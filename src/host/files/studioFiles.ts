@@ -30,7 +30,12 @@ export class StudioFiles implements vscode.Disposable {
         this.#found.delete(kind);
         this.#tell(kind);
       };
-      this.#disposables.push(watcher, watcher.onDidCreate(listed), watcher.onDidDelete(listed), watcher.onDidChange(() => this.#tell(kind)));
+      this.#disposables.push(
+        watcher,
+        watcher.onDidCreate(listed),
+        watcher.onDidDelete(listed),
+        watcher.onDidChange(() => this.#tell(kind)),
+      );
     }
     // Of a folder that is copied in, watchers tell, but at times not of what was in it by then.
     const folders = vscode.workspace.createFileSystemWatcher('**/*', false, true, true);
@@ -70,10 +75,13 @@ export class StudioFiles implements vscode.Disposable {
 
   #tell(kind: StudioFileKind): void {
     clearTimeout(this.#timers.get(kind));
-    this.#timers.set(kind, setTimeout(() => {
-      if (kind === 'batch') this.index.forget();
-      this.#changed.fire(kind);
-    }, SETTLE_MS));
+    this.#timers.set(
+      kind,
+      setTimeout(() => {
+        if (kind === 'batch') this.index.forget();
+        this.#changed.fire(kind);
+      }, SETTLE_MS),
+    );
   }
 
   dispose(): void {
@@ -83,7 +91,15 @@ export class StudioFiles implements vscode.Disposable {
 }
 
 async function find(kind: StudioFileKind): Promise<vscode.Uri[]> {
-  const uris = await findFiles((vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri), kind, MOST);
-  await vscode.commands.executeCommand('setContext', kind === 'batch' ? VIEW_KEYS.batchFiles : VIEW_KEYS.agentFiles, uris.length > 0);
+  const uris = await findFiles(
+    (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri),
+    kind,
+    MOST,
+  );
+  await vscode.commands.executeCommand(
+    'setContext',
+    kind === 'batch' ? VIEW_KEYS.batchFiles : VIEW_KEYS.agentFiles,
+    uris.length > 0,
+  );
   return uris.sort((a, b) => (a.path < b.path ? -1 : 1));
 }

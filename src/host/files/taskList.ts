@@ -1,8 +1,8 @@
 /** The tasks of a batch file and where they stand in the dataset, read without building or running anything. */
 import { StudioError } from '../../common/errors.ts';
+import { readTasks } from '../../config/dataset/dataset.ts';
 import type { Files } from '../../config/files.ts';
 import { loadBatch } from '../../config/load.ts';
-import { readTasks } from '../../config/dataset/dataset.ts';
 import { hasErrors, type Problem } from '../../config/source/problem.ts';
 
 export interface TaskSpot {
@@ -39,12 +39,24 @@ export async function taskList(files: Files, path: string, most: number): Promis
     tasks.push({ id: task.id, question: task.question, line });
   }
   if (tasks.length === 0 && hasErrors(faults)) throw wrong(faults);
-  return { name: value.name, dataset: value.dataset.spec.path, attempts: value.file.attempts, target: value.file.target, tasks, whole };
+  return {
+    name: value.name,
+    dataset: value.dataset.spec.path,
+    attempts: value.file.attempts,
+    target: value.file.target,
+    tasks,
+    whole,
+  };
 }
 
 function wrong(problems: readonly Problem[]): StudioError {
   const first = problems[0];
-  return new StudioError('config', first === undefined ? 'This batch file cannot be read.' : `${first.message} (line ${first.line})`, {
-    ...(first === undefined ? {} : { mend: first.mend }), details: { problems },
-  });
+  return new StudioError(
+    'config',
+    first === undefined ? 'This batch file cannot be read.' : `${first.message} (line ${first.line})`,
+    {
+      ...(first === undefined ? {} : { mend: first.mend }),
+      details: { problems },
+    },
+  );
 }

@@ -1,4 +1,6 @@
-/** The workspace's files as `config` reads them: what is open and not saved comes first. Also of a virtual file system. */
+/**
+ * The workspace's files as `config` reads them: what is open and not saved comes first. Also of a virtual file system.
+ */
 import * as vscode from 'vscode';
 import { diskFiles } from '../../client/disk.ts';
 import { StudioError } from '../../common/errors.ts';
@@ -43,7 +45,11 @@ function virtualFiles(at: (path: string) => vscode.Uri, absolute: (path: string)
     } catch (cause) {
       throw isMissing(cause)
         ? new StudioError('not_found', `There is no file ${path}.`, { cause, mend: 'Look at the path.' })
-        : new StudioError('unavailable', `${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+        : new StudioError(
+            'unavailable',
+            `${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
+            { cause },
+          );
     }
   };
   return {
@@ -53,7 +59,10 @@ function virtualFiles(at: (path: string) => vscode.Uri, absolute: (path: string)
       try {
         return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
       } catch (cause) {
-        throw new StudioError('config', 'it is not UTF-8 text', { cause, mend: 'Save the file with the encoding UTF-8.' });
+        throw new StudioError('config', 'it is not UTF-8 text', {
+          cause,
+          mend: 'Save the file with the encoding UTF-8.',
+        });
       }
     },
     async *bytes(path) {

@@ -7,5 +7,7 @@ import type { Services } from '../services.ts';
 export function writeTypes({ cli, log }: Pick<Services, 'cli' | 'log'>, folder: vscode.Uri): void {
   if (!vscode.workspace.isTrusted || folder.scheme !== 'file') return;
   // Problems of other files are not asked for here.
-  cli.json(['check'], { cwd: folder.fsPath }).catch((thrown: unknown) => log.debug(`Types for modules: ${errorText(thrown)}`));
+  cli
+    .json(['check'], { cwd: folder.fsPath })
+    .catch((thrown: unknown) => log.debug(`Types for modules: ${errorText(thrown)}`));
 }

@@ -10,21 +10,42 @@ import { withProgress } from '../window/progress.ts';
 const imported = z.object({ files: z.array(z.string()), main: z.string(), notes: z.array(z.string()) });
 const SHOW_LOG = 'Show Log';
 
-export function aworldCommands({ cli, log }: Pick<Services, 'cli' | 'log'>, files: StudioFiles): CommandGroup<'rollout.importAworld'> {
+export function aworldCommands(
+  { cli, log }: Pick<Services, 'cli' | 'log'>,
+  files: StudioFiles,
+): CommandGroup<'rollout.importAworld'> {
   return {
     'rollout.importAworld': async () => {
       const folder = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === 'file')?.uri;
-      if (folder === undefined) throw new StudioError('usage', 'There is no folder open to write into.', { mend: 'Open a folder first.' });
-      const [source] = (await vscode.window.showOpenDialog({ title: 'Import Agents from AWorld', defaultUri: folder, canSelectMany: false, openLabel: 'Import', filters: { 'AWorld agents': ['yaml', 'yml', 'json', 'md'] } })) ?? [];
+      if (folder === undefined)
+        throw new StudioError('usage', 'There is no folder open to write into.', { mend: 'Open a folder first.' });
+      const [source] =
+        (await vscode.window.showOpenDialog({
+          title: 'Import Agents from AWorld',
+          defaultUri: folder,
+          canSelectMany: false,
+          openLabel: 'Import',
+          filters: { 'AWorld agents': ['yaml', 'yml', 'json', 'md'] },
+        })) ?? [];
       if (source === undefined) return;
-      const made = imported.parse(await withProgress('Importing agents', ({ signal }) => cli.json(['agent', 'import', source.fsPath, '--out', folder.fsPath], { cwd: folder.fsPath, signal })));
+      const made = imported.parse(
+        await withProgress('Importing agents', ({ signal }) =>
+          cli.json(['agent', 'import', source.fsPath, '--out', folder.fsPath], { cwd: folder.fsPath, signal }),
+        ),
+      );
       files.refresh();
       for (const note of made.notes) log.warn(`${vscode.workspace.asRelativePath(source, false)}: ${note}`);
       await vscode.window.showTextDocument(vscode.Uri.joinPath(folder, made.main), { preview: false });
       const agents = made.files.filter((file) => file.startsWith('agents/')).length;
       const text = `${plural(agents, 'agent file')} made.`;
       if (made.notes.length === 0) void vscode.window.showInformationMessage(text);
-      else if ((await vscode.window.showWarningMessage(`${text} ${plural(made.notes.length, 'thing')} to look at: ${made.notes[0] ?? ''}`, SHOW_LOG)) === SHOW_LOG) log.show();
+      else if (
+        (await vscode.window.showWarningMessage(
+          `${text} ${plural(made.notes.length, 'thing')} to look at: ${made.notes[0] ?? ''}`,
+          SHOW_LOG,
+        )) === SHOW_LOG
+      )
+        log.show();
     },
   };
 }

@@ -7,7 +7,12 @@ import type { CommandGroup, Services } from '../services.ts';
 import { withProgress } from '../window/progress.ts';
 
 const skippedRecord = z.object({ place: z.string(), why: z.string() });
-const imported = z.object({ batch: z.string(), tasks: z.array(z.string()), rollouts: z.number().int(), skipped: z.array(skippedRecord) });
+const imported = z.object({
+  batch: z.string(),
+  tasks: z.array(z.string()),
+  rollouts: z.number().int(),
+  skipped: z.array(skippedRecord),
+});
 type Imported = z.infer<typeof imported>;
 
 export function importCommands(services: Services): CommandGroup<'rollout.import'> {
@@ -15,7 +20,10 @@ export function importCommands(services: Services): CommandGroup<'rollout.import
     'rollout.import': async (argument) => {
       const files = argument instanceof vscode.Uri ? [argument] : await chosenFiles();
       if (files === undefined) return;
-      const results = await importAll(services, files.map((file) => file.fsPath));
+      const results = await importAll(
+        services,
+        files.map((file) => file.fsPath),
+      );
       services.batches.refresh();
       const last = results.at(-1);
       if (last !== undefined) await services.pages.open({ page: 'batch', batch: last.result.batch });
@@ -27,7 +35,10 @@ export function importCommands(services: Services): CommandGroup<'rollout.import
 function chosenFiles(): Thenable<vscode.Uri[] | undefined> {
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
   return vscode.window.showOpenDialog({
-    title: 'Import Recordings', openLabel: 'Import', canSelectMany: true, filters: { 'Recordings': ['json', 'jsonl'], 'All Files': ['*'] },
+    title: 'Import Recordings',
+    openLabel: 'Import',
+    canSelectMany: true,
+    filters: { Recordings: ['json', 'jsonl'], 'All Files': ['*'] },
     ...(folder === undefined ? {} : { defaultUri: folder }),
   });
 }
@@ -40,25 +51,36 @@ interface Done {
 /** One after the other: a file that cannot be read stops the rest, and those before stay. */
 async function importAll(services: Services, files: readonly string[]): Promise<Done[]> {
   const { cli, server } = services;
-  return withProgress(files.length === 1 ? `Importing ${path.basename(files[0] ?? '')}` : `Importing ${files.length} files`, async ({ signal, report }) => {
-    await server.connection({ start: true, signal });
-    const done: Done[] = [];
-    for (const [index, file] of files.entries()) {
-      if (files.length > 1) report(`${index + 1} of ${files.length}: ${path.basename(file)}`);
-      done.push({ file, result: imported.parse(await cli.json(['import', file], { cwd: path.dirname(file), signal })) });
-    }
-    return done;
-  });
+  return withProgress(
+    files.length === 1 ? `Importing ${path.basename(files[0] ?? '')}` : `Importing ${files.length} files`,
+    async ({ signal, report }) => {
+      await server.connection({ start: true, signal });
+      const done: Done[] = [];
+      for (const [index, file] of files.entries()) {
+        if (files.length > 1) report(`${index + 1} of ${files.length}: ${path.basename(file)}`);
+        done.push({
+          file,
+          result: imported.parse(await cli.json(['import', file], { cwd: path.dirname(file), signal })),
+        });
+      }
+      return done;
+    },
+  );
 }
 
 async function tell({ log }: Services, file: string, { tasks, rollouts, skipped }: Imported): Promise<void> {
   const name = path.basename(file);
   const [first] = skipped;
   if (first === undefined) {
-    void vscode.window.showInformationMessage(`${name}: ${plural(tasks.length, 'task')}, ${plural(rollouts, 'trajectory').replace(/trajectorys$/, 'trajectories')}.`);
+    void vscode.window.showInformationMessage(
+      `${name}: ${plural(tasks.length, 'task')}, ` +
+        `${plural(rollouts, 'trajectory').replace(/trajectorys$/, 'trajectories')}.`,
+    );
     return;
   }
   for (const { place, why } of skipped) log.warn(`${file}: left out ${place}: ${why}`);
-  const text = `${name}: ${plural(skipped.length, 'record')} ${skipped.length === 1 ? 'was' : 'were'} left out. ${first.place}: ${first.why}`;
+  const text =
+    `${name}: ${plural(skipped.length, 'record')} ${skipped.length === 1 ? 'was' : 'were'} left out. ` +
+    `${first.place}: ${first.why}`;
   if ((await vscode.window.showWarningMessage(text, 'Show All')) !== undefined) log.show(true);
 }

@@ -15,12 +15,17 @@ interface Sample {
   readonly first: string;
 }
 
-export function sampleCommands({ cli }: Services, files: StudioFiles): CommandGroup<'rollout.createSample' | 'rollout.createGaia'> {
+export function sampleCommands(
+  { cli }: Services,
+  files: StudioFiles,
+): CommandGroup<'rollout.createSample' | 'rollout.createGaia'> {
   const create = async ({ template, name, first }: Sample): Promise<void> => {
     const open = await emptyFolder();
     const target = open ?? (await chosenFolder(name));
     if (target === undefined) return;
-    const { folder } = await withProgress(`Creating the ${name}`, async ({ signal }) => made.parse(await cli.json(['init', target.fsPath, '--template', template], { cwd: target.fsPath, signal })));
+    const { folder } = await withProgress(`Creating the ${name}`, async ({ signal }) =>
+      made.parse(await cli.json(['init', target.fsPath, '--template', template], { cwd: target.fsPath, signal })),
+    );
     if (!isOpen(target)) {
       await offerToOpen(vscode.Uri.file(folder), name);
       return;
@@ -29,8 +34,10 @@ export function sampleCommands({ cli }: Services, files: StudioFiles): CommandGr
     await vscode.window.showTextDocument(vscode.Uri.file(path.join(folder, first)), { preview: false });
   };
   return {
-    'rollout.createSample': () => create({ template: 'desk', name: 'sample workspace', first: path.join('batches', 'desk.batch.yaml') }),
-    'rollout.createGaia': () => create({ template: 'gaia', name: 'GAIA workspace', first: path.join('agents', 'gaia.agent.yaml') }),
+    'rollout.createSample': () =>
+      create({ template: 'desk', name: 'sample workspace', first: path.join('batches', 'desk.batch.yaml') }),
+    'rollout.createGaia': () =>
+      create({ template: 'gaia', name: 'GAIA workspace', first: path.join('agents', 'gaia.agent.yaml') }),
   };
 }
 
@@ -44,7 +51,13 @@ async function emptyFolder(): Promise<vscode.Uri | undefined> {
 }
 
 async function chosenFolder(name: string): Promise<vscode.Uri | undefined> {
-  const chosen = await vscode.window.showOpenDialog({ title: `Folder for the ${name}`, openLabel: 'Create Here', canSelectFiles: false, canSelectFolders: true, canSelectMany: false });
+  const chosen = await vscode.window.showOpenDialog({
+    title: `Folder for the ${name}`,
+    openLabel: 'Create Here',
+    canSelectFiles: false,
+    canSelectFolders: true,
+    canSelectMany: false,
+  });
   return chosen?.[0];
 }
 
@@ -53,6 +66,11 @@ function isOpen(folder: vscode.Uri): boolean {
 }
 
 async function offerToOpen(folder: vscode.Uri, name: string): Promise<void> {
-  const chosen = await vscode.window.showInformationMessage(`The ${name} is in ${folder.fsPath}.`, 'Open', 'Open in New Window');
-  if (chosen !== undefined) await vscode.commands.executeCommand('vscode.openFolder', folder, { forceNewWindow: chosen !== 'Open' });
+  const chosen = await vscode.window.showInformationMessage(
+    `The ${name} is in ${folder.fsPath}.`,
+    'Open',
+    'Open in New Window',
+  );
+  if (chosen !== undefined)
+    await vscode.commands.executeCommand('vscode.openFolder', folder, { forceNewWindow: chosen !== 'Open' });
 }

@@ -1,11 +1,18 @@
 /** The client of the language server. It is read, with its library, when the first file of ours is looked at. */
 import * as vscode from 'vscode';
-import { CloseAction, ErrorAction, LanguageClient, State, type LanguageClientOptions, type Middleware } from 'vscode-languageclient/node';
+import {
+  CloseAction,
+  ErrorAction,
+  LanguageClient,
+  type LanguageClientOptions,
+  type Middleware,
+  State,
+} from 'vscode-languageclient/node';
 import { errorText } from '../../common/errors.ts';
 import type { LanguageSettings } from '../../language/settings.ts';
+import { SECTION } from '../contributions/settings.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import { setting } from '../window/settings.ts';
-import { SECTION } from '../contributions/settings.ts';
 import { DOCUMENT_SELECTOR, isForNamesOnly, STUDIO_SELECTOR } from './documents.ts';
 import { Restarts } from './restarts.ts';
 import { ServerProcess } from './serverProcess.ts';
@@ -103,7 +110,12 @@ export class StudioLanguageClient implements vscode.Disposable {
 
   /** In Restricted Mode files are read and checked; nothing they name is asked or run. */
   #settings(): LanguageSettings {
-    return { trusted: vscode.workspace.isTrusted, askEndpoints: setting('language.askEndpoints'), tokenHints: setting('language.tokenHints'), keptNames: [...this.#values.names] };
+    return {
+      trusted: vscode.workspace.isTrusted,
+      askEndpoints: setting('language.askEndpoints'),
+      tokenHints: setting('language.tokenHints'),
+      keptNames: [...this.#values.names],
+    };
   }
 
   async #tellLost(): Promise<void> {
@@ -114,25 +126,40 @@ export class StudioLanguageClient implements vscode.Disposable {
 
   #tellSettings(): void {
     if (!this.#client.isRunning()) return; // the next start tells them
-    this.#client.sendNotification('workspace/didChangeConfiguration', { settings: this.#settings() })
-      .catch((error: unknown) => this.#log.warn(`The language server was not told of changed settings: ${errorText(error)}`));
+    this.#client
+      .sendNotification('workspace/didChangeConfiguration', { settings: this.#settings() })
+      .catch((error: unknown) =>
+        this.#log.warn(`The language server was not told of changed settings: ${errorText(error)}`),
+      );
   }
 
   #show(state: State): void {
     this.#status.busy = state === State.Starting;
-    this.#status.text = state === State.Running ? 'Rollout: files are checked' : state === State.Starting ? 'Rollout: language server starts' : 'Rollout: language server stopped';
-    this.#status.severity = state === State.Stopped ? vscode.LanguageStatusSeverity.Warning : vscode.LanguageStatusSeverity.Information;
+    this.#status.text =
+      state === State.Running
+        ? 'Rollout: files are checked'
+        : state === State.Starting
+          ? 'Rollout: language server starts'
+          : 'Rollout: language server stopped';
+    this.#status.severity =
+      state === State.Stopped ? vscode.LanguageStatusSeverity.Warning : vscode.LanguageStatusSeverity.Information;
   }
 }
 
 /** With every keystroke in somebody's code or data we have nothing to do. */
 const NAMES_ONLY: Middleware = {
-  provideCompletionItem: (document, position, context, token, next) => (isForNamesOnly(document) ? undefined : next(document, position, context, token)),
-  provideCodeActions: (document, range, context, token, next) => (isForNamesOnly(document) ? undefined : next(document, range, context, token)),
-  provideHover: (document, position, token, next) => (isForNamesOnly(document) ? undefined : next(document, position, token)),
+  provideCompletionItem: (document, position, context, token, next) =>
+    isForNamesOnly(document) ? undefined : next(document, position, context, token),
+  provideCodeActions: (document, range, context, token, next) =>
+    isForNamesOnly(document) ? undefined : next(document, range, context, token),
+  provideHover: (document, position, token, next) =>
+    isForNamesOnly(document) ? undefined : next(document, position, token),
   provideDocumentSymbols: (document, token, next) => (isForNamesOnly(document) ? undefined : next(document, token)),
   provideDocumentLinks: (document, token, next) => (isForNamesOnly(document) ? undefined : next(document, token)),
-  provideFoldingRanges: (document, context, token, next) => (isForNamesOnly(document) ? undefined : next(document, context, token)),
-  provideInlayHints: (document, range, token, next) => (isForNamesOnly(document) ? undefined : next(document, range, token)),
-  provideDefinition: (document, position, token, next) => (isForNamesOnly(document) ? undefined : next(document, position, token)),
+  provideFoldingRanges: (document, context, token, next) =>
+    isForNamesOnly(document) ? undefined : next(document, context, token),
+  provideInlayHints: (document, range, token, next) =>
+    isForNamesOnly(document) ? undefined : next(document, range, token),
+  provideDefinition: (document, position, token, next) =>
+    isForNamesOnly(document) ? undefined : next(document, position, token),
 };

@@ -17,6 +17,12 @@ export const STUDIO_SELECTOR = onDisk(STUDIO_FILES);
 export const DOCUMENT_SELECTOR = [STUDIO_SELECTOR, onDisk(PROMPTS), onDisk(DATASETS), onDisk(CODE)];
 
 /** Code and data: others answer for such a document, ours is only asked where a name is used, and to rename it. */
-export function isForNamesOnly({ languageId, fileName }: Pick<vscode.TextDocument, 'languageId' | 'fileName'>): boolean {
-  return /^(type|java)script(react)?$/.test(languageId) || (/\.(jsonl|csv|json)$/i.test(fileName) && !/\.(agent|world|batch)\.json$/i.test(fileName));
+export function isForNamesOnly({
+  languageId,
+  fileName,
+}: Pick<vscode.TextDocument, 'languageId' | 'fileName'>): boolean {
+  return (
+    /^(type|java)script(react)?$/.test(languageId) ||
+    (/\.(jsonl|csv|json)$/i.test(fileName) && !/\.(agent|world|batch)\.json$/i.test(fileName))
+  );
 }

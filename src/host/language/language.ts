@@ -7,27 +7,35 @@ import type { StudioLanguageClient } from './client.ts';
 import { STUDIO_SELECTOR } from './documents.ts';
 
 /** Costs a listener: the client and its library are read after the activation. */
-export function registerLanguage(log: vscode.LogOutputChannel, register: RegisterCommand, { files, values }: { readonly files: StudioFiles; readonly values: StoredValues }): vscode.Disposable {
+export function registerLanguage(
+  log: vscode.LogOutputChannel,
+  register: RegisterCommand,
+  { files, values }: { readonly files: StudioFiles; readonly values: StoredValues },
+): vscode.Disposable {
   let client: Promise<StudioLanguageClient> | undefined;
   let disposed = false;
-  const started = (): Promise<StudioLanguageClient> => client ??= import('./client.ts').then(async ({ StudioLanguageClient }) => {
-    const made = new StudioLanguageClient(log, values);
-    if (disposed) made.dispose();
-    else await made.start();
-    return made;
-  });
+  const started = (): Promise<StudioLanguageClient> =>
+    (client ??= import('./client.ts').then(async ({ StudioLanguageClient }) => {
+      const made = new StudioLanguageClient(log, values);
+      if (disposed) made.dispose();
+      else await made.start();
+      return made;
+    }));
   const start = (): void => {
-    if (client === undefined) started().catch((error: unknown) => log.error(error instanceof Error ? error : String(error), 'language'));
+    if (client === undefined)
+      started().catch((error: unknown) => log.error(error instanceof Error ? error : String(error), 'language'));
   };
   const look = (document: vscode.TextDocument): void => {
     if (vscode.languages.match(STUDIO_SELECTOR, document) > 0) start();
   };
   const search = async (): Promise<void> => {
-    for (const kind of ['agent', 'batch'] as const) if ((await files.list(kind)).some(({ scheme }) => scheme === 'file')) start();
+    for (const kind of ['agent', 'batch'] as const)
+      if ((await files.list(kind)).some(({ scheme }) => scheme === 'file')) start();
   };
   vscode.workspace.textDocuments.forEach(look);
   const searched = (): void => {
-    if (client === undefined) search().catch((error: unknown) => log.warn(`The workspace could not be searched for agents: ${String(error)}`));
+    if (client === undefined)
+      search().catch((error: unknown) => log.warn(`The workspace could not be searched for agents: ${String(error)}`));
   };
   searched();
   const listening = files.changed(searched);
@@ -40,7 +48,10 @@ export function registerLanguage(log: vscode.LogOutputChannel, register: Registe
     new vscode.Disposable(() => {
       disposed = true;
       listening.dispose();
-      client?.then((made) => made.dispose(), () => undefined); // it was logged
+      client?.then(
+        (made) => made.dispose(),
+        () => undefined,
+      ); // it was logged
     }),
   );
 }

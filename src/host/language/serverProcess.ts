@@ -1,5 +1,5 @@
 /** The language server as a process of this program's own runtime, which speaks over the process's channel. */
-import { fork, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, fork } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type * as vscode from 'vscode';
@@ -18,12 +18,15 @@ export class ServerProcess {
   start(): MessageTransports {
     this.end();
     const child = fork(fileURLToPath(entryUrl('language')), ['--node-ipc', `--clientProcessId=${process.pid}`], {
-      execArgv: [...LONG_RUNNING], silent: true, env: { ...process.env, ELECTRON_RUN_AS_NODE: '1', ELECTRON_NO_ASAR: '1' },
+      execArgv: [...LONG_RUNNING],
+      silent: true,
+      env: { ...process.env, ELECTRON_RUN_AS_NODE: '1', ELECTRON_NO_ASAR: '1' },
     });
     this.#child = child;
     this.#log.info(`The language server runs as process ${child.pid ?? 0}.`);
     for (const output of [child.stdout, child.stderr]) {
-      if (output !== null) createInterface({ input: output }).on('line', (line) => this.#log.info(`language server: ${line}`));
+      if (output !== null)
+        createInterface({ input: output }).on('line', (line) => this.#log.info(`language server: ${line}`));
     }
     child.once('error', (error) => this.#log.error(error, 'language server'));
     child.once('exit', (code, signal) => {

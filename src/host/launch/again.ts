@@ -1,9 +1,9 @@
 /** What to launch for a batch once more. Knows nothing of VS Code. */
 import { StudioError } from '../../common/errors.ts';
-import { submission as submissionSchema, type Submission } from '../../config/submission.ts';
+import { type Submission, submission as submissionSchema } from '../../config/submission.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { BatchRow } from '../../protocol/client.ts';
-import { outcomeOf, type Outcome } from '../../trace/outcome.ts';
+import { type Outcome, outcomeOf } from '../../trace/outcome.ts';
 import type { ChosenTasks } from './plan.ts';
 
 /** Lost and cancelled attempts did not fail: Retry Unsettled is for them. */
@@ -11,7 +11,10 @@ const FAILED: ReadonlySet<Outcome> = new Set(['failed', 'truncated']);
 
 /** What a batch was made of. Throws `unsupported` for an imported one: it has no file to launch. */
 export async function submissionOf(api: Api, row: BatchRow, signal?: AbortSignal): Promise<Submission> {
-  if (row.imported) throw new StudioError('unsupported', `${row.name} was imported: there is no batch file to launch it from.`, { mend: 'Write a batch file for its tasks with Rollout: New Batch….' });
+  if (row.imported)
+    throw new StudioError('unsupported', `${row.name} was imported: there is no batch file to launch it from.`, {
+      mend: 'Write a batch file for its tasks with Rollout: New Batch….',
+    });
   return submissionSchema.parse(JSON.parse(new TextDecoder().decode(await api.getBlob(row.submission, signal))));
 }
 

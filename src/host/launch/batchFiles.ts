@@ -13,14 +13,19 @@ export async function batchFiles(files: StudioFiles, memory: LaunchMemory): Prom
     files.refresh();
     found = await files.list('batch');
   }
-  if (found.length === 0) throw new StudioError('not_found', 'This workspace has no batch file (*.batch.yaml).', { mend: 'Rollout: New Batch… makes one, Rollout: Create Sample Workspace a whole example.' });
+  if (found.length === 0)
+    throw new StudioError('not_found', 'This workspace has no batch file (*.batch.yaml).', {
+      mend: 'Rollout: New Batch… makes one, Rollout: Create Sample Workspace a whole example.',
+    });
   const recent = memory.files.map(({ file }) => file);
   const rank = (uri: vscode.Uri): number => {
     const at = recent.indexOf(uri.fsPath);
     return at === -1 ? recent.length : at;
   };
   const active = vscode.window.activeTextEditor?.document.uri.toString();
-  return [...found].sort((a, b) => Number(b.toString() === active) - Number(a.toString() === active) || rank(a) - rank(b));
+  return [...found].sort(
+    (a, b) => Number(b.toString() === active) - Number(a.toString() === active) || rank(a) - rank(b),
+  );
 }
 
 /** The file a batch was launched from, in this workspace. Throws `not_found`. */
@@ -29,7 +34,13 @@ export async function fileOf(submission: Submission, files: StudioFiles): Promis
   const same = there.filter((uri) => uri.path === submission.file || uri.path.endsWith(`/${submission.file}`));
   const [only] = same;
   if (only === undefined || same.length > 1) {
-    throw new StudioError('not_found', same.length > 1 ? `Several files of this workspace are called ${submission.file}.` : `The batch file ${submission.file} is not in this workspace.`, { mend: 'Open the folder it was launched from, or launch a file with Rollout: Launch Batch….' });
+    throw new StudioError(
+      'not_found',
+      same.length > 1
+        ? `Several files of this workspace are called ${submission.file}.`
+        : `The batch file ${submission.file} is not in this workspace.`,
+      { mend: 'Open the folder it was launched from, or launch a file with Rollout: Launch Batch….' },
+    );
   }
   return only;
 }

@@ -12,17 +12,25 @@ export interface LineTask {
 }
 
 /** `line`: from 1. Throws `not_found` when no batch file names the dataset, or no record is there. */
-export async function tasksOfLine(dataset: vscode.Uri, line: number, files: readonly vscode.Uri[]): Promise<readonly LineTask[]> {
+export async function tasksOfLine(
+  dataset: vscode.Uri,
+  line: number,
+  files: readonly vscode.Uri[],
+): Promise<readonly LineTask[]> {
   const found: LineTask[] = [];
   let named = false;
   for (const file of files) {
-    const list = await taskList(workspaceFiles(folderOf(file)), pathOf(file), TASKS_READ).catch(() => undefined); // another file's problems are not asked for
+    // another file's problems are not asked for
+    const list = await taskList(workspaceFiles(folderOf(file)), pathOf(file), TASKS_READ).catch(() => undefined);
     if (list?.dataset !== pathOf(dataset)) continue;
     named = true;
     const task = list.tasks.findLast((spot) => spot.line <= line);
     if (task !== undefined) found.push({ file, task: task.id });
   }
-  if (!named) throw new StudioError('not_found', 'No batch file of this workspace names this dataset.', { mend: 'Write one with Rollout: New Batch….' });
+  if (!named)
+    throw new StudioError('not_found', 'No batch file of this workspace names this dataset.', {
+      mend: 'Write one with Rollout: New Batch….',
+    });
   if (found.length === 0) throw new StudioError('not_found', 'There is no task in this line for any batch file.');
   return found;
 }

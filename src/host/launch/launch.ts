@@ -4,14 +4,14 @@ import { StudioError } from '../../common/errors.ts';
 import { wantedBatch } from '../batches/wanted.ts';
 import type { StudioFiles } from '../files/studioFiles.ts';
 import type { CommandGroup, Services } from '../services.ts';
-import { pickOne } from '../window/questions/dialogue.ts';
-import { BACK } from '../window/questions/answer.ts';
 import { withProgress } from '../window/progress.ts';
+import { BACK } from '../window/questions/answer.ts';
+import { pickOne } from '../window/questions/dialogue.ts';
 import { allTasks, failedTasks, submissionOf } from './again.ts';
-import { launchTarget, type LaunchTarget } from './argument.ts';
+import { type LaunchTarget, launchTarget } from './argument.ts';
 import { batchFiles, fileOf } from './batchFiles.ts';
-import { tasksOfLine, type LineTask } from './datasetLine.ts';
-import { launchBatch, type LauncherParts } from './launcher.ts';
+import { type LineTask, tasksOfLine } from './datasetLine.ts';
+import { type LauncherParts, launchBatch } from './launcher.ts';
 import { LaunchMemory } from './memory.ts';
 import type { ChosenTasks, LaunchAnswers } from './plan.ts';
 import { askLaunch } from './questions.ts';
@@ -27,9 +27,17 @@ interface Parts extends LauncherParts {
   readonly files: StudioFiles;
 }
 
-export type LaunchCommand = 'rollout.launchBatch' | 'rollout.launchTask' | 'rollout.launchAgain' | 'rollout.runFailedAgain' | 'rollout.forgetSecrets';
+export type LaunchCommand =
+  | 'rollout.launchBatch'
+  | 'rollout.launchTask'
+  | 'rollout.launchAgain'
+  | 'rollout.runFailedAgain'
+  | 'rollout.forgetSecrets';
 
-export function launchCommands(services: Services, shared: Omit<Parts, 'services' | 'memory'>): CommandGroup<LaunchCommand> {
+export function launchCommands(
+  services: Services,
+  shared: Omit<Parts, 'services' | 'memory'>,
+): CommandGroup<LaunchCommand> {
   const parts: Parts = { services, memory: new LaunchMemory(services.context.workspaceState), ...shared };
   return {
     'rollout.launchBatch': async (argument) => {
@@ -47,12 +55,19 @@ export function launchCommands(services: Services, shared: Omit<Parts, 'services
       if (batch !== undefined) await again(parts, batch, 'all');
     },
     'rollout.runFailedAgain': async (argument) => {
-      const batch = await wantedBatch(services, argument, { title: 'Run Failed Again', sensible: (row) => !row.imported && row.counts.failed > 0 });
+      const batch = await wantedBatch(services, argument, {
+        title: 'Run Failed Again',
+        sensible: (row) => !row.imported && row.counts.failed > 0,
+      });
       if (batch !== undefined) await again(parts, batch, 'failed');
     },
     'rollout.forgetSecrets': async () => {
       const count = await parts.values.forgetAll();
-      void vscode.window.showInformationMessage(count === 0 ? 'No values were stored.' : `${count} stored ${count === 1 ? 'value was' : 'values were'} forgotten.`);
+      void vscode.window.showInformationMessage(
+        count === 0
+          ? 'No values were stored.'
+          : `${count} stored ${count === 1 ? 'value was' : 'values were'} forgotten.`,
+      );
     },
   };
 }
@@ -61,12 +76,15 @@ export function launchCommands(services: Services, shared: Omit<Parts, 'services
 async function ask(parts: Parts, target: Extract<LaunchTarget, { kind: 'file' }> | undefined): Promise<void> {
   // It starts while one is asked; what is wrong with it is told by the launch.
   parts.services.server.connection().catch(() => undefined);
-  const asked = await askLaunch({
-    files: target === undefined ? await batchFiles(parts.files, parts.memory) : [],
-    target: parts.services.server.target,
-    ...(target === undefined ? {} : { file: vscode.Uri.file(target.file) }),
-    ...(target?.tasks === undefined ? {} : { tasks: target.tasks }),
-  }, parts.memory);
+  const asked = await askLaunch(
+    {
+      files: target === undefined ? await batchFiles(parts.files, parts.memory) : [],
+      target: parts.services.server.target,
+      ...(target === undefined ? {} : { file: vscode.Uri.file(target.file) }),
+      ...(target?.tasks === undefined ? {} : { tasks: target.tasks }),
+    },
+    parts.memory,
+  );
   if (asked !== undefined) await launchBatch(parts, { ...asked, once: target?.tasks !== undefined });
 }
 
@@ -80,15 +98,26 @@ async function onTask(parts: Parts, { batch, task }: { readonly batch: string; r
 async function onLine(parts: Parts): Promise<void> {
   const editor = vscode.window.activeTextEditor;
   if (editor === undefined) throw new StudioError('usage', 'Put the cursor into a line of a dataset first.');
-  const found = await tasksOfLine(editor.document.uri, editor.selection.active.line + 1, await batchFiles(parts.files, parts.memory));
+  const found = await tasksOfLine(
+    editor.document.uri,
+    editor.selection.active.line + 1,
+    await batchFiles(parts.files, parts.memory),
+  );
   const chosen = await oneOf(found);
-  if (chosen !== undefined) await ask(parts, { kind: 'file', file: chosen.file.fsPath, tasks: { kind: 'some', ids: [chosen.task] } });
+  if (chosen !== undefined)
+    await ask(parts, { kind: 'file', file: chosen.file.fsPath, tasks: { kind: 'some', ids: [chosen.task] } });
 }
 
 async function oneOf(found: readonly LineTask[]): Promise<LineTask | undefined> {
   if (found.length < 2) return found[0];
-  const choices = found.map((value) => ({ label: vscode.workspace.asRelativePath(value.file), description: value.task, value }));
-  const chosen = await pickOne({ title: 'Launch on This Task', step: 1, steps: 1 }, choices, { placeholder: 'By which batch file?' });
+  const choices = found.map((value) => ({
+    label: vscode.workspace.asRelativePath(value.file),
+    description: value.task,
+    value,
+  }));
+  const chosen = await pickOne({ title: 'Launch on This Task', step: 1, steps: 1 }, choices, {
+    placeholder: 'By which batch file?',
+  });
   return chosen === BACK ? undefined : chosen;
 }
 
@@ -100,7 +129,9 @@ async function again(parts: Parts, batch: string, which: 'all' | 'failed'): Prom
 }
 
 async function failedOf({ services }: Parts, batch: string, name: string): Promise<ChosenTasks> {
-  const ids = await withProgress('Looking for failed attempts', async ({ signal }) => failedTasks((await services.server.connection({ signal })).api, batch, signal));
+  const ids = await withProgress('Looking for failed attempts', async ({ signal }) =>
+    failedTasks((await services.server.connection({ signal })).api, batch, signal),
+  );
   if (ids.length === 0) void vscode.window.showInformationMessage(`No attempt of ${name} has failed.`);
   return { kind: 'some', ids };
 }
@@ -115,10 +146,15 @@ interface Origin {
 async function origin({ services, memory, files }: Parts, batch: string): Promise<Origin> {
   const row = await services.batches.get(batch);
   const known = memory.batch(batch);
-  if (known !== undefined && (await exists(known.file))) return { file: vscode.Uri.file(known.file), name: row.name, answers: known.answers };
+  if (known !== undefined && (await exists(known.file)))
+    return { file: vscode.Uri.file(known.file), name: row.name, answers: known.answers };
   const { api } = await services.server.connection();
   const submission = await submissionOf(api, row);
-  return { file: await fileOf(submission, files), name: row.name, answers: { tasks: await allTasks(api, batch), attempts: row.attempts } };
+  return {
+    file: await fileOf(submission, files),
+    name: row.name,
+    answers: { tasks: await allTasks(api, batch), attempts: row.attempts },
+  };
 }
 
 async function exists(file: string): Promise<boolean> {

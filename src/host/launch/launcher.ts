@@ -7,12 +7,12 @@ import type { Services } from '../services.ts';
 import type { FileProblems } from '../window/problems.ts';
 import { withProgress } from '../window/progress.ts';
 import { chooseTarget, setting } from '../window/settings.ts';
-import { askValue } from './values/askValue.ts';
 import type { LaunchMemory } from './memory.ts';
 import { answersText, attemptCount, type FileFacts, type LaunchAnswers } from './plan.ts';
 import { runBatch } from './runBatch.ts';
+import { askValue } from './values/askValue.ts';
 import type { StoredValues } from './values/storedValues.ts';
-import { withValues, type AskValue } from './values/withValues.ts';
+import { type AskValue, withValues } from './values/withValues.ts';
 
 export interface LauncherParts {
   readonly services: Services;
@@ -36,32 +36,52 @@ export interface LaunchOrder {
 export async function launchBatch(parts: LauncherParts, order: LaunchOrder): Promise<void> {
   const { services, memory, values, problems } = parts;
   const { file, answers, facts } = order;
-  if (file.scheme !== 'file') throw new StudioError('unsupported', 'A batch can only be launched from a file on a disk.', { mend: 'Open the folder on the machine it lies on.' });
+  if (file.scheme !== 'file')
+    throw new StudioError('unsupported', 'A batch can only be launched from a file on a disk.', {
+      mend: 'Open the folder on the machine it lies on.',
+    });
   if (facts !== undefined && !(await confirmed(answers, facts))) return;
   if (order.target !== undefined && order.target !== services.server.target) await chooseTarget(order.target);
   // The command line reads what is on the disk.
   await vscode.workspace.saveAll(false);
   const known = memory.file(file.fsPath);
-  const { result: batch, names } = await withProgress(`Launching ${path.basename(file.fsPath)}`, async ({ signal, report }) => {
-    // Started from here, so that no value of this launch gets into the server's environment.
-    await services.server.connection({ start: true, signal });
-    const asked: AskValue = (name) => {
-      report(`waiting for the value of ${name}`); // not what the command line said before it was asked for
-      return askValue(name);
-    };
-    return withValues(values, known?.values ?? [], asked, (env) => runBatch(services.cli, { file: file.fsPath, cwd: folderOf(file).fsPath, answers, env, signal, onProgress: report }));
-  });
+  const { result: batch, names } = await withProgress(
+    `Launching ${path.basename(file.fsPath)}`,
+    async ({ signal, report }) => {
+      // Started from here, so that no value of this launch gets into the server's environment.
+      await services.server.connection({ start: true, signal });
+      const asked: AskValue = (name) => {
+        report(`waiting for the value of ${name}`); // not what the command line said before it was asked for
+        return askValue(name);
+      };
+      return withValues(values, known?.values ?? [], asked, (env) =>
+        runBatch(services.cli, {
+          file: file.fsPath,
+          cwd: folderOf(file).fsPath,
+          answers,
+          env,
+          signal,
+          onProgress: report,
+        }),
+      );
+    },
+  );
   problems.clear();
   services.log.info(`Launched ${file.fsPath} as ${batch}: ${answersText(answers, facts)}`);
   await memory.keepBatch({ batch, file: file.fsPath, answers });
-  await memory.keepFile({ file: file.fsPath, answers: order.once === true ? (known?.answers ?? { tasks: { kind: 'all' } }) : answers, values: [...names] });
+  await memory.keepFile({
+    file: file.fsPath,
+    answers: order.once === true ? (known?.answers ?? { tasks: { kind: 'all' } }) : answers,
+    values: [...names],
+  });
   services.batches.refresh();
   if (setting('launch.openPage')) await services.pages.open({ page: 'batch', batch });
   else void offerPage(services, path.basename(file.fsPath), batch);
 }
 
 async function offerPage({ pages }: Services, name: string, batch: string): Promise<void> {
-  if ((await vscode.window.showInformationMessage(`${name} was launched.`, 'Open')) !== undefined) await pages.open({ page: 'batch', batch });
+  if ((await vscode.window.showInformationMessage(`${name} was launched.`, 'Open')) !== undefined)
+    await pages.open({ page: 'batch', batch });
 }
 
 async function confirmed(answers: LaunchAnswers, facts: FileFacts): Promise<boolean> {
@@ -69,5 +89,11 @@ async function confirmed(answers: LaunchAnswers, facts: FileFacts): Promise<bool
   const all = facts.whole || answers.tasks.kind !== 'all';
   if (count <= setting('launch.confirmAbove') && all) return true;
   const text = `Launch ${all ? '' : 'more than '}${count.toLocaleString('en')} attempts?`;
-  return (await vscode.window.showWarningMessage(text, { modal: true, detail: `${answersText(answers, facts)}. Each attempt calls a model.` }, 'Launch')) === 'Launch';
+  return (
+    (await vscode.window.showWarningMessage(
+      text,
+      { modal: true, detail: `${answersText(answers, facts)}. Each attempt calls a model.` },
+      'Launch',
+    )) === 'Launch'
+  );
 }

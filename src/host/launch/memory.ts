@@ -1,6 +1,6 @@
 /** What was launched how: the last answers of each file, and the file and answers of each batch. */
 import { z } from 'zod';
-import { launchAnswers, type LaunchAnswers } from './plan.ts';
+import { type LaunchAnswers, launchAnswers } from './plan.ts';
 
 /** The part of `vscode.Memento` that is needed. */
 export interface Memory {
@@ -12,7 +12,11 @@ const launched = z.object({ batch: z.string(), file: z.string(), answers: launch
 /** A launch as it is remembered, with the absolute path of its batch file. */
 export type Launched = z.infer<typeof launched>;
 
-const remembered = z.object({ file: z.string(), answers: launchAnswers, /** Names of values the user was asked for. */ values: z.array(z.string()).default([]) });
+const remembered = z.object({
+  file: z.string(),
+  answers: launchAnswers,
+  /** Names of values the user was asked for. */ values: z.array(z.string()).default([]),
+});
 export type RememberedFile = z.infer<typeof remembered>;
 
 const FILES = 'launch.files';
@@ -41,7 +45,10 @@ export class LaunchMemory {
   }
 
   async keepFile(entry: RememberedFile): Promise<void> {
-    await this.#memory.update(FILES, [entry, ...this.files.filter(({ file }) => file !== entry.file)].slice(0, FILES_KEPT));
+    await this.#memory.update(
+      FILES,
+      [entry, ...this.files.filter(({ file }) => file !== entry.file)].slice(0, FILES_KEPT),
+    );
   }
 
   async keepBatch(entry: Launched): Promise<void> {

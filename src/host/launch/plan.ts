@@ -29,45 +29,93 @@ export interface FileFacts {
 const FEW = 10;
 const USUAL_ATTEMPTS = [1, 4, 8, 32] as const;
 
-export type TaskChoice = { readonly kind: 'same'; readonly answers: LaunchAnswers } | ChosenTasks | { readonly kind: 'pick' };
+export type TaskChoice =
+  | { readonly kind: 'same'; readonly answers: LaunchAnswers }
+  | ChosenTasks
+  | { readonly kind: 'pick' };
 
 /** The last answers first, if they still can be given. */
 export function taskChoices(facts: FileFacts, last: LaunchAnswers | undefined): Choice<TaskChoice>[] {
   const choices: Choice<TaskChoice>[] = [];
-  if (last !== undefined) choices.push({ label: 'Same as last time', description: answersText(last, facts), icon: 'history', value: { kind: 'same', answers: last } });
-  choices.push({ label: `All ${countText(facts)}`, description: facts.tasks === 1 ? 'the task of the dataset' : 'tasks of the dataset', value: { kind: 'all' } });
-  if (facts.tasks > FEW) choices.push({ label: `First ${FEW}`, description: 'tasks in the order of the dataset', value: { kind: 'first', count: FEW } });
+  if (last !== undefined)
+    choices.push({
+      label: 'Same as last time',
+      description: answersText(last, facts),
+      icon: 'history',
+      value: { kind: 'same', answers: last },
+    });
+  choices.push({
+    label: `All ${countText(facts)}`,
+    description: facts.tasks === 1 ? 'the task of the dataset' : 'tasks of the dataset',
+    value: { kind: 'all' },
+  });
+  if (facts.tasks > FEW)
+    choices.push({
+      label: `First ${FEW}`,
+      description: 'tasks in the order of the dataset',
+      value: { kind: 'first', count: FEW },
+    });
   if (facts.tasks > 1) choices.push({ label: 'Pick tasks…', description: 'by their ids', value: { kind: 'pick' } });
   return choices;
 }
 
-export type AttemptChoice = { readonly kind: 'file' } | { readonly kind: 'count'; readonly count: number } | { readonly kind: 'other' };
+export type AttemptChoice =
+  | { readonly kind: 'file' }
+  | { readonly kind: 'count'; readonly count: number }
+  | { readonly kind: 'other' };
 
 export function attemptChoices(facts: FileFacts, last: LaunchAnswers | undefined): Choice<AttemptChoice>[] {
   const counts = USUAL_ATTEMPTS.filter((count) => count !== facts.attempts);
   const own = last?.attempts;
   return [
     { label: String(facts.attempts), description: 'as in the file', value: { kind: 'file' } },
-    ...counts.map((count): Choice<AttemptChoice> => ({ label: String(count), description: count === own ? 'last time' : count === 1 ? 'attempt per task' : 'attempts per task', value: { kind: 'count', count } })),
-    { label: 'Other…', description: own !== undefined && own !== facts.attempts && !counts.some((count) => count === own) ? `last time ${own}` : 'a number', value: { kind: 'other' } },
+    ...counts.map(
+      (count): Choice<AttemptChoice> => ({
+        label: String(count),
+        description: count === own ? 'last time' : count === 1 ? 'attempt per task' : 'attempts per task',
+        value: { kind: 'count', count },
+      }),
+    ),
+    {
+      label: 'Other…',
+      description:
+        own !== undefined && own !== facts.attempts && !counts.some((count) => count === own)
+          ? `last time ${own}`
+          : 'a number',
+      value: { kind: 'other' },
+    },
   ];
 }
 
 /** What is wrong with a typed number of attempts. */
 export function wrongAttempts(text: string): string | undefined {
   const count = Number(text);
-  return /^\d+$/.test(text.trim()) && count >= 1 && count <= 100_000 ? undefined : 'Write a whole number from 1 to 100000.';
+  return /^\d+$/.test(text.trim()) && count >= 1 && count <= 100_000
+    ? undefined
+    : 'Write a whole number from 1 to 100000.';
 }
 
 /** How many attempts the answers make; of a file whose end was not read, at least. */
 export function attemptCount({ tasks, attempts }: LaunchAnswers, facts: FileFacts): number {
-  const count = tasks.kind === 'all' ? facts.tasks : tasks.kind === 'first' ? Math.min(tasks.count, facts.tasks) : tasks.ids.length;
+  const count =
+    tasks.kind === 'all' ? facts.tasks : tasks.kind === 'first' ? Math.min(tasks.count, facts.tasks) : tasks.ids.length;
   return count * (attempts ?? facts.attempts);
 }
 
 export function answersText({ tasks, attempts }: LaunchAnswers, facts?: FileFacts): string {
-  const named = tasks.kind === 'some' ? (tasks.ids.length === 1 ? (tasks.ids[0] ?? '') : plural(tasks.ids.length, 'task')) : undefined;
-  const some = named ?? (tasks.kind === 'first' ? `first ${plural(tasks.count, 'task')}` : facts === undefined ? 'all tasks' : `all ${countText(facts)} tasks`);
+  const named =
+    tasks.kind === 'some'
+      ? tasks.ids.length === 1
+        ? (tasks.ids[0] ?? '')
+        : plural(tasks.ids.length, 'task')
+      : undefined;
+  const some =
+    named ??
+    (tasks.kind === 'first'
+      ? `first ${plural(tasks.count, 'task')}`
+      : facts === undefined
+        ? 'all tasks'
+        : `all ${countText(facts)} tasks`);
   const count = attempts ?? facts?.attempts;
   return `${some} × ${count === undefined ? 'attempts as in the file' : plural(count, 'attempt')}`;
 }
@@ -85,7 +133,8 @@ export function runArguments(file: string, answers: LaunchAnswers, taskFile: str
   const args = ['run', file, '--detach'];
   if (attempts !== undefined) args.push(`--attempts=${attempts}`);
   if (tasks.kind === 'first') args.push(`--limit=${tasks.count}`);
-  if (tasks.kind === 'some') args.push(...(taskFile === undefined ? tasks.ids.map((id) => `--task=${id}`) : [`--task-file=${taskFile}`]));
+  if (tasks.kind === 'some')
+    args.push(...(taskFile === undefined ? tasks.ids.map((id) => `--task=${id}`) : [`--task-file=${taskFile}`]));
   return args;
 }
 

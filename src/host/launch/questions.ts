@@ -1,14 +1,21 @@
 /** Launch Batch…: which file, which tasks, how many attempts, and where, if there is a choice. */
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
-import { taskList, type TaskList } from '../files/taskList.ts';
+import { type TaskList, taskList } from '../files/taskList.ts';
 import { folderOf, pathOf, workspaceFiles } from '../files/workspaceFiles.ts';
-import { BACK, type Answer } from '../window/questions/answer.ts';
+import { type Answer, BACK } from '../window/questions/answer.ts';
 import { input, pickMany, pickOne, type StepPlace } from '../window/questions/dialogue.ts';
 import { SKIPPED, walk } from '../window/questions/steps.ts';
 import type { LaunchMemory } from './memory.ts';
+import {
+  attemptChoices,
+  type ChosenTasks,
+  type FileFacts,
+  type LaunchAnswers,
+  taskChoices,
+  wrongAttempts,
+} from './plan.ts';
 import { askTarget, targetNames } from './target.ts';
-import { attemptChoices, taskChoices, wrongAttempts, type ChosenTasks, type FileFacts, type LaunchAnswers } from './plan.ts';
 
 /** Most tasks that are read to be offered. */
 const TASKS_READ = 10_000;
@@ -41,7 +48,8 @@ export async function askLaunch(given: Given, memory: LaunchMemory): Promise<Ask
   let target: string | undefined;
   const targets = await targetNames();
   const facts = async (of: vscode.Uri): Promise<{ readonly list: TaskList; readonly facts: FileFacts }> => {
-    if (known?.file.toString() !== of.toString()) known = { file: of, list: await taskList(workspaceFiles(folderOf(of)), pathOf(of), TASKS_READ) };
+    if (known?.file.toString() !== of.toString())
+      known = { file: of, list: await taskList(workspaceFiles(folderOf(of)), pathOf(of), TASKS_READ) };
     const { list } = known;
     return { list, facts: { tasks: list.tasks.length, whole: list.whole, attempts: list.attempts } };
   };
@@ -59,7 +67,12 @@ export async function askLaunch(given: Given, memory: LaunchMemory): Promise<Ask
     async (step: number, of: number) => {
       if (given.tasks !== undefined) return SKIPPED;
       const about = await facts(chosenFile());
-      const answer = await askTasks({ title: titleOf(chosenFile()), step, steps: of }, about.list, about.facts, memory.file(chosenFile().fsPath)?.answers);
+      const answer = await askTasks(
+        { title: titleOf(chosenFile()), step, steps: of },
+        about.list,
+        about.facts,
+        memory.file(chosenFile().fsPath)?.answers,
+      );
       if (answer === undefined || answer === BACK) return answer;
       answers = answer.kind === 'same' ? answer.answers : undefined;
       if (answer.kind !== 'same') tasks = answer;
@@ -68,20 +81,34 @@ export async function askLaunch(given: Given, memory: LaunchMemory): Promise<Ask
     async (step: number, of: number) => {
       if (answers !== undefined) return SKIPPED;
       const about = await facts(chosenFile());
-      const answer = await askAttempts({ title: titleOf(chosenFile()), step, steps: of }, about.facts, memory.file(chosenFile().fsPath)?.answers);
+      const answer = await askAttempts(
+        { title: titleOf(chosenFile()), step, steps: of },
+        about.facts,
+        memory.file(chosenFile().fsPath)?.answers,
+      );
       if (answer !== undefined && answer !== BACK) attempts = answer.attempts;
       return answer;
     },
     async (step: number, of: number) => {
       const { list } = await facts(chosenFile());
-      const answer = await askTarget({ title: titleOf(chosenFile()), step, steps: of }, targets, list.target, given.target);
+      const answer = await askTarget(
+        { title: titleOf(chosenFile()), step, steps: of },
+        targets,
+        list.target,
+        given.target,
+      );
       if (answer !== undefined && answer !== BACK) target = answer;
       return answer;
     },
   ].slice(given.file === undefined ? 0 : 1, targets.length === 0 ? -1 : undefined);
   if (!(await walk(steps))) return undefined;
   const about = await facts(chosenFile());
-  return { file: chosenFile(), facts: about.facts, ...(target === undefined ? {} : { target }), answers: answers ?? { tasks: tasks ?? { kind: 'all' }, ...(attempts === undefined ? {} : { attempts }) } };
+  return {
+    file: chosenFile(),
+    facts: about.facts,
+    ...(target === undefined ? {} : { target }),
+    answers: answers ?? { tasks: tasks ?? { kind: 'all' }, ...(attempts === undefined ? {} : { attempts }) },
+  };
 }
 
 const TITLE = 'Launch Batch';
@@ -90,9 +117,16 @@ function titleOf(file: vscode.Uri): string {
   return `${TITLE}: ${vscode.workspace.asRelativePath(file)}`;
 }
 
-function askFile(place: StepPlace, files: readonly vscode.Uri[], chosen: vscode.Uri | undefined): Promise<Answer<vscode.Uri>> {
+function askFile(
+  place: StepPlace,
+  files: readonly vscode.Uri[],
+  chosen: vscode.Uri | undefined,
+): Promise<Answer<vscode.Uri>> {
   const choices = files.map((value) => ({
-    label: value.path.slice(value.path.lastIndexOf('/') + 1).replace(/\.batch\.\w+$/, ''), description: vscode.workspace.asRelativePath(value), icon: 'beaker', value,
+    label: value.path.slice(value.path.lastIndexOf('/') + 1).replace(/\.batch\.\w+$/, ''),
+    description: vscode.workspace.asRelativePath(value),
+    icon: 'beaker',
+    value,
   }));
   const active = chosen === undefined ? 0 : files.findIndex((file) => file.toString() === chosen.toString());
   return pickOne(place, choices, { placeholder: 'Which batch file?', active: Math.max(0, active) });
@@ -100,26 +134,50 @@ function askFile(place: StepPlace, files: readonly vscode.Uri[], chosen: vscode.
 
 type TaskAnswer = ChosenTasks | { readonly kind: 'same'; readonly answers: LaunchAnswers };
 
-async function askTasks(place: StepPlace, list: TaskList, facts: FileFacts, last: LaunchAnswers | undefined): Promise<Answer<TaskAnswer>> {
+async function askTasks(
+  place: StepPlace,
+  list: TaskList,
+  facts: FileFacts,
+  last: LaunchAnswers | undefined,
+): Promise<Answer<TaskAnswer>> {
   for (;;) {
     const answer = await pickOne(place, taskChoices(facts, last), { placeholder: 'Which tasks?' });
     if (answer === undefined || answer === BACK || answer.kind !== 'pick') return answer;
-    const shown = list.tasks.map(({ id, question }) => ({ label: id, description: question.replaceAll(/\s+/g, ' ').slice(0, 120), value: id }));
-    const ids = await pickMany({ ...place, step: Math.max(place.step, 2) }, shown, { placeholder: 'Which of them? Type to filter' });
+    const shown = list.tasks.map(({ id, question }) => ({
+      label: id,
+      description: question.replaceAll(/\s+/g, ' ').slice(0, 120),
+      value: id,
+    }));
+    const ids = await pickMany({ ...place, step: Math.max(place.step, 2) }, shown, {
+      placeholder: 'Which of them? Type to filter',
+    });
     if (ids === undefined) return undefined;
     if (ids !== BACK) return { kind: 'some', ids: [...ids] };
   }
 }
 
-async function askAttempts(place: StepPlace, facts: FileFacts, last: LaunchAnswers | undefined): Promise<Answer<{ readonly attempts: number | undefined }>> {
+async function askAttempts(
+  place: StepPlace,
+  facts: FileFacts,
+  last: LaunchAnswers | undefined,
+): Promise<Answer<{ readonly attempts: number | undefined }>> {
   for (;;) {
     const choices = attemptChoices(facts, last);
-    const active = last?.attempts === undefined ? 0 : choices.findIndex(({ value }) => value.kind === 'count' && value.count === last.attempts);
-    const answer = await pickOne(place, choices, { placeholder: 'How many attempts at each task?', active: Math.max(0, active) });
+    const active =
+      last?.attempts === undefined
+        ? 0
+        : choices.findIndex(({ value }) => value.kind === 'count' && value.count === last.attempts);
+    const answer = await pickOne(place, choices, {
+      placeholder: 'How many attempts at each task?',
+      active: Math.max(0, active),
+    });
     if (answer === undefined || answer === BACK) return answer;
     if (answer.kind === 'file') return { attempts: undefined };
     if (answer.kind === 'count') return { attempts: answer.count };
-    const text = await input({ ...place, step: Math.max(place.step, 2) }, { prompt: 'Attempts at each task', value: String(last?.attempts ?? facts.attempts), wrong: wrongAttempts });
+    const text = await input(
+      { ...place, step: Math.max(place.step, 2) },
+      { prompt: 'Attempts at each task', value: String(last?.attempts ?? facts.attempts), wrong: wrongAttempts },
+    );
     if (text === undefined) return undefined;
     if (text !== BACK) return { attempts: Number(text) };
   }

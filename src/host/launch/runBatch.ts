@@ -4,7 +4,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 import type { Cli } from '../services.ts';
-import { needsTaskFile, runArguments, type LaunchAnswers } from './plan.ts';
+import { type LaunchAnswers, needsTaskFile, runArguments } from './plan.ts';
 
 const launched = z.object({ batch: z.string() });
 
@@ -21,7 +21,8 @@ export interface BatchRun {
 
 /** Gives the batch's id as soon as it runs. Throws as `Cli.json` does. */
 export async function runBatch(cli: Cli, { file, answers, ...options }: BatchRun): Promise<string> {
-  const run = async (taskFile?: string): Promise<string> => launched.parse(await cli.json(runArguments(file, answers, taskFile), options)).batch;
+  const run = async (taskFile?: string): Promise<string> =>
+    launched.parse(await cli.json(runArguments(file, answers, taskFile), options)).batch;
   const { tasks } = answers;
   if (tasks.kind !== 'some' || !needsTaskFile(answers)) return run();
   const folder = await mkdtemp(path.join(os.tmpdir(), 'rollout-tasks-'));

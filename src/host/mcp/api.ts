@@ -16,20 +16,34 @@ export interface DefinitionProvider {
 
 export interface McpApi {
   register(id: string, provider: DefinitionProvider): vscode.Disposable;
-  definition(label: string, command: string, args: readonly string[], env: Readonly<Record<string, string>>, version: string): StdioDefinition;
+  definition(
+    label: string,
+    command: string,
+    args: readonly string[],
+    env: Readonly<Record<string, string>>,
+    version: string,
+  ): StdioDefinition;
 }
 
 interface Newer {
-  readonly McpStdioServerDefinition?: new (label: string, command: string, args: string[], env: Record<string, string | number | null>, version: string) => StdioDefinition;
+  readonly McpStdioServerDefinition?: new (
+    label: string,
+    command: string,
+    args: string[],
+    env: Record<string, string | number | null>,
+    version: string,
+  ) => StdioDefinition;
   readonly lm?: { registerMcpServerDefinitionProvider?(id: string, provider: DefinitionProvider): vscode.Disposable };
 }
 
 /** undefined: this editor knows no MCP servers of extensions. */
 export function mcpApi(): McpApi | undefined {
-  const { McpStdioServerDefinition: Definition, lm }: Newer = vscode as unknown as Newer; // every member is optional there
+  // every member is optional there
+  const { McpStdioServerDefinition: Definition, lm }: Newer = vscode as unknown as Newer;
   if (Definition === undefined || lm?.registerMcpServerDefinitionProvider === undefined) return undefined;
   return {
-    register: (id, provider) => lm.registerMcpServerDefinitionProvider?.(id, provider) ?? new vscode.Disposable(() => undefined),
+    register: (id, provider) =>
+      lm.registerMcpServerDefinitionProvider?.(id, provider) ?? new vscode.Disposable(() => undefined),
     definition: (label, command, args, env, version) => new Definition(label, command, [...args], { ...env }, version),
   };
 }

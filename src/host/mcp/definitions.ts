@@ -1,4 +1,7 @@
-/** How coding agents of this editor start our MCP server: `rollout mcp` of this very extension. Knows nothing of VS Code. */
+/**
+ * How coding agents of this editor start our MCP server: `rollout mcp` of this very extension. Knows nothing of VS
+ * Code.
+ */
 import path from 'node:path';
 
 export interface McpDefinition {

@@ -11,7 +11,10 @@ import { chosenStore, chosenTarget } from '../window/settings.ts';
 import { mcpApi } from './api.ts';
 import { mcpDefinitions } from './definitions.ts';
 
-/** `values`: what launches were told for `${env:…}`; the server gets them when it is started, and the tokens of the target. */
+/**
+ * `values`: what launches were told for `${env:…}`; the server gets them when it is started, and the tokens of the
+ * target.
+ */
 export function registerMcp(values: StoredValues, tokens: TargetTokens): vscode.Disposable {
   const api = mcpApi();
   if (api === undefined) return new vscode.Disposable(() => undefined);
@@ -21,16 +24,28 @@ export function registerMcp(values: StoredValues, tokens: TargetTokens): vscode.
     vscode.workspace.onDidGrantWorkspaceTrust(() => changed.fire()),
     vscode.workspace.onDidChangeWorkspaceFolders(() => changed.fire()),
     vscode.workspace.onDidChangeConfiguration((event) => {
-      if (event.affectsConfiguration(`${SECTION}.store`) || event.affectsConfiguration(`${SECTION}.target`)) changed.fire();
+      if (event.affectsConfiguration(`${SECTION}.store`) || event.affectsConfiguration(`${SECTION}.target`))
+        changed.fire();
     }),
     api.register(MCP_PROVIDER, {
       onDidChangeMcpServerDefinitions: changed.event,
-      provideMcpServerDefinitions: () => mcpDefinitions({
-        folders: (vscode.workspace.workspaceFolders ?? []).filter((folder) => folder.uri.scheme === 'file').map((folder) => folder.uri.fsPath),
-        store: chosenStore(), target: chosenTarget(), trusted: vscode.workspace.isTrusted, program: process.execPath, file: fileURLToPath(entryUrl('cli')),
-      }).map(({ label, command, args, env }) => api.definition(label, command, args, env, PRODUCT)),
+      provideMcpServerDefinitions: () =>
+        mcpDefinitions({
+          folders: (vscode.workspace.workspaceFolders ?? [])
+            .filter((folder) => folder.uri.scheme === 'file')
+            .map((folder) => folder.uri.fsPath),
+          store: chosenStore(),
+          target: chosenTarget(),
+          trusted: vscode.workspace.isTrusted,
+          program: process.execPath,
+          file: fileURLToPath(entryUrl('cli')),
+        }).map(({ label, command, args, env }) => api.definition(label, command, args, env, PRODUCT)),
       resolveMcpServerDefinition: async (definition) => {
-        definition.env = { ...(await values.of(values.names)), ...(await tokens.env([chosenTarget()])), ...definition.env };
+        definition.env = {
+          ...(await values.of(values.names)),
+          ...(await tokens.env([chosenTarget()])),
+          ...definition.env,
+        };
         return definition;
       },
     }),

@@ -1,24 +1,28 @@
 /** Opening what is in the store: Open Batch…, Open Trajectory…, Compare Attempts…, and links from elsewhere. */
 import * as vscode from 'vscode';
-import { errorText, StudioError } from '../../common/errors.ts';
 import { comparePlaceOf, placeOf, taskOf } from '../../client/reference.ts';
+import { errorText, StudioError } from '../../common/errors.ts';
 import type { BatchRow } from '../../protocol/client.ts';
-import type { PagePlace } from '../../protocol/page.ts';
 import { linkPlace, readLink } from '../../protocol/editorLink.ts';
+import type { PagePlace } from '../../protocol/page.ts';
 import type { CommandGroup, Services } from '../services.ts';
 import { argumentPlace, argumentTask, type TaskWanted } from './argument.ts';
 import { pickBatch, pickTask, pickTrajectory } from './pick.ts';
 
-export type OpenCommand = 'rollout.openBatch' | 'rollout.openTrajectory' | 'rollout.compareAttempts' | 'rollout.compareBatches';
+export type OpenCommand =
+  | 'rollout.openBatch'
+  | 'rollout.openTrajectory'
+  | 'rollout.compareAttempts'
+  | 'rollout.compareBatches';
 
 export function openCommands(services: Services): CommandGroup<OpenCommand> {
   return {
     'rollout.openBatch': async (argument, options) => {
-      const place = argumentPlace(argument) ?? await pickBatch(services);
+      const place = argumentPlace(argument) ?? (await pickBatch(services));
       if (place !== undefined) await openPlace(services, place, options);
     },
     'rollout.openTrajectory': async (argument, options) => {
-      const place = argumentPlace(argument) ?? await pickTrajectory(services);
+      const place = argumentPlace(argument) ?? (await pickTrajectory(services));
       if (place !== undefined) await openPlace(services, place, options);
     },
     'rollout.compareAttempts': async (argument, options) => {
@@ -32,8 +36,15 @@ export function openCommands(services: Services): CommandGroup<OpenCommand> {
   };
 }
 
-/** Two that are selected, else the one it was called on or the page's, and another that is asked for. The earlier comes first. */
-async function batchesToCompare(services: Services, argument: unknown, selected: unknown): Promise<PagePlace | undefined> {
+/**
+ * Two that are selected, else the one it was called on or the page's, and another that is asked for. The earlier comes
+ * first.
+ */
+async function batchesToCompare(
+  services: Services,
+  argument: unknown,
+  selected: unknown,
+): Promise<PagePlace | undefined> {
   const chosen = Array.isArray(selected) ? [...new Set(selected.flatMap((item) => batchOf(item) ?? []))] : [];
   const signal = new AbortController().signal;
   const { api } = await services.server.connection();
@@ -45,7 +56,8 @@ async function batchesToCompare(services: Services, argument: unknown, selected:
   const one = chosen[0] ?? batchOf(argument) ?? batchOf(services.pages.active.value);
   const first = one === undefined ? await wanted('Compare Batches: the First') : await api.batch(one, signal);
   if (first === undefined) return undefined;
-  const second = chosen[1] === undefined ? await wanted(`Compare ${first.name} With`, first) : await api.batch(chosen[1], signal);
+  const second =
+    chosen[1] === undefined ? await wanted(`Compare ${first.name} With`, first) : await api.batch(chosen[1], signal);
   if (second === undefined) return undefined;
   const [before, after] = first.created_at <= second.created_at ? [first, second] : [second, first];
   return { page: 'batches', batch: before.batch, with: after.batch };
@@ -57,7 +69,10 @@ function batchOf(argument: unknown): string | undefined {
 }
 
 /** What is not said is asked; undefined when the user thought better of it. */
-async function placeToCompare(services: Services, { batch, task, rollout, reference }: TaskWanted = {}): Promise<PagePlace | undefined> {
+async function placeToCompare(
+  services: Services,
+  { batch, task, rollout, reference }: TaskWanted = {},
+): Promise<PagePlace | undefined> {
   if (batch !== undefined && task !== undefined) return { page: 'compare', batch, task };
   const signal = new AbortController().signal;
   if (rollout !== undefined) {
@@ -77,10 +92,15 @@ async function openPlace(services: Services, place: PagePlace | string, options:
 }
 
 function lookUp(services: Services, reference: string, find: typeof placeOf): Promise<PagePlace> {
-  return Promise.resolve(vscode.window.withProgress({ location: vscode.ProgressLocation.Window, title: `Looking up ${reference}` }, async () => {
-    const connection = await services.server.connection();
-    return find(connection.api, reference, new AbortController().signal);
-  }));
+  return Promise.resolve(
+    vscode.window.withProgress(
+      { location: vscode.ProgressLocation.Window, title: `Looking up ${reference}` },
+      async () => {
+        const connection = await services.server.connection();
+        return find(connection.api, reference, new AbortController().signal);
+      },
+    ),
+  );
 }
 
 /** A link that somebody sent. */
@@ -88,7 +108,9 @@ export async function followLink(services: Services, uri: vscode.Uri): Promise<v
   try {
     const link = readLink(uri.path, uri.query);
     if (link === undefined) throw new StudioError('usage', 'This link leads to nothing in Rollout Studio.');
-    await services.pages.open(linkPlace(await lookUp(services, link.reference, link.compare === true ? comparePlaceOf : placeOf), link));
+    await services.pages.open(
+      linkPlace(await lookUp(services, link.reference, link.compare === true ? comparePlaceOf : placeOf), link),
+    );
   } catch (error) {
     services.log.warn(`A link could not be opened: ${errorText(error)}`);
     void vscode.window.showErrorMessage(errorText(error));

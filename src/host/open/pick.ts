@@ -1,10 +1,10 @@
 /** Choosing a batch, a trajectory or a task from a list, or by a reference that is typed or pasted. */
 import * as vscode from 'vscode';
-import { errorText } from '../../common/errors.ts';
 import { parseReference, taskOf } from '../../client/reference.ts';
+import { errorText } from '../../common/errors.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import type { PagePlace } from '../../protocol/page.ts';
-import { outcomeOf, type Outcome } from '../../trace/outcome.ts';
+import { type Outcome, outcomeOf } from '../../trace/outcome.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import type { Services } from '../services.ts';
 
@@ -14,8 +14,15 @@ const MOST_ATTEMPTS = 1_000;
 const MOST_TASKS = 1_000;
 
 const CODICONS: Readonly<Record<Outcome, string>> = {
-  queued: 'circle-outline', running: 'sync', held: 'debug-pause', passed: 'pass', failed: 'error',
-  truncated: 'circle-slash', infrastructure: 'debug-disconnect', cancelled: 'stop-circle', unscored: 'circle-filled',
+  queued: 'circle-outline',
+  running: 'sync',
+  held: 'debug-pause',
+  passed: 'pass',
+  failed: 'error',
+  truncated: 'circle-slash',
+  infrastructure: 'debug-disconnect',
+  cancelled: 'stop-circle',
+  unscored: 'circle-filled',
 };
 
 interface PlaceItem extends vscode.QuickPickItem {
@@ -33,10 +40,20 @@ interface Choice {
 }
 
 /** undefined when the user thought better of it. */
-export async function pickBatch(services: Services, { title = 'Open Batch', except }: { readonly title?: string; readonly except?: string } = {}): Promise<PagePlace | string | undefined> {
+export async function pickBatch(
+  services: Services,
+  { title = 'Open Batch', except }: { readonly title?: string; readonly except?: string } = {},
+): Promise<PagePlace | string | undefined> {
   const chosen = await choose({
-    title, placeholder: 'Name, or the batch’s id', accepts: isReference(['batch']),
-    items: async (signal) => (await batches(services, signal)).filter((item) => except === undefined || item.batch?.batch !== except).map((item) => (item.batch === undefined ? item : { ...item, place: { page: 'batch', batch: item.batch.batch } })),
+    title,
+    placeholder: 'Name, or the batch’s id',
+    accepts: isReference(['batch']),
+    items: async (signal) =>
+      (await batches(services, signal))
+        .filter((item) => except === undefined || item.batch?.batch !== except)
+        .map((item) =>
+          item.batch === undefined ? item : { ...item, place: { page: 'batch', batch: item.batch.batch } },
+        ),
   });
   return chosen === 'back' ? undefined : chosen?.place;
 }
@@ -44,7 +61,10 @@ export async function pickBatch(services: Services, { title = 'Open Batch', exce
 /** First the batch, then the attempt; a reference does both at once. */
 export function pickTrajectory(services: Services): Promise<PagePlace | string | undefined> {
   return pickWithin(services, {
-    title: 'Open Trajectory', placeholder: 'A batch, or a reference such as BATCH/TASK/ATTEMPT or ROLLOUT:STEP', within: 'Task and attempt', accepts: isReference(['rollout', 'attempt']),
+    title: 'Open Trajectory',
+    placeholder: 'A batch, or a reference such as BATCH/TASK/ATTEMPT or ROLLOUT:STEP',
+    within: 'Task and attempt',
+    accepts: isReference(['rollout', 'attempt']),
     items: async ({ batch }, signal) => {
       const { api } = await services.server.connection({ signal });
       const items: PlaceItem[] = [];
@@ -59,14 +79,25 @@ export function pickTrajectory(services: Services): Promise<PagePlace | string |
 
 /** First the batch, unless it is known, then the task. What is typed is `BATCH/TASK`. */
 export function pickTask(services: Services, batch: BatchRow | undefined): Promise<PagePlace | string | undefined> {
-  return pickWithin(services, {
-    title: 'Compare Attempts', placeholder: 'A batch, or a reference BATCH/TASK', within: 'Task', accepts: (text) => taskOf(text) !== undefined,
-    items: async ({ batch: of }, signal) => {
-      const { api } = await services.server.connection({ signal });
-      const { tasks } = await api.tasks(of, { limit: MOST_TASKS }, signal);
-      return tasks.map(({ id, question }) => ({ label: id, description: question.replaceAll(/\s+/g, ' ').slice(0, 120), place: { page: 'compare', batch: of, task: id } }));
+  return pickWithin(
+    services,
+    {
+      title: 'Compare Attempts',
+      placeholder: 'A batch, or a reference BATCH/TASK',
+      within: 'Task',
+      accepts: (text) => taskOf(text) !== undefined,
+      items: async ({ batch: of }, signal) => {
+        const { api } = await services.server.connection({ signal });
+        const { tasks } = await api.tasks(of, { limit: MOST_TASKS }, signal);
+        return tasks.map(({ id, question }) => ({
+          label: id,
+          description: question.replaceAll(/\s+/g, ' ').slice(0, 120),
+          place: { page: 'compare', batch: of, task: id },
+        }));
+      },
     },
-  }, batch);
+    batch,
+  );
 }
 
 interface Within extends Omit<Choice, 'items' | 'back'> {
@@ -76,13 +107,26 @@ interface Within extends Omit<Choice, 'items' | 'back'> {
 }
 
 /** `known`: the batch, when there is nothing to choose. */
-async function pickWithin(services: Services, { title, placeholder, within, accepts, items }: Within, known?: BatchRow): Promise<PagePlace | string | undefined> {
+async function pickWithin(
+  services: Services,
+  { title, placeholder, within, accepts, items }: Within,
+  known?: BatchRow,
+): Promise<PagePlace | string | undefined> {
   for (;;) {
-    const chosen = known === undefined ? await choose({ title, placeholder, accepts, items: (signal) => batches(services, signal) }) : { batch: known, place: undefined };
+    const chosen =
+      known === undefined
+        ? await choose({ title, placeholder, accepts, items: (signal) => batches(services, signal) })
+        : { batch: known, place: undefined };
     if (chosen === undefined || chosen === 'back') return undefined;
     const { batch } = chosen;
     if (batch === undefined) return chosen.place;
-    const inBatch = await choose({ title: `${title} of ${batch.name}`, placeholder: within, accepts, back: known === undefined, items: (signal) => items(batch, signal) });
+    const inBatch = await choose({
+      title: `${title} of ${batch.name}`,
+      placeholder: within,
+      accepts,
+      back: known === undefined,
+      items: (signal) => items(batch, signal),
+    });
     if (inBatch !== 'back') return inBatch?.place;
   }
 }
@@ -95,7 +139,9 @@ async function batches(services: Services, signal: AbortSignal): Promise<PlaceIt
     return {
       label: `$(${row.state === 'running' ? 'sync' : row.state === 'paused' ? 'debug-pause' : 'beaker'}) ${row.name}`,
       description: new Date(row.created_at).toLocaleString(),
-      detail: `${row.state} · ${row.tasks} tasks · ${passed} passed, ${failed} failed${open === 0 ? '' : `, ${open} to go`} · ${row.batch}`,
+      detail:
+        `${row.state} · ${row.tasks} tasks · ${passed} passed, ${failed} ` +
+        `failed${open === 0 ? '' : `, ${open} to go`} · ${row.batch}`,
       batch: row,
     };
   });
@@ -105,8 +151,10 @@ function attemptItem(row: RolloutRow): PlaceItem {
   const outcome = outcomeOf(row);
   const why = row.progress.error_message;
   return {
-    label: `$(${CODICONS[outcome]}) ${row.task}`, description: `attempt ${row.attempt} · ${outcome} · ${row.progress.steps} steps`,
-    ...(why === undefined ? {} : { detail: why }), place: { page: 'trajectory', rollout: row.rollout },
+    label: `$(${CODICONS[outcome]}) ${row.task}`,
+    description: `attempt ${row.attempt} · ${outcome} · ${row.progress.steps} steps`,
+    ...(why === undefined ? {} : { detail: why }),
+    place: { page: 'trajectory', rollout: row.rollout },
   };
 }
 
@@ -124,7 +172,9 @@ function choose({ title, placeholder, accepts, items, back }: Choice): Promise<P
     let listed: readonly PlaceItem[] = [];
     const show = (): void => {
       const typed = pick.value.trim();
-      pick.items = accepts(typed) ? [{ label: `$(link) Open ${typed}`, alwaysShow: true, place: typed }, ...listed] : listed;
+      pick.items = accepts(typed)
+        ? [{ label: `$(link) Open ${typed}`, alwaysShow: true, place: typed }, ...listed]
+        : listed;
     };
     pick.onDidChangeValue(show);
     pick.onDidAccept(() => {
@@ -141,16 +191,19 @@ function choose({ title, placeholder, accepts, items, back }: Choice): Promise<P
       pick.dispose();
     });
     pick.show();
-    items(stop.signal).then((found) => {
-      listed = found;
-      pick.busy = false;
-      if (found.length === 0) pick.placeholder = 'There is nothing here yet.';
-      show();
-    }, (error: unknown) => {
-      if (stop.signal.aborted) return;
-      reject(error instanceof Error ? error : new Error(errorText(error)));
-      pick.hide();
-    });
+    items(stop.signal).then(
+      (found) => {
+        listed = found;
+        pick.busy = false;
+        if (found.length === 0) pick.placeholder = 'There is nothing here yet.';
+        show();
+      },
+      (error: unknown) => {
+        if (stop.signal.aborted) return;
+        reject(error instanceof Error ? error : new Error(errorText(error)));
+        pick.hide();
+      },
+    );
   });
 }
 

@@ -2,23 +2,30 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
+import { placeLink, placeWords } from '../../protocol/editorLink.ts';
 import type { PageAction, PagePlace } from '../../protocol/page.ts';
+import { viewUrl } from '../../protocol/viewLink.ts';
 import type { Place } from '../../trace/schema.ts';
 import type { PageWay, Where } from '../server/ways.ts';
 import type { HostAction, Pages, ServerLink, Services } from '../services.ts';
-import { placeLink, placeWords } from '../../protocol/editorLink.ts';
-import { viewUrl } from '../../protocol/viewLink.ts';
 import { placeFile } from './placeName.ts';
 import { findSource } from './sourceFile.ts';
 import type { ValueDocuments } from './textDocuments.ts';
 
 const BATCH_COMMANDS = {
-  pause: 'rollout.pauseBatch', release: 'rollout.releasePods', resume: 'rollout.resumeBatch', cancel: 'rollout.stopBatch',
-  retry: 'rollout.retryUnsettled', again: 'rollout.launchAgain', failed_again: 'rollout.runFailedAgain',
+  pause: 'rollout.pauseBatch',
+  release: 'rollout.releasePods',
+  resume: 'rollout.resumeBatch',
+  cancel: 'rollout.stopBatch',
+  retry: 'rollout.retryUnsettled',
+  again: 'rollout.launchAgain',
+  failed_again: 'rollout.runFailedAgain',
 } as const satisfies Record<Extract<PageAction, { do: 'batch' }>['verb'], string>;
 
 const CALL_COMMANDS = {
-  rerun: 'rollout.rerunCall', try: 'rollout.toolCalls.try', test: 'rollout.saveTestCase',
+  rerun: 'rollout.rerunCall',
+  try: 'rollout.toolCalls.try',
+  test: 'rollout.saveTestCase',
 } as const satisfies Record<Extract<PageAction, { do: 'call' }>['what'], string>;
 
 export interface ActionParts {
@@ -30,7 +37,10 @@ export interface ActionParts {
 }
 
 /** What is read is read where the page is; what commands do, they do where the window works. */
-export async function doAction({ services: { context, log, ...ours }, open, documents, way }: ActionParts, action: HostAction): Promise<void> {
+export async function doAction(
+  { services: { context, log, ...ours }, open, documents, way }: ActionParts,
+  action: HostAction,
+): Promise<void> {
   const { cli } = ours;
   const server: Pick<ServerLink, 'connection'> = way ?? ours.server;
   switch (action.do) {
@@ -50,7 +60,11 @@ export async function doAction({ services: { context, log, ...ours }, open, docu
       await openExternal(action.url);
       return;
     case 'link':
-      await vscode.env.clipboard.writeText(action.for === 'browser' ? await browserLink(server, action.place) : linkTo(context, action.place).toString(true));
+      await vscode.env.clipboard.writeText(
+        action.for === 'browser'
+          ? await browserLink(server, action.place)
+          : linkTo(context, action.place).toString(true),
+      );
       vscode.window.setStatusBarMessage('$(link) Link copied', 3_000);
       return;
     case 'batch':
@@ -81,27 +95,41 @@ async function browserLink(server: Pick<ServerLink, 'connection'>, place: PagePl
 }
 
 /** Beside the page, unless the file is visible somewhere already. */
-export async function openSource({ server }: { readonly server: Pick<ServerLink, 'connection'> }, place: Place, rollout: string | undefined): Promise<void> {
-  const connection = rollout === undefined ? undefined : await server.connection({ start: false }).catch(() => undefined);
+export async function openSource(
+  { server }: { readonly server: Pick<ServerLink, 'connection'> },
+  place: Place,
+  rollout: string | undefined,
+): Promise<void> {
+  const connection =
+    rollout === undefined ? undefined : await server.connection({ start: false }).catch(() => undefined);
   const uri = await findSource(place, connection?.api, rollout);
   const shown = vscode.window.visibleTextEditors.find((editor) => editor.document.uri.toString() === uri.toString());
   const document = await vscode.workspace.openTextDocument(uri);
   const at = document.validatePosition(new vscode.Position(place.line - 1, place.column - 1));
   await vscode.window.showTextDocument(document, {
-    viewColumn: shown?.viewColumn ?? vscode.ViewColumn.Beside, selection: new vscode.Range(at, at), preview: true,
+    viewColumn: shown?.viewColumn ?? vscode.ViewColumn.Beside,
+    selection: new vscode.Range(at, at),
+    preview: true,
   });
 }
 
 async function openExternal(text: string): Promise<void> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url?.protocol !== 'http:' && url?.protocol !== 'https:') throw new StudioError('forbidden', 'Only web addresses are opened from a trajectory.');
+  if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
+    throw new StudioError('forbidden', 'Only web addresses are opened from a trajectory.');
   await vscode.env.openExternal(vscode.Uri.parse(url.href, true));
 }
 
 /** Throws StudioError `conflict` where the window works with another server than the page. */
 function checkHere(way: PageWay | undefined): void {
   const elsewhere = way?.state.value.elsewhere;
-  if (elsewhere !== undefined) throw new StudioError('conflict', elsewhere.text, { mend: elsewhere.target === undefined ? 'Choose that store in the settings first.' : `Choose “Use ${elsewhere.target}” first.` });
+  if (elsewhere !== undefined)
+    throw new StudioError('conflict', elsewhere.text, {
+      mend:
+        elsewhere.target === undefined
+          ? 'Choose that store in the settings first.'
+          : `Choose “Use ${elsewhere.target}” first.`,
+    });
 }
 
 interface Saving extends Pick<Services, 'cli' | 'log'> {
@@ -112,24 +140,33 @@ interface Saving extends Pick<Services, 'cli' | 'log'> {
 async function savePage({ cli, server, log, at }: Saving, place: PagePlace): Promise<void> {
   const folder = vscode.workspace.workspaceFolders?.find((candidate) => candidate.uri.scheme === 'file')?.uri;
   const target = await vscode.window.showSaveDialog({
-    title: 'Save as a Page That Needs No Server', saveLabel: 'Save', filters: { 'Web Page': ['html'] },
+    title: 'Save as a Page That Needs No Server',
+    saveLabel: 'Save',
+    filters: { 'Web Page': ['html'] },
     ...(folder === undefined ? {} : { defaultUri: vscode.Uri.joinPath(folder, placeFile(place)) }),
   });
   if (target === undefined) return;
-  if (target.scheme !== 'file') throw new StudioError('unsupported', 'A page is saved into a folder of the machine the server runs on.');
+  if (target.scheme !== 'file')
+    throw new StudioError('unsupported', 'A page is saved into a folder of the machine the server runs on.');
   await server.connection(); // trusted, and there
-  await vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title: 'Saving the page', cancellable: true }, async (_progress, cancelled) => {
-    const stop = new AbortController();
-    const listener = cancelled.onCancellationRequested(() => stop.abort());
-    try {
-      await cli.json(['view', ...placeWords(place), ...(place.page === 'compare' ? ['--compare'] : []), '--save', target.fsPath], { cwd: path.dirname(target.fsPath), signal: stop.signal, ...(at === undefined ? {} : { at }) });
-    } catch (error) {
-      if (stop.signal.aborted) return;
-      throw error;
-    } finally {
-      listener.dispose();
-    }
-    log.info(`Saved ${target.fsPath}`);
-  });
+  await vscode.window.withProgress(
+    { location: vscode.ProgressLocation.Notification, title: 'Saving the page', cancellable: true },
+    async (_progress, cancelled) => {
+      const stop = new AbortController();
+      const listener = cancelled.onCancellationRequested(() => stop.abort());
+      try {
+        await cli.json(
+          ['view', ...placeWords(place), ...(place.page === 'compare' ? ['--compare'] : []), '--save', target.fsPath],
+          { cwd: path.dirname(target.fsPath), signal: stop.signal, ...(at === undefined ? {} : { at }) },
+        );
+      } catch (error) {
+        if (stop.signal.aborted) return;
+        throw error;
+      } finally {
+        listener.dispose();
+      }
+      log.info(`Saved ${target.fsPath}`);
+    },
+  );
   void vscode.window.setStatusBarMessage(`$(check) Saved ${path.basename(target.fsPath)}`, 5_000);
 }

@@ -1,4 +1,6 @@
-/** The editor's breakpoints as pages show them: those on tools by name, and those on lines of a trajectory's document. */
+/**
+ * The editor's breakpoints as pages show them: those on tools by name, and those on lines of a trajectory's document.
+ */
 import * as vscode from 'vscode';
 import { Observable } from '../../common/emitter.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
@@ -34,13 +36,19 @@ export class EditorBreakpoints {
   /** Puts one where a page asks for it, instead of what is there; or takes that away. */
   async set({ on, set }: BreakpointAction): Promise<void> {
     const place = 'rollout' in on ? await this.#locationOf(on) : undefined;
-    const there = vscode.debug.breakpoints.filter((one) => ('name' in on
-      ? one instanceof vscode.FunctionBreakpoint && one.functionName === on.name
-      : one instanceof vscode.SourceBreakpoint && place !== undefined && isAt(one.location, place)));
+    const there = vscode.debug.breakpoints.filter((one) =>
+      'name' in on
+        ? one instanceof vscode.FunctionBreakpoint && one.functionName === on.name
+        : one instanceof vscode.SourceBreakpoint && place !== undefined && isAt(one.location, place),
+    );
     vscode.debug.removeBreakpoints(there);
     if (set === undefined) return;
     const { when, hits, log } = set;
-    vscode.debug.addBreakpoints([place === undefined ? new vscode.FunctionBreakpoint('name' in on ? on.name : '', true, when, hits, log) : new vscode.SourceBreakpoint(place, true, when, hits, log)]);
+    vscode.debug.addBreakpoints([
+      place === undefined
+        ? new vscode.FunctionBreakpoint('name' in on ? on.name : '', true, when, hits, log)
+        : new vscode.SourceBreakpoint(place, true, when, hits, log),
+    ]);
   }
 
   dispose(): void {
@@ -48,7 +56,11 @@ export class EditorBreakpoints {
   }
 
   #look(): void {
-    this.#read().then((all) => this.all.set(all), (error: unknown) => this.#services.log.debug(`Breakpoints of a trajectory could not be placed: ${errorText(error)}`));
+    this.#read().then(
+      (all) => this.all.set(all),
+      (error: unknown) =>
+        this.#services.log.debug(`Breakpoints of a trajectory could not be placed: ${errorText(error)}`),
+    );
   }
 
   async #read(): Promise<EditorBreakpoint[]> {
@@ -57,7 +69,14 @@ export class EditorBreakpoints {
       const on = await this.#placeOf(one);
       if (on === undefined) continue;
       const { id, enabled, condition, hitCondition, logMessage } = one;
-      found.push({ id, on, enabled, ...(condition === undefined ? {} : { when: condition }), ...(hitCondition === undefined ? {} : { hits: hitCondition }), ...(logMessage === undefined ? {} : { log: logMessage }) });
+      found.push({
+        id,
+        on,
+        enabled,
+        ...(condition === undefined ? {} : { when: condition }),
+        ...(hitCondition === undefined ? {} : { hits: hitCondition }),
+        ...(logMessage === undefined ? {} : { log: logMessage }),
+      });
     }
     return found;
   }
@@ -75,7 +94,9 @@ export class EditorBreakpoints {
   async #locationOf({ rollout, seq }: { readonly rollout: string; readonly seq: number }): Promise<vscode.Location> {
     const { document, title } = await this.#textOf(rollout, (text) => seq <= text.model.last);
     // As the debugger names it, so that its breakpoints and these are the same.
-    const uri = vscode.Uri.parse(`${TRAJECTORY_SCHEME}:/${rollout}/${encodeURIComponent(title.replaceAll('/', '∕'))}.trajectory`);
+    const uri = vscode.Uri.parse(
+      `${TRAJECTORY_SCHEME}:/${rollout}/${encodeURIComponent(title.replaceAll('/', '∕'))}.trajectory`,
+    );
     return new vscode.Location(uri, new vscode.Position(document.lineOf(seq) - 1, 0));
   }
 

@@ -1,7 +1,8 @@
 /** The icon of a page's tab, by what became of its batch or rollout. */
+
 import type { BatchRow } from '../../protocol/client.ts';
 import type { PagePlace } from '../../protocol/page.ts';
-import { outcomeOf, type Outcome } from '../../trace/outcome.ts';
+import { type Outcome, outcomeOf } from '../../trace/outcome.ts';
 import type { PageWay } from '../server/ways.ts';
 import type { Services } from '../services.ts';
 
@@ -12,7 +13,11 @@ interface Looked extends Pick<Services, 'batches'> {
   readonly server: Pick<PageWay, 'connection' | 'elsewhere'>;
 }
 
-export async function iconOfPlace({ batches, server }: Looked, place: PagePlace, signal: AbortSignal): Promise<PageIcon> {
+export async function iconOfPlace(
+  { batches, server }: Looked,
+  place: PagePlace,
+  signal: AbortSignal,
+): Promise<PageIcon> {
   if (place.page === 'compare' || place.page === 'batches') return 'batch'; // it does not follow what runs
   // The list is of the server the window works with.
   if (place.page === 'batch' && !server.elsewhere) return batchIcon(await batches.get(place.batch, signal));

@@ -20,12 +20,20 @@ export function createPages(services: Omit<Services, 'pages'>, ways: Ways): Host
   let panels: PagePanels | undefined;
   const shown = async (): Promise<PagePanels> => {
     const { PagePanels } = await import('./panels.ts');
-    return panels ??= new PagePanels(services, { ways, act: doFor, active });
+    return (panels ??= new PagePanels(services, { ways, act: doFor, active }));
   };
   const open: Pages['open'] = async (place, options) => (await shown()).open(place, options);
   const doFor = async (action: HostAction, way?: PageWay): Promise<void> => {
     const { doAction } = await import('./actions.ts');
-    await doAction({ services, open: async (place, options) => (await shown()).open(place, { ...options, where: way?.where ?? ways.here }), documents, way }, action);
+    await doAction(
+      {
+        services,
+        open: async (place, options) => (await shown()).open(place, { ...options, where: way?.where ?? ways.here }),
+        documents,
+        way,
+      },
+      action,
+    );
   };
   const act: DoAction = (action) => doFor(action);
   const serializer = vscode.window.registerWebviewPanelSerializer(PAGE_VIEW_TYPE, {
@@ -61,9 +69,12 @@ export function registerPages(services: Services): vscode.Disposable {
       return;
     }
     // A server that is not there is told by the page; its buttons then wait for it.
-    services.batches.get(active.batch, signal).then((row) => {
-      if (!signal.aborted) set('rollout.batchState', row.state);
-    }, () => undefined);
+    services.batches.get(active.batch, signal).then(
+      (row) => {
+        if (!signal.aborted) set('rollout.batchState', row.state);
+      },
+      () => undefined,
+    );
   };
   const listeners = [services.pages.active.changed(tell), services.batches.rows.changed(tell)];
   return new vscode.Disposable(() => {

@@ -13,7 +13,19 @@ import { Relay } from './relay.ts';
 import { pageFolder, webviewOptions } from './webviewFiles.ts';
 
 /** All of them: this host can do everything a page may ask for. */
-const CAN: readonly PageVerb[] = ['open', 'source', 'document', 'copy', 'external', 'link', 'batch', 'debug', 'call', 'breakpoint', 'save'];
+const CAN: readonly PageVerb[] = [
+  'open',
+  'source',
+  'document',
+  'copy',
+  'external',
+  'link',
+  'batch',
+  'debug',
+  'call',
+  'breakpoint',
+  'save',
+];
 
 export interface PanelOptions {
   readonly services: Pick<Services, 'context' | 'log' | 'batches'>;
@@ -77,10 +89,12 @@ export class PagePanel {
       watch.dispose();
       breakpoints.dispose();
     };
-    listeners.push(view.onDidDispose(() => {
-      this.#release();
-      options.closed(this);
-    }));
+    listeners.push(
+      view.onDidDispose(() => {
+        this.#release();
+        options.closed(this);
+      }),
+    );
     view.webview.options = webviewOptions(services.context);
     view.webview.html = documentOf(view, place, services.context);
     this.#refreshIcon();
@@ -176,12 +190,25 @@ export class PagePanel {
   /** One look at a time; what changes meanwhile is looked at by the next change. */
   #refreshIcon(): void {
     if (this.#stop.signal.aborted) return;
-    this.#iconWanted ??= iconOfPlace({ server: this.way, batches: this.#options.services.batches }, this.#place, this.#stop.signal)
-      .then((icon) => {
-        if (this.#stop.signal.aborted || icon === this.#icon) return;
-        this.#icon = icon;
-        this.view.iconPath = vscode.Uri.joinPath(this.#options.services.context.extensionUri, 'media', 'icons', 'pages', `${icon}.svg`);
-      }, () => undefined) // a server that is not there is told by the page itself
+    this.#iconWanted ??= iconOfPlace(
+      { server: this.way, batches: this.#options.services.batches },
+      this.#place,
+      this.#stop.signal,
+    )
+      .then(
+        (icon) => {
+          if (this.#stop.signal.aborted || icon === this.#icon) return;
+          this.#icon = icon;
+          this.view.iconPath = vscode.Uri.joinPath(
+            this.#options.services.context.extensionUri,
+            'media',
+            'icons',
+            'pages',
+            `${icon}.svg`,
+          );
+        },
+        () => undefined,
+      ) // a server that is not there is told by the page itself
       .finally(() => {
         this.#iconWanted = undefined;
       });

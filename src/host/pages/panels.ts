@@ -1,10 +1,13 @@
-/** The pages: one tab per batch, per rollout and per task that is compared, shown again instead of opened twice, each with the server it was opened on, and back after a reload of the window. */
+/**
+ * The pages: one tab per batch, per rollout and per task that is compared, shown again instead of opened twice, each
+ * with the server it was opened on, and back after a reload of the window.
+ */
 import * as vscode from 'vscode';
 import { z } from 'zod';
 import type { Observable } from '../../common/emitter.ts';
-import { pagePlace, type PagePlace } from '../../protocol/page.ts';
+import { type PagePlace, pagePlace } from '../../protocol/page.ts';
 import { PAGE_VIEW_TYPE } from '../contributions/names.ts';
-import { whereKey, type Ways, type Where } from '../server/ways.ts';
+import { type Ways, type Where, whereKey } from '../server/ways.ts';
 import type { Services } from '../services.ts';
 import { EditorBreakpoints } from './breakpoints.ts';
 import { PagePanel, type PanelOptions } from './panel.ts';
@@ -51,7 +54,10 @@ export class PagePanels {
   }
 
   /** `where`: the server it is on; that of the window, unless said. */
-  open(place: PagePlace, options: { readonly beside?: boolean; readonly preserveFocus?: boolean; readonly where?: Where } = {}): void {
+  open(
+    place: PagePlace,
+    options: { readonly beside?: boolean; readonly preserveFocus?: boolean; readonly where?: Where } = {},
+  ): void {
     const { preserveFocus = false, where = this.#ways.here } = options;
     const open = this.#find(panelKey(place), where);
     if (open !== undefined) {
@@ -59,9 +65,16 @@ export class PagePanels {
       return;
     }
     const viewColumn = options.beside === true ? vscode.ViewColumn.Beside : vscode.ViewColumn.Active;
-    const view = vscode.window.createWebviewPanel(PAGE_VIEW_TYPE, this.#firstTitle(place), { viewColumn, preserveFocus }, {
-      ...webviewOptions(this.#services.context), retainContextWhenHidden: true, enableFindWidget: false,
-    });
+    const view = vscode.window.createWebviewPanel(
+      PAGE_VIEW_TYPE,
+      this.#firstTitle(place),
+      { viewColumn, preserveFocus },
+      {
+        ...webviewOptions(this.#services.context),
+        retainContextWhenHidden: true,
+        enableFindWidget: false,
+      },
+    );
     this.#adopt(view, place, where);
   }
 
@@ -101,7 +114,11 @@ export class PagePanels {
   #remember(delay: number): void {
     clearTimeout(this.#remembering);
     this.#remembering = setTimeout(() => {
-      const pages = [...this.#panels].map(({ view, place, way }) => ({ title: view.title, place, ...(way.elsewhere ? { target: way.where.target } : {}) }));
+      const pages = [...this.#panels].map(({ view, place, way }) => ({
+        title: view.title,
+        place,
+        ...(way.elsewhere ? { target: way.where.target } : {}),
+      }));
       void this.#services.context.workspaceState.update(MEMORY, pages);
     }, delay);
   }
@@ -133,7 +150,8 @@ export class PagePanels {
   /** A page that went to where another one is takes its place. */
   #closeTwins(mover: PagePanel): void {
     for (const panel of [...this.#panels]) {
-      if (panel !== mover && panel.key === mover.key && whereKey(panel.way.where) === whereKey(mover.way.where)) panel.view.dispose();
+      if (panel !== mover && panel.key === mover.key && whereKey(panel.way.where) === whereKey(mover.way.where))
+        panel.view.dispose();
     }
   }
 

@@ -1,14 +1,17 @@
 /**
- * Carries a page's requests and sockets to the server: adds the token, lets nothing through that is not the product's own
- * interface, and ends what is under way when the page goes. Knows nothing of VS Code, so it is tested against a real server.
+ * Carries a page's requests and sockets to the server: adds the token, lets nothing through that is not the product's
+ * own
+ * interface, and ends what is under way when the page goes. Knows nothing of VS Code, so it is tested against a real
+ * server.
  */
+
 import type { Connection } from '../../client/connect.ts';
 import { nodeTransport } from '../../client/nodeTransport.ts';
 import { wsSocket } from '../../client/subscribe.ts';
 import type { Listen, Observable } from '../../common/emitter.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import type { FrameSocket } from '../../protocol/follow.ts';
-import { pageToHost, type HostToPage, type PageToHost, type ServerState } from '../../protocol/page.ts';
+import { type HostToPage, type PageToHost, pageToHost, type ServerState } from '../../protocol/page.ts';
 import type { WireReply, WireRequest } from '../../protocol/transport.ts';
 
 /** The part of the extension's way to a server that a relay needs. */
@@ -90,8 +93,15 @@ export class Relay {
     this.#requests.get(id)?.abort();
     this.#requests.set(id, stop);
     try {
-      if (!isOwnPath(path)) throw new StudioError('forbidden', 'A page may only ask the rollout server’s own interface.');
-      const reply = await this.#answer({ method, path, ...(body === undefined ? {} : { body }), ...(range === undefined ? {} : { range }), signal: stop.signal });
+      if (!isOwnPath(path))
+        throw new StudioError('forbidden', 'A page may only ask the rollout server’s own interface.');
+      const reply = await this.#answer({
+        method,
+        path,
+        ...(body === undefined ? {} : { body }),
+        ...(range === undefined ? {} : { range }),
+        signal: stop.signal,
+      });
       // A copy: what a message carries is a buffer of its own.
       const content = bytes === true ? { bytes: new Uint8Array(await reply.bytes()) } : { text: await reply.text() };
       if (!stop.signal.aborted) this.#post({ type: 'reply', id, status: reply.status, ...content });
@@ -112,7 +122,8 @@ export class Relay {
     try {
       return await ask();
     } catch (error) {
-      if (signal.aborted || !StudioError.is(error, 'unavailable') || (method !== 'GET' && method !== 'HEAD')) throw error;
+      if (signal.aborted || !StudioError.is(error, 'unavailable') || (method !== 'GET' && method !== 'HEAD'))
+        throw error;
       return ask();
     }
   }
@@ -179,7 +190,11 @@ export class Relay {
 
 /** Whether a path stays below `/v1/`, however it is written. */
 export function isOwnPath(path: string): boolean {
-  return URL.canParse(path, 'http://server') && !/[\\\s]/.test(path) && new URL(path, 'http://server').href.startsWith('http://server/v1/');
+  return (
+    URL.canParse(path, 'http://server') &&
+    !/[\\\s]/.test(path) &&
+    new URL(path, 'http://server').href.startsWith('http://server/v1/')
+  );
 }
 
 /** Begins to wait at once, so that nothing told meanwhile is missed. */

@@ -1,4 +1,7 @@
-/** Values of a trajectory as read-only documents, with everything an editor can do with them: search, fold, compare, save as. */
+/**
+ * Values of a trajectory as read-only documents, with everything an editor can do with them: search, fold, compare,
+ * save as.
+ */
 import * as vscode from 'vscode';
 
 const SCHEME = 'rollout-value';
@@ -23,7 +26,11 @@ export class ValueDocuments implements vscode.TextDocumentContentProvider, vscod
   async open(title: string, text: string, language: string): Promise<void> {
     const name = title.replaceAll(/[\\/\0-\x1f]+/g, '-').slice(0, 80) || 'value';
     this.#last += 1;
-    const uri = vscode.Uri.from({ scheme: SCHEME, path: `/${name}.${ENDINGS[language] ?? 'txt'}`, query: String(this.#last) });
+    const uri = vscode.Uri.from({
+      scheme: SCHEME,
+      path: `/${name}.${ENDINGS[language] ?? 'txt'}`,
+      query: String(this.#last),
+    });
     this.#texts.set(uri.toString(), text);
     const document = await vscode.workspace.openTextDocument(uri);
     await vscode.languages.setTextDocumentLanguage(document, language in ENDINGS ? language : 'plaintext');

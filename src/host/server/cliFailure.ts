@@ -1,23 +1,51 @@
 /** What the command line said, as errors the extension can act on. */
 import { z } from 'zod';
-import { StudioError, type ErrorCode } from '../../common/errors.ts';
+import { type ErrorCode, StudioError } from '../../common/errors.ts';
 import type { Problem } from '../../config/source/problem.ts';
 
 const ERROR_CODES = [
-  'usage', 'config', 'not_found', 'conflict', 'gone', 'unauthorized', 'forbidden', 'too_large', 'unsupported', 'version',
-  'unavailable', 'storage', 'fenced', 'cancelled', 'internal',
+  'usage',
+  'config',
+  'not_found',
+  'conflict',
+  'gone',
+  'unauthorized',
+  'forbidden',
+  'too_large',
+  'unsupported',
+  'version',
+  'unavailable',
+  'storage',
+  'fenced',
+  'cancelled',
+  'internal',
 ] as const satisfies readonly ErrorCode[];
 
 const failure = z.object({
-  error: z.object({ code: z.enum(ERROR_CODES), message: z.string(), mend: z.string().optional(), details: z.record(z.string(), z.unknown()).optional() }),
+  error: z.object({
+    code: z.enum(ERROR_CODES),
+    message: z.string(),
+    mend: z.string().optional(),
+    details: z.record(z.string(), z.unknown()).optional(),
+  }),
 });
 
 const place = z.number().int().min(1);
 /** Positions are checked here, since editors do not take wrong ones. */
-const problem = z.object({
-  file: z.string(), line: place, column: place, endLine: place, endColumn: place, message: z.string(), mend: z.string(),
-  severity: z.enum(['error', 'warning']), code: z.string(), variable: z.string().optional(),
-}).transform((found) => found as Problem); // its code is one of the command line's own, and only shown
+const problem = z
+  .object({
+    file: z.string(),
+    line: place,
+    column: place,
+    endLine: place,
+    endColumn: place,
+    message: z.string(),
+    mend: z.string(),
+    severity: z.enum(['error', 'warning']),
+    code: z.string(),
+    variable: z.string().optional(),
+  })
+  .transform((found) => found as Problem); // its code is one of the command line's own, and only shown
 
 /** The one JSON document of a command, or the error it told instead. */
 export function documentOf(stdout: string, stderr: string, exitCode: number | null): unknown {
@@ -26,12 +54,20 @@ export function documentOf(stdout: string, stderr: string, exitCode: number | nu
     value = JSON.parse(stdout);
   } catch (cause) {
     const said = stderr.trim().split('\n').at(-1) ?? '';
-    throw new StudioError('internal', `The rollout command ended with ${exitCode === null ? 'a signal' : `exit code ${exitCode}`} and no answer${said === '' ? '.' : `: ${said}`}`, { mend: 'Its log may tell more.', cause });
+    throw new StudioError(
+      'internal',
+      `The rollout command ended with ${exitCode === null ? 'a signal' : `exit code ${exitCode}`} and no ` +
+        `answer${said === '' ? '.' : `: ${said}`}`,
+      { mend: 'Its log may tell more.', cause },
+    );
   }
   const failed = failure.safeParse(value);
   if (!failed.success) return value;
   const { code, message, mend, details } = failed.data.error;
-  throw new StudioError(code, message, { ...(mend === undefined ? {} : { mend }), ...(details === undefined ? {} : { details }) });
+  throw new StudioError(code, message, {
+    ...(mend === undefined ? {} : { mend }),
+    ...(details === undefined ? {} : { details }),
+  });
 }
 
 /** The problems of files that an error is about; none when it is about something else. */
@@ -49,6 +85,8 @@ export function missingValues(error: unknown): readonly string[] {
   const ofBatch = missing.safeParse(error.details);
   if (ofBatch.success) return ofBatch.data.missing;
   const problems = problemsOf(error);
-  const names = problems.map((found) => (found.code === 'env' ? found.variable : undefined)).filter((name) => name !== undefined);
+  const names = problems
+    .map((found) => (found.code === 'env' ? found.variable : undefined))
+    .filter((name) => name !== undefined);
   return names.length === problems.length ? [...new Set(names)] : [];
 }

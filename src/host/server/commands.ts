@@ -5,7 +5,10 @@ import type { RegisterCommand, Services } from '../services.ts';
 export function registerServer({ server, log }: Services, register: RegisterCommand): vscode.Disposable {
   return vscode.Disposable.from(
     register('rollout.startServer', async () => {
-      await vscode.window.withProgress({ location: vscode.ProgressLocation.Window, title: 'Starting the rollout server' }, () => server.connection({ start: true }));
+      await vscode.window.withProgress(
+        { location: vscode.ProgressLocation.Window, title: 'Starting the rollout server' },
+        () => server.connection({ start: true }),
+      );
     }),
     register('rollout.showLog', async () => {
       // When this is what activates the extension, VS Code does not know the channel yet and shows nothing.

@@ -3,21 +3,28 @@ import * as vscode from 'vscode';
 import type { ConnectOptions } from '../../client/connect.ts';
 import { LOCAL } from '../../client/targets/local.ts';
 import { SECTION } from '../contributions/settings.ts';
+import type { ServerLink } from '../services.ts';
 import type { TargetTokens } from '../targets/address/targetTokens.ts';
 import type { Log } from '../window/log.ts';
 import { chosenStore, chosenTarget } from '../window/settings.ts';
-import type { ServerLink } from '../services.ts';
-import { WindowServerLink, type HeldConnection, type LinkPorts } from './serverLink.ts';
+import { type HeldConnection, type LinkPorts, WindowServerLink } from './serverLink.ts';
 import type { Where } from './ways.ts';
 
 export type HostLink = ServerLink & { dispose(): void };
 
 /** The window's, which goes where the settings say. */
 export function createServerLink(log: Log, tokens: TargetTokens): HostLink {
-  const link = linkTo({ store: chosenStore, target: chosenTarget, stopped: (text) => void tellStopped(text, log) }, log, tokens);
-  link.during(vscode.workspace.onDidChangeConfiguration((event) => {
-    if (event.affectsConfiguration(`${SECTION}.store`) || event.affectsConfiguration(`${SECTION}.target`)) link.reset();
-  }));
+  const link = linkTo(
+    { store: chosenStore, target: chosenTarget, stopped: (text) => void tellStopped(text, log) },
+    log,
+    tokens,
+  );
+  link.during(
+    vscode.workspace.onDidChangeConfiguration((event) => {
+      if (event.affectsConfiguration(`${SECTION}.store`) || event.affectsConfiguration(`${SECTION}.target`))
+        link.reset();
+    }),
+  );
   return link;
 }
 
@@ -26,7 +33,11 @@ export function createOwnLink({ store, target }: Where, log: Log, tokens: Target
   return linkTo({ store: () => store, target: () => target, stopped: (text) => log.channel.warn(text) }, log, tokens);
 }
 
-function linkTo(ports: Pick<LinkPorts, 'store' | 'target' | 'stopped'>, log: Log, tokens: TargetTokens): WindowServerLink {
+function linkTo(
+  ports: Pick<LinkPorts, 'store' | 'target' | 'stopped'>,
+  log: Log,
+  tokens: TargetTokens,
+): WindowServerLink {
   const link = new WindowServerLink({
     ...ports,
     trusted: () => vscode.workspace.isTrusted,
@@ -37,15 +48,21 @@ function linkTo(ports: Pick<LinkPorts, 'store' | 'target' | 'stopped'>, log: Log
       void vscode.window.showWarningMessage(text);
     },
   });
-  link.during(tokens.changed((name) => {
-    if (name === link.target) link.reset();
-  }));
+  link.during(
+    tokens.changed((name) => {
+      if (name === link.target) link.reset();
+    }),
+  );
   return link;
 }
 
 async function connectTo(target: string, options: ConnectOptions, tokens: TargetTokens): Promise<HeldConnection> {
   if (target === LOCAL) return (await import('../../client/connect.ts')).connect(options);
-  const [{ connectTarget }, { TargetFile }, env] = await Promise.all([import('../../client/targets/connectTarget.ts'), import('../../client/targets/targetFile.ts'), tokens.env([target])]);
+  const [{ connectTarget }, { TargetFile }, env] = await Promise.all([
+    import('../../client/targets/connectTarget.ts'),
+    import('../../client/targets/targetFile.ts'),
+    tokens.env([target]),
+  ]);
   return connectTarget(target, new TargetFile().get(target), { env: { ...process.env, ...env }, ...options });
 }
 

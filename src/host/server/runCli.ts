@@ -27,24 +27,41 @@ const PATIENCE_MS = 5_000;
 export function cliOf(ports: CliPorts): Cli {
   return {
     json: (args, options) => {
-      if (!ports.trusted()) throw new StudioError('forbidden', 'This window is in Restricted Mode: nothing is run.', { mend: 'Trust the workspace to go on.' });
+      if (!ports.trusted())
+        throw new StudioError('forbidden', 'This window is in Restricted Mode: nothing is run.', {
+          mend: 'Trust the workspace to go on.',
+        });
       ports.log(`rollout ${args.join(' ')}`);
       return run(ports, args, options);
     },
   };
 }
 
-async function run(ports: CliPorts, args: readonly string[], { cwd, signal, env, at, onProgress }: Parameters<Cli['json']>[1]): Promise<unknown> {
+async function run(
+  ports: CliPorts,
+  args: readonly string[],
+  { cwd, signal, env, at, onProgress }: Parameters<Cli['json']>[1],
+): Promise<unknown> {
   const { store, target } = at ?? { store: ports.store(), target: ports.target() };
   const tokens = await ports.tokens?.([target, ...args]);
   if (signal?.aborted === true) throw cancelled(signal);
   const file = ports.file ?? fileURLToPath(entryUrl('cli'));
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', file, ...args, '--json'], {
     // The channel carries nothing: closing it asks the command to end, also when this process dies.
-    cwd, stdio: ['ignore', 'pipe', 'pipe', 'ipc'], windowsHide: true,
+    cwd,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+    windowsHide: true,
     // The store goes by the environment: an address may hold a password, and arguments can be seen by everybody.
     // The editor trusts the certificates that this machine trusts: so does what it starts.
-    env: { ...(tokens === undefined || Object.keys(tokens).length === 0 ? {} : { NODE_USE_SYSTEM_CA: '1' }), ...process.env, ...tokens, ...env, ROLLOUT_STORE: store, ROLLOUT_TARGET: target, ELECTRON_RUN_AS_NODE: '1' },
+    env: {
+      ...(tokens === undefined || Object.keys(tokens).length === 0 ? {} : { NODE_USE_SYSTEM_CA: '1' }),
+      ...process.env,
+      ...tokens,
+      ...env,
+      ROLLOUT_STORE: store,
+      ROLLOUT_TARGET: target,
+      ELECTRON_RUN_AS_NODE: '1',
+    },
   });
   let patience: NodeJS.Timeout | undefined;
   const stopped = { asked: false };
@@ -66,7 +83,9 @@ async function run(ports: CliPorts, args: readonly string[], { cwd, signal, env,
     const stdout: Buffer[] = [];
     said.on('data', (chunk: Buffer) => stdout.push(chunk));
     const exited = new Promise<number | null>((resolve, reject) => {
-      child.once('error', (cause) => reject(new StudioError('internal', `The rollout command could not be started: ${cause.message}.`, { cause })));
+      child.once('error', (cause) =>
+        reject(new StudioError('internal', `The rollout command could not be started: ${cause.message}.`, { cause })),
+      );
       child.once('exit', resolve);
     });
     // Not the child's own `close`: it never comes once the channel was closed from here.

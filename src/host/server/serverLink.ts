@@ -1,5 +1,6 @@
 /**
- * The way to the server of the chosen store or target: made at the first use, held by a socket of its own so that a loss
+ * The way to the server of the chosen store or target: made at the first use, held by a socket of its own so that a
+ * loss
  * is known at once, and found again without starting anything. One of this machine is started again only when the user
  * says so; one of a cluster starts by itself, so it is looked for as long as it takes. Knows nothing of VS Code.
  */
@@ -80,7 +81,10 @@ export class WindowServerLink implements ServerLink {
 
   async connection(options: { readonly start?: boolean; readonly signal?: AbortSignal } = {}): Promise<Connection> {
     const signal = options.signal ?? this.#ended.signal;
-    if (!this.#ports.trusted()) throw new StudioError('forbidden', 'This window is in Restricted Mode: no rollout server is started or read.', { mend: 'Trust the workspace to go on.' });
+    if (!this.#ports.trusted())
+      throw new StudioError('forbidden', 'This window is in Restricted Mode: no rollout server is started or read.', {
+        mend: 'Trust the workspace to go on.',
+      });
     if (this.#ended.signal.aborted) throw new StudioError('cancelled', 'The window is closing.');
     if (this.#regaining !== undefined) await abortable(this.#patience(this.#regaining, signal), signal);
     if (this.#now !== undefined && this.#given !== undefined) return this.#given;
@@ -118,7 +122,8 @@ export class WindowServerLink implements ServerLink {
   }
 
   #address(): live.BothAddresses {
-    if (this.#lastAddress === undefined) throw new StudioError('unavailable', 'There is no connection to a rollout server yet.');
+    if (this.#lastAddress === undefined)
+      throw new StudioError('unavailable', 'There is no connection to a rollout server yet.');
     return this.#lastAddress;
   }
 
@@ -139,7 +144,8 @@ export class WindowServerLink implements ServerLink {
   async #connect(start: boolean): Promise<Connection> {
     const era = this.#era.signal;
     try {
-      await setImmediate(); // reading the client's code takes longer than the rest of the activation, which asks already
+      // reading the client's code takes longer than the rest of the activation, which asks already
+      await setImmediate();
       const [found, made] = await Promise.all([
         this.#ports.connect(this.target, { store: this.store, start, signal: era, onNotice: this.#ports.notice }),
         import('./liveConnection.ts'),
@@ -161,16 +167,22 @@ export class WindowServerLink implements ServerLink {
     }
     this.#now = found;
     this.#lastAddress = { full: found.address(), reading: () => found.readAddress() };
-    this.#ports.log(`Connected to the server of ${this.target === LOCAL ? shownStore(this.store) : `the target ${this.target}`} at ${found.address().url}`);
+    this.#ports.log(
+      'Connected to the server of ' +
+        `${this.target === LOCAL ? shownStore(this.store) : `the target ${this.target}`} at ${found.address().url}`,
+    );
     this.#socket = holdServer(found, {
       notice: this.#ports.notice,
       closed: () => {
         if (!era.aborted && this.#now === found) this.#lose(era);
       },
     });
-    this.#given ??= connectionTo(() => this.#address(), async (signal) => {
-      await this.connection(signal === undefined ? {} : { signal });
-    });
+    this.#given ??= connectionTo(
+      () => this.#address(),
+      async (signal) => {
+        await this.connection(signal === undefined ? {} : { signal });
+      },
+    );
     this.state.set(FINE);
     this.#connected.fire(this.#given);
     return this.#given;
@@ -179,10 +191,14 @@ export class WindowServerLink implements ServerLink {
   /** Who waits for a server that was lost is told when that takes too long; it is looked for all the same. */
   async #patience(regaining: Promise<unknown>, signal: AbortSignal): Promise<void> {
     const over = new AbortController();
-    const late = sleep(this.#regainMs, AbortSignal.any([over.signal, signal])).then(() => 'late', () => 'over');
+    const late = sleep(this.#regainMs, AbortSignal.any([over.signal, signal])).then(
+      () => 'late',
+      () => 'over',
+    );
     const first = await Promise.race([regaining, late]);
     over.abort();
-    if (first === 'late' && this.#regaining === regaining) throw new StudioError('unavailable', this.state.value.text ?? 'The rollout server does not answer.');
+    if (first === 'late' && this.#regaining === regaining)
+      throw new StudioError('unavailable', this.state.value.text ?? 'The rollout server does not answer.');
   }
 
   #lose(era: AbortSignal): void {
@@ -193,12 +209,21 @@ export class WindowServerLink implements ServerLink {
     this.#ports.log('The connection to the server was lost');
     const regaining = this.#regain(era);
     this.#regaining = regaining;
-    this.state.set({ state: 'lost', text: target === LOCAL ? 'The rollout server does not answer. Looking for it…' : `The target ${target} does not answer. Trying again…` });
+    this.state.set({
+      state: 'lost',
+      text:
+        target === LOCAL
+          ? 'The rollout server does not answer. Looking for it…'
+          : `The target ${target} does not answer. Trying again…`,
+    });
     void regaining.then((why) => {
       if (era.aborted) return;
       this.#regaining = undefined;
       if (this.#now !== undefined) return;
-      const text = target === LOCAL ? 'The rollout server stopped. What it was running goes on once it is started again.' : (why ?? `The target ${target} does not answer.`);
+      const text =
+        target === LOCAL
+          ? 'The rollout server stopped. What it was running goes on once it is started again.'
+          : (why ?? `The target ${target} does not answer.`);
       this.state.set({ state: 'stopped', text });
       this.#ports.stopped(text);
     });

@@ -3,8 +3,16 @@ import os from 'node:os';
 import path from 'node:path';
 import { isPostgres } from '../../client/folders.ts';
 
-/** The setting, else the environment, else the one in the user's data. `~` is the home, and a relative folder is one of the workspace. */
-export function storeOf(set: string, environment: string | undefined, workspace: string | undefined, otherwise: string): string {
+/**
+ * The setting, else the environment, else the one in the user's data. `~` is the home, and a relative folder is one of
+ * the workspace.
+ */
+export function storeOf(
+  set: string,
+  environment: string | undefined,
+  workspace: string | undefined,
+  otherwise: string,
+): string {
   const named = [set, environment].map((text) => text?.trim() ?? '').find((text) => text !== '');
   if (named === undefined) return otherwise;
   if (isPostgres(named)) return named;

@@ -3,9 +3,10 @@
  * one, its link is the page's, too; once it works with another, pages that are left get a link of their own, which they
  * share. Knows nothing of VS Code.
  */
+
+import type { Connection } from '../../client/connect.ts';
 import { LOCAL } from '../../client/targets/local.ts';
 import { Emitter, Observable } from '../../common/emitter.ts';
-import type { Connection } from '../../client/connect.ts';
 import type { ServerState } from '../../protocol/page.ts';
 import type { ServerLink } from '../services.ts';
 import { shownStore } from './serverLink.ts';
@@ -68,7 +69,11 @@ export class PageWay {
   #link: ServerLink;
   #release: () => void;
 
-  constructor(where: Where, window: ServerLink, lend: (where: Where) => { readonly link: ServerLink; dispose(): void }) {
+  constructor(
+    where: Where,
+    window: ServerLink,
+    lend: (where: Where) => { readonly link: ServerLink; dispose(): void },
+  ) {
     this.where = where;
     this.#window = window;
     this.#lend = lend;
@@ -100,11 +105,17 @@ export class PageWay {
   /** What is told twice while one link takes the place of another is the same. */
   #take(): [ServerLink, () => void] {
     const lent = this.elsewhere ? this.#lend(this.where) : { link: this.#window, dispose: () => undefined };
-    const listeners = [lent.link.state.changed(() => this.state.set(this.#shown())), lent.link.connected((connection) => this.#connected.fire(connection))];
-    return [lent.link, () => {
-      for (const listener of listeners) listener.dispose();
-      lent.dispose();
-    }];
+    const listeners = [
+      lent.link.state.changed(() => this.state.set(this.#shown())),
+      lent.link.connected((connection) => this.#connected.fire(connection)),
+    ];
+    return [
+      lent.link,
+      () => {
+        for (const listener of listeners) listener.dispose();
+        lent.dispose();
+      },
+    ];
   }
 
   #shown(): ServerState {
@@ -120,6 +131,10 @@ export function whereKey({ target, store }: Where): string {
 
 function elsewhereText(page: Where, window: Where): NonNullable<ServerState['elsewhere']> {
   // Of another store there is nothing to choose: the settings say it.
-  if (page.target === window.target) return { text: `This page is of the store ${shownStore(page.store)}; the window works with another.` };
-  return { text: `This page is of the target ${page.target}; the window works with ${window.target}.`, ...(page.target === LOCAL && page.store !== window.store ? {} : { target: page.target }) };
+  if (page.target === window.target)
+    return { text: `This page is of the store ${shownStore(page.store)}; the window works with another.` };
+  return {
+    text: `This page is of the target ${page.target}; the window works with ${window.target}.`,
+    ...(page.target === LOCAL && page.store !== window.store ? {} : { target: page.target }),
+  };
 }

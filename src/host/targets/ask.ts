@@ -1,15 +1,18 @@
-/** What a new target is: a context of a kubeconfig and a namespace in its cluster, or the address of a server; and a name. */
+/**
+ * What a new target is: a context of a kubeconfig and a namespace in its cluster, or the address of a server; and a
+ * name.
+ */
 import * as vscode from 'vscode';
 import { checkTargetName } from '../../client/targets/target.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import type { Cli } from '../services.ts';
 import { withProgress } from '../window/progress.ts';
-import { BACK, type Answer } from '../window/questions/answer.ts';
+import { type Answer, BACK } from '../window/questions/answer.ts';
 import type { Choice } from '../window/questions/choice.ts';
 import { input, pickOne } from '../window/questions/dialogue.ts';
 import { SKIPPED, walk } from '../window/questions/steps.ts';
-import { addressSteps, type AddressDraft } from './address/ask.ts';
-import { kubeContexts, type KubeContext, type NewTarget } from './targetCli.ts';
+import { type AddressDraft, addressSteps } from './address/ask.ts';
+import { type KubeContext, kubeContexts, type NewTarget } from './targetCli.ts';
 
 const TITLE = 'Add Target';
 const OTHER = Symbol('other');
@@ -24,7 +27,9 @@ interface Kube {
   readonly problem?: string;
 }
 
-export type AskedTarget = (NewTarget & { readonly kind: 'cluster' }) | (AddressDraft & { readonly kind: 'url'; readonly name: string });
+export type AskedTarget =
+  | (NewTarget & { readonly kind: 'cluster' })
+  | (AddressDraft & { readonly kind: 'url'; readonly name: string });
 
 /** undefined: a question was closed. */
 export async function askTarget(cli: Cli, taken: readonly string[]): Promise<AskedTarget | undefined> {
@@ -37,27 +42,51 @@ export async function askTarget(cli: Cli, taken: readonly string[]): Promise<Ask
       for (;;) {
         // How many there are depends on what is picked.
         const answer = await pickContext(kube, step, 1);
-        if (answer !== OTHER) return kept(answer, (value) => { picked = value; });
+        if (answer !== OTHER)
+          return kept(answer, (value) => {
+            picked = value;
+          });
         kube = (await otherKubeconfig(cli)) ?? kube;
       }
     },
     async () => {
       if (picked === ADDRESS) return SKIPPED;
-      return kept(await input({ title: TITLE, step: 2, steps: 3 }, {
-        prompt: 'Namespace of the rollout server; installing makes it where it is absent', value: picked?.namespace ?? 'default',
-        wrong: (text) => (NAMESPACE.test(text.trim()) ? undefined : 'Use small letters, digits and dashes.'),
-      }), (value) => { namespace = value.trim(); });
+      return kept(
+        await input(
+          { title: TITLE, step: 2, steps: 3 },
+          {
+            prompt: 'Namespace of the rollout server; installing makes it where it is absent',
+            value: picked?.namespace ?? 'default',
+            wrong: (text) => (NAMESPACE.test(text.trim()) ? undefined : 'Use small letters, digits and dashes.'),
+          },
+        ),
+        (value) => {
+          namespace = value.trim();
+        },
+      );
     },
     ...addressSteps(TITLE, draft, () => picked === ADDRESS),
     async () => {
       const [base, step] = picked === ADDRESS ? [new URL(draft.url).hostname, 4] : [picked?.name ?? '', 3];
-      return kept(await input({ title: TITLE, step, steps: step }, {
-        prompt: 'Name of the target, as batch files and --target call it', value: freeName(base, taken), wrong: (text) => wrongName(text.trim(), taken),
-      }), (value) => { name = value.trim(); });
+      return kept(
+        await input(
+          { title: TITLE, step, steps: step },
+          {
+            prompt: 'Name of the target, as batch files and --target call it',
+            value: freeName(base, taken),
+            wrong: (text) => wrongName(text.trim(), taken),
+          },
+        ),
+        (value) => {
+          name = value.trim();
+        },
+      );
     },
   ]);
   if (!done || picked === undefined) return undefined;
-  return picked === ADDRESS ? { kind: 'url', name, ...draft } : { kind: 'cluster', name, context: picked.name, namespace, kubeconfig: kube.kubeconfig };
+  return picked === ADDRESS
+    ? { kind: 'url', name, ...draft }
+    : { kind: 'cluster', name, context: picked.name, namespace, kubeconfig: kube.kubeconfig };
 }
 
 function kept<T>(answer: Answer<T>, keep: (value: T) => void): Answer<T> {
@@ -68,38 +97,65 @@ function kept<T>(answer: Answer<T>, keep: (value: T) => void): Answer<T> {
 /** There may be no kubeconfig where one is looked for: another file can be chosen, or an address given. */
 async function usualKube(cli: Cli): Promise<Kube> {
   try {
-    return { kubeconfig: undefined, contexts: await withProgress('Reading the kubeconfig', ({ signal }) => kubeContexts(cli, undefined, signal)) };
+    return {
+      kubeconfig: undefined,
+      contexts: await withProgress('Reading the kubeconfig', ({ signal }) => kubeContexts(cli, undefined, signal)),
+    };
   } catch (error) {
     if (StudioError.is(error, 'cancelled') || !StudioError.is(error)) throw error;
     return { kubeconfig: undefined, contexts: [], problem: error.message };
   }
 }
 
-async function pickContext({ contexts, problem }: Kube, step: number, steps: number): Promise<Answer<KubeContext | typeof ADDRESS> | typeof OTHER> {
+async function pickContext(
+  { contexts, problem }: Kube,
+  step: number,
+  steps: number,
+): Promise<Answer<KubeContext | typeof ADDRESS> | typeof OTHER> {
   const choices: Choice<KubeContext | typeof OTHER | typeof ADDRESS>[] = contexts.map((value) => ({
-    label: value.name, icon: 'server-environment', value,
-    description: [value.cluster === value.name ? '' : `cluster ${value.cluster}`, value.namespace === undefined ? '' : `namespace ${value.namespace}`, value.current ? 'current' : ''].filter((part) => part !== '').join(' · '),
+    label: value.name,
+    icon: 'server-environment',
+    value,
+    description: [
+      value.cluster === value.name ? '' : `cluster ${value.cluster}`,
+      value.namespace === undefined ? '' : `namespace ${value.namespace}`,
+      value.current ? 'current' : '',
+    ]
+      .filter((part) => part !== '')
+      .join(' · '),
   }));
   const current = contexts.findIndex((each) => each.current);
-  return pickOne({ title: TITLE, step, steps }, [
-    ...choices,
-    { label: 'Another Kubeconfig…', icon: 'folder-opened', value: OTHER },
-    { label: 'Server by Address…', description: 'a rollout server that runs already', icon: 'globe', value: ADDRESS },
-  ], {
-    placeholder: contexts.length === 0 ? (problem ?? 'The kubeconfig has no context') : 'Which context of the kubeconfig, or a server by its address?', active: Math.max(0, current),
-  });
+  return pickOne(
+    { title: TITLE, step, steps },
+    [
+      ...choices,
+      { label: 'Another Kubeconfig…', icon: 'folder-opened', value: OTHER },
+      { label: 'Server by Address…', description: 'a rollout server that runs already', icon: 'globe', value: ADDRESS },
+    ],
+    {
+      placeholder:
+        contexts.length === 0
+          ? (problem ?? 'The kubeconfig has no context')
+          : 'Which context of the kubeconfig, or a server by its address?',
+      active: Math.max(0, current),
+    },
+  );
 }
 
 /** undefined: none was chosen. */
 async function otherKubeconfig(cli: Cli): Promise<Kube | undefined> {
-  const [file] = (await vscode.window.showOpenDialog({ title: 'Kubeconfig', openLabel: 'Use', canSelectMany: false })) ?? [];
+  const [file] =
+    (await vscode.window.showOpenDialog({ title: 'Kubeconfig', openLabel: 'Use', canSelectMany: false })) ?? [];
   if (file === undefined) return undefined;
   return { kubeconfig: file.fsPath, contexts: await kubeContexts(cli, file.fsPath) };
 }
 
 /** Made of the context's name, in which more characters may be. */
 function freeName(context: string, taken: readonly string[]): string {
-  const base = context.replace(/[^A-Za-z0-9._-]+/g, '-').replace(/^[^A-Za-z0-9]+/, '').slice(0, 40);
+  const base = context
+    .replace(/[^A-Za-z0-9._-]+/g, '-')
+    .replace(/^[^A-Za-z0-9]+/, '')
+    .slice(0, 40);
   const names = [base, ...taken.map((_, index) => `${base}-${index + 2}`)];
   return names.find((each) => wrongName(each, taken) === undefined) ?? '';
 }

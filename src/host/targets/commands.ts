@@ -12,9 +12,20 @@ import { addTarget, removeTarget } from './targetCli.ts';
 import { tellAdded } from './tell.ts';
 import { pickTarget, targetArgument, wantedTarget } from './wanted.ts';
 
-export type TargetCommand = 'rollout.addTarget' | 'rollout.selectTarget' | 'rollout.useTarget' | 'rollout.removeTarget' | 'rollout.changeToken' | 'rollout.installTarget' | 'rollout.uninstallTarget';
+export type TargetCommand =
+  | 'rollout.addTarget'
+  | 'rollout.selectTarget'
+  | 'rollout.useTarget'
+  | 'rollout.removeTarget'
+  | 'rollout.changeToken'
+  | 'rollout.installTarget'
+  | 'rollout.uninstallTarget';
 
-export function targetCommands(services: Services, targets: KnownTargets, tokens: TargetTokens): CommandGroup<TargetCommand> {
+export function targetCommands(
+  services: Services,
+  targets: KnownTargets,
+  tokens: TargetTokens,
+): CommandGroup<TargetCommand> {
   const { cli, server } = services;
   const use = async (argument: unknown): Promise<void> => {
     const name = targetArgument(argument) ?? (await pickTarget(targets, server.target));
@@ -22,7 +33,10 @@ export function targetCommands(services: Services, targets: KnownTargets, tokens
   };
   return {
     'rollout.addTarget': async () => {
-      const wanted = await askTarget(cli, targets.list.value.map(({ name }) => name));
+      const wanted = await askTarget(
+        cli,
+        targets.list.value.map(({ name }) => name),
+      );
       if (wanted === undefined) return;
       if (wanted.kind === 'cluster') await addTarget(cli, wanted);
       else await addAddress(tokens, wanted);
@@ -35,8 +49,17 @@ export function targetCommands(services: Services, targets: KnownTargets, tokens
       const wanted = await wantedTarget(targets, argument, { title: 'Remove Target' });
       if (wanted === undefined) return;
       const { name } = wanted;
-      const detail = `What is installed there stays as it is.${name === server.target ? ' This window works with this machine from then on.' : ''}`;
-      if ((await vscode.window.showWarningMessage(`Remove the target ${name} from the list?`, { modal: true, detail }, 'Remove')) !== 'Remove') return;
+      const detail =
+        'What is installed there stays as it ' +
+        `is.${name === server.target ? ' This window works with this machine from then on.' : ''}`;
+      if (
+        (await vscode.window.showWarningMessage(
+          `Remove the target ${name} from the list?`,
+          { modal: true, detail },
+          'Remove',
+        )) !== 'Remove'
+      )
+        return;
       if (name === server.target) await chooseTarget(LOCAL);
       await removeTarget(cli, name);
       await tokens.forget(name);

@@ -20,5 +20,7 @@ export function hasServer(findings: readonly Finding[] | undefined): boolean | u
 /** The first thing that keeps a target from being used, but that its server is missing. */
 export function troubleOf(findings: readonly Finding[]): StudioError | undefined {
   const found = findings.find(({ name, state }) => state === 'wrong' && (name === 'cluster' || name === 'server'));
-  return found === undefined ? undefined : new StudioError('unavailable', found.text, found.mend === undefined ? {} : { mend: found.mend });
+  return found === undefined
+    ? undefined
+    : new StudioError('unavailable', found.text, found.mend === undefined ? {} : { mend: found.mend });
 }

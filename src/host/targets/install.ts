@@ -5,7 +5,7 @@ import { StudioError } from '../../common/errors.ts';
 import type { Services } from '../services.ts';
 import { withProgress } from '../window/progress.ts';
 import { chooseTarget } from '../window/settings.ts';
-import { hasServer, troubleOf, type Finding } from './findings.ts';
+import { type Finding, hasServer, troubleOf } from './findings.ts';
 import { askInstall } from './installOptions.ts';
 import type { KnownTarget } from './knownTargets.ts';
 import { clusterCommand, targetFindings } from './targetCli.ts';
@@ -19,8 +19,16 @@ export async function install(services: Services, { name, namespace }: KnownTarg
   const installed = hasServer(findings) === true;
   const options = await askInstall(name, namespace, installed);
   if (options === undefined) return;
-  await run(services, name, installed ? `Upgrading ${name}` : `Installing on ${name}`, ['install', '--create-namespace', ...options]);
-  await tellInstalled(services, name, installed ? `The rollout server of ${name} is up to date.` : `The rollout server is installed on ${name}.`);
+  await run(services, name, installed ? `Upgrading ${name}` : `Installing on ${name}`, [
+    'install',
+    '--create-namespace',
+    ...options,
+  ]);
+  await tellInstalled(
+    services,
+    name,
+    installed ? `The rollout server of ${name} is up to date.` : `The rollout server is installed on ${name}.`,
+  );
 }
 
 export async function uninstall(services: Services, { name, namespace }: KnownTarget): Promise<void> {
@@ -30,17 +38,29 @@ export async function uninstall(services: Services, { name, namespace }: KnownTa
   const used = services.server.target === name;
   const queue = findings.find((found) => found.name === 'queue')?.text;
   const detail = [
-    `The server goes from ${namespace === undefined ? 'its namespace' : `namespace ${namespace}`}, and with it its rights, its tokens, and the Jobs and pods of batches that run.`,
+    `The server goes from ${namespace === undefined ? 'its namespace' : `namespace ${namespace}`}, and with it ` +
+      'its rights, its tokens, and the Jobs and pods of batches that run.',
     ...(queue === undefined ? [] : [`Now: ${queue}.`]),
-    'Trajectories in a volume claim, on a node or in a database stay; those of an emptyDir go with the server. The target stays in the list.',
+    'Trajectories in a volume claim, on a node or in a database stay; those of an emptyDir go with the server. ' +
+      'The target stays in the list.',
     ...(used ? ['This window works with this machine from then on.'] : []),
   ].join('\n\n');
-  const chosen = await vscode.window.showWarningMessage(`Uninstall the rollout server from ${name}?`, { modal: true, detail }, UNINSTALL, DELETE);
+  const chosen = await vscode.window.showWarningMessage(
+    `Uninstall the rollout server from ${name}?`,
+    { modal: true, detail },
+    UNINSTALL,
+    DELETE,
+  );
   if (chosen === undefined) return;
   // What is taken away on purpose is not looked for.
   if (used) await chooseTarget(LOCAL);
-  await run(services, name, `Uninstalling from ${name}`, ['uninstall', ...(chosen === DELETE ? ['--delete-data'] : [])]);
-  void vscode.window.showInformationMessage(`The rollout server is gone from ${name}.${used ? ' This window works with this machine now.' : ''}`);
+  await run(services, name, `Uninstalling from ${name}`, [
+    'uninstall',
+    ...(chosen === DELETE ? ['--delete-data'] : []),
+  ]);
+  void vscode.window.showInformationMessage(
+    `The rollout server is gone from ${name}.${used ? ' This window works with this machine now.' : ''}`,
+  );
 }
 
 const UNINSTALL = 'Uninstall';
@@ -54,13 +74,15 @@ function look({ cli }: Services, name: string): Promise<readonly Finding[]> {
 async function run({ cli, log }: Services, name: string, title: string, args: readonly string[]): Promise<void> {
   log.info(title);
   try {
-    await withProgress(title, ({ signal, report }) => clusterCommand(cli, name, args, {
-      signal,
-      onLine: (line) => {
-        log.info(`${name}: ${line}`);
-        report(line);
-      },
-    }));
+    await withProgress(title, ({ signal, report }) =>
+      clusterCommand(cli, name, args, {
+        signal,
+        onLine: (line) => {
+          log.info(`${name}: ${line}`);
+          report(line);
+        },
+      }),
+    );
   } catch (error) {
     if (StudioError.is(error, 'cancelled')) void tellCancelled(title, log);
     throw error;

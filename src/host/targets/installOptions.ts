@@ -1,5 +1,5 @@
 /** How a server is installed: as it is usual, unless one asks for the options. */
-import { BACK, type Answer } from '../window/questions/answer.ts';
+import { type Answer, BACK } from '../window/questions/answer.ts';
 import type { Choice } from '../window/questions/choice.ts';
 import { input, pickOne } from '../window/questions/dialogue.ts';
 
@@ -14,25 +14,59 @@ interface Row {
 }
 
 const ROWS: readonly Row[] = [
-  { option: 'image', label: 'Image', usual: 'node:24-slim', prompt: 'Image with Node 22.19 or newer, of the server and of workers' },
-  { option: 'storage', label: 'Storage', usual: 'pvc', prompt: 'Of its data: pvc[:CLASS], hostPath:/FOLDER, emptyDir, postgres:SECRET[/KEY]', once: true },
+  {
+    option: 'image',
+    label: 'Image',
+    usual: 'node:24-slim',
+    prompt: 'Image with Node 22.19 or newer, of the server and of workers',
+  },
+  {
+    option: 'storage',
+    label: 'Storage',
+    usual: 'pvc',
+    prompt: 'Of its data: pvc[:CLASS], hostPath:/FOLDER, emptyDir, postgres:SECRET[/KEY]',
+    once: true,
+  },
   { option: 'port', label: 'Port', usual: '8080', prompt: 'Port of the server' },
-  { option: 'advertise', label: 'Address for workers', usual: 'its Service', prompt: 'How workers reach the server, where not by its Service: http://HOST:PORT' },
+  {
+    option: 'advertise',
+    label: 'Address for workers',
+    usual: 'its Service',
+    prompt: 'How workers reach the server, where not by its Service: http://HOST:PORT',
+  },
 ];
 
 type Given = ReadonlyMap<string, string>;
 
 /** Arguments of `rollout cluster install`; undefined: it was closed. `installed`: there is a server already. */
-export async function askInstall(name: string, namespace: string | undefined, installed: boolean): Promise<readonly string[] | undefined> {
+export async function askInstall(
+  name: string,
+  namespace: string | undefined,
+  installed: boolean,
+): Promise<readonly string[] | undefined> {
   const title = installed ? `Upgrade ${name}` : `Install on ${name}`;
-  const detail = installed ? 'with the options it was installed with; what runs goes on after it'
+  const detail = installed
+    ? 'with the options it was installed with; what runs goes on after it'
     : `image ${ROWS[0]?.usual ?? ''}, storage by a volume claim`;
   const place = namespace === undefined ? 'the namespace of the context' : `namespace ${namespace}`;
   for (;;) {
-    const first = await pickOne<'go' | 'options'>({ title, step: 1, steps: 1 }, [
-      { label: installed ? 'Upgrade' : 'Install', detail, icon: 'cloud-upload', value: 'go' },
-      { label: 'Options…', detail: installed ? 'image, port, address' : 'image, storage, port, address', icon: 'settings-gear', value: 'options' },
-    ], { placeholder: installed ? `The server in ${place} is brought to this version` : `A server is put into ${place}, which is made where it is absent` });
+    const first = await pickOne<'go' | 'options'>(
+      { title, step: 1, steps: 1 },
+      [
+        { label: installed ? 'Upgrade' : 'Install', detail, icon: 'cloud-upload', value: 'go' },
+        {
+          label: 'Options…',
+          detail: installed ? 'image, port, address' : 'image, storage, port, address',
+          icon: 'settings-gear',
+          value: 'options',
+        },
+      ],
+      {
+        placeholder: installed
+          ? `The server in ${place} is brought to this version`
+          : `A server is put into ${place}, which is made where it is absent`,
+      },
+    );
     if (first === undefined || first === BACK) return undefined;
     if (first === 'go') return [];
     const given = await askOptions(title, installed);
@@ -48,12 +82,26 @@ async function askOptions(title: string, installed: boolean): Promise<Answer<Giv
   for (;;) {
     const choices: Choice<Row | 'go'>[] = [
       { label: installed ? 'Upgrade with These' : 'Install with These', icon: 'cloud-upload', value: 'go' },
-      ...rows.map((value) => ({ label: value.label, description: given.get(value.option) ?? (installed ? 'as it is' : value.usual), icon: 'edit', value })),
+      ...rows.map((value) => ({
+        label: value.label,
+        description: given.get(value.option) ?? (installed ? 'as it is' : value.usual),
+        icon: 'edit',
+        value,
+      })),
     ];
-    const picked = await pickOne({ title, step: 2, steps: 2 }, choices, { placeholder: 'Choose what shall be another, then go on' });
+    const picked = await pickOne({ title, step: 2, steps: 2 }, choices, {
+      placeholder: 'Choose what shall be another, then go on',
+    });
     if (picked === undefined || picked === BACK) return picked;
     if (picked === 'go') return given;
-    const value = await input({ title: picked.label, step: 3, steps: 3 }, { prompt: picked.prompt, placeholder: installed ? 'as it is' : picked.usual, value: given.get(picked.option) ?? '' });
+    const value = await input(
+      { title: picked.label, step: 3, steps: 3 },
+      {
+        prompt: picked.prompt,
+        placeholder: installed ? 'as it is' : picked.usual,
+        value: given.get(picked.option) ?? '',
+      },
+    );
     if (value === undefined) return undefined;
     if (value === BACK) continue;
     if (value.trim() === '') given.delete(picked.option);

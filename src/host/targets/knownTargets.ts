@@ -27,9 +27,16 @@ export class KnownTargets implements vscode.Disposable {
   constructor(log: vscode.LogOutputChannel) {
     this.#log = log;
     // The command line writes it, too.
-    const watcher = vscode.workspace.createFileSystemWatcher(new vscode.RelativePattern(vscode.Uri.file(dataFolder()), 'targets.json'));
+    const watcher = vscode.workspace.createFileSystemWatcher(
+      new vscode.RelativePattern(vscode.Uri.file(dataFolder()), 'targets.json'),
+    );
     const changed = (): void => void this.refresh();
-    this.#watcher = vscode.Disposable.from(watcher, watcher.onDidCreate(changed), watcher.onDidChange(changed), watcher.onDidDelete(changed));
+    this.#watcher = vscode.Disposable.from(
+      watcher,
+      watcher.onDidCreate(changed),
+      watcher.onDidChange(changed),
+      watcher.onDidDelete(changed),
+    );
     changed();
   }
 
@@ -40,8 +47,16 @@ export class KnownTargets implements vscode.Disposable {
       return [];
     });
     void vscode.commands.executeCommand('setContext', VIEW_KEYS.targets, found.length > 0);
-    void vscode.commands.executeCommand('setContext', VIEW_KEYS.clusters, found.some(({ kind }) => kind === 'cluster'));
-    void vscode.commands.executeCommand('setContext', VIEW_KEYS.addresses, found.some(({ kind }) => kind === 'url'));
+    void vscode.commands.executeCommand(
+      'setContext',
+      VIEW_KEYS.clusters,
+      found.some(({ kind }) => kind === 'cluster'),
+    );
+    void vscode.commands.executeCommand(
+      'setContext',
+      VIEW_KEYS.addresses,
+      found.some(({ kind }) => kind === 'url'),
+    );
     if (JSON.stringify(found) !== JSON.stringify(this.list.value)) this.list.set(found);
   }
 
@@ -52,16 +67,26 @@ export class KnownTargets implements vscode.Disposable {
 
 /** Who has no targets does not pay for what reads them. */
 function there(): Promise<boolean> {
-  return stat(path.join(dataFolder(), 'targets.json')).then(() => true, () => false);
+  return stat(path.join(dataFolder(), 'targets.json')).then(
+    () => true,
+    () => false,
+  );
 }
 
 async function read(): Promise<KnownTarget[]> {
   if (!(await there())) return [];
-  const [{ TargetFile }, { targetPlace }] = await Promise.all([import('../../client/targets/targetFile.ts'), import('../../client/targets/target.ts')]);
-  return [...new TargetFile().list()].map(([name, target]): KnownTarget => ({
-    name, kind: 'url' in target ? 'url' : 'cluster', place: targetPlace(target),
-    ...('url' in target || target.namespace === undefined ? {} : { namespace: target.namespace }),
-  }));
+  const [{ TargetFile }, { targetPlace }] = await Promise.all([
+    import('../../client/targets/targetFile.ts'),
+    import('../../client/targets/target.ts'),
+  ]);
+  return [...new TargetFile().list()].map(
+    ([name, target]): KnownTarget => ({
+      name,
+      kind: 'url' in target ? 'url' : 'cluster',
+      place: targetPlace(target),
+      ...('url' in target || target.namespace === undefined ? {} : { namespace: target.namespace }),
+    }),
+  );
 }
 
 /** As it is on the disk now; undefined where there is none of that name, or the file is wrong: who needs it says so. */

@@ -5,14 +5,26 @@ import { LOCAL } from '../../client/targets/local.ts';
 import type { Cli } from '../services.ts';
 import type { Finding } from './findings.ts';
 
-const finding = z.object({ name: z.string(), state: z.enum(['ok', 'missing', 'wrong', 'unknown']), text: z.string(), mend: z.string().optional() });
+const finding = z.object({
+  name: z.string(),
+  state: z.enum(['ok', 'missing', 'wrong', 'unknown']),
+  text: z.string(),
+  mend: z.string().optional(),
+});
 const status = z.object({ targets: z.array(z.object({ findings: z.array(finding) })) });
-const contexts = z.object({ contexts: z.array(z.object({ name: z.string(), cluster: z.string(), namespace: z.string().optional(), current: z.boolean() })) });
+const contexts = z.object({
+  contexts: z.array(
+    z.object({ name: z.string(), cluster: z.string(), namespace: z.string().optional(), current: z.boolean() }),
+  ),
+});
 export type KubeContext = z.infer<typeof contexts>['contexts'][number];
 
 /** A command about targets: it is not run on the one in use, which may be away or gone. */
 function targetCommand(cli: Cli, args: readonly string[], signal?: AbortSignal): Promise<unknown> {
-  return cli.json(['target', ...args, '--target', LOCAL], { cwd: os.homedir(), ...(signal === undefined ? {} : { signal }) });
+  return cli.json(['target', ...args, '--target', LOCAL], {
+    cwd: os.homedir(),
+    ...(signal === undefined ? {} : { signal }),
+  });
 }
 
 /** What is known of a target. */
@@ -22,7 +34,11 @@ export async function targetFindings(cli: Cli, name: string, signal?: AbortSigna
 }
 
 /** The contexts of a kubeconfig; undefined: of the usual one. */
-export async function kubeContexts(cli: Cli, kubeconfig: string | undefined, signal?: AbortSignal): Promise<readonly KubeContext[]> {
+export async function kubeContexts(
+  cli: Cli,
+  kubeconfig: string | undefined,
+  signal?: AbortSignal,
+): Promise<readonly KubeContext[]> {
   // It lists them where no context is named; a name is wanted all the same.
   return contexts.parse(await targetCommand(cli, ['add', 'new', ...kubeconfigArguments(kubeconfig)], signal)).contexts;
 }
@@ -35,7 +51,15 @@ export interface NewTarget {
 }
 
 export async function addTarget(cli: Cli, { name, context, namespace, kubeconfig }: NewTarget): Promise<void> {
-  await targetCommand(cli, ['add', name, '--context', context, '--namespace', namespace, ...kubeconfigArguments(kubeconfig)]);
+  await targetCommand(cli, [
+    'add',
+    name,
+    '--context',
+    context,
+    '--namespace',
+    namespace,
+    ...kubeconfigArguments(kubeconfig),
+  ]);
 }
 
 export async function removeTarget(cli: Cli, name: string): Promise<void> {
@@ -49,7 +73,12 @@ export interface Running {
 }
 
 /** `rollout cluster` on a target. */
-export async function clusterCommand(cli: Cli, name: string, args: readonly string[], { signal, onLine }: Running): Promise<void> {
+export async function clusterCommand(
+  cli: Cli,
+  name: string,
+  args: readonly string[],
+  { signal, onLine }: Running,
+): Promise<void> {
   await cli.json(['cluster', ...args, '--target', name], { cwd: os.homedir(), signal, onProgress: onLine });
 }
 

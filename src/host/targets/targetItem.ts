@@ -28,11 +28,19 @@ const SHOWN = 10;
 export function targetItem({ targets, used, state, product, batches }: TargetSeen): TargetItem | undefined {
   if (targets.length === 0 && used === LOCAL) return undefined;
   const target = targets.find(({ name }) => name === used);
-  const icon = used === LOCAL ? 'vm' : target === undefined ? 'warning' : target.kind === 'url' ? 'globe' : 'server-environment';
+  const icon =
+    used === LOCAL ? 'vm' : target === undefined ? 'warning' : target.kind === 'url' ? 'globe' : 'server-environment';
   const place = used === LOCAL ? 'this machine' : (target?.place ?? 'not among the targets');
-  const server = state.state === 'ok' ? (product ?? 'No server reached yet') : (state.text ?? 'The server does not answer.');
+  const server =
+    state.state === 'ok' ? (product ?? 'No server reached yet') : (state.text ?? 'The server does not answer.');
   const live = batches.filter(isLive);
-  const running = live.length === 0 ? ['No batch runs'] : [...live.slice(0, SHOWN).map((row) => `${row.name}: ${batchText(row)}`), ...(live.length > SHOWN ? [`and ${live.length - SHOWN} more`] : [])];
+  const running =
+    live.length === 0
+      ? ['No batch runs']
+      : [
+          ...live.slice(0, SHOWN).map((row) => `${row.name}: ${batchText(row)}`),
+          ...(live.length > SHOWN ? [`and ${live.length - SHOWN} more`] : []),
+        ];
   return {
     text: `$(${icon}) ${used}`,
     tooltip: [`Target ${used}: ${place}`, server, ...running, 'Click to select another target.'].join('\n'),

@@ -13,8 +13,10 @@ const INSTALL = 'Install…';
 export async function tellAdded({ cli }: Services, name: string): Promise<void> {
   const findings = await withProgress(`Looking at ${name}`, ({ signal }) => targetFindings(cli, name, signal));
   const trouble = troubleOf(findings);
-  if (trouble !== undefined) void vscode.window.showWarningMessage(`The target ${name} was added. ${errorText(trouble)}`);
-  else if (hasServer(findings) === true) void offer(`The target ${name} was added; its rollout server answers.`, name, USE);
+  if (trouble !== undefined)
+    void vscode.window.showWarningMessage(`The target ${name} was added. ${errorText(trouble)}`);
+  else if (hasServer(findings) === true)
+    void offer(`The target ${name} was added; its rollout server answers.`, name, USE);
   else void offer(`The target ${name} was added. There is no rollout server in it yet.`, name, INSTALL);
 }
 
@@ -30,5 +32,7 @@ export async function tellInstalled({ server }: Services, name: string, done: st
 /** Not awaited: it may stand there for long. */
 async function offer(text: string, name: string, what: typeof USE | typeof INSTALL): Promise<void> {
   if ((await vscode.window.showInformationMessage(text, what)) !== what) return;
-  await (what === USE ? vscode.commands.executeCommand('rollout.useTarget', name) : vscode.commands.executeCommand('rollout.installTarget', name));
+  await (what === USE
+    ? vscode.commands.executeCommand('rollout.useTarget', name)
+    : vscode.commands.executeCommand('rollout.installTarget', name));
 }

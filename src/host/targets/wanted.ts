@@ -23,18 +23,32 @@ interface Wanted {
 }
 
 /** The one that is named, the only one, else the one that is picked. Throws StudioError `not_found`. */
-export async function wantedTarget(targets: KnownTargets, argument: unknown, { title, kind }: Wanted): Promise<KnownTarget | undefined> {
+export async function wantedTarget(
+  targets: KnownTargets,
+  argument: unknown,
+  { title, kind }: Wanted,
+): Promise<KnownTarget | undefined> {
   await targets.refresh();
   const known = targets.list.value.filter((target) => kind === undefined || target.kind === kind);
   const named = targetArgument(argument);
   if (named !== undefined) {
     const found = known.find((target) => target.name === named);
-    if (found === undefined) throw new StudioError('not_found', kind === 'cluster' ? `${named} is no cluster that was added.` : `There is no target “${named}”.`, { mend: 'Rollout: Add Target… adds one.' });
+    if (found === undefined)
+      throw new StudioError(
+        'not_found',
+        kind === 'cluster' ? `${named} is no cluster that was added.` : `There is no target “${named}”.`,
+        { mend: 'Rollout: Add Target… adds one.' },
+      );
     return found;
   }
-  if (known.length === 0) throw new StudioError('not_found', 'No cluster was added yet.', { mend: 'Rollout: Add Target… adds one.' });
+  if (known.length === 0)
+    throw new StudioError('not_found', 'No cluster was added yet.', { mend: 'Rollout: Add Target… adds one.' });
   if (known.length === 1) return known[0];
-  const picked = await pickOne({ title, step: 1, steps: 1 }, known.map((value) => ({ label: value.name, description: value.place, value })), { placeholder: 'Which target?' });
+  const picked = await pickOne(
+    { title, step: 1, steps: 1 },
+    known.map((value) => ({ label: value.name, description: value.place, value })),
+    { placeholder: 'Which target?' },
+  );
   return picked === BACK ? undefined : picked;
 }
 
@@ -42,9 +56,18 @@ export async function wantedTarget(targets: KnownTargets, argument: unknown, { t
 export async function pickTarget(targets: KnownTargets, used: string): Promise<string | undefined> {
   await targets.refresh();
   const known = [{ name: LOCAL, place: 'this machine' }, ...targets.list.value];
-  const choices: Choice<string | typeof ADD>[] = known.map(({ name: value, place }) => ({ label: value, description: value === used ? `${place} · in use` : place, icon: value === used ? 'check' : 'blank', value }));
+  const choices: Choice<string | typeof ADD>[] = known.map(({ name: value, place }) => ({
+    label: value,
+    description: value === used ? `${place} · in use` : place,
+    icon: value === used ? 'check' : 'blank',
+    value,
+  }));
   const active = known.findIndex(({ name: each }) => each === used);
-  const picked = await pickOne({ title: 'Select Target', step: 1, steps: 1 }, [...choices, { label: 'Add Target…', icon: 'add', value: ADD }], { placeholder: 'Where does this window work?', active });
+  const picked = await pickOne(
+    { title: 'Select Target', step: 1, steps: 1 },
+    [...choices, { label: 'Add Target…', icon: 'add', value: ADD }],
+    { placeholder: 'Where does this window work?', active },
+  );
   if (picked !== ADD) return picked === BACK ? undefined : picked;
   await vscode.commands.executeCommand('rollout.addTarget');
   return undefined;

@@ -7,7 +7,7 @@ import { loadAgent } from '../../config/load.ts';
 import { basename } from '../../config/paths.ts';
 import { pathOf, uriOf, workspaceFiles } from '../files/workspaceFiles.ts';
 import type { CommandGroup } from '../services.ts';
-import { teamGraph, type GraphPlace } from './teamGraph.ts';
+import { type GraphPlace, teamGraph } from './teamGraph.ts';
 import { problemPage, teamPage } from './teamPicture.ts';
 
 const VIEW_TYPE = 'rollout.team';
@@ -20,16 +20,28 @@ export function teamCommands(): CommandGroup<'rollout.showTeam'> {
   return {
     'rollout.showTeam': async (given) => {
       const uri = given instanceof vscode.Uri ? given : vscode.window.activeTextEditor?.document.uri;
-      if (uri === undefined || !/\.agent\.(ya?ml|json)$/.test(uri.path)) throw new StudioError('usage', 'There is no agent file open.', { mend: 'Open a file named like desk.agent.yaml.' });
+      if (uri === undefined || !/\.agent\.(ya?ml|json)$/.test(uri.path))
+        throw new StudioError('usage', 'There is no agent file open.', {
+          mend: 'Open a file named like desk.agent.yaml.',
+        });
       const before = open.get(uri.toString());
       if (before !== undefined) {
         before.reveal();
         return;
       }
       const { value, problems } = await loadAgent(filesBeside(uri), pathOf(uri));
-      if (value !== undefined && value.team === undefined) throw new StudioError('usage', `${basename(uri.path)} has no team.`, { mend: 'Give it one: `team: { kind: handoff, members: […] }`.' });
-      if (value === undefined && problems.length === 0) throw new StudioError('internal', 'The agent file could not be read, and nothing says why.');
-      const panel = vscode.window.createWebviewPanel(VIEW_TYPE, `Team ${basename(uri.path).replace(/\.agent\.\w+$/, '')}`, vscode.ViewColumn.Beside, { enableScripts: true, localResourceRoots: [] });
+      if (value !== undefined && value.team === undefined)
+        throw new StudioError('usage', `${basename(uri.path)} has no team.`, {
+          mend: 'Give it one: `team: { kind: handoff, members: […] }`.',
+        });
+      if (value === undefined && problems.length === 0)
+        throw new StudioError('internal', 'The agent file could not be read, and nothing says why.');
+      const panel = vscode.window.createWebviewPanel(
+        VIEW_TYPE,
+        `Team ${basename(uri.path).replace(/\.agent\.\w+$/, '')}`,
+        vscode.ViewColumn.Beside,
+        { enableScripts: true, localResourceRoots: [] },
+      );
       open.set(uri.toString(), panel);
       const listeners = follow(panel, uri);
       panel.onDidDispose(() => {
@@ -57,7 +69,13 @@ function follow(panel: vscode.WebviewPanel, uri: vscode.Uri): vscode.Disposable 
     if (value?.team === undefined) {
       const [first] = problems;
       places = [];
-      panel.webview.html = problemPage(title, first === undefined ? 'The file has no team any more.' : `${basename(first.file)}, line ${first.line}: ${first.message}. ${first.mend}`, nonce);
+      panel.webview.html = problemPage(
+        title,
+        first === undefined
+          ? 'The file has no team any more.'
+          : `${basename(first.file)}, line ${first.line}: ${first.message}. ${first.mend}`,
+        nonce,
+      );
       return;
     }
     const graph = teamGraph(value);
@@ -84,5 +102,8 @@ async function reveal(base: vscode.Uri, { path, line }: GraphPlace): Promise<voi
   const target = uriOf(base, path);
   const shown = vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === target.toString());
   const at = new vscode.Position(line - 1, 0);
-  await vscode.window.showTextDocument(target, { selection: new vscode.Range(at, at), viewColumn: shown?.viewColumn ?? vscode.ViewColumn.One });
+  await vscode.window.showTextDocument(target, {
+    selection: new vscode.Range(at, at),
+    viewColumn: shown?.viewColumn ?? vscode.ViewColumn.One,
+  });
 }

@@ -1,7 +1,8 @@
 /** The picture of a team as boxes and lines: who works, with whom, in which order. Places in pixels; no drawing. */
+
 import type { LoadedAgent } from '../../config/load/agent.ts';
-import { afterOf, worksItself, type LoadedMember } from '../../config/load/team.ts';
 import { endpointsOf } from '../../config/load/model.ts';
+import { afterOf, type LoadedMember, worksItself } from '../../config/load/team.ts';
 
 /** Where a box leads to. */
 export interface GraphPlace {
@@ -61,11 +62,38 @@ export function teamGraph(agent: LoadedAgent): TeamGraph {
 function graphOf(agent: LoadedAgent, as: Pick<GraphBox, 'name' | 'loop' | 'place'>): TeamGraph {
   const { team, file } = agent;
   if (team === undefined) return single(agent, as);
-  const own = worksItself(file) ? [{ name: file.name, graph: single(agent, { name: file.name, loop: undefined, place: { path: agent.path, line: 1 } }) }] : [];
-  const members = team.members.map((member) => ({ name: member.name, graph: graphOf(member.agent, { name: member.name, loop: loopText(member), place: { path: agent.path, line: agent.parsed.valueRange(member.at).line } }) }));
+  const own = worksItself(file)
+    ? [
+        {
+          name: file.name,
+          graph: single(agent, { name: file.name, loop: undefined, place: { path: agent.path, line: 1 } }),
+        },
+      ]
+    : [];
+  const members = team.members.map((member) => ({
+    name: member.name,
+    graph: graphOf(member.agent, {
+      name: member.name,
+      loop: loopText(member),
+      place: { path: agent.path, line: agent.parsed.valueRange(member.at).line },
+    }),
+  }));
   const next = nextOf(agent, team.members);
-  const columns = columnsOf([...own, ...members].map(({ name }) => name), next, team.kind === 'workflow');
-  return framed([...own, ...members].map(({ name, graph }) => ({ name, graph, column: columns.get(name) ?? 0, next: next.get(name) ?? [] })), as, team.kind);
+  const columns = columnsOf(
+    [...own, ...members].map(({ name }) => name),
+    next,
+    team.kind === 'workflow',
+  );
+  return framed(
+    [...own, ...members].map(({ name, graph }) => ({
+      name,
+      graph,
+      column: columns.get(name) ?? 0,
+      next: next.get(name) ?? [],
+    })),
+    as,
+    team.kind,
+  );
 }
 
 function single({ file }: LoadedAgent, as: Pick<GraphBox, 'name' | 'loop' | 'place'>): TeamGraph {
@@ -83,15 +111,22 @@ function nextOf({ file, team }: LoadedAgent, members: readonly LoadedMember[]): 
   const names = members.map(({ name }) => name);
   switch (team?.kind) {
     case 'workflow':
-      return new Map(names.map((name) => [name, members.filter((_, index) => afterOf(members, index).includes(name)).map((member) => member.name)]));
+      return new Map(
+        names.map((name) => [
+          name,
+          members.filter((_, index) => afterOf(members, index).includes(name)).map((member) => member.name),
+        ]),
+      );
     case 'handoff': {
       const all = [...(worksItself(file) ? [file.name] : []), ...names];
-      return new Map(all.map((name) => {
-        const member = members.find((one) => one.name === name);
-        // A team that does not work itself hands nothing on.
-        if (member?.agent.team !== undefined && member.agent.team.kind !== 'leader') return [name, []];
-        return [name, (member?.to ?? all).filter((other) => other !== name)];
-      }));
+      return new Map(
+        all.map((name) => {
+          const member = members.find((one) => one.name === name);
+          // A team that does not work itself hands nothing on.
+          if (member?.agent.team !== undefined && member.agent.team.kind !== 'leader') return [name, []];
+          return [name, (member?.to ?? all).filter((other) => other !== name)];
+        }),
+      );
     }
     default:
       return new Map([[file.name, names]]);
@@ -99,7 +134,11 @@ function nextOf({ file, team }: LoadedAgent, members: readonly LoadedMember[]): 
 }
 
 /** The column of each: behind the last (`longest`) or the first of those it is given the work by. */
-function columnsOf(names: readonly string[], next: ReadonlyMap<string, readonly string[]>, longest: boolean): Map<string, number> {
+function columnsOf(
+  names: readonly string[],
+  next: ReadonlyMap<string, readonly string[]>,
+  longest: boolean,
+): Map<string, number> {
   const columns = new Map<string, number>();
   const given = new Set([...next.values()].flat());
   const queue = longest ? names.filter((name) => !given.has(name)) : names.slice(0, 1);
@@ -119,8 +158,12 @@ function columnsOf(names: readonly string[], next: ReadonlyMap<string, readonly 
 
 /** The members in their columns, in the frame of their team. */
 function framed(nodes: readonly Node[], as: Pick<GraphBox, 'name' | 'loop' | 'place'>, kind: string): TeamGraph {
-  const columns = [...new Set(nodes.map(({ column }) => column))].sort((a, b) => a - b).map((column) => nodes.filter((node) => node.column === column));
-  const heights = columns.map((column) => column.reduce((sum, { graph }) => sum + graph.height, GAP.y * (column.length - 1)));
+  const columns = [...new Set(nodes.map(({ column }) => column))]
+    .sort((a, b) => a - b)
+    .map((column) => nodes.filter((node) => node.column === column));
+  const heights = columns.map((column) =>
+    column.reduce((sum, { graph }) => sum + graph.height, GAP.y * (column.length - 1)),
+  );
   const tallest = Math.max(...heights);
   const boxes: GraphBox[] = [];
   const lines: GraphLine[] = [];
@@ -132,7 +175,13 @@ function framed(nodes: readonly Node[], as: Pick<GraphBox, 'name' | 'loop' | 'pl
     for (const { name, graph } of column) {
       at.set(name, { x, y, width: graph.width, height: graph.height });
       boxes.push(...graph.boxes.map((box) => ({ ...box, x: box.x + x, y: box.y + y })));
-      lines.push(...graph.lines.map(({ from, to, beside }) => ({ from: { x: from.x + x, y: from.y + y }, to: { x: to.x + x, y: to.y + y }, beside })));
+      lines.push(
+        ...graph.lines.map(({ from, to, beside }) => ({
+          from: { x: from.x + x, y: from.y + y },
+          to: { x: to.x + x, y: to.y + y },
+          beside,
+        })),
+      );
       y += graph.height + GAP.y;
     }
     x += width + GAP.x;
@@ -146,7 +195,12 @@ function framed(nodes: readonly Node[], as: Pick<GraphBox, 'name' | 'loop' | 'pl
     }
   }
   const right = x - GAP.x;
-  const width = right + Math.max(PADDING, ...lines.flatMap(({ beside, from, to }) => (beside ? [Math.max(from.x, to.x) + BULGE - right] : [])));
+  const width =
+    right +
+    Math.max(
+      PADDING,
+      ...lines.flatMap(({ beside, from, to }) => (beside ? [Math.max(from.x, to.x) + BULGE - right] : [])),
+    );
   const height = HEAD + tallest + PADDING;
   return { width, height, boxes: [{ x: 0, y: 0, width, height, ...as, about: kind, team: true }, ...boxes], lines };
 }
@@ -154,8 +208,14 @@ function framed(nodes: readonly Node[], as: Pick<GraphBox, 'name' | 'loop' | 'pl
 type Rect = Pick<GraphBox, 'x' | 'y' | 'width' | 'height'>;
 
 function lineBetween(from: Rect, to: Rect, column: number, other: number): GraphLine {
-  const [left, right, middle] = [({ x }: Rect): number => x, ({ x, width }: Rect): number => x + width, ({ y, height }: Rect): number => y + height / 2];
-  if (other === column) return { from: { x: right(from), y: middle(from) }, to: { x: right(to), y: middle(to) }, beside: true };
-  if (other > column) return { from: { x: right(from), y: middle(from) }, to: { x: left(to), y: middle(to) }, beside: false };
+  const [left, right, middle] = [
+    ({ x }: Rect): number => x,
+    ({ x, width }: Rect): number => x + width,
+    ({ y, height }: Rect): number => y + height / 2,
+  ];
+  if (other === column)
+    return { from: { x: right(from), y: middle(from) }, to: { x: right(to), y: middle(to) }, beside: true };
+  if (other > column)
+    return { from: { x: right(from), y: middle(from) }, to: { x: left(to), y: middle(to) }, beside: false };
   return { from: { x: left(from), y: middle(from) + BACK }, to: { x: right(to), y: middle(to) + BACK }, beside: false };
 }

@@ -1,4 +1,6 @@
-/** The picture of a team as an HTML document: an SVG of its own, whose boxes can be clicked and reached by the keyboard. */
+/**
+ * The picture of a team as an HTML document: an SVG of its own, whose boxes can be clicked and reached by the keyboard.
+ */
 import { escapeHtml } from '../../common/pageHtml.ts';
 import { BULGE, type GraphBox, type GraphLine, type TeamGraph } from './teamGraph.ts';
 
@@ -41,27 +43,43 @@ export function problemPage(title: string, text: string, nonce: string): string 
 }
 
 function page(title: string, body: string, nonce: string): string {
-  return `<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'">`
-    + `<title>${escapeHtml(title)}</title><style nonce="${nonce}">${STYLE}</style></head><body>${body}<script nonce="${nonce}">${SCRIPT}</script></body></html>`;
+  return (
+    '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" ' +
+    `content="default-src 'none'; style-src 'nonce-${nonce}'; script-src 'nonce-${nonce}'">` +
+    `<title>${escapeHtml(title)}</title><style nonce="${nonce}">${STYLE}</style></head><body>${body}<script ` +
+    `nonce="${nonce}">${SCRIPT}</script></body></html>`
+  );
 }
 
 function svgOf(title: string, { width, height, boxes, lines }: TeamGraph): string {
-  const arrow = '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto-start-reverse"><path d="M0 0 8 4 0 8z"/></marker></defs>';
-  return `<svg role="group" aria-label="${escapeHtml(title)}" width="${width + 2}" height="${height + 2}" viewBox="-1 -1 ${width + 2} ${height + 2}">${arrow}${boxes.map(boxOf).join('')}${lines.map(lineOf).join('')}</svg>`;
+  const arrow =
+    '<defs><marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" ' +
+    'orient="auto-start-reverse"><path d="M0 0 8 4 0 8z"/></marker></defs>';
+  return (
+    `<svg role="group" aria-label="${escapeHtml(title)}" width="${width + 2}" height="${height + 2}" viewBox="-1 ` +
+    `-1 ${width + 2} ${height + 2}">${arrow}${boxes.map(boxOf).join('')}${lines.map(lineOf).join('')}</svg>`
+  );
 }
 
 function boxOf({ x, y, width, height, name, about, loop, team }: GraphBox, index: number): string {
   const told = [about, ...(loop === undefined ? [] : [loop])].filter((text) => text !== '').join(', ');
   const label = escapeHtml(`${name}${told === '' ? '' : `, ${told}`}`);
   const mark = loop === undefined ? '' : ' ↻';
-  return `<g class="box${team ? ' team' : ''}" role="link" tabindex="0" data-box="${index}" aria-label="${label}"><title>${label}</title>`
-    + `<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="4"${team ? ' pointer-events="all"' : ''}/>`
-    + `<text x="${x + 12}" y="${y + 20}">${escapeHtml(short(name) + mark)}</text><text class="about" x="${x + 12}" y="${y + (team ? 34 : 37)}">${escapeHtml(short(about))}</text></g>`;
+  return (
+    `<g class="box${team ? ' team' : ''}" role="link" tabindex="0" data-box="${index}" ` +
+    `aria-label="${label}"><title>${label}</title>` +
+    `<rect x="${x}" y="${y}" width="${width}" height="${height}" rx="4"${team ? ' pointer-events="all"' : ''}/>` +
+    `<text x="${x + 12}" y="${y + 20}">${escapeHtml(short(name) + mark)}</text><text class="about" x="${x + 12}" ` +
+    `y="${y + (team ? 34 : 37)}">${escapeHtml(short(about))}</text></g>`
+  );
 }
 
 function lineOf({ from, to, beside }: GraphLine): string {
   const bend = beside ? Math.max(from.x, to.x) + BULGE : (from.x + to.x) / 2;
-  return `<path class="line" d="M${from.x} ${from.y} C${bend} ${from.y} ${bend} ${to.y} ${to.x} ${to.y}" marker-end="url(#arrow)"/>`;
+  return (
+    `<path class="line" d="M${from.x} ${from.y} C${bend} ${from.y} ${bend} ${to.y} ${to.x} ${to.y}" ` +
+    'marker-end="url(#arrow)"/>'
+  );
 }
 
 function short(text: string): string {

@@ -19,26 +19,126 @@ export interface TemplateSet {
 export function templateSet(kind: TemplateKind, name: string): TemplateSet {
   switch (kind) {
     case 'agent':
-      return { main: { path: `agents/${name}.agent.yaml`, template: 'agent.yaml' }, beside: [{ path: `prompts/${name}.md`, template: 'prompt.md' }] };
+      return {
+        main: { path: `agents/${name}.agent.yaml`, template: 'agent.yaml' },
+        beside: [{ path: `prompts/${name}.md`, template: 'prompt.md' }],
+      };
     case 'tool':
       return { main: { path: `tools/${name}.ts`, template: 'tool.ts.txt' }, beside: [] };
     case 'pythonTool':
       return { main: { path: `tools/${name}.py`, template: 'tool.py.txt' }, beside: [] };
     case 'batch':
-      return { main: { path: `batches/${name}.batch.yaml`, template: 'batch.yaml' }, beside: [{ path: `data/${name}.jsonl`, template: 'tasks.jsonl' }] };
+      return {
+        main: { path: `batches/${name}.batch.yaml`, template: 'batch.yaml' },
+        beside: [{ path: `data/${name}.jsonl`, template: 'tasks.jsonl' }],
+      };
   }
 }
 
 /** Names that JavaScript keeps for itself. */
 const RESERVED = new Set([
-  'await', 'break', 'case', 'catch', 'class', 'const', 'continue', 'debugger', 'default', 'delete', 'do', 'else', 'enum', 'export', 'extends', 'false', 'finally', 'for', 'function', 'if',
-  'implements', 'import', 'in', 'instanceof', 'interface', 'let', 'new', 'null', 'package', 'private', 'protected', 'public', 'return', 'static', 'super', 'switch', 'this', 'throw', 'true',
-  'try', 'typeof', 'var', 'void', 'while', 'with', 'yield', 'tool', 'z',
+  'await',
+  'break',
+  'case',
+  'catch',
+  'class',
+  'const',
+  'continue',
+  'debugger',
+  'default',
+  'delete',
+  'do',
+  'else',
+  'enum',
+  'export',
+  'extends',
+  'false',
+  'finally',
+  'for',
+  'function',
+  'if',
+  'implements',
+  'import',
+  'in',
+  'instanceof',
+  'interface',
+  'let',
+  'new',
+  'null',
+  'package',
+  'private',
+  'protected',
+  'public',
+  'return',
+  'static',
+  'super',
+  'switch',
+  'this',
+  'throw',
+  'true',
+  'try',
+  'typeof',
+  'var',
+  'void',
+  'while',
+  'with',
+  'yield',
+  'tool',
+  'z',
 ]);
 /** Names that Python keeps for itself, or that the template has. */
 const RESERVED_IN_PYTHON = new Set([
-  'False', 'None', 'True', 'and', 'as', 'assert', 'async', 'await', 'break', 'class', 'continue', 'def', 'del', 'elif', 'else', 'except', 'finally', 'for', 'from', 'global', 'if', 'import', 'in', 'is', 'lambda',
-  'nonlocal', 'not', 'or', 'pass', 'raise', 'return', 'try', 'while', 'with', 'yield', 'tool', 'called', 'failed', 'answer', 'main', 'json', 'sys', 'traceback', 'TOOLS', 'dict', 'isinstance', 'list', 'str', 'type', 'print', 'len',
+  'False',
+  'None',
+  'True',
+  'and',
+  'as',
+  'assert',
+  'async',
+  'await',
+  'break',
+  'class',
+  'continue',
+  'def',
+  'del',
+  'elif',
+  'else',
+  'except',
+  'finally',
+  'for',
+  'from',
+  'global',
+  'if',
+  'import',
+  'in',
+  'is',
+  'lambda',
+  'nonlocal',
+  'not',
+  'or',
+  'pass',
+  'raise',
+  'return',
+  'try',
+  'while',
+  'with',
+  'yield',
+  'tool',
+  'called',
+  'failed',
+  'answer',
+  'main',
+  'json',
+  'sys',
+  'traceback',
+  'TOOLS',
+  'dict',
+  'isinstance',
+  'list',
+  'str',
+  'type',
+  'print',
+  'len',
 ]);
 const LONGEST = 64;
 
@@ -47,9 +147,12 @@ export function nameProblem(kind: TemplateKind, name: string): string | undefine
   if (name === '') return 'Write a name.';
   if (name.length > LONGEST) return `A name has ${LONGEST} characters at most.`;
   if (kind === 'tool' || kind === 'pythonTool') {
-    if (!/^[A-Za-z_]\w*$/.test(name)) return 'The name of a tool is an identifier: letters, digits and _, for example count_words.';
+    if (!/^[A-Za-z_]\w*$/.test(name))
+      return 'The name of a tool is an identifier: letters, digits and _, for example count_words.';
     const python = kind === 'pythonTool';
-    return (python ? RESERVED_IN_PYTHON : RESERVED).has(name) ? `${name} has another meaning in ${python ? 'Python' : 'TypeScript'}.` : undefined;
+    return (python ? RESERVED_IN_PYTHON : RESERVED).has(name)
+      ? `${name} has another meaning in ${python ? 'Python' : 'TypeScript'}.`
+      : undefined;
   }
   return /^[A-Za-z0-9][\w-]*$/.test(name) ? undefined : 'Letters, digits, - and _ only, for example my-agent.';
 }
@@ -65,7 +168,10 @@ export function fill(template: string, values: Readonly<Record<string, string>>)
   const marked = template.replaceAll(/__([A-Z]+)__/g, (whole, key: string) => values[key] ?? whole);
   const at = Math.max(0, marked.indexOf(HERE));
   const before = marked.slice(0, at);
-  return { text: marked.replace(HERE, ''), cursor: { line: before.split('\n').length - 1, column: at - (before.lastIndexOf('\n') + 1) } };
+  return {
+    text: marked.replace(HERE, ''),
+    cursor: { line: before.split('\n').length - 1, column: at - (before.lastIndexOf('\n') + 1) },
+  };
 }
 
 const HERE = '__HERE__';

@@ -6,16 +6,20 @@ import { exists } from '../files/exists.ts';
 import { findFiles } from '../files/findFiles.ts';
 import { writeTypes } from '../files/writeTypes.ts';
 import type { CommandGroup, Services } from '../services.ts';
-import { fill, nameProblem, templateSet, type Filled, type TemplateFile, type TemplateKind } from './template.ts';
+import { type Filled, fill, nameProblem, type TemplateFile, type TemplateKind, templateSet } from './template.ts';
 
-const ASKED: Readonly<Record<TemplateKind, { readonly title: string; readonly prompt: string; readonly example: string }>> = {
+const ASKED: Readonly<
+  Record<TemplateKind, { readonly title: string; readonly prompt: string; readonly example: string }>
+> = {
   agent: { title: 'New Agent', prompt: 'Name of the agent', example: 'my-agent' },
   tool: { title: 'New Tool', prompt: 'Name of the tool, as the model calls it', example: 'count_words' },
   pythonTool: { title: 'New Tool', prompt: 'Name of the tool, as the model calls it', example: 'count_words' },
   batch: { title: 'New Batch', prompt: 'Name of the batch', example: 'my-batch' },
 };
 
-export function templateCommands(services: Services): CommandGroup<'rollout.newAgent' | 'rollout.newTool' | 'rollout.newBatch'> {
+export function templateCommands(
+  services: Services,
+): CommandGroup<'rollout.newAgent' | 'rollout.newTool' | 'rollout.newBatch'> {
   return {
     'rollout.newAgent': () => create(services, 'agent'),
     'rollout.newTool': async () => {
@@ -40,7 +44,10 @@ async function create(services: Services, kind: TemplateKind): Promise<void> {
   const { main, beside } = templateSet(kind, name);
   const uri = vscode.Uri.joinPath(folder, main.path);
   // Somebody may have made it since the name was asked for.
-  if (await exists(uri)) throw new StudioError('conflict', `${main.path} exists already; nothing was written.`, { mend: 'Choose another name.' });
+  if (await exists(uri))
+    throw new StudioError('conflict', `${main.path} exists already; nothing was written.`, {
+      mend: 'Choose another name.',
+    });
   const filled = await write(services, uri, main, values);
   for (const file of beside) {
     const besideUri = vscode.Uri.joinPath(folder, file.path);
@@ -54,14 +61,19 @@ async function create(services: Services, kind: TemplateKind): Promise<void> {
 async function chosenLanguage(): Promise<'tool' | 'pythonTool' | undefined> {
   const items = [
     { label: 'TypeScript', description: 'a function and a zod schema', language: 'tool' as const },
-    { label: 'Python, MCP server', description: 'one file, for python3 or uv, with nothing installed', language: 'pythonTool' as const },
+    {
+      label: 'Python, MCP server',
+      description: 'one file, for python3 or uv, with nothing installed',
+      language: 'pythonTool' as const,
+    },
   ];
   return (await vscode.window.showQuickPick(items, { title: 'New Tool', placeHolder: 'In which language?' }))?.language;
 }
 
 async function chosenFolder(): Promise<vscode.Uri | undefined> {
   const folders = vscode.workspace.workspaceFolders ?? [];
-  if (folders.length === 0) throw new StudioError('usage', 'There is no folder open to write into.', { mend: 'Open a folder first.' });
+  if (folders.length === 0)
+    throw new StudioError('usage', 'There is no folder open to write into.', { mend: 'Open a folder first.' });
   if (folders.length === 1) return folders[0]?.uri;
   return (await vscode.window.showWorkspaceFolderPick({ placeHolder: 'In which folder?' }))?.uri;
 }
@@ -69,14 +81,19 @@ async function chosenFolder(): Promise<vscode.Uri | undefined> {
 async function askName(kind: TemplateKind, folder: vscode.Uri): Promise<string | undefined> {
   const { title, prompt, example } = ASKED[kind];
   const name = await vscode.window.showInputBox({
-    title, prompt, placeHolder: example, ignoreFocusOut: true,
+    title,
+    prompt,
+    placeHolder: example,
+    ignoreFocusOut: true,
     validateInput: async (text) => {
       const trimmed = text.trim();
       if (trimmed === '') return undefined; // not yet written; an empty name is told below
       const wrong = nameProblem(kind, trimmed);
       if (wrong !== undefined) return wrong;
       const { path } = templateSet(kind, trimmed).main;
-      return (await exists(vscode.Uri.joinPath(folder, path))) ? `${path} exists already; choose another name.` : undefined;
+      return (await exists(vscode.Uri.joinPath(folder, path)))
+        ? `${path} exists already; choose another name.`
+        : undefined;
     },
   });
   const trimmed = name?.trim();
@@ -87,14 +104,24 @@ async function askName(kind: TemplateKind, folder: vscode.Uri): Promise<string |
 async function chosenAgent(folder: vscode.Uri, batch: vscode.Uri): Promise<string | undefined> {
   const found = await findFiles([folder], 'agent', 200);
   const from = vscode.Uri.joinPath(batch, '..').path;
-  const items = found.sort((a, b) => (a.path < b.path ? -1 : 1)).map((uri) => ({ label: vscode.workspace.asRelativePath(uri, false), path: relative(from, uri.path) }));
+  const items = found
+    .sort((a, b) => (a.path < b.path ? -1 : 1))
+    .map((uri) => ({ label: vscode.workspace.asRelativePath(uri, false), path: relative(from, uri.path) }));
   if (items.length === 0) return '../agents/my-agent.agent.yaml';
   if (items.length === 1) return items[0]?.path;
-  return (await vscode.window.showQuickPick(items, { title: 'New Batch', placeHolder: 'Which agent does it run?' }))?.path;
+  return (await vscode.window.showQuickPick(items, { title: 'New Batch', placeHolder: 'Which agent does it run?' }))
+    ?.path;
 }
 
-async function write({ context }: Services, uri: vscode.Uri, { template }: TemplateFile, values: Readonly<Record<string, string>>): Promise<Filled> {
-  const bytes = await vscode.workspace.fs.readFile(vscode.Uri.joinPath(context.extensionUri, 'media', 'templates', template));
+async function write(
+  { context }: Services,
+  uri: vscode.Uri,
+  { template }: TemplateFile,
+  values: Readonly<Record<string, string>>,
+): Promise<Filled> {
+  const bytes = await vscode.workspace.fs.readFile(
+    vscode.Uri.joinPath(context.extensionUri, 'media', 'templates', template),
+  );
   const filled = fill(new TextDecoder().decode(bytes), values);
   await vscode.workspace.fs.writeFile(uri, new TextEncoder().encode(filled.text));
   return filled;

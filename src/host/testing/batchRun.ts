@@ -1,9 +1,9 @@
 /** One batch file's part of a test run: launched by the command line, followed to its end, told task by task. */
 import * as vscode from 'vscode';
-import { errorText, StudioError } from '../../common/errors.ts';
-import { newId } from '../../common/ids.ts';
 import type { Connection } from '../../client/connect.ts';
 import { subscribe } from '../../client/subscribe.ts';
+import { errorText, StudioError } from '../../common/errors.ts';
+import { newId } from '../../common/ids.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { plural } from '../../trace/text/units.ts';
 import type { Services } from '../services.ts';
@@ -60,31 +60,40 @@ export class BatchRun {
     const done = new AbortController();
     const cancel = (): void => {
       this.#say('stopping…');
-      connection.api.commandBatch(this.#batch, { command: newId('c'), verb: 'cancel', by: 'vscode' }).catch((thrown: unknown) => {
-        if (!StudioError.is(thrown, 'conflict')) this.#services.log.warn(`Testing view: ${this.#batch} could not be stopped: ${errorText(thrown)}`);
-      });
+      connection.api
+        .commandBatch(this.#batch, { command: newId('c'), verb: 'cancel', by: 'vscode' })
+        .catch((thrown: unknown) => {
+          if (!StudioError.is(thrown, 'conflict'))
+            this.#services.log.warn(`Testing view: ${this.#batch} could not be stopped: ${errorText(thrown)}`);
+        });
     };
     if (cancelled.aborted) cancel();
     else cancelled.addEventListener('abort', cancel, { once: true });
     let ended = false;
     try {
-      await subscribe(connection, { stream: this.#batch }, {
-        events: (events) => {
-          for (const event of events) if (event.kind === 'batch.end') ended = true;
+      await subscribe(
+        connection,
+        { stream: this.#batch },
+        {
+          events: (events) => {
+            for (const event of events) if (event.kind === 'batch.end') ended = true;
+          },
+          rows: (rows) => {
+            for (const row of rows) this.#take(row);
+            for (const task of new Set(rows.map((row) => row.task))) {
+              const item = this.#input.items.get(task);
+              if (item !== undefined && isSettled(this.#rowsOf(task), this.#attempts))
+                this.#tell(connection, task, item);
+            }
+          },
+          head: () => {
+            if (ended) done.abort();
+          },
+          lost: (lost) => this.#say(lost ? 'The server is not reached; trying again…' : 'The server is reached again.'),
+          notice: (text) => this.#say(text),
         },
-        rows: (rows) => {
-          for (const row of rows) this.#take(row);
-          for (const task of new Set(rows.map((row) => row.task))) {
-            const item = this.#input.items.get(task);
-            if (item !== undefined && isSettled(this.#rowsOf(task), this.#attempts)) this.#tell(connection, task, item);
-          }
-        },
-        head: () => {
-          if (ended) done.abort();
-        },
-        lost: (lost) => this.#say(lost ? 'The server is not reached; trying again…' : 'The server is reached again.'),
-        notice: (text) => this.#say(text),
-      }, done.signal);
+        done.signal,
+      );
     } finally {
       cancelled.removeEventListener('abort', cancel);
     }
@@ -152,7 +161,10 @@ export class BatchRun {
 
   /** Into the run's output, which is a terminal: nothing of a trajectory may steer it. */
   #say(text: string, item?: vscode.TestItem): void {
-    const plain = text.split(/\r\n|\r|\n/).map((line) => line.replaceAll(/\p{Cc}/gu, ' ')).join('\r\n');
+    const plain = text
+      .split(/\r\n|\r|\n/)
+      .map((line) => line.replaceAll(/\p{Cc}/gu, ' '))
+      .join('\r\n');
     this.#input.run.appendOutput(`${plain}\r\n`, undefined, item);
   }
 }

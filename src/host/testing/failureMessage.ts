@@ -1,4 +1,6 @@
-/** What the Testing view says of a task that did not pass: the verdict on its first failed attempt, and the way to it. */
+/**
+ * What the Testing view says of a task that did not pass: the verdict on its first failed attempt, and the way to it.
+ */
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import type { Api } from '../../protocol/api.ts';
@@ -10,7 +12,12 @@ const LAST_EVENTS = 20;
 const LONGEST = 4_000;
 const OPEN = ['rollout.openTrajectory', 'rollout.openBatch'] as const;
 
-export async function failureMessage(api: Api, batch: string, verdict: TaskVerdict, item: vscode.TestItem): Promise<vscode.TestMessage> {
+export async function failureMessage(
+  api: Api,
+  batch: string,
+  verdict: TaskVerdict,
+  item: vscode.TestItem,
+): Promise<vscode.TestMessage> {
   const text = new vscode.MarkdownString();
   // Texts of trajectories are only ever appended as text.
   text.isTrusted = { enabledCommands: OPEN };

@@ -58,7 +58,8 @@ export class FileItems {
 
   /** Reads those again that were read before. */
   async reread(): Promise<void> {
-    for (const [id, item] of this.controller.items) if (this.#lists.has(id) || item.error !== undefined) await this.resolve(item);
+    for (const [id, item] of this.controller.items)
+      if (this.#lists.has(id) || item.error !== undefined) await this.resolve(item);
   }
 
   /** A file's tasks, once it was resolved. */
@@ -91,18 +92,26 @@ export class FileItems {
       const list = await taskList(workspaceFiles(folderOf(uri)), pathOf(uri), MOST_TASKS);
       this.#lists.set(item.id, list);
       item.error = undefined;
-      item.description = [folderText(uri), list.whole ? `${list.tasks.length} x ${list.attempts}` : `more than ${list.tasks.length} tasks`].filter((part) => part !== '').join(' · ');
+      item.description = [
+        folderText(uri),
+        list.whole ? `${list.tasks.length} x ${list.attempts}` : `more than ${list.tasks.length} tasks`,
+      ]
+        .filter((part) => part !== '')
+        .join(' · ');
       const dataset = uriOf(uri, list.dataset);
       const known = new Map([...item.children]);
-      item.children.replace(list.tasks.map(({ id, question, line }, index) => {
-        // The same item where it is the same place, so that its results stay.
-        const before = known.get(id);
-        const child = before?.uri?.toString() === dataset.toString() ? before : this.controller.createTestItem(id, id, dataset);
-        child.range = new vscode.Range(line - 1, 0, line - 1, 0);
-        child.sortText = String(index).padStart(6, '0');
-        child.description = oneLine(question);
-        return child;
-      }));
+      item.children.replace(
+        list.tasks.map(({ id, question, line }, index) => {
+          // The same item where it is the same place, so that its results stay.
+          const before = known.get(id);
+          const child =
+            before?.uri?.toString() === dataset.toString() ? before : this.controller.createTestItem(id, id, dataset);
+          child.range = new vscode.Range(line - 1, 0, line - 1, 0);
+          child.sortText = String(index).padStart(6, '0');
+          child.description = oneLine(question);
+          return child;
+        }),
+      );
     } catch (thrown) {
       this.#services.log.info(`Testing view: ${item.id}: ${errorText(thrown)}`);
       this.#lists.delete(item.id);

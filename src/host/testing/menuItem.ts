@@ -2,7 +2,13 @@
 import { z } from 'zod';
 
 /** What of a `vscode.TestItem` tells which one it is. */
-const item = z.object({ id: z.string(), parent: z.object({ id: z.string() }).nullish().transform((parent) => parent?.id) });
+const item = z.object({
+  id: z.string(),
+  parent: z
+    .object({ id: z.string() })
+    .nullish()
+    .transform((parent) => parent?.id),
+});
 export type MenuItem = z.infer<typeof item>;
 
 /** undefined when it is none. */

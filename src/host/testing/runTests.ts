@@ -7,7 +7,7 @@ import type { Services } from '../services.ts';
 import { BatchRun } from './batchRun.ts';
 import type { FileItems } from './fileItems.ts';
 import { launchTasks } from './launchTasks.ts';
-import { runsOf, type Chosen } from './selection.ts';
+import { type Chosen, runsOf } from './selection.ts';
 
 interface Parts {
   readonly services: Services;
@@ -15,33 +15,47 @@ interface Parts {
   readonly values: StoredValues;
 }
 
-export async function runTests({ services, items, values }: Parts, request: vscode.TestRunRequest, token: vscode.CancellationToken): Promise<void> {
+export async function runTests(
+  { services, items, values }: Parts,
+  request: vscode.TestRunRequest,
+  token: vscode.CancellationToken,
+): Promise<void> {
   const launching = { memory: new LaunchMemory(services.context.workspaceState), values };
   const run = items.controller.createTestRun(request);
   const stop = new AbortController();
   const listener = token.onCancellationRequested(() => stop.abort());
   try {
-    if (!vscode.workspace.isTrusted) throw new StudioError('forbidden', 'In Restricted Mode nothing runs.', { mend: 'Trust this workspace first.' });
+    if (!vscode.workspace.isTrusted)
+      throw new StudioError('forbidden', 'In Restricted Mode nothing runs.', { mend: 'Trust this workspace first.' });
     if (request.include === undefined) await items.discover();
     const include = (request.include ?? [...items.controller.items].map(([, item]) => item)).map(chosen);
     // Which tasks there are is read anew: a file may have changed since.
     for (const file of new Set(include.map((each) => each.file))) await items.resolve(file);
     for (const { file } of include) {
-      if (items.list(file) === undefined) run.errored(file, new vscode.TestMessage(typeof file.error === 'string' ? file.error : 'This batch file cannot be read.'));
+      if (items.list(file) === undefined)
+        run.errored(
+          file,
+          new vscode.TestMessage(typeof file.error === 'string' ? file.error : 'This batch file cannot be read.'),
+        );
     }
-    const runs = runsOf(include, (request.exclude ?? []).map(chosen), (file) => (items.list(file)?.tasks ?? []).map(({ id }) => id));
-    await Promise.all(runs.map(({ file, tasks }) => {
-      const taken = tasks === 'all' ? undefined : new Set(tasks);
-      const children = new Map([...file.children].filter(([id]) => taken?.has(id) !== false));
-      return new BatchRun(services, {
-        run, items: children,
-        launch: (signal) => launchTasks(services, launching, file, tasks, signal),
-        launched: (batch) => {
-          services.log.info(`Testing view: ${file.label} runs as ${batch}`);
-          items.ranAs(file, children.keys(), batch);
-        },
-      }).follow(stop.signal);
-    }));
+    const runs = runsOf(include, (request.exclude ?? []).map(chosen), (file) =>
+      (items.list(file)?.tasks ?? []).map(({ id }) => id),
+    );
+    await Promise.all(
+      runs.map(({ file, tasks }) => {
+        const taken = tasks === 'all' ? undefined : new Set(tasks);
+        const children = new Map([...file.children].filter(([id]) => taken?.has(id) !== false));
+        return new BatchRun(services, {
+          run,
+          items: children,
+          launch: (signal) => launchTasks(services, launching, file, tasks, signal),
+          launched: (batch) => {
+            services.log.info(`Testing view: ${file.label} runs as ${batch}`);
+            items.ranAs(file, children.keys(), batch);
+          },
+        }).follow(stop.signal);
+      }),
+    );
   } catch (thrown) {
     run.appendOutput(`${errorText(thrown)}\r\n`);
     for (const item of request.include ?? []) run.errored(item, new vscode.TestMessage(errorText(thrown)));

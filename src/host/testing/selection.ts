@@ -13,7 +13,11 @@ export interface FileRun<File> {
 }
 
 /** `tasksOf`: all tasks of a file. A file without any task left is not run. */
-export function runsOf<File>(include: readonly Chosen<File>[], exclude: readonly Chosen<File>[], tasksOf: (file: File) => readonly string[]): FileRun<File>[] {
+export function runsOf<File>(
+  include: readonly Chosen<File>[],
+  exclude: readonly Chosen<File>[],
+  tasksOf: (file: File) => readonly string[],
+): FileRun<File>[] {
   const runs: FileRun<File>[] = [];
   for (const [file, chosen] of Map.groupBy(include, (each) => each.file)) {
     const without = exclude.filter((each) => each.file === file);

@@ -6,10 +6,15 @@ import type { StoredValues } from '../launch/values/storedValues.ts';
 import type { RegisterCommand, Services } from '../services.ts';
 import { FileItems } from './fileItems.ts';
 
-export function registerTesting(services: Services, register: RegisterCommand, { files, values }: { readonly files: StudioFiles; readonly values: StoredValues }): vscode.Disposable {
+export function registerTesting(
+  services: Services,
+  register: RegisterCommand,
+  { files, values }: { readonly files: StudioFiles; readonly values: StoredValues },
+): vscode.Disposable {
   const controller = vscode.tests.createTestController('rollout', 'Rollout batches');
   const items = new FileItems(services, files, controller);
-  const quietly = (work: Promise<void>): void => void work.catch((thrown: unknown) => services.log.warn(`Testing view: ${errorText(thrown)}`));
+  const quietly = (work: Promise<void>): void =>
+    void work.catch((thrown: unknown) => services.log.warn(`Testing view: ${errorText(thrown)}`));
   controller.resolveHandler = async (item) => {
     if (item === undefined) await items.discover();
     else if (item.parent === undefined) await items.resolve(item);
@@ -19,10 +24,16 @@ export function registerTesting(services: Services, register: RegisterCommand, {
     await items.discover();
     await items.reread();
   };
-  const offerRun = (): void => void controller.createRunProfile('Run', vscode.TestRunProfileKind.Run, async (request, token) => {
-    const { runTests } = await import('./runTests.ts');
-    await runTests({ services, items, values }, request, token);
-  }, true);
+  const offerRun = (): void =>
+    void controller.createRunProfile(
+      'Run',
+      vscode.TestRunProfileKind.Run,
+      async (request, token) => {
+        const { runTests } = await import('./runTests.ts');
+        await runTests({ services, items, values }, request, token);
+      },
+      true,
+    );
   // In Restricted Mode tasks are listed, but nothing offers to run them.
   if (vscode.workspace.isTrusted) offerRun();
   return vscode.Disposable.from(
@@ -41,6 +52,7 @@ async function openAttempts({ pages }: Services, items: FileItems, argument: unk
   const named = menuItem(argument);
   const item = named === undefined ? undefined : items.itemOf(named);
   const batch = item === undefined ? undefined : items.batchOf(item);
-  if (item === undefined || batch === undefined) throw new StudioError('not_found', 'This test was not run in this window yet.', { mend: 'Run it first.' });
+  if (item === undefined || batch === undefined)
+    throw new StudioError('not_found', 'This test was not run in this window yet.', { mend: 'Run it first.' });
   await pages.open({ page: 'batch', batch, ...(item.parent === undefined ? {} : { filter: item.id }) });
 }

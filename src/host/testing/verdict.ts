@@ -1,10 +1,12 @@
 /** What a task's attempts make of it as a test: passed when at least one attempt passed. */
 import { counting, outcomeOf } from '../../trace/outcome.ts';
-import { durationText, plural, scoreText } from '../../trace/text/units.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
+import { durationText, plural, scoreText } from '../../trace/text/units.ts';
 
 export interface TaskVerdict {
-  /** `errored`: it was tried, but no attempt could be scored. `skipped`: it was cancelled before anything was scored. */
+  /**
+   * `errored`: it was tried, but no attempt could be scored. `skipped`: it was cancelled before anything was scored.
+   */
   readonly state: 'passed' | 'failed' | 'errored' | 'skipped';
   /** `5/8 passed`, and what became of the others. */
   readonly text: string;
@@ -17,14 +19,17 @@ export interface TaskVerdict {
 /** `rows`: rollouts of one task, of several tries all or the newest. `attempts`: how many the task gets. */
 export function taskVerdict(rows: readonly RolloutRow[], attempts: number): TaskVerdict {
   const settled = settledAttempts(rows);
-  const by = (outcome: ReturnType<typeof outcomeOf>): RolloutRow[] => settled.filter((row) => outcomeOf(row) === outcome);
+  const by = (outcome: ReturnType<typeof outcomeOf>): RolloutRow[] =>
+    settled.filter((row) => outcomeOf(row) === outcome);
   const passed = by('passed');
   const failed = [...by('failed'), ...by('truncated')].sort((a, b) => a.attempt - b.attempt);
   const lost = by('infrastructure');
   const unscored = by('unscored');
   const others = [
-    lost.length > 0 ? `${lost.length} lost to infrastructure` : '', unscored.length > 0 ? `${unscored.length} unscored` : '',
-    by('truncated').length > 0 ? `${by('truncated').length} truncated` : '', by('cancelled').length > 0 ? `${by('cancelled').length} cancelled` : '',
+    lost.length > 0 ? `${lost.length} lost to infrastructure` : '',
+    unscored.length > 0 ? `${unscored.length} unscored` : '',
+    by('truncated').length > 0 ? `${by('truncated').length} truncated` : '',
+    by('cancelled').length > 0 ? `${by('cancelled').length} cancelled` : '',
   ].filter((part) => part !== '');
   const text = [`${passed.length}/${attempts} passed`, ...others].join(', ');
   const times = settled.flatMap(({ progress }) => progress.ms ?? []);
@@ -35,26 +40,41 @@ export function taskVerdict(rows: readonly RolloutRow[], attempts: number): Task
   return first === undefined ? { state: 'skipped', text, first: undefined, ms } : { state: 'errored', text, first, ms };
 }
 
-/** Whether nothing more is to come of a task. One lost to infrastructure may get another try: only the batch's end tells. */
+/**
+ * Whether nothing more is to come of a task. One lost to infrastructure may get another try: only the batch's end
+ * tells.
+ */
 export function isSettled(rows: readonly RolloutRow[], attempts: number): boolean {
-  return new Set(rows.flatMap(({ settles, state, attempt }) => (settles && state === 'ended' ? [attempt] : []))).size >= attempts;
+  return (
+    new Set(rows.flatMap(({ settles, state, attempt }) => (settles && state === 'ended' ? [attempt] : []))).size >=
+    attempts
+  );
 }
 
 /** The row that counts of each attempt that has ended for good. */
 function settledAttempts(rows: readonly RolloutRow[]): RolloutRow[] {
-  return [...Map.groupBy(rows, ({ attempt }) => attempt).values()].flatMap((tries) => {
-    const row = counting(tries);
-    return row !== undefined && row.state === 'ended' && (row.settles || row.progress.status === 'infrastructure' || row.progress.status === 'cancelled') ? [row] : [];
-  }).sort((a, b) => a.attempt - b.attempt);
+  return [...Map.groupBy(rows, ({ attempt }) => attempt).values()]
+    .flatMap((tries) => {
+      const row = counting(tries);
+      return row !== undefined &&
+        row.state === 'ended' &&
+        (row.settles || row.progress.status === 'infrastructure' || row.progress.status === 'cancelled')
+        ? [row]
+        : [];
+    })
+    .sort((a, b) => a.attempt - b.attempt);
 }
 
 /** One line of the run's output, when an attempt ends. Plain: the text comes from a trajectory. */
 export function attemptLine(row: RolloutRow): string {
   const { progress } = row;
   const parts = [
-    `${row.task}/${row.attempt}${row.try > 1 ? ` (try ${row.try})` : ''}`, outcomeOf(row),
+    `${row.task}/${row.attempt}${row.try > 1 ? ` (try ${row.try})` : ''}`,
+    outcomeOf(row),
     progress.reward === undefined || progress.reward === null ? '' : `score ${scoreText(progress.reward)}`,
-    plural(progress.steps, 'step'), progress.ms === undefined ? '' : durationText(progress.ms), progress.error_class ?? '',
+    plural(progress.steps, 'step'),
+    progress.ms === undefined ? '' : durationText(progress.ms),
+    progress.error_class ?? '',
   ];
   return parts.filter((part) => part !== '').join('  ');
 }

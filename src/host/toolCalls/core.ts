@@ -1,8 +1,8 @@
 /** All that shows calls of tools where they are written; read when a tool first comes into sight. */
 import * as vscode from 'vscode';
 import { z } from 'zod';
-import { place } from '../../trace/schema.ts';
 import { StudioError } from '../../common/errors.ts';
+import { place } from '../../trace/schema.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import { openSource } from '../pages/actions.ts';
 import type { CommandGroup, Services } from '../services.ts';
@@ -13,14 +13,14 @@ import { toolLenses } from './editor/lenses.ts';
 import { Lookup } from './editor/lookup.ts';
 import { ThrownMarks } from './editor/marks.ts';
 import { CallDocuments, callsOf, showCalls } from './editor/showCalls.ts';
-import { callPlace, type CallPlace } from './rerun/described.ts';
+import type { ToolCallCommand } from './lensCommands.ts';
+import { type CallPlace, callPlace } from './rerun/described.ts';
 import type { FormFiles } from './rerun/formFiles.ts';
 import { Reruns } from './rerun/reruns.ts';
 import { moduleOf, saveTest } from './rerun/saveTest.ts';
 import { CALLS_SCHEME, FORM_SCHEME } from './schemes.ts';
 import { followBatch } from './state/openBatches.ts';
 import { Figures } from './state/toolFigures.ts';
-import type { ToolCallCommand } from './lensCommands.ts';
 
 const sourcePlace = z.object({ place, rollout: z.string() });
 
@@ -45,12 +45,23 @@ export class ToolCallsCore implements vscode.Disposable {
     const log = (text: string): void => services.log.warn(text);
     this.#services = services;
     this.figures = new Figures({
-      server: services.server, batches: services.batches, log, follow: followBatch, memory: services.context.workspaceState,
-      folders: () => (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === 'file').map(({ uri }) => uri.fsPath),
+      server: services.server,
+      batches: services.batches,
+      log,
+      follow: followBatch,
+      memory: services.context.workspaceState,
+      folders: () =>
+        (vscode.workspace.workspaceFolders ?? [])
+          .filter(({ uri }) => uri.scheme === 'file')
+          .map(({ uri }) => uri.fsPath),
     });
     this.#lookup = new Lookup(this.figures);
     this.reruns = new Reruns(services, values, forms);
-    this.#marks = new ThrownMarks(this.figures, vscode.Uri.joinPath(services.context.extensionUri, 'media', 'icons', 'thrown.svg'), log);
+    this.#marks = new ThrownMarks(
+      this.figures,
+      vscode.Uri.joinPath(services.context.extensionUri, 'media', 'icons', 'thrown.svg'),
+      log,
+    );
     this.#listener = this.figures.changed(() => {
       changed();
       this.#marks.look();
@@ -89,11 +100,14 @@ export class ToolCallsCore implements vscode.Disposable {
   readonly commands: CommandGroup<ToolCallCommand> = {
     'rollout.showCalls': async (asked) => {
       const of = callsOf.safeParse(asked);
-      await (of.success ? showCalls(this.figures, this.documents, of.data) : showCallsHere(this.figures, this.#lookup, this.documents));
+      await (of.success
+        ? showCalls(this.figures, this.documents, of.data)
+        : showCallsHere(this.figures, this.#lookup, this.documents));
     },
     'rollout.chooseToolBatch': () => chooseBatch(this.figures, this.#lookup, undefined),
     'rollout.rerunCall': async (asked) => this.reruns.open(await this.#call(asked)),
-    'rollout.runCall': (uri, code) => this.reruns.run(uri instanceof vscode.Uri ? uri : undefined, code === 'recorded' ? code : 'now'),
+    'rollout.runCall': (uri, code) =>
+      this.reruns.run(uri instanceof vscode.Uri ? uri : undefined, code === 'recorded' ? code : 'now'),
     'rollout.saveTestCase': (asked) => this.#save(asked),
     'rollout.toolCalls.chooseBatch': (asked) => chooseBatch(this.figures, this.#lookup, callsOf.parse(asked)),
     'rollout.toolCalls.openStep': async (asked) => {
@@ -112,8 +126,16 @@ export class ToolCallsCore implements vscode.Disposable {
   async #try(asked: unknown): Promise<void> {
     const form = asked instanceof vscode.Uri ? this.reruns.formOf(asked) : undefined;
     const call = await this.reruns.describe(form ?? (await this.#call(asked)));
-    if (call.of_world) throw new StudioError('unsupported', `${call.name} is a tool of a world: it cannot be called alone.`, { mend: '“Re-run This Call” calls it in the world as it was.' });
-    await vscode.commands.executeCommand('rollout.tryTool', await moduleOf(call), call.name, form?.arguments ?? call.arguments);
+    if (call.of_world)
+      throw new StudioError('unsupported', `${call.name} is a tool of a world: it cannot be called alone.`, {
+        mend: '“Re-run This Call” calls it in the world as it was.',
+      });
+    await vscode.commands.executeCommand(
+      'rollout.tryTool',
+      await moduleOf(call),
+      call.name,
+      form?.arguments ?? call.arguments,
+    );
   }
 
   /** The call a command is about: told, or that of the active page or document. */
@@ -121,11 +143,17 @@ export class ToolCallsCore implements vscode.Disposable {
     const told = callPlace.safeParse(asked);
     if (told.success) return told.data;
     const page = this.#services.pages.active.value;
-    if (page?.page === 'trajectory' && page.seq !== undefined) return { rollout: page.rollout, seq: await this.#startOf(page.rollout, page.seq) };
+    if (page?.page === 'trajectory' && page.seq !== undefined)
+      return { rollout: page.rollout, seq: await this.#startOf(page.rollout, page.seq) };
     const editor = vscode.window.activeTextEditor;
-    const here = editor?.document.uri.scheme === CALLS_SCHEME ? this.documents.callAt(editor.document.uri, editor.selection.active.line) : undefined;
+    const here =
+      editor?.document.uri.scheme === CALLS_SCHEME
+        ? this.documents.callAt(editor.document.uri, editor.selection.active.line)
+        : undefined;
     if (here !== undefined) return here;
-    throw new StudioError('usage', 'No call is selected.', { mend: 'Select a tool call in a trajectory, or show the calls of a tool.' });
+    throw new StudioError('usage', 'No call is selected.', {
+      mend: 'Select a tool call in a trajectory, or show the calls of a tool.',
+    });
   }
 
   /** The start of the call that an event of it belongs to. */
@@ -145,7 +173,10 @@ export class ToolCallsCore implements vscode.Disposable {
         form = this.reruns.formOf(uri);
         if (form.outcome === undefined) return;
       }
-      await saveTest(this.#services, { call: await this.reruns.describe(form), made: { arguments: form.arguments, outcome: form.outcome } });
+      await saveTest(this.#services, {
+        call: await this.reruns.describe(form),
+        made: { arguments: form.arguments, outcome: form.outcome },
+      });
       return;
     }
     await saveTest(this.#services, { call: await this.reruns.describe(await this.#call(asked)), made: undefined });

@@ -2,8 +2,19 @@
 import type { CommandId } from '../contributions/commands.ts';
 
 /** Those that only these name: not in the manifest. */
-export const INNER_COMMANDS = ['rollout.toolCalls.chooseBatch', 'rollout.toolCalls.openStep', 'rollout.toolCalls.compare', 'rollout.toolCalls.openSource', 'rollout.toolCalls.try'] as const;
-export type ToolCallCommand = (typeof INNER_COMMANDS)[number] | Extract<CommandId, 'rollout.showCalls' | 'rollout.chooseToolBatch' | 'rollout.rerunCall' | 'rollout.runCall' | 'rollout.saveTestCase'>;
+export const INNER_COMMANDS = [
+  'rollout.toolCalls.chooseBatch',
+  'rollout.toolCalls.openStep',
+  'rollout.toolCalls.compare',
+  'rollout.toolCalls.openSource',
+  'rollout.toolCalls.try',
+] as const;
+export type ToolCallCommand =
+  | (typeof INNER_COMMANDS)[number]
+  | Extract<
+      CommandId,
+      'rollout.showCalls' | 'rollout.chooseToolBatch' | 'rollout.rerunCall' | 'rollout.runCall' | 'rollout.saveTestCase'
+    >;
 
 export const COMMANDS_OF_LENSES = {
   choose: 'rollout.toolCalls.chooseBatch',

@@ -1,4 +1,7 @@
-/** Calls of tools where the tools are written: lenses, hovers, hints, marks, and calls made again. Here only what VS Code must know at once. */
+/**
+ * Calls of tools where the tools are written: lenses, hovers, hints, marks, and calls made again. Here only what VS
+ * Code must know at once.
+ */
 import * as vscode from 'vscode';
 import { SECTION } from '../contributions/settings.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
@@ -10,11 +13,18 @@ import { INNER_COMMANDS } from './lensCommands.ts';
 import { FormFiles } from './rerun/formFiles.ts';
 import { CALLS_SCHEME, FORM_SCHEME, OUTCOME_SCHEME, SCHEMA_SCHEME } from './schemes.ts';
 
-const CODE: readonly vscode.DocumentFilter[] = ['typescript', 'javascript'].map((language) => ({ language, scheme: 'file' }));
+const CODE: readonly vscode.DocumentFilter[] = ['typescript', 'javascript'].map((language) => ({
+  language,
+  scheme: 'file',
+}));
 const CONFIG: vscode.DocumentFilter = { pattern: '**/*.{agent,world}.{yaml,yml,json}', scheme: 'file' };
 const TOOLS = [...CODE, CONFIG];
 
-export function registerToolCalls(services: Services, register: RegisterCommand, values: StoredValues): vscode.Disposable {
+export function registerToolCalls(
+  services: Services,
+  register: RegisterCommand,
+  values: StoredValues,
+): vscode.Disposable {
   const forms = new FormFiles();
   const lensesChanged = new vscode.EventEmitter<void>();
   const hintsChanged = new vscode.EventEmitter<void>();
@@ -38,10 +48,14 @@ export function registerToolCalls(services: Services, register: RegisterCommand,
 
   let watching: vscode.Disposable | undefined;
   const look = (): void => {
-    const seen = trusted() && vscode.window.visibleTextEditors.some(({ document }) => vscode.languages.match(TOOLS, document) > 0);
+    const seen =
+      trusted() && vscode.window.visibleTextEditors.some(({ document }) => vscode.languages.match(TOOLS, document) > 0);
     if (seen) {
       watching ??= services.batches.watch({ start: false });
-      core().then((shown) => shown.look(), (error: unknown) => services.log.error(`Calls of tools: ${String(error)}`));
+      core().then(
+        (shown) => shown.look(),
+        (error: unknown) => services.log.error(`Calls of tools: ${String(error)}`),
+      );
       return;
     }
     watching?.dispose();
@@ -52,25 +66,52 @@ export function registerToolCalls(services: Services, register: RegisterCommand,
   closeLeftovers([CALLS_SCHEME, FORM_SCHEME, OUTCOME_SCHEME]);
 
   return vscode.Disposable.from(
-    lensesChanged, hintsChanged, textChanged,
+    lensesChanged,
+    hintsChanged,
+    textChanged,
     vscode.languages.registerCodeLensProvider(TOOLS, {
       onDidChangeCodeLenses: lensesChanged.event,
-      provideCodeLenses: async (document) => (trusted() && setting('tools.codeLens') ? (await core()).lenses(document) : []),
+      provideCodeLenses: async (document) =>
+        trusted() && setting('tools.codeLens') ? (await core()).lenses(document) : [],
     }),
-    vscode.languages.registerHoverProvider(TOOLS, { provideHover: async (document, position) => (trusted() ? (await core()).hover(document, position) : undefined) }),
+    vscode.languages.registerHoverProvider(TOOLS, {
+      provideHover: async (document, position) => (trusted() ? (await core()).hover(document, position) : undefined),
+    }),
     vscode.languages.registerInlayHintsProvider([...CODE], {
       onDidChangeInlayHints: hintsChanged.event,
-      provideInlayHints: async (document, range) => (trusted() && setting('tools.inlayHints') ? (await core()).inlays(document, range) : []),
+      provideInlayHints: async (document, range) =>
+        trusted() && setting('tools.inlayHints') ? (await core()).inlays(document, range) : [],
     }),
-    vscode.workspace.registerTextDocumentContentProvider(CALLS_SCHEME, { provideTextDocumentContent: async (uri) => (await core()).documents.provideTextDocumentContent(uri) }),
-    vscode.languages.registerCodeLensProvider({ scheme: CALLS_SCHEME }, { provideCodeLenses: async (document) => (await core()).documents.provideCodeLenses(document) }),
+    vscode.workspace.registerTextDocumentContentProvider(CALLS_SCHEME, {
+      provideTextDocumentContent: async (uri) => (await core()).documents.provideTextDocumentContent(uri),
+    }),
+    vscode.languages.registerCodeLensProvider(
+      { scheme: CALLS_SCHEME },
+      { provideCodeLenses: async (document) => (await core()).documents.provideCodeLenses(document) },
+    ),
     vscode.workspace.registerFileSystemProvider(FORM_SCHEME, forms, { isCaseSensitive: true }),
-    vscode.languages.registerCodeLensProvider({ scheme: FORM_SCHEME }, { onDidChangeCodeLenses: lensesChanged.event, provideCodeLenses: async (document) => (await core()).reruns.provideCodeLenses(document) }),
-    ...[SCHEMA_SCHEME, OUTCOME_SCHEME].map((scheme) => vscode.workspace.registerTextDocumentContentProvider(scheme, {
-      onDidChange: textChanged.event, provideTextDocumentContent: async (uri) => (await core()).reruns.provideTextDocumentContent(uri),
-    })),
-    vscode.languages.registerDocumentLinkProvider({ scheme: OUTCOME_SCHEME }, { provideDocumentLinks: async (document) => (await core()).reruns.provideDocumentLinks(document) }),
-    registerGroup(register, ['rollout.showCalls', 'rollout.chooseToolBatch', 'rollout.rerunCall', 'rollout.runCall', 'rollout.saveTestCase'], async () => (await core()).commands),
+    vscode.languages.registerCodeLensProvider(
+      { scheme: FORM_SCHEME },
+      {
+        onDidChangeCodeLenses: lensesChanged.event,
+        provideCodeLenses: async (document) => (await core()).reruns.provideCodeLenses(document),
+      },
+    ),
+    ...[SCHEMA_SCHEME, OUTCOME_SCHEME].map((scheme) =>
+      vscode.workspace.registerTextDocumentContentProvider(scheme, {
+        onDidChange: textChanged.event,
+        provideTextDocumentContent: async (uri) => (await core()).reruns.provideTextDocumentContent(uri),
+      }),
+    ),
+    vscode.languages.registerDocumentLinkProvider(
+      { scheme: OUTCOME_SCHEME },
+      { provideDocumentLinks: async (document) => (await core()).reruns.provideDocumentLinks(document) },
+    ),
+    registerGroup(
+      register,
+      ['rollout.showCalls', 'rollout.chooseToolBatch', 'rollout.rerunCall', 'rollout.runCall', 'rollout.saveTestCase'],
+      async () => (await core()).commands,
+    ),
     registerGroup(register, INNER_COMMANDS, async () => (await core()).commands),
     vscode.workspace.onDidCloseTextDocument((document) => {
       if (document.uri.scheme === FORM_SCHEME) made?.reruns.closed(document);
@@ -95,9 +136,18 @@ export function registerToolCalls(services: Services, register: RegisterCommand,
   );
 }
 
-/** Documents about calls live in memory: tabs of them that a reload of the window brought back have nothing behind them. */
+/**
+ * Documents about calls live in memory: tabs of them that a reload of the window brought back have nothing behind them.
+ */
 function closeLeftovers(schemes: readonly string[]): void {
-  const uriOf = ({ input }: vscode.Tab): vscode.Uri | undefined => (input instanceof vscode.TabInputText ? input.uri : input instanceof vscode.TabInputTextDiff ? input.modified : undefined);
-  const left = vscode.window.tabGroups.all.flatMap(({ tabs }) => tabs.filter((tab) => schemes.includes(uriOf(tab)?.scheme ?? '')));
+  const uriOf = ({ input }: vscode.Tab): vscode.Uri | undefined =>
+    input instanceof vscode.TabInputText
+      ? input.uri
+      : input instanceof vscode.TabInputTextDiff
+        ? input.modified
+        : undefined;
+  const left = vscode.window.tabGroups.all.flatMap(({ tabs }) =>
+    tabs.filter((tab) => schemes.includes(uriOf(tab)?.scheme ?? '')),
+  );
   if (left.length > 0) void vscode.window.tabGroups.close(left, true);
 }

@@ -11,16 +11,30 @@ import type { TryPanels } from './try/tryPanels.ts';
 const MOST_AGENTS = 200;
 const WITH_TOOLS = /\.([cm]?[jt]sx?|agent\.(ya?ml|json))$/;
 
-export function toolCommands(services: Services, values: StoredValues, panels: TryPanels): CommandGroup<'rollout.tryTool' | 'rollout.addMcpServer' | 'rollout.importOpenApi'> {
+export function toolCommands(
+  services: Services,
+  values: StoredValues,
+  panels: TryPanels,
+): CommandGroup<'rollout.tryTool' | 'rollout.addMcpServer' | 'rollout.importOpenApi'> {
   return {
     'rollout.tryTool': async (uri, tool, given) => {
       const file = uri instanceof vscode.Uri ? uri : await chosenAgent(WITH_TOOLS, 'Tools of which agent?', 'Try Tool');
       if (file === undefined) return;
-      if (file.scheme !== 'file') throw new StudioError('unsupported', 'Only files on this machine’s disk can be run.', { mend: 'Save it first.' });
-      await panels.open(file.fsPath, typeof tool === 'string' ? tool : undefined, isJsonObject(given) ? given : undefined);
+      if (file.scheme !== 'file')
+        throw new StudioError('unsupported', 'Only files on this machine’s disk can be run.', {
+          mend: 'Save it first.',
+        });
+      await panels.open(
+        file.fsPath,
+        typeof tool === 'string' ? tool : undefined,
+        isJsonObject(given) ? given : undefined,
+      );
     },
     'rollout.addMcpServer': async (uri) => {
-      const agent = uri instanceof vscode.Uri ? uri : await chosenAgent(/\.agent\.(ya?ml|json)$/, 'Which agent gets the server?', 'Add MCP Server');
+      const agent =
+        uri instanceof vscode.Uri
+          ? uri
+          : await chosenAgent(/\.agent\.(ya?ml|json)$/, 'Which agent gets the server?', 'Add MCP Server');
       if (agent === undefined) return;
       await (await import('./mcp/addServer.ts')).addServer(services, values, agent);
     },
@@ -32,8 +46,15 @@ export function toolCommands(services: Services, values: StoredValues, panels: T
 async function chosenAgent(fits: RegExp, placeHolder: string, title: string): Promise<vscode.Uri | undefined> {
   const active = vscode.window.activeTextEditor?.document.uri;
   if (active?.scheme === 'file' && fits.test(path.basename(active.path))) return active;
-  const found = await findFiles((vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri), 'agent', MOST_AGENTS);
-  if (found.length === 0) throw new StudioError('not_found', 'There is no agent in this workspace.', { mend: '“New Agent…” makes one.' });
-  const items = found.map((uri) => ({ label: vscode.workspace.asRelativePath(uri, false), uri })).sort((a, b) => (a.label < b.label ? -1 : 1));
+  const found = await findFiles(
+    (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri),
+    'agent',
+    MOST_AGENTS,
+  );
+  if (found.length === 0)
+    throw new StudioError('not_found', 'There is no agent in this workspace.', { mend: '“New Agent…” makes one.' });
+  const items = found
+    .map((uri) => ({ label: vscode.workspace.asRelativePath(uri, false), uri }))
+    .sort((a, b) => (a.label < b.label ? -1 : 1));
   return (await vscode.window.showQuickPick(items, { title, placeHolder }))?.uri;
 }

@@ -11,17 +11,25 @@ import { withProgress } from '../window/progress.ts';
 
 const TITLE = 'Import Tools from OpenAPI';
 const imported = z.object({
-  tools: z.array(z.object({ name: z.string() })), secrets: z.array(z.string()), skipped: z.array(z.object({ operation: z.string(), why: z.string() })), baseUrl: z.string().optional(),
+  tools: z.array(z.object({ name: z.string() })),
+  secrets: z.array(z.string()),
+  skipped: z.array(z.object({ operation: z.string(), why: z.string() })),
+  baseUrl: z.string().optional(),
 });
 
 export async function importOpenApi({ cli, log }: Pick<Services, 'cli' | 'log'>): Promise<void> {
   const folder = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === 'file')?.uri;
-  if (folder === undefined) throw new StudioError('usage', 'There is no folder open to write into.', { mend: 'Open a folder first.' });
+  if (folder === undefined)
+    throw new StudioError('usage', 'There is no folder open to write into.', { mend: 'Open a folder first.' });
   const spec = await askSpec(folder);
   if (spec === undefined) return;
   const out = await askOut(folder, spec);
   if (out === undefined) return;
-  const made = imported.parse(await withProgress('Making tools', ({ signal }) => cli.json(['tool', 'openapi', spec, '--out', out], { cwd: folder.fsPath, signal })));
+  const made = imported.parse(
+    await withProgress('Making tools', ({ signal }) =>
+      cli.json(['tool', 'openapi', spec, '--out', out], { cwd: folder.fsPath, signal }),
+    ),
+  );
   writeTypes({ cli, log }, folder);
   for (const { operation, why } of made.skipped) log.warn(`${operation} is left out: ${why}.`);
   await vscode.window.showTextDocument(vscode.Uri.joinPath(folder, out), { preview: false });
@@ -36,24 +44,50 @@ export async function importOpenApi({ cli, log }: Pick<Services, 'cli' | 'log'>)
 
 /** A file of this machine, or a URL. */
 async function askSpec(folder: vscode.Uri): Promise<string | undefined> {
-  const items = [{ label: '$(globe) URL…', url: true }, { label: '$(file) File…', url: false }];
-  const picked = await vscode.window.showQuickPick(items, { title: TITLE, placeHolder: 'Where is the description (openapi.json or openapi.yaml)?' });
+  const items = [
+    { label: '$(globe) URL…', url: true },
+    { label: '$(file) File…', url: false },
+  ];
+  const picked = await vscode.window.showQuickPick(items, {
+    title: TITLE,
+    placeHolder: 'Where is the description (openapi.json or openapi.yaml)?',
+  });
   if (picked === undefined) return undefined;
   if (picked.url) {
-    const url = await vscode.window.showInputBox({ title: TITLE, prompt: 'URL of the description', placeHolder: 'https://example.com/openapi.json', ignoreFocusOut: true, validateInput: (text) => (/^https?:\/\/\S+$/.test(text.trim()) ? undefined : 'Write an http or https URL.') });
+    const url = await vscode.window.showInputBox({
+      title: TITLE,
+      prompt: 'URL of the description',
+      placeHolder: 'https://example.com/openapi.json',
+      ignoreFocusOut: true,
+      validateInput: (text) => (/^https?:\/\/\S+$/.test(text.trim()) ? undefined : 'Write an http or https URL.'),
+    });
     return url?.trim();
   }
-  const [file] = (await vscode.window.showOpenDialog({ title: TITLE, defaultUri: folder, canSelectMany: false, filters: { OpenAPI: ['json', 'yaml', 'yml'] } })) ?? [];
+  const [file] =
+    (await vscode.window.showOpenDialog({
+      title: TITLE,
+      defaultUri: folder,
+      canSelectMany: false,
+      filters: { OpenAPI: ['json', 'yaml', 'yml'] },
+    })) ?? [];
   return file?.fsPath;
 }
 
 async function askOut(folder: vscode.Uri, spec: string): Promise<string | undefined> {
-  const base = /^https?:/.test(spec) ? new URL(spec).hostname.split('.').at(-2) ?? 'service' : path.basename(spec).replace(/\.\w+$/, '');
+  const base = /^https?:/.test(spec)
+    ? (new URL(spec).hostname.split('.').at(-2) ?? 'service')
+    : path.basename(spec).replace(/\.\w+$/, '');
   const out = await vscode.window.showInputBox({
-    title: TITLE, prompt: 'The module that is written', value: `tools/${base.replaceAll(/[^\w-]+/g, '_')}.ts`, ignoreFocusOut: true,
+    title: TITLE,
+    prompt: 'The module that is written',
+    value: `tools/${base.replaceAll(/[^\w-]+/g, '_')}.ts`,
+    ignoreFocusOut: true,
     validateInput: async (text) => {
-      if (!/^[^\\:*?"<>|]+\.ts$/.test(text.trim()) || text.includes('..')) return 'Write a path below the folder that ends in .ts.';
-      return (await exists(vscode.Uri.joinPath(folder, text.trim()))) ? `${text.trim()} exists already; choose another name.` : undefined;
+      if (!/^[^\\:*?"<>|]+\.ts$/.test(text.trim()) || text.includes('..'))
+        return 'Write a path below the folder that ends in .ts.';
+      return (await exists(vscode.Uri.joinPath(folder, text.trim())))
+        ? `${text.trim()} exists already; choose another name.`
+        : undefined;
     },
   });
   return out?.trim();

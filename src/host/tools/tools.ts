@@ -1,4 +1,7 @@
-/** Tools where they are written: try one, add those of a server or of a service. Here only what VS Code must know at once. */
+/**
+ * Tools where they are written: try one, add those of a server or of a service. Here only what VS Code must know at
+ * once.
+ */
 import * as vscode from 'vscode';
 import { TRY_VIEW_TYPE } from '../contributions/names.ts';
 import { SECTION } from '../contributions/settings.ts';
@@ -9,15 +12,22 @@ import { registerGroup } from '../window/commands.ts';
 import { setting } from '../window/settings.ts';
 import type { TryPanels } from './try/tryPanels.ts';
 
-const CODE: readonly vscode.DocumentFilter[] = ['typescript', 'javascript'].map((language) => ({ language, scheme: 'file' }));
+const CODE: readonly vscode.DocumentFilter[] = ['typescript', 'javascript'].map((language) => ({
+  language,
+  scheme: 'file',
+}));
 const AGENT: vscode.DocumentFilter = { pattern: '**/*.agent.{yaml,yml,json}', scheme: 'file' };
 
-export function registerTools(services: Services, register: RegisterCommand, { values, act, files }: { readonly values: StoredValues; readonly act: DoAction; readonly files: StudioFiles }): vscode.Disposable {
+export function registerTools(
+  services: Services,
+  register: RegisterCommand,
+  { values, act, files }: { readonly values: StoredValues; readonly act: DoAction; readonly files: StudioFiles },
+): vscode.Disposable {
   const changed = new vscode.EventEmitter<void>();
   let made: TryPanels | undefined;
   const panels = async (): Promise<TryPanels> => {
     const { TryPanels: Panels } = await import('./try/tryPanels.ts');
-    return made ??= new Panels(services, { values, act, files });
+    return (made ??= new Panels(services, { values, act, files }));
   };
   return vscode.Disposable.from(
     changed,
@@ -25,15 +35,22 @@ export function registerTools(services: Services, register: RegisterCommand, { v
       onDidChangeCodeLenses: changed.event,
       provideCodeLenses: async (document) => {
         if (!vscode.workspace.isTrusted || !setting('tools.codeLens')) return [];
-        return (await import('./try/lenses.ts')).tryLenses(document, vscode.languages.match(AGENT, document) > 0 ? 'agent' : 'code');
+        return (await import('./try/lenses.ts')).tryLenses(
+          document,
+          vscode.languages.match(AGENT, document) > 0 ? 'agent' : 'code',
+        );
       },
     }),
     vscode.workspace.onDidGrantWorkspaceTrust(() => changed.fire()),
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (event.affectsConfiguration(`${SECTION}.tools`)) changed.fire();
     }),
-    registerGroup(register, ['rollout.tryTool', 'rollout.addMcpServer', 'rollout.importOpenApi'], async () => (await import('./commands.ts')).toolCommands(services, values, await panels())),
-    vscode.window.registerWebviewPanelSerializer(TRY_VIEW_TYPE, { deserializeWebviewPanel: async (view, state) => (await panels()).restore(view, state) }),
+    registerGroup(register, ['rollout.tryTool', 'rollout.addMcpServer', 'rollout.importOpenApi'], async () =>
+      (await import('./commands.ts')).toolCommands(services, values, await panels()),
+    ),
+    vscode.window.registerWebviewPanelSerializer(TRY_VIEW_TYPE, {
+      deserializeWebviewPanel: async (view, state) => (await panels()).restore(view, state),
+    }),
     new vscode.Disposable(() => made?.dispose()),
   );
 }

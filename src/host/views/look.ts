@@ -1,5 +1,5 @@
 /** How an item of a tree looks, told without VS Code so that it can be tested. */
-import { outcomeOf, type Outcome } from '../../trace/outcome.ts';
+import { type Outcome, outcomeOf } from '../../trace/outcome.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 
 export interface Icon {

@@ -3,7 +3,14 @@ import * as vscode from 'vscode';
 import type { Icon, Look } from './look.ts';
 
 export function treeItem(look: Look, state: 'none' | 'closed' | 'open', id?: string): vscode.TreeItem {
-  const item = new vscode.TreeItem(look.label, { none: vscode.TreeItemCollapsibleState.None, closed: vscode.TreeItemCollapsibleState.Collapsed, open: vscode.TreeItemCollapsibleState.Expanded }[state]);
+  const item = new vscode.TreeItem(
+    look.label,
+    {
+      none: vscode.TreeItemCollapsibleState.None,
+      closed: vscode.TreeItemCollapsibleState.Collapsed,
+      open: vscode.TreeItemCollapsibleState.Expanded,
+    }[state],
+  );
   if (id !== undefined) item.id = id;
   if (look.description !== undefined) item.description = look.description;
   if (look.tooltip !== undefined) item.tooltip = look.tooltip;

@@ -9,11 +9,20 @@ import type { MoreNode, TroubleNode } from './batches/batchNodes.ts';
 import { BatchTree, LOAD_MORE } from './batches/batchTree.ts';
 import { TargetTree } from './targets/targetTree.ts';
 
-export function registerViews(services: Services, register: RegisterCommand, files: StudioFiles, known: KnownTargets): vscode.Disposable {
+export function registerViews(
+  services: Services,
+  register: RegisterCommand,
+  files: StudioFiles,
+  known: KnownTargets,
+): vscode.Disposable {
   const batches = new BatchTree(services);
   const agents = new AgentTree(services, files);
   const targets = new TargetTree(services, known);
-  const batchView = vscode.window.createTreeView(VIEW_IDS.batches, { treeDataProvider: batches, showCollapseAll: true, canSelectMany: true });
+  const batchView = vscode.window.createTreeView(VIEW_IDS.batches, {
+    treeDataProvider: batches,
+    showCollapseAll: true,
+    canSelectMany: true,
+  });
   const agentView = vscode.window.createTreeView(VIEW_IDS.agents, { treeDataProvider: agents, showCollapseAll: true });
   const targetView = vscode.window.createTreeView(VIEW_IDS.targets, { treeDataProvider: targets });
 
@@ -29,11 +38,17 @@ export function registerViews(services: Services, register: RegisterCommand, fil
   seen(batchView.visible);
   targets.visible(targetView.visible);
 
-  const tellState = (): void => void vscode.commands.executeCommand('setContext', VIEW_KEYS.server, services.server.state.value.state);
+  const tellState = (): void =>
+    void vscode.commands.executeCommand('setContext', VIEW_KEYS.server, services.server.state.value.state);
   tellState();
   void files.list('batch'); // tells the welcome texts whether there is one
   return vscode.Disposable.from(
-    batches, agents, targets, batchView, agentView, targetView,
+    batches,
+    agents,
+    targets,
+    batchView,
+    agentView,
+    targetView,
     { dispose: () => void watching?.dispose() },
     services.batches.rows.changed(() => batches.batchesChanged()),
     services.server.state.changed(() => {

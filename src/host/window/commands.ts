@@ -6,19 +6,24 @@ import type { Log } from './log.ts';
 import type { FileProblems } from './problems.ts';
 
 export function commandRegistrar(log: Log, problems: FileProblems): RegisterCommand {
-  return (id, run) => vscode.commands.registerCommand(id, async (...args: unknown[]) => {
-    try {
-      return await run(...args);
-    } catch (error) {
-      // Not awaited: a message may stand there for long.
-      void tellFailure(id, error, log, problems);
-      return undefined;
-    }
-  });
+  return (id, run) =>
+    vscode.commands.registerCommand(id, async (...args: unknown[]) => {
+      try {
+        return await run(...args);
+      } catch (error) {
+        // Not awaited: a message may stand there for long.
+        void tellFailure(id, error, log, problems);
+        return undefined;
+      }
+    });
 }
 
 /** Registers commands whose code is read when the first of them is called: at activation they cost their names only. */
-export function registerGroup<Id extends string>(register: RegisterCommand, ids: readonly Id[], load: () => Promise<CommandGroup<Id>>): vscode.Disposable {
+export function registerGroup<Id extends string>(
+  register: RegisterCommand,
+  ids: readonly Id[],
+  load: () => Promise<CommandGroup<Id>>,
+): vscode.Disposable {
   return vscode.Disposable.from(...ids.map((id) => register(id, async (...args) => (await load())[id](...args))));
 }
 
@@ -32,7 +37,8 @@ async function tellFailure(id: string, error: unknown, log: Log, problems: FileP
   const wrong = problemsOf(error);
   if (wrong.length > 0) {
     problems.show(wrong);
-    if ((await vscode.window.showErrorMessage(summaryOf(wrong.length), 'Show Problems')) !== undefined) await vscode.commands.executeCommand('workbench.actions.view.problems');
+    if ((await vscode.window.showErrorMessage(summaryOf(wrong.length), 'Show Problems')) !== undefined)
+      await vscode.commands.executeCommand('workbench.actions.view.problems');
     return;
   }
   const unforeseen = !StudioError.is(error);
@@ -41,5 +47,7 @@ async function tellFailure(id: string, error: unknown, log: Log, problems: FileP
 }
 
 function summaryOf(count: number): string {
-  return count === 1 ? 'One problem in the files keeps this from running.' : `${count} problems in the files keep this from running.`;
+  return count === 1
+    ? 'One problem in the files keeps this from running.'
+    : `${count} problems in the files keep this from running.`;
 }

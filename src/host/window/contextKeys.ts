@@ -15,8 +15,14 @@ export function registerContextKeys({ batches, context, server }: Services): vsc
     const has = rows.length > 0 || (!asked && context.globalState.get(HAD_BATCHES) === true);
     set(CONTEXT_KEYS.hasBatches, has);
     set(CONTEXT_KEYS.hasRunning, rows.some(isLive));
-    set(CONTEXT_KEYS.hasPaused, rows.some((row) => row.state === 'paused'));
-    set(CONTEXT_KEYS.hasUnsettled, rows.some((row) => !row.imported && row.counts.infrastructure + row.counts.cancelled > 0));
+    set(
+      CONTEXT_KEYS.hasPaused,
+      rows.some((row) => row.state === 'paused'),
+    );
+    set(
+      CONTEXT_KEYS.hasUnsettled,
+      rows.some((row) => !row.imported && row.counts.infrastructure + row.counts.cancelled > 0),
+    );
     if (asked && context.globalState.get(HAD_BATCHES) !== has) void context.globalState.update(HAD_BATCHES, has);
   };
   tell();

@@ -18,7 +18,11 @@ export interface DiagnosticParts {
   readonly act: DoAction;
 }
 
-export function registerDiagnostics({ server }: Services, register: RegisterCommand, { log, values, act }: DiagnosticParts): vscode.Disposable {
+export function registerDiagnostics(
+  { server }: Services,
+  register: RegisterCommand,
+  { log, values, act }: DiagnosticParts,
+): vscode.Disposable {
   return register('rollout.collectDiagnostics', async () => {
     const secrets = Object.values(await values.of(values.names));
     let answer: ServerInfo | string;
@@ -29,10 +33,21 @@ export function registerDiagnostics({ server }: Services, register: RegisterComm
     } catch (error) {
       answer = errorText(error);
     }
-    const settings = Object.fromEntries(Object.keys(DEFAULTS).map((name) => [`rollout.${name}`, setting(name as SettingName)])); // the table's own keys
+    const settings = Object.fromEntries(
+      Object.keys(DEFAULTS).map((name) => [`rollout.${name}`, setting(name as SettingName)]),
+    ); // the table's own keys
     const text = diagnosticsText({
-      product: PRODUCT, editor: `${vscode.env.appName} ${vscode.version}`, system: `${process.platform} ${process.arch} ${os.release()}, Node.js ${process.versions.node}`,
-      remote: vscode.env.remoteName, trusted: vscode.workspace.isTrusted, store: server.store, target: server.target, settings, server: answer, log: log.lines, secrets,
+      product: PRODUCT,
+      editor: `${vscode.env.appName} ${vscode.version}`,
+      system: `${process.platform} ${process.arch} ${os.release()}, Node.js ${process.versions.node}`,
+      remote: vscode.env.remoteName,
+      trusted: vscode.workspace.isTrusted,
+      store: server.store,
+      target: server.target,
+      settings,
+      server: answer,
+      log: log.lines,
+      secrets,
     });
     await act({ do: 'document', title: 'Rollout Diagnostics', text, language: 'markdown' });
   });

@@ -23,12 +23,27 @@ export function diagnosticsText(facts: DiagnosticFacts): string {
   const { product, editor, system, remote, trusted, store, target, settings, server, log } = facts;
   const sections = [
     '# Rollout Studio diagnostics',
-    ['## Versions', `- extension: ${product}`, `- editor: ${editor}`, `- system: ${system}`, `- remote: ${remote ?? 'no'}`, `- workspace trusted: ${trusted ? 'yes' : 'no'}`, `- target: ${target}`, `- store: ${shownStore(store)}`].join('\n'),
+    [
+      '## Versions',
+      `- extension: ${product}`,
+      `- editor: ${editor}`,
+      `- system: ${system}`,
+      `- remote: ${remote ?? 'no'}`,
+      `- workspace trusted: ${trusted ? 'yes' : 'no'}`,
+      `- target: ${target}`,
+      `- store: ${shownStore(store)}`,
+    ].join('\n'),
     ['## Settings', fenced('json', JSON.stringify(settings, undefined, 2))].join('\n\n'),
-    ['## Server', typeof server === 'string' ? server : fenced('json', JSON.stringify(server, undefined, 2))].join('\n\n'),
+    ['## Server', typeof server === 'string' ? server : fenced('json', JSON.stringify(server, undefined, 2))].join(
+      '\n\n',
+    ),
     [`## Log, last ${log.length} lines`, fenced('', log.join('\n'))].join('\n\n'),
   ];
-  const redact = redactor([...facts.secrets, ...passwordsIn(store), ...Object.values(settings).flatMap((value) => (typeof value === 'string' ? passwordsIn(value) : []))]);
+  const redact = redactor([
+    ...facts.secrets,
+    ...passwordsIn(store),
+    ...Object.values(settings).flatMap((value) => (typeof value === 'string' ? passwordsIn(value) : [])),
+  ]);
   return `${withoutPasswords(redact(sections.join('\n\n')))}\n`;
 }
 
@@ -42,10 +57,14 @@ function fenced(language: string, text: string): string {
 function passwordsIn(address: string): string[] {
   if (!URL.canParse(address)) return [];
   const url = new URL(address);
-  return [url.password, decodeURIComponent(url.password), url.searchParams.get('password') ?? ''].filter((text) => text !== '');
+  return [url.password, decodeURIComponent(url.password), url.searchParams.get('password') ?? ''].filter(
+    (text) => text !== '',
+  );
 }
 
 /** Addresses in texts of others, too: a log may tell of any store or endpoint. */
 function withoutPasswords(text: string): string {
-  return text.replaceAll(/(\b[a-z][a-z0-9+.-]*:\/\/[^\s:/@]*:)[^\s@/]+@/gi, '$1***@').replaceAll(/\b(Bearer\s+)[\w.~+/=-]+/gi, '$1***');
+  return text
+    .replaceAll(/(\b[a-z][a-z0-9+.-]*:\/\/[^\s:/@]*:)[^\s@/]+@/gi, '$1***@')
+    .replaceAll(/\b(Bearer\s+)[\w.~+/=-]+/gi, '$1***');
 }

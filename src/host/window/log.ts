@@ -15,17 +15,24 @@ const LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const;
 export function createLog(): Log {
   const channel = vscode.window.createOutputChannel('Rollout', { log: true });
   const kept = new KeptLines(LINES_KEPT);
-  const remembering = Object.fromEntries(LEVELS.map((level) => [level, (message: string | Error, ...args: unknown[]): void => {
-    kept.add(level, message, args);
-    // An error's stack belongs into the log; the other levels take texts.
-    if (level === 'error') channel.error(message, ...args);
-    else channel[level](String(message), ...args);
-  }]));
+  const remembering = Object.fromEntries(
+    LEVELS.map((level) => [
+      level,
+      (message: string | Error, ...args: unknown[]): void => {
+        kept.add(level, message, args);
+        // An error's stack belongs into the log; the other levels take texts.
+        if (level === 'error') channel.error(message, ...args);
+        else channel[level](String(message), ...args);
+      },
+    ]),
+  );
   const watched = new Proxy(channel, {
     get(target, key): unknown {
       if (typeof key === 'string' && Object.hasOwn(remembering, key)) return remembering[key];
       const member: unknown = Reflect.get(target, key, target);
-      return typeof member === 'function' ? (...args: unknown[]): unknown => Reflect.apply(member, target, args) : member;
+      return typeof member === 'function'
+        ? (...args: unknown[]): unknown => Reflect.apply(member, target, args)
+        : member;
     },
   });
   return {

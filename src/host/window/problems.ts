@@ -1,4 +1,7 @@
-/** What the command line says of files, in the Problems view: what only it finds, as it reads datasets whole and the environment. */
+/**
+ * What the command line says of files, in the Problems view: what only it finds, as it reads datasets whole and the
+ * environment.
+ */
 import * as vscode from 'vscode';
 import type { Problem } from '../../config/source/problem.ts';
 
@@ -23,7 +26,10 @@ export class FileProblems implements vscode.Disposable {
     for (const [file, list] of byFile) {
       const uri = vscode.Uri.file(file);
       const known = vscode.languages.getDiagnostics(uri); // of the language server
-      this.#collection.set(uri, list.filter((one) => !known.some((other) => isSame(one, other))));
+      this.#collection.set(
+        uri,
+        list.filter((one) => !known.some((other) => isSame(one, other))),
+      );
     }
   }
 
@@ -43,7 +49,11 @@ function isSame(a: vscode.Diagnostic, b: vscode.Diagnostic): boolean {
 
 function diagnosticOf({ line, column, endLine, endColumn, message, mend, severity, code }: Problem): vscode.Diagnostic {
   const range = new vscode.Range(line - 1, column - 1, endLine - 1, endColumn - 1);
-  const diagnostic = new vscode.Diagnostic(range, `${message}\n${mend}`, severity === 'error' ? vscode.DiagnosticSeverity.Error : vscode.DiagnosticSeverity.Warning);
+  const diagnostic = new vscode.Diagnostic(
+    range,
+    `${message}\n${mend}`,
+    severity === 'error' ? vscode.DiagnosticSeverity.Error : vscode.DiagnosticSeverity.Warning,
+  );
   diagnostic.source = 'rollout';
   diagnostic.code = code;
   return diagnostic;

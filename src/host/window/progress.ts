@@ -10,16 +10,18 @@ export interface Work {
 /** Throws `cancelled` when the user cancels, whatever the work then throws. */
 export function withProgress<T>(title: string, work: (work: Work) => Promise<T>): Promise<T> {
   const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
-  return Promise.resolve(vscode.window.withProgress(options, async (progress, token) => {
-    const stop = new AbortController();
-    const listener = token.onCancellationRequested(() => stop.abort());
-    try {
-      return await work({ signal: stop.signal, report: (message) => progress.report({ message }) });
-    } catch (error) {
-      if (stop.signal.aborted) throw new StudioError('cancelled', 'It was cancelled.', { cause: error });
-      throw error;
-    } finally {
-      listener.dispose();
-    }
-  }));
+  return Promise.resolve(
+    vscode.window.withProgress(options, async (progress, token) => {
+      const stop = new AbortController();
+      const listener = token.onCancellationRequested(() => stop.abort());
+      try {
+        return await work({ signal: stop.signal, report: (message) => progress.report({ message }) });
+      } catch (error) {
+        if (stop.signal.aborted) throw new StudioError('cancelled', 'It was cancelled.', { cause: error });
+        throw error;
+      } finally {
+        listener.dispose();
+      }
+    }),
+  );
 }

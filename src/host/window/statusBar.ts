@@ -8,7 +8,11 @@ import type { Services } from '../services.ts';
 import type { KnownTargets } from '../targets/knownTargets.ts';
 import { targetItem } from '../targets/targetItem.ts';
 
-export function registerStatusBar(services: Services, batches: HostBatchList, targets: KnownTargets): vscode.Disposable {
+export function registerStatusBar(
+  services: Services,
+  batches: HostBatchList,
+  targets: KnownTargets,
+): vscode.Disposable {
   return vscode.Disposable.from(runningItem(services, batches), whereItem(services, batches, targets));
 }
 
@@ -26,8 +30,10 @@ function runningItem(services: Services, batches: HostBatchList): vscode.Disposa
     item.tooltip = tooltip;
     item.accessibilityInformation = { label, role: 'button' };
     item.backgroundColor = warning ? new vscode.ThemeColor('statusBarItem.warningBackground') : undefined;
-    item.command = click.do === 'start' ? 'rollout.startServer'
-      : { command: 'rollout.openBatch', title: 'Open Batch', arguments: click.do === 'open' ? [click.batch] : [] };
+    item.command =
+      click.do === 'start'
+        ? 'rollout.startServer'
+        : { command: 'rollout.openBatch', title: 'Open Batch', arguments: click.do === 'open' ? [click.batch] : [] };
     item.show();
   };
   // A server that runs anyway is followed; for this item alone none is started.
@@ -48,7 +54,13 @@ function whereItem({ server }: Services, batches: HostBatchList, targets: KnownT
   item.command = 'rollout.selectTarget';
   let product: string | undefined;
   const show = (): void => {
-    const shown = targetItem({ targets: targets.list.value, used: server.target, state: server.state.value, product, batches: batches.rows.value });
+    const shown = targetItem({
+      targets: targets.list.value,
+      used: server.target,
+      state: server.state.value,
+      product,
+      batches: batches.rows.value,
+    });
     if (shown === undefined) {
       item.hide();
       return;
@@ -61,22 +73,34 @@ function whereItem({ server }: Services, batches: HostBatchList, targets: KnownT
   let asked = new AbortController();
   const ask = ({ api }: Connection): void => {
     asked.abort();
-    const { signal } = asked = new AbortController();
-    api.server(signal).then((info) => {
-      if (signal.aborted) return;
-      product = info.product;
-      show();
-    }, () => undefined); // its state tells
+    const { signal } = (asked = new AbortController());
+    api.server(signal).then(
+      (info) => {
+        if (signal.aborted) return;
+        product = info.product;
+        show();
+      },
+      () => undefined,
+    ); // its state tells
   };
   const forget = (): void => {
     asked.abort();
     product = undefined;
     show();
   };
-  const listeners = [targets.list.changed(show), batches.rows.changed(show), server.state.changed(show), server.moved(forget), server.connected(ask)];
+  const listeners = [
+    targets.list.changed(show),
+    batches.rows.changed(show),
+    server.state.changed(show),
+    server.moved(forget),
+    server.connected(ask),
+  ];
   show();
-  return vscode.Disposable.from(item, new vscode.Disposable(() => {
-    asked.abort();
-    for (const listener of listeners) listener.dispose();
-  }));
+  return vscode.Disposable.from(
+    item,
+    new vscode.Disposable(() => {
+      asked.abort();
+      for (const listener of listeners) listener.dispose();
+    }),
+  );
 }

@@ -4,12 +4,12 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { StudioError } from '../../common/errors.ts';
-import { Connection, type Answer, type RequestOptions } from './connection.ts';
-import { loadContext, loadInCluster, type ClusterRef } from './contexts.ts';
-import { groupOfResource, isKind, KINDS, pathOf, type Kind } from './kinds.ts';
 import { APP } from '../names.ts';
-import { answerError, reasonOf, statusOf, type Asked } from './kubeErrors.ts';
-import { listBody, readObject, type KubeEvent, type KubeObject, type ObjectOf } from './objects.ts';
+import { type Answer, Connection, type RequestOptions } from './connection.ts';
+import { type ClusterRef, loadContext, loadInCluster } from './contexts.ts';
+import { groupOfResource, isKind, KINDS, type Kind, pathOf } from './kinds.ts';
+import { type Asked, answerError, reasonOf, statusOf } from './kubeErrors.ts';
+import { type KubeEvent, type KubeObject, listBody, type ObjectOf, readObject } from './objects.ts';
 
 /** Who we are to the API: owner of the fields we apply. */
 export const FIELD_MANAGER = APP;
@@ -39,7 +39,9 @@ export interface Applied {
 export interface ClusterVersion {
   /** E.g. `v1.34.4`. */
   readonly git: string;
-  /** How far the clock of this machine is ahead of the API server's (negative: behind); undefined where it does not say. */
+  /**
+   * How far the clock of this machine is ahead of the API server's (negative: behind); undefined where it does not say.
+   */
   readonly skewSeconds: number | undefined;
 }
 
@@ -88,14 +90,19 @@ export class Cluster {
   }
 
   /** The list, and the resource version a watch goes on from. */
-  async listAt<K extends Kind>(kind: K, options: ListOptions = {}): Promise<{ items: ObjectOf<K>[]; resourceVersion: string }> {
+  async listAt<K extends Kind>(
+    kind: K,
+    options: ListOptions = {},
+  ): Promise<{ items: ObjectOf<K>[]; resourceVersion: string }> {
     for (let tries = 1; ; tries++) {
       const items: ObjectOf<K>[] = [];
       let go: string | undefined;
       let resourceVersion = '';
       try {
         do {
-          const answer = await this.#call({ verb: 'list', kind }, 'GET', options, { query: { ...selectors(options), limit: String(PAGE), continue: go } });
+          const answer = await this.#call({ verb: 'list', kind }, 'GET', options, {
+            query: { ...selectors(options), limit: String(PAGE), continue: go },
+          });
           const page = listBody.parse(this.#body(answer));
           for (const item of page.items ?? []) items.push(readObject(kind, KINDS[kind].apiVersion, item));
           go = page.metadata.continue === '' ? undefined : page.metadata.continue;
@@ -110,13 +117,21 @@ export class Cluster {
   }
 
   /** Makes an object; a `conflict` where it is there already. */
-  async create(object: KubeObject, options: CallOptions & { readonly dryRun?: boolean | undefined } = {}): Promise<KubeObject> {
+  async create(
+    object: KubeObject,
+    options: CallOptions & { readonly dryRun?: boolean | undefined } = {},
+  ): Promise<KubeObject> {
     const kind = kindOf(object);
-    const answer = await this.#call({ verb: 'create', kind, name: object.metadata.name }, 'POST', this.#at(object, options), {
-      query: { fieldManager: FIELD_MANAGER, dryRun: options.dryRun === true ? 'All' : undefined },
-      body: object,
-      collection: true,
-    });
+    const answer = await this.#call(
+      { verb: 'create', kind, name: object.metadata.name },
+      'POST',
+      this.#at(object, options),
+      {
+        query: { fieldManager: FIELD_MANAGER, dryRun: options.dryRun === true ? 'All' : undefined },
+        body: object,
+        collection: true,
+      },
+    );
     return readObject(kind, object.apiVersion, this.#body(answer));
   }
 
@@ -124,13 +139,20 @@ export class Cluster {
    * Server-side apply with our field manager. What others set is left alone; where they set what we want to set
    * otherwise it is a `conflict` that names them.
    */
-  async apply(object: KubeObject, options: CallOptions & { readonly dryRun?: boolean | undefined } = {}): Promise<Applied> {
+  async apply(
+    object: KubeObject,
+    options: CallOptions & { readonly dryRun?: boolean | undefined } = {},
+  ): Promise<Applied> {
     const kind = kindOf(object);
     const at = this.#at(object, options);
     const before = await this.get(kind, object.metadata.name, at);
     const patch = (force: boolean): Promise<Answer> =>
       this.#call({ verb: 'patch', kind, name: object.metadata.name }, 'PATCH', at, {
-        query: { fieldManager: FIELD_MANAGER, force: force ? 'true' : undefined, dryRun: options.dryRun === true ? 'All' : undefined },
+        query: {
+          fieldManager: FIELD_MANAGER,
+          force: force ? 'true' : undefined,
+          dryRun: options.dryRun === true ? 'All' : undefined,
+        },
         body: object,
         contentType: 'application/apply-patch+yaml',
       });
@@ -143,7 +165,12 @@ export class Cluster {
   }
 
   /** A merge patch (an object) or a JSON patch (a list of operations). */
-  async patch<K extends Kind>(kind: K, name: string, patch: Readonly<Record<string, unknown>> | readonly unknown[], options: CallOptions & { readonly subresource?: string | undefined } = {}): Promise<ObjectOf<K>> {
+  async patch<K extends Kind>(
+    kind: K,
+    name: string,
+    patch: Readonly<Record<string, unknown>> | readonly unknown[],
+    options: CallOptions & { readonly subresource?: string | undefined } = {},
+  ): Promise<ObjectOf<K>> {
     const answer = await this.#call({ verb: 'patch', kind, name, subresource: options.subresource }, 'PATCH', options, {
       query: { fieldManager: FIELD_MANAGER },
       body: patch,
@@ -153,7 +180,15 @@ export class Cluster {
   }
 
   /** Removes an object; false where it is not there (any more), or is another one than `uid`. */
-  async remove(kind: Kind, name: string, options: CallOptions & { readonly propagation?: 'Foreground' | 'Background' | 'Orphan' | undefined; readonly uid?: string | undefined; readonly graceSeconds?: number | undefined } = {}): Promise<boolean> {
+  async remove(
+    kind: Kind,
+    name: string,
+    options: CallOptions & {
+      readonly propagation?: 'Foreground' | 'Background' | 'Orphan' | undefined;
+      readonly uid?: string | undefined;
+      readonly graceSeconds?: number | undefined;
+    } = {},
+  ): Promise<boolean> {
     const answer = await this.#call({ verb: 'delete', kind, name }, 'DELETE', options, {
       body: {
         kind: 'DeleteOptions',
@@ -168,7 +203,10 @@ export class Cluster {
     return true;
   }
 
-  /** Whether we may do `verb` (e.g. `create`) on `resource` (e.g. `jobs`, `pods/log`) in a namespace; `all`: in every one. */
+  /**
+   * Whether we may do `verb` (e.g. `create`) on `resource` (e.g. `jobs`, `pods/log`) in a namespace; `all`: in every
+   * one.
+   */
   async may(verb: string, resource: string, options: CallOptions = {}): Promise<boolean> {
     const [plural = '', subresource] = resource.split('/');
     const namespace = options.namespace ?? this.namespace;
@@ -177,23 +215,49 @@ export class Cluster {
       body: {
         apiVersion: 'authorization.k8s.io/v1',
         kind: 'SelfSubjectAccessReview',
-        spec: { resourceAttributes: { verb, group: groupOfResource(plural), resource: plural, subresource, namespace: namespace === 'all' ? undefined : namespace } },
+        spec: {
+          resourceAttributes: {
+            verb,
+            group: groupOfResource(plural),
+            resource: plural,
+            subresource,
+            namespace: namespace === 'all' ? undefined : namespace,
+          },
+        },
       },
     });
-    const body = this.#bodyOf(answer, { verb: 'create', resource: 'selfsubjectaccessreviews', group: 'authorization.k8s.io' }) as { status?: { allowed?: boolean } };
+    const body = this.#bodyOf(answer, {
+      verb: 'create',
+      resource: 'selfsubjectaccessreviews',
+      group: 'authorization.k8s.io',
+    }) as { status?: { allowed?: boolean } };
     return body.status?.allowed === true;
   }
 
   async version(signal?: AbortSignal): Promise<ClusterVersion> {
     const answer = await this.connection.request('GET', '/version', { signal });
     const body = this.#bodyOf(answer, { verb: 'get', resource: '/version', group: '' }) as { gitVersion?: string };
-    return { git: body.gitVersion ?? 'unknown', skewSeconds: answer.skewMs === undefined ? undefined : Math.round(answer.skewMs / 1000) };
+    return {
+      git: body.gitVersion ?? 'unknown',
+      skewSeconds: answer.skewMs === undefined ? undefined : Math.round(answer.skewMs / 1000),
+    };
   }
 
   /** What a container of a pod wrote; undefined where the pod or its log is not there. */
-  async log(pod: string, options: CallOptions & { readonly container?: string | undefined; readonly tail?: number | undefined; readonly previous?: boolean | undefined } = {}): Promise<string | undefined> {
+  async log(
+    pod: string,
+    options: CallOptions & {
+      readonly container?: string | undefined;
+      readonly tail?: number | undefined;
+      readonly previous?: boolean | undefined;
+    } = {},
+  ): Promise<string | undefined> {
     const answer = await this.#call({ verb: 'get', kind: 'Pod', name: pod, subresource: 'log' }, 'GET', options, {
-      query: { container: options.container, tailLines: options.tail?.toString(), previous: options.previous === true ? 'true' : undefined },
+      query: {
+        container: options.container,
+        tailLines: options.tail?.toString(),
+        previous: options.previous === true ? 'true' : undefined,
+      },
     });
     // 400: the container has not started, or has no earlier life.
     if (answer.status === 404 || answer.status === 400) return undefined;
@@ -202,7 +266,10 @@ export class Cluster {
   }
 
   /** The events about an object, oldest first. They are kept for an hour or so. */
-  async events(about: { readonly kind?: Kind; readonly name: string; readonly uid?: string | undefined }, options: CallOptions = {}): Promise<KubeEvent[]> {
+  async events(
+    about: { readonly kind?: Kind; readonly name: string; readonly uid?: string | undefined },
+    options: CallOptions = {},
+  ): Promise<KubeEvent[]> {
     const fields = [`involvedObject.name=${about.name}`];
     if (about.kind !== undefined) fields.push(`involvedObject.kind=${about.kind}`);
     if (about.uid !== undefined) fields.push(`involvedObject.uid=${about.uid}`);
@@ -228,9 +295,23 @@ export class Cluster {
     const wanted = options.namespace ?? this.namespace;
     const namespace = KINDS[asked.kind].namespaced && wanted !== 'all' ? wanted : undefined;
     const path = pathOf(asked.kind, namespace, more.collection === true ? undefined : asked.name, asked.subresource);
-    const answer = await this.connection.request(method, path, { query: more.query, body: more.body, contentType: more.contentType, signal: options.signal });
+    const answer = await this.connection.request(method, path, {
+      query: more.query,
+      body: more.body,
+      contentType: more.contentType,
+      signal: options.signal,
+    });
     const plural = KINDS[asked.kind].plural;
-    return { ...answer, asked: { verb: asked.verb, resource: asked.subresource === undefined ? plural : `${plural}/${asked.subresource}`, group: groupOfResource(plural), name: asked.name, namespace } };
+    return {
+      ...answer,
+      asked: {
+        verb: asked.verb,
+        resource: asked.subresource === undefined ? plural : `${plural}/${asked.subresource}`,
+        group: groupOfResource(plural),
+        name: asked.name,
+        namespace,
+      },
+    };
   }
 
   #body(answer: Answer & { readonly asked?: Asked }): unknown {
@@ -242,7 +323,10 @@ export class Cluster {
     try {
       return JSON.parse(answer.text);
     } catch (error) {
-      throw new StudioError('unavailable', `The API server at ${this.server} sent what is not JSON.`, { mend: 'See whether a proxy stands before it.', cause: error });
+      throw new StudioError('unavailable', `The API server at ${this.server} sent what is not JSON.`, {
+        mend: 'See whether a proxy stands before it.',
+        cause: error,
+      });
     }
   }
 }
@@ -256,7 +340,10 @@ function isMissing(answer: Answer): boolean {
 
 function kindOf(object: KubeObject): Kind {
   if (isKind(object.kind) && KINDS[object.kind].apiVersion === object.apiVersion) return object.kind;
-  throw new StudioError('internal', `Objects of kind ${object.kind} (${object.apiVersion}) are not in the table of kinds.`);
+  throw new StudioError(
+    'internal',
+    `Objects of kind ${object.kind} (${object.apiVersion}) are not in the table of kinds.`,
+  );
 }
 
 function selectors(options: ListOptions): Record<string, string | undefined> {
@@ -266,7 +353,11 @@ function selectors(options: ListOptions): Record<string, string | undefined> {
 /** Whether all that stands against an apply is our own earlier writing. */
 function onlyOurs(answer: Answer): boolean {
   const causes = (statusOf(answer)?.details?.causes ?? []).filter((cause) => cause.reason === 'FieldManagerConflict');
-  return reasonOf(answer) === 'Conflict' && causes.length > 0 && causes.every((cause) => cause.message?.startsWith(`conflict with "${FIELD_MANAGER}"`) === true);
+  return (
+    reasonOf(answer) === 'Conflict' &&
+    causes.length > 0 &&
+    causes.every((cause) => cause.message?.startsWith(`conflict with "${FIELD_MANAGER}"`) === true)
+  );
 }
 
 /** An object without what the API server keeps of its own: changes of that are none. */

@@ -5,9 +5,9 @@
  */
 import http from 'node:http';
 import https from 'node:https';
-import type { KubeConfig } from './kubeconfig.ts';
 import { StudioError } from '../../common/errors.ts';
 import { readText } from './answerText.ts';
+import type { KubeConfig } from './kubeconfig.ts';
 import { connectionError, credentialError } from './kubeErrors.ts';
 
 export interface RequestOptions {
@@ -109,7 +109,8 @@ export class Connection {
     try {
       return await this.#once(method, path, options);
     } catch (error) {
-      if (!(error instanceof ReusedSocketError) || (method !== 'GET' && method !== 'DELETE')) throw error instanceof ReusedSocketError ? error.cause : error;
+      if (!(error instanceof ReusedSocketError) || (method !== 'GET' && method !== 'DELETE'))
+        throw error instanceof ReusedSocketError ? error.cause : error;
       this.#dropIdle();
       return await this.#once(method, path, options);
     }
@@ -119,7 +120,8 @@ export class Connection {
     const credentials = await this.#credentials();
     options.signal?.throwIfAborted();
     const url = new URL(this.server + path);
-    for (const [name, value] of Object.entries(options.query ?? {})) if (value !== undefined) url.searchParams.set(name, value);
+    for (const [name, value] of Object.entries(options.query ?? {}))
+      if (value !== undefined) url.searchParams.set(name, value);
     const body = options.body === undefined ? undefined : Buffer.from(JSON.stringify(options.body));
     const headers: http.OutgoingHttpHeaders = { ...credentials.headers, accept: 'application/json' };
     if (body !== undefined) {
@@ -127,16 +129,26 @@ export class Connection {
       headers['content-length'] = body.length;
     }
     return new Promise((resolve, reject) => {
-      const request = (url.protocol === 'http:' ? http : https).request(url, { ...credentials, method, headers, ...(options.signal === undefined ? {} : { signal: options.signal }) });
-      request.once('response', (response) => resolve({ status: response.statusCode ?? 0, body: response, skewMs: skewOf(response) }));
-      request.once('error', (error: NodeJS.ErrnoException) => reject(request.reusedSocket && error.code === 'ECONNRESET' ? new ReusedSocketError(error) : error));
+      const request = (url.protocol === 'http:' ? http : https).request(url, {
+        ...credentials,
+        method,
+        headers,
+        ...(options.signal === undefined ? {} : { signal: options.signal }),
+      });
+      request.once('response', (response) =>
+        resolve({ status: response.statusCode ?? 0, body: response, skewMs: skewOf(response) }),
+      );
+      request.once('error', (error: NodeJS.ErrnoException) =>
+        reject(request.reusedSocket && error.code === 'ECONNRESET' ? new ReusedSocketError(error) : error),
+      );
       request.end(body);
     });
   }
 
   /** After a silence the idle connections are as dead as the one that was silent. */
   #dropIdle(): void {
-    for (const sockets of Object.values(this.#agent?.made.freeSockets ?? {})) for (const socket of sockets ?? []) socket.destroy();
+    for (const sockets of Object.values(this.#agent?.made.freeSockets ?? {}))
+      for (const socket of sockets ?? []) socket.destroy();
   }
 
   async #credentials(): Promise<Credentials> {
@@ -153,7 +165,13 @@ export class Connection {
   }
 
   #keptAgent(credentials: Credentials): http.Agent {
-    const tls = { ca: credentials.ca, cert: credentials.cert, key: credentials.key, servername: credentials.servername, rejectUnauthorized: credentials.rejectUnauthorized };
+    const tls = {
+      ca: credentials.ca,
+      cert: credentials.cert,
+      key: credentials.key,
+      servername: credentials.servername,
+      rejectUnauthorized: credentials.rejectUnauthorized,
+    };
     const of = [tls.ca, tls.cert, tls.key, tls.servername].map(String).join('\n');
     if (this.#agent?.of !== of) {
       this.#agent?.made.destroy();
@@ -167,14 +185,24 @@ export class Connection {
   /** What a failed request is for people. */
   failure(error: unknown, signal: AbortSignal | undefined): Promise<StudioError> {
     if (StudioError.is(error)) return Promise.resolve(error);
-    return connectionError(error, { server: this.server, context: this.context, cancelled: signal?.aborted === true && !isTimeout(signal.reason), serverTime: () => this.#serverTime() });
+    return connectionError(error, {
+      server: this.server,
+      context: this.context,
+      cancelled: signal?.aborted === true && !isTimeout(signal.reason),
+      serverTime: () => this.#serverTime(),
+    });
   }
 
   /** The API server's clock, where its certificate is not accepted: asked without any credentials. */
   async #serverTime(): Promise<number | undefined> {
     if (!this.server.startsWith('https:')) return undefined;
     return new Promise((resolve) => {
-      const request = https.request(`${this.server}/version`, { method: 'HEAD', rejectUnauthorized: false, agent: false, timeout: 5_000 });
+      const request = https.request(`${this.server}/version`, {
+        method: 'HEAD',
+        rejectUnauthorized: false,
+        agent: false,
+        timeout: 5_000,
+      });
       request.once('response', (response) => {
         response.resume();
         const skew = skewOf(response);

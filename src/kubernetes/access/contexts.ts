@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
-import type { KubeConfig } from './kubeconfig.ts';
 import { StudioError } from '../../common/errors.ts';
+import type { KubeConfig } from './kubeconfig.ts';
 
 /** A cluster as people name it. */
 export interface ClusterRef {
@@ -43,15 +43,25 @@ export async function loadContext(ref: ClusterRef): Promise<KubeConfig> {
   const there = known.length === 0 ? 'It has none.' : `There are: ${known.join(', ')}.`;
   const wanted = ref.context ?? currentOf(config);
   if (wanted === undefined || wanted === '') {
-    throw new StudioError('config', 'The kubeconfig has no current context, and none was named.', { mend: `Name one with --context. ${there}`, details: { contexts: known } });
+    throw new StudioError('config', 'The kubeconfig has no current context, and none was named.', {
+      mend: `Name one with --context. ${there}`,
+      details: { contexts: known },
+    });
   }
   const context = config.getContextObject(wanted);
   if (context === null) {
-    throw new StudioError('config', `The kubeconfig has no context named ${wanted}.`, { mend: there, details: { contexts: known } });
+    throw new StudioError('config', `The kubeconfig has no context named ${wanted}.`, {
+      mend: there,
+      details: { contexts: known },
+    });
   }
   const cluster = config.getCluster(context.cluster);
   if (cluster === null) {
-    throw new StudioError('config', `The context ${wanted} names the cluster ${context.cluster}, which the kubeconfig does not have.`, { mend: 'Mend the kubeconfig, or name another context with --context.' });
+    throw new StudioError(
+      'config',
+      `The context ${wanted} names the cluster ${context.cluster}, which the kubeconfig does not have.`,
+      { mend: 'Mend the kubeconfig, or name another context with --context.' },
+    );
   }
   config.setCurrentContext(wanted);
   return config;
@@ -60,7 +70,11 @@ export async function loadContext(ref: ClusterRef): Promise<KubeConfig> {
 /** The account of the pod this program runs in. */
 export async function loadInCluster(): Promise<KubeConfig> {
   if (process.env['KUBERNETES_SERVICE_HOST'] === undefined) {
-    throw new StudioError('usage', 'This program does not run in a pod of a cluster: KUBERNETES_SERVICE_HOST is not set.', { mend: 'Outside of a cluster name a target with a kubeconfig context.' });
+    throw new StudioError(
+      'usage',
+      'This program does not run in a pod of a cluster: KUBERNETES_SERVICE_HOST is not set.',
+      { mend: 'Outside of a cluster name a target with a kubeconfig context.' },
+    );
   }
   const { KubeConfig } = await import('./kubeconfig.ts');
   const config = new KubeConfig();
@@ -77,7 +91,9 @@ async function loadKubeconfig(kubeconfig: string | undefined): Promise<KubeConfi
   for (const file of files) {
     const text = await readFile(file, 'utf8').catch((error: unknown) => {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw new StudioError('config', `The kubeconfig ${file} cannot be read: ${(error as Error).message}`, { cause: error });
+      throw new StudioError('config', `The kubeconfig ${file} cannot be read: ${(error as Error).message}`, {
+        cause: error,
+      });
     });
     if (text === undefined) continue;
     found++;
@@ -87,7 +103,11 @@ async function loadKubeconfig(kubeconfig: string | undefined): Promise<KubeConfi
       one.makePathsAbsolute(path.dirname(path.resolve(file)));
     } catch (error) {
       // No cause: it would carry the whole text along, with the credentials in it.
-      throw new StudioError('config', `The kubeconfig ${file} cannot be understood: ${(error as Error).message.split('\n')[0] ?? ''}`, { mend: 'See whether `kubectl config view` can read it.' });
+      throw new StudioError(
+        'config',
+        `The kubeconfig ${file} cannot be understood: ${(error as Error).message.split('\n')[0] ?? ''}`,
+        { mend: 'See whether `kubectl config view` can read it.' },
+      );
     }
     all.clusters.push(...one.clusters.filter((cluster) => all.getCluster(cluster.name) === null).map(withPlainHttp));
     all.users.push(...one.users.filter((user) => all.getUser(user.name) === null));
@@ -96,9 +116,15 @@ async function loadKubeconfig(kubeconfig: string | undefined): Promise<KubeConfi
     if (currentOf(all) === undefined && current !== undefined) all.setCurrentContext(current);
   }
   if (found === 0) {
-    throw new StudioError('config', `There is no kubeconfig: ${files.join(', ')} ${files.length === 1 ? 'does' : 'do'} not exist.`, {
-      mend: 'Get one from your cluster (most providers have a command for it), or name it with --kubeconfig or KUBECONFIG.',
-    });
+    throw new StudioError(
+      'config',
+      `There is no kubeconfig: ${files.join(', ')} ${files.length === 1 ? 'does' : 'do'} not exist.`,
+      {
+        mend:
+          'Get one from your cluster (most providers have a command for it), or name it with --kubeconfig or ' +
+          'KUBECONFIG.',
+      },
+    );
   }
   return all;
 }

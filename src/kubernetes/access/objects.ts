@@ -102,11 +102,19 @@ const pod = kubeObject.extend({
 });
 export type Pod = z.infer<typeof pod>;
 
-const podTemplate = z.looseObject({ metadata: z.looseObject({ labels: strings.optional(), annotations: strings.optional() }).optional(), spec: podSpec.optional() });
+const podTemplate = z.looseObject({
+  metadata: z.looseObject({ labels: strings.optional(), annotations: strings.optional() }).optional(),
+  spec: podSpec.optional(),
+});
 
 const job = kubeObject.extend({
   spec: z
-    .looseObject({ completions: z.number().optional(), parallelism: z.number().optional(), suspend: z.boolean().optional(), template: podTemplate.optional() })
+    .looseObject({
+      completions: z.number().optional(),
+      parallelism: z.number().optional(),
+      suspend: z.boolean().optional(),
+      template: podTemplate.optional(),
+    })
     .optional(),
   status: z
     .looseObject({
@@ -134,7 +142,13 @@ const event = kubeObject.extend({
   lastTimestamp: z.string().nullish(),
   eventTime: z.string().nullish(),
   reportingComponent: z.string().optional(),
-  involvedObject: z.looseObject({ kind: z.string().optional(), name: z.string().optional(), namespace: z.string().optional(), uid: z.string().optional(), fieldPath: z.string().optional() }),
+  involvedObject: z.looseObject({
+    kind: z.string().optional(),
+    name: z.string().optional(),
+    namespace: z.string().optional(),
+    uid: z.string().optional(),
+    fieldPath: z.string().optional(),
+  }),
 });
 export type KubeEvent = z.infer<typeof event>;
 
@@ -146,12 +160,18 @@ const node = kubeObject.extend({
     })
     .optional(),
   status: z
-    .looseObject({ capacity: amounts.optional(), allocatable: amounts.optional(), conditions: z.array(condition).optional() })
+    .looseObject({
+      capacity: amounts.optional(),
+      allocatable: amounts.optional(),
+      conditions: z.array(condition).optional(),
+    })
     .optional(),
 });
 export type Node = z.infer<typeof node>;
 
-const quota = kubeObject.extend({ status: z.looseObject({ hard: amounts.optional(), used: amounts.optional() }).optional() });
+const quota = kubeObject.extend({
+  status: z.looseObject({ hard: amounts.optional(), used: amounts.optional() }).optional(),
+});
 export type ResourceQuota = z.infer<typeof quota>;
 
 const deployment = kubeObject.extend({
@@ -169,11 +189,19 @@ const deployment = kubeObject.extend({
 });
 export type Deployment = z.infer<typeof deployment>;
 
-const secret = kubeObject.extend({ type: z.string().optional(), data: strings.optional(), immutable: z.boolean().optional() });
+const secret = kubeObject.extend({
+  type: z.string().optional(),
+  data: strings.optional(),
+  immutable: z.boolean().optional(),
+});
 /** `data` is base64. */
 export type Secret = z.infer<typeof secret>;
 
-const configMap = kubeObject.extend({ data: strings.optional(), binaryData: strings.optional(), immutable: z.boolean().optional() });
+const configMap = kubeObject.extend({
+  data: strings.optional(),
+  binaryData: strings.optional(),
+  immutable: z.boolean().optional(),
+});
 export type ConfigMap = z.infer<typeof configMap>;
 
 const endpointSlice = kubeObject.extend({
@@ -182,12 +210,22 @@ const endpointSlice = kubeObject.extend({
     .array(
       z.looseObject({
         addresses: z.array(z.string()),
-        conditions: z.looseObject({ ready: z.boolean().nullish(), serving: z.boolean().nullish(), terminating: z.boolean().nullish() }).optional(),
-        targetRef: z.looseObject({ kind: z.string().optional(), name: z.string().optional(), uid: z.string().optional() }).optional(),
+        conditions: z
+          .looseObject({
+            ready: z.boolean().nullish(),
+            serving: z.boolean().nullish(),
+            terminating: z.boolean().nullish(),
+          })
+          .optional(),
+        targetRef: z
+          .looseObject({ kind: z.string().optional(), name: z.string().optional(), uid: z.string().optional() })
+          .optional(),
       }),
     )
     .nullish(),
-  ports: z.array(z.looseObject({ name: z.string().nullish(), protocol: z.string().nullish(), port: z.number().nullish() })).nullish(),
+  ports: z
+    .array(z.looseObject({ name: z.string().nullish(), protocol: z.string().nullish(), port: z.number().nullish() }))
+    .nullish(),
 });
 export type EndpointSlice = z.infer<typeof endpointSlice>;
 
@@ -232,7 +270,15 @@ export const statusBody = z.looseObject({
       group: z.string().optional(),
       kind: z.string().optional(),
       retryAfterSeconds: z.number().optional(),
-      causes: z.array(z.looseObject({ reason: z.string().optional(), message: z.string().optional(), field: z.string().optional() })).optional(),
+      causes: z
+        .array(
+          z.looseObject({
+            reason: z.string().optional(),
+            message: z.string().optional(),
+            field: z.string().optional(),
+          }),
+        )
+        .optional(),
     })
     .optional(),
 });

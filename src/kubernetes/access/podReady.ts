@@ -8,7 +8,8 @@ export function isReady(pod: Pod): boolean {
 
 /**
  * Its node said last that all its containers are ready, and the cluster took the readiness back: it does so for every
- * pod of a node that it does not hear, and after a long time without API server it has heard of none. The pod may well run.
+ * pod of a node that it does not hear, and after a long time without API server it has heard of none. The pod may well
+ * run.
  */
 export function isUnheard(pod: Pod): boolean {
   return !is(pod, 'Ready') && is(pod, 'ContainersReady');

@@ -1,5 +1,6 @@
 /**
- * One connection to a port of a pod, as a WebSocket through the API server: the first byte of a frame says whether it is
+ * One connection to a port of a pod, as a WebSocket through the API server: the first byte of a frame says whether it
+ * is
  * data or an error, and each of the two begins with the port's number. Backpressure goes both ways, and a connection
  * that answers no ping is ended: after a sleep or a change of networks nothing else would tell.
  */
@@ -21,7 +22,12 @@ const PORT_BYTES = 2;
 const CLOSING_MS = 2_000;
 
 /** Opens a connection to a port of a pod; rejects with the reason where none comes about. */
-export async function openPodSocket(cluster: Cluster, pod: string, port: number, signal: AbortSignal): Promise<WebSocket> {
+export async function openPodSocket(
+  cluster: Cluster,
+  pod: string,
+  port: number,
+  signal: AbortSignal,
+): Promise<WebSocket> {
   const first = await handshake(cluster, pod, port, signal, false);
   if (first instanceof WebSocket) return first;
   // The credentials may just have run out.
@@ -30,14 +36,29 @@ export async function openPodSocket(cluster: Cluster, pod: string, port: number,
   throw second;
 }
 
-async function handshake(cluster: Cluster, pod: string, port: number, signal: AbortSignal, fresh: boolean): Promise<WebSocket | StudioError> {
+async function handshake(
+  cluster: Cluster,
+  pod: string,
+  port: number,
+  signal: AbortSignal,
+  fresh: boolean,
+): Promise<WebSocket | StudioError> {
   const path = `${pathOf('Pod', cluster.namespace, pod, 'portforward')}?ports=${String(port)}`;
   const { url, credentials } = await cluster.connection.socket(path, fresh);
   if (signal.aborted) return cluster.connection.failure(signal.reason, signal);
   const { headers, agent, auth, ca, cert, key, servername, rejectUnauthorized } = credentials;
-  const given = Object.fromEntries(Object.entries({ headers, agent, auth, ca, cert, key, servername, rejectUnauthorized }).filter(([, value]) => value !== undefined && value !== null));
+  const given = Object.fromEntries(
+    Object.entries({ headers, agent, auth, ca, cert, key, servername, rejectUnauthorized }).filter(
+      ([, value]) => value !== undefined && value !== null,
+    ),
+  );
   return new Promise((resolve) => {
-    const socket = new WebSocket(url, [PROTOCOL], { ...given, handshakeTimeout: HANDSHAKE_MS, perMessageDeflate: false, maxPayload: 64 << 20 });
+    const socket = new WebSocket(url, [PROTOCOL], {
+      ...given,
+      handshakeTimeout: HANDSHAKE_MS,
+      perMessageDeflate: false,
+      maxPayload: 64 << 20,
+    });
     const stop = (): void => socket.terminate();
     const done = (result: WebSocket | StudioError | Promise<StudioError>): void => {
       signal.removeEventListener('abort', stop);
@@ -55,7 +76,13 @@ async function handshake(cluster: Cluster, pod: string, port: number, signal: Ab
       response.on('data', (piece: string) => (text += piece));
       response.once('close', () => {
         request.destroy();
-        done(answerError({ status: response.statusCode ?? 0, text, skewMs: undefined }, { verb: 'create', resource: 'pods/portforward', group: '', name: pod, namespace: cluster.namespace }, cluster.context));
+        done(
+          answerError(
+            { status: response.statusCode ?? 0, text, skewMs: undefined },
+            { verb: 'create', resource: 'pods/portforward', group: '', name: pod, namespace: cluster.namespace },
+            cluster.context,
+          ),
+        );
       });
     });
     socket.on('error', (error) => done(cluster.connection.failure(error, signal)));

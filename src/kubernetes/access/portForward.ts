@@ -22,8 +22,15 @@ export interface Forward {
   close(): void;
 }
 
-/** Listens on a free local port for connections to `port` of the pod that `findPod` names, in the cluster's namespace. */
-export async function openForward(cluster: Cluster, findPod: (signal: AbortSignal) => Promise<string>, port: number, options: ForwardOptions = {}): Promise<Forward> {
+/**
+ * Listens on a free local port for connections to `port` of the pod that `findPod` names, in the cluster's namespace.
+ */
+export async function openForward(
+  cluster: Cluster,
+  findPod: (signal: AbortSignal) => Promise<string>,
+  port: number,
+  options: ForwardOptions = {},
+): Promise<Forward> {
   const forwarder = new Forwarder(cluster, findPod, port, options);
   const server = net.createServer({ pauseOnConnect: true, noDelay: true }, (socket) => void forwarder.take(socket));
   await new Promise<void>((resolve, reject) => {
@@ -38,7 +45,8 @@ export async function openForward(cluster: Cluster, findPod: (signal: AbortSigna
   options.signal?.addEventListener('abort', close, { once: true });
   if (options.signal?.aborted === true) close();
   const address = server.address();
-  if (address === null || typeof address === 'string') throw new StudioError('cancelled', 'The forward was ended before it began.');
+  if (address === null || typeof address === 'string')
+    throw new StudioError('cancelled', 'The forward was ended before it began.');
   return { url: `http://127.0.0.1:${String(address.port)}`, close };
 }
 
@@ -53,7 +61,12 @@ class Forwarder {
   #pod: Promise<string> | undefined;
   #noticed = false;
 
-  constructor(cluster: Cluster, findPod: (signal: AbortSignal) => Promise<string>, port: number, options: ForwardOptions) {
+  constructor(
+    cluster: Cluster,
+    findPod: (signal: AbortSignal) => Promise<string>,
+    port: number,
+    options: ForwardOptions,
+  ) {
     this.#cluster = cluster;
     this.#findPod = findPod;
     this.#port = port;
@@ -76,11 +89,21 @@ class Forwarder {
         return;
       }
       const told = await carry(local, remote, () => this.#notice(undefined));
-      if (told !== undefined) throw new StudioError('unavailable', `The pod does not answer on port ${String(this.#port)}: ${REFUSED.exec(told)?.[0] ?? told.trim()}.`, { mend: 'Its program may be starting, or have ended: see its log.' });
+      if (told !== undefined)
+        throw new StudioError(
+          'unavailable',
+          `The pod does not answer on port ${String(this.#port)}: ${REFUSED.exec(told)?.[0] ?? told.trim()}.`,
+          { mend: 'Its program may be starting, or have ended: see its log.' },
+        );
     } catch (error) {
       this.#pod = undefined;
       local.resetAndDestroy();
-      if (!StudioError.is(error, 'cancelled')) this.#notice(StudioError.is(error) ? error : new StudioError('internal', error instanceof Error ? error.message : String(error), { cause: error }));
+      if (!StudioError.is(error, 'cancelled'))
+        this.#notice(
+          StudioError.is(error)
+            ? error
+            : new StudioError('internal', error instanceof Error ? error.message : String(error), { cause: error }),
+        );
     }
   }
 

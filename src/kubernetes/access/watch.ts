@@ -1,5 +1,6 @@
 /**
- * What there is of a kind, for as long as one wants to know: a list, and every change after it. Survives what happens to
+ * What there is of a kind, for as long as one wants to know: a list, and every change after it. Survives what happens
+ * to
  * watches: streams that end (the API server ends each after a while) or go silent, `410 Gone` (the history is not kept
  * that long), lines that cannot be read, API servers that are away. After a new list, what vanished meanwhile is told.
  */
@@ -9,9 +10,9 @@ import { sleep } from '../../common/abort.ts';
 import { StudioError } from '../../common/errors.ts';
 import { readLines, readText } from './answerText.ts';
 import type { Cluster, ListOptions } from './cluster.ts';
-import { groupOf, KINDS, pathOf, type Kind } from './kinds.ts';
+import { groupOf, KINDS, type Kind, pathOf } from './kinds.ts';
 import { answerError } from './kubeErrors.ts';
-import { readObject, type ObjectOf } from './objects.ts';
+import { type ObjectOf, readObject } from './objects.ts';
 
 export type WatchEventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 
@@ -40,7 +41,10 @@ const LONGEST_RETRY_MS = 15_000;
 const STEADY_MS = 5_000;
 
 /** A line of a watch. */
-const watchLine = z.object({ type: z.enum(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']), object: z.looseObject({}) });
+const watchLine = z.object({
+  type: z.enum(['ADDED', 'MODIFIED', 'DELETED', 'BOOKMARK', 'ERROR']),
+  object: z.looseObject({}),
+});
 const versioned = z.object({ metadata: z.object({ resourceVersion: z.string() }) });
 const errorObject = z.looseObject({ code: z.number().optional(), message: z.string().optional() });
 
@@ -48,7 +52,12 @@ const errorObject = z.looseObject({ code: z.number().optional(), message: z.stri
  * Lists and watches until `signal` aborts. Rejects where no new try can mend it: the credentials are not accepted, the
  * account may not, or one of the handlers threw.
  */
-export async function watchList<K extends Kind>(cluster: Cluster, kind: K, selector: Omit<ListOptions, 'signal'>, options: WatchOptions<K>): Promise<void> {
+export async function watchList<K extends Kind>(
+  cluster: Cluster,
+  kind: K,
+  selector: Omit<ListOptions, 'signal'>,
+  options: WatchOptions<K>,
+): Promise<void> {
   const watched = new Watched(cluster, kind, selector, options);
   const { signal } = options;
   let wait = FIRST_RETRY_MS;
@@ -124,7 +133,10 @@ class Watched<K extends Kind> {
   }
 
   async #list(): Promise<void> {
-    const { items, resourceVersion } = await this.#cluster.listAt(this.#kind, { ...this.#selector, signal: this.#options.signal });
+    const { items, resourceVersion } = await this.#cluster.listAt(this.#kind, {
+      ...this.#selector,
+      signal: this.#options.signal,
+    });
     const there = new Set(items.map(keyOf));
     const gone = [...this.#known].filter(([key]) => !there.has(key));
     for (const [key, object] of gone) {
@@ -144,16 +156,30 @@ class Watched<K extends Kind> {
     try {
       const signal = AbortSignal.any([this.#options.signal, silent.signal]);
       const { namespaced, plural } = KINDS[this.#kind];
-      const namespace = namespaced && this.#selector.namespace !== 'all' ? (this.#selector.namespace ?? this.#cluster.namespace) : undefined;
+      const namespace =
+        namespaced && this.#selector.namespace !== 'all'
+          ? (this.#selector.namespace ?? this.#cluster.namespace)
+          : undefined;
       const answer = await this.#cluster.connection.stream('GET', pathOf(this.#kind, namespace), {
         signal,
-        query: { watch: 'true', allowWatchBookmarks: 'true', timeoutSeconds: String(Math.ceil(seconds)), resourceVersion: this.#version, labelSelector: this.#selector.labels, fieldSelector: this.#selector.fields },
+        query: {
+          watch: 'true',
+          allowWatchBookmarks: 'true',
+          timeoutSeconds: String(Math.ceil(seconds)),
+          resourceVersion: this.#version,
+          labelSelector: this.#selector.labels,
+          fieldSelector: this.#selector.fields,
+        },
       });
       body = answer.body;
       if (answer.status !== 200) {
         let text = '';
         for await (const piece of readText(answer.body)) text += piece;
-        throw answerError({ status: answer.status, text, skewMs: answer.skewMs }, { verb: 'watch', resource: plural, group: groupOf(this.#kind), namespace }, this.#cluster.context);
+        throw answerError(
+          { status: answer.status, text, skewMs: answer.skewMs },
+          { verb: 'watch', resource: plural, group: groupOf(this.#kind), namespace },
+          this.#cluster.context,
+        );
       }
       going();
       await this.#lines(readLines(answer.body));
@@ -178,10 +204,14 @@ class Watched<K extends Kind> {
   async #line(text: string): Promise<void> {
     const line = watchLine.safeParse(parsed(text)).data;
     // What cannot be read may have been a change: only a new list tells.
-    if (line === undefined) throw new StudioError('gone', `A line of the watch of ${KINDS[this.#kind].plural} cannot be read.`);
+    if (line === undefined)
+      throw new StudioError('gone', `A line of the watch of ${KINDS[this.#kind].plural} cannot be read.`);
     if (line.type === 'ERROR') {
       const { code, message } = errorObject.parse(line.object);
-      throw new StudioError(code === 410 ? 'gone' : 'unavailable', `The watch of ${KINDS[this.#kind].plural} ended: ${message ?? 'without a word'}`);
+      throw new StudioError(
+        code === 410 ? 'gone' : 'unavailable',
+        `The watch of ${KINDS[this.#kind].plural} ended: ${message ?? 'without a word'}`,
+      );
     }
     const { resourceVersion } = versioned.parse(line.object).metadata;
     if (line.type !== 'BOOKMARK') {
@@ -194,7 +224,13 @@ class Watched<K extends Kind> {
   }
 }
 
-function keyOf(object: { readonly metadata: { readonly uid?: string | undefined; readonly namespace?: string | undefined; readonly name: string } }): string {
+function keyOf(object: {
+  readonly metadata: {
+    readonly uid?: string | undefined;
+    readonly namespace?: string | undefined;
+    readonly name: string;
+  };
+}): string {
   return object.metadata.uid ?? `${object.metadata.namespace ?? ''}/${object.metadata.name}`;
 }
 

@@ -1,7 +1,8 @@
 /** Who takes calls behind a Service, as its EndpointSlices tell. */
+
 import type { Replica } from '../../server/pressure/replicas.ts';
 import type { EndpointSlice } from '../access/objects.ts';
-import { LABEL, type Component } from '../names.ts';
+import { type Component, LABEL } from '../names.ts';
 
 /** The cluster labels slices of headless Services so, and gives slices the labels of their Service. */
 export const HEADLESS_LABEL = 'service.kubernetes.io/headless';
@@ -23,7 +24,11 @@ export function readyReplicas(endpoint: string, slices: readonly EndpointSlice[]
   const found = new Map<string, Replica>();
   let unreachable = false;
   for (const slice of asked) {
-    for (const { addresses: [address], conditions, targetRef } of slice.endpoints ?? []) {
+    for (const {
+      addresses: [address],
+      conditions,
+      targetRef,
+    } of slice.endpoints ?? []) {
       if (address === undefined || !takesCalls(conditions)) continue;
       const port = portOf(endpoint, slice.ports ?? []);
       if (port === undefined) {
@@ -52,12 +57,21 @@ function family({ addressType = 'IPv4' }: EndpointSlice): number {
   return at === -1 ? FAMILIES.length : at;
 }
 
-/** `ready` is true for all of a Service that publishes also those that are not; `serving` is what they say themselves. */
-function takesCalls({ ready, serving, terminating }: NonNullable<NonNullable<EndpointSlice['endpoints']>[number]['conditions']> = {}): boolean {
+/**
+ * `ready` is true for all of a Service that publishes also those that are not; `serving` is what they say themselves.
+ */
+function takesCalls({
+  ready,
+  serving,
+  terminating,
+}: NonNullable<NonNullable<EndpointSlice['endpoints']>[number]['conditions']> = {}): boolean {
   return (serving ?? ready ?? true) && terminating !== true;
 }
 
-/** The port of the pods: that of the endpoint where they have it; their only one; the one called `http`. undefined: nobody knows. */
+/**
+ * The port of the pods: that of the endpoint where they have it; their only one; the one called `http`. undefined:
+ * nobody knows.
+ */
 function portOf(endpoint: string, ports: NonNullable<EndpointSlice['ports']>): number | undefined {
   const { port } = new URL(endpoint);
   const wanted = port === '' ? 80 : Number(port);

@@ -3,7 +3,8 @@
 const HOST = /^([a-z](?:[a-z0-9-]*[a-z0-9])?)(?:\.([a-z0-9](?:[a-z0-9-]*[a-z0-9])?)(?:\.svc(?:\.[a-z0-9.-]+)?)?)?\.?$/;
 
 /**
- * Name of the Service in `namespace`, or undefined where the endpoint is elsewhere. Also for `https`, whose certificate is
+ * Name of the Service in `namespace`, or undefined where the endpoint is elsewhere. Also for `https`, whose certificate
+ * is
  * the Service's: its pods cannot be called by their addresses.
  */
 export function serviceOf(endpoint: string, namespace: string): string | undefined {

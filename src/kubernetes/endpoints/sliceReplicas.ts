@@ -38,7 +38,12 @@ export class SliceReplicas implements ReplicaSource {
   }
 
   /** What was known last stays while the API server is away. */
-  async #watch(endpoint: string, service: string, tell: (replicas: readonly Replica[] | undefined) => void, signal: AbortSignal): Promise<void> {
+  async #watch(
+    endpoint: string,
+    service: string,
+    tell: (replicas: readonly Replica[] | undefined) => void,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { cluster, log } = this.#options;
     const slices = new Map<string, EndpointSlice>();
     let told: readonly Replica[] | undefined;
@@ -46,25 +51,37 @@ export class SliceReplicas implements ReplicaSource {
       const now = readyReplicas(endpoint, [...slices.values()]);
       if (isDeepStrictEqual(now, told)) return;
       told = now;
-      log(`Service ${service}: ${now === undefined ? 'is one endpoint' : now.length === 0 ? 'no replica is ready' : `replicas ${now.map(({ name }) => name).join(', ')}`}`);
+      log(
+        `Service ${service}: ` +
+          (now === undefined
+            ? 'is one endpoint'
+            : now.length === 0
+              ? 'no replica is ready'
+              : `replicas ${now.map(({ name }) => name).join(', ')}`),
+      );
       tell(now);
     };
     let failed = '';
     while (!signal.aborted) {
       try {
-        await watchList(cluster, 'EndpointSlice', { labels: selector({ [SERVICE_LABEL]: service }) }, {
-          signal,
-          onList: (items) => {
-            slices.clear();
-            for (const slice of items) slices.set(slice.metadata.name, slice);
-            look();
+        await watchList(
+          cluster,
+          'EndpointSlice',
+          { labels: selector({ [SERVICE_LABEL]: service }) },
+          {
+            signal,
+            onList: (items) => {
+              slices.clear();
+              for (const slice of items) slices.set(slice.metadata.name, slice);
+              look();
+            },
+            onEvent: (type, slice) => {
+              if (type === 'DELETED') slices.delete(slice.metadata.name);
+              else slices.set(slice.metadata.name, slice);
+              look();
+            },
           },
-          onEvent: (type, slice) => {
-            if (type === 'DELETED') slices.delete(slice.metadata.name);
-            else slices.set(slice.metadata.name, slice);
-            look();
-          },
-        });
+        );
       } catch (error) {
         const text = errorText(error);
         if (text !== failed) log(`looking for replicas of ${service} failed: ${text}`, { level: 'warning' });

@@ -4,11 +4,11 @@ import { jsonOf } from '../../common/json.ts';
 import type { Cluster } from '../access/cluster.ts';
 import type { Kind } from '../access/kinds.ts';
 import type { KubeObject } from '../access/objects.ts';
-import { APP, LABEL, labels, MADE_ANNOTATION, NAMES, OPTIONS_ANNOTATION, selector, type Component } from '../names.ts';
-import { pack, type Archive } from '../programs/archive.ts';
+import { APP, type Component, LABEL, labels, MADE_ANNOTATION, NAMES, OPTIONS_ANNOTATION, selector } from '../names.ts';
+import { type Archive, pack } from '../programs/archive.ts';
 import { pageFiles, programFiles, SERVER_PROGRAMS } from '../programs/collect.ts';
 import { manifests } from './manifests/all.ts';
-import { installOptions, type InstallOptions } from './options.ts';
+import { type InstallOptions, installOptions } from './options.ts';
 import { waitUntilReady } from './ready.ts';
 import { newTokens } from './tokens.ts';
 
@@ -36,7 +36,9 @@ export interface InstallCall {
   readonly signal: AbortSignal;
 }
 
-/** Kinds an installation has, of which those no longer wanted are removed. Claims are not among them: they hold data. */
+/**
+ * Kinds an installation has, of which those no longer wanted are removed. Claims are not among them: they hold data.
+ */
 const PRUNED: readonly Kind[] = ['Deployment', 'Service', 'ConfigMap', 'NetworkPolicy'];
 
 /** The options of the server that is installed; undefined: there is none. */
@@ -44,7 +46,9 @@ export async function installedOptions(cluster: Cluster, signal: AbortSignal): P
   const deployment = await cluster.get('Deployment', NAMES.server, { signal }).catch(noNamespace);
   if (deployment === undefined) return undefined;
   if (deployment.metadata.labels?.[LABEL.managedBy] !== APP) {
-    throw new StudioError('conflict', `The Deployment ${NAMES.server} in namespace ${cluster.namespace} is not ours.`, { mend: 'Use another namespace.' });
+    throw new StudioError('conflict', `The Deployment ${NAMES.server} in namespace ${cluster.namespace} is not ours.`, {
+      mend: 'Use another namespace.',
+    });
   }
   const parsed = installOptions.safeParse(jsonOf(deployment.metadata.annotations?.[OPTIONS_ANNOTATION] ?? ''));
   return parsed.success ? parsed.data : undefined;
@@ -61,7 +65,8 @@ export async function install(cluster: Cluster, call: InstallCall, told: Told): 
   const { options, dryRun, signal } = call;
   const wanted = manifests(options, await serverArchive(), cluster.namespace);
   if (!(await ensureNamespace(cluster, call, told))) {
-    for (const made of [newTokens(cluster.namespace), ...wanted]) told.change({ kind: made.kind, name: made.metadata.name, change: 'created' });
+    for (const made of [newTokens(cluster.namespace), ...wanted])
+      told.change({ kind: made.kind, name: made.metadata.name, change: 'created' });
     return;
   }
   if ((await cluster.get('Secret', NAMES.tokens, { signal })) === undefined) {
@@ -74,7 +79,8 @@ export async function install(cluster: Cluster, call: InstallCall, told: Told): 
     const { change } = await cluster.apply(object, { dryRun, signal });
     told.change({ kind: object.kind, name: object.metadata.name, change });
   }
-  if (!dryRun && call.timeoutMs > 0) await waitUntilReady(cluster, { timeoutMs: call.timeoutMs, signal, note: told.note });
+  if (!dryRun && call.timeoutMs > 0)
+    await waitUntilReady(cluster, { timeoutMs: call.timeoutMs, signal, note: told.note });
   // Only now: until the new pod runs, the old one may still need its programs.
   await prune(cluster, wanted, call, told);
 }
@@ -90,11 +96,20 @@ async function ensureNamespace(cluster: Cluster, call: InstallCall, told: Told):
   });
   if (known !== undefined) return true;
   if (!call.createNamespace) {
-    throw new StudioError('not_found', `The namespace ${name} does not exist.`, { mend: 'Add --create-namespace to make it, or name another with --namespace.' });
+    throw new StudioError('not_found', `The namespace ${name} does not exist.`, {
+      mend: 'Add --create-namespace to make it, or name another with --namespace.',
+    });
   }
   told.change({ kind: 'Namespace', name, change: 'created' });
   if (call.dryRun) return false;
-  await cluster.create({ apiVersion: 'v1', kind: 'Namespace', metadata: { name, labels: labels('server'), annotations: { [MADE_ANNOTATION]: 'true' } } }, { signal });
+  await cluster.create(
+    {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: { name, labels: labels('server'), annotations: { [MADE_ANNOTATION]: 'true' } },
+    },
+    { signal },
+  );
   return true;
 }
 
@@ -102,9 +117,13 @@ async function prune(cluster: Cluster, wanted: readonly KubeObject[], call: Inst
   const keep = new Set(wanted.map(({ kind, metadata }) => `${kind} ${metadata.name}`));
   for (const component of ['server', 'vllm'] satisfies Component[]) {
     for (const kind of PRUNED) {
-      for (const { metadata } of await cluster.list(kind, { labels: selector(labels(component)), signal: call.signal })) {
+      for (const { metadata } of await cluster.list(kind, {
+        labels: selector(labels(component)),
+        signal: call.signal,
+      })) {
         if (keep.has(`${kind} ${metadata.name}`)) continue;
-        if (call.dryRun || (await cluster.remove(kind, metadata.name, { signal: call.signal }))) told.change({ kind, name: metadata.name, change: 'removed' });
+        if (call.dryRun || (await cluster.remove(kind, metadata.name, { signal: call.signal })))
+          told.change({ kind, name: metadata.name, change: 'removed' });
       }
     }
   }
@@ -114,4 +133,3 @@ function noNamespace(error: unknown): undefined {
   if (StudioError.is(error, 'not_found')) return undefined;
   throw error;
 }
-

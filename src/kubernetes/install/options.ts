@@ -1,4 +1,7 @@
-/** What an installation is made of. It is kept on the server's Deployment, so that an upgrade changes only what it names. */
+/**
+ * What an installation is made of. It is kept on the server's Deployment, so that an upgrade changes only what it
+ * names.
+ */
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import { SERVER_PORT } from '../names.ts';
@@ -23,13 +26,18 @@ export const vllmOptions = z.object({
   gpus: oneOrMore.default(1),
   replicas: oneOrMore.default(1),
   /** Values of the node label `nvidia.com/gpu.product` it may run on. */
-  products: z.array(z.string()).min(1).default(['NVIDIA-A100-SXM4-80GB', 'NVIDIA-A100-80GB-PCIe', 'NVIDIA-A100-SXM4-40GB', 'NVIDIA-A100-PCIE-40GB']),
+  products: z
+    .array(z.string())
+    .min(1)
+    .default(['NVIDIA-A100-SXM4-80GB', 'NVIDIA-A100-80GB-PCIe', 'NVIDIA-A100-SXM4-40GB', 'NVIDIA-A100-PCIE-40GB']),
   toolParser: z.string().optional(),
   reasoningParser: z.string().optional(),
   /** Requests it lets wait before it says that it is busy. */
   queue: oneOrMore.default(512),
   /** Where weights are kept. */
-  cache: storage.refine((text) => !text.startsWith('postgres'), 'a folder is needed: pvc[:CLASS], hostPath:/FOLDER or emptyDir').default('emptyDir'),
+  cache: storage
+    .refine((text) => !text.startsWith('postgres'), 'a folder is needed: pvc[:CLASS], hostPath:/FOLDER or emptyDir')
+    .default('emptyDir'),
   cacheSize: quantity.default('200Gi'),
   /** Secret whose key `token` opens models that are not public. */
   tokenSecret: z.string().optional(),
@@ -66,21 +74,38 @@ export type InstallOptions = z.infer<typeof installOptions>;
 /** As they are given: what has a default may be left out. */
 export type InstallInput = z.input<typeof installOptions>;
 
-/** Options as given over those of the installation that is there; throws StudioError `usage` for what does not go together. */
+/**
+ * Options as given over those of the installation that is there; throws StudioError `usage` for what does not go
+ * together.
+ */
 export function resolveOptions(given: InstallInput, installed?: InstallOptions): InstallOptions {
   const parsed = installOptions.safeParse({ ...installed, ...given });
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
-    throw new StudioError('usage', `--${(issue?.path ?? []).map(String).join('-').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}: ${issue?.message ?? parsed.error.message}`);
+    throw new StudioError(
+      'usage',
+      `--${(issue?.path ?? [])
+        .map(String)
+        .join('-')
+        .replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}: ${issue?.message ?? parsed.error.message}`,
+    );
   }
   const options = parsed.data;
   if (options.replicas > 1 && parseStorage(options.storage).kind !== 'postgres') {
-    throw new StudioError('usage', 'Several servers need one database: --replicas goes with --storage postgres:SECRET.');
+    throw new StudioError(
+      'usage',
+      'Several servers need one database: --replicas goes with --storage postgres:SECRET.',
+    );
   }
   if (installed !== undefined && installed.storage !== options.storage) {
-    throw new StudioError('conflict', `The server that is installed keeps its data in ${installed.storage}; with ${options.storage} it would lose sight of them.`, {
-      mend: 'Leave --storage out, or uninstall first.',
-    });
+    throw new StudioError(
+      'conflict',
+      `The server that is installed keeps its data in ${installed.storage}; with ${options.storage} it would ` +
+        'lose sight of them.',
+      {
+        mend: 'Leave --storage out, or uninstall first.',
+      },
+    );
   }
   return options;
 }

@@ -45,7 +45,8 @@ export async function waitUntilReady(cluster: Cluster, waiting: Waiting): Promis
       waiting.note(obstacle.text);
     }
     const now = performance.now();
-    if (obstacle.hope === 'stuck' || (obstacle.hope === 'patience' && now - since > PATIENCE_MS) || now > until) throw await failure(cluster, obstacle, signal);
+    if (obstacle.hope === 'stuck' || (obstacle.hope === 'patience' && now - since > PATIENCE_MS) || now > until)
+      throw await failure(cluster, obstacle, signal);
     await sleep(POLL_MS, signal);
   }
 }
@@ -60,33 +61,67 @@ async function look(cluster: Cluster, signal: AbortSignal): Promise<Obstacle | u
 
 /** An API server that is away for a moment comes back. */
 function away(error: unknown): Obstacle {
-  if (StudioError.is(error, 'unavailable')) return { text: error.message, hope: 'wait', ...(error.mend === undefined ? {} : { mend: error.mend }) };
+  if (StudioError.is(error, 'unavailable'))
+    return { text: error.message, hope: 'wait', ...(error.mend === undefined ? {} : { mend: error.mend }) };
   throw error;
 }
 
 /** Whether all pods are those of the newest manifest, and serve. */
 export function isReady({ metadata, spec, status }: Deployment): boolean {
   const wanted = spec?.replicas ?? 1;
-  return (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0) && status?.updatedReplicas === wanted && status.availableReplicas === wanted && status.replicas === wanted;
+  return (
+    (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0) &&
+    status?.updatedReplicas === wanted &&
+    status.availableReplicas === wanted &&
+    status.replicas === wanted
+  );
 }
 
 /** What stands between the Deployment and being ready. */
 export function findObstacle(deployment: Deployment, pods: readonly Pod[]): Obstacle {
-  const failed = deployment.status?.conditions?.find(({ type, status }) => type === 'ReplicaFailure' && status === 'True');
+  const failed = deployment.status?.conditions?.find(
+    ({ type, status }) => type === 'ReplicaFailure' && status === 'True',
+  );
   const version = deployment.spec?.template?.metadata?.annotations?.[VERSION_ANNOTATION];
-  const alive = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined && metadata.annotations?.[VERSION_ANNOTATION] === version);
-  const [pod] = alive.sort((a, b) => (a.metadata.creationTimestamp ?? '') < (b.metadata.creationTimestamp ?? '') ? 1 : -1);
+  const alive = pods.filter(
+    ({ metadata }) =>
+      metadata.deletionTimestamp === undefined && metadata.annotations?.[VERSION_ANNOTATION] === version,
+  );
+  const [pod] = alive.sort((a, b) =>
+    (a.metadata.creationTimestamp ?? '') < (b.metadata.creationTimestamp ?? '') ? 1 : -1,
+  );
   if (pod === undefined) {
-    if (failed !== undefined) return { text: `The cluster makes no pod: ${failed.message ?? failed.reason ?? 'no reason given'}`, hope: 'patience', mend: failed.message?.includes('exceeded quota') === true ? 'Free some of the quota or have it raised; then run it again.' : 'Mend that and run it again.' };
-    return { text: pods.length > 0 ? 'The server’s old pod is to end.' : 'The server’s pod is being made.', hope: 'wait' };
+    if (failed !== undefined)
+      return {
+        text: `The cluster makes no pod: ${failed.message ?? failed.reason ?? 'no reason given'}`,
+        hope: 'patience',
+        mend:
+          failed.message?.includes('exceeded quota') === true
+            ? 'Free some of the quota or have it raised; then run it again.'
+            : 'Mend that and run it again.',
+      };
+    return {
+      text: pods.length > 0 ? 'The server’s old pod is to end.' : 'The server’s pod is being made.',
+      hope: 'wait',
+    };
   }
   for (const status of [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])]) {
     const found = containerObstacle(pod, status);
     if (found !== undefined) return found;
   }
   const unscheduled = pod.status?.conditions?.find(({ type, status }) => type === 'PodScheduled' && status === 'False');
-  if (unscheduled !== undefined) return { text: `No node takes the server’s pod: ${unscheduled.message ?? unscheduled.reason ?? ''}`, hope: 'wait', mend: 'See kubectl describe pod; storage that no class provides is a frequent reason (--storage).' };
-  if (isUnheard(pod)) return { text: `The cluster hears nothing of node ${pod.spec?.nodeName ?? ''}, where the server’s pod is.`, hope: 'wait', mend: 'See kubectl get nodes.' };
+  if (unscheduled !== undefined)
+    return {
+      text: `No node takes the server’s pod: ${unscheduled.message ?? unscheduled.reason ?? ''}`,
+      hope: 'wait',
+      mend: 'See kubectl describe pod; storage that no class provides is a frequent reason (--storage).',
+    };
+  if (isUnheard(pod))
+    return {
+      text: `The cluster hears nothing of node ${pod.spec?.nodeName ?? ''}, where the server’s pod is.`,
+      hope: 'wait',
+      mend: 'See kubectl get nodes.',
+    };
   if (pod.status?.phase === 'Running') return { text: 'The server starts.', hope: 'wait', pod };
   return { text: 'The server’s pod is being set up.', hope: 'wait', pod };
 }
@@ -96,7 +131,11 @@ function containerObstacle(pod: Pod, status: ContainerStatus): Obstacle | undefi
   const message = waiting?.message ?? '';
   switch (waiting?.reason) {
     case 'ErrImagePull':
-      return { text: `The image ${status.image ?? ''} cannot be pulled: ${message}`, hope: 'patience', mend: IMAGE_MEND };
+      return {
+        text: `The image ${status.image ?? ''} cannot be pulled: ${message}`,
+        hope: 'patience',
+        mend: IMAGE_MEND,
+      };
     case 'ImagePullBackOff':
     case 'ErrImageNeverPull':
     case 'InvalidImageName':
@@ -104,27 +143,42 @@ function containerObstacle(pod: Pod, status: ContainerStatus): Obstacle | undefi
     case 'CreateContainerConfigError':
     case 'CreateContainerError':
     case 'RunContainerError':
-      return { text: `The server’s container cannot start: ${message}`, hope: 'patience', mend: 'Mend that and run it again.' };
+      return {
+        text: `The server’s container cannot start: ${message}`,
+        hope: 'patience',
+        mend: 'Mend that and run it again.',
+      };
     case 'CrashLoopBackOff':
       return { text: crashText(status), hope: 'stuck', pod };
     default:
-      return status.state?.terminated !== undefined && status.state.terminated.exitCode !== 0 ? { text: crashText(status), hope: 'patience', pod } : undefined;
+      return status.state?.terminated !== undefined && status.state.terminated.exitCode !== 0
+        ? { text: crashText(status), hope: 'patience', pod }
+        : undefined;
   }
 }
 
-const IMAGE_MEND = 'Name an image the nodes can have with --image (anything with Node 22.19 or newer), and the Secret of its registry with --pull-secret.';
+const IMAGE_MEND =
+  'Name an image the nodes can have with --image (anything with Node 22.19 or newer), and the Secret of its ' +
+  'registry with --pull-secret.';
 
 function crashText({ state, lastState }: ContainerStatus): string {
   const ended = state?.terminated ?? lastState?.terminated;
-  return `The server ends as soon as it starts (${ended?.reason === 'OOMKilled' ? 'out of memory' : `exit code ${String(ended?.exitCode ?? 'unknown')}`}).`;
+  return (
+    'The server ends as soon as it starts ' +
+    `(${ended?.reason === 'OOMKilled' ? 'out of memory' : `exit code ${String(ended?.exitCode ?? 'unknown')}`}).`
+  );
 }
 
 /** The error, with the last words of the server where it had a chance to say something. */
 async function failure(cluster: Cluster, { text, mend, pod }: Obstacle, signal: AbortSignal): Promise<StudioError> {
   const said = pod === undefined ? undefined : await lastWords(cluster, pod.metadata.name, signal);
-  return new StudioError('unavailable', `The server is not ready: ${sentence(text)}${said === undefined ? '' : ` It says: ${sentence(said.text)}`}`, {
-    mend: mend ?? said?.mend ?? `See kubectl logs deployment/${NAMES.server} -n ${cluster.namespace}.`,
-  });
+  return new StudioError(
+    'unavailable',
+    `The server is not ready: ${sentence(text)}${said === undefined ? '' : ` It says: ${sentence(said.text)}`}`,
+    {
+      mend: mend ?? said?.mend ?? `See kubectl logs deployment/${NAMES.server} -n ${cluster.namespace}.`,
+    },
+  );
 }
 
 function sentence(text: string): string {
@@ -144,7 +198,10 @@ async function lastWords(cluster: Cluster, pod: string, signal: AbortSignal): Pr
 
 /** What the end of a log says: the reason the server gives for its end, or else all of it in one line. */
 export function wordsOf(log: string): Words | undefined {
-  const lines = log.split('\n').map((line) => line.trim()).filter((line) => line !== '');
+  const lines = log
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '');
   for (const line of lines) {
     const parsed = readyLine.safeParse(jsonOf(line));
     if (parsed.data?.type === 'failed') return { text: parsed.data.message, mend: parsed.data.mend };
@@ -156,5 +213,7 @@ export function wordsOf(log: string): Words | undefined {
 /** What a line of the server's own log says. */
 function loggedText(line: string): string | undefined {
   const raw = jsonOf(line);
-  return typeof raw === 'object' && raw !== null && 'message' in raw && typeof raw.message === 'string' ? raw.message : undefined;
+  return typeof raw === 'object' && raw !== null && 'message' in raw && typeof raw.message === 'string'
+    ? raw.message
+    : undefined;
 }

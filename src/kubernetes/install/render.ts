@@ -10,8 +10,12 @@ export async function render(options: InstallOptions, namespace: string): Promis
   const objects = manifests(options, await serverArchive(), namespace);
   const head = [
     `# Rollout Studio in namespace ${namespace}. Make the client tokens once, before this is applied:`,
-    `#   kubectl create secret generic ${NAMES.tokens} -n ${namespace} --from-literal=${TOKEN_KEYS.full}="$(openssl rand -hex 32)" --from-literal=${TOKEN_KEYS.read}="$(openssl rand -hex 32)"`,
+    `#   kubectl create secret generic ${NAMES.tokens} -n ${namespace} ` +
+      `--from-literal=${TOKEN_KEYS.full}="$(openssl rand -hex 32)" --from-literal=${TOKEN_KEYS.read}="$(openssl ` +
+      'rand -hex 32)"',
     '',
   ].join('\n');
-  return head + objects.map((object) => `---\n${stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })}`).join('');
+  return (
+    head + objects.map((object) => `---\n${stringify(object, { lineWidth: 0, aliasDuplicateObjects: false })}`).join('')
+  );
 }

@@ -1,4 +1,6 @@
-/** Where the server in a cluster keeps its data: `pvc[:CLASS]`, `hostPath:/FOLDER`, `emptyDir`, `postgres:SECRET[/KEY]`. */
+/**
+ * Where the server in a cluster keeps its data: `pvc[:CLASS]`, `hostPath:/FOLDER`, `emptyDir`, `postgres:SECRET[/KEY]`.
+ */
 import { StudioError } from '../../common/errors.ts';
 
 export type Storage =
@@ -14,12 +16,16 @@ const NAME = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/;
 export function parseStorage(text: string): Storage {
   const [kind = '', ...rest] = text.split(':');
   const value = rest.join(':');
-  if (kind === 'pvc' && (value === '' || NAME.test(value))) return { kind, storageClass: value === '' ? undefined : value };
+  if (kind === 'pvc' && (value === '' || NAME.test(value)))
+    return { kind, storageClass: value === '' ? undefined : value };
   if (kind === 'hostPath' && value.startsWith('/')) return { kind, folder: value };
   if (kind === 'emptyDir' && value === '') return { kind };
   if (kind === 'postgres') {
     const [secret = '', key = 'url'] = value.split('/');
     if (NAME.test(secret) && /^[\w.-]+$/.test(key)) return { kind, secret, key };
   }
-  throw new StudioError('usage', `Storage is pvc[:CLASS], hostPath:/FOLDER, emptyDir or postgres:SECRET[/KEY], not “${text}”.`);
+  throw new StudioError(
+    'usage',
+    `Storage is pvc[:CLASS], hostPath:/FOLDER, emptyDir or postgres:SECRET[/KEY], not “${text}”.`,
+  );
 }

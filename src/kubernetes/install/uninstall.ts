@@ -25,7 +25,15 @@ const STEPS: readonly (readonly Kind[])[] = [
 const OWNERS: ReadonlySet<Kind> = new Set(['Deployment', 'Job']);
 const DATA: Kind = 'PersistentVolumeClaim';
 /** Where somebody else's objects would be lost with a namespace. */
-const LOOKED_FOR: readonly Kind[] = ['Deployment', 'Job', 'Pod', 'Service', 'ConfigMap', 'Secret', 'PersistentVolumeClaim'];
+const LOOKED_FOR: readonly Kind[] = [
+  'Deployment',
+  'Job',
+  'Pod',
+  'Service',
+  'ConfigMap',
+  'Secret',
+  'PersistentVolumeClaim',
+];
 /** What every namespace has by itself. */
 const EVERYWHERE = new Set(['ConfigMap kube-root-ca.crt', 'ConfigMap openshift-service-ca.crt']);
 
@@ -34,16 +42,21 @@ const GONE_WITHIN_MS = 180_000;
 
 /** Waits until all is gone. Whether there was anything. */
 export async function uninstall(cluster: Cluster, call: UninstallCall, told: Told): Promise<boolean> {
-  const running = (await cluster.list('Job', { labels: OURS, signal: call.signal })).filter(({ status }) => (status?.active ?? 0) > 0).length;
-  if (running > 0) told.note(`Pods of ${running === 1 ? 'a batch' : `${running} batches`} still run: they end with the server.`);
+  const running = (await cluster.list('Job', { labels: OURS, signal: call.signal })).filter(
+    ({ status }) => (status?.active ?? 0) > 0,
+  ).length;
+  if (running > 0)
+    told.note(`Pods of ${running === 1 ? 'a batch' : `${running} batches`} still run: they end with the server.`);
   const options = await installedOptions(cluster, call.signal);
   let any = false;
-  for (const kinds of call.deleteData ? [...STEPS, [DATA]] : STEPS) any = (await removeAll(cluster, kinds, call.signal, told)) || any;
+  for (const kinds of call.deleteData ? [...STEPS, [DATA]] : STEPS)
+    any = (await removeAll(cluster, kinds, call.signal, told)) || any;
   const kept = await ours(cluster, DATA, call.signal);
   for (const { metadata } of kept) {
     told.change({ kind: DATA, name: metadata.name, change: 'stays' });
   }
-  if (kept.length > 0) told.note('The data stay, and their namespace: the next install finds them again. --delete-data removes them.');
+  if (kept.length > 0)
+    told.note('The data stay, and their namespace: the next install finds them again. --delete-data removes them.');
   if (options !== undefined) elsewhere(parseStorage(options.storage), call.deleteData, told);
   // It cannot go with the data in it.
   if (kept.length > 0) return true;
@@ -52,7 +65,12 @@ export async function uninstall(cluster: Cluster, call: UninstallCall, told: Tol
 
 /** Data that are not in the namespace are out of reach. */
 function elsewhere(storage: Storage, unwanted: boolean, told: Told): void {
-  const place = storage.kind === 'hostPath' ? `the folder ${storage.folder} of the node` : storage.kind === 'postgres' ? 'the database' : undefined;
+  const place =
+    storage.kind === 'hostPath'
+      ? `the folder ${storage.folder} of the node`
+      : storage.kind === 'postgres'
+        ? 'the database'
+        : undefined;
   if (place !== undefined) told.note(`The data stay in ${place}${unwanted ? ': they can only be removed there' : ''}.`);
 }
 
@@ -62,7 +80,13 @@ async function removeAll(cluster: Cluster, kinds: readonly Kind[], signal: Abort
   for (const kind of kinds) {
     for (const { metadata } of await ours(cluster, kind, signal)) {
       any = true;
-      if (await cluster.remove(kind, metadata.name, { propagation: OWNERS.has(kind) ? 'Foreground' : 'Background', signal })) told.change({ kind, name: metadata.name, change: 'removed' });
+      if (
+        await cluster.remove(kind, metadata.name, {
+          propagation: OWNERS.has(kind) ? 'Foreground' : 'Background',
+          signal,
+        })
+      )
+        told.change({ kind, name: metadata.name, change: 'removed' });
     }
   }
   const until = performance.now() + GONE_WITHIN_MS;
@@ -71,7 +95,10 @@ async function removeAll(cluster: Cluster, kinds: readonly Kind[], signal: Abort
     for (let left = await ours(cluster, kind, signal); left.length > 0; left = await ours(cluster, kind, signal)) {
       const text = leftText(kind, left);
       if (text !== shown) told.note((shown = text));
-      if (performance.now() > until) throw new StudioError('unavailable', `${text} It does not go.`, { mend: 'A finalizer or a lost node may hold it: see kubectl get -o yaml; then run it again.' });
+      if (performance.now() > until)
+        throw new StudioError('unavailable', `${text} It does not go.`, {
+          mend: 'A finalizer or a lost node may hold it: see kubectl get -o yaml; then run it again.',
+        });
       await sleep(POLL_MS, signal);
     }
   }
@@ -79,7 +106,10 @@ async function removeAll(cluster: Cluster, kinds: readonly Kind[], signal: Abort
 }
 
 function leftText(kind: Kind, [first, ...more]: readonly KubeObject[]): string {
-  return `Waiting until ${kind} ${first?.metadata.name ?? ''}${more.length === 0 ? '' : ` and ${more.length} more`} is gone.`;
+  return (
+    `Waiting until ${kind} ${first?.metadata.name ?? ''}${more.length === 0 ? '' : ` and ${more.length} more`} is ` +
+    'gone.'
+  );
 }
 
 async function ours(cluster: Cluster, kind: Kind, signal: AbortSignal): Promise<KubeObject[]> {
@@ -102,12 +132,16 @@ async function removeNamespace(cluster: Cluster, signal: AbortSignal, told: Told
   }
   if (others.length > 0) {
     told.change({ kind: 'Namespace', name, change: 'stays' });
-    told.note(`The namespace stays, for there is something else in it: ${others.slice(0, 3).join(', ')}${others.length > 3 ? ` and ${others.length - 3} more` : ''}.`);
+    told.note(
+      'The namespace stays, for there is something else in it: ' +
+        `${others.slice(0, 3).join(', ')}${others.length > 3 ? ` and ${others.length - 3} more` : ''}.`,
+    );
     return false;
   }
   await cluster.remove('Namespace', name, { propagation: 'Foreground', signal });
   const until = performance.now() + GONE_WITHIN_MS;
-  while ((await cluster.get('Namespace', name, { signal })) !== undefined && performance.now() < until) await sleep(POLL_MS, signal);
+  while ((await cluster.get('Namespace', name, { signal })) !== undefined && performance.now() < until)
+    await sleep(POLL_MS, signal);
   told.change({ kind: 'Namespace', name, change: 'removed' });
   return true;
 }

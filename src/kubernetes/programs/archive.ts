@@ -1,6 +1,7 @@
 /**
  * Programs on their way into a pod: files put together and compressed. The format is as simple as it can be, since what
- * unpacks it is a short script (unpackScript.ts): one line of JSON, `[[path, bytes], …]`, then the files, all in Brotli.
+ * unpacks it is a short script (unpackScript.ts): one line of JSON, `[[path, bytes], …]`, then the files, all in
+ * Brotli.
  */
 import { promisify } from 'node:util';
 import { brotliCompress, constants } from 'node:zlib';
@@ -28,7 +29,9 @@ export async function pack(files: readonly ProgramFile[]): Promise<Archive> {
   const whole = Buffer.concat([head, ...sorted.map(({ bytes }) => bytes)]);
   const packed = await promisify(brotliCompress)(whole, {
     params: {
-      [constants.BROTLI_PARAM_QUALITY]: QUALITY, [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS, [constants.BROTLI_PARAM_SIZE_HINT]: whole.length,
+      [constants.BROTLI_PARAM_QUALITY]: QUALITY,
+      [constants.BROTLI_PARAM_LGWIN]: constants.BROTLI_MAX_WINDOW_BITS,
+      [constants.BROTLI_PARAM_SIZE_HINT]: whole.length,
     },
   });
   return { sha: sha256Hex(whole), packed };

@@ -2,7 +2,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { packageUrl, type Entry } from '../../common/entries.ts';
+import { type Entry, packageUrl } from '../../common/entries.ts';
 import { StudioError } from '../../common/errors.ts';
 import type { ProgramFile } from './archive.ts';
 
@@ -14,7 +14,10 @@ export const SERVER_PROGRAMS: readonly Entry[] = ['server', ...WORKER_PROGRAMS];
 /** A bundle named in a bundle, in an import of either kind. Too many do no harm. */
 const NAMED = /["'](\.{1,2}\/(?:[\w-]+\/)*[\w-]+\.mjs)["']/g;
 
-/** The bundles of `entries` with all they load, out of `dist`; throws StudioError `unavailable` where they are not built. */
+/**
+ * The bundles of `entries` with all they load, out of `dist`; throws StudioError `unavailable` where they are not
+ * built.
+ */
 export async function programFiles(entries: readonly Entry[], dist: string = distFolder()): Promise<ProgramFile[]> {
   const found = new Map<string, Buffer>();
   const waiting = entries.map((entry) => `${entry}.mjs`);
@@ -22,7 +25,8 @@ export async function programFiles(entries: readonly Entry[], dist: string = dis
     if (found.has(name)) continue;
     const bytes = await bundle(dist, name);
     found.set(name, bytes);
-    for (const [, to = ''] of bytes.toString('utf8').matchAll(NAMED)) waiting.push(path.posix.join(path.posix.dirname(name), to));
+    for (const [, to = ''] of bytes.toString('utf8').matchAll(NAMED))
+      waiting.push(path.posix.join(path.posix.dirname(name), to));
   }
   return [...found].map(([name, bytes]) => ({ path: `dist/${name}`, bytes }));
 }
@@ -31,7 +35,9 @@ export async function programFiles(entries: readonly Entry[], dist: string = dis
 export async function pageFiles(dist: string = distFolder()): Promise<ProgramFile[]> {
   const folder = path.join(dist, 'webview');
   const names = (await readdir(folder).catch(notBuilt)).filter((name) => !name.endsWith('.map'));
-  return await Promise.all(names.map(async (name) => ({ path: `dist/webview/${name}`, bytes: await readFile(path.join(folder, name)) })));
+  return await Promise.all(
+    names.map(async (name) => ({ path: `dist/webview/${name}`, bytes: await readFile(path.join(folder, name)) })),
+  );
 }
 
 function distFolder(): string {
@@ -43,5 +49,8 @@ async function bundle(dist: string, name: string): Promise<Buffer> {
 }
 
 function notBuilt(cause: unknown): never {
-  throw new StudioError('unavailable', 'The programs that pods run are not in this installation.', { mend: 'In a checkout: npm run build.', cause });
+  throw new StudioError('unavailable', 'The programs that pods run are not in this installation.', {
+    mend: 'In a checkout: npm run build.',
+    cause,
+  });
 }

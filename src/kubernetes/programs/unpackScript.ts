@@ -1,5 +1,6 @@
 /**
- * The half of a bootstrap that unpacks an archive, as the text of a script: a pod has nothing but Node. A bootstrap begins
+ * The half of a bootstrap that unpacks an archive, as the text of a script: a pod has nothing but Node. A bootstrap
+ * begins
  * with it and then calls `unpack(packed, sha, folder)`, which throws when the archive is not the one `sha` names. Ends
  * with 2 (never try again) when Node is too old.
  */

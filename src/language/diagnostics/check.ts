@@ -1,8 +1,8 @@
 /** All problems of one agent, world or batch file, with those of everything it names. */
 import { checkConfig } from '../../config/checkFiles.ts';
-import { sortProblems, type Problem } from '../../config/source/problem.ts';
-import type { Workspace } from '../workspace.ts';
+import { type Problem, sortProblems } from '../../config/source/problem.ts';
 import { watched } from '../workspace/cachedFiles.ts';
+import type { Workspace } from '../workspace.ts';
 import { memberProblems } from './members.ts';
 import { servedProblems } from './served.ts';
 
@@ -18,6 +18,10 @@ export interface Checked {
 export async function checkFile(workspace: Workspace, path: string): Promise<Checked> {
   const looked = new Set([path]);
   const files = watched(workspace.files, looked, (file, text) => workspace.parse(file, text));
-  const problems = [...((await checkConfig(files, path, RECORDS)) ?? []), ...(await memberProblems(workspace, path, looked)), ...(await servedProblems(workspace, path))];
+  const problems = [
+    ...((await checkConfig(files, path, RECORDS)) ?? []),
+    ...(await memberProblems(workspace, path, looked)),
+    ...(await servedProblems(workspace, path)),
+  ];
   return { problems: sortProblems(problems), looked };
 }

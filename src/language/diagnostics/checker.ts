@@ -5,9 +5,9 @@
 import { sleep } from '../../common/abort.ts';
 import { fileKind } from '../../config/jsonSchema.ts';
 import { MODULE_ENDINGS } from '../../config/load/agent.ts';
-import { sortProblems, type Problem } from '../../config/source/problem.ts';
+import { type Problem, sortProblems } from '../../config/source/problem.ts';
 import type { Workspace } from '../workspace.ts';
-import { checkFile, type Checked } from './check.ts';
+import { type Checked, checkFile } from './check.ts';
 
 export interface CheckerPorts {
   /** The problems of a file, in place of those told before. */
@@ -57,7 +57,11 @@ export class Checker {
       else if (this.#results.has(path)) this.#drop(path);
       const isCode = MODULE_ENDINGS.some((ending) => path.endsWith(ending));
       for (const [file, { looked }] of this.#results) {
-        if (looked.has(path) || (isCode && [...looked].some((other) => MODULE_ENDINGS.some((ending) => other.endsWith(ending))))) this.#mark(file);
+        if (
+          looked.has(path) ||
+          (isCode && [...looked].some((other) => MODULE_ENDINGS.some((ending) => other.endsWith(ending))))
+        )
+          this.#mark(file);
       }
     }
     this.#run();
@@ -71,7 +75,8 @@ export class Checker {
   /** As known by now. */
   problemsOf(file: string): readonly Problem[] {
     const found: Problem[] = [];
-    for (const { problems } of this.#results.values()) found.push(...problems.filter((problem) => problem.file === file));
+    for (const { problems } of this.#results.values())
+      found.push(...problems.filter((problem) => problem.file === file));
     return sortProblems(found);
   }
 
@@ -132,13 +137,22 @@ export class Checker {
     // It changed meanwhile: its turn comes again at once, and what was found is of a text that is no more.
     if (this.#dirty.has(file) || this.#stop.signal.aborted) return;
     const before = this.#results.get(file);
-    this.#results.set(file, { problems: result.problems.filter((problem) => problem.file === file || !this.#knows(problem)), looked: result.looked });
+    this.#results.set(file, {
+      problems: result.problems.filter((problem) => problem.file === file || !this.#knows(problem)),
+      looked: result.looked,
+    });
     this.#publish(new Set([file, ...filesOf(before), ...filesOf(result)]));
   }
 
   /** Whether the check of its own file tells it. */
   #knows(problem: Problem): boolean {
-    return this.#results.get(problem.file)?.problems.some((own) => own.line === problem.line && own.column === problem.column && own.message === problem.message) === true;
+    return (
+      this.#results
+        .get(problem.file)
+        ?.problems.some(
+          (own) => own.line === problem.line && own.column === problem.column && own.message === problem.message,
+        ) === true
+    );
   }
 
   #drop(file: string): void {
@@ -155,7 +169,10 @@ export class Checker {
       const text = JSON.stringify(problems);
       const told = this.#told.get(file);
       // Of a file that is not open nobody waits to hear that it is right.
-      const silent = told === undefined ? problems.length === 0 && this.#workspace.files.openText(file) === undefined : told === text;
+      const silent =
+        told === undefined
+          ? problems.length === 0 && this.#workspace.files.openText(file) === undefined
+          : told === text;
       if (silent) continue;
       this.#told.set(file, text);
       this.#ports.publish(file, problems);

@@ -1,10 +1,13 @@
-import { DiagnosticSeverity, type Diagnostic } from 'vscode-languageserver-types';
+import { type Diagnostic, DiagnosticSeverity } from 'vscode-languageserver-types';
 import type { Problem } from '../../config/source/problem.ts';
 import { lspRange } from '../workspace/text.ts';
 
 export function diagnosticOf(problem: Problem): Diagnostic {
   return {
-    range: lspRange(problem), source: 'rollout', code: problem.code, message: `${problem.message}\n${problem.mend}`,
+    range: lspRange(problem),
+    source: 'rollout',
+    code: problem.code,
+    message: `${problem.message}\n${problem.mend}`,
     severity: problem.severity === 'error' ? DiagnosticSeverity.Error : DiagnosticSeverity.Warning,
   };
 }

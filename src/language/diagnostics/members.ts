@@ -1,4 +1,7 @@
-/** Names in YAML of what others define: tools of servers and modules, exports of modules. By texts and by what servers have told. */
+/**
+ * Names in YAML of what others define: tools of servers and modules, exports of modules. By texts and by what servers
+ * have told.
+ */
 import { isJsonObject } from '../../common/json.ts';
 import { fileKind } from '../../config/jsonSchema.ts';
 import { basename, dirname, joinPath } from '../../config/paths.ts';
@@ -6,8 +9,8 @@ import type { ParsedFile, Path } from '../../config/source/parse.ts';
 import type { Problem } from '../../config/source/problem.ts';
 import { closest } from '../../config/source/suggest.ts';
 import { exportsIn } from '../names/exports.ts';
-import type { Workspace } from '../workspace.ts';
 import { mcpQuestion, toolsOf } from '../workspace/tools.ts';
+import type { Workspace } from '../workspace.ts';
 
 /** Adds to `looked` the files it reads beside those that the file names itself. */
 export async function memberProblems(workspace: Workspace, path: string, looked: Set<string>): Promise<Problem[]> {
@@ -22,14 +25,29 @@ export async function memberProblems(workspace: Workspace, path: string, looked:
       const scorer = parsed.value['scorer'];
       if (!isJsonObject(scorer) || scorer['kind'] !== 'module') return [];
       const name = scorer['export'] ?? 'score';
-      return typeof name === 'string' ? exportProblems(workspace, parsed, ['scorer', 'module'], scorer['module'], name, parsed.has(['scorer', 'export']) ? ['scorer', 'export'] : ['scorer', 'module'], 'the scorer') : [];
+      return typeof name === 'string'
+        ? exportProblems(
+            workspace,
+            parsed,
+            ['scorer', 'module'],
+            scorer['module'],
+            name,
+            parsed.has(['scorer', 'export']) ? ['scorer', 'export'] : ['scorer', 'module'],
+            'the scorer',
+          )
+        : [];
     }
     case undefined:
       return [];
   }
 }
 
-async function agentMembers(workspace: Workspace, path: string, parsed: ParsedFile, looked: Set<string>): Promise<Problem[]> {
+async function agentMembers(
+  workspace: Workspace,
+  path: string,
+  parsed: ParsedFile,
+  looked: Set<string>,
+): Promise<Problem[]> {
   const root = parsed.value;
   if (!isJsonObject(root)) return [];
   const problems: Problem[] = [];
@@ -37,11 +55,15 @@ async function agentMembers(workspace: Workspace, path: string, parsed: ParsedFi
   for (const [index, entry] of entries.entries()) {
     if (!isJsonObject(entry) || !Array.isArray(entry['tools'])) continue;
     const server = mcpQuestion(entry['mcp']);
-    const known = server === undefined ? undefined : workspace.facts.mcpTools(server, dirname(path), workspace.files.isSaved(path));
+    const known =
+      server === undefined ? undefined : workspace.facts.mcpTools(server, dirname(path), workspace.files.isSaved(path));
     if (known === undefined) continue;
     const names = known.map(({ name }) => name);
     for (const [position, name] of entry['tools'].entries()) {
-      if (typeof name === 'string' && !names.includes(name)) problems.push(unknownTool(parsed, ['tools', index, 'tools', position], `the server has no tool \`${name}\``, name, names));
+      if (typeof name === 'string' && !names.includes(name))
+        problems.push(
+          unknownTool(parsed, ['tools', index, 'tools', position], `the server has no tool \`${name}\``, name, names),
+        );
     }
   }
   const answer = root['answer'];
@@ -51,7 +73,15 @@ async function agentMembers(workspace: Workspace, path: string, parsed: ParsedFi
   for (const { place } of tools) if (place !== undefined) looked.add(place.path);
   const names = [...new Set(tools.map(({ name }) => name))];
   if (complete && !names.includes(wanted) && !(await hasWorld(workspace, path))) {
-    problems.push(unknownTool(parsed, ['answer', 'tool'], `this agent has no tool \`${wanted}\`: no rollout would end with an answer`, wanted, names));
+    problems.push(
+      unknownTool(
+        parsed,
+        ['answer', 'tool'],
+        `this agent has no tool \`${wanted}\`: no rollout would end with an answer`,
+        wanted,
+        names,
+      ),
+    );
   }
   return problems;
 }
@@ -67,21 +97,40 @@ async function hasWorld(workspace: Workspace, agent: string): Promise<boolean> {
 function unknownTool(parsed: ParsedFile, at: Path, message: string, name: string, names: readonly string[]): Problem {
   const near = closest(name, names);
   return parsed.problem(at, {
-    code: 'unknown_tool', severity: 'warning', message, mend: near === undefined ? `Its tools are ${names.join(', ')}.` : `Did you mean \`${near}\`?`,
+    code: 'unknown_tool',
+    severity: 'warning',
+    message,
+    mend: near === undefined ? `Its tools are ${names.join(', ')}.` : `Did you mean \`${near}\`?`,
     ...(near === undefined ? {} : { fixes: [{ do: 'replace', text: near }] }),
   });
 }
 
 /** Whether the module that stands at `moduleAt` exports a name; told at `at`. */
-async function exportProblems(workspace: Workspace, parsed: ParsedFile, moduleAt: Path, module: unknown, name: string, at: Path, of: string): Promise<Problem[]> {
+async function exportProblems(
+  workspace: Workspace,
+  parsed: ParsedFile,
+  moduleAt: Path,
+  module: unknown,
+  name: string,
+  at: Path,
+  of: string,
+): Promise<Problem[]> {
   if (typeof module !== 'string' || !parsed.has(moduleAt)) return [];
   const text = await workspace.text(joinPath(dirname(parsed.file), module));
   const exported = text === undefined ? undefined : exportsIn(text);
   if (exported === undefined || exported.includes(name)) return [];
   const near = parsed.has(['scorer', 'export']) ? closest(name, exported) : undefined;
-  return [parsed.problem(at, {
-    code: 'unknown_export', message: `${basename(module)} does not export \`${name}\`, which ${of} needs`,
-    mend: near !== undefined ? `Did you mean \`${near}\`?` : exported.length === 0 ? `Add \`export function ${name}\` to it.` : `It exports ${exported.join(', ')}.`,
-    ...(near === undefined ? {} : { fixes: [{ do: 'replace', text: near }] }),
-  })];
+  return [
+    parsed.problem(at, {
+      code: 'unknown_export',
+      message: `${basename(module)} does not export \`${name}\`, which ${of} needs`,
+      mend:
+        near !== undefined
+          ? `Did you mean \`${near}\`?`
+          : exported.length === 0
+            ? `Add \`export function ${name}\` to it.`
+            : `It exports ${exported.join(', ')}.`,
+      ...(near === undefined ? {} : { fixes: [{ do: 'replace', text: near }] }),
+    }),
+  ];
 }

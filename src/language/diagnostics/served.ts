@@ -4,19 +4,23 @@ import { fileKind } from '../../config/jsonSchema.ts';
 import type { Path } from '../../config/source/parse.ts';
 import type { Problem } from '../../config/source/problem.ts';
 import { closest } from '../../config/source/suggest.ts';
-import type { Workspace } from '../workspace.ts';
-import { valueAt } from '../workspace/valueAt.ts';
 import type { EndpointQuestion } from '../workspace/facts.ts';
+import { valueAt } from '../workspace/valueAt.ts';
+import type { Workspace } from '../workspace.ts';
 
 /** Where a file of each kind has a model; the sets of built-in tools that ask one have it beside `builtin:`. */
-const MODELS = { agent: ['model'], world: ['user', 'model'], batch: ['scorer', 'model'] } as const satisfies Record<string, Path>;
+const MODELS = { agent: ['model'], world: ['user', 'model'], batch: ['scorer', 'model'] } as const satisfies Record<
+  string,
+  Path
+>;
 const SETS_WITH_MODEL = ['vision', 'audio'] as const;
 
 export async function servedProblems(workspace: Workspace, path: string): Promise<Problem[]> {
   const parsed = await workspace.parsed(path);
   const kind = fileKind(path);
   if (parsed === undefined || kind === undefined) return [];
-  const tools = kind === 'agent' && isJsonObject(parsed.value) && Array.isArray(parsed.value['tools']) ? parsed.value['tools'] : [];
+  const tools =
+    kind === 'agent' && isJsonObject(parsed.value) && Array.isArray(parsed.value['tools']) ? parsed.value['tools'] : [];
   const sets = tools.flatMap((entry: unknown, index) => {
     const chosen = isJsonObject(entry) && Array.isArray(entry['builtin']) ? entry['builtin'] : [];
     // Beside anything else the key is a mistake of its own, and its endpoint nobody to ask.
@@ -28,23 +32,41 @@ export async function servedProblems(workspace: Workspace, path: string): Promis
     const name = valueAt(parsed.value, at);
     if (!isJsonObject(model)) return [];
     if (typeof name !== 'string' || name.includes('${')) return [];
-    return endpointQuestions(model).slice(0, 1).flatMap((question) => {
-      const names = workspace.facts.models(question, workspace.files.isSaved(path));
-      if (names === undefined || names.length === 0 || names.includes(name)) return [];
-      const near = closest(name, names);
-      return [parsed.problem(at, {
-        code: 'not_served', severity: 'warning', message: `${question.endpoint} does not serve \`${name}\``,
-        mend: near === undefined ? `It serves ${names.slice(0, 5).join(', ')}.` : `Did you mean \`${near}\`?`,
-        fixes: (near === undefined ? names.slice(0, 3) : [near]).map((text) => ({ do: 'replace', text })),
-      })];
-    });
+    return endpointQuestions(model)
+      .slice(0, 1)
+      .flatMap((question) => {
+        const names = workspace.facts.models(question, workspace.files.isSaved(path));
+        if (names === undefined || names.length === 0 || names.includes(name)) return [];
+        const near = closest(name, names);
+        return [
+          parsed.problem(at, {
+            code: 'not_served',
+            severity: 'warning',
+            message: `${question.endpoint} does not serve \`${name}\``,
+            mend: near === undefined ? `It serves ${names.slice(0, 5).join(', ')}.` : `Did you mean \`${near}\`?`,
+            fixes: (near === undefined ? names.slice(0, 3) : [near]).map((text) => ({ do: 'replace', text })),
+          }),
+        ];
+      });
   });
 }
 
 /** The endpoints of a section with a model, as written. */
 export function endpointQuestions(model: JsonObject): EndpointQuestion[] {
   const { endpoint, api_key: apiKey, headers } = model;
-  const written = (Array.isArray(endpoint) ? endpoint : [endpoint]).filter((url): url is string => typeof url === 'string');
-  const fields = isJsonObject(headers) ? Object.fromEntries(Object.entries(headers).filter((member): member is [string, string] => typeof member[1] === 'string')) : undefined;
-  return written.filter((url) => !url.startsWith('demo:')).map((url) => ({ endpoint: url, ...(typeof apiKey === 'string' ? { apiKey } : {}), ...(fields === undefined ? {} : { headers: fields }) }));
+  const written = (Array.isArray(endpoint) ? endpoint : [endpoint]).filter(
+    (url): url is string => typeof url === 'string',
+  );
+  const fields = isJsonObject(headers)
+    ? Object.fromEntries(
+        Object.entries(headers).filter((member): member is [string, string] => typeof member[1] === 'string'),
+      )
+    : undefined;
+  return written
+    .filter((url) => !url.startsWith('demo:'))
+    .map((url) => ({
+      endpoint: url,
+      ...(typeof apiKey === 'string' ? { apiKey } : {}),
+      ...(fields === undefined ? {} : { headers: fields }),
+    }));
 }

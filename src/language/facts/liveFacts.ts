@@ -1,9 +1,12 @@
-/** What endpoints and MCP servers tell: asked in the background, remembered for a while, and only as far as the user allows. */
+/**
+ * What endpoints and MCP servers tell: asked in the background, remembered for a while, and only as far as the user
+ * allows.
+ */
 import { Emitter } from '../../common/emitter.ts';
 import { canonicalJson } from '../../common/json.ts';
 import { resolveEnv } from '../../config/env.ts';
-import type { LanguageSettings } from '../settings.ts';
 import { Tokenizers } from '../prompts/tokenize.ts';
+import type { LanguageSettings } from '../settings.ts';
 import type { EndpointQuestion, Facts, KnownTool, McpQuestion } from '../workspace/facts.ts';
 import { Looks } from './looks.ts';
 import { servedModels } from './servedModels.ts';
@@ -37,7 +40,9 @@ export class LiveFacts implements Facts {
 
   constructor(ports: FactPorts) {
     this.#ports = ports;
-    this.#env = Object.fromEntries(Object.entries(ports.env).filter((entry): entry is [string, string] => entry[1] !== undefined));
+    this.#env = Object.fromEntries(
+      Object.entries(ports.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+    );
     const changed = (): void => this.#changed.fire(undefined);
     this.#models = new Looks({ atOnce: 4, changed });
     // A server may be a program that is started for it.
@@ -50,12 +55,18 @@ export class LiveFacts implements Facts {
 
   models(question: EndpointQuestion, ask: boolean): readonly string[] | undefined {
     if (!this.#allowed.trusted || !this.#allowed.askEndpoints) return undefined;
-    return this.#models.look(canonicalJson(question), !ask ? undefined : (signal) => servedModels(resolveEnv(question, this.#env), signal));
+    return this.#models.look(
+      canonicalJson(question),
+      !ask ? undefined : (signal) => servedModels(resolveEnv(question, this.#env), signal),
+    );
   }
 
   mcpTools(question: McpQuestion, folder: string, ask: boolean): readonly KnownTool[] | undefined {
     if (!this.#allowed.trusted) return undefined;
-    return this.#tools.look(canonicalJson([question, folder]), !ask ? undefined : (signal) => this.#ports.listTools(resolveEnv(question, this.#env), folder, signal));
+    return this.#tools.look(
+      canonicalJson([question, folder]),
+      !ask ? undefined : (signal) => this.#ports.listTools(resolveEnv(question, this.#env), folder, signal),
+    );
   }
 
   builtinTools(set: string): readonly KnownTool[] | undefined {

@@ -1,4 +1,7 @@
-/** Looks at things outside, each by its key: what is known is told at once, a look in the background brings it up to date. */
+/**
+ * Looks at things outside, each by its key: what is known is told at once, a look in the background brings it up to
+ * date.
+ */
 const FRESH_MS = 5 * 60_000;
 /** Who did not answer is not asked at every keystroke. */
 const FAILED_MS = 60_000;

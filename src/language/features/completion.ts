@@ -1,22 +1,39 @@
 /** Completion: keys with their documentation, choices, paths, and the names of tools, models, columns and variables. */
-import { CompletionItemKind, type CompletionItem, type CompletionList, type Position } from 'vscode-languageserver-types';
+import {
+  type CompletionItem,
+  CompletionItemKind,
+  type CompletionList,
+  type Position,
+} from 'vscode-languageserver-types';
 import { isJsonObject } from '../../common/json.ts';
-import { fileKind, type FileKind } from '../../config/jsonSchema.ts';
-import type { Workspace } from '../workspace.ts';
-import { cursorAt, type Cursor } from '../workspace/cursor.ts';
-import { choicesOf, described, isGroup, schemaAt, type SchemaNode } from '../workspace/schema.ts';
+import { type FileKind, fileKind } from '../../config/jsonSchema.ts';
+import { type Cursor, cursorAt } from '../workspace/cursor.ts';
+import { choicesOf, described, isGroup, type SchemaNode, schemaAt } from '../workspace/schema.ts';
 import type { Lines } from '../workspace/text.ts';
-import { namesFor, type Suggestion } from './completion/names.ts';
+import type { Workspace } from '../workspace.ts';
 import { fieldSuggestions } from './completion/fields.ts';
+import { namesFor, type Suggestion } from './completion/names.ts';
 
-export async function complete(workspace: Workspace, path: string, position: Position): Promise<CompletionList | undefined> {
+export async function complete(
+  workspace: Workspace,
+  path: string,
+  position: Position,
+): Promise<CompletionList | undefined> {
   const lines = await workspace.lines(path);
   if (lines === undefined) return undefined;
   const kind = fileKind(path);
   const inside = openReference(lines, position);
-  if (inside?.of === 'task') return kind !== undefined || (await workspace.roleOf(path)) === 'prompt' ? listOf(await fieldSuggestions(workspace, path), inside.range(), '}}') : undefined;
+  if (inside?.of === 'task')
+    return kind !== undefined || (await workspace.roleOf(path)) === 'prompt'
+      ? listOf(await fieldSuggestions(workspace, path), inside.range(), '}}')
+      : undefined;
   if (kind === undefined) return undefined;
-  if (inside?.of === 'env') return listOf(workspace.facts.envNames().map((name) => ({ name, kind: CompletionItemKind.Variable })), inside.range(), '}');
+  if (inside?.of === 'env')
+    return listOf(
+      workspace.facts.envNames().map((name) => ({ name, kind: CompletionItemKind.Variable })),
+      inside.range(),
+      '}',
+    );
   const cursor = cursorAt(lines, position);
   if (cursor.on === 'text') return undefined;
   const value = (await workspace.parsed(path))?.value;
@@ -31,43 +48,86 @@ export async function complete(workspace: Workspace, path: string, position: Pos
 
 // ---- keys
 
-function keyItems(kind: FileKind, cursor: Cursor, nodes: readonly SchemaNode[], root: unknown, lines: Lines): CompletionItem[] {
+function keyItems(
+  kind: FileKind,
+  cursor: Cursor,
+  nodes: readonly SchemaNode[],
+  root: unknown,
+  lines: Lines,
+): CompletionItem[] {
   const present = new Set(Object.keys(groupAt(root, cursor)));
   const here = lines.line(cursor.range.start.line).slice(cursor.range.start.character, cursor.range.end.character);
   const items = new Map<string, CompletionItem>();
   for (const node of nodes) {
     for (const [key, child] of Object.entries(node.properties ?? {})) {
       if (items.has(key) || (present.has(key) && key !== here)) continue;
-      items.set(key, keyItem(key, child, node.required?.includes(key) === true && child.default === undefined, cursor, lines, described(kind, [...cursor.path, key], root)));
+      items.set(
+        key,
+        keyItem(
+          key,
+          child,
+          node.required?.includes(key) === true && child.default === undefined,
+          cursor,
+          lines,
+          described(kind, [...cursor.path, key], root),
+        ),
+      );
     }
     // A list whose next item is not begun yet.
     if (node.type === 'array' && cursor.indent !== undefined && node.items !== undefined) {
       for (const key of Object.keys(node.items.properties ?? {})) {
         const child = node.items.properties?.[key];
-        if (child !== undefined && key !== 'name') items.set(`- ${key}`, keyItem(`- ${key}`, child, false, { ...cursor, indent: cursor.indent + 2 }, lines, child));
+        if (child !== undefined && key !== 'name')
+          items.set(
+            `- ${key}`,
+            keyItem(`- ${key}`, child, false, { ...cursor, indent: cursor.indent + 2 }, lines, child),
+          );
       }
     }
   }
   return [...items.values()];
 }
 
-function keyItem(key: string, node: SchemaNode, required: boolean, cursor: Cursor, lines: Lines, documented: SchemaNode | undefined): CompletionItem {
+function keyItem(
+  key: string,
+  node: SchemaNode,
+  required: boolean,
+  cursor: Cursor,
+  lines: Lines,
+  documented: SchemaNode | undefined,
+): CompletionItem {
   const { start, end } = cursor.range;
   const hasColon = /^\s*:/.test(lines.line(end.line).slice(end.character));
   const below = cursor.indent !== undefined && (isGroup(node) || node.type === 'array');
-  const text = hasColon ? key : below ? `${key}:\n${' '.repeat(cursor.indent + 2)}${node.type === 'array' ? '- ' : ''}` : `${key}: `;
+  const text = hasColon
+    ? key
+    : below
+      ? `${key}:\n${' '.repeat(cursor.indent + 2)}${node.type === 'array' ? '- ' : ''}`
+      : `${key}: `;
   const documentation = documented?.description;
   return {
-    label: key, kind: CompletionItemKind.Property, sortText: `${required ? 0 : 1}${key}`, filterText: key,
-    textEdit: { range: { start, end }, newText: text }, insertTextMode: 1,
-    ...(required ? { detail: 'required' } : node.default === undefined || typeof node.default === 'object' ? {} : { detail: `default ${String(node.default)}` }),
+    label: key,
+    kind: CompletionItemKind.Property,
+    sortText: `${required ? 0 : 1}${key}`,
+    filterText: key,
+    textEdit: { range: { start, end }, newText: text },
+    insertTextMode: 1,
+    ...(required
+      ? { detail: 'required' }
+      : node.default === undefined || typeof node.default === 'object'
+        ? {}
+        : { detail: `default ${String(node.default)}` }),
     ...(documentation === undefined ? {} : { documentation: { kind: 'markdown', value: documentation } }),
   };
 }
 
 function groupAt(root: unknown, { path }: Cursor): Readonly<Record<string, unknown>> {
   let value: unknown = root;
-  for (const step of path) value = isJsonObject(value) || Array.isArray(value) ? (value as Readonly<Record<string | number, unknown>>)[step] : undefined;
+  for (const step of path)
+    value =
+      isJsonObject(value) || Array.isArray(value)
+        ? (value as Readonly<Record<string | number, unknown>>)[step]
+        : undefined;
   return isJsonObject(value) ? value : {};
 }
 
@@ -78,8 +138,13 @@ function choiceItems(nodes: readonly SchemaNode[], cursor: Cursor): CompletionIt
   for (const node of nodes) {
     for (const label of choicesOf(node)) {
       found.set(label, {
-        label, kind: CompletionItemKind.EnumMember, textEdit: { range: cursor.range, newText: label }, sortText: `0${label}`,
-        ...(node.description === undefined || node.const === undefined ? {} : { documentation: { kind: 'markdown', value: node.description } }),
+        label,
+        kind: CompletionItemKind.EnumMember,
+        textEdit: { range: cursor.range, newText: label },
+        sortText: `0${label}`,
+        ...(node.description === undefined || node.const === undefined
+          ? {}
+          : { documentation: { kind: 'markdown', value: node.description } }),
       });
     }
   }
@@ -90,19 +155,33 @@ function listOf(suggestions: readonly Suggestion[], range: Cursor['range'], clos
   return {
     isIncomplete: false,
     items: suggestions.map(({ name, kind, detail, documentation }, index) => ({
-      label: name, kind, textEdit: { range, newText: `${name}${closing}` }, filterText: name, sortText: `0${String(index).padStart(4, '0')}`,
-      ...(detail === undefined ? {} : { detail }), ...(documentation === undefined ? {} : { documentation: { kind: 'markdown', value: documentation } }),
+      label: name,
+      kind,
+      textEdit: { range, newText: `${name}${closing}` },
+      filterText: name,
+      sortText: `0${String(index).padStart(4, '0')}`,
+      ...(detail === undefined ? {} : { detail }),
+      ...(documentation === undefined ? {} : { documentation: { kind: 'markdown', value: documentation } }),
     })),
   };
 }
 
 /** A `{{task.` or `${env:` that the cursor is in; the range goes to its end where it has one. */
-function openReference(lines: Lines, { line, character }: Position): { readonly of: 'task' | 'env'; range(): Cursor['range'] } | undefined {
+function openReference(
+  lines: Lines,
+  { line, character }: Position,
+): { readonly of: 'task' | 'env'; range(): Cursor['range'] } | undefined {
   const text = lines.line(line);
   const before = text.slice(0, character);
   const found = /(?:(\{\{\s*task\.)|(\$\{env:))([\w.]*)$/.exec(before);
   if (found === null) return undefined;
   const of = found[1] === undefined ? 'env' : 'task';
   const behind = (of === 'env' ? /^\w*\}?/ : /^[\w.]*\s*\}{0,2}/).exec(text.slice(character))?.[0] ?? '';
-  return { of, range: () => ({ start: { line, character: character - (found[3] ?? '').length }, end: { line, character: character + behind.length } }) };
+  return {
+    of,
+    range: () => ({
+      start: { line, character: character - (found[3] ?? '').length },
+      end: { line, character: character + behind.length },
+    }),
+  };
 }

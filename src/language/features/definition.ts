@@ -2,16 +2,18 @@
 import type { Location, Position } from 'vscode-languageserver-types';
 import { placesOf } from '../names/places.ts';
 import { thingAt } from '../names/thing.ts';
-import type { Workspace } from '../workspace.ts';
 import { lspRange, touches } from '../workspace/text.ts';
 import { uriOf } from '../workspace/uris.ts';
+import type { Workspace } from '../workspace.ts';
 
 const START = { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } };
 
 export async function definition(workspace: Workspace, path: string, position: Position): Promise<Location[]> {
   const reference = await workspace.referenceAt(path, position);
   if (reference?.file !== undefined && reference.kind !== 'export') {
-    return (await workspace.files.stat(reference.file))?.kind === 'file' ? [{ uri: uriOf(reference.file), range: START }] : [];
+    return (await workspace.files.stat(reference.file))?.kind === 'file'
+      ? [{ uri: uriOf(reference.file), range: START }]
+      : [];
   }
   const found = await thingAt(workspace, path, position);
   if (found === undefined) return [];
@@ -19,5 +21,7 @@ export async function definition(workspace: Workspace, path: string, position: P
   // Where one is already is no way to go.
   const elsewhere = places.filter(({ file, range }) => file !== path || !touches(range, position));
   // A column is in every record; the first one shows it.
-  return elsewhere.slice(0, found.thing.kind === 'column' ? 1 : undefined).map(({ file, range }) => ({ uri: uriOf(file), range: lspRange(range) }));
+  return elsewhere
+    .slice(0, found.thing.kind === 'column' ? 1 : undefined)
+    .map(({ file, range }) => ({ uri: uriOf(file), range: lspRange(range) }));
 }

@@ -1,10 +1,13 @@
-/** Files or folders are about to be moved or renamed: what config files name of them is put right. Imports in code are its own server's. */
+/**
+ * Files or folders are about to be moved or renamed: what config files name of them is put right. Imports in code are
+ * its own server's.
+ */
 import type { TextEdit, WorkspaceEdit } from 'vscode-languageserver-types';
 import { dirname, relative } from '../../config/paths.ts';
 import { nameRange } from '../names/words.ts';
-import type { Workspace } from '../workspace.ts';
 import { lspRange } from '../workspace/text.ts';
 import { uriOf } from '../workspace/uris.ts';
+import type { Workspace } from '../workspace.ts';
 
 export interface FileRename {
   readonly from: string;
@@ -21,7 +24,13 @@ export async function renameFiles(workspace: Workspace, renames: readonly FileRe
   for (const file of await workspace.configFiles()) {
     const lines = await workspace.lines(file);
     for (const { kind, range, text, file: target } of await workspace.references(file)) {
-      if (lines === undefined || target === undefined || kind === 'export' || (moved(target) === target && moved(file) === file)) continue;
+      if (
+        lines === undefined ||
+        target === undefined ||
+        kind === 'export' ||
+        (moved(target) === target && moved(file) === file)
+      )
+        continue;
       const written = relative(dirname(moved(file)), moved(target));
       const place = nameRange(lines, range, text);
       if (place === undefined || relative(dirname(file), target) === written) continue;

@@ -1,5 +1,8 @@
-/** What can be folded in a config file: what is indented below a line, and comments. By the text, so that a slip folds nothing away. */
-import { FoldingRangeKind, type FoldingRange } from 'vscode-languageserver-types';
+/**
+ * What can be folded in a config file: what is indented below a line, and comments. By the text, so that a slip folds
+ * nothing away.
+ */
+import { type FoldingRange, FoldingRangeKind } from 'vscode-languageserver-types';
 import { fileKind } from '../../config/jsonSchema.ts';
 import type { Workspace } from '../workspace.ts';
 
@@ -25,14 +28,16 @@ function foldsOf(text: string): FoldingRange[] {
     }
   };
   const endComment = (): void => {
-    if (comment !== undefined && last > comment.line) folds.push({ startLine: comment.line, endLine: last, kind: FoldingRangeKind.Comment });
+    if (comment !== undefined && last > comment.line)
+      folds.push({ startLine: comment.line, endLine: last, kind: FoldingRangeKind.Comment });
     comment = undefined;
   };
   for (const [line, content] of text.split('\n').entries()) {
     const said = content.trim();
     if (said === '') continue;
     const indent = content.length - content.trimStart().length;
-    // A closing bracket belongs to what it closes; an item of a list to the key above it, though it may stand no deeper.
+    // A closing bracket belongs to what it closes; an item of a list to the key above it, though it may stand no
+    // deeper.
     const depth = indent * 2 + (/^-(\s|$)/.test(said) || /^[\]}]/.test(said) ? 1 : 0);
     if (said.startsWith('#')) comment ??= { line, depth };
     else endComment();

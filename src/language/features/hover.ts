@@ -1,10 +1,10 @@
 /** What a hover says: the documentation of a key, the value it comes to, what a name leads to. */
 import type { Hover, Position } from 'vscode-languageserver-types';
-import { fileKind, type FileKind } from '../../config/jsonSchema.ts';
+import { type FileKind, fileKind } from '../../config/jsonSchema.ts';
 import type { PlaceInFile } from '../../config/source/parse.ts';
-import type { Workspace } from '../workspace.ts';
 import { choicesOf, described, schemaAt } from '../workspace/schema.ts';
 import { lspRange } from '../workspace/text.ts';
+import type { Workspace } from '../workspace.ts';
 import { referenceText } from './hover/referenceText.ts';
 import { resolvedText } from './hover/resolved.ts';
 
@@ -19,8 +19,12 @@ export async function hover(workspace: Workspace, path: string, position: Positi
   const parsed = await workspace.parsed(path);
   if (kind === undefined || place === undefined || parsed === undefined) return undefined;
   const range = place.on === 'key' ? parsed.keyRange(place.path) : parsed.valueRange(place.path);
-  const text = [keyText(kind, place, parsed.value), resolvedText(kind, place.path, parsed.value)].filter((part) => part !== undefined).join('\n\n');
-  return text === '' ? undefined : { contents: { kind: 'markdown', value: text }, ...(range === undefined ? {} : { range: lspRange(range) }) };
+  const text = [keyText(kind, place, parsed.value), resolvedText(kind, place.path, parsed.value)]
+    .filter((part) => part !== undefined)
+    .join('\n\n');
+  return text === ''
+    ? undefined
+    : { contents: { kind: 'markdown', value: text }, ...(range === undefined ? {} : { range: lspRange(range) }) };
 }
 
 /** Of a key, and of the value behind it. Choices have a text of their own. */
@@ -34,6 +38,16 @@ function keyText(kind: FileKind, { path, on }: PlaceInFile, root: unknown): stri
   const key = path.at(-1);
   if (node?.description === undefined || typeof key !== 'string') return undefined;
   const choices = nodes.flatMap(choicesOf).map((choice) => `\`${choice}\``);
-  const fallback = node.default === undefined || typeof node.default === 'object' ? undefined : `Default: \`${String(node.default)}\`.`;
-  return [`**${key}**`, node.description, choices.length > 1 ? `One of ${[...new Set(choices)].join(', ')}.` : undefined, fallback].filter((part) => part !== undefined).join('\n\n');
+  const fallback =
+    node.default === undefined || typeof node.default === 'object'
+      ? undefined
+      : `Default: \`${String(node.default)}\`.`;
+  return [
+    `**${key}**`,
+    node.description,
+    choices.length > 1 ? `One of ${[...new Set(choices)].join(', ')}.` : undefined,
+    fallback,
+  ]
+    .filter((part) => part !== undefined)
+    .join('\n\n');
 }

@@ -1,9 +1,9 @@
 /** Paths in config files lead to their files. */
 import type { DocumentLink } from 'vscode-languageserver-types';
 import { basename } from '../../config/paths.ts';
-import type { Workspace } from '../workspace.ts';
 import { lspRange } from '../workspace/text.ts';
 import { uriOf } from '../workspace/uris.ts';
+import type { Workspace } from '../workspace.ts';
 
 export async function documentLinks(workspace: Workspace, path: string): Promise<DocumentLink[]> {
   const links: DocumentLink[] = [];

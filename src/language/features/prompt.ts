@@ -1,15 +1,18 @@
-/** How many tokens a prompt has once a task is put into it: behind the first line of a prompt's file, and behind `prompt:` of an agent. */
-import { InlayHintKind, type InlayHint, type Range } from 'vscode-languageserver-types';
+/**
+ * How many tokens a prompt has once a task is put into it: behind the first line of a prompt's file, and behind
+ * `prompt:` of an agent.
+ */
+import { type InlayHint, InlayHintKind, type Range } from 'vscode-languageserver-types';
 import { isJsonObject } from '../../common/json.ts';
 import { fileKind } from '../../config/jsonSchema.ts';
 import { fillPrompt } from '../../config/prompt.ts';
 import { plural } from '../../trace/text/units.ts';
 import { endpointQuestions } from '../diagnostics/served.ts';
 import { estimateTokens } from '../prompts/tokenEstimate.ts';
-import type { Workspace } from '../workspace.ts';
 import type { EndpointQuestion } from '../workspace/facts.ts';
 import { isPromptPath } from '../workspace/references.ts';
 import { datasetsFor, filesNamed, namedBy } from '../workspace/relations.ts';
+import type { Workspace } from '../workspace.ts';
 
 export async function inlayHints(workspace: Workspace, path: string, { start, end }: Range): Promise<InlayHint[]> {
   const found = await promptOf(workspace, path);
@@ -19,15 +22,20 @@ export async function inlayHints(workspace: Workspace, path: string, { start, en
   const asked = await modelOf(workspace, found.agent);
   const counted = asked === undefined ? undefined : workspace.facts.tokens(asked.question, asked.model, rendered.text);
   const count = counted ?? estimateTokens(rendered.text);
-  return [{
-    position: { line: found.line, character: lines?.line(found.line).length ?? 0 },
-    label: `${counted === undefined ? '≈ ' : ''}${plural(count, 'token')}`,
-    kind: InlayHintKind.Parameter, paddingLeft: true,
-    tooltip: [
-      counted === undefined ? 'An estimate by the words of the text: no endpoint was asked, or it does not tell.' : `As ${asked?.model ?? 'the model'} counts them.`,
-      rendered.task === undefined ? 'The prompt as written.' : `The prompt with task ${rendered.task} put in.`,
-    ].join(' '),
-  }];
+  return [
+    {
+      position: { line: found.line, character: lines?.line(found.line).length ?? 0 },
+      label: `${counted === undefined ? '≈ ' : ''}${plural(count, 'token')}`,
+      kind: InlayHintKind.Parameter,
+      paddingLeft: true,
+      tooltip: [
+        counted === undefined
+          ? 'An estimate by the words of the text: no endpoint was asked, or it does not tell.'
+          : `As ${asked?.model ?? 'the model'} counts them.`,
+        rendered.task === undefined ? 'The prompt as written.' : `The prompt with task ${rendered.task} put in.`,
+      ].join(' '),
+    },
+  ];
 }
 
 interface Prompt {
@@ -52,11 +60,17 @@ async function promptOf(workspace: Workspace, path: string): Promise<Prompt | un
   const [file] = isPromptPath(written) ? await filesNamed(workspace, path, 'prompt') : [];
   const text = isPromptPath(written) ? (file === undefined ? undefined : await workspace.text(file)) : written;
   const key = parsed.keyRange(['prompt']);
-  return text === undefined || text.trim() === '' || key === undefined ? undefined : { text, line: key.line - 1, agent: path };
+  return text === undefined || text.trim() === '' || key === undefined
+    ? undefined
+    : { text, line: key.line - 1, agent: path };
 }
 
 /** With the first task that it can be filled in with. */
-async function rendering(workspace: Workspace, path: string, prompt: string): Promise<{ readonly text: string; readonly task?: string }> {
+async function rendering(
+  workspace: Workspace,
+  path: string,
+  prompt: string,
+): Promise<{ readonly text: string; readonly task?: string }> {
   for (const { tasks } of await datasetsFor(workspace, path)) {
     for (const task of tasks) {
       const text = fillPrompt(prompt, task);
@@ -66,7 +80,10 @@ async function rendering(workspace: Workspace, path: string, prompt: string): Pr
   return { text: prompt };
 }
 
-async function modelOf(workspace: Workspace, agent: string): Promise<{ readonly question: EndpointQuestion; readonly model: string } | undefined> {
+async function modelOf(
+  workspace: Workspace,
+  agent: string,
+): Promise<{ readonly question: EndpointQuestion; readonly model: string } | undefined> {
   const value = (await workspace.parsed(agent))?.value;
   const model = isJsonObject(value) && isJsonObject(value['model']) ? value['model'] : {};
   const [question] = endpointQuestions(model);

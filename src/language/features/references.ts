@@ -2,13 +2,20 @@
 import type { Location, Position } from 'vscode-languageserver-types';
 import { placesOf } from '../names/places.ts';
 import { thingAt } from '../names/thing.ts';
-import type { Workspace } from '../workspace.ts';
 import { lspRange } from '../workspace/text.ts';
 import { uriOf } from '../workspace/uris.ts';
+import type { Workspace } from '../workspace.ts';
 
-export async function findReferences(workspace: Workspace, path: string, position: Position, options: { readonly declaration: boolean }): Promise<Location[]> {
+export async function findReferences(
+  workspace: Workspace,
+  path: string,
+  position: Position,
+  options: { readonly declaration: boolean },
+): Promise<Location[]> {
   const found = await thingAt(workspace, path, position);
   if (found === undefined) return [];
   const places = await placesOf(workspace, found.thing);
-  return places.filter(({ role }) => options.declaration || role === 'use').map(({ file, range }) => ({ uri: uriOf(file), range: lspRange(range) }));
+  return places
+    .filter(({ role }) => options.declaration || role === 'use')
+    .map(({ file, range }) => ({ uri: uriOf(file), range: lspRange(range) }));
 }

@@ -4,16 +4,20 @@ import { StudioError } from '../../common/errors.ts';
 import { formatOf } from '../../config/dataset/dataset.ts';
 import { fileKind } from '../../config/jsonSchema.ts';
 import { basename, dirname, joinPath } from '../../config/paths.ts';
-import { MOST_DATASET_BYTES, headsOf, roleOf } from '../names/columnUses.ts';
+import { headsOf, MOST_DATASET_BYTES, roleOf } from '../names/columnUses.ts';
 import type { Place } from '../names/place.ts';
 import { placesOf } from '../names/places.ts';
-import { thingAt, type Thing } from '../names/thing.ts';
-import type { Workspace } from '../workspace.ts';
+import { type Thing, thingAt } from '../names/thing.ts';
 import { lspRange } from '../workspace/text.ts';
 import { uriOf } from '../workspace/uris.ts';
+import type { Workspace } from '../workspace.ts';
 
 /** undefined where nothing can be renamed. Throws StudioError `usage` where it is known why not. */
-export async function prepareRename(workspace: Workspace, path: string, position: Position): Promise<{ readonly range: Range; readonly placeholder: string } | undefined> {
+export async function prepareRename(
+  workspace: Workspace,
+  path: string,
+  position: Position,
+): Promise<{ readonly range: Range; readonly placeholder: string } | undefined> {
   const found = await thingAt(workspace, path, position);
   if (found === undefined) return undefined;
   await mustBeRenamable(workspace, found.thing);
@@ -21,7 +25,12 @@ export async function prepareRename(workspace: Workspace, path: string, position
 }
 
 /** Throws StudioError `usage` for a name that cannot be. */
-export async function rename(workspace: Workspace, path: string, position: Position, newName: string): Promise<WorkspaceEdit | undefined> {
+export async function rename(
+  workspace: Workspace,
+  path: string,
+  position: Position,
+  newName: string,
+): Promise<WorkspaceEdit | undefined> {
   const found = await thingAt(workspace, path, position);
   if (found === undefined) return undefined;
   const { thing } = found;
@@ -34,7 +43,12 @@ export async function rename(workspace: Workspace, path: string, position: Posit
   if (thing.kind !== 'file') return { changes };
   // One list, in this order: the file itself may be edited before it goes.
   const edits = Object.entries(changes).map(([uri, list]) => ({ textDocument: { uri, version: null }, edits: list }));
-  return { documentChanges: [...edits, { kind: 'rename', oldUri: uriOf(thing.file), newUri: uriOf(joinPath(dirname(thing.file), name)) }] };
+  return {
+    documentChanges: [
+      ...edits,
+      { kind: 'rename', oldUri: uriOf(thing.file), newUri: uriOf(joinPath(dirname(thing.file), name)) },
+    ],
+  };
 }
 
 function editsOf(places: readonly Place[], textAt: (place: Place) => string): Record<string, TextEdit[]> {
@@ -68,7 +82,8 @@ function nameOf(thing: Thing): string {
 
 async function mustBeRenamable(workspace: Workspace, thing: Thing): Promise<void> {
   if (thing.kind === 'file') {
-    if ((await workspace.files.stat(thing.file))?.kind !== 'file') throw new StudioError('usage', `There is no file ${basename(thing.file)}.`, { mend: 'Create it first.' });
+    if ((await workspace.files.stat(thing.file))?.kind !== 'file')
+      throw new StudioError('usage', `There is no file ${basename(thing.file)}.`, { mend: 'Create it first.' });
     return;
   }
   if (thing.kind !== 'column') return;
@@ -76,11 +91,20 @@ async function mustBeRenamable(workspace: Workspace, thing: Thing): Promise<void
   for (const head of heads) {
     const role = roleOf(head, thing.column);
     if (role !== undefined && !head.mapping.told.has(role)) {
-      throw new StudioError('usage', `${basename(head.batch)} takes the column \`${thing.column}\` by its usual name.`, { mend: `Write \`${role}: ${thing.column}\` under its \`dataset\` first.` });
+      throw new StudioError(
+        'usage',
+        `${basename(head.batch)} takes the column \`${thing.column}\` by its usual name.`,
+        { mend: `Write \`${role}: ${thing.column}\` under its \`dataset\` first.` },
+      );
     }
   }
   if (((await workspace.files.stat(thing.dataset))?.bytes ?? 0) > MOST_DATASET_BYTES) {
-    throw new StudioError('usage', `${basename(thing.dataset)} is larger than ${MOST_DATASET_BYTES / 1024 / 1024} MiB: its columns are not renamed here.`, { mend: 'Rename the column with a program, then in the files that name it.' });
+    throw new StudioError(
+      'usage',
+      `${basename(thing.dataset)} is larger than ${MOST_DATASET_BYTES / 1024 / 1024} MiB: its columns are not ` +
+        'renamed here.',
+      { mend: 'Rename the column with a program, then in the files that name it.' },
+    );
   }
 }
 
@@ -90,20 +114,30 @@ async function mustBeName(workspace: Workspace, thing: Thing, name: string): Pro
   };
   switch (thing.kind) {
     case 'export':
-      if (!/^[A-Za-z_]\w{0,63}$/.test(name)) refuse(`\`${name}\` cannot be the name of a tool.`, 'Use letters, digits and _, 64 at most, no digit first.');
+      if (!/^[A-Za-z_]\w{0,63}$/.test(name))
+        refuse(`\`${name}\` cannot be the name of a tool.`, 'Use letters, digits and _, 64 at most, no digit first.');
       return;
     case 'variable':
-      if (!/^[A-Za-z_]\w*$/.test(name)) refuse(`\`${name}\` cannot be the name of an environment variable.`, 'Use letters, digits and _.');
+      if (!/^[A-Za-z_]\w*$/.test(name))
+        refuse(`\`${name}\` cannot be the name of an environment variable.`, 'Use letters, digits and _.');
       return;
     case 'column':
-      if (name === '' || /["\\{},\n]|^\s|\s$/.test(name)) refuse(`\`${name}\` cannot be the name of a column here.`, 'Leave out quotes, braces, commas and backslashes.');
-      if ((await headsOf(workspace, thing.dataset)).some(({ columns }) => columns.includes(name))) refuse(`The dataset has a column \`${name}\` already.`, 'Choose another name.');
+      if (name === '' || /["\\{},\n]|^\s|\s$/.test(name))
+        refuse(`\`${name}\` cannot be the name of a column here.`, 'Leave out quotes, braces, commas and backslashes.');
+      if ((await headsOf(workspace, thing.dataset)).some(({ columns }) => columns.includes(name)))
+        refuse(`The dataset has a column \`${name}\` already.`, 'Choose another name.');
       return;
     case 'file': {
       const kind = fileKind(thing.file);
-      if (name === '' || /[\\/:*?"<>|\n]/.test(name)) refuse(`\`${name}\` cannot be the name of a file.`, 'Write the name alone, without folders.');
-      if (fileKind(name) !== kind || formatOf(name) !== formatOf(thing.file) || endingOf(name) !== endingOf(thing.file)) refuse(`\`${name}\` has another ending than ${basename(thing.file)}.`, 'Keep the ending: it tells what the file is.');
-      if (await workspace.files.stat(joinPath(dirname(thing.file), name)) !== undefined) refuse(`There is a file ${name} already.`, 'Choose another name.');
+      if (name === '' || /[\\/:*?"<>|\n]/.test(name))
+        refuse(`\`${name}\` cannot be the name of a file.`, 'Write the name alone, without folders.');
+      if (fileKind(name) !== kind || formatOf(name) !== formatOf(thing.file) || endingOf(name) !== endingOf(thing.file))
+        refuse(
+          `\`${name}\` has another ending than ${basename(thing.file)}.`,
+          'Keep the ending: it tells what the file is.',
+        );
+      if ((await workspace.files.stat(joinPath(dirname(thing.file), name))) !== undefined)
+        refuse(`There is a file ${name} already.`, 'Choose another name.');
     }
   }
 }

@@ -1,11 +1,11 @@
 /** The outline of a config file: its keys, and the items of lists by what they are. */
-import { SymbolKind, type DocumentSymbol } from 'vscode-languageserver-types';
+import { type DocumentSymbol, SymbolKind } from 'vscode-languageserver-types';
 import { isJsonObject } from '../../common/json.ts';
 import { fileKind } from '../../config/jsonSchema.ts';
 import { basename } from '../../config/paths.ts';
 import type { ParsedFile, Path } from '../../config/source/parse.ts';
-import type { Workspace } from '../workspace.ts';
 import { lspRange } from '../workspace/text.ts';
+import type { Workspace } from '../workspace.ts';
 
 const MOST_DETAIL = 60;
 
@@ -15,7 +15,10 @@ export async function documentSymbols(workspace: Workspace, path: string): Promi
 }
 
 function membersOf(parsed: ParsedFile, path: Path, value: unknown): DocumentSymbol[] {
-  if (Array.isArray(value)) return value.flatMap((item: unknown, index) => (isJsonObject(item) ? symbolOf(parsed, [...path, index], itemName(item, index), item) : []));
+  if (Array.isArray(value))
+    return value.flatMap((item: unknown, index) =>
+      isJsonObject(item) ? symbolOf(parsed, [...path, index], itemName(item, index), item) : [],
+    );
   if (!isJsonObject(value)) return [];
   return Object.entries(value).flatMap(([key, member]) => symbolOf(parsed, [...path, key], key, member));
 }
@@ -29,11 +32,16 @@ function symbolOf(parsed: ParsedFile, path: Path, name: string, value: unknown):
   const { end } = lspRange(whole);
   const children = membersOf(parsed, path, value);
   const detail = detailOf(value);
-  return [{
-    name: name === '' ? '""' : name, kind: kindOf(value), selectionRange: selection,
-    range: { start: selection.start, end: isBefore(end, selection.end) ? selection.end : end },
-    ...(detail === undefined ? {} : { detail }), ...(children.length === 0 ? {} : { children }),
-  }];
+  return [
+    {
+      name: name === '' ? '""' : name,
+      kind: kindOf(value),
+      selectionRange: selection,
+      range: { start: selection.start, end: isBefore(end, selection.end) ? selection.end : end },
+      ...(detail === undefined ? {} : { detail }),
+      ...(children.length === 0 ? {} : { children }),
+    },
+  ];
 }
 
 function isBefore(a: DocumentSymbol['range']['start'], b: DocumentSymbol['range']['start']): boolean {

@@ -1,6 +1,8 @@
 /**
- * Where a name that a module exports stands in code, by the text alone (users' code is neither run nor built here). Knows
- * declarations, uses, `export { … }`, `import { … }`, `import * as X`; leaves out what only has the same name: members of
+ * Where a name that a module exports stands in code, by the text alone (users' code is neither run nor built here).
+ * Knows
+ * declarations, uses, `export { … }`, `import { … }`, `import * as X`; leaves out what only has the same name: members
+ * of
  * other things and keys of objects.
  */
 import { withoutTexts } from '../../config/tools/toolSource.ts';
@@ -16,7 +18,8 @@ export function namesAtHome(source: string, outside: string): Span[] {
   const code = withoutTexts(source);
   const renamed = new RegExp(`\\bexport\\s*\\{[^}]*?\\b([\\w$]+)\\s+as\\s+${escaped(outside)}\\b`, 'd').exec(code);
   // `export { inside as NAME }`: inside it is called otherwise, and goes on so.
-  if (renamed !== null) return [{ start: renamed.index + renamed[0].length - outside.length, end: renamed.index + renamed[0].length }];
+  if (renamed !== null)
+    return [{ start: renamed.index + renamed[0].length - outside.length, end: renamed.index + renamed[0].length }];
   return usesOf(code, outside);
 }
 
@@ -31,7 +34,9 @@ export function namesAbroad(source: string, outside: string, isHome: (specifier:
       found.push(...membersOf(code, space[1] ?? '', outside));
       continue;
     }
-    for (const match of clause.names.matchAll(new RegExp(`(?<![\\w$])${escaped(outside)}(?![\\w$])(\\s+as\\s+([\\w$]+))?`, 'g'))) {
+    for (const match of clause.names.matchAll(
+      new RegExp(`(?<![\\w$])${escaped(outside)}(?![\\w$])(\\s+as\\s+([\\w$]+))?`, 'g'),
+    )) {
       // `x as NAME` names another one.
       if (/\bas\s+$/.test(clause.names.slice(0, match.index))) continue;
       const start = clause.start + match.index;
@@ -42,16 +47,22 @@ export function namesAbroad(source: string, outside: string, isHome: (specifier:
   return distinct(found);
 }
 
-/** Whether a module exports under the same name what it has from another: `export { NAME } from …`, `export * from …`. */
+/**
+ * Whether a module exports under the same name what it has from another: `export { NAME } from …`, `export * from …`.
+ */
 export function passesOn(source: string, outside: string, isHome: (specifier: string) => boolean): boolean {
   const named = new RegExp(`(?<![\\w$])(?<!\\bas\\s+)${escaped(outside)}(?![\\w$])(?!\\s+as\\b)`);
-  return clausesOf(source, withoutTexts(source)).some(({ kind, names, specifier }) => kind === 'export' && (/^\s*\*\s*$/.test(names) || named.test(names)) && isHome(specifier));
+  return clausesOf(source, withoutTexts(source)).some(
+    ({ kind, names, specifier }) =>
+      kind === 'export' && (/^\s*\*\s*$/.test(names) || named.test(names)) && isHome(specifier),
+  );
 }
 
 /** What imports name: the text between the quotes, and where it begins. */
 export function specifiersIn(source: string): { readonly text: string; readonly start: number }[] {
-  return [...source.matchAll(/(?:\bfrom|^[ \t]*import|\bimport\()[ \t]*(['"])(\.{1,2}\/[^'"\n]+)\1/gm)]
-    .map(({ 0: whole, 2: text = '', index }) => ({ text, start: index + whole.length - 1 - text.length }));
+  return [...source.matchAll(/(?:\bfrom|^[ \t]*import|\bimport\()[ \t]*(['"])(\.{1,2}\/[^'"\n]+)\1/gm)].map(
+    ({ 0: whole, 2: text = '', index }) => ({ text, start: index + whole.length - 1 - text.length }),
+  );
 }
 
 interface Clause {
@@ -67,7 +78,8 @@ function clausesOf(source: string, code: string): Clause[] {
     const [whole, kind = '', names = ''] = match;
     const start = match.index + whole.indexOf(kind) + kind.length;
     const end = match.index + whole.length - 1;
-    return { kind: kind as Clause['kind'], names, start, specifier: source.slice(end - (match[4] ?? '').length, end) }; // the pattern has these two
+    // the pattern has these two
+    return { kind: kind as Clause['kind'], names, start, specifier: source.slice(end - (match[4] ?? '').length, end) };
   });
 }
 
@@ -82,8 +94,9 @@ function usesOf(code: string, name: string): Span[] {
 
 /** `space.name`. */
 function membersOf(code: string, space: string, name: string): Span[] {
-  return [...code.matchAll(new RegExp(`(?<![\\w$.])${escaped(space)}\\s*\\??\\.\\s*${escaped(name)}(?![\\w$])`, 'g'))]
-    .map(({ 0: whole, index }) => ({ start: index + whole.length - name.length, end: index + whole.length }));
+  return [
+    ...code.matchAll(new RegExp(`(?<![\\w$.])${escaped(space)}\\s*\\??\\.\\s*${escaped(name)}(?![\\w$])`, 'g')),
+  ].map(({ 0: whole, index }) => ({ start: index + whole.length - name.length, end: index + whole.length }));
 }
 
 function distinct(spans: readonly Span[]): Span[] {

@@ -6,7 +6,9 @@ import type { Span } from './codeNames.ts';
 export function columnPlaces(text: string, format: DatasetFormat, column: string): Span[] {
   switch (format) {
     case 'csv':
-      return headerCells(text).filter(({ name }) => name === column).map(({ span }) => span);
+      return headerCells(text)
+        .filter(({ name }) => name === column)
+        .map(({ span }) => span);
     case 'json':
       return keysAt(text, 2, column);
     case 'jsonl':
@@ -31,7 +33,12 @@ function keysAt(text: string, depth: number, name: string): Span[] {
   for (const { 0: piece, index } of text.matchAll(/"(?:[^"\\\n]|\\.)*"|[[\]{}]/g)) {
     if (piece === '{' || piece === '[') now += 1;
     else if (piece === '}' || piece === ']') now -= 1;
-    else if (now === depth && piece === written && /^\s*:/.test(text.slice(index + piece.length, index + piece.length + 100))) found.push({ start: index + 1, end: index + piece.length - 1 });
+    else if (
+      now === depth &&
+      piece === written &&
+      /^\s*:/.test(text.slice(index + piece.length, index + piece.length + 100))
+    )
+      found.push({ start: index + 1, end: index + piece.length - 1 });
   }
   return found;
 }
@@ -39,10 +46,12 @@ function keysAt(text: string, depth: number, name: string): Span[] {
 function headerCells(text: string): { readonly name: string; readonly span: Span }[] {
   const begin = text.startsWith('\uFEFF') ? 1 : 0;
   const header = /^(?:"(?:[^"]|"")*"|[^"\r\n])*/.exec(text.slice(begin))?.[0] ?? '';
-  return [...header.matchAll(/(?<=^|,)(?:"((?:[^"]|"")*)"|([^",]*))(?=,|$)/g)].map(({ index, 1: quoted, 2: plain = '' }) => {
-    const written = quoted ?? plain;
-    const name = written.trim();
-    const start = begin + index + (quoted === undefined ? 0 : 1) + written.indexOf(name);
-    return { name: name.replaceAll('""', '"'), span: { start, end: start + name.length } };
-  });
+  return [...header.matchAll(/(?<=^|,)(?:"((?:[^"]|"")*)"|([^",]*))(?=,|$)/g)].map(
+    ({ index, 1: quoted, 2: plain = '' }) => {
+      const written = quoted ?? plain;
+      const name = written.trim();
+      const start = begin + index + (quoted === undefined ? 0 : 1) + written.indexOf(name);
+      return { name: name.replaceAll('""', '"'), span: { start, end: start + name.length } };
+    },
+  );
 }

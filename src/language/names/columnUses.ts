@@ -1,12 +1,12 @@
 /** Where a column of a dataset is named: in its records, in batches, in prompts, and in code that reads a task. */
 import { COLUMNS } from '../../config/dataset/columns.ts';
-import type { Workspace } from '../workspace.ts';
-import { datasetOf, type DatasetHead } from '../workspace/columns.ts';
+import { type DatasetHead, datasetOf } from '../workspace/columns.ts';
 import type { Reference } from '../workspace/references.ts';
 import { filesNamed, namedBy } from '../workspace/relations.ts';
 import type { Lines } from '../workspace/text.ts';
-import { columnPlaces } from './columnPlaces.ts';
+import type { Workspace } from '../workspace.ts';
 import { escaped, type Span } from './codeNames.ts';
+import { columnPlaces } from './columnPlaces.ts';
 import { codeFiles } from './exportPlaces.ts';
 import type { Place } from './place.ts';
 import { columnNamed, type Thing } from './thing.ts';
@@ -24,7 +24,11 @@ export async function columnUses(workspace: Workspace, { dataset, column }: Colu
   const found = await inRecords(workspace, head, column);
   const texts = new Set<string>();
   for (const { batch } of heads) {
-    for (const file of [batch, ...await filesNamed(workspace, batch, 'agent'), ...await filesNamed(workspace, batch, 'world')]) {
+    for (const file of [
+      batch,
+      ...(await filesNamed(workspace, batch, 'agent')),
+      ...(await filesNamed(workspace, batch, 'world')),
+    ]) {
       texts.add(file);
       for (const prompt of await filesNamed(workspace, file, 'prompt')) texts.add(prompt);
     }
@@ -40,13 +44,17 @@ export async function columnUses(workspace: Workspace, { dataset, column }: Colu
   if (roleOf(head, column) !== undefined) return found;
   for (const file of await codeFiles(workspace, dataset)) {
     const lines = await workspace.lines(file);
-    if (lines?.text.includes('task') === true) for (const span of readsOf(lines.text, column)) found.push(placeOf(file, lines, span));
+    if (lines?.text.includes('task') === true)
+      for (const span of readsOf(lines.text, column)) found.push(placeOf(file, lines, span));
   }
   return found;
 }
 
 /** The batches of a dataset, and how each reads it. */
-export async function headsOf(workspace: Workspace, dataset: string): Promise<(DatasetHead & { readonly batch: string })[]> {
+export async function headsOf(
+  workspace: Workspace,
+  dataset: string,
+): Promise<(DatasetHead & { readonly batch: string })[]> {
   const found = (await namedBy(workspace, dataset, 'batch')).map(async (batch) => {
     const head = await datasetOf(workspace, batch);
     return head === undefined ? undefined : { ...head, batch };
@@ -63,10 +71,19 @@ async function inRecords(workspace: Workspace, { path, format }: DatasetHead, co
   const stat = await workspace.files.stat(path);
   const lines = stat === undefined || stat.bytes > MOST_DATASET_BYTES ? undefined : await workspace.lines(path);
   if (lines === undefined) return [];
-  return columnPlaces(lines.text, format, column).map((span, index) => ({ ...placeOf(path, lines, span), role: index === 0 ? 'definition' : 'use' }));
+  return columnPlaces(lines.text, format, column).map((span, index) => ({
+    ...placeOf(path, lines, span),
+    role: index === 0 ? 'definition' : 'use',
+  }));
 }
 
-function inReference(file: string, lines: Lines, { kind, text, range }: Reference, head: DatasetHead, column: string): Place | undefined {
+function inReference(
+  file: string,
+  lines: Lines,
+  { kind, text, range }: Reference,
+  head: DatasetHead,
+  column: string,
+): Place | undefined {
   if (kind === 'column' && text === column) {
     const name = nameRange(lines, range, column);
     return name === undefined ? undefined : { file, range: name, role: 'use' };
@@ -74,7 +91,8 @@ function inReference(file: string, lines: Lines, { kind, text, range }: Referenc
   if (kind !== 'placeholder' || columnNamed(head, text) !== column) return undefined;
   const start = lines.offsetAt({ line: range.line - 1, character: range.column - 1 });
   const inside = start + lines.slice(range).indexOf(text);
-  if (text.startsWith('meta.')) return placeOf(file, lines, { start: inside + 'meta.'.length, end: inside + 'meta.'.length + column.length });
+  if (text.startsWith('meta.'))
+    return placeOf(file, lines, { start: inside + 'meta.'.length, end: inside + 'meta.'.length + column.length });
   const [field = ''] = text.split('.');
   return { ...placeOf(file, lines, { start: inside, end: inside + field.length }), fixed: true };
 }
@@ -82,7 +100,10 @@ function inReference(file: string, lines: Lines, { kind, text, range }: Referenc
 /** `task.meta.COLUMN` in code. */
 function readsOf(source: string, column: string): Span[] {
   const name = escaped(column);
-  const pattern = new RegExp(`\\btask\\??\\.meta(?:\\??\\.(?<plain>${name})(?![\\w$])|(?:\\?\\.)?\\[(['"])(?<quoted>${name})\\2\\])`, 'dg');
+  const pattern = new RegExp(
+    `\\btask\\??\\.meta(?:\\??\\.(?<plain>${name})(?![\\w$])|(?:\\?\\.)?\\[(['"])(?<quoted>${name})\\2\\])`,
+    'dg',
+  );
   return [...source.matchAll(pattern)].flatMap(({ indices }) => {
     const at = indices?.groups?.['plain'] ?? indices?.groups?.['quoted'];
     return at === undefined ? [] : [{ start: at[0], end: at[1] }];

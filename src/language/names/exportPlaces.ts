@@ -1,11 +1,11 @@
 /** Where what a module exports stands: in code, in prompts, and in the files that name tools. */
 import { isJsonObject } from '../../common/json.ts';
+import { fileKind } from '../../config/jsonSchema.ts';
 import { MODULE_ENDINGS } from '../../config/load/agent.ts';
 import { dirname, joinPath } from '../../config/paths.ts';
-import { fileKind } from '../../config/jsonSchema.ts';
-import type { Workspace } from '../workspace.ts';
 import { filesNamed, moduleToolsOf, namedBy } from '../workspace/relations.ts';
 import { Lines } from '../workspace/text.ts';
+import type { Workspace } from '../workspace.ts';
 import { namesAbroad, namesAtHome, passesOn, type Span } from './codeNames.ts';
 import type { Place } from './place.ts';
 import type { Thing } from './thing.ts';
@@ -39,9 +39,18 @@ async function inCode(workspace: Workspace, thing: Export): Promise<Place[]> {
   for (const file of await codeFiles(workspace, thing.module)) {
     const text = await workspace.text(file);
     if (text?.includes(thing.name) !== true) continue;
-    const spans = file === thing.module ? namesAtHome(text, thing.name) : namesAbroad(text, thing.name, (specifier) => leadsTo(file, specifier, homes));
+    const spans =
+      file === thing.module
+        ? namesAtHome(text, thing.name)
+        : namesAbroad(text, thing.name, (specifier) => leadsTo(file, specifier, homes));
     const lines = new Lines(text);
-    spans.forEach(({ start, end }, index) => found.push({ file, range: lines.range(start, end - start), role: file === thing.module && index === 0 ? 'definition' : 'use' }));
+    spans.forEach(({ start, end }, index) =>
+      found.push({
+        file,
+        range: lines.range(start, end - start),
+        role: file === thing.module && index === 0 ? 'definition' : 'use',
+      }),
+    );
   }
   return found;
 }
@@ -50,18 +59,22 @@ async function inCode(workspace: Workspace, thing: Export): Promise<Place[]> {
 async function homesOf(workspace: Workspace, { module, name }: Export): Promise<Set<string>> {
   const homes = new Set([module]);
   const files = await codeFiles(workspace, module);
-  for (let before = 0; before < homes.size;) {
+  for (let before = 0; before < homes.size; ) {
     before = homes.size;
     for (const file of files) {
       if (homes.has(file)) continue;
       const text = await workspace.text(file);
-      if (text?.includes('export') === true && passesOn(text, name, (specifier) => leadsTo(file, specifier, homes))) homes.add(file);
+      if (text?.includes('export') === true && passesOn(text, name, (specifier) => leadsTo(file, specifier, homes)))
+        homes.add(file);
     }
   }
   return homes;
 }
 
-/** Whether an import of a file is of one of these modules: its ending may be missing, or be that of what it is compiled to. */
+/**
+ * Whether an import of a file is of one of these modules: its ending may be missing, or be that of what it is compiled
+ * to.
+ */
 export function leadsTo(file: string, specifier: string, homes: ReadonlySet<string>): boolean {
   if (!specifier.startsWith('.')) return false;
   const target = withoutEnding(joinPath(dirname(file), specifier));
@@ -81,7 +94,11 @@ export async function codeFiles(workspace: Workspace, module: string): Promise<s
       const path = joinPath(folder, name);
       if (LEFT_OUT.test(name) || found.size >= MOST_FILES) continue;
       if (name.endsWith('/')) folders.push(path);
-      else if (MODULE_ENDINGS.some((ending) => name.endsWith(ending)) && ((await workspace.files.stat(path))?.bytes ?? 0) <= MOST_BYTES) found.add(path);
+      else if (
+        MODULE_ENDINGS.some((ending) => name.endsWith(ending)) &&
+        ((await workspace.files.stat(path))?.bytes ?? 0) <= MOST_BYTES
+      )
+        found.add(path);
     }
   }
   return [...found];
@@ -93,7 +110,13 @@ async function inConfig(workspace: Workspace, { module, name }: Export): Promise
   const addReferences = async (file: string, kind: 'tool' | 'export'): Promise<void> => {
     const lines = await workspace.lines(file);
     for (const reference of await workspace.references(file)) {
-      if (lines === undefined || reference.kind !== kind || reference.text !== name || (kind === 'export' && reference.file !== module)) continue;
+      if (
+        lines === undefined ||
+        reference.kind !== kind ||
+        reference.text !== name ||
+        (kind === 'export' && reference.file !== module)
+      )
+        continue;
       const range = nameRange(lines, reference.range, name);
       if (range !== undefined) found.push({ file, range, role: 'use' });
     }
@@ -103,17 +126,27 @@ async function inConfig(workspace: Workspace, { module, name }: Export): Promise
   for (const file of await workspace.configFiles()) {
     const kind = fileKind(file);
     if (kind === 'batch') await addReferences(file, 'export');
-    if (kind !== 'agent' || !(await moduleToolsOf(workspace, file)).some((tool) => tool.name === name && tool.place.path === module)) continue;
+    if (
+      kind !== 'agent' ||
+      !(await moduleToolsOf(workspace, file)).some((tool) => tool.name === name && tool.place.path === module)
+    )
+      continue;
     await addReferences(file, 'tool');
-    found.push(...await inValue(workspace, file, ['prompt'], (text) => toolWords(text, name)));
+    found.push(...(await inValue(workspace, file, ['prompt'], (text) => toolWords(text, name))));
     for (const prompt of await filesNamed(workspace, file, 'prompt')) prompts.add(prompt);
-    for (const batch of await namedBy(workspace, file, 'batch')) for (const world of await filesNamed(workspace, batch, 'world')) worlds.add(world);
+    for (const batch of await namedBy(workspace, file, 'batch'))
+      for (const world of await filesNamed(workspace, batch, 'world')) worlds.add(world);
   }
   for (const prompt of prompts) {
     const lines = await workspace.lines(prompt);
-    if (lines !== undefined) found.push(...toolWords(lines.text, name).map(({ start, end }): Place => ({ file: prompt, range: lines.range(start, end - start), role: 'use' })));
+    if (lines !== undefined)
+      found.push(
+        ...toolWords(lines.text, name).map(
+          ({ start, end }): Place => ({ file: prompt, range: lines.range(start, end - start), role: 'use' }),
+        ),
+      );
   }
-  for (const world of worlds) found.push(...await inFaults(workspace, world, name));
+  for (const world of worlds) found.push(...(await inFaults(workspace, world, name)));
   return found;
 }
 
@@ -121,16 +154,25 @@ async function inConfig(workspace: Workspace, { module, name }: Export): Promise
 async function inFaults(workspace: Workspace, world: string, name: string): Promise<Place[]> {
   const value = (await workspace.parsed(world))?.value;
   const rules = isJsonObject(value) && Array.isArray(value['perturb']) ? value['perturb'] : [];
-  const found = rules.map((_, index) => inValue(workspace, world, ['perturb', index, 'when'], (text) => toolWords(text, name)));
+  const found = rules.map((_, index) =>
+    inValue(workspace, world, ['perturb', index, 'when'], (text) => toolWords(text, name)),
+  );
   return (await Promise.all(found)).flat();
 }
 
 /** In the text of one value of a config file. */
-async function inValue(workspace: Workspace, file: string, path: readonly (string | number)[], find: (text: string) => readonly Span[]): Promise<Place[]> {
+async function inValue(
+  workspace: Workspace,
+  file: string,
+  path: readonly (string | number)[],
+  find: (text: string) => readonly Span[],
+): Promise<Place[]> {
   const parsed = await workspace.parsed(file);
   const whole = parsed?.has(path) === true ? parsed.wholeRange(path) : undefined;
   const lines = await workspace.lines(file);
   if (whole === undefined || lines === undefined) return [];
   const start = lines.offsetAt({ line: whole.line - 1, character: whole.column - 1 });
-  return find(lines.slice(whole)).map((span): Place => ({ file, range: lines.range(start + span.start, span.end - span.start), role: 'use' }));
+  return find(lines.slice(whole)).map(
+    (span): Place => ({ file, range: lines.range(start + span.start, span.end - span.start), role: 'use' }),
+  );
 }

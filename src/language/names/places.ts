@@ -1,10 +1,10 @@
 /** Every place where a thing is named. */
 import { basename } from '../../config/paths.ts';
-import type { Workspace } from '../workspace.ts';
 import type { ReferenceKind } from '../workspace/references.ts';
+import type { Workspace } from '../workspace.ts';
+import { specifiersIn } from './codeNames.ts';
 import { columnUses } from './columnUses.ts';
 import { codeFiles, exportPlaces, leadsTo } from './exportPlaces.ts';
-import { specifiersIn } from './codeNames.ts';
 import type { Place } from './place.ts';
 import type { Thing } from './thing.ts';
 import { nameRange } from './words.ts';
@@ -27,10 +27,13 @@ async function filePlaces(workspace: Workspace, file: string): Promise<Place[]> 
   const found: Place[] = [];
   for (const mention of await workspace.mentionsOf(file)) {
     const lines = await workspace.lines(mention.file);
-    const range = mention.reference.kind === 'export' || lines === undefined ? undefined : nameRange(lines, mention.reference.range, basename(file));
+    const range =
+      mention.reference.kind === 'export' || lines === undefined
+        ? undefined
+        : nameRange(lines, mention.reference.range, basename(file));
     if (range !== undefined) found.push({ file: mention.file, range, role: 'use' });
   }
-  if (await workspace.roleOf(file) === 'module') found.push(...await importsOf(workspace, file));
+  if ((await workspace.roleOf(file)) === 'module') found.push(...(await importsOf(workspace, file)));
   return found;
 }
 
@@ -55,7 +58,10 @@ async function referencesTo(workspace: Workspace, kind: ReferenceKind, name: str
   for (const file of await workspace.configFiles()) {
     const lines = await workspace.lines(file);
     for (const reference of await workspace.references(file)) {
-      const range = lines === undefined || reference.kind !== kind || reference.text !== name ? undefined : nameRange(lines, reference.range, name);
+      const range =
+        lines === undefined || reference.kind !== kind || reference.text !== name
+          ? undefined
+          : nameRange(lines, reference.range, name);
       if (range !== undefined) found.push({ file, range, role: 'use' });
     }
   }

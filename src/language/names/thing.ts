@@ -4,13 +4,13 @@ import { formatOf } from '../../config/dataset/dataset.ts';
 import { fileKind } from '../../config/jsonSchema.ts';
 import { basename } from '../../config/paths.ts';
 import type { Range } from '../../config/source/problem.ts';
-import type { Workspace } from '../workspace.ts';
+import { type DatasetHead, datasetOf } from '../workspace/columns.ts';
 import type { Reference } from '../workspace/references.ts';
-import { datasetOf, type DatasetHead } from '../workspace/columns.ts';
 import { datasetsFor, moduleToolsOf, namedBy } from '../workspace/relations.ts';
-import { touches, type Lines } from '../workspace/text.ts';
-import { codePlaces } from './exportPlaces.ts';
+import { type Lines, touches } from '../workspace/text.ts';
+import type { Workspace } from '../workspace.ts';
 import { columnPlaces } from './columnPlaces.ts';
+import { codePlaces } from './exportPlaces.ts';
 import { nameRange, wordAt } from './words.ts';
 
 export type Thing =
@@ -44,7 +44,12 @@ export async function thingAt(workspace: Workspace, path: string, position: Posi
   }
 }
 
-async function ofReference(workspace: Workspace, path: string, lines: Lines, reference: Reference): Promise<FoundThing | undefined> {
+async function ofReference(
+  workspace: Workspace,
+  path: string,
+  lines: Lines,
+  reference: Reference,
+): Promise<FoundThing | undefined> {
   const { kind, text, range, file } = reference;
   const found = (thing: Thing, name: string): FoundThing | undefined => {
     const place = nameRange(lines, range, name);
@@ -87,14 +92,21 @@ export function columnNamed({ mapping }: DatasetHead, placeholder: string): stri
   return Object.hasOwn(mapping.names, first) ? mapping.names[first as keyof typeof mapping.names] : undefined;
 }
 
-async function inCode(workspace: Workspace, path: string, lines: Lines, position: Position): Promise<FoundThing | undefined> {
+async function inCode(
+  workspace: Workspace,
+  path: string,
+  lines: Lines,
+  position: Position,
+): Promise<FoundThing | undefined> {
   const word = wordAt(lines, position);
   if (word === undefined) return undefined;
   const named = (await allTools(workspace)).filter(({ name }) => name === word.text);
   // Its own module is the likeliest, and the cheapest to look at.
   for (const tool of named.sort((a, b) => Number(b.module === path) - Number(a.module === path))) {
     const spans = await codePlaces(workspace, tool, path);
-    const span = spans.map(({ start, end }) => lines.range(start, end - start)).find((range) => touches(range, position));
+    const span = spans
+      .map(({ start, end }) => lines.range(start, end - start))
+      .find((range) => touches(range, position));
     if (span !== undefined) return { thing: tool, range: span };
   }
   return undefined;
@@ -108,26 +120,41 @@ async function allTools(workspace: Workspace): Promise<Extract<Thing, { kind: 'e
   return [...new Map(things.map((thing) => [`${thing.module}\n${thing.name}`, thing])).values()];
 }
 
-async function inDataset(workspace: Workspace, path: string, lines: Lines, position: Position): Promise<FoundThing | undefined> {
+async function inDataset(
+  workspace: Workspace,
+  path: string,
+  lines: Lines,
+  position: Position,
+): Promise<FoundThing | undefined> {
   const format = formatOf(path);
   if (format === undefined || (await namedBy(workspace, path, 'batch')).length === 0) return undefined;
   const text = lines.line(position.line);
-  const quoted = [...text.matchAll(format === 'csv' ? /[^",\s][^",]*/g : /(?<=")(?:[^"\\]|\\.)+(?=")/g)].find(({ 0: whole, index }) => index <= position.character && position.character <= index + whole.length);
+  const quoted = [...text.matchAll(format === 'csv' ? /[^",\s][^",]*/g : /(?<=")(?:[^"\\]|\\.)+(?=")/g)].find(
+    ({ 0: whole, index }) => index <= position.character && position.character <= index + whole.length,
+  );
   const column = quoted?.[0].trim();
   if (column === undefined) return undefined;
-  const range = columnPlaces(lines.text, format, column).map(({ start, end }) => lines.range(start, end - start)).find((place) => touches(place, position));
+  const range = columnPlaces(lines.text, format, column)
+    .map(({ start, end }) => lines.range(start, end - start))
+    .find((place) => touches(place, position));
   return range === undefined ? undefined : { thing: { kind: 'column', dataset: path, column }, range };
 }
 
 /** In a prompt, of its own file or within an agent's: the name of a tool. */
-async function inText(workspace: Workspace, path: string, lines: Lines, position: Position): Promise<FoundThing | undefined> {
+async function inText(
+  workspace: Workspace,
+  path: string,
+  lines: Lines,
+  position: Position,
+): Promise<FoundThing | undefined> {
   const word = wordAt(lines, position);
   if (word === undefined) return undefined;
   if (fileKind(path) !== undefined && !isPromptPlace((await workspace.nodeAt(path, position))?.path)) return undefined;
   const agents = fileKind(path) === 'agent' ? [path] : await namedBy(workspace, path, 'agent');
   for (const agent of agents) {
     const tool = (await moduleToolsOf(workspace, agent)).find(({ name }) => name === word.text);
-    if (tool !== undefined) return { thing: { kind: 'export', module: tool.place.path, name: tool.name }, range: word.range };
+    if (tool !== undefined)
+      return { thing: { kind: 'export', module: tool.place.path, name: tool.name }, range: word.range };
   }
   return undefined;
 }
@@ -135,4 +162,3 @@ async function inText(workspace: Workspace, path: string, lines: Lines, position
 function isPromptPlace(place: readonly (string | number)[] | undefined): boolean {
   return place?.length === 1 && place[0] === 'prompt';
 }
-

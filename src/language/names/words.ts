@@ -8,13 +8,22 @@ import { escaped, type Span } from './codeNames.ts';
 export function nameRange(lines: Lines, range: Range, name: string): Range | undefined {
   const written = lines.slice(range);
   const at = written.lastIndexOf(name);
-  return at === -1 ? undefined : lines.range(lines.offsetAt({ line: range.line - 1, character: range.column - 1 }) + at, name.length);
+  return at === -1
+    ? undefined
+    : lines.range(lines.offsetAt({ line: range.line - 1, character: range.column - 1 }) + at, name.length);
 }
 
 /** The name that a position touches. */
-export function wordAt(lines: Lines, { line, character }: Position): { readonly text: string; readonly range: Range } | undefined {
+export function wordAt(
+  lines: Lines,
+  { line, character }: Position,
+): { readonly text: string; readonly range: Range } | undefined {
   for (const { 0: text, index } of lines.line(line).matchAll(/[A-Za-z_$][\w$-]*/g)) {
-    if (index <= character && character <= index + text.length) return { text, range: { line: line + 1, column: index + 1, endLine: line + 1, endColumn: index + text.length + 1 } };
+    if (index <= character && character <= index + text.length)
+      return {
+        text,
+        range: { line: line + 1, column: index + 1, endLine: line + 1, endColumn: index + text.length + 1 },
+      };
   }
   return undefined;
 }
@@ -27,7 +36,7 @@ export function toolWords(text: string, name: string): Span[] {
   const plain = /^[a-z]+$/.test(name);
   return [...text.matchAll(new RegExp(`(?<![\\w$.-])${escaped(name)}(?![\\w$-])`, 'g'))].flatMap(({ index }) => {
     const end = index + name.length;
-    const isMarked = /[`'"]$/.test(text.slice(0, index)) && /^[`'"]/.test(text.slice(end)) || text[end] === '(';
+    const isMarked = (/[`'"]$/.test(text.slice(0, index)) && /^[`'"]/.test(text.slice(end))) || text[end] === '(';
     return plain && !isMarked ? [] : [{ start: index, end }];
   });
 }

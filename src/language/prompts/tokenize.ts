@@ -1,4 +1,6 @@
-/** How many tokens a text has by the tokenizer of the model itself: vLLM and servers like it answer `POST /tokenize`. */
+/**
+ * How many tokens a text has by the tokenizer of the model itself: vLLM and servers like it answer `POST /tokenize`.
+ */
 import { z } from 'zod';
 
 export interface TokenizeTarget {
@@ -50,7 +52,8 @@ export class Tokenizers {
     this.#busy = true;
     for (let next = this.#waiting.pop(); next !== undefined; next = this.#waiting.pop()) {
       const { endpoint } = next.target;
-      const count = (this.#resting.get(endpoint) ?? 0) > this.#now() ? undefined : await this.#ask(next.target, next.text);
+      const count =
+        (this.#resting.get(endpoint) ?? 0) > this.#now() ? undefined : await this.#ask(next.target, next.text);
       if (count === undefined && !this.#resting.has(endpoint)) this.#resting.set(endpoint, this.#now() + REST_MS);
       next.answer(count);
     }
@@ -61,8 +64,13 @@ export class Tokenizers {
     this.#resting.delete(endpoint);
     try {
       const response = await this.#fetch(`${endpoint.replace(/\/+$/, '').replace(/\/v1$/, '')}/tokenize`, {
-        method: 'POST', signal: AbortSignal.timeout(TIMEOUT_MS),
-        headers: { 'content-type': 'application/json', ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }), ...headers },
+        method: 'POST',
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+        headers: {
+          'content-type': 'application/json',
+          ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+          ...headers,
+        },
         body: JSON.stringify({ model, prompt: text, add_special_tokens: false }),
       });
       if (!response.ok) return undefined;

@@ -126,7 +126,9 @@ export class CachedFiles implements Files {
 
   async stat(path: string): Promise<Stat> {
     const open = this.#open.get(path);
-    return open === undefined ? kept(this.#stats, path, () => this.#disk.stat(path)) : { kind: 'file', bytes: open.text.length };
+    return open === undefined
+      ? kept(this.#stats, path, () => this.#disk.stat(path))
+      : { kind: 'file', bytes: open.text.length };
   }
 
   async list(folder: string): Promise<string[]> {

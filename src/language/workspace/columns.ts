@@ -1,7 +1,7 @@
 /** The columns of datasets, by their first records. */
 import { isJsonObject, type JsonObject } from '../../common/json.ts';
-import { columnsOf, taskOf, type Columns, type FileTask } from '../../config/dataset/columns.ts';
-import { formatOf, rawRecords, type DatasetFormat } from '../../config/dataset/dataset.ts';
+import { type Columns, columnsOf, type FileTask, taskOf } from '../../config/dataset/columns.ts';
+import { type DatasetFormat, formatOf, rawRecords } from '../../config/dataset/dataset.ts';
 import { fileKind } from '../../config/jsonSchema.ts';
 import { dirname, joinPath } from '../../config/paths.ts';
 import { fieldNames } from '../../config/prompt.ts';
@@ -50,13 +50,25 @@ export async function datasetOf(workspace: Workspace, batch: string): Promise<Da
   } catch {
     // Told where the dataset is checked; what was read until there counts.
   }
-  return { path, format, mapping: columns, columns: [...lines.keys()], lines, tasks, fields: [...new Set(tasks.flatMap(fieldNames))] };
+  return {
+    path,
+    format,
+    mapping: columns,
+    columns: [...lines.keys()],
+    lines,
+    tasks,
+    fields: [...new Set(tasks.flatMap(fieldNames))],
+  };
 }
 
 /** As far as it is right. */
-function mappingOf(section: JsonObject): Pick<DatasetSection, 'format' | 'id' | 'question' | 'answer' | 'level' | 'files' | 'world'> {
+function mappingOf(
+  section: JsonObject,
+): Pick<DatasetSection, 'format' | 'id' | 'question' | 'answer' | 'level' | 'files' | 'world'> {
   const { shape } = batchFile.shape.dataset;
-  const right = Object.entries(section).filter(([key, value]) => Object.hasOwn(shape, key) && shape[key as keyof typeof shape].safeParse(value).success);
+  const right = Object.entries(section).filter(
+    ([key, value]) => Object.hasOwn(shape, key) && shape[key as keyof typeof shape].safeParse(value).success,
+  );
   return Object.fromEntries(right); // each member passed the schema of its key
 }
 

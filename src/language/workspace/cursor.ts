@@ -7,7 +7,10 @@ import type { Path } from '../../config/source/parse.ts';
 import type { Lines } from './text.ts';
 
 export interface Cursor {
-  /** `key`: of the group a key, or an item of a list, would stand in. `value`: of the value. `text`: of the block of text it is in. */
+  /**
+   * `key`: of the group a key, or an item of a list, would stand in. `value`: of the value. `text`: of the block of
+   * text it is in.
+   */
   readonly on: 'key' | 'value' | 'text';
   readonly path: Path;
   /** What is typed of it in front of the cursor, without an opening quote. */
@@ -45,7 +48,14 @@ function entryOf(line: string): Entry | undefined {
   const behind = found === null ? start : start + found[0].length;
   const rest = line.slice(behind);
   const blank = rest.length - rest.trimStart().length;
-  return { column, dashes, start, key: found?.[1]?.replace(/^(["'])(.*)\1$/s, '$2'), rest: rest.trimStart(), restStart: behind + blank };
+  return {
+    column,
+    dashes,
+    start,
+    key: found?.[1]?.replace(/^(["'])(.*)\1$/s, '$2'),
+    rest: rest.trimStart(),
+    restStart: behind + blank,
+  };
 }
 
 export function cursorAt(lines: Lines, position: Position): Cursor {
@@ -60,10 +70,20 @@ export function cursorAt(lines: Lines, position: Position): Cursor {
   if (own === undefined) return word(lines, position, 'key', above, '', before.length, depth);
   const key = own.key;
   const path: Path = key === undefined ? above : [...above, key];
-  if (key !== undefined && own.restStart > before.length) return word(lines, position, 'value', path, '', before.length, undefined);
+  if (key !== undefined && own.restStart > before.length)
+    return word(lines, position, 'value', path, '', before.length, undefined);
   if (/^[{[]/.test(own.rest)) return inBrackets(lines, position, path, own.rest, own.restStart);
-  if (/^[|>]/.test(own.rest) && key !== undefined) return word(lines, position, 'value', path, own.rest, own.restStart, undefined);
-  return word(lines, position, key === undefined ? 'key' : 'value', path, own.rest, own.restStart, key === undefined ? depth : undefined);
+  if (/^[|>]/.test(own.rest) && key !== undefined)
+    return word(lines, position, 'value', path, own.rest, own.restStart, undefined);
+  return word(
+    lines,
+    position,
+    key === undefined ? 'key' : 'value',
+    path,
+    own.rest,
+    own.restStart,
+    key === undefined ? depth : undefined,
+  );
 }
 
 /** The key whose block of text (behind `|` or `>`) a line of this indentation is in. */
@@ -72,7 +92,8 @@ function blockAbove(lines: Lines, row: number, column: number): Path | undefined
   for (let above = row - 1; above >= 0 && limit > 0; above--) {
     const entry = entryOf(lines.line(above));
     if (entry === undefined || entry.column >= limit) continue;
-    if (entry.key !== undefined && entry.start < limit && /^[|>][\d+-]*\s*(#.*)?$/.test(entry.rest)) return [...pathAbove(lines, above, entry.column, entry.dashes), entry.key];
+    if (entry.key !== undefined && entry.start < limit && /^[|>][\d+-]*\s*(#.*)?$/.test(entry.rest))
+      return [...pathAbove(lines, above, entry.column, entry.dashes), entry.key];
     limit = entry.column;
   }
   return undefined;
@@ -155,7 +176,10 @@ function inBrackets(lines: Lines, position: Position, path: Path, text: string, 
         break;
       case ':':
         if (top === undefined || top.list || top.key !== undefined || !/^(\s|$)/.test(text.slice(at + 1))) continue;
-        top.key = text.slice(from, at).trim().replace(/^(["'])(.*)\1$/s, '$2');
+        top.key = text
+          .slice(from, at)
+          .trim()
+          .replace(/^(["'])(.*)\1$/s, '$2');
         break;
       default:
         continue;
@@ -170,15 +194,39 @@ function inBrackets(lines: Lines, position: Position, path: Path, text: string, 
   return word(lines, position, on, within(top), typed.trimStart(), wordStart, undefined);
 }
 
-function within({ path, list, key, index }: { readonly path: Path; readonly list: boolean; readonly key: string | undefined; readonly index: number }): Path {
+function within({
+  path,
+  list,
+  key,
+  index,
+}: {
+  readonly path: Path;
+  readonly list: boolean;
+  readonly key: string | undefined;
+  readonly index: number;
+}): Path {
   return list ? [...path, index] : key === undefined ? path : [...path, key];
 }
 
-function word(lines: Lines, position: Position, on: Cursor['on'], path: Path, typed: string, start: number, indent: number | undefined): Cursor {
+function word(
+  lines: Lines,
+  position: Position,
+  on: Cursor['on'],
+  path: Path,
+  typed: string,
+  start: number,
+  indent: number | undefined,
+): Cursor {
   const quoted = /^["']/.test(typed) ? 1 : 0;
   const behind = /^[^\s,:{}[\]"'#]*/.exec(lines.line(position.line).slice(position.character))?.[0] ?? '';
   return {
-    on, path, typed: typed.slice(quoted), indent,
-    range: { start: { line: position.line, character: Math.min(start + quoted, position.character) }, end: { line: position.line, character: position.character + behind.length } },
+    on,
+    path,
+    typed: typed.slice(quoted),
+    indent,
+    range: {
+      start: { line: position.line, character: Math.min(start + quoted, position.character) },
+      end: { line: position.line, character: position.character + behind.length },
+    },
   };
 }

@@ -1,4 +1,6 @@
-/** What lies outside of the files: asked in the background by whoever composes the service, so that nobody waits for it. */
+/**
+ * What lies outside of the files: asked in the background by whoever composes the service, so that nobody waits for it.
+ */
 import type { JsonObject } from '../../common/json.ts';
 
 export interface KnownTool {
@@ -26,7 +28,8 @@ export interface McpQuestion {
 }
 
 /**
- * Answers are what is known by now; undefined: nothing yet, or nothing can be had. With `ask` a look may begin: only for
+ * Answers are what is known by now; undefined: nothing yet, or nothing can be had. With `ask` a look may begin: only
+ * for
  * what stands in a saved file, for a name that is half typed leads to somebody else.
  */
 export interface Facts {
@@ -42,4 +45,10 @@ export interface Facts {
   tokens(question: EndpointQuestion, model: string, text: string): number | undefined;
 }
 
-export const NO_FACTS: Facts = { models: () => undefined, mcpTools: () => undefined, builtinTools: () => undefined, envNames: () => [], tokens: () => undefined };
+export const NO_FACTS: Facts = {
+  models: () => undefined,
+  mcpTools: () => undefined,
+  builtinTools: () => undefined,
+  envNames: () => [],
+  tokens: () => undefined,
+};

@@ -1,12 +1,12 @@
 /** What a file of the three kinds names: other files, tools, columns, variables. By its text alone. */
 import { isJsonObject } from '../../common/json.ts';
-import { dirname, joinPath } from '../../config/paths.ts';
-import type { FileKind } from '../../config/jsonSchema.ts';
 import { COLUMNS } from '../../config/dataset/columns.ts';
+import type { FileKind } from '../../config/jsonSchema.ts';
+import { dirname, joinPath } from '../../config/paths.ts';
 import type { ParsedFile, Path } from '../../config/source/parse.ts';
 import type { Range } from '../../config/source/problem.ts';
-import { valueAt } from './valueAt.ts';
 import { Lines } from './text.ts';
+import { valueAt } from './valueAt.ts';
 
 /** What is a file, by its role. */
 export type FileRole = 'agent' | 'world' | 'prompt' | 'module' | 'dataset';
@@ -41,11 +41,18 @@ export function referencesIn(parsed: ParsedFile, kind: FileKind): Reference[] {
   const name = (referenceKind: ReferenceKind, path: Path, file?: string): void => {
     const text = valueOf(path);
     if (typeof text !== 'string' || text === '') return;
-    found.push({ kind: referenceKind, range: parsed.valueRange(path), path, text, ...(file === undefined ? {} : { file }) });
+    found.push({
+      kind: referenceKind,
+      range: parsed.valueRange(path),
+      path,
+      text,
+      ...(file === undefined ? {} : { file }),
+    });
   };
   const target = (role: FileRole, path: Path): void => {
     const text = valueOf(path);
-    if (typeof text === 'string' && text !== '' && !text.includes('${')) name(role, path, joinPath(dirname(parsed.file), text.trim()));
+    if (typeof text === 'string' && text !== '' && !text.includes('${'))
+      name(role, path, joinPath(dirname(parsed.file), text.trim()));
   };
   const prompt = (path: Path): void => {
     const text = valueOf(path);
@@ -99,5 +106,10 @@ export function referencesIn(parsed: ParsedFile, kind: FileKind): Reference[] {
 
 /** Of a prompt file's text, or of a prompt within another file. */
 export function placeholdersIn(lines: Lines, text: string, start = 0, path: Path = []): Reference[] {
-  return [...text.matchAll(PLACEHOLDER)].map((match) => ({ kind: 'placeholder', range: lines.range(start + match.index, match[0].length), path, text: match[1] ?? '' }));
+  return [...text.matchAll(PLACEHOLDER)].map((match) => ({
+    kind: 'placeholder',
+    range: lines.range(start + match.index, match[0].length),
+    path,
+    text: match[1] ?? '',
+  }));
 }

@@ -1,5 +1,5 @@
 /** Places in texts: config counts lines and columns from 1, the protocol from 0. Both count UTF-16 units. */
-import type { Position, Range as LspRange } from 'vscode-languageserver-types';
+import type { Range as LspRange, Position } from 'vscode-languageserver-types';
 import type { Range } from '../../config/source/problem.ts';
 
 export function lspRange({ line, column, endLine, endColumn }: Range): LspRange {
@@ -40,7 +40,9 @@ export class Lines {
 
   offsetAt({ line, character }: Position): number {
     const start = this.#starts[line];
-    return start === undefined ? this.text.length : Math.min(start + character, this.#starts[line + 1] ?? this.text.length);
+    return start === undefined
+      ? this.text.length
+      : Math.min(start + character, this.#starts[line + 1] ?? this.text.length);
   }
 
   positionAt(offset: number): Position {
@@ -59,6 +61,9 @@ export class Lines {
   }
 
   slice({ line, column, endLine, endColumn }: Range): string {
-    return this.text.slice(this.offsetAt({ line: line - 1, character: column - 1 }), this.offsetAt({ line: endLine - 1, character: endColumn - 1 }));
+    return this.text.slice(
+      this.offsetAt({ line: line - 1, character: column - 1 }),
+      this.offsetAt({ line: endLine - 1, character: endColumn - 1 }),
+    );
   }
 }

@@ -1,7 +1,7 @@
 /** The tools of an agent or a world, with the places of their definitions as far as texts tell them. */
 import { isJsonObject } from '../../common/json.ts';
-import { dirname, joinPath } from '../../config/paths.ts';
 import { fileKind } from '../../config/jsonSchema.ts';
+import { dirname, joinPath } from '../../config/paths.ts';
 import { BUILTIN_TOOLS } from '../../config/tools/builtinTools.ts';
 import { CATALOGUE, CATALOGUE_NAMES } from '../../config/tools/mcp/catalogue.ts';
 import { moduleTools } from '../../config/tools/toolModules.ts';
@@ -27,7 +27,10 @@ export async function toolsOf(workspace: Workspace, path: string): Promise<Tools
   if (!isJsonObject(root)) return { tools: [], complete: false };
   if (fileKind(path) === 'world') {
     const module = root['module'];
-    const found = typeof module === 'string' ? await moduleToolsOf(workspace, joinPath(dirname(path), module), 'reached') : undefined;
+    const found =
+      typeof module === 'string'
+        ? await moduleToolsOf(workspace, joinPath(dirname(path), module), 'reached')
+        : undefined;
     return { tools: found ?? [], complete: false }; // a world may make tools while it runs
   }
   const entries = Array.isArray(root['tools']) ? root['tools'] : [];
@@ -36,34 +39,57 @@ export async function toolsOf(workspace: Workspace, path: string): Promise<Tools
 }
 
 /** Of one entry of `tools:`; undefined when nobody knows them, or not all. */
-export async function entryTools(workspace: Workspace, path: string, entry: unknown, index: number): Promise<readonly ToolOfFile[] | undefined> {
+export async function entryTools(
+  workspace: Workspace,
+  path: string,
+  entry: unknown,
+  index: number,
+): Promise<readonly ToolOfFile[] | undefined> {
   if (!isJsonObject(entry)) return undefined;
   if (typeof entry['module'] === 'string') {
     const found = await moduleToolsOf(workspace, joinPath(dirname(path), entry['module']), 'exported');
     return found?.map((tool) => ({ ...tool, entry: index }));
   }
   if (Array.isArray(entry['builtin'])) {
-    return entry['builtin'].flatMap((name) => (typeof name === 'string' ? builtinTools(workspace, name) : [])).map((tool) => ({ ...tool, entry: index }));
+    return entry['builtin']
+      .flatMap((name) => (typeof name === 'string' ? builtinTools(workspace, name) : []))
+      .map((tool) => ({ ...tool, entry: index }));
   }
   const server = mcpQuestion(entry['mcp']);
-  const known = server === undefined ? undefined : workspace.facts.mcpTools(server, dirname(path), workspace.files.isSaved(path));
+  const known =
+    server === undefined ? undefined : workspace.facts.mcpTools(server, dirname(path), workspace.files.isSaved(path));
   const only = listed(entry['tools']);
   if (known === undefined) return only?.map((name) => ({ name, from: 'mcp', entry: index }));
-  return known.filter(({ name }) => only?.includes(name) ?? true).map((tool) => ({ ...tool, from: 'mcp', entry: index }));
+  return known
+    .filter(({ name }) => only?.includes(name) ?? true)
+    .map((tool) => ({ ...tool, from: 'mcp', entry: index }));
 }
 
 /** The tools of a built-in set: by their names, and with what they take once that is known. */
 export function builtinTools(workspace: Workspace, set: string): ToolOfFile[] {
   if (!Object.hasOwn(BUILTIN_TOOLS, set)) return [];
   const known = workspace.facts.builtinTools(set) ?? [];
-  return BUILTIN_TOOLS[set as keyof typeof BUILTIN_TOOLS].map((name) => ({ name, from: 'builtin', ...known.find((tool) => tool.name === name) }));
+  return BUILTIN_TOOLS[set as keyof typeof BUILTIN_TOOLS].map((name) => ({
+    name,
+    from: 'builtin',
+    ...known.find((tool) => tool.name === name),
+  }));
 }
 
 /** undefined: there is no such module, or it exports tools in a way that only running it shows. */
-async function moduleToolsOf(workspace: Workspace, module: string, how: 'exported' | 'reached'): Promise<ToolOfFile[] | undefined> {
+async function moduleToolsOf(
+  workspace: Workspace,
+  module: string,
+  how: 'exported' | 'reached',
+): Promise<ToolOfFile[] | undefined> {
   const found = await moduleTools(module, how, (file) => workspace.text(file));
   if (found === undefined || found.length === 0) return undefined;
-  return found.map(({ name, description, path, line, column }) => ({ name, from: 'module', place: { path, line, column }, ...(description === undefined ? {} : { description }) }));
+  return found.map(({ name, description, path, line, column }) => ({
+    name,
+    from: 'module',
+    place: { path, line, column },
+    ...(description === undefined ? {} : { description }),
+  }));
 }
 
 /** The server that an entry names, as written. */
@@ -76,8 +102,12 @@ export function mcpQuestion(mcp: unknown): McpQuestion | undefined {
   const arguments_ = listed(args);
   const [variables, fields] = [textsIn(env), textsIn(headers)];
   return {
-    ...(typeof command === 'string' ? { command } : {}), ...(typeof url === 'string' ? { url } : {}), ...(typeof cwd === 'string' ? { cwd } : {}),
-    ...(arguments_ === undefined ? {} : { args: arguments_ }), ...(variables === undefined ? {} : { env: variables }), ...(fields === undefined ? {} : { headers: fields }),
+    ...(typeof command === 'string' ? { command } : {}),
+    ...(typeof url === 'string' ? { url } : {}),
+    ...(typeof cwd === 'string' ? { cwd } : {}),
+    ...(arguments_ === undefined ? {} : { args: arguments_ }),
+    ...(variables === undefined ? {} : { env: variables }),
+    ...(fields === undefined ? {} : { headers: fields }),
   };
 }
 
@@ -86,5 +116,9 @@ function listed(value: unknown): string[] | undefined {
 }
 
 function textsIn(value: unknown): Record<string, string> | undefined {
-  return isJsonObject(value) ? Object.fromEntries(Object.entries(value).filter((member): member is [string, string] => typeof member[1] === 'string')) : undefined;
+  return isJsonObject(value)
+    ? Object.fromEntries(
+        Object.entries(value).filter((member): member is [string, string] => typeof member[1] === 'string'),
+      )
+    : undefined;
 }

@@ -18,7 +18,10 @@ export function pathOf(uri: string): string | undefined {
 }
 
 export function uriOf(path: string): string {
-  const encoded = path.split('/').map((part) => encodeURIComponent(part)).join('/');
+  const encoded = path
+    .split('/')
+    .map((part) => encodeURIComponent(part))
+    .join('/');
   if (path.startsWith('//')) return `file:${encoded}`;
   return path.startsWith('/') ? `file://${encoded}` : `file:///${encoded}`;
 }

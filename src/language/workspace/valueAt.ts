@@ -3,5 +3,11 @@ import type { Path } from '../../config/source/parse.ts';
 
 /** What stands at a place of a file's value; undefined where there is nothing. */
 export function valueAt(root: unknown, path: Path): unknown {
-  return path.reduce<unknown>((value, step) => (isJsonObject(value) || Array.isArray(value) ? (value as Readonly<Record<string | number, unknown>>)[step] : undefined), root);
+  return path.reduce<unknown>(
+    (value, step) =>
+      isJsonObject(value) || Array.isArray(value)
+        ? (value as Readonly<Record<string | number, unknown>>)[step]
+        : undefined,
+    root,
+  );
 }

@@ -13,8 +13,14 @@ export function bytesOf(text: string): number {
   return encoder.encode(text).length;
 }
 
-/** The part of a text from `offset` (in UTF-16 units) on that has at most `most` bytes. `next`: where the rest begins. */
-export function sliceBytes(text: string, offset: number, most: number): { readonly text: string; readonly next?: number } {
+/**
+ * The part of a text from `offset` (in UTF-16 units) on that has at most `most` bytes. `next`: where the rest begins.
+ */
+export function sliceBytes(
+  text: string,
+  offset: number,
+  most: number,
+): { readonly text: string; readonly next?: number } {
   const rest = text.slice(offset, offset + most); // a unit has at least one byte
   // encodeInto stops before a character that does not fit, and never within one.
   const { read } = encoder.encodeInto(rest, new Uint8Array(most));

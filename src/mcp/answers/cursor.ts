@@ -16,7 +16,10 @@ export function cursor<T>(tool: string, schema: z.ZodType<T>): Cursor<T> {
     write: (place) => Buffer.from(JSON.stringify([tool, place])).toString('base64url'),
     read: (text) => {
       const parsed = whole.safeParse(jsonOf(Buffer.from(text, 'base64url').toString('utf8')));
-      if (!parsed.success) throw new StudioError('usage', `This is not a cursor of ${tool}.`, { mend: 'Pass next_cursor of its last answer as it is, with the same arguments; or none to begin at the start.' });
+      if (!parsed.success)
+        throw new StudioError('usage', `This is not a cursor of ${tool}.`, {
+          mend: 'Pass next_cursor of its last answer as it is, with the same arguments; or none to begin at the start.',
+        });
       return parsed.data[1];
     },
   };

@@ -1,7 +1,7 @@
 /** Batches and attempts as the tools tell them. */
 import { z } from 'zod';
-import { batchState, type BatchRow } from '../../protocol/client.ts';
-import { outcomeOf, OUTCOMES } from '../../trace/outcome.ts';
+import { type BatchRow, batchState } from '../../protocol/client.ts';
+import { OUTCOMES, outcomeOf } from '../../trace/outcome.ts';
 import { errorClass } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { oneLine } from './bounds.ts';
@@ -19,22 +19,49 @@ export const batchShape = z.object({
   ended: z.string().optional(),
   tasks: count,
   attempts: count.describe('Attempts per task'),
-  counts: z.object({ passed: count, failed: count, unscored: count, cancelled: count, infrastructure: count, running: count, held: count, queued: count }).describe('Attempts by outcome'),
+  counts: z
+    .object({
+      passed: count,
+      failed: count,
+      unscored: count,
+      cancelled: count,
+      infrastructure: count,
+      running: count,
+      held: count,
+      queued: count,
+    })
+    .describe('Attempts by outcome'),
   input_tokens: count,
   output_tokens: count,
   imported: z.boolean(),
   forked_from: z.string().optional().describe('ROLLOUT@SEQ, of a fork'),
-  differs: z.array(z.string()).optional().describe('What of a fork’s code and configuration is other than its parent’s'),
+  differs: z
+    .array(z.string())
+    .optional()
+    .describe('What of a fork’s code and configuration is other than its parent’s'),
 });
 
 export function batchData(row: BatchRow): z.input<typeof batchShape> {
   const { batch, name, state, reason, tasks, attempts, counts, input_tokens, output_tokens, imported, parent } = row;
   return {
-    batch, name, state, tasks, attempts, counts, input_tokens, output_tokens, imported,
+    batch,
+    name,
+    state,
+    tasks,
+    attempts,
+    counts,
+    input_tokens,
+    output_tokens,
+    imported,
     created: new Date(row.created_at).toISOString(),
     ...(row.ended_at === undefined ? {} : { ended: new Date(row.ended_at).toISOString() }),
     ...(reason === undefined ? {} : { reason }),
-    ...(parent === undefined ? {} : { forked_from: `${parent.rollout}@${parent.seq}`, ...(parent.differs === undefined ? {} : { differs: parent.differs }) }),
+    ...(parent === undefined
+      ? {}
+      : {
+          forked_from: `${parent.rollout}@${parent.seq}`,
+          ...(parent.differs === undefined ? {} : { differs: parent.differs }),
+        }),
   };
 }
 
@@ -61,9 +88,17 @@ export const attemptShape = z.object({
 export function attemptData(row: RolloutRow): z.input<typeof attemptShape> {
   const { progress } = row;
   return {
-    reference: attemptReference(row), rollout: row.rollout, task: row.task, attempt: row.attempt, outcome: outcomeOf(row), reward: progress.reward ?? null,
-    steps: progress.steps, tool_calls: progress.tool_calls, tools: progress.tools.slice(0, MOST_TOOLS),
-    input_tokens: progress.input_tokens, output_tokens: progress.output_tokens,
+    reference: attemptReference(row),
+    rollout: row.rollout,
+    task: row.task,
+    attempt: row.attempt,
+    outcome: outcomeOf(row),
+    reward: progress.reward ?? null,
+    steps: progress.steps,
+    tool_calls: progress.tool_calls,
+    tools: progress.tools.slice(0, MOST_TOOLS),
+    input_tokens: progress.input_tokens,
+    output_tokens: progress.output_tokens,
     ...(progress.ms === undefined ? {} : { ms: progress.ms }),
     ...(progress.error_class === undefined ? {} : { error_class: progress.error_class }),
     ...(progress.error_message === undefined ? {} : { error_message: oneLine(progress.error_message, MOST_MESSAGE) }),
@@ -82,5 +117,8 @@ export function tryReference(row: Pick<RolloutRow, 'batch' | 'task' | 'attempt' 
 
 // Arguments that several tools take.
 export const BATCH = z.string().default('last').describe('Id of the batch; `last` is the newest');
-export const CURSOR = z.string().optional().describe('next_cursor of the answer before, to go on; with the same other arguments');
+export const CURSOR = z
+  .string()
+  .optional()
+  .describe('next_cursor of the answer before, to go on; with the same other arguments');
 export const NEXT = z.string().optional().describe('Pass it as `cursor` for what comes next; absent at the end');

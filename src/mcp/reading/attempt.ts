@@ -1,5 +1,5 @@
 /** From a reference as an agent gives it to the trajectory it means. */
-import { parseReference, resolveRollout, type Point } from '../../client/reference.ts';
+import { type Point, parseReference, resolveRollout } from '../../client/reference.ts';
 import { StudioError } from '../../common/errors.ts';
 import type { RolloutInfo } from '../../protocol/api.ts';
 import type { TrajectoryModel } from '../../trace/model.ts';
@@ -16,9 +16,15 @@ export interface Opened {
 }
 
 /** Opens the trajectory of an attempt or rollout. Throws `usage` when the text is a batch. */
-export async function openAttempt(text: string, { api, session, signal }: Pick<Call, 'api' | 'session' | 'signal'>): Promise<Opened> {
+export async function openAttempt(
+  text: string,
+  { api, session, signal }: Pick<Call, 'api' | 'session' | 'signal'>,
+): Promise<Opened> {
   const reference = parseReference(text);
-  if (reference.kind === 'batch') throw new StudioError('usage', `“${text}” is a batch, not one attempt.`, { mend: 'Give BATCH/TASK/ATTEMPT or a rollout’s id; list_attempts tells those of a batch.' });
+  if (reference.kind === 'batch')
+    throw new StudioError('usage', `“${text}” is a batch, not one attempt.`, {
+      mend: 'Give BATCH/TASK/ATTEMPT or a rollout’s id; list_attempts tells those of a batch.',
+    });
   const rollout = await resolveRollout(api, reference, signal);
   const info = await api.rollout(rollout, signal);
   const model = await session.trajectories.open(api, rollout, signal);

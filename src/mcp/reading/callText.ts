@@ -1,8 +1,9 @@
 /** One tool call in full: every value whole, also those kept as blobs. */
+
 import type { Json } from '../../common/json.ts';
 import type { Api } from '../../protocol/api.ts';
-import type { TrajectoryModel } from '../../trace/model.ts';
 import type { ToolSpan } from '../../trace/model/spans.ts';
+import type { TrajectoryModel } from '../../trace/model.ts';
 import { wholeValue } from '../../trace/spill.ts';
 import { changeText, errorText, placeText, valueText } from '../../trace/text/values.ts';
 import { isBlobRef, unescapeKeys } from '../../trace/values/keys.ts';
@@ -13,14 +14,23 @@ export type CallPart = (typeof CALL_PARTS)[number];
 /** The texts of a call, by part; a part that it has not is absent. */
 export type CallTexts = Partial<Record<Exclude<CallPart, 'all'>, string>>;
 
-export async function callTexts(model: TrajectoryModel, span: ToolSpan, api: Api, signal: AbortSignal): Promise<CallTexts> {
-  const whole = async (stored: Json): Promise<string> => (isBlobRef(stored) ? plain(wholeValue(stored, await api.getBlob(stored.$blob, signal))) : plain(unescapeKeys(stored)));
+export async function callTexts(
+  model: TrajectoryModel,
+  span: ToolSpan,
+  api: Api,
+  signal: AbortSignal,
+): Promise<CallTexts> {
+  const whole = async (stored: Json): Promise<string> =>
+    isBlobRef(stored)
+      ? plain(wholeValue(stored, await api.getBlob(stored.$blob, signal)))
+      : plain(unescapeKeys(stored));
   const texts: CallTexts = {};
   texts.arguments = span.start.data.raw ?? (await whole(model.argumentsOf(span).value));
   const result = model.resultOf(span);
   if (result !== undefined) texts.result = await whole(result.value);
   const error = span.end?.data.error;
-  if (error !== undefined) texts.error = [errorText(error), placeText(error), error.stack].filter((line) => line !== undefined).join('\n');
+  if (error !== undefined)
+    texts.error = [errorText(error), placeText(error), error.stack].filter((line) => line !== undefined).join('\n');
   const changes = model.diffsOf(span.seq).flatMap((diff) => diff.data.changes);
   if (changes.length > 0) texts.world = changes.map(changeText).join('\n');
   const logs = model.logs.filter((log) => log.span === span.seq);
@@ -36,5 +46,7 @@ function plain(value: Json): string {
 /** All of a call, or one part of it. */
 export function partOf(texts: CallTexts, part: CallPart): string {
   if (part !== 'all') return texts[part] ?? '';
-  return CALL_PARTS.flatMap((name) => (name === 'all' || texts[name] === undefined ? [] : [`${name}:\n${texts[name]}`])).join('\n\n');
+  return CALL_PARTS.flatMap((name) =>
+    name === 'all' || texts[name] === undefined ? [] : [`${name}:\n${texts[name]}`],
+  ).join('\n\n');
 }

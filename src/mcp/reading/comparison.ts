@@ -1,9 +1,9 @@
 /** Two trajectories side by side, turn by turn, as an agent is told. */
 import { z } from 'zod';
-import { actionsOf, type Action, type ActionCall } from '../../trace/align/actions.ts';
-import { callDifferences, sameResults, type Difference } from '../../trace/align/differences.ts';
+import { type Action, type ActionCall, actionsOf } from '../../trace/align/actions.ts';
+import { callDifferences, type Difference, sameResults } from '../../trace/align/differences.ts';
 import { pairwise } from '../../trace/align/pairwise.ts';
-import { splitOf, type Split } from '../../trace/align/split.ts';
+import { type Split, splitOf } from '../../trace/align/split.ts';
 import type { TrajectoryModel } from '../../trace/model.ts';
 import { valueText } from '../../trace/text/values.ts';
 import { oneLine } from '../answers/bounds.ts';
@@ -16,14 +16,20 @@ const MOST_DIFFERENCES = 12;
 export const turnShape = z.object({
   step: z.number().int(),
   agent: z.string().optional(),
-  calls: z.array(z.string()).describe('Tool, arguments and what came of it, cut where long: read_call gives them whole'),
+  calls: z
+    .array(z.string())
+    .describe('Tool, arguments and what came of it, cut where long: read_call gives them whole'),
   text: z.string().optional().describe('What the model wrote beside or instead of calls'),
 });
 export const rowShape = z.object({
-  what: z.enum(['same', 'other words', 'other arguments', 'other', 'only a', 'only b']).describe('other words: no calls, and another text'),
+  what: z
+    .enum(['same', 'other words', 'other arguments', 'other', 'only a', 'only b'])
+    .describe('other words: no calls, and another text'),
   a: turnShape.optional(),
   b: turnShape.optional(),
-  differences: z.array(z.string()).describe('Of the same tools: places of arguments and results that differ, as `a → b`'),
+  differences: z
+    .array(z.string())
+    .describe('Of the same tools: places of arguments and results that differ, as `a → b`'),
 });
 export type Turn = z.infer<typeof turnShape>;
 export type Row = z.infer<typeof rowShape>;
@@ -50,7 +56,10 @@ export function compare(modelA: TrajectoryModel, modelB: TrajectoryModel): Compa
     return other !== undefined && !sameResults(action, other);
   });
   return {
-    split, common, otherResult: otherResult?.step, rows: pairs.length,
+    split,
+    common,
+    otherResult: otherResult?.step,
+    rows: pairs.length,
     row: (index) => {
       const pair = pairs[index];
       return rowOf(pair?.a === undefined ? undefined : a[pair.a], pair?.b === undefined ? undefined : b[pair.b]);
@@ -60,12 +69,21 @@ export function compare(modelA: TrajectoryModel, modelB: TrajectoryModel): Compa
 
 function rowOf(a: Action | undefined, b: Action | undefined): Row {
   if (a === undefined || b === undefined) {
-    return { what: b === undefined ? 'only a' : 'only b', ...(a === undefined ? {} : { a: turnOf(a) }), ...(b === undefined ? {} : { b: turnOf(b) }), differences: [] };
+    return {
+      what: b === undefined ? 'only a' : 'only b',
+      ...(a === undefined ? {} : { a: turnOf(a) }),
+      ...(b === undefined ? {} : { b: turnOf(b) }),
+      differences: [],
+    };
   }
   const differences = callDifferences(a, b).flatMap((call) => [
-    ...call.arguments.map((one) => differenceText(call.name, 'arguments', one)), ...call.result.map((one) => differenceText(call.name, 'result', one)),
+    ...call.arguments.map((one) => differenceText(call.name, 'arguments', one)),
+    ...call.result.map((one) => differenceText(call.name, 'result', one)),
   ]);
-  const told = differences.length <= MOST_DIFFERENCES ? differences : [...differences.slice(0, MOST_DIFFERENCES), `and ${differences.length - MOST_DIFFERENCES} more`];
+  const told =
+    differences.length <= MOST_DIFFERENCES
+      ? differences
+      : [...differences.slice(0, MOST_DIFFERENCES), `and ${differences.length - MOST_DIFFERENCES} more`];
   return { what: whatOf(a, b), a: turnOf(a), b: turnOf(b), differences: told };
 }
 
@@ -75,17 +93,28 @@ function whatOf(a: Action, b: Action): Row['what'] {
 }
 
 function differenceText(tool: string, of: string, { path, before, after }: Difference): string {
-  const shown = (value: Difference['before']): string => (value === undefined ? 'nothing' : oneLine(typeof value === 'string' ? JSON.stringify(value) : valueText(value), MOST_VALUE));
+  const shown = (value: Difference['before']): string =>
+    value === undefined
+      ? 'nothing'
+      : oneLine(typeof value === 'string' ? JSON.stringify(value) : valueText(value), MOST_VALUE);
   return `${tool} ${of}${path}: ${shown(before)} → ${shown(after)}`;
 }
 
 export function turnOf(action: Action): Turn {
   const calls = action.calls.slice(0, MOST_CALLS).map(callText);
   if (action.calls.length > MOST_CALLS) calls.push(`and ${action.calls.length - MOST_CALLS} more`);
-  return { step: action.step, ...(action.agent === '' ? {} : { agent: action.agent }), calls, ...(action.text === '' ? {} : { text: oneLine(action.text, MOST_TEXT) }) };
+  return {
+    step: action.step,
+    ...(action.agent === '' ? {} : { agent: action.agent }),
+    calls,
+    ...(action.text === '' ? {} : { text: oneLine(action.text, MOST_TEXT) }),
+  };
 }
 
 function callText(call: ActionCall): string {
   const gave = call.result === undefined ? '' : ` ← ${oneLine(valueText(call.result), MOST_VALUE)}`;
-  return `${call.name} ${oneLine(valueText(call.arguments), MOST_VALUE)}${call.error === undefined ? '' : ` ✗ ${call.error}`}${gave}`;
+  return (
+    `${call.name} ` +
+    `${oneLine(valueText(call.arguments), MOST_VALUE)}${call.error === undefined ? '' : ` ✗ ${call.error}`}${gave}`
+  );
 }

@@ -1,9 +1,9 @@
 /** Rows of a batch from any place on, with their tasks where a condition asks for them. */
 import { z } from 'zod';
 import type { Api } from '../../protocol/api.ts';
-import { outcomeOf, type Outcome } from '../../trace/outcome.ts';
-import type { Query } from '../../trace/query.ts';
+import { type Outcome, outcomeOf } from '../../trace/outcome.ts';
 import { rowEnvironment } from '../../trace/query/environment.ts';
+import type { Query } from '../../trace/query.ts';
 import type { ErrorClass } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import type { TaskRecord } from '../../trace/task.ts';
@@ -23,9 +23,19 @@ export interface PlacedRow {
 }
 
 /** The rows from a place on: of each attempt its newest try. */
-export async function* rowsFrom(api: Api, batch: string, filter: { readonly task?: string | undefined; readonly attempt?: number | undefined }, start: RowPlace | undefined, signal: AbortSignal): AsyncGenerator<PlacedRow> {
+export async function* rowsFrom(
+  api: Api,
+  batch: string,
+  filter: { readonly task?: string | undefined; readonly attempt?: number | undefined },
+  start: RowPlace | undefined,
+  signal: AbortSignal,
+): AsyncGenerator<PlacedRow> {
   const { task, attempt } = filter;
-  const asked = { ...(task === undefined ? {} : { task }), ...(attempt === undefined ? {} : { attempt }), limit: ROWS_AT_ONCE };
+  const asked = {
+    ...(task === undefined ? {} : { task }),
+    ...(attempt === undefined ? {} : { attempt }),
+    limit: ROWS_AT_ONCE,
+  };
   let place: RowPlace | undefined = start ?? { skip: 0 };
   while (place !== undefined) {
     const { after, skip }: RowPlace = place;
@@ -55,7 +65,9 @@ export class Tasks {
     const first = index - (index % TASKS_AT_ONCE);
     let stretch = this.#stretches.get(first);
     if (stretch === undefined) {
-      stretch = this.#api.tasks(this.#batch, { limit: TASKS_AT_ONCE, ...(first === 0 ? {} : { after: first - 1 }) }, signal).then(({ tasks }) => tasks);
+      stretch = this.#api
+        .tasks(this.#batch, { limit: TASKS_AT_ONCE, ...(first === 0 ? {} : { after: first - 1 }) }, signal)
+        .then(({ tasks }) => tasks);
       this.#stretches.set(first, stretch);
     }
     return (await stretch)[index - first];
@@ -70,9 +82,11 @@ export interface RowFilter {
 
 /** Whether a row is what a filter asks for. */
 export function fits(row: RolloutRow, { outcome, error_class: errorClass, tool }: RowFilter): boolean {
-  return (outcome === undefined || outcomeOf(row) === outcome)
-    && (errorClass === undefined || row.progress.error_class === errorClass)
-    && (tool === undefined || row.progress.tools.includes(tool));
+  return (
+    (outcome === undefined || outcomeOf(row) === outcome) &&
+    (errorClass === undefined || row.progress.error_class === errorClass) &&
+    (tool === undefined || row.progress.tools.includes(tool))
+  );
 }
 
 /** Whether a condition or words hold of a row as a whole. */

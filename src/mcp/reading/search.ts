@@ -2,9 +2,9 @@
 import { z } from 'zod';
 import { eventLine } from '../../client/text/lines.ts';
 import type { AnyEvent, TrajectoryModel } from '../../trace/model.ts';
-import type { Query } from '../../trace/query.ts';
 import { environmentOf } from '../../trace/query/environment.ts';
 import { splitWords } from '../../trace/query/words.ts';
+import type { Query } from '../../trace/query.ts';
 import type { TaskRecord } from '../../trace/task.ts';
 import { oneLine } from '../answers/bounds.ts';
 
@@ -30,13 +30,24 @@ export interface FindOptions {
   readonly from: number;
 }
 
-export function* findIn(model: TrajectoryModel, query: Query, { reference, task, from }: FindOptions): Generator<Found> {
+export function* findIn(
+  model: TrajectoryModel,
+  query: Query,
+  { reference, task, from }: FindOptions,
+): Generator<Found> {
   const words = query.kind === 'text' ? splitWords(query.text.trim()) : [];
   for (const step of model.steps.slice(from)) {
     const hits = step.seqs.filter((seq) => query.matches(environmentOf(model, seq, task)).matched);
     const event = model.event(hits[0] ?? 0);
     if (event === undefined) continue;
-    yield { reference: `${reference}:${step.index}`, step: step.index, seq: event.seq, events: hits.length, what: whatOf(event), excerpt: excerptOf(event, words[0]) };
+    yield {
+      reference: `${reference}:${step.index}`,
+      step: step.index,
+      seq: event.seq,
+      events: hits.length,
+      what: whatOf(event),
+      excerpt: excerptOf(event, words[0]),
+    };
   }
 }
 

@@ -1,4 +1,5 @@
 /** Trajectories of the store as models. The last few are kept, so that paging through one reads it once. */
+
 import type { Api } from '../../protocol/api.ts';
 import { TrajectoryModel } from '../../trace/model.ts';
 import { readEvent } from '../../trace/upgrades.ts';

@@ -4,13 +4,19 @@
  * another host, or come from a web page elsewhere, are refused (DNS rebinding).
  */
 import { randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import {
-  createMcpHandler, hostHeaderValidationResponse, isLegacyRequest, localhostAllowedHostnames, localhostAllowedOrigins,
-  originValidationResponse, WebStandardStreamableHTTPServerTransport, type McpServer,
+  createMcpHandler,
+  hostHeaderValidationResponse,
+  isLegacyRequest,
+  localhostAllowedHostnames,
+  localhostAllowedOrigins,
+  type McpServer,
+  originValidationResponse,
+  WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import { StudioError } from '../../common/errors.ts';
 
@@ -38,7 +44,9 @@ export async function serveHttp({ port, make, onError }: HttpOptions): Promise<H
   const modern = createMcpHandler(make, { legacy: 'reject', onerror: onError });
 
   const answer = async (request: Request): Promise<Response> => {
-    const refused = hostHeaderValidationResponse(request, localhostAllowedHostnames()) ?? originValidationResponse(request, localhostAllowedOrigins());
+    const refused =
+      hostHeaderValidationResponse(request, localhostAllowedHostnames()) ??
+      originValidationResponse(request, localhostAllowedOrigins());
     if (refused !== undefined) return refused;
     if (!same(new URL(request.url).pathname, path)) return new Response('Not found', { status: 404 });
     return (await isLegacyRequest(request)) ? sessions.answer(request) : modern.fetch(request);
@@ -53,7 +61,10 @@ export async function serveHttp({ port, make, onError }: HttpOptions): Promise<H
   try {
     await once(server, 'listening');
   } catch (cause) {
-    throw new StudioError('unavailable', `Port ${port} of this machine cannot be used.`, { mend: 'Choose another one with --http.', cause });
+    throw new StudioError('unavailable', `Port ${port} of this machine cannot be used.`, {
+      mend: 'Choose another one with --http.',
+      cause,
+    });
   }
   const address = server.address();
   const listening = typeof address === 'object' && address !== null ? address.port : port;
@@ -72,7 +83,10 @@ class LegacySessions {
   readonly #make: () => McpServer;
   readonly #onError: (error: Error) => void;
   /** The one used last stands last. */
-  readonly #open = new Map<string, { readonly server: McpServer; readonly transport: WebStandardStreamableHTTPServerTransport }>();
+  readonly #open = new Map<
+    string,
+    { readonly server: McpServer; readonly transport: WebStandardStreamableHTTPServerTransport }
+  >();
 
   constructor(make: () => McpServer, onError: (error: Error) => void) {
     this.#make = make;
@@ -116,7 +130,9 @@ class LegacySessions {
     const [oldest] = this.#open;
     if (this.#open.size <= MOST_SESSIONS || oldest === undefined) return;
     this.#open.delete(oldest[0]);
-    oldest[1].server.close().catch((error: unknown) => this.#onError(error instanceof Error ? error : new Error(String(error))));
+    oldest[1].server
+      .close()
+      .catch((error: unknown) => this.#onError(error instanceof Error ? error : new Error(String(error))));
   }
 }
 
@@ -130,7 +146,11 @@ function same(given: string, wanted: string): boolean {
 }
 
 /** One exchange of node:http as a Request and its Response; the request aborts when the client goes away. */
-async function exchange(incoming: IncomingMessage, outgoing: ServerResponse, answer: (request: Request) => Promise<Response>): Promise<void> {
+async function exchange(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  answer: (request: Request) => Promise<Response>,
+): Promise<void> {
   const gone = new AbortController();
   outgoing.once('close', () => gone.abort());
   const response = await answer(requestOf(incoming, gone.signal));
@@ -149,7 +169,8 @@ async function exchange(incoming: IncomingMessage, outgoing: ServerResponse, ans
 
 function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
   const headers = new Headers();
-  for (const [name, value] of Object.entries(incoming.headers)) if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
+  for (const [name, value] of Object.entries(incoming.headers))
+    if (value !== undefined) headers.set(name, Array.isArray(value) ? value.join(', ') : value);
   const method = incoming.method ?? 'GET';
   const url = new URL(incoming.url ?? '/', `http://${HOST}`);
   if (method === 'GET' || method === 'HEAD') return new Request(url, { method, headers, signal });

@@ -1,8 +1,12 @@
-import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import type { McpServer } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
 
 /** Serves one client over stdin and stdout; resolves once it is gone or `signal` aborts. */
-export async function serveUntilClosed(make: () => McpServer, onError: (error: Error) => void, signal: AbortSignal): Promise<void> {
+export async function serveUntilClosed(
+  make: () => McpServer,
+  onError: (error: Error) => void,
+  signal: AbortSignal,
+): Promise<void> {
   const serving = serveStdio(make, { onerror: onError });
   await new Promise<void>((resolve) => {
     process.stdin.once('end', resolve);

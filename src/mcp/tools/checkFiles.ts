@@ -6,30 +6,69 @@ import { defineTool } from '../tool.ts';
 import { workspaceFile } from '../workspaceFile.ts';
 
 const problemShape = z.object({
-  file: z.string(), line: z.number().int(), column: z.number().int(), severity: z.enum(['error', 'warning']),
-  message: z.string(), mend: z.string().describe('What to do about it'), code: z.string(),
+  file: z.string(),
+  line: z.number().int(),
+  column: z.number().int(),
+  severity: z.enum(['error', 'warning']),
+  message: z.string(),
+  mend: z.string().describe('What to do about it'),
+  code: z.string(),
 });
 
 export const checkWorkspace = defineTool({
   name: 'check_files',
   title: 'Check files',
-  description: 'Validates agent, world, batch and dataset files of the workspace and builds the modules they name; tells each problem with its line and what to do. Runs nothing. Use it after editing such a file and before launch_batch.',
-  input: z.strictObject({ files: z.array(z.string()).max(500).default([]).describe('From the workspace’s folder; none: all agent, world and batch files below it') }),
-  output: z.object({ files: z.number().int(), ok: z.boolean().describe('No errors; there may be warnings'), problems: z.array(problemShape), left_out: z.number().int().describe('Problems that had no room') }),
+  description:
+    'Validates agent, world, batch and dataset files of the workspace and builds the modules they name; tells ' +
+    'each problem with its line and what to do. Runs nothing. Use it after editing such a file and before ' +
+    'launch_batch.',
+  input: z.strictObject({
+    files: z
+      .array(z.string())
+      .max(500)
+      .default([])
+      .describe('From the workspace’s folder; none: all agent, world and batch files below it'),
+  }),
+  output: z.object({
+    files: z.number().int(),
+    ok: z.boolean().describe('No errors; there may be warnings'),
+    problems: z.array(problemShape),
+    left_out: z.number().int().describe('Problems that had no room'),
+  }),
   effect: 'read',
   async run({ files }, { session }) {
     const { folder } = session;
-    const { paths, problems } = await checkDisk(folder, files.map((file) => workspaceFile(folder, file)));
+    const { paths, problems } = await checkDisk(
+      folder,
+      files.map((file) => workspaceFile(folder, file)),
+    );
     const room = new Room();
     const shown = problems.filter((problem) => room.take(problem));
     const leftOut = problems.length - shown.length;
-    const head = problems.length === 0 ? `${paths.length} ${paths.length === 1 ? 'file is' : 'files are'} fine.` : `${paths.length} files, ${problems.length} problems:`;
+    const head =
+      problems.length === 0
+        ? `${paths.length} ${paths.length === 1 ? 'file is' : 'files are'} fine.`
+        : `${paths.length} files, ${problems.length} problems:`;
     return {
       data: {
-        files: paths.length, ok: !hasErrors(problems), left_out: leftOut,
-        problems: shown.map(({ file, line, column, severity, message, mend, code }) => ({ file, line, column, severity, message, mend, code })),
+        files: paths.length,
+        ok: !hasErrors(problems),
+        left_out: leftOut,
+        problems: shown.map(({ file, line, column, severity, message, mend, code }) => ({
+          file,
+          line,
+          column,
+          severity,
+          message,
+          mend,
+          code,
+        })),
       },
-      text: [head, ...shown.map((problem) => formatProblem(problem, folder)), ...(leftOut === 0 ? [] : [`and ${leftOut} more`])].join('\n'),
+      text: [
+        head,
+        ...shown.map((problem) => formatProblem(problem, folder)),
+        ...(leftOut === 0 ? [] : [`and ${leftOut} more`]),
+      ].join('\n'),
     };
   },
 });

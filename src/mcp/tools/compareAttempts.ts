@@ -5,22 +5,30 @@ import { valueText } from '../../trace/text/values.ts';
 import { oneLine, Room } from '../answers/bounds.ts';
 import { cursor } from '../answers/cursor.ts';
 import { CURSOR, NEXT, outcome } from '../answers/shapes.ts';
-import { openAttempt, type Opened } from '../reading/attempt.ts';
-import { compare, rowShape, turnOf, turnShape, type Row, type Turn } from '../reading/comparison.ts';
+import { type Opened, openAttempt } from '../reading/attempt.ts';
+import { compare, type Row, rowShape, type Turn, turnOf, turnShape } from '../reading/comparison.ts';
 import { defineTool } from '../tool.ts';
 
 const MOST_TEXT = 600;
 const places = cursor('compare_attempts', z.number().int().min(0));
 
 const side = z.object({
-  reference: z.string(), outcome, reward: z.number().nullable(), steps: z.number().int(), calls: z.number().int(),
-  answer: z.string().optional(), scored: z.string().optional().describe('What the scorer says'),
+  reference: z.string(),
+  outcome,
+  reward: z.number().nullable(),
+  steps: z.number().int(),
+  calls: z.number().int(),
+  answer: z.string().optional(),
+  scored: z.string().optional().describe('What the scorer says'),
 });
 
 export const compareAttempts = defineTool({
   name: 'compare_attempts',
   title: 'Compare two attempts',
-  description: 'Where two attempts part and where they come together again: how many model turns from the beginning made the same tool calls, the first turns that did not, and both side by side from there on, aligned, with the places of arguments and results that differ. Best of a passed and a failed attempt of one task.',
+  description:
+    'Where two attempts part and where they come together again: how many model turns from the beginning made ' +
+    'the same tool calls, the first turns that did not, and both side by side from there on, aligned, with the ' +
+    'places of arguments and results that differ. Best of a passed and a failed attempt of one task.',
   input: z.strictObject({
     a: z.string().describe('BATCH/TASK/ATTEMPT or a rollout’s id'),
     b: z.string().describe('The other'),
@@ -30,10 +38,21 @@ export const compareAttempts = defineTool({
     same: z.boolean().describe('Both made the same calls from beginning to end'),
     common: z.number().int().describe('So many turns from the beginning made the same calls'),
     alike: z.number().describe('Turns both did, over those of the longer; 1 = the same'),
-    other_result_at: z.number().int().optional().describe('The first step of `a` among those whose calls gave something else in `b`'),
-    a: side, b: side,
-    differs: z.object({ a: turnShape.optional(), b: turnShape.optional() }).optional().describe('The first turns that are not the same; one is absent where the attempt was at its end'),
-    rejoin: z.object({ a: z.number().int(), b: z.number().int() }).optional().describe('Steps from which on they do the same again'),
+    other_result_at: z
+      .number()
+      .int()
+      .optional()
+      .describe('The first step of `a` among those whose calls gave something else in `b`'),
+    a: side,
+    b: side,
+    differs: z
+      .object({ a: turnShape.optional(), b: turnShape.optional() })
+      .optional()
+      .describe('The first turns that are not the same; one is absent where the attempt was at its end'),
+    rejoin: z
+      .object({ a: z.number().int(), b: z.number().int() })
+      .optional()
+      .describe('Steps from which on they do the same again'),
     rows: z.array(rowShape).describe('Side by side from the difference on'),
     next_cursor: NEXT,
   }),
@@ -42,9 +61,20 @@ export const compareAttempts = defineTool({
     const [a, b] = await Promise.all([openAttempt(first, call), openAttempt(second, call)]);
     const { split, common, otherResult, rows: count, row } = compare(a.model, b.model);
     const data = {
-      same: split === undefined, common, alike: split?.alike ?? 1, ...(otherResult === undefined ? {} : { other_result_at: otherResult }),
-      a: sideOf(a), b: sideOf(b),
-      ...(split === undefined ? {} : { differs: { ...(split.a === undefined ? {} : { a: turnOf(split.a) }), ...(split.b === undefined ? {} : { b: turnOf(split.b) }) } }),
+      same: split === undefined,
+      common,
+      alike: split?.alike ?? 1,
+      ...(otherResult === undefined ? {} : { other_result_at: otherResult }),
+      a: sideOf(a),
+      b: sideOf(b),
+      ...(split === undefined
+        ? {}
+        : {
+            differs: {
+              ...(split.a === undefined ? {} : { a: turnOf(split.a) }),
+              ...(split.b === undefined ? {} : { b: turnOf(split.b) }),
+            },
+          }),
       ...(split?.rejoin === undefined ? {} : { rejoin: { a: split.rejoin.a.step, b: split.rejoin.b.step } }),
     };
     const room = new Room();
@@ -58,11 +88,23 @@ export const compareAttempts = defineTool({
     }
     const next = index < count ? places.write(index) : undefined;
     const lines = [
-      sideText('a', data.a), sideText('b', data.b), '',
-      split === undefined ? `Both made the same calls in all of ${plural(common, 'turn')}.` : `The same calls in the first ${plural(common, 'turn')}. Then:`,
+      sideText('a', data.a),
+      sideText('b', data.b),
+      '',
+      split === undefined
+        ? `Both made the same calls in all of ${plural(common, 'turn')}.`
+        : `The same calls in the first ${plural(common, 'turn')}. Then:`,
       ...(otherResult === undefined ? [] : [`Before that, the calls of step ${otherResult} gave each something else.`]),
-      ...rows.flatMap((one) => ['', one.what, ...turnLines('a', one.a), ...turnLines('b', one.b), ...one.differences.map((text) => `   ≠ ${text}`)]),
-      ...(data.rejoin === undefined ? [] : ['', `They do the same again from step ${data.rejoin.a} of a and step ${data.rejoin.b} of b on.`]),
+      ...rows.flatMap((one) => [
+        '',
+        one.what,
+        ...turnLines('a', one.a),
+        ...turnLines('b', one.b),
+        ...one.differences.map((text) => `   ≠ ${text}`),
+      ]),
+      ...(data.rejoin === undefined
+        ? []
+        : ['', `They do the same again from step ${data.rejoin.a} of a and step ${data.rejoin.b} of b on.`]),
       ...(next === undefined ? [] : ['', `Goes on: cursor ${next}`]),
     ];
     return { data: { ...data, rows, ...(next === undefined ? {} : { next_cursor: next }) }, text: lines.join('\n') };
@@ -73,20 +115,36 @@ function sideOf({ model, info, reference }: Opened): z.infer<typeof side> {
   const answer = model.end?.data.answer;
   const scored = model.scores.flatMap(({ data }) => data.explanation ?? []).at(-1);
   return {
-    reference, outcome: outcomeOf(info.row), reward: info.row.progress.reward ?? null, steps: model.steps.length - 1, calls: model.tools.length,
+    reference,
+    outcome: outcomeOf(info.row),
+    reward: info.row.progress.reward ?? null,
+    steps: model.steps.length - 1,
+    calls: model.tools.length,
     ...(answer === undefined || answer === null ? {} : { answer: oneLine(valueText(answer), MOST_TEXT) }),
     ...(scored === undefined ? {} : { scored: oneLine(scored, MOST_TEXT) }),
   };
 }
 
 function sideText(name: string, one: z.infer<typeof side>): string {
-  const facts = [`${name}  ${one.reference}`, one.outcome, ...(one.reward === null ? [] : [`reward ${scoreText(one.reward)}`]), `${one.steps} steps`, `${one.calls} calls`];
-  const told = [['answer', one.answer], ['scored', one.scored]].flatMap(([label, text]) => (text === undefined ? [] : [`   ${label}: ${text}`]));
+  const facts = [
+    `${name}  ${one.reference}`,
+    one.outcome,
+    ...(one.reward === null ? [] : [`reward ${scoreText(one.reward)}`]),
+    `${one.steps} steps`,
+    `${one.calls} calls`,
+  ];
+  const told = [
+    ['answer', one.answer],
+    ['scored', one.scored],
+  ].flatMap(([label, text]) => (text === undefined ? [] : [`   ${label}: ${text}`]));
   return [facts.join(' · '), ...told].join('\n');
 }
 
 function turnLines(name: string, turn: Turn | undefined): string[] {
   if (turn === undefined) return [];
   const who = turn.agent === undefined ? '' : ` ${turn.agent}`;
-  return [`${name}  step ${turn.step}${who}${turn.text === undefined ? '' : `: ${turn.text}`}`, ...turn.calls.map((text) => `   → ${text}`)];
+  return [
+    `${name}  step ${turn.step}${who}${turn.text === undefined ? '' : `: ${turn.text}`}`,
+    ...turn.calls.map((text) => `   → ${text}`),
+  ];
 }

@@ -11,26 +11,44 @@ const MOST_WARNINGS = 20;
 export const launchBatch = defineTool({
   name: 'launch_batch',
   title: 'Launch a batch',
-  description: 'Runs a batch file (*.batch.yaml) of the workspace: its agent on its tasks. Gives the batch’s id at once and leaves it running; wait_for_batch waits for it. It calls the model and the tools the files name, and may cost money: begin with `limit` and few `attempts`.',
+  description:
+    'Runs a batch file (*.batch.yaml) of the workspace: its agent on its tasks. Gives the batch’s id at once and ' +
+    'leaves it running; wait_for_batch waits for it. It calls the model and the tools the files name, and may ' +
+    'cost money: begin with `limit` and few `attempts`.',
   input: z.strictObject({
     file: z.string().describe('The batch file, from the workspace’s folder'),
     attempts: z.number().int().min(1).max(10_000).optional().describe('Attempts per task'),
     limit: z.number().int().min(1).optional().describe('Only the first tasks'),
     tasks: z.array(z.string()).min(1).max(1000).optional().describe('Only the tasks with these ids'),
     seed: z.number().int().min(0).optional(),
-    concurrency: z.union([z.number().int().min(1), z.literal('auto')]).optional().describe('Rollouts at once'),
+    concurrency: z
+      .union([z.number().int().min(1), z.literal('auto')])
+      .optional()
+      .describe('Rollouts at once'),
   }),
   output: z.object({ batch: z.string(), warnings: z.array(z.string()) }),
   effect: 'run',
   openWorld: true,
   async run({ file, attempts, limit, tasks, seed, concurrency }, { api, session, signal }) {
-    const { built, warnings, target } = await readBatch(workspaceFile(session.folder, file), session.folder, session.env, {
-      ...(attempts === undefined ? {} : { attempts }), ...(limit === undefined ? {} : { limit }), ...(tasks === undefined ? {} : { tasks }),
-      ...(session.target === undefined ? {} : { target: session.target }), ...(seed === undefined ? {} : { seed }), ...(concurrency === undefined ? {} : { concurrency }),
-    });
+    const { built, warnings, target } = await readBatch(
+      workspaceFile(session.folder, file),
+      session.folder,
+      session.env,
+      {
+        ...(attempts === undefined ? {} : { attempts }),
+        ...(limit === undefined ? {} : { limit }),
+        ...(tasks === undefined ? {} : { tasks }),
+        ...(session.target === undefined ? {} : { target: session.target }),
+        ...(seed === undefined ? {} : { seed }),
+        ...(concurrency === undefined ? {} : { concurrency }),
+      },
+    );
     checkTarget(file, target, session.target);
     const batch = await launch(api, built, { signal });
     const told = warnings.slice(0, MOST_WARNINGS).map((warning) => formatProblem(warning, session.folder));
-    return { data: { batch, warnings: told }, text: [`Batch ${batch} runs. wait_for_batch waits for its end.`, ...told].join('\n') };
+    return {
+      data: { batch, warnings: told },
+      text: [`Batch ${batch} runs. wait_for_batch waits for its end.`, ...told].join('\n'),
+    };
   },
 });

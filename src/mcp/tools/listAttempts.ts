@@ -6,8 +6,8 @@ import { errorClass } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { Room } from '../answers/bounds.ts';
 import { cursor } from '../answers/cursor.ts';
-import { fits, rowMatches, rowPlace, rowsFrom, Tasks, type RowPlace } from '../reading/rows.ts';
 import { attemptData, attemptShape, BATCH, CURSOR, NEXT, outcome } from '../answers/shapes.ts';
+import { fits, type RowPlace, rowMatches, rowPlace, rowsFrom, Tasks } from '../reading/rows.ts';
 import { defineTool } from '../tool.ts';
 
 /** Rows looked at in one call: a filter that fits nothing in a huge batch comes back with a cursor. */
@@ -17,18 +17,31 @@ const places = cursor('list_attempts', rowPlace);
 export const listAttempts = defineTool({
   name: 'list_attempts',
   title: 'List attempts',
-  description: 'Lists the attempts of a batch by task and attempt, filtered: outcome, reward, steps, tools called, error. Their references go into read_trajectory, compare_attempts and fork_rollout.',
+  description:
+    'Lists the attempts of a batch by task and attempt, filtered: outcome, reward, steps, tools called, error. ' +
+    'Their references go into read_trajectory, compare_attempts and fork_rollout.',
   input: z.strictObject({
     batch: BATCH,
     task: z.string().optional().describe('Only this task'),
     outcome: outcome.optional(),
     error_class: errorClass.optional(),
     tool: z.string().optional().describe('Only attempts that called this tool'),
-    query: z.string().optional().describe('Words, or CEL over task, attempt, step (number of steps), usage, reward, status; e.g. `reward < 0.5 && step > 10` or `task.level == 2`'),
+    query: z
+      .string()
+      .optional()
+      .describe(
+        'Words, or CEL over task, attempt, step (number of steps), usage, reward, status; e.g. `reward < 0.5 && ' +
+          'step > 10` or `task.level == 2`',
+      ),
     limit: z.number().int().min(1).max(200).default(50),
     cursor: CURSOR,
   }),
-  output: z.object({ batch: z.string(), attempts: z.array(attemptShape), looked_at: z.number().int(), next_cursor: NEXT }),
+  output: z.object({
+    batch: z.string(),
+    attempts: z.array(attemptShape),
+    looked_at: z.number().int(),
+    next_cursor: NEXT,
+  }),
   effect: 'read',
   async run({ batch, task, query, limit, cursor: from, ...filter }, { api, signal, progress }) {
     const id = await resolveBatch(api, batch, signal);
@@ -38,7 +51,13 @@ export const listAttempts = defineTool({
     const shown: RolloutRow[] = [];
     let lookedAt = 0;
     let next: RowPlace | undefined;
-    for await (const { row, place, next: behind } of rowsFrom(api, id, { task }, from === undefined ? undefined : places.read(from), signal)) {
+    for await (const { row, place, next: behind } of rowsFrom(
+      api,
+      id,
+      { task },
+      from === undefined ? undefined : places.read(from),
+      signal,
+    )) {
       const wanted = fits(row, filter) && (compiled === undefined || (await rowMatches(compiled, row, tasks, signal)));
       if (wanted && !room.take(attemptData(row))) {
         next = place;
@@ -50,12 +69,21 @@ export const listAttempts = defineTool({
         next = behind;
         break;
       }
-      if (lookedAt % 1000 === 0) await progress(lookedAt, undefined, `${lookedAt} attempts looked at, ${shown.length} found`);
+      if (lookedAt % 1000 === 0)
+        await progress(lookedAt, undefined, `${lookedAt} attempts looked at, ${shown.length} found`);
     }
     const nextCursor = next === undefined ? undefined : places.write(next);
-    const text = shown.length === 0 ? `No such attempt among ${lookedAt} of batch ${id}.` : table([['attempt', 'outcome', 'reward', 'steps', 'calls', 'time', 'error'], ...shown.map(line)], [2, 3, 4]);
+    const text =
+      shown.length === 0
+        ? `No such attempt among ${lookedAt} of batch ${id}.`
+        : table([['attempt', 'outcome', 'reward', 'steps', 'calls', 'time', 'error'], ...shown.map(line)], [2, 3, 4]);
     return {
-      data: { batch: id, attempts: shown.map(attemptData), looked_at: lookedAt, ...(nextCursor === undefined ? {} : { next_cursor: nextCursor }) },
+      data: {
+        batch: id,
+        attempts: shown.map(attemptData),
+        looked_at: lookedAt,
+        ...(nextCursor === undefined ? {} : { next_cursor: nextCursor }),
+      },
       text: nextCursor === undefined ? text : `${text}\n\nMore: cursor ${nextCursor}`,
     };
   },
@@ -64,5 +92,13 @@ export const listAttempts = defineTool({
 function line(row: RolloutRow): string[] {
   const data = attemptData(row);
   const error = data.error_class === undefined ? '' : `${data.error_class}: ${data.error_message ?? ''}`;
-  return [data.reference, data.outcome, data.reward === null ? '' : String(data.reward), String(data.steps), String(data.tool_calls), data.ms === undefined ? '' : duration(data.ms), error];
+  return [
+    data.reference,
+    data.outcome,
+    data.reward === null ? '' : String(data.reward),
+    String(data.steps),
+    String(data.tool_calls),
+    data.ms === undefined ? '' : duration(data.ms),
+    error,
+  ];
 }

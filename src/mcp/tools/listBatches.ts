@@ -11,7 +11,9 @@ const places = cursor('list_batches', z.string());
 export const listBatches = defineTool({
   name: 'list_batches',
   title: 'List batches',
-  description: 'Lists the batches of rollouts in the store, newest first: name, state, how many attempts passed and failed, tokens. A batch is tasks x attempts of an agent.',
+  description:
+    'Lists the batches of rollouts in the store, newest first: name, state, how many attempts passed and failed, ' +
+    'tokens. A batch is tasks x attempts of an agent.',
   input: z.strictObject({ limit: z.number().int().min(1).max(100).default(20), cursor: CURSOR }),
   output: z.object({ batches: z.array(batchShape), next_cursor: NEXT }),
   effect: 'read',
@@ -24,7 +26,10 @@ export const listBatches = defineTool({
       shown.push(row);
     }
     const last = shown.at(-1)?.batch;
-    const next = (shown.length < page.batches.length || page.next !== undefined) && last !== undefined ? places.write(last) : undefined;
+    const next =
+      (shown.length < page.batches.length || page.next !== undefined) && last !== undefined
+        ? places.write(last)
+        : undefined;
     const text = shown.length === 0 ? 'No batch. launch_batch runs one.' : batchTable(shown);
     return {
       data: { batches: shown.map(batchData), ...(next === undefined ? {} : { next_cursor: next }) },

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { batchId, parseReference } from '../../client/reference.ts';
 import { compileQuery, type Query } from '../../trace/query.ts';
 import { errorClass } from '../../trace/schema.ts';
-import { openAttempt } from '../reading/attempt.ts';
 import { Room } from '../answers/bounds.ts';
 import { cursor } from '../answers/cursor.ts';
-import { fits, rowPlace, rowsFrom, Tasks } from '../reading/rows.ts';
-import { findIn, foundShape, type Found } from '../reading/search.ts';
 import { attemptReference, CURSOR, NEXT, outcome } from '../answers/shapes.ts';
-import { defineTool, type Call } from '../tool.ts';
+import { openAttempt } from '../reading/attempt.ts';
+import { fits, rowPlace, rowsFrom, Tasks } from '../reading/rows.ts';
+import { type Found, findIn, foundShape } from '../reading/search.ts';
+import { type Call, defineTool } from '../tool.ts';
 
 /** A call ends with a cursor once it looked at this many events, or for this long. */
 const MOST_EVENTS = 200_000;
@@ -21,7 +21,12 @@ const places = cursor('search_trajectories', place);
 export const searchTrajectories = defineTool({
   name: 'search_trajectories',
   title: 'Search trajectories',
-  description: 'Finds the steps of one attempt, or of all attempts of a batch, where words occur or a CEL condition holds; gives their references and an excerpt. Words: all of them, in any case ("quoted phrases" too). CEL sees event, step, tool (name, arguments, result, error, ms), message (role, text, calls), agent, task, attempt, usage, world (changes), reward, status: `tool.name == "search" && tool.error != null`, `message.role == "assistant" && message.text.contains("sorry")`. Of values over 64 KiB only the beginning is looked at.',
+  description:
+    'Finds the steps of one attempt, or of all attempts of a batch, where words occur or a CEL condition holds; ' +
+    'gives their references and an excerpt. Words: all of them, in any case ("quoted phrases" too). CEL sees ' +
+    'event, step, tool (name, arguments, result, error, ms), message (role, text, calls), agent, task, attempt, ' +
+    'usage, world (changes), reward, status: `tool.name == "search" && tool.error != null`, `message.role == ' +
+    '"assistant" && message.text.contains("sorry")`. Of values over 64 KiB only the beginning is looked at.',
   input: z.strictObject({
     query: z.string().min(1),
     in: z.string().default('last').describe('A batch, BATCH/TASK/ATTEMPT or a rollout’s id'),
@@ -30,26 +35,48 @@ export const searchTrajectories = defineTool({
     error_class: errorClass.optional().describe('Only attempts that ended with such an error'),
     tool: z.string().optional().describe('Only attempts that called this tool'),
     limit: z.number().int().min(1).max(100).default(30).describe('Most places'),
-    per_attempt: z.number().int().min(1).max(100).default(3).describe('Most places of one attempt, when a batch is searched'),
+    per_attempt: z
+      .number()
+      .int()
+      .min(1)
+      .max(100)
+      .default(3)
+      .describe('Most places of one attempt, when a batch is searched'),
     cursor: CURSOR,
   }),
   output: z.object({
-    understood: z.string().describe('How the query was read'), places: z.array(foundShape),
-    attempts: z.number().int().describe('Attempts looked through in this call'), next_cursor: NEXT,
+    understood: z.string().describe('How the query was read'),
+    places: z.array(foundShape),
+    attempts: z.number().int().describe('Attempts looked through in this call'),
+    next_cursor: NEXT,
   }),
   effect: 'read',
   async run({ query: text, in: where, task, limit, per_attempt: perAttempt, cursor: given, ...filter }, call) {
     const query = compileQuery(text);
     const start = given === undefined ? undefined : places.read(given);
     const reference = parseReference(where);
-    const result = reference.kind === 'batch'
-      ? await searchBatch(await batchId(call.api, reference.batch, call.signal), { query, task, filter, limit, perAttempt, start }, call)
-      : await searchOne(where, { query, limit, start }, call);
+    const result =
+      reference.kind === 'batch'
+        ? await searchBatch(
+            await batchId(call.api, reference.batch, call.signal),
+            { query, task, filter, limit, perAttempt, start },
+            call,
+          )
+        : await searchOne(where, { query, limit, start }, call);
     const next = result.next === undefined ? undefined : places.write(result.next);
-    const lines = result.found.map((one) => `${one.reference}  ${one.what}: ${one.excerpt}${one.more === undefined ? '' : `  (and ${one.more} more steps of this attempt)`}`);
+    const lines = result.found.map(
+      (one) =>
+        `${one.reference}  ${one.what}: ` +
+        `${one.excerpt}${one.more === undefined ? '' : `  (and ${one.more} more steps of this attempt)`}`,
+    );
     const head = `${lines.length} places in ${result.attempts} attempts: ${query.explain}`;
     return {
-      data: { understood: query.explain, places: [...result.found], attempts: result.attempts, ...(next === undefined ? {} : { next_cursor: next }) },
+      data: {
+        understood: query.explain,
+        places: [...result.found],
+        attempts: result.attempts,
+        ...(next === undefined ? {} : { next_cursor: next }),
+      },
       text: [head, '', ...lines, ...(next === undefined ? [] : ['', `Goes on: cursor ${next}`])].join('\n'),
     };
   },
@@ -61,7 +88,11 @@ interface Searched {
   readonly next?: Place | undefined;
 }
 
-async function searchOne(where: string, { query, limit, start }: { query: Query; limit: number; start: Place | undefined }, call: Call): Promise<Searched> {
+async function searchOne(
+  where: string,
+  { query, limit, start }: { query: Query; limit: number; start: Place | undefined },
+  call: Call,
+): Promise<Searched> {
   const { model, info, reference } = await openAttempt(where, call);
   const page = new Pager(limit);
   const next = page.add([...findIn(model, query, { reference, task: info.task, from: start?.step ?? 0 })], Infinity);
@@ -77,7 +108,11 @@ interface BatchSearch {
   readonly start: Place | undefined;
 }
 
-async function searchBatch(batch: string, { query, task, filter, limit, perAttempt, start }: BatchSearch, { api, session, signal, progress }: Call): Promise<Searched> {
+async function searchBatch(
+  batch: string,
+  { query, task, filter, limit, perAttempt, start }: BatchSearch,
+  { api, session, signal, progress }: Call,
+): Promise<Searched> {
   const tasks = new Tasks(api, batch);
   const page = new Pager(limit);
   const until = performance.now() + LONGEST_MS;
@@ -91,11 +126,19 @@ async function searchBatch(batch: string, { query, task, filter, limit, perAttem
     const model = await session.trajectories.pass(api, row.rollout, signal);
     attempts++;
     events += model.last;
-    const found = [...findIn(model, query, { reference: attemptReference(row), task: await tasks.get(row.task_index, signal), from })];
+    const found = [
+      ...findIn(model, query, {
+        reference: attemptReference(row),
+        task: await tasks.get(row.task_index, signal),
+        from,
+      }),
+    ];
     const next = page.add(found, perAttempt);
     if (next !== undefined) return { found: page.found, attempts, next: { ...here, step: next } };
-    if (behind !== undefined && (events >= MOST_EVENTS || performance.now() >= until)) return { found: page.found, attempts, next: behind };
-    if (attempts % 20 === 0) await progress(attempts, undefined, `${attempts} attempts searched, ${page.found.length} places found`);
+    if (behind !== undefined && (events >= MOST_EVENTS || performance.now() >= until))
+      return { found: page.found, attempts, next: behind };
+    if (attempts % 20 === 0)
+      await progress(attempts, undefined, `${attempts} attempts searched, ${page.found.length} places found`);
   }
   return { found: page.found, attempts };
 }

@@ -1,20 +1,20 @@
 import { z } from 'zod';
-import { resolveBatch } from '../../client/reference.ts';
 import { reportInput } from '../../client/commands/reportInput.ts';
+import { resolveBatch } from '../../client/reference.ts';
 import { batchHeading } from '../../client/text/batchText.ts';
 import { forkText } from '../../client/text/forkText.ts';
 import { reportText } from '../../client/text/reportText.ts';
 import { table } from '../../client/text/table.ts';
 import type { Api } from '../../protocol/api.ts';
+import { forkRates } from '../../protocol/forkParent.ts';
 import { counting, outcomeOf } from '../../trace/outcome.ts';
 import { forkRates as forkRatesShape } from '../../trace/statistics/fromHere.ts';
-import { forkRates } from '../../protocol/forkParent.ts';
-import { report } from '../../trace/statistics.ts';
 import { reportSchema } from '../../trace/statistics/schema.ts';
+import { report } from '../../trace/statistics.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { oneLine } from '../answers/bounds.ts';
 import { attemptReference, BATCH, batchData, batchShape } from '../answers/shapes.ts';
-import { defineTool, type Answer } from '../tool.ts';
+import { type Answer, defineTool } from '../tool.ts';
 
 const WIDTH = 120;
 const MOST_TASKS = 25;
@@ -23,14 +23,30 @@ const MOST_NAMES = 40;
 const MOST_MESSAGE = 240;
 
 const hardTask = z.object({ task: z.string(), passed: z.number().int(), scored: z.number().int() });
-const errorGroup = z.object({ error_class: z.string(), message: z.string(), attempts: z.number().int(), example: z.string() });
+const errorGroup = z.object({
+  error_class: z.string(),
+  message: z.string(),
+  attempts: z.number().int(),
+  example: z.string(),
+});
 
 const output = z.object({
   batch: batchShape,
-  report: reportSchema.describe('pass_at: unbiased pass@k by k; pass_all: pass^k; intervals of both; shares by error class, tool, level'),
-  hardest_tasks: z.array(hardTask).describe('Tasks with the lowest share of passed attempts, those that always passed left out'),
-  errors: z.array(errorGroup).describe('What attempts ended with, most frequent first, with one attempt each as an example'),
-  fork: forkRatesShape.optional().describe('Of a fork: its pass@k from where it parts beside its parent’s; siblings = the parent’s attempts that did the same until there'),
+  report: reportSchema.describe(
+    'pass_at: unbiased pass@k by k; pass_all: pass^k; intervals of both; shares by error class, tool, level',
+  ),
+  hardest_tasks: z
+    .array(hardTask)
+    .describe('Tasks with the lowest share of passed attempts, those that always passed left out'),
+  errors: z
+    .array(errorGroup)
+    .describe('What attempts ended with, most frequent first, with one attempt each as an example'),
+  fork: forkRatesShape
+    .optional()
+    .describe(
+      'Of a fork: its pass@k from where it parts beside its parent’s; siblings = the parent’s attempts that did ' +
+        'the same until there',
+    ),
   left_out: z.record(z.string(), z.number().int()).describe('How many names were left out of long lists'),
 });
 type Shown = z.input<typeof output>;
@@ -38,10 +54,17 @@ type Shown = z.input<typeof output>;
 export const showBatch = defineTool({
   name: 'show_batch',
   title: 'Show a batch',
-  description: 'The report of a batch: pass@k and pass^k with intervals, outcomes by error class and tool, tokens, times, its hardest tasks and most frequent errors. Where to begin when asked how an agent does or why a batch failed.',
+  description:
+    'The report of a batch: pass@k and pass^k with intervals, outcomes by error class and tool, tokens, times, ' +
+    'its hardest tasks and most frequent errors. Where to begin when asked how an agent does or why a batch ' +
+    'failed.',
   input: z.strictObject({
     batch: BATCH,
-    ks: z.array(z.number().int().min(1).max(1000)).max(8).default([]).describe('Further k of pass@k beside the usual ones'),
+    ks: z
+      .array(z.number().int().min(1).max(1000))
+      .max(8)
+      .default([])
+      .describe('Further k of pass@k beside the usual ones'),
   }),
   output,
   effect: 'read',
@@ -51,7 +74,12 @@ export const showBatch = defineTool({
 });
 
 /** What there is to say about a batch; also what its resource and the prompts hold. */
-export async function batchAnswer(api: Api, id: string, ks: readonly number[], signal: AbortSignal): Promise<Answer<Shown>> {
+export async function batchAnswer(
+  api: Api,
+  id: string,
+  ks: readonly number[],
+  signal: AbortSignal,
+): Promise<Answer<Shown>> {
   const row = await api.batch(id, signal);
   const rows = await Array.fromAsync(api.allRollouts(id, { all: 1 }, signal));
   const whole = report(await reportInput(api, row, ks, signal, rows));
@@ -64,7 +92,9 @@ export async function batchAnswer(api: Api, id: string, ks: readonly number[], s
     batch: batchData(row),
     report: {
       ...whole,
-      by_error: few('error classes', whole.by_error, leftOut), by_tool: few('tools', whole.by_tool, leftOut), by_level: few('levels', whole.by_level, leftOut),
+      by_error: few('error classes', whole.by_error, leftOut),
+      by_tool: few('tools', whole.by_tool, leftOut),
+      by_level: few('levels', whole.by_level, leftOut),
     },
     hardest_tasks: hardest.slice(0, MOST_TASKS),
     errors: errors.slice(0, MOST_ERRORS),
@@ -76,10 +106,14 @@ export async function batchAnswer(api: Api, id: string, ks: readonly number[], s
   const parts = [batchHeading(row, WIDTH), reportText({ ...whole, by_level: data.report.by_level }, WIDTH)];
   if (fork !== undefined) parts.push(forkText(fork));
   if (data.hardest_tasks.length > 0) {
-    parts.push(`${table([['hardest tasks', 'passed'], ...data.hardest_tasks.map(({ task, passed, scored }) => [task, `${passed}/${scored}`])], [1])}${more(leftOut['hardest_tasks'])}`);
+    parts.push(
+      `${table([['hardest tasks', 'passed'], ...data.hardest_tasks.map(({ task, passed, scored }) => [task, `${passed}/${scored}`])], [1])}${more(leftOut['hardest_tasks'])}`,
+    );
   }
   if (data.errors.length > 0) {
-    parts.push(`errors\n${data.errors.map((one) => `  ${one.attempts} x ${one.error_class}: ${one.message}  (e.g. ${one.example})`).join('\n')}${more(leftOut['errors'])}`);
+    parts.push(
+      `errors\n${data.errors.map((one) => `  ${one.attempts} x ${one.error_class}: ${one.message}  (e.g. ${one.example})`).join('\n')}${more(leftOut['errors'])}`,
+    );
   }
   return { data, text: parts.join('\n\n') };
 }
@@ -93,21 +127,34 @@ function attemptsOf(rows: readonly RolloutRow[]): RolloutRow[] {
 }
 
 function hardTasks(attempts: readonly RolloutRow[]): z.infer<typeof hardTask>[] {
-  return [...Map.groupBy(attempts, (row) => row.task)].flatMap(([task, of]) => {
-    const scored = of.filter((row) => row.settles && typeof row.progress.passed === 'boolean');
-    const passed = scored.filter((row) => row.progress.passed === true).length;
-    return passed < scored.length ? [{ task: oneLine(task, MOST_MESSAGE), passed, scored: scored.length }] : [];
-  }).sort((a, b) => a.passed / a.scored - b.passed / b.scored || b.scored - a.scored);
+  return [...Map.groupBy(attempts, (row) => row.task)]
+    .flatMap(([task, of]) => {
+      const scored = of.filter((row) => row.settles && typeof row.progress.passed === 'boolean');
+      const passed = scored.filter((row) => row.progress.passed === true).length;
+      return passed < scored.length ? [{ task: oneLine(task, MOST_MESSAGE), passed, scored: scored.length }] : [];
+    })
+    .sort((a, b) => a.passed / a.scored - b.passed / b.scored || b.scored - a.scored);
 }
 
 function errorGroups(attempts: readonly RolloutRow[]): z.infer<typeof errorGroup>[] {
   const broken = attempts.filter((row) => row.progress.error_class !== undefined && outcomeOf(row) !== 'passed');
-  const groups = Map.groupBy(broken, ({ progress }) => JSON.stringify([progress.error_class, oneLine(progress.error_message ?? '', MOST_MESSAGE)]));
-  return [...groups.values()].flatMap((rows) => {
-    const [first] = rows;
-    if (first === undefined) return [];
-    return [{ error_class: first.progress.error_class ?? '', message: oneLine(first.progress.error_message ?? '', MOST_MESSAGE), attempts: rows.length, example: attemptReference(first) }];
-  }).sort((a, b) => b.attempts - a.attempts);
+  const groups = Map.groupBy(broken, ({ progress }) =>
+    JSON.stringify([progress.error_class, oneLine(progress.error_message ?? '', MOST_MESSAGE)]),
+  );
+  return [...groups.values()]
+    .flatMap((rows) => {
+      const [first] = rows;
+      if (first === undefined) return [];
+      return [
+        {
+          error_class: first.progress.error_class ?? '',
+          message: oneLine(first.progress.error_message ?? '', MOST_MESSAGE),
+          attempts: rows.length,
+          example: attemptReference(first),
+        },
+      ];
+    })
+    .sort((a, b) => b.attempts - a.attempts);
 }
 
 /** The first names of a record; the others are counted. */

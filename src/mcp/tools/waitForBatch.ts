@@ -6,26 +6,37 @@ import { StudioError } from '../../common/errors.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { BATCH, batchData, batchShape } from '../answers/shapes.ts';
-import { defineTool, type Call } from '../tool.ts';
+import { type Call, defineTool } from '../tool.ts';
 
 const WIDTH = 120;
 
 export const waitForBatch = defineTool({
   name: 'wait_for_batch',
   title: 'Wait for a batch',
-  description: 'Waits until a batch has ended, or until the given seconds are over, whichever comes first, and tells how it stands. Progress is reported at once and at every change. Call it again to go on waiting.',
-  input: z.strictObject({ batch: BATCH, seconds: z.number().min(0).max(600).default(45).describe('Longest wait; mind the time your client gives a call') }),
+  description:
+    'Waits until a batch has ended, or until the given seconds are over, whichever comes first, and tells how it ' +
+    'stands. Progress is reported at once and at every change. Call it again to go on waiting.',
+  input: z.strictObject({
+    batch: BATCH,
+    seconds: z.number().min(0).max(600).default(45).describe('Longest wait; mind the time your client gives a call'),
+  }),
   output: z.object({ ended: z.boolean(), batch: batchShape }),
   effect: 'read',
   async run({ batch, seconds }, call) {
     const id = await resolveBatch(call.api, batch, call.signal);
     const row = await waitForEnd(id, seconds * 1000, call);
     const ended = row.state === 'ended';
-    return { data: { ended, batch: batchData(row) }, text: `${ended ? 'Ended.' : `Not ended yet after ${seconds} s.`} ${batchHeading(row, WIDTH)}` };
+    return {
+      data: { ended, batch: batchData(row) },
+      text: `${ended ? 'Ended.' : `Not ended yet after ${seconds} s.`} ${batchHeading(row, WIDTH)}`,
+    };
   },
 });
 
-/** Follows a batch until its end or for so long; how it stands then. Tells how it stands at once, at every change, and at last. */
+/**
+ * Follows a batch until its end or for so long; how it stands then. Tells how it stands at once, at every change, and
+ * at last.
+ */
 async function waitForEnd(batch: string, ms: number, { api, connection, signal, progress }: Call): Promise<BatchRow> {
   const row = await api.batch(batch, signal);
   const total = row.tasks * row.attempts;
@@ -35,7 +46,8 @@ async function waitForEnd(batch: string, ms: number, { api, connection, signal, 
     const done = Math.min(ended, total);
     if (done <= told) return; // progress only ever grows, says MCP; a retry takes some back
     told = done;
-    await progress(done, total, `${done} of ${total} attempts ended`).catch(() => enough.abort()); // nobody listens any more
+    // nobody listens any more
+    await progress(done, total, `${done} of ${total} attempts ended`).catch(() => enough.abort());
   };
   await tell(endedOf(row));
   if (row.state === 'ended' || ms === 0) return row;
@@ -43,27 +55,33 @@ async function waitForEnd(batch: string, ms: number, { api, connection, signal, 
   const ended = new Set<string>();
   let over = false;
   try {
-    await subscribe(connection, { stream: batch }, {
-      rows: (rows) => {
-        for (const one of rows) note(one, ended);
-        return tell(ended.size);
+    await subscribe(
+      connection,
+      { stream: batch },
+      {
+        rows: (rows) => {
+          for (const one of rows) note(one, ended);
+          return tell(ended.size);
+        },
+        events: (events) => {
+          for (const event of events) {
+            if (event.kind === 'batch.end') over = true;
+            else if (event.kind === 'control') over = false; // a retry goes on behind the end
+          }
+        },
+        head: () => {
+          if (over) enough.abort();
+        },
+        notice: () => undefined,
+        lost: () => undefined,
       },
-      events: (events) => {
-        for (const event of events) {
-          if (event.kind === 'batch.end') over = true;
-          else if (event.kind === 'control') over = false; // a retry goes on behind the end
-        }
-      },
-      head: () => {
-        if (over) enough.abort();
-      },
-      notice: () => undefined,
-      lost: () => undefined,
-    }, AbortSignal.any([enough.signal, signal]));
+      AbortSignal.any([enough.signal, signal]),
+    );
   } finally {
     clearTimeout(timer);
   }
-  if (signal.aborted) throw new StudioError('cancelled', 'The wait was cancelled; the batch runs on.', { mend: 'stop_batch ends it.' });
+  if (signal.aborted)
+    throw new StudioError('cancelled', 'The wait was cancelled; the batch runs on.', { mend: 'stop_batch ends it.' });
   const last = await api.batch(batch, signal);
   await tell(endedOf(last)); // also what was cancelled before it had a rollout
   return last;

@@ -3,6 +3,7 @@
  * vLLM 0.32, OpenAI and their relatives were seen to send. This runs once per chunk, so fields are looked at by hand
  * rather than by a schema: nothing is taken that has not the right type.
  */
+
 import type { Json } from '../../common/json.ts';
 import { isJsonObject } from '../../common/json.ts';
 import type { Part, Usage } from '../../trace/schema.ts';
@@ -46,7 +47,10 @@ export class AnswerBuilder {
     return this.#finish !== undefined;
   }
 
-  /** Takes one chunk of a stream. Gives the text it adds, for those who watch: reasoning, answer, and calls as they are written. */
+  /**
+   * Takes one chunk of a stream. Gives the text it adds, for those who watch: reasoning, answer, and calls as they are
+   * written.
+   */
   chunk(raw: Raw): string {
     const choice = this.#outer(raw);
     if (choice === undefined) return '';
@@ -63,7 +67,14 @@ export class AnswerBuilder {
 
   /** `seed` makes ids for calls that came without; `tools`: whether any were offered. */
   build(seed: number, tools: boolean): Answer {
-    const calls = this.#calls.map((call, index): Part => ({ type: 'tool_call', id: call.id ?? madeUpId(seed, index), name: call.name, arguments: parseArguments(call.text) }));
+    const calls = this.#calls.map(
+      (call, index): Part => ({
+        type: 'tool_call',
+        id: call.id ?? madeUpId(seed, index),
+        name: call.name,
+        arguments: parseArguments(call.text),
+      }),
+    );
     let text = this.#text;
     const finishReason = this.#finish ?? (calls.length > 0 ? 'tool_calls' : 'stop');
     if (tools && calls.length === 0 && finishReason !== 'tool_calls') {
@@ -95,7 +106,8 @@ export class AnswerBuilder {
     const usage = raw['usage'];
     if (isRaw(usage)) this.#usage = usageOf(usage) ?? this.#usage;
     const metrics = raw['metrics'];
-    if (isRaw(metrics) && typeof metrics['queue_time_ms'] === 'number') this.#queueMs = Math.max(0, metrics['queue_time_ms']);
+    if (isRaw(metrics) && typeof metrics['queue_time_ms'] === 'number')
+      this.#queueMs = Math.max(0, metrics['queue_time_ms']);
     if (this.#promptIds === undefined) this.#promptIds = numbers(raw['prompt_token_ids']);
     const choices = raw['choices'];
     if (!Array.isArray(choices)) return undefined;
@@ -185,7 +197,9 @@ function usageOf(raw: Raw): Usage | undefined {
   const output = count(raw['completion_tokens']);
   if (input === undefined || output === undefined) return undefined;
   const cached = isRaw(raw['prompt_tokens_details']) ? count(raw['prompt_tokens_details']['cached_tokens']) : undefined;
-  const reasoning = isRaw(raw['completion_tokens_details']) ? count(raw['completion_tokens_details']['reasoning_tokens']) : undefined;
+  const reasoning = isRaw(raw['completion_tokens_details'])
+    ? count(raw['completion_tokens_details']['reasoning_tokens'])
+    : undefined;
   return {
     input_tokens: input,
     output_tokens: output,

@@ -1,4 +1,5 @@
 /** The body of a chat completion, in what of the format the endpoint takes. */
+
 import type { Json } from '../../common/json.ts';
 import type { ModelRequest, ToolSpec } from '../../rollout/ports.ts';
 import { toChatText, toChatTools } from '../../trace/chat/messages.ts';
@@ -22,7 +23,11 @@ export function prepareRequest(request: ModelRequest, dialect: Dialect): Prepare
     sent.add(field);
     rest[key] = value;
   };
-  if (dialect.reasoning.length > 0 && request.messages.some((message) => message.parts.some((part) => part.type === 'reasoning'))) sent.add('reasoning');
+  if (
+    dialect.reasoning.length > 0 &&
+    request.messages.some((message) => message.parts.some((part) => part.type === 'reasoning'))
+  )
+    sent.add('reasoning');
   if (sampling.temperature !== undefined) rest['temperature'] = sampling.temperature;
   if (sampling.top_p !== undefined) rest['top_p'] = sampling.top_p;
   if (sampling.max_tokens !== undefined) {
@@ -44,7 +49,11 @@ export function prepareRequest(request: ModelRequest, dialect: Dialect): Prepare
   const members = [
     `"model":${JSON.stringify(model)}`,
     `"messages":${messages === undefined ? toChatText(request.messages, dialect.reasoning) : JSON.stringify(messages)}`,
-    ...(tools === undefined ? (request.tools.length === 0 ? [] : [`"tools":${toolsText(request.tools)}`]) : [`"tools":${JSON.stringify(tools)}`]),
+    ...(tools === undefined
+      ? request.tools.length === 0
+        ? []
+        : [`"tools":${toolsText(request.tools)}`]
+      : [`"tools":${JSON.stringify(tools)}`]),
     JSON.stringify(others).slice(1, -1),
   ];
   return { body: `{${members.filter((member) => member !== '').join(',')}}`, sent, streamed };

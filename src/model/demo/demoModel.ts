@@ -6,7 +6,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ChatCall } from './http/chat.ts';
 import { Endpoints } from './http/endpoint.ts';
-import { BODY_TOO_LARGE, badRequest, internalError, invalidBody, METHOD_NOT_ALLOWED, NOT_FOUND, UNAUTHORIZED, type HttpError } from './http/errors.ts';
+import {
+  BODY_TOO_LARGE,
+  badRequest,
+  type HttpError,
+  internalError,
+  invalidBody,
+  METHOD_NOT_ALLOWED,
+  NOT_FOUND,
+  UNAUTHORIZED,
+} from './http/errors.ts';
 import { metricsText } from './http/metrics.ts';
 import { sendError, sendJson } from './http/send.ts';
 import { chatRequest, tokenizeRequest } from './request.ts';
@@ -62,7 +71,10 @@ const ROUTES: Readonly<Record<string, { readonly method: string; readonly answer
   '/v1/models': { method: 'GET', answer: models },
   '/tokenize': { method: 'POST', answer: tokenizeRoute },
   '/metrics': { method: 'GET', answer: metrics },
-  '/health': { method: 'GET', answer: (_endpoints, _settings, _request, response) => void response.writeHead(200).end() },
+  '/health': {
+    method: 'GET',
+    answer: (_endpoints, _settings, _request, response) => void response.writeHead(200).end(),
+  },
 };
 
 function route(endpoints: Endpoints, prefix: string, request: IncomingMessage, response: ServerResponse): void {
@@ -75,10 +87,15 @@ function route(endpoints: Endpoints, prefix: string, request: IncomingMessage, r
     sendError(response, found === undefined ? NOT_FOUND : METHOD_NOT_ALLOWED);
     return;
   }
-  guarded(response, () => found?.answer(endpoints, [query, typeof header === 'string' ? header : ''], request, response));
+  guarded(response, () =>
+    found?.answer(endpoints, [query, typeof header === 'string' ? header : ''], request, response),
+  );
 }
 
-/** Wrong settings are the client's error; anything else that is thrown is a bug here, and must not end the server it runs in. */
+/**
+ * Wrong settings are the client's error; anything else that is thrown is a bug here, and must not end the server it
+ * runs in.
+ */
 function guarded(response: ServerResponse, run: () => void): void {
   try {
     run();
@@ -124,17 +141,36 @@ function models(endpoints: Endpoints, settings: Settings, request: IncomingMessa
     sendError(response, UNAUTHORIZED);
     return;
   }
-  sendJson(response, 200, JSON.stringify({
-    object: 'list',
-    data: [{ id: 'demo', object: 'model', created: 0, owned_by: 'rollout-studio', root: 'demo', parent: null, max_model_len: faults.context }],
-  }));
+  sendJson(
+    response,
+    200,
+    JSON.stringify({
+      object: 'list',
+      data: [
+        {
+          id: 'demo',
+          object: 'model',
+          created: 0,
+          owned_by: 'rollout-studio',
+          root: 'demo',
+          parent: null,
+          max_model_len: faults.context,
+        },
+      ],
+    }),
+  );
 }
 
 function refusesKey(key: string | undefined, request: IncomingMessage): boolean {
   return key !== undefined && request.headers.authorization !== `Bearer ${key}`;
 }
 
-function tokenizeRoute(endpoints: Endpoints, settings: Settings, request: IncomingMessage, response: ServerResponse): void {
+function tokenizeRoute(
+  endpoints: Endpoints,
+  settings: Settings,
+  request: IncomingMessage,
+  response: ServerResponse,
+): void {
   const { faults } = endpoints.of(...settings);
   const refuse = (error: HttpError): void => sendError(response, error);
   withBody(request, response, refuse, (body) => {
@@ -144,12 +180,24 @@ function tokenizeRoute(endpoints: Endpoints, settings: Settings, request: Incomi
       return;
     }
     const { prompt, messages, tools, add_generation_prompt } = parsed.data;
-    const tokens = prompt === undefined ? renderPrompt(messages ?? [], tools, add_generation_prompt ?? true).parts.flat() : tokenize(prompt).ids;
-    sendJson(response, 200, JSON.stringify({ count: tokens.length, max_model_len: faults.context, tokens, token_strs: null }));
+    const tokens =
+      prompt === undefined
+        ? renderPrompt(messages ?? [], tools, add_generation_prompt ?? true).parts.flat()
+        : tokenize(prompt).ids;
+    sendJson(
+      response,
+      200,
+      JSON.stringify({ count: tokens.length, max_model_len: faults.context, tokens, token_strs: null }),
+    );
   });
 }
 
-function withBody(request: IncomingMessage, response: ServerResponse, refuse: (error: HttpError) => void, use: (body: unknown) => void): void {
+function withBody(
+  request: IncomingMessage,
+  response: ServerResponse,
+  refuse: (error: HttpError) => void,
+  use: (body: unknown) => void,
+): void {
   const chunks: Buffer[] = [];
   let bytes = 0;
   request.on('data', (chunk: Buffer) => {
@@ -175,15 +223,23 @@ function withBody(request: IncomingMessage, response: ServerResponse, refuse: (e
 
 function sumOf(endpoints: Endpoints): DemoCounters {
   const all = endpoints.matching('', '');
-  const sum = (of: (endpoint: (typeof all)[number]) => number): number => all.reduce((total, endpoint) => total + of(endpoint), 0);
+  const sum = (of: (endpoint: (typeof all)[number]) => number): number =>
+    all.reduce((total, endpoint) => total + of(endpoint), 0);
   const refused: Record<string, number> = {};
   for (const { counters } of all) {
     for (const [status, count] of counters.refused) refused[status] = (refused[status] ?? 0) + count;
   }
   return {
-    calls: sum((e) => e.counters.calls), completions: sum((e) => e.counters.completions), toolCalls: sum((e) => e.counters.toolCalls), refused,
-    cut: sum((e) => e.counters.cut), malformed: sum((e) => e.counters.malformed), aborted: sum((e) => e.counters.aborted),
-    running: sum((e) => e.running), waiting: sum((e) => e.waiting),
-    promptTokens: sum((e) => e.counters.promptTokens), generationTokens: sum((e) => e.counters.generationTokens),
+    calls: sum((e) => e.counters.calls),
+    completions: sum((e) => e.counters.completions),
+    toolCalls: sum((e) => e.counters.toolCalls),
+    refused,
+    cut: sum((e) => e.counters.cut),
+    malformed: sum((e) => e.counters.malformed),
+    aborted: sum((e) => e.counters.aborted),
+    running: sum((e) => e.running),
+    waiting: sum((e) => e.waiting),
+    promptTokens: sum((e) => e.counters.promptTokens),
+    generationTokens: sum((e) => e.counters.generationTokens),
   };
 }

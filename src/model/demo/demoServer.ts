@@ -10,7 +10,9 @@ export interface DemoServer extends DemoModel {
 }
 
 /** A demo model on a port of its own, on loopback. `port` 0 takes a free one. */
-export async function startDemoServer(options: DemoModelOptions & { readonly port?: number } = {}): Promise<DemoServer> {
+export async function startDemoServer(
+  options: DemoModelOptions & { readonly port?: number } = {},
+): Promise<DemoServer> {
   const model = createDemoModel(options);
   const server = createServer((request, response) => model.handle(request, response));
   await new Promise<void>((resolve, reject) => {
@@ -24,9 +26,10 @@ export async function startDemoServer(options: DemoModelOptions & { readonly por
     counters: () => model.counters(),
     port: address.port,
     url: `http://127.0.0.1:${address.port}${options.prefix ?? ''}/v1`,
-    close: () => new Promise((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
   };
 }

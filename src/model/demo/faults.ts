@@ -36,8 +36,20 @@ export interface Faults {
 }
 
 export const NO_FAULTS: Faults = {
-  latencyMs: 0, tail: 'fixed', sigma: 1, slots: Infinity, queue: Infinity, fail: [], retryAfter: undefined, cut: 0, malformed: 0,
-  chunks: undefined, context: 32_768, tools: true, key: undefined, mistakes: 1,
+  latencyMs: 0,
+  tail: 'fixed',
+  sigma: 1,
+  slots: Infinity,
+  queue: Infinity,
+  fail: [],
+  retryAfter: undefined,
+  cut: 0,
+  malformed: 0,
+  chunks: undefined,
+  context: 32_768,
+  tools: true,
+  key: undefined,
+  mistakes: 1,
 };
 
 type Reader = (text: string) => Partial<Faults>;
@@ -67,12 +79,15 @@ export function parseFaults(query: string, over: Faults = NO_FAULTS): Faults {
   let faults = over;
   for (const [name, text] of new URLSearchParams(query)) {
     const read = Object.hasOwn(READERS, name) ? READERS[name] : undefined;
-    if (read === undefined) throw new RangeError(`The demo model has no setting \`${name}\`; it has ${Object.keys(READERS).join(', ')}`);
+    if (read === undefined)
+      throw new RangeError(`The demo model has no setting \`${name}\`; it has ${Object.keys(READERS).join(', ')}`);
     try {
       faults = { ...faults, ...read(text) };
     } catch (thrown) {
       if (!(thrown instanceof RangeError)) throw thrown;
-      throw new RangeError(`The demo model's setting \`${name}\` takes ${thrown.message}, not \`${text}\``, { cause: thrown });
+      throw new RangeError(`The demo model's setting \`${name}\` takes ${thrown.message}, not \`${text}\``, {
+        cause: thrown,
+      });
     }
   }
   return faults;
@@ -80,13 +95,15 @@ export function parseFaults(query: string, over: Faults = NO_FAULTS): Faults {
 
 function number(text: string, least: number, most: number): number {
   const value = Number(text);
-  if (text.trim() === '' || !(value >= least && value <= most)) throw new RangeError(`a number from ${least} to ${most}`);
+  if (text.trim() === '' || !(value >= least && value <= most))
+    throw new RangeError(`a number from ${least} to ${most}`);
   return value;
 }
 
 function whole(text: string, least: number): number {
   const value = Number(text);
-  if (text.trim() === '' || !Number.isSafeInteger(value) || value < least) throw new RangeError(`a whole number from ${least} on`);
+  if (text.trim() === '' || !Number.isSafeInteger(value) || value < least)
+    throw new RangeError(`a whole number from ${least} on`);
   return value;
 }
 
@@ -98,7 +115,8 @@ function oneOf<const T extends string>(text: string, values: readonly T[]): T {
 
 function failure(text: string): { status: number; p: number } {
   const [, status, p] = /^([45]\d\d):(\d*\.?\d+)$/.exec(text.trim()) ?? [];
-  if (status === undefined || Number(p) > 1) throw new RangeError('statuses with probabilities like `429:0.1,503:0.05`');
+  if (status === undefined || Number(p) > 1)
+    throw new RangeError('statuses with probabilities like `429:0.1,503:0.05`');
   return { status: Number(status), p: Number(p) };
 }
 

@@ -7,7 +7,9 @@ export const chatMessage = z.object({
   content: z.union([z.string(), z.array(textPart)]).nullish(),
   reasoning: z.string().nullish(),
   reasoning_content: z.string().nullish(),
-  tool_calls: z.array(z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) })).nullish(),
+  tool_calls: z
+    .array(z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: z.string() }) }))
+    .nullish(),
   tool_call_id: z.string().nullish(),
 });
 export type ChatMessage = z.infer<typeof chatMessage>;

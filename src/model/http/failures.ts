@@ -9,7 +9,11 @@ export type Failure =
   | { readonly what: 'busy' | 'down'; readonly name: string; readonly text: string; readonly retryAfterMs?: number }
   /** What came cannot be understood: tried again a few times. */
   | { readonly what: 'unreadable'; readonly text: string }
-  | { readonly what: 'denied' | 'missing' | 'overflow' | 'max_tokens' | 'no_tools' | 'refused'; readonly status: number; readonly text: string }
+  | {
+      readonly what: 'denied' | 'missing' | 'overflow' | 'max_tokens' | 'no_tools' | 'refused';
+      readonly status: number;
+      readonly text: string;
+    }
   /** Nothing that waiting would mend: a URL that is none, a certificate that is not trusted. */
   | { readonly what: 'unreachable'; readonly text: string };
 
@@ -25,13 +29,15 @@ export class AnswerError extends Error {
 }
 
 const TLS = /CERT|SELF_SIGNED|UNABLE_TO_VERIFY|ERR_TLS|ERR_SSL|EPROTO/;
-const LENGTH = /maximum context length|context[ _](?:length|window)|(?:prompt|input|request)[^.]{0,40}(?:is )?too (?:long|large|many tokens)|input tokens? .*exceed|reduce the length of (?:the )?(?:input|messages|prompt)/i;
+const LENGTH =
+  /maximum context length|context[ _](?:length|window)|(?:prompt|input|request)[^.]{0,40}(?:is )?too (?:long|large|many tokens)|input tokens? .*exceed|reduce the length of (?:the )?(?:input|messages|prompt)/i;
 /** More than the model gives in any reply; what remains beside one call's input is told with the input's length. */
 const TOO_MANY = /greater than|too large|at most|exceed/i;
 /** Of a refusal that tells how long the model's context is. */
 const CONTEXT = /(?:context length (?:is|of)|max_model_len\D?) ?(\d+)/i;
 const TOOLS = /tool/i;
-const UNSUPPORTED = /not (?:support|allow|enable)|unsupported|does ?n[o']t support|requires? --enable-auto-tool-choice|tool-call-parser/i;
+const UNSUPPORTED =
+  /not (?:support|allow|enable)|unsupported|does ?n[o']t support|requires? --enable-auto-tool-choice|tool-call-parser/i;
 
 /** What of a refused request tells what the refusal means. */
 export interface Asked {
@@ -42,10 +48,17 @@ export interface Asked {
 /** `now` in ms since the epoch, for a Retry-After that is a date. */
 export function failureOf(thrown: unknown, asked: Asked, now: number): Failure {
   if (thrown instanceof AnswerError) return thrown.failure;
-  if (thrown instanceof APIConnectionTimeoutError) return { what: 'down', name: 'timeout', text: 'it did not answer in time' };
+  if (thrown instanceof APIConnectionTimeoutError)
+    return { what: 'down', name: 'timeout', text: 'it did not answer in time' };
   const cause = thrown instanceof APIConnectionError ? (thrown.cause ?? thrown) : thrown;
   if (!(cause instanceof EndpointRefusal)) return connectionFailure(cause);
-  return httpFailure({ status: cause.status, body: parsed(cause.body), retryAfter: cause.headers.get('retry-after') ?? undefined, asked, now });
+  return httpFailure({
+    status: cause.status,
+    body: parsed(cause.body),
+    retryAfter: cause.headers.get('retry-after') ?? undefined,
+    asked,
+    now,
+  });
 }
 
 /** Of an error object within a stream, as vLLM sends it when the engine dies in mid-answer. */
@@ -86,8 +99,10 @@ function httpFailure({ status, body, retryAfter, asked, now }: Refusal): Failure
   if (status === 404) return { what: 'missing', status, text };
   if (status === 400 || status === 413 || status === 422) {
     const { param, code } = isJsonObject(body) ? body : {};
-    if (param !== 'input_tokens' && tooManyTokens(param, text, asked.sampling.max_tokens)) return { what: 'max_tokens', status, text };
-    if (param === 'input_tokens' || code === 'context_length_exceeded' || LENGTH.test(text)) return { what: 'overflow', status, text };
+    if (param !== 'input_tokens' && tooManyTokens(param, text, asked.sampling.max_tokens))
+      return { what: 'max_tokens', status, text };
+    if (param === 'input_tokens' || code === 'context_length_exceeded' || LENGTH.test(text))
+      return { what: 'overflow', status, text };
     if (asked.tools.length > 0 && TOOLS.test(text) && UNSUPPORTED.test(text)) return { what: 'no_tools', status, text };
   }
   return { what: 'refused', status, text };
@@ -116,7 +131,8 @@ function connectionFailure(cause: unknown): Failure {
   const code = codeOf(cause);
   const text = cause instanceof Error ? cause.message : String(cause);
   if (TLS.test(code)) return { what: 'unreachable', text: `its certificate is not trusted (${code}): ${text}` };
-  if (code === 'ERR_INVALID_URL' || code === 'UND_ERR_INVALID_ARG') return { what: 'unreachable', text: `its address is wrong: ${text}` };
+  if (code === 'ERR_INVALID_URL' || code === 'UND_ERR_INVALID_ARG')
+    return { what: 'unreachable', text: `its address is wrong: ${text}` };
   return { what: 'down', name: NAMES[code] ?? 'cut', text: text === '' ? code : text };
 }
 

@@ -1,4 +1,7 @@
-/** `Retry-After` (RFC 9110, 10.2.3): seconds, or an HTTP date. Gives milliseconds from `now`; undefined when it says nothing. */
+/**
+ * `Retry-After` (RFC 9110, 10.2.3): seconds, or an HTTP date. Gives milliseconds from `now`; undefined when it says
+ * nothing.
+ */
 export function retryAfterMs(header: string | undefined, now: number): number | undefined {
   if (header === undefined || header.trim() === '') return undefined;
   const seconds = Number(header);

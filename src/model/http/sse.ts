@@ -14,7 +14,10 @@ export class EventStreamReader {
   }
 
   push(bytes: Uint8Array): void {
-    const text = this.#rest === '' ? this.#decoder.decode(bytes, { stream: true }) : this.#rest + this.#decoder.decode(bytes, { stream: true });
+    const text =
+      this.#rest === ''
+        ? this.#decoder.decode(bytes, { stream: true })
+        : this.#rest + this.#decoder.decode(bytes, { stream: true });
     let at = 0;
     for (;;) {
       const end = text.indexOf('\n', at);

@@ -14,7 +14,17 @@ export class SteadyClient extends OpenAI {
     if (typeof body !== 'string' && body !== undefined) return super.buildRequest(options, extra);
     const key = `${method} ${path}`;
     let made = this.#made.get(key);
-    if (made === undefined) this.#made.set(key, (made = await super.buildRequest({ ...options, signal: null, body: typeof body === 'string' ? '{}' : undefined }, extra)));
-    return { ...made, req: { ...made.req, ...(body === undefined ? {} : { body }), ...(signal == null ? {} : { signal }) } };
+    if (made === undefined)
+      this.#made.set(
+        key,
+        (made = await super.buildRequest(
+          { ...options, signal: null, body: typeof body === 'string' ? '{}' : undefined },
+          extra,
+        )),
+      );
+    return {
+      ...made,
+      req: { ...made.req, ...(body === undefined ? {} : { body }), ...(signal == null ? {} : { signal }) },
+    };
   }
 }

@@ -3,8 +3,9 @@
  * Web streams cost more per chunk than everything else together, so a body goes from the socket straight to whoever
  * reads it, and the Response only carries status and headers; `bodyOf` gives the rest.
  */
-import { Agent } from 'undici';
+
 import type { Dispatcher } from 'undici';
+import { Agent } from 'undici';
 
 /** A body on its way. Chunks that come before `pipe` are kept. */
 export interface IncomingBody {
@@ -53,8 +54,12 @@ export class Transport {
     });
   }
 
-  /** For the `openai` package. Resolves only with a 2xx, whose body is empty here (see `bodyOf`); other answers are thrown as EndpointRefusal. */
-  readonly fetch = (url: string | URL | Request, init?: RequestInit): Promise<Response> => this.#send(url instanceof Request ? url.url : String(url), init ?? {});
+  /**
+   * For the `openai` package. Resolves only with a 2xx, whose body is empty here (see `bodyOf`); other answers are
+   * thrown as EndpointRefusal.
+   */
+  readonly fetch = (url: string | URL | Request, init?: RequestInit): Promise<Response> =>
+    this.#send(url instanceof Request ? url.url : String(url), init ?? {});
 
   /** The body of a 2xx that `fetch` gave. */
   bodyOf(response: Response): IncomingBody {
@@ -123,7 +128,8 @@ export class Transport {
           onResponseEnd() {
             settled();
             body.end();
-            if (status < 200 || status > 299) reject(new EndpointRefusal(status, headers ?? new Headers(), body.text()));
+            if (status < 200 || status > 299)
+              reject(new EndpointRefusal(status, headers ?? new Headers(), body.text()));
           },
           onResponseError(_, error) {
             settled();

@@ -4,12 +4,12 @@ import type { Edits } from '../gates/edits.ts';
 import { editStart } from '../gates/edits.ts';
 import type { Gates } from '../gates/gates.ts';
 import type { Subject } from '../gates/subject.ts';
-import { messageDraft, type Draft, type Log, type NewMessage } from '../log/log.ts';
+import { type Draft, type Log, messageDraft, type NewMessage } from '../log/log.ts';
 import type { LoggedMessage } from '../log/messages.ts';
 import type { PendingBlob, Recorder } from '../ports.ts';
 import type { Stop } from '../stop.ts';
 import type { Match, Prefix, PrefixRequest } from './prefix.ts';
-import type { Effects, EffectKind, RecordedAction } from './recorded.ts';
+import type { EffectKind, Effects, RecordedAction } from './recorded.ts';
 import type { Queue } from './serial.ts';
 
 /** What an effect gave: recorded as its message, if any, and its end, in one append. */
@@ -31,7 +31,10 @@ export interface ActRequest<K extends EffectKind = EffectKind> extends PrefixReq
   readonly step: number;
   /** seq of the `agent.start` it lies in, of a team's member. */
   readonly parent?: number | undefined;
-  /** What is asked; made only when it is not answered from the prefix. `again`: it was asked before, and its answer is lost. */
+  /**
+   * What is asked; made only when it is not answered from the prefix. `again`: it was asked before, and its answer is
+   * lost.
+   */
   start(again?: RecordedAction<K>): { readonly data: Effects[K]['start']; readonly blobs?: readonly PendingBlob[] };
   /** Makes the effect. `start` has the edits made at the gate. Does not throw: a failure is an end. */
   perform(start: Effects[K]['start'], subject: Subject<K>): Promise<Outcome<K>>;
@@ -67,7 +70,10 @@ export interface ActParts {
   readonly gates: Gates;
   /** Limits, cancel, loss of the lease: no new effect begins after it. */
   readonly stop: Stop;
-  /** Told when a fork's requests are not those of its prefix. `lost`: nothing that is recorded of this agent is an answer any more. */
+  /**
+   * Told when a fork's requests are not those of its prefix. `lost`: nothing that is recorded of this agent is an
+   * answer any more.
+   */
   diverged(request: PrefixRequest, lost: boolean): void;
 }
 
@@ -99,7 +105,8 @@ export class Act {
     const starts = live ? await this.#start(requests, matches) : [];
     return requests.map((request, index) => {
       const match = matches[index];
-      const inTurn = (run: () => Promise<Acted<K>>, recorded?: number): Promise<Acted<K>> => (request.queue === undefined ? run() : request.queue.run(run, recorded));
+      const inTurn = (run: () => Promise<Acted<K>>, recorded?: number): Promise<Acted<K>> =>
+        request.queue === undefined ? run() : request.queue.run(run, recorded);
       if (match?.how === 'answered') return inTurn(() => this.#answer(request, match.action), match.action.seq);
       const start = starts[index];
       if (start === undefined) throw new Error('a request that is not answered was started');
@@ -110,13 +117,15 @@ export class Act {
 
   #match<K extends EffectKind>(request: ActRequest<K>): Match<K> {
     const match = this.#parts.prefix.take(request);
-    if (match.how === 'answered' ? !match.exact : match.how === 'new' && match.diverged) this.#parts.diverged(request, match.how === 'new');
+    if (match.how === 'answered' ? !match.exact : match.how === 'new' && match.diverged)
+      this.#parts.diverged(request, match.how === 'new');
     return match;
   }
 
   /** Writes the starts of all requests that are not answered. */
   async #start<K extends EffectKind>(
-    requests: readonly ActRequest<K>[], matches: readonly Match<K>[],
+    requests: readonly ActRequest<K>[],
+    matches: readonly Match<K>[],
   ): Promise<({ readonly seq: number; readonly data: Effects[K]['start'] } | undefined)[]> {
     const { log, recorder, stop } = this.#parts;
     stop.check();
@@ -129,7 +138,12 @@ export class Act {
       const start = request.start(match?.how === 'again' ? match.action : undefined);
       if (start.blobs !== undefined) blobs.push(...start.blobs);
       // The kind and its data belong together by `Effects`; the compiler does not see it through the type parameter.
-      drafts.push({ kind: START_KIND[request.kind], agent: agentOf(request), parent: request.parent, data: start.data } as Draft);
+      drafts.push({
+        kind: START_KIND[request.kind],
+        agent: agentOf(request),
+        parent: request.parent,
+        data: start.data,
+      } as Draft);
       return { data: start.data, index: drafts.length - 1 };
     });
     const first = log.append(drafts, blobs);
@@ -141,23 +155,44 @@ export class Act {
     const { end } = action;
     if (end === undefined) throw new Error('only ended actions are answers');
     const subject: Subject<K> = {
-      agent: request.agent, kind: request.kind, name: request.name, span: action.seq, step: stepOf(request, action.start), start: action.start,
+      agent: request.agent,
+      kind: request.kind,
+      name: request.name,
+      span: action.seq,
+      step: stepOf(request, action.start),
+      start: action.start,
       end: { ...end },
     };
     await gates.passRecorded(subject);
     // What the agent asked next shows which edits it had seen by then.
-    const message = end.message === undefined ? undefined : edits.resolve(end.message, prefix.nextStart(request.agent, end.seq));
-    const done: Acted<K> = { span: action.seq, start: action.start, end: end.data, message, endSeq: end.seq, recorded: true };
+    const message =
+      end.message === undefined ? undefined : edits.resolve(end.message, prefix.nextStart(request.agent, end.seq));
+    const done: Acted<K> = {
+      span: action.seq,
+      start: action.start,
+      end: end.data,
+      message,
+      endSeq: end.seq,
+      recorded: true,
+    };
     await request.settled?.(done);
     return done;
   }
 
   async #perform<K extends EffectKind>(
-    request: ActRequest<K>, span: number, start: Effects[K]['start'], again: RecordedAction<K> | undefined,
+    request: ActRequest<K>,
+    span: number,
+    start: Effects[K]['start'],
+    again: RecordedAction<K> | undefined,
   ): Promise<Acted<K>> {
     const { log, gates, stop, recorder } = this.#parts;
     const subject: Subject<K> = {
-      agent: request.agent, kind: request.kind, name: request.name, span, step: stepOf(request, start), start,
+      agent: request.agent,
+      kind: request.kind,
+      name: request.name,
+      span,
+      step: stepOf(request, start),
+      start,
       ...(request.isNew === undefined ? {} : { isNew: request.isNew }),
     };
     if (again !== undefined) this.#repeatEdits(subject, again);
@@ -171,7 +206,14 @@ export class Act {
     }
     const after = gates.pass('after', subject, again?.seq);
     if (after !== undefined) await after;
-    const done: Acted<K> = { span, start: subject.start, end: subject.end?.data, message: subject.end?.message, endSeq: subject.end?.seq ?? log.last, recorded: false };
+    const done: Acted<K> = {
+      span,
+      start: subject.start,
+      end: subject.end?.data,
+      message: subject.end?.message,
+      endSeq: subject.end?.seq ?? log.last,
+      recorded: false,
+    };
     const settled = request.settled?.(done);
     if (settled !== undefined) await settled;
     return done;
@@ -182,10 +224,14 @@ export class Act {
     const { log, edits } = this.#parts;
     const repeated = edits.ofStart(again.seq);
     if (repeated.length === 0) return;
-    log.append(repeated.map(({ path, value, by }) => ({
-      kind: 'edit', agent: subject.agent === '' ? undefined : subject.agent, span: subject.span,
-      data: { of: { seq: subject.span }, path, value, ...(by === undefined ? {} : { by }) },
-    })));
+    log.append(
+      repeated.map(({ path, value, by }) => ({
+        kind: 'edit',
+        agent: subject.agent === '' ? undefined : subject.agent,
+        span: subject.span,
+        data: { of: { seq: subject.span }, path, value, ...(by === undefined ? {} : { by }) },
+      })),
+    );
     for (const edit of repeated) {
       subject.start = editStart(subject.kind, subject.start, edit.path, edit.value);
       edits.addToStart(subject.span, edit);
@@ -201,7 +247,8 @@ export class Act {
       drafts.push({ kind: 'world.diff', agent, span: subject.span, data: { changes: [...outcome.changes] } });
     }
     const message = outcome.message === undefined ? undefined : log.addMessage(outcome.message);
-    if (message !== undefined && outcome.message !== undefined) drafts.push(messageDraft(message, outcome.message, agent));
+    if (message !== undefined && outcome.message !== undefined)
+      drafts.push(messageDraft(message, outcome.message, agent));
     const data: Effects[K]['end'] = message === undefined ? outcome.end : { ...outcome.end, m: message.m };
     drafts.push({ kind: END_KIND[subject.kind], agent, span: subject.span, data } as Draft); // as in #start
     const seq = log.append(drafts, outcome.blobs, outcome.refs) + drafts.length - 1;

@@ -1,10 +1,10 @@
 import { canonicalJson, type Json } from '../../common/json.ts';
 import type { Context, EventData, EventOf, TraceEvent } from '../../trace/schema.ts';
-import { unspill, type ReadBlob } from '../../trace/spill.ts';
+import { type ReadBlob, unspill } from '../../trace/spill.ts';
 import { Edits } from '../gates/edits.ts';
 import type { Log } from '../log/log.ts';
 import { ContextHash, type LoggedMessage, type Sha256 } from '../log/messages.ts';
-import { endOf, isLost, type EffectKind, type RecordedAction } from './recorded.ts';
+import { type EffectKind, endOf, isLost, type RecordedAction } from './recorded.ts';
 
 /** A message put in by a person. `seq` decides who sees it, as with edits. */
 export interface Injected {
@@ -45,7 +45,10 @@ export class History {
   snapshots = 0;
   /** seqs of the tool starts whose calls changed the world. */
   readonly changing = new Set<number>();
-  /** The instances of a team's members that began, at what active time of this rollout, and whether their end is recorded. */
+  /**
+   * The instances of a team's members that began, at what active time of this rollout, and whether their end is
+   * recorded.
+   */
   readonly members = new Map<string, { readonly seq: number; readonly activeMs: number; ended: boolean }>();
   /** seqs of the tool starts behind which another agent works. */
   readonly delegating = new Set<number>();
@@ -76,7 +79,12 @@ export class History {
    * `seen` gets each event whole, own or not. Rejects as `read` does.
    */
   static async read(
-    events: Iterable<TraceEvent>, log: Log, ownFrom: number, sha256: Sha256, read: ReadBlob, seen: (event: TraceEvent, own: boolean) => void,
+    events: Iterable<TraceEvent>,
+    log: Log,
+    ownFrom: number,
+    sha256: Sha256,
+    read: ReadBlob,
+    seen: (event: TraceEvent, own: boolean) => void,
   ): Promise<History> {
     const history = new History(log, ownFrom, sha256);
     for (const stored of events) {
@@ -114,7 +122,8 @@ export class History {
         if (own && event.kind === 'model.end') for (const retry of event.data.retries ?? []) this.activeMs -= retry.ms;
         return;
       case 'agent.start':
-        if (event.agent !== undefined) this.members.set(event.agent, { seq: event.seq, activeMs: this.activeMs, ended: false });
+        if (event.agent !== undefined)
+          this.members.set(event.agent, { seq: event.seq, activeMs: this.activeMs, ended: false });
         if (event.parent !== undefined) this.delegating.add(event.parent);
         return;
       case 'agent.end': {
@@ -134,7 +143,15 @@ export class History {
         return;
       case 'hold':
         // An ancestor's hold is not this rollout's.
-        if (own) this.openHold = { span: event.span ?? 0, side: event.data.side, why: event.data.why, breakpoint: event.data.breakpoint, ofBatch: event.data.why === 'pause' && event.data.command === undefined, carried: false };
+        if (own)
+          this.openHold = {
+            span: event.span ?? 0,
+            side: event.data.side,
+            why: event.data.why,
+            breakpoint: event.data.breakpoint,
+            ofBatch: event.data.why === 'pause' && event.data.command === undefined,
+            carried: false,
+          };
         return;
       case 'release':
         this.openHold = undefined;
@@ -185,7 +202,12 @@ export class History {
     else this.#pendingEdit = event;
   }
 
-  #start(event: EventOf<'model.start' | 'tool.start' | 'world.open'>, kind: EffectKind, name: string, key: string): void {
+  #start(
+    event: EventOf<'model.start' | 'tool.start' | 'world.open'>,
+    kind: EffectKind,
+    name: string,
+    key: string,
+  ): void {
     const action: RecordedAction = { agent: event.agent ?? '', kind, name, key, seq: event.seq, start: event.data };
     this.actions.push(action);
     this.#byStart.set(event.seq, action);
@@ -226,19 +248,34 @@ export class History {
   /** Recorded tool calls asked for from seq `from` on that ended, in the order they ended. */
   endedCalls(from: number): RecordedAction<'tool'>[] {
     return this.actions
-      .filter((action): action is RecordedAction<'tool'> => action.kind === 'tool' && action.end !== undefined && !isLost(action.end.data))
+      .filter(
+        (action): action is RecordedAction<'tool'> =>
+          action.kind === 'tool' && action.end !== undefined && !isLost(action.end.data),
+      )
       .filter((action) => action.seq >= from)
       .sort((a, b) => (a.end?.seq ?? 0) - (b.end?.seq ?? 0));
   }
 
   /** How often a tool call of an agent was lost with its worker, from seq `from` on. `key`: see `toolKey`. */
   lostCalls(from: number, agent: string, key: string): number {
-    return this.actions.filter((action) => action.kind === 'tool' && action.seq >= from && action.agent === agent && action.key === key && isLost(action.end?.data)).length;
+    return this.actions.filter(
+      (action) =>
+        action.kind === 'tool' &&
+        action.seq >= from &&
+        action.agent === agent &&
+        action.key === key &&
+        isLost(action.end?.data),
+    ).length;
   }
 }
 
 /** What a tool call asked for, as text to compare. */
-export function toolKey(data: { readonly call: string; readonly name: string; readonly arguments: Json; readonly raw?: string | undefined }): string {
+export function toolKey(data: {
+  readonly call: string;
+  readonly name: string;
+  readonly arguments: Json;
+  readonly raw?: string | undefined;
+}): string {
   return canonicalJson([data.call, data.name, data.arguments, data.raw]);
 }
 

@@ -1,4 +1,4 @@
-import { isComplete, type EffectKind, type RecordedAction } from './recorded.ts';
+import { type EffectKind, isComplete, type RecordedAction } from './recorded.ts';
 
 /**
  * What to do with a request that no recorded action matches although there are answers left:
@@ -28,8 +28,9 @@ export type Match<K extends EffectKind = EffectKind> =
 export class Diverged extends Error {
   constructor(request: PrefixRequest, expected: RecordedAction) {
     super(
-      `The run diverged from its record: ${request.agent} asks for ${nameOf(request)} where ${nameOf(expected)} was recorded (event ${expected.seq}). `
-      + 'The code of the agent is not the same, or something in it depends on time, chance or its surroundings.',
+      `The run diverged from its record: ${request.agent} asks for ${nameOf(request)} where ${nameOf(expected)} ` +
+        `was recorded (event ${expected.seq}). ` +
+        'The code of the agent is not the same, or something in it depends on time, chance or its surroundings.',
     );
     this.name = 'Diverged';
   }
@@ -39,7 +40,10 @@ function nameOf(action: { readonly kind: EffectKind; readonly name: string }): s
   return action.kind === 'model' ? 'a model call' : `${action.kind} "${action.name}"`;
 }
 
-function asksFor<K extends EffectKind>(action: RecordedAction, request: PrefixRequest & { readonly kind: K }): action is RecordedAction<K> {
+function asksFor<K extends EffectKind>(
+  action: RecordedAction,
+  request: PrefixRequest & { readonly kind: K },
+): action is RecordedAction<K> {
   return action.kind === request.kind && action.name === request.name;
 }
 

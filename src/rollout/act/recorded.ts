@@ -31,10 +31,15 @@ export function isComplete(action: RecordedAction): boolean {
 }
 
 /** Whether an end says that whoever performed the effect was lost, or was another rollout: the fork's parent. */
-export function isLost(end: { readonly status?: string | undefined; readonly error?: TraceError | undefined } | undefined): boolean {
+export function isLost(
+  end: { readonly status?: string | undefined; readonly error?: TraceError | undefined } | undefined,
+): boolean {
   return end?.status === 'cut' || end?.error?.class === 'infrastructure';
 }
 
-export function endOf(event: EventOf<'model.end' | 'tool.end' | 'world.close'>, message: LoggedMessage | undefined): NonNullable<RecordedAction['end']> {
+export function endOf(
+  event: EventOf<'model.end' | 'tool.end' | 'world.close'>,
+  message: LoggedMessage | undefined,
+): NonNullable<RecordedAction['end']> {
   return { seq: event.seq, data: event.data, message };
 }

@@ -2,13 +2,22 @@ import type { EventData, TraceError } from '../../trace/schema.ts';
 import type { Draft, Log } from '../log/log.ts';
 import { END_OF, type StartKind } from '../log/log.ts';
 import type { FoundTool } from '../tools/toolSet.ts';
-import { toolKey, type History } from './history.ts';
+import { type History, toolKey } from './history.ts';
 
-/** The ends that close all open spans, newest first, for they may be inside one another. `cut`: they go on in a fork's parent. */
+/**
+ * The ends that close all open spans, newest first, for they may be inside one another. `cut`: they go on in a fork's
+ * parent.
+ */
 export function closeSpans(log: Log, why: TraceError | 'cut'): Draft[] {
-  return log.openSpans.toReversed().map((start): Draft => ({
-    kind: END_OF[start.kind], agent: start.agent, span: start.seq, data: why === 'cut' ? cutData(start.kind) : endData(start.kind, why),
-  }) as Draft); // kind and data go together by `endData`
+  return log.openSpans.toReversed().map(
+    (start): Draft =>
+      ({
+        kind: END_OF[start.kind],
+        agent: start.agent,
+        span: start.seq,
+        data: why === 'cut' ? cutData(start.kind) : endData(start.kind, why),
+      }) as Draft,
+  ); // kind and data go together by `endData`
 }
 
 function endData(kind: StartKind, error: TraceError): EventData[(typeof END_OF)[StartKind]] {
@@ -70,15 +79,23 @@ export function deadlyCalls(log: Log, history: History, ownFrom: number): string
  * server's, a shell's, or a world's that keeps no snapshot of what they did. `find`: a tool as an agent has it.
  * `from`: the first seq that counts.
  */
-export function lostSessions(history: History, find: (agent: string, name: string) => FoundTool | undefined, from: number): string[] {
+export function lostSessions(
+  history: History,
+  find: (agent: string, name: string) => FoundTool | undefined,
+  from: number,
+): string[] {
   const names = new Set<string>();
   for (const action of history.endedCalls(from)) {
     const found = find(action.agent, action.name);
     const { end } = action;
     if (found === undefined || end === undefined || end.data.source === 'edited') continue;
-    const neverMade = end.data.error?.class === 'invalid_arguments' || end.data.error?.class === 'unknown_tool' || end.data.error?.class === 'malformed_output';
+    const neverMade =
+      end.data.error?.class === 'invalid_arguments' ||
+      end.data.error?.class === 'unknown_tool' ||
+      end.data.error?.class === 'malformed_output';
     if (neverMade) continue;
-    if (found.world === undefined ? found.spec.sessionBound : found.world.isLost(action, found.spec)) names.add(action.name);
+    if (found.world === undefined ? found.spec.sessionBound : found.world.isLost(action, found.spec))
+      names.add(action.name);
   }
   return [...names];
 }

@@ -1,6 +1,6 @@
 import { BreakpointSet, type MatchedBreakpoint } from '../../protocol/breakpointSet.ts';
 import type { Breakpoint } from '../../protocol/commands.ts';
-import { gateEnvironment, type Gate } from '../../trace/query/environment.ts';
+import { type Gate, gateEnvironment } from '../../trace/query/environment.ts';
 import type { QueryEnvironment } from '../../trace/query/vocabulary.ts';
 import type { TaskRecord } from '../../trace/task.ts';
 import type { Effects } from '../act/recorded.ts';
@@ -34,12 +34,15 @@ export class Breakpoints {
 
   /** Those that match here and have had enough hits, in order. Counts a hit of each that matches. */
   matches(side: Side, subject: Subject): readonly MatchedBreakpoint[] {
-    return !this.#set.any ? NONE : this.#set.matches({ side, kind: subject.kind, name: subject.name }, () => this.#environment(side, subject));
+    return !this.#set.any
+      ? NONE
+      : this.#set.matches({ side, kind: subject.kind, name: subject.name }, () => this.#environment(side, subject));
   }
 
   /** Counts hits without holding: the effect is only recalled. */
   count(side: Side, subject: Subject): void {
-    if (this.#set.counts) this.#set.count({ side, kind: subject.kind, name: subject.name }, () => this.#environment(side, subject));
+    if (this.#set.counts)
+      this.#set.count({ side, kind: subject.kind, name: subject.name }, () => this.#environment(side, subject));
   }
 
   #environment(side: Side, subject: Subject): QueryEnvironment {
@@ -61,7 +64,9 @@ class SubjectGate implements Gate {
 
   get event(): Gate['event'] {
     const { kind, span, start, agent, end } = this.#subject;
-    return this.side === 'after' && end !== undefined ? { seq: end.seq, kind: END[kind], data: end.data, agent, span } : { seq: span, kind: START[kind], data: start, agent };
+    return this.side === 'after' && end !== undefined
+      ? { seq: end.seq, kind: END[kind], data: end.data, agent, span }
+      : { seq: span, kind: START[kind], data: start, agent };
   }
 
   get step(): number {
@@ -110,7 +115,10 @@ function toolOf({ start, end }: Subject<'tool'>, repeats: number): NonNullable<G
   const { result, error, ms }: Effects['tool']['end'] = end.data;
   const response = end.message?.parts.find((part) => part.type === 'tool_call_response');
   return {
-    name: start.name, arguments: start.arguments, ms, repeats,
+    name: start.name,
+    arguments: start.arguments,
+    ms,
+    repeats,
     result: result ?? (response?.type === 'tool_call_response' ? response.response : undefined),
     error: error === undefined ? undefined : { class: error.class, message: error.message },
   };

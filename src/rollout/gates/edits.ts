@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import type { Json, JsonObject } from '../../common/json.ts';
-import { part, type Part } from '../../trace/schema.ts';
+import { type Part, part } from '../../trace/schema.ts';
 import { replaceAt } from '../../trace/values/pointer.ts';
 import type { LoggedMessage } from '../log/messages.ts';
 
@@ -54,7 +54,10 @@ const EDITABLE = { model: ['sampling', 'model'], tool: ['arguments'], world: [] 
 /** `value` with what is at the JSON pointer replaced. Throws StudioError `usage` when there is no such place. */
 function setAt(value: Json, pointer: string, replacement: Json): Json {
   const changed = replaceAt(value, pointer, replacement);
-  if (changed === undefined) throw new StudioError('usage', `Nothing is at ${pointer}.`, { mend: 'Look at the event as it is recorded and name a path in it.' });
+  if (changed === undefined)
+    throw new StudioError('usage', `Nothing is at ${pointer}.`, {
+      mend: 'Look at the event as it is recorded and name a path in it.',
+    });
   return changed;
 }
 
@@ -64,12 +67,19 @@ export function editStart<T extends object>(kind: keyof typeof EDITABLE, data: T
   const allowed: readonly string[] = EDITABLE[kind];
   if (!path.startsWith('/') || !allowed.includes(member)) {
     throw new StudioError('usage', `${path === '' ? 'The whole start' : path} of a ${kind} call cannot be edited.`, {
-      mend: allowed.length === 0 ? 'Continue, and edit at a later gate.' : `What can be: ${allowed.map((name) => `/${name}`).join(', ')}.`,
+      mend:
+        allowed.length === 0
+          ? 'Continue, and edit at a later gate.'
+          : `What can be: ${allowed.map((name) => `/${name}`).join(', ')}.`,
     });
   }
   // Event data is JSON; the shapes that matter are checked again where they are used.
   const edited = setAt(data as unknown as JsonObject, path, value) as unknown as T;
-  if (path === `/${member}` && member !== 'model' && (typeof value !== 'object' || value === null || Array.isArray(value))) {
+  if (
+    path === `/${member}` &&
+    member !== 'model' &&
+    (typeof value !== 'object' || value === null || Array.isArray(value))
+  ) {
     throw new StudioError('usage', `${path} must stay an object.`);
   }
   if (path === '/model' && typeof value !== 'string') throw new StudioError('usage', '/model must stay a text.');
@@ -85,15 +95,23 @@ export function editParts(message: LoggedMessage, path: string, value: Json): Pa
   if (path === '/result' || path.startsWith('/result/')) {
     const index = parts.findIndex((candidate) => candidate.type === 'tool_call_response');
     const response = parts[index];
-    if (response?.type !== 'tool_call_response') throw new StudioError('usage', `Message ${message.m} is no tool's answer: it has no result.`);
+    if (response?.type !== 'tool_call_response')
+      throw new StudioError('usage', `Message ${message.m} is no tool's answer: it has no result.`);
     parts[index] = { ...response, response: setAt(response.response, path.slice('/result'.length), value) };
     return parts;
   }
   if (path !== '/parts' && !path.startsWith('/parts/')) {
-    throw new StudioError('usage', `${path === '' ? 'A whole message' : path} cannot be edited.`, { mend: 'Edit /parts, something below it, or the /result of a tool.' });
+    throw new StudioError('usage', `${path === '' ? 'A whole message' : path} cannot be edited.`, {
+      mend: 'Edit /parts, something below it, or the /result of a tool.',
+    });
   }
   const edited = setAt({ parts: parts as unknown as Json }, path, value) as { parts: unknown };
   const checked = z.array(part).safeParse(edited.parts);
-  if (!checked.success) throw new StudioError('usage', `After this edit the message is none: ${checked.error.issues[0]?.message ?? 'wrong parts'} at /parts/${(checked.error.issues[0]?.path ?? []).join('/')}.`);
+  if (!checked.success)
+    throw new StudioError(
+      'usage',
+      `After this edit the message is none: ${checked.error.issues[0]?.message ?? 'wrong parts'} at ` +
+        `/parts/${(checked.error.issues[0]?.path ?? []).join('/')}.`,
+    );
   return checked.data;
 }

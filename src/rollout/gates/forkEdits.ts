@@ -2,7 +2,7 @@ import { StudioError } from '../../common/errors.ts';
 import type { ForkEdit } from '../../config/submission.ts';
 import type { EventData } from '../../trace/schema.ts';
 import type { History } from '../act/history.ts';
-import { messageDraft, type Draft, type Log } from '../log/log.ts';
+import { type Draft, type Log, messageDraft } from '../log/log.ts';
 import { editParts, editStart } from './edits.ts';
 
 /**
@@ -29,10 +29,18 @@ export function forkEditDrafts(edits: readonly ForkEdit[], log: Log, history: Hi
     const m = of.m ?? (of.seq === undefined ? undefined : history.messageOf(of.seq));
     const message = m === undefined ? undefined : log.messages.get(m);
     if (message === undefined) {
-      throw new StudioError('usage', `The fork edits ${of.m === undefined ? `event ${of.seq ?? '?'}` : `message ${of.m}`}, which is not before its cut or has no message.`);
+      throw new StudioError(
+        'usage',
+        `The fork edits ${of.m === undefined ? `event ${of.seq ?? '?'}` : `message ${of.m}`}, which is not ` +
+          'before its cut or has no message.',
+      );
     }
     const target = history.edits.resolve(message);
-    const edited = log.addMessage({ role: target.role, parts: editParts(target, edit.path, edit.value), origin: 'edited' });
+    const edited = log.addMessage({
+      role: target.role,
+      parts: editParts(target, edit.path, edit.value),
+      origin: 'edited',
+    });
     history.edits.replace(seq, target.m, edited);
     drafts.push(draft, messageDraft(edited, {}, undefined));
   }
@@ -40,5 +48,9 @@ export function forkEditDrafts(edits: readonly ForkEdit[], log: Log, history: Hi
 }
 
 function over(seq: number | undefined): StudioError {
-  return new StudioError('usage', `The fork edits what event ${seq ?? '?'} asked for, but that was done before its cut.`, { mend: 'Fork right before or right after that event.' });
+  return new StudioError(
+    'usage',
+    `The fork edits what event ${seq ?? '?'} asked for, but that was done before its cut.`,
+    { mend: 'Fork right before or right after that event.' },
+  );
 }

@@ -1,10 +1,10 @@
-import { deferred, type Deferred } from '../../common/abort.ts';
+import { type Deferred, deferred } from '../../common/abort.ts';
 import { StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
 import type { MatchedBreakpoint } from '../../protocol/breakpointSet.ts';
 import type { Breakpoint } from '../../protocol/commands.ts';
 import type { OpenHold } from '../act/history.ts';
-import { MAX_BREAKPOINT_HOLDS, type HoldPermits } from '../job.ts';
+import { type HoldPermits, MAX_BREAKPOINT_HOLDS } from '../job.ts';
 import type { Log } from '../log/log.ts';
 import type { LoggedMessage } from '../log/messages.ts';
 import { Breakpoints, type Surroundings } from './breakpoints.ts';
@@ -25,7 +25,9 @@ export interface GateParts {
   readonly again?: OpenHold | undefined;
 }
 
-/** What came of a command: the seq of the event it wrote, and where a call that was stepped into waits for a debugger. */
+/**
+ * What came of a command: the seq of the event it wrote, and where a call that was stepped into waits for a debugger.
+ */
 export interface Done {
   readonly seq?: number;
   readonly inspector?: string;
@@ -94,7 +96,8 @@ export class Gates {
   /** A recorded effect is passed: nothing holds, but hit counts go on, and a lost hold is taken up again. */
   passRecorded(subject: Subject): Promise<void> | undefined {
     this.#breakpoints.count('before', subject);
-    if (this.#again?.span === subject.span && this.#again.side === 'after') return this.#pass('after', subject, subject.span, this.#breakpoints.matches('after', subject));
+    if (this.#again?.span === subject.span && this.#again.side === 'after')
+      return this.#pass('after', subject, subject.span, this.#breakpoints.matches('after', subject));
     this.#breakpoints.count('after', subject);
     return undefined;
   }
@@ -162,7 +165,8 @@ export class Gates {
 
   skip(result: Json, by: By): Done {
     const hold = this.#held();
-    if (hold.side !== 'before') throw new StudioError('conflict', 'The call was made already.', { mend: 'Edit its result instead.' });
+    if (hold.side !== 'before')
+      throw new StudioError('conflict', 'The call was made already.', { mend: 'Edit its result instead.' });
     // The release goes first, then the message and the end.
     const drafts = this.#parts.head.skip(hold.subject, result, this.#parts.log.last + 2);
     this.#parts.touch();
@@ -171,7 +175,10 @@ export class Gates {
   }
 
   answer(value: Json, by: By): Done {
-    if (this.#held().reason.why !== 'input') throw new StudioError('conflict', 'The rollout does not wait for an answer.', { mend: 'Release it, or skip the call with a result.' });
+    if (this.#held().reason.why !== 'input')
+      throw new StudioError('conflict', 'The rollout does not wait for an answer.', {
+        mend: 'Release it, or skip the call with a result.',
+      });
     return { seq: this.#parts.holds.release('continue', by, value) };
   }
 
@@ -187,8 +194,13 @@ export class Gates {
   }
 
   #armed(): boolean {
-    return this.#pause !== undefined || this.#lost || this.#stepping.size > 0
-      || this.#injections.length > 0 || this.#parts.holds.whenFree() !== undefined;
+    return (
+      this.#pause !== undefined ||
+      this.#lost ||
+      this.#stepping.size > 0 ||
+      this.#injections.length > 0 ||
+      this.#parts.holds.whenFree() !== undefined
+    );
   }
 
   async #pass(side: Side, subject: Subject, asSpan: number, found: readonly MatchedBreakpoint[]): Promise<void> {
@@ -212,7 +224,11 @@ export class Gates {
     if (this.#stepping.has(subject.agent)) return { why: 'step' };
     if (this.#pause === undefined) return undefined;
     const by = this.#pause[0]?.by;
-    return { why: 'pause', ...(by?.by === undefined ? {} : { by: by.by }), ...(by?.command === undefined ? {} : { command: by.command }) };
+    return {
+      why: 'pause',
+      ...(by?.by === undefined ? {} : { by: by.by }),
+      ...(by?.command === undefined ? {} : { command: by.command }),
+    };
   }
 
   async #hold(reason: Reason, side: Side, subject: Subject): Promise<Released> {
@@ -242,13 +258,17 @@ export class Gates {
   async #matched(subject: Subject, found: readonly MatchedBreakpoint[]): Promise<Reason | undefined> {
     const { log, permits } = this.#parts;
     const agent = subject.agent === '' ? undefined : subject.agent;
-    const tell = (text: string): number => log.append([{ kind: 'log', agent, span: subject.span, data: { stream: 'out', text } }]);
+    const tell = (text: string): number =>
+      log.append([{ kind: 'log', agent, span: subject.span, data: { stream: 'out', text } }]);
     for (const { breakpoint, text } of found) {
       if (text !== undefined) {
         tell(text);
       } else if (breakpoint.once !== true || (await this.#claims(breakpoint.id))) {
         if (permits.take()) return { why: 'breakpoint', breakpoint: breakpoint.id, permit: true };
-        tell(`Breakpoint ${breakpoint.id} matched but did not hold: breakpoints hold ${MAX_BREAKPOINT_HOLDS} rollouts of this worker already.`);
+        tell(
+          `Breakpoint ${breakpoint.id} matched but did not hold: breakpoints hold ${MAX_BREAKPOINT_HOLDS} ` +
+            'rollouts of this worker already.',
+        );
       }
     }
     return undefined;
@@ -268,7 +288,10 @@ export class Gates {
   }
 
   #mayGoOn(reason: HoldReason): void {
-    if (reason.why === 'input') throw new StudioError('conflict', 'The rollout waits for an answer.', { mend: 'Answer the question, skip the call with a result, or cancel.' });
+    if (reason.why === 'input')
+      throw new StudioError('conflict', 'The rollout waits for an answer.', {
+        mend: 'Answer the question, skip the call with a result, or cancel.',
+      });
     if (reason.why === 'lost_server') throw new StudioError('conflict', 'The rollout waits for its server.');
   }
 }
@@ -279,5 +302,7 @@ export interface InjectedText {
 }
 
 function notHeld(): StudioError {
-  return new StudioError('conflict', 'The rollout is not held.', { mend: 'Hold it first; to change what is recorded, fork it.' });
+  return new StudioError('conflict', 'The rollout is not held.', {
+    mend: 'Hold it first; to change what is recorded, fork it.',
+  });
 }

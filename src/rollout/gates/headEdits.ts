@@ -2,9 +2,9 @@ import { StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
 import type { EventData, Part } from '../../trace/schema.ts';
 import { INJECTED, type Injected } from '../act/history.ts';
-import { messageDraft, type Draft, type Log } from '../log/log.ts';
+import { type Draft, type Log, messageDraft } from '../log/log.ts';
 import type { LoggedMessage } from '../log/messages.ts';
-import { editParts, editStart, type Edits } from './edits.ts';
+import { type Edits, editParts, editStart } from './edits.ts';
 import type { By, CurrentHold } from './holds.ts';
 import type { Subject } from './subject.ts';
 
@@ -51,8 +51,15 @@ export class HeadEdits {
   }
 
   /** Puts a message into the context of an agent: at the end of what its next (or held) model call sees. */
-  inject(agent: string, message: { readonly role: LoggedMessage['role']; readonly parts: readonly Part[] }, by: By): number {
-    if (message.role === 'tool') throw new StudioError('usage', 'A tool message answers a call and cannot be injected.', { mend: 'Use the role user or system, or edit the tool\'s result.' });
+  inject(
+    agent: string,
+    message: { readonly role: LoggedMessage['role']; readonly parts: readonly Part[] },
+    by: By,
+  ): number {
+    if (message.role === 'tool')
+      throw new StudioError('usage', 'A tool message answers a call and cannot be injected.', {
+        mend: "Use the role user or system, or edit the tool's result.",
+      });
     const added = this.#log.addMessage({ role: message.role, parts: message.parts, origin: 'given' });
     const headers = { [INJECTED]: by.command ?? true, ...(by.by === undefined ? {} : { by: by.by }) };
     const seq = this.#log.append([messageDraft(added, { from: by.by, to: agent, headers }, agent)]);
@@ -62,12 +69,22 @@ export class HeadEdits {
 
   /** The events that answer a held tool call without making it. `firstSeq`: the seq the first of them will get. */
   skip(subject: Subject, result: Json, firstSeq: number): Draft[] {
-    if (!isTool(subject)) throw new StudioError('conflict', `A ${subject.kind} call cannot be skipped.`, { mend: 'Only tool calls can; release, step or cancel.' });
+    if (!isTool(subject))
+      throw new StudioError('conflict', `A ${subject.kind} call cannot be skipped.`, {
+        mend: 'Only tool calls can; release, step or cancel.',
+      });
     const { call } = subject.start;
-    const message = this.#log.addMessage({ role: 'tool', parts: [{ type: 'tool_call_response', id: call, response: result }], origin: 'edited' });
+    const message = this.#log.addMessage({
+      role: 'tool',
+      parts: [{ type: 'tool_call_response', id: call, response: result }],
+      origin: 'edited',
+    });
     const end: EventData['tool.end'] = { status: 'ok', m: message.m, ms: 0, source: 'edited' };
     subject.end = { seq: firstSeq + 1, data: end, message };
-    return [messageDraft(message, {}, subject.agent), { kind: 'tool.end', agent: subject.agent, span: subject.span, data: end }];
+    return [
+      messageDraft(message, {}, subject.agent),
+      { kind: 'tool.end', agent: subject.agent, span: subject.span, data: end },
+    ];
   }
 
   #messageAt(hold: CurrentHold, of: EditArgs['of']): LoggedMessage | undefined {
@@ -75,7 +92,9 @@ export class HeadEdits {
     if (side === 'after') {
       const message = subject.end?.message;
       if (message === undefined) return undefined;
-      return of.seq === subject.end?.seq || (of.m !== undefined && this.#current(of.m)?.m === message.m) ? message : undefined;
+      return of.seq === subject.end?.seq || (of.m !== undefined && this.#current(of.m)?.m === message.m)
+        ? message
+        : undefined;
     }
     const current = of.m === undefined ? undefined : this.#current(of.m);
     return current !== undefined && subject.isNew?.(current.m) === true ? current : undefined;
@@ -94,9 +113,13 @@ function isTool(subject: Subject): subject is Subject<'tool'> {
 
 function editDraft(subject: Subject, args: EditArgs, by: By): Draft {
   return {
-    kind: 'edit', agent: subject.agent === '' ? undefined : subject.agent, span: subject.span,
+    kind: 'edit',
+    agent: subject.agent === '' ? undefined : subject.agent,
+    span: subject.span,
     data: {
-      of: args.of, path: args.path, value: args.value,
+      of: args.of,
+      path: args.path,
+      value: args.value,
       ...(by.by === undefined ? {} : { by: by.by }),
       ...(by.command === undefined ? {} : { command: by.command }),
     },
@@ -108,6 +131,7 @@ function nameOf(of: EditArgs['of']): string {
 }
 
 function held({ side, subject }: CurrentHold): string {
-  if (side === 'before') return `event ${subject.span}${subject.kind === 'model' ? ', or a message that this call is the first to see,' : ''}`;
+  if (side === 'before')
+    return `event ${subject.span}${subject.kind === 'model' ? ', or a message that this call is the first to see,' : ''}`;
   return subject.end === undefined ? 'nothing' : `event ${subject.end.seq}`;
 }

@@ -1,4 +1,4 @@
-import { deferred, type Deferred } from '../../common/abort.ts';
+import { type Deferred, deferred } from '../../common/abort.ts';
 import type { Json } from '../../common/json.ts';
 import type { EventData } from '../../trace/schema.ts';
 import type { HoldPermits } from '../job.ts';
@@ -84,8 +84,23 @@ export class Holds {
   async hold(reason: HoldReason, side: Side, subject: Subject, permit = false): Promise<Released> {
     const { log, slot, watch, life, permits, time, limitMs } = this.#parts;
     const free = (this.#free = deferred<undefined>());
-    const seq = log.append([{ kind: 'hold', agent: subject.agent === '' ? undefined : subject.agent, span: subject.span, data: { ...reason, side } }]);
-    const active: Active = { reason, side, subject, seq, since: time.monotonic(), over: deferred(), cancelExpiry: undefined };
+    const seq = log.append([
+      {
+        kind: 'hold',
+        agent: subject.agent === '' ? undefined : subject.agent,
+        span: subject.span,
+        data: { ...reason, side },
+      },
+    ]);
+    const active: Active = {
+      reason,
+      side,
+      subject,
+      seq,
+      since: time.monotonic(),
+      over: deferred(),
+      cancelExpiry: undefined,
+    };
     if (!ENDLESS.has(reason.why)) active.cancelExpiry = time.timer(limitMs, () => this.release('expired', {}));
     this.#active = active;
     watch.held(true);
@@ -110,15 +125,21 @@ export class Holds {
     const active = this.#active;
     if (active === undefined) return this.#parts.log.last;
     this.#active = undefined;
-    const seq = this.#parts.log.append([{
-      kind: 'release', agent: active.subject.agent === '' ? undefined : active.subject.agent, span: active.subject.span,
-      data: {
-        how, held_ms: roundMs(this.#parts.time.monotonic() - active.since),
-        ...(by.by === undefined ? {} : { by: by.by }),
-        ...(by.command === undefined ? {} : { command: by.command }),
-        ...(value === undefined ? {} : { value }),
+    const seq = this.#parts.log.append([
+      {
+        kind: 'release',
+        agent: active.subject.agent === '' ? undefined : active.subject.agent,
+        span: active.subject.span,
+        data: {
+          how,
+          held_ms: roundMs(this.#parts.time.monotonic() - active.since),
+          ...(by.by === undefined ? {} : { by: by.by }),
+          ...(by.command === undefined ? {} : { command: by.command }),
+          ...(value === undefined ? {} : { value }),
+        },
       },
-    }, ...then]);
+      ...then,
+    ]);
     active.over.resolve(value === undefined ? { how } : { how, value });
     return seq;
   }
@@ -130,6 +151,8 @@ export class Holds {
     this.#active = undefined;
     const { agent, span } = active.subject;
     const heldMs = roundMs(this.#parts.time.monotonic() - active.since);
-    return [{ kind: 'release', agent: agent === '' ? undefined : agent, span, data: { how: 'continue', held_ms: heldMs } }];
+    return [
+      { kind: 'release', agent: agent === '' ? undefined : agent, span, data: { how: 'continue', held_ms: heldMs } },
+    ];
   }
 }

@@ -1,5 +1,5 @@
-import type { Effects, EffectKind } from '../act/recorded.ts';
 import type { Change } from '../../trace/schema.ts';
+import type { EffectKind, Effects } from '../act/recorded.ts';
 import type { LoggedMessage } from '../log/messages.ts';
 
 /** The effect at a gate. */

@@ -1,9 +1,9 @@
 import type { Origin, Part, Role } from '../../trace/schema.ts';
-import { TRACE_VERSION, type EventData, type EventKind, type TraceEvent } from '../../trace/schema.ts';
+import { type EventData, type EventKind, TRACE_VERSION, type TraceEvent } from '../../trace/schema.ts';
 import { spill } from '../../trace/spill.ts';
 import type { Clock, PendingBlob, Recorder } from '../ports.ts';
+import { type LoggedMessage, Messages, type Sha256 } from './messages.ts';
 import { redactedPart } from './redactedPart.ts';
-import { Messages, type LoggedMessage, type Sha256 } from './messages.ts';
 
 /** An event without what the log gives it: seq, version and time. */
 export type Draft = {
@@ -36,7 +36,12 @@ export type Envelope = Pick<NewMessage, 'from' | 'to' | 'topic' | 'priority' | '
 export type Observer = (event: TraceEvent) => void;
 
 /** Starts and the ends that close them. */
-export const END_OF = { 'model.start': 'model.end', 'tool.start': 'tool.end', 'agent.start': 'agent.end', 'world.open': 'world.close' } as const;
+export const END_OF = {
+  'model.start': 'model.end',
+  'tool.start': 'tool.end',
+  'agent.start': 'agent.end',
+  'world.open': 'world.close',
+} as const;
 export type StartKind = keyof typeof END_OF;
 const ENDS = new Set<string>(Object.values(END_OF));
 
@@ -127,7 +132,12 @@ export class Log {
 
   /** Gives a message its ordinal. Its event is made by `messageDraft` and must be in the next append. */
   addMessage(message: NewMessage): LoggedMessage {
-    return this.messages.add({ m: this.messages.next, role: message.role, parts: this.#clean(message.parts), origin: message.origin });
+    return this.messages.add({
+      m: this.messages.next,
+      role: message.role,
+      parts: this.#clean(message.parts),
+      origin: message.origin,
+    });
   }
 
   #clean(parts: readonly Part[]): readonly Part[] {
@@ -147,7 +157,10 @@ export class Log {
     const { agent, span, parent } = draft;
     // A draft is the event of its kind but for the envelope; the compiler cannot follow the union through the spread.
     const event = {
-      seq: this.#last, v: TRACE_VERSION, at: this.now(), kind: draft.kind,
+      seq: this.#last,
+      v: TRACE_VERSION,
+      at: this.now(),
+      kind: draft.kind,
       ...(agent === undefined ? undefined : { agent }),
       ...(span === undefined ? undefined : { span }),
       ...(parent === undefined ? undefined : { parent }),
@@ -179,9 +192,14 @@ export class Log {
 /** The event of a message that has its ordinal. */
 export function messageDraft(message: LoggedMessage, extra: Envelope, agent: string | undefined, span?: number): Draft {
   return {
-    kind: 'message', agent, span,
+    kind: 'message',
+    agent,
+    span,
     data: {
-      m: message.m, role: message.role, parts: [...message.parts], origin: message.origin,
+      m: message.m,
+      role: message.role,
+      parts: [...message.parts],
+      origin: message.origin,
       ...(extra.from === undefined ? undefined : { from: extra.from }),
       ...(extra.to === undefined ? undefined : { to: extra.to }),
       ...(extra.topic === undefined ? undefined : { topic: extra.topic }),

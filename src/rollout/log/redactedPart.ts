@@ -30,6 +30,9 @@ function redactedJson(value: Json, redact: (text: string) => string): Json {
     return items.every((item, index) => item === value[index]) ? value : items;
   }
   if (!isJsonObject(value)) return value;
-  const members = Object.entries(value).map(([key, member]): [string, Json] => [redact(key), redactedJson(member, redact)]);
+  const members = Object.entries(value).map(([key, member]): [string, Json] => [
+    redact(key),
+    redactedJson(member, redact),
+  ]);
   return members.every(([key, member]) => value[key] === member) ? value : Object.fromEntries(members);
 }

@@ -48,7 +48,10 @@ export class TokenChain {
   write(span: number, tokens: SampledTokens): { readonly ref: BlobRef; readonly blob: PendingBlob } {
     const keep = this.#last === undefined ? 0 : sharedWith(this.#last, tokens.prompt);
     const record: TokenRecord = {
-      prompt: this.#last === undefined || keep === 0 ? { ids: [...tokens.prompt] } : { of: this.#last.span, keep, ids: tokens.prompt.slice(keep) },
+      prompt:
+        this.#last === undefined || keep === 0
+          ? { ids: [...tokens.prompt] }
+          : { of: this.#last.span, keep, ids: tokens.prompt.slice(keep) },
       completion: [...tokens.completion],
       ...(tokens.logprobs === undefined ? {} : { logprobs: floatsToBase64(tokens.logprobs) }),
     };
@@ -70,16 +73,22 @@ function sharedWith(call: Call, prompt: readonly number[]): number {
   return at;
 }
 
-async function lastCall(recorded: ReadonlyMap<number, BlobRef>, read: (sha: string) => Promise<Uint8Array>): Promise<Call | undefined> {
-  const records = await Promise.all([...recorded].map(async ([span, ref]) => (
-    // Written by `write` above, so its shape is known.
-    { span, record: JSON.parse(new TextDecoder().decode(await read(ref.$blob))) as TokenRecord }
-  )));
+async function lastCall(
+  recorded: ReadonlyMap<number, BlobRef>,
+  read: (sha: string) => Promise<Uint8Array>,
+): Promise<Call | undefined> {
+  const records = await Promise.all(
+    [...recorded].map(async ([span, ref]) =>
+      // Written by `write` above, so its shape is known.
+      ({ span, record: JSON.parse(new TextDecoder().decode(await read(ref.$blob))) as TokenRecord }),
+    ),
+  );
   const calls = new Map<number, Call>();
   for (const { span, record } of records) {
     const { of, keep = 0, ids } = record.prompt;
     const base = of === undefined ? undefined : calls.get(of);
-    if (of !== undefined && base === undefined) throw new Error(`the call ${of} that ${span} goes on from is not there`);
+    if (of !== undefined && base === undefined)
+      throw new Error(`the call ${of} that ${span} goes on from is not there`);
     const shared = base === undefined ? [] : [...base.prompt, ...base.completion].slice(0, keep);
     calls.set(span, { span, prompt: [...shared, ...ids], completion: record.completion });
   }

@@ -1,8 +1,10 @@
 import type { SubmittedModel } from '../../config/submission.ts';
-import type { TraceEvent, Totals } from '../../trace/schema.ts';
+import type { Totals, TraceEvent } from '../../trace/schema.ts';
 import { isLost } from '../act/recorded.ts';
 
-/** What a rollout's own events add up to: of a fork without its prefix, and each step once however often it was tried. */
+/**
+ * What a rollout's own events add up to: of a fork without its prefix, and each step once however often it was tried.
+ */
 export class TotalsCounter {
   readonly #priceOf: (agent: string | undefined) => SubmittedModel['price'];
   readonly #steps = new Set<number>();
@@ -33,7 +35,10 @@ export class TotalsCounter {
         this.#cached += cached;
         const price = this.#priceOf(event.agent);
         if (price === undefined) return;
-        const cost = (usage.input_tokens - cached) * price.input + cached * (price.cached ?? price.input) + usage.output_tokens * price.output;
+        const cost =
+          (usage.input_tokens - cached) * price.input +
+          cached * (price.cached ?? price.input) +
+          usage.output_tokens * price.output;
         this.#cost = (this.#cost ?? 0) + cost / 1e6;
         return;
       }
@@ -49,9 +54,13 @@ export class TotalsCounter {
 
   totals(wallMs: number): Totals {
     return {
-      steps: this.#steps.size, tool_calls: this.#calls,
-      input_tokens: this.#input, output_tokens: this.#output, cached_tokens: this.#cached,
-      ms: Math.round(wallMs), held_ms: Math.round(this.#heldMs),
+      steps: this.#steps.size,
+      tool_calls: this.#calls,
+      input_tokens: this.#input,
+      output_tokens: this.#output,
+      cached_tokens: this.#cached,
+      ms: Math.round(wallMs),
+      held_ms: Math.round(this.#heldMs),
       ...(this.#cost === undefined ? {} : { cost: this.#cost }),
     };
   }

@@ -1,21 +1,25 @@
+import { isJsonObject, type Json } from '../../common/json.ts';
 import type { SubmittedAgent } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
-import { isJsonObject, type Json } from '../../common/json.ts';
 import type { Log } from '../log/log.ts';
-import { textOf, type LoggedMessage } from '../log/messages.ts';
+import { type LoggedMessage, textOf } from '../log/messages.ts';
+import type { ToolCaller, ToolCallPart } from '../tools/toolCalls.ts';
+import type { ToldTools } from '../tools/toolSet.ts';
 import { answerOf, answerOfCall } from './answer.ts';
 import { divide, dropNotice, shortened, summaryOf, summaryRequest, withoutReasoning } from './compaction.ts';
 import type { Context } from './context.ts';
 import type { Allowance } from './limits.ts';
 import type { ModelCaller } from './modelCall.ts';
-import type { ToolCaller, ToolCallPart } from '../tools/toolCalls.ts';
-import type { ToldTools } from '../tools/toolSet.ts';
 import type { SimulatedUser } from './user.ts';
 
 /** What to do where the prompt, the tools, the question and the newest turn alone are too long. */
-const NOTHING_TO_LEAVE_OUT = 'There is no older step to leave out: shorten the prompt or the question, offer fewer tools, lower context.tool_result_tokens, or let the model have a longer context (vLLM: --max-model-len).';
+const NOTHING_TO_LEAVE_OUT =
+  'There is no older step to leave out: shorten the prompt or the question, offer fewer tools, lower ' +
+  'context.tool_result_tokens, or let the model have a longer context (vLLM: --max-model-len).';
 /** What to do where the agent's file wants that its context is left as it is. */
-const LEAVE_OUT = 'Leave out the oldest steps (context.overflow: drop_oldest or summarize), lower context.tool_result_tokens, or let the model have a longer context (vLLM: --max-model-len).';
+const LEAVE_OUT =
+  'Leave out the oldest steps (context.overflow: drop_oldest or summarize), lower context.tool_result_tokens, or ' +
+  'let the model have a longer context (vLLM: --max-model-len).';
 
 export interface AgentParts {
   readonly agent: SubmittedAgent;
@@ -131,11 +135,14 @@ export class Agent {
     const { path, log } = this.#parts;
     const { end, message } = await this.#call(this.#parts.makeContext([...messages, summaryRequest(log, path)]));
     if (message !== undefined) return textOf(message.parts);
-    if (end.error !== undefined && end.error.class !== 'context_overflow') throw new ClassedError(end.error.class, end.error.message);
+    if (end.error !== undefined && end.error.class !== 'context_overflow')
+      throw new ClassedError(end.error.class, end.error.message);
     return undefined;
   }
 
-  /** Makes the calls; gives the end when one of them went well that ends the work: the answering tool's, or a handoff. */
+  /**
+   * Makes the calls; gives the end when one of them went well that ends the work: the answering tool's, or a handoff.
+   */
   async #useTools(calls: readonly ToolCallPart[]): Promise<AgentEnd | undefined> {
     const { agent, path, log, context, model, tools, handoffs } = this.#parts;
     const called = await tools.turn(calls, model.calls, model.step);
@@ -146,7 +153,8 @@ export class Agent {
       if (end.status !== 'ok') continue;
       const handTo = handoffs.get(call.part.name);
       if (handTo !== undefined) over ??= { handTo, message: handoffMessage(call.arguments) };
-      else if (agent.answer.kind === 'tool' && call.part.name === agent.answer.tool) over = { answer: answerOfCall(call.arguments) };
+      else if (agent.answer.kind === 'tool' && call.part.name === agent.answer.tool)
+        over = { answer: answerOfCall(call.arguments) };
     }
     return over;
   }

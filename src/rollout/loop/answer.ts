@@ -1,5 +1,5 @@
-import type { AnswerRule } from '../../config/submission.ts';
 import { isJsonObject, type Json } from '../../common/json.ts';
+import type { AnswerRule } from '../../config/submission.ts';
 import type { ToolSpec } from '../ports.ts';
 
 /**
@@ -13,7 +13,9 @@ export function answerOf(rule: AnswerRule, text: string): Json {
     case 'tool':
       return null;
     case 'tag':
-      return lastMatch(new RegExp(`<${escaped(rule.tag)}>([\\s\\S]*?)</${escaped(rule.tag)}>`, 'g'), text)?.trim() ?? null;
+      return (
+        lastMatch(new RegExp(`<${escaped(rule.tag)}>([\\s\\S]*?)</${escaped(rule.tag)}>`, 'g'), text)?.trim() ?? null
+      );
     case 'regex':
       return lastMatch(new RegExp(rule.regex, 'g'), text) ?? null;
   }
@@ -29,7 +31,9 @@ function escaped(text: string): string {
   return text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 }
 
-/** The answer in the arguments of the answering tool: what is named `answer`, else the only argument, else all of them. */
+/**
+ * The answer in the arguments of the answering tool: what is named `answer`, else the only argument, else all of them.
+ */
 export function answerOfCall(args: Json): Json {
   if (!isJsonObject(args)) return args;
   if (Object.hasOwn(args, 'answer')) return args['answer'] ?? null;

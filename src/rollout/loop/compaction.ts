@@ -1,7 +1,7 @@
 import type { SubmittedAgent } from '../../config/submission.ts';
 import type { Part } from '../../trace/schema.ts';
 import type { Log } from '../log/log.ts';
-import { textOf, type LoggedMessage } from '../log/messages.ts';
+import { type LoggedMessage, textOf } from '../log/messages.ts';
 
 /** A token is about so many characters where the tokenizer is not known. */
 const CHARACTERS_PER_TOKEN = 4;
@@ -15,7 +15,10 @@ type ContextRules = SubmittedAgent['context'];
 /** What of a model's message later calls see: without its reasoning, where the rule says so. */
 export function withoutReasoning(message: LoggedMessage, rules: ContextRules, log: Log, agent: string): LoggedMessage {
   if (rules.reasoning === 'keep' || !message.parts.some((part) => part.type === 'reasoning')) return message;
-  return log.intern({ role: message.role, parts: message.parts.filter((part) => part.type !== 'reasoning'), origin: 'compacted' }, agent);
+  return log.intern(
+    { role: message.role, parts: message.parts.filter((part) => part.type !== 'reasoning'), origin: 'compacted' },
+    agent,
+  );
 }
 
 /** What of a tool's answer goes into the context: shortened in the middle when it is longer than the rule allows. */
@@ -26,7 +29,9 @@ export function shortened(message: LoggedMessage, rules: ContextRules, log: Log,
     const text = typeof part.response === 'string' ? part.response : JSON.stringify(part.response);
     return text.length <= limit ? part : { ...part, response: cutMiddle(text, limit) };
   });
-  return parts.some((part, index) => part !== message.parts[index]) ? log.intern({ role: message.role, parts, origin: 'compacted' }, agent) : message;
+  return parts.some((part, index) => part !== message.parts[index])
+    ? log.intern({ role: message.role, parts, origin: 'compacted' }, agent)
+    : message;
 }
 
 /** The first two thirds and the last third of what is kept, with what is missing told between them. */
@@ -79,7 +84,8 @@ function sizeOf(message: LoggedMessage): number {
   for (const part of message.parts) {
     if (part.type === 'blob' || part.type === 'uri') size += IMAGE_CHARACTERS;
     else if (part.type === 'tool_call') size += JSON.stringify(part.arguments).length;
-    else if (part.type === 'tool_call_response') size += typeof part.response === 'string' ? part.response.length : JSON.stringify(part.response).length;
+    else if (part.type === 'tool_call_response')
+      size += typeof part.response === 'string' ? part.response.length : JSON.stringify(part.response).length;
     else if (typeof part.content === 'string') size += part.content.length;
   }
   return size;
@@ -88,7 +94,9 @@ function sizeOf(message: LoggedMessage): number {
 /** The message that stands for dropped turns. */
 export function dropNotice(old: readonly LoggedMessage[], log: Log, agent: string): LoggedMessage {
   const turns = old.filter((message) => message.role !== 'tool' && !isNotice(message)).length;
-  const content = `${NOTICE} ${turns} earlier messages and what their tools answered are left out, for they did not fit any more.]`;
+  const content =
+    `${NOTICE} ${turns} earlier messages and what their tools answered are left out, for they did not fit any ` +
+    'more.]';
   return log.intern({ role: 'user', parts: [{ type: 'text', content }], origin: 'compacted' }, agent);
 }
 
@@ -98,8 +106,10 @@ function isNotice(message: LoggedMessage): boolean {
   return message.origin === 'compacted' && textOf(message.parts).startsWith(NOTICE);
 }
 
-const SUMMARY_REQUEST = 'Sum up the conversation so far for yourself, for it will be replaced by your summary: what is asked, what was done and found '
-  + '(with names, numbers and ids), what is still to be done. Give only the summary.';
+const SUMMARY_REQUEST =
+  'Sum up the conversation so far for yourself, for it will be replaced by your summary: what is asked, what was ' +
+  'done and found ' +
+  '(with names, numbers and ids), what is still to be done. Give only the summary.';
 
 /** What the model is asked when it is to sum up. */
 export function summaryRequest(log: Log, agent: string): LoggedMessage {
@@ -108,5 +118,12 @@ export function summaryRequest(log: Log, agent: string): LoggedMessage {
 
 /** The message that stands for summed-up turns. */
 export function summaryOf(text: string, log: Log, agent: string): LoggedMessage {
-  return log.intern({ role: 'user', parts: [{ type: 'text', content: `[Summary of the conversation so far]\n${text}` }], origin: 'compacted' }, agent);
+  return log.intern(
+    {
+      role: 'user',
+      parts: [{ type: 'text', content: `[Summary of the conversation so far]\n${text}` }],
+      origin: 'compacted',
+    },
+    agent,
+  );
 }

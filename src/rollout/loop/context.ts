@@ -1,7 +1,7 @@
+import type { Context as Ranges } from '../../trace/schema.ts';
 import type { Injected } from '../act/history.ts';
 import type { Edits } from '../gates/edits.ts';
 import { ContextHash, type LoggedMessage, type Sha256 } from '../log/messages.ts';
-import type { Context as Ranges } from '../../trace/schema.ts';
 
 /** What one agent's model sees: messages in order, as edited, with those that were put in by people. */
 export class Context {
@@ -71,8 +71,10 @@ export class Context {
   }
 
   isNew(m: number): boolean {
-    return [...this.#items.slice(this.#newFrom), ...this.#inbox.slice(this.#taken).map((injected) => injected.message)]
-      .some((message) => message.m === m || this.#edits.resolve(message).m === m);
+    return [
+      ...this.#items.slice(this.#newFrom),
+      ...this.#inbox.slice(this.#taken).map((injected) => injected.message),
+    ].some((message) => message.m === m || this.#edits.resolve(message).m === m);
   }
 }
 

@@ -1,5 +1,5 @@
-import { agentsOf, type SubmittedAgent } from '../../config/submission.ts';
 import { seedOf } from '../../common/hash.ts';
+import { agentsOf, type SubmittedAgent } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { Act } from '../act/act.ts';
 import type { History } from '../act/history.ts';
@@ -12,7 +12,7 @@ import type { ToolHost } from '../ports.ts';
 import type { Stop } from '../stop.ts';
 import type { Time } from '../time.ts';
 import { ToolCaller } from '../tools/toolCalls.ts';
-import { ToolSet, type AgentTool } from '../tools/toolSet.ts';
+import { type AgentTool, ToolSet } from '../tools/toolSet.ts';
 import type { WorldPlace } from '../world.ts';
 import { Agent } from './agent.ts';
 import { Context } from './context.ts';
@@ -80,9 +80,17 @@ export class Crew {
     this.#seed = rolloutSeed(job);
     this.#step = history.lastStep;
     this.#models = {
-      act, log, recorder: ports.recorder, stop, watch, time, rolloutSeed: this.#seed,
+      act,
+      log,
+      recorder: ports.recorder,
+      stop,
+      watch,
+      time,
+      rolloutSeed: this.#seed,
       nextStep: () => ++this.#step,
-      ...(ports.chooseEndpoint === undefined ? {} : { chooseEndpoint: (endpoints, current) => ports.chooseEndpoint?.(endpoints, current) ?? current }),
+      ...(ports.chooseEndpoint === undefined
+        ? {}
+        : { chooseEndpoint: (endpoints, current) => ports.chooseEndpoint?.(endpoints, current) ?? current }),
     };
     for (const agent of agentsOf(job.submission)) this.#tools.set(agent, this.#toolSet(agent, []));
   }
@@ -99,15 +107,42 @@ export class Crew {
     const root = agent === job.submission.agent;
     const user = root ? job.submission.world?.user : undefined;
     return new Agent({
-      agent, path, log, limits, handoffs, told: tools.told,
+      agent,
+      path,
+      log,
+      limits,
+      handoffs,
+      told: tools.told,
       context: this.#context(path),
-      model: new ModelCaller({ ...this.#models, stop }, {
-        path, parent, client: root ? ports.model : (ports.modelOf?.(agent.model) ?? ports.model), model: agent.model, tokens: this.#tokens(),
-        reply: (reply) => ({ role: 'assistant', parts: reply.parts, origin: 'sampled' }),
-      }),
-      tools: new ToolCaller({
-        act, log, gates, edits: history.edits, stop, time, watch, sha256, parent, rolloutSeed: this.#seed, toolSeconds: agent.limits.tool_seconds, careful: job.how === 'resumed',
-      }, path, tools),
+      model: new ModelCaller(
+        { ...this.#models, stop },
+        {
+          path,
+          parent,
+          client: root ? ports.model : (ports.modelOf?.(agent.model) ?? ports.model),
+          model: agent.model,
+          tokens: this.#tokens(),
+          reply: (reply) => ({ role: 'assistant', parts: reply.parts, origin: 'sampled' }),
+        },
+      ),
+      tools: new ToolCaller(
+        {
+          act,
+          log,
+          gates,
+          edits: history.edits,
+          stop,
+          time,
+          watch,
+          sha256,
+          parent,
+          rolloutSeed: this.#seed,
+          toolSeconds: agent.limits.tool_seconds,
+          careful: job.how === 'resumed',
+        },
+        path,
+        tools,
+      ),
       user: user === undefined ? undefined : this.#user(user),
       makeContext: (messages) => {
         const context = new Context(history.edits, [], sha256);
@@ -121,9 +156,13 @@ export class Crew {
   async opening(path: string, agent: SubmittedAgent, asked: boolean): Promise<LoggedMessage[]> {
     const { job, log } = this.parts;
     const prompt = renderPrompt(agent.prompt.text, job.task);
-    const question = asked ? await (this.#question ??= questionParts(job.task, (sha) => this.#readFile(sha))) : undefined;
+    const question = asked
+      ? await (this.#question ??= questionParts(job.task, (sha) => this.#readFile(sha)))
+      : undefined;
     return [
-      ...(prompt.trim() === '' ? [] : [log.intern({ role: 'system', parts: [{ type: 'text', content: prompt }], origin: 'given' }, path)]),
+      ...(prompt.trim() === ''
+        ? []
+        : [log.intern({ role: 'system', parts: [{ type: 'text', content: prompt }], origin: 'given' }, path)]),
       ...(question === undefined ? [] : [log.intern({ role: 'user', parts: question, origin: 'given' }, path)]),
     ];
   }
@@ -154,12 +193,18 @@ export class Crew {
 
   #user(user: NonNullable<NonNullable<RolloutJob['submission']['world']>['user']>): SimulatedUser {
     const { job, ports, log } = this.parts;
-    if (ports.user === undefined) throw new ClassedError('infrastructure', 'The world has a simulated user, but there is no client for its model.');
+    if (ports.user === undefined)
+      throw new ClassedError('infrastructure', 'The world has a simulated user, but there is no client for its model.');
     const { name } = job.submission.agent;
     const path = userPath(name);
     const model = new ModelCaller(this.#models, {
-      path, client: ports.user, model: { ...user.model, capture: { token_ids: false, logprobs: false } }, tokens: this.#tokens(),
-      show: fromUsersSide, reply: usersWords(path, name), whyNot: 'it is the simulated user\'s',
+      path,
+      client: ports.user,
+      model: { ...user.model, capture: { token_ids: false, logprobs: false } },
+      tokens: this.#tokens(),
+      show: fromUsersSide,
+      reply: usersWords(path, name),
+      whyNot: "it is the simulated user's",
     });
     return new SimulatedUser(path, user.prompt, job.task, log, this.#context(path), model);
   }

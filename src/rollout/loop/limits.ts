@@ -128,7 +128,9 @@ export class Limits implements Allowance {
   /** Calls `reached` once the active seconds are used up; at once when they are already. */
   start(reached: (error: ClassedError) => void): void {
     const { seconds } = this.#limits;
-    this.#endWait = this.#watch.atActive(seconds * 1000, () => reached(new ClassedError('limit', `The limit of ${seconds} seconds was reached.`)));
+    this.#endWait = this.#watch.atActive(seconds * 1000, () =>
+      reached(new ClassedError('limit', `The limit of ${seconds} seconds was reached.`)),
+    );
   }
 
   end(): void {
@@ -137,9 +139,13 @@ export class Limits implements Allowance {
 
   /** Counts a model call about to be made. Throws class `limit` when there may be none. */
   step(): void {
-    if (this.#steps >= this.#limits.steps) throw new ClassedError('limit', `The limit of ${this.#limits.steps} steps was reached.`);
+    if (this.#steps >= this.#limits.steps)
+      throw new ClassedError('limit', `The limit of ${this.#limits.steps} steps was reached.`);
     if (this.#tokens >= this.#limits.tokens) {
-      throw new ClassedError('limit', `The limit of ${this.#limits.tokens} tokens was reached: ${this.#tokens} were used.`);
+      throw new ClassedError(
+        'limit',
+        `The limit of ${this.#limits.tokens} tokens was reached: ${this.#tokens} were used.`,
+      );
     }
     this.#steps++;
   }

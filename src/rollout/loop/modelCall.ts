@@ -1,6 +1,6 @@
-import type { SubmittedModel } from '../../config/submission.ts';
 import { seedOf } from '../../common/hash.ts';
 import type { JsonObject } from '../../common/json.ts';
+import type { SubmittedModel } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { EventData } from '../../trace/schema.ts';
 import type { Act, Acted, Outcome } from '../act/act.ts';
@@ -12,9 +12,9 @@ import type { TokenChain } from '../log/tokens.ts';
 import type { Message, ModelClient, ModelReply, ModelRequest, PendingBlob, Recorder } from '../ports.ts';
 import type { Stop } from '../stop.ts';
 import { roundMs, type Time } from '../time.ts';
-import { rangesOf, type Context } from './context.ts';
-import type { Stopwatch } from './limits.ts';
 import { NO_TOOLS, type ToldTools } from '../tools/toolSet.ts';
+import { type Context, rangesOf } from './context.ts';
+import type { Stopwatch } from './limits.ts';
 
 export interface ModelCallerParts {
   readonly act: Act;
@@ -60,7 +60,9 @@ export class ModelCaller {
     this.#parts = parts;
     this.#agent = agent;
     const { endpoints, sampling } = agent.model;
-    this.#sampling = Object.fromEntries(Object.entries(sampling).filter(([, value]) => value !== undefined)) as JsonObject;
+    this.#sampling = Object.fromEntries(
+      Object.entries(sampling).filter(([, value]) => value !== undefined),
+    ) as JsonObject;
     this.#endpoint = endpoints[parts.rolloutSeed % endpoints.length] ?? '';
   }
 
@@ -75,12 +77,19 @@ export class ModelCaller {
   }
 
   /** One call over the context, whose reply is not yet in it. A failed call is an `end` with an error. */
-  async call(context: Context, tools: ToldTools = NO_TOOLS): Promise<Acted<'model'> & { readonly end: EventData['model.end'] }> {
+  async call(
+    context: Context,
+    tools: ToldTools = NO_TOOLS,
+  ): Promise<Acted<'model'> & { readonly end: EventData['model.end'] }> {
     const { act, rolloutSeed } = this.#parts;
     const { path, model, tokens, parent } = this.#agent;
     const seed = seedOf(rolloutSeed, path, ++this.#calls);
     const done = await act.one<'model'>({
-      kind: 'model', agent: path, name: 'model', step: 0, parent,
+      kind: 'model',
+      agent: path,
+      name: 'model',
+      step: 0,
+      parent,
       key: (before) => context.key(before),
       isNew: (m) => context.isNew(m),
       start: (again) => {
@@ -89,7 +98,11 @@ export class ModelCaller {
         this.#endpoint = this.#parts.chooseEndpoint?.(endpoints, this.#endpoint) ?? this.#endpoint;
         context.settle();
         const data: EventData['model.start'] = {
-          step, model: model.name, endpoint: this.#endpoint, context: rangesOf(context.view()), sampling: { ...this.#sampling, seed },
+          step,
+          model: model.name,
+          endpoint: this.#endpoint,
+          context: rangesOf(context.view()),
+          sampling: { ...this.#sampling, seed },
           ...(tools.specs.length === 0 ? {} : { tools: tools.sha }),
         };
         return { data, blobs: this.#blobsOf(tools) };
@@ -109,7 +122,12 @@ export class ModelCaller {
     return [tools.blob];
   }
 
-  async #perform(context: Context, tools: ToldTools, start: EventData['model.start'], subject: Subject<'model'>): Promise<Outcome<'model'>> {
+  async #perform(
+    context: Context,
+    tools: ToldTools,
+    start: EventData['model.start'],
+    subject: Subject<'model'>,
+  ): Promise<Outcome<'model'>> {
     const { stop, time } = this.#parts;
     const { tokens } = this.#agent;
     const ready = tokens.ready();
@@ -127,7 +145,14 @@ export class ModelCaller {
     } catch (thrown) {
       const error = stop.reason ?? modelFault(thrown);
       return {
-        end: { status: 'error', ms: roundMs(time.monotonic() - began), trainable: false, why_not: 'the call failed', source: 'live', error: error.toTrace() },
+        end: {
+          status: 'error',
+          ms: roundMs(time.monotonic() - began),
+          trainable: false,
+          why_not: 'the call failed',
+          source: 'live',
+          error: error.toTrace(),
+        },
       };
     }
   }
@@ -138,9 +163,13 @@ export class ModelCaller {
     const { seed, ...sampling } = start.sampling;
     const messages = context.view();
     const request: ModelRequest = {
-      endpoint: start.endpoint ?? this.#endpoint, model: start.model ?? model.name, messages: show === undefined ? messages : show(messages),
-      tools: tools.specs, sampling, // as configured; an edit at the gate may say anything, and the endpoint judges it
-      seed: typeof seed === 'number' ? seed : 0, capture: model.capture,
+      endpoint: start.endpoint ?? this.#endpoint,
+      model: start.model ?? model.name,
+      messages: show === undefined ? messages : show(messages),
+      tools: tools.specs,
+      sampling, // as configured; an edit at the gate may say anything, and the endpoint judges it
+      seed: typeof seed === 'number' ? seed : 0,
+      capture: model.capture,
     };
     let waiting = false;
     const onWait = (on: boolean): void => {
@@ -160,16 +189,22 @@ export class ModelCaller {
   }
 }
 
-/** What is no classed error is a fault of ours, not of the agent; and only the rollout itself is cancelled or at its limit. */
+/**
+ * What is no classed error is a fault of ours, not of the agent; and only the rollout itself is cancelled or at its
+ * limit.
+ */
 function modelFault(thrown: unknown): ClassedError {
   const error = faultOf(thrown, 'model_error', 'infrastructure');
-  return error.class === 'cancelled' || error.class === 'limit' ? new ClassedError('infrastructure', error.message, { cause: error }) : error;
+  return error.class === 'cancelled' || error.class === 'limit'
+    ? new ClassedError('infrastructure', error.message, { cause: error })
+    : error;
 }
 
 function endOf(reply: ModelReply, whyNot: string | undefined): EventData['model.end'] {
   const why = whyNot ?? reply.whyNot ?? (reply.tokens === undefined ? 'the token ids were not captured' : undefined);
   return {
-    status: 'ok', finish_reason: reply.finishReason,
+    status: 'ok',
+    finish_reason: reply.finishReason,
     ...(reply.usage === undefined ? {} : { usage: reply.usage }),
     ms: roundMs(reply.ms),
     ...(reply.queueMs === undefined ? {} : { queue_ms: roundMs(reply.queueMs) }),

@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../common/json.ts';
 import { ClassedError } from '../../trace/classedError.ts';
-import type { TaskRecord } from '../../trace/task.ts';
 import type { Part } from '../../trace/schema.ts';
+import type { TaskRecord } from '../../trace/task.ts';
 import { toBase64 } from './base64.ts';
 
 const PLACEHOLDER = /\{\{\s*task\.([^{}\s]+)\s*\}\}/g;
@@ -24,7 +24,9 @@ function lookUp(task: TaskRecord, path: readonly string[]): Json | undefined {
   const [first, ...rest] = path;
   if (first === 'files') return rest.length === 0 ? (task.files ?? []).map((file) => file.name).join(', ') : undefined;
   const root: JsonObject = {
-    id: task.id, question: task.question, meta: task.meta,
+    id: task.id,
+    question: task.question,
+    meta: task.meta,
     ...(task.answer === undefined ? {} : { answer: task.answer }),
     ...(task.level === undefined ? {} : { level: task.level }),
     ...(task.world?.state === undefined ? {} : { world: { state: task.world.state } }),
@@ -38,18 +40,32 @@ function lookUp(task: TaskRecord, path: readonly string[]): Json | undefined {
 }
 
 /** Image types that model servers take. */
-const IMAGES: Readonly<Record<string, string>> = { png: 'image/png', jpg: 'image/jpeg', jpeg: 'image/jpeg', gif: 'image/gif', webp: 'image/webp' };
+const IMAGES: Readonly<Record<string, string>> = {
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  jpeg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+};
 
 /** The task as the agent is asked: the question, its attachments by name, and those that are images as images. */
 export async function questionParts(task: TaskRecord, readFile: (sha: string) => Promise<Uint8Array>): Promise<Part[]> {
   const files = task.files ?? [];
-  const names = files.length === 0 ? '' : `\n\nAttached files, in the working directory: ${files.map((file) => file.name).join(', ')}`;
+  const names =
+    files.length === 0
+      ? ''
+      : `\n\nAttached files, in the working directory: ${files.map((file) => file.name).join(', ')}`;
   const images = files.flatMap((file) => {
     const mime = IMAGES[file.name.slice(file.name.lastIndexOf('.') + 1).toLowerCase()];
     return mime === undefined ? [] : [{ sha: file.sha, mime }];
   });
-  const parts = images.map(async ({ sha, mime }): Promise<Part> => (
-    { type: 'blob', mime_type: mime, modality: 'image', content: toBase64(await readFile(sha)) }
-  ));
+  const parts = images.map(
+    async ({ sha, mime }): Promise<Part> => ({
+      type: 'blob',
+      mime_type: mime,
+      modality: 'image',
+      content: toBase64(await readFile(sha)),
+    }),
+  );
   return [{ type: 'text', content: task.question + names }, ...(await Promise.all(parts))];
 }

@@ -1,6 +1,6 @@
 import type { Json } from '../../common/json.ts';
 import type { History } from '../act/history.ts';
-import { messageDraft, type Draft, type Log } from '../log/log.ts';
+import { type Draft, type Log, messageDraft } from '../log/log.ts';
 import type { LoggedMessage } from '../log/messages.ts';
 
 /** What one agent writes to another. */
@@ -29,7 +29,9 @@ export function deliver(mail: readonly Mail[], to: string, log: Log, history: Hi
     const known = recorded.shift();
     if (known !== undefined && isText(known, text)) return known;
     const message = log.addMessage({ role: 'user', parts: [{ type: 'text', content: text }], origin: 'given' });
-    drafts.push(messageDraft(message, { from, to, topic, priority, ...(call === undefined ? {} : { headers: { call } }) }, to));
+    drafts.push(
+      messageDraft(message, { from, to, topic, priority, ...(call === undefined ? {} : { headers: { call } }) }, to),
+    );
     return message;
   });
   return { messages, drafts };

@@ -1,5 +1,10 @@
-import { handoffToolName, type SubmittedAgent, type SubmittedMember, type SubmittedTeam } from '../../config/submission.ts';
 import type { Json } from '../../common/json.ts';
+import {
+  handoffToolName,
+  type SubmittedAgent,
+  type SubmittedMember,
+  type SubmittedTeam,
+} from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { EventData } from '../../trace/schema.ts';
 import { Diverged } from '../act/prefix.ts';
@@ -10,8 +15,8 @@ import type { Crew } from '../loop/crew.ts';
 import { roundMs } from '../time.ts';
 import type { AgentTool } from '../tools/toolSet.ts';
 import { answerText, deliver, type Mail } from './mail.ts';
-import { delegateTool, handoffTools, type Colleague } from './tools.ts';
-import { Turn, type Budget } from './turn.ts';
+import { type Colleague, delegateTool, handoffTools } from './tools.ts';
+import { type Budget, Turn } from './turn.ts';
 import { endsOf, inOrder, runsBeside } from './workflow.ts';
 
 type How = EventData['agent.start']['how'];
@@ -30,7 +35,10 @@ interface Worked {
 }
 
 /** What a member of a workflow gave. */
-type Result = { readonly name: string; readonly path: string } & ({ readonly end: AgentEnd } | { readonly error: ClassedError });
+type Result = { readonly name: string; readonly path: string } & (
+  | { readonly end: AgentEnd }
+  | { readonly error: ClassedError }
+);
 
 /** What an agent or a team works with. */
 interface Work {
@@ -67,7 +75,13 @@ export class Team {
 
   /** Runs to the answer of the whole. Throws ClassedError, and Diverged. */
   async run(): Promise<Json> {
-    const { job: { submission: { agent } }, limits, stop } = this.#crew.parts;
+    const {
+      job: {
+        submission: { agent },
+      },
+      limits,
+      stop,
+    } = this.#crew.parts;
     const budget: Budget = {
       stop,
       step: () => {
@@ -81,7 +95,12 @@ export class Team {
       },
       used: (tokens) => limits.used(tokens),
     };
-    const { end } = await this.#work(agent.name, agent, { parent: undefined, opening: { asked: true, mail: [] }, budget, handoffs: [] }, []);
+    const { end } = await this.#work(
+      agent.name,
+      agent,
+      { parent: undefined, opening: { asked: true, mail: [] }, budget, handoffs: [] },
+      [],
+    );
     return 'answer' in end ? end.answer : null;
   }
 
@@ -108,10 +127,19 @@ export class Team {
     }
   }
 
-  async #alone(path: string, agent: SubmittedAgent, { opening: { asked }, parent, budget, handoffs }: Work, given: readonly LoggedMessage[]): Promise<Worked> {
+  async #alone(
+    path: string,
+    agent: SubmittedAgent,
+    { opening: { asked }, parent, budget, handoffs }: Work,
+    given: readonly LoggedMessage[],
+  ): Promise<Worked> {
     const members = agent.team?.kind === 'leader' ? agent.team.members : [];
     const worker = this.#crew.agent({
-      path, agent, parent, limits: budget, stop: budget.stop,
+      path,
+      agent,
+      parent,
+      limits: budget,
+      stop: budget.stop,
       agents: [...members.map((member) => this.#delegate(path, member, budget)), ...handoffTools(handoffs)],
       handoffs: new Map(handoffs.map(({ name }) => [handoffToolName(name), name])),
     });
@@ -130,7 +158,14 @@ export class Team {
         const first = this.#instance(leader, member);
         return {
           path: `${leader}/${member.name}#${first}`,
-          run: (how, parent, task) => this.#member(leader, member, first, { how, parent, opening: { asked: false, mail: [task] }, budget, handoffs: [] }),
+          run: (how, parent, task) =>
+            this.#member(leader, member, first, {
+              how,
+              parent,
+              opening: { asked: false, mail: [task] },
+              budget,
+              handoffs: [],
+            }),
         };
       },
       began: (path) => this.#crew.parts.history.members.has(path),
@@ -147,7 +182,10 @@ export class Team {
     for (const member of inOrder(team.members)) {
       const before = (member.after ?? []).flatMap((name) => results.get(name) ?? []);
       const how: How = runsBeside(team.members, member) ? 'parallel' : 'team';
-      results.set(member.name, this.#node(path, member, { ...work, how, handoffs: names.has(member.name) ? work.handoffs : [] }, before));
+      results.set(
+        member.name,
+        this.#node(path, member, { ...work, how, handoffs: names.has(member.name) ? work.handoffs : [] }, before),
+      );
     }
     // All have ended before anything is made of it, also where one of them ended the rollout.
     const settled = await Promise.allSettled(results.values());
@@ -159,11 +197,21 @@ export class Team {
   }
 
   async #node(path: string, member: SubmittedMember, call: Call, before: readonly Promise<Result>[]): Promise<Result> {
-    const outputs = (await Promise.all(before)).map((result): Mail => ({ from: result.path, topic: 'output', text: resultText(result), ...('error' in result ? { priority: -1 } : {}) }));
+    const outputs = (await Promise.all(before)).map(
+      (result): Mail => ({
+        from: result.path,
+        topic: 'output',
+        text: resultText(result),
+        ...('error' in result ? { priority: -1 } : {}),
+      }),
+    );
     const first = this.#instance(path, member);
     const { opening } = call;
     try {
-      const { worked, path: last } = await this.#member(path, member, first, { ...call, opening: { ...opening, mail: [...opening.mail, ...outputs] } });
+      const { worked, path: last } = await this.#member(path, member, first, {
+        ...call,
+        opening: { ...opening, mail: [...opening.mail, ...outputs] },
+      });
       return { name: member.name, path: last, end: worked.end };
     } catch (thrown) {
       return { name: member.name, path: `${path}/${member.name}#${first}`, error: this.#own(thrown) };
@@ -172,7 +220,10 @@ export class Team {
 
   // ---- a handoff
 
-  /** Whoever has the work may also hand it to those whom the team as a whole may; of two of one name the nearer one gets it. */
+  /**
+   * Whoever has the work may also hand it to those whom the team as a whole may; of two of one name the nearer one gets
+   * it.
+   */
   async #handoff(path: string, agent: SubmittedAgent, team: SubmittedTeam, work: Work): Promise<Worked> {
     const { opening } = work;
     const all: SubmittedMember[] = [...(team.itself ? [{ name: agent.name, agent }] : []), ...team.members];
@@ -182,30 +233,61 @@ export class Team {
     let call: Call = { ...work, how: 'team' };
     while (current !== undefined) {
       const { name, to } = current;
-      const here = all.filter((other) => other.name !== name && to?.includes(other.name) !== false).map((other) => ({ name: other.name, description: other.agent.description }));
+      const here = all
+        .filter((other) => other.name !== name && to?.includes(other.name) !== false)
+        .map((other) => ({ name: other.name, description: other.agent.description }));
       const first = this.#instance(path, current);
-      const { worked, path: from } = await this.#member(path, current, first, { ...call, handoffs: [...here, ...beyond], itself: current.agent === agent });
+      const { worked, path: from } = await this.#member(path, current, first, {
+        ...call,
+        handoffs: [...here, ...beyond],
+        itself: current.agent === agent,
+      });
       const { end } = worked;
       if ('answer' in end || !isHere(end.handTo)) return worked;
       current = all.find((member) => member.name === end.handTo);
-      call = { ...work, how: 'handoff', opening: { ...opening, mail: [{ from, topic: 'handoff', text: end.message === '' ? `${name} hands the work to you.` : end.message }] } };
+      call = {
+        ...work,
+        how: 'handoff',
+        opening: {
+          ...opening,
+          mail: [{ from, topic: 'handoff', text: end.message === '' ? `${name} hands the work to you.` : end.message }],
+        },
+      };
     }
     throw new ClassedError('invalid_arguments', 'The work was handed to nobody.');
   }
 
   // ---- members
 
-  /** A member's turn, or turns until the rule of its loop holds. Throws ClassedError, of class `infrastructure` and the like where the whole is over. */
-  async #member(team: string, member: SubmittedMember, first: number, call: Call): Promise<{ readonly worked: Worked; readonly path: string }> {
+  /**
+   * A member's turn, or turns until the rule of its loop holds. Throws ClassedError, of class `infrastructure` and the
+   * like where the whole is over.
+   */
+  async #member(
+    team: string,
+    member: SubmittedMember,
+    first: number,
+    call: Call,
+  ): Promise<{ readonly worked: Worked; readonly path: string }> {
     const { loop } = member;
     let { opening } = call;
     for (let turn = 1; ; turn++) {
       const path = `${team}/${member.name}#${first + turn - 1}`;
-      const worked = await this.#turn(path, member.agent, { ...call, opening, how: loop === undefined ? call.how : 'loop' });
+      const worked = await this.#turn(path, member.agent, {
+        ...call,
+        opening,
+        how: loop === undefined ? call.how : 'loop',
+      });
       if (loop === undefined || turn >= loop.most || !('answer' in worked.end)) return { worked, path };
       const answer = answerText(worked.end.answer);
       if (new RegExp(loop.until).test(answer)) return { worked, path };
-      opening = { ...call.opening, mail: [...call.opening.mail, { from: path, topic: 'again', text: `Work on it again. Your last answer:\n${answer}` }] };
+      opening = {
+        ...call.opening,
+        mail: [
+          ...call.opening.mail,
+          { from: path, topic: 'again', text: `Work on it again. Your last answer:\n${answer}` },
+        ],
+      };
     }
   }
 
@@ -218,11 +300,19 @@ export class Team {
     const { messages, drafts } = deliver(direct ? work.opening.mail : [], path, log, history);
     const m = messages.at(-1)?.m;
     const over = recorded?.ended === true;
-    const span = over ? recorded.seq : log.append([{ kind: 'agent.start', agent: path, parent: work.parent, data: { how, ...(m === undefined ? {} : { m }) } }, ...drafts]);
+    const span = over
+      ? recorded.seq
+      : log.append([
+          { kind: 'agent.start', agent: path, parent: work.parent, data: { how, ...(m === undefined ? {} : { m }) } },
+          ...drafts,
+        ]);
     if (over && drafts.length > 0) log.append(drafts);
     const began = time.monotonic();
     const end = (data: EventData['agent.end']): void => {
-      if (log.isOpen(span)) log.append([{ kind: 'agent.end', agent: path, span, data: { ...data, ms: roundMs(time.monotonic() - began) } }]);
+      if (log.isOpen(span))
+        log.append([
+          { kind: 'agent.end', agent: path, span, data: { ...data, ms: roundMs(time.monotonic() - began) } },
+        ]);
     };
     // The agent of a handoff's own file has its limits as its team's.
     const turn = itself ? undefined : new Turn(agent, work.budget);
@@ -230,7 +320,9 @@ export class Team {
     if (!over) turn?.start(watch, recorded?.activeMs ?? watch.activeMs);
     const within: Work = { ...work, parent: span, budget: turn ?? work.budget };
     try {
-      const worked = await (itself ? this.#alone(path, agent, within, messages) : this.#work(path, agent, within, messages));
+      const worked = await (itself
+        ? this.#alone(path, agent, within, messages)
+        : this.#work(path, agent, within, messages));
       end({ status: 'ok', ...(worked.m === undefined ? {} : { m: worked.m }) });
       return worked;
     } catch (thrown) {
@@ -243,7 +335,9 @@ export class Team {
     }
   }
 
-  /** The number of a member's next instance. Those of a loop are kept free, for calls beside it must not change them. */
+  /**
+   * The number of a member's next instance. Those of a loop are kept free, for calls beside it must not change them.
+   */
   #instance(team: string, { name, loop }: SubmittedMember): number {
     const key = `${team}/${name}`;
     const first = (this.#instances.get(key) ?? 0) + 1;
@@ -251,10 +345,16 @@ export class Team {
     return first;
   }
 
-  /** What a member threw, with a class; what ends the whole rollout ends the others' work with it. `over`: its own time was. */
+  /**
+   * What a member threw, with a class; what ends the whole rollout ends the others' work with it. `over`: its own time
+   * was.
+   */
   #fault(thrown: unknown, over?: ClassedError): ClassedError {
     const { stop } = this.#crew.parts;
-    const error = thrown instanceof Diverged ? new ClassedError('infrastructure', thrown.message) : faultOf(thrown, 'tool_error', 'infrastructure');
+    const error =
+      thrown instanceof Diverged
+        ? new ClassedError('infrastructure', thrown.message)
+        : faultOf(thrown, 'tool_error', 'infrastructure');
     if (error.class === 'infrastructure' || error.class === 'cancelled') stop.stop(error);
     return stop.reason ?? over ?? error;
   }
@@ -271,16 +371,24 @@ export class Team {
 function endOfAll(ends: readonly Result[]): AgentEnd {
   const [first] = ends;
   const failed = ends.flatMap((end) => ('error' in end ? [end.error] : []));
-  if (first === undefined || failed.length === ends.length) throw failed[0] ?? new ClassedError('invalid_arguments', 'The workflow has no end.');
+  if (first === undefined || failed.length === ends.length)
+    throw failed[0] ?? new ClassedError('invalid_arguments', 'The workflow has no end.');
   if (ends.length === 1 && 'end' in first) return first.end;
   for (const each of ends) {
     // The next one is told what all of them did: there is nobody else who could be.
-    if ('end' in each && 'handTo' in each.end) return { handTo: each.end.handTo, message: ends.map(resultText).join('\n\n') };
+    if ('end' in each && 'handTo' in each.end)
+      return { handTo: each.end.handTo, message: ends.map(resultText).join('\n\n') };
   }
-  return { answer: Object.fromEntries(ends.map((each): [string, Json] => [each.name, 'end' in each && 'answer' in each.end ? each.end.answer : null])) };
+  return {
+    answer: Object.fromEntries(
+      ends.map((each): [string, Json] => [each.name, 'end' in each && 'answer' in each.end ? each.end.answer : null]),
+    ),
+  };
 }
 
 function resultText(result: Result): string {
   if ('error' in result) return `${result.name} failed (${result.error.class}): ${result.error.message}`;
-  return 'answer' in result.end ? `${result.name} answered:\n${answerText(result.end.answer)}` : `${result.name} hands the work on:\n${result.end.message}`;
+  return 'answer' in result.end
+    ? `${result.name} answered:\n${answerText(result.end.answer)}`
+    : `${result.name} hands the work on:\n${result.end.message}`;
 }

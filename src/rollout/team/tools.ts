@@ -1,6 +1,7 @@
 /** The tools through which an agent reaches the others of its team. */
-import { handoffToolName, type SubmittedMember } from '../../config/submission.ts';
+
 import type { Json, JsonObject } from '../../common/json.ts';
+import { handoffToolName, type SubmittedMember } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { Envelope } from '../log/log.ts';
 import type { AgentEnd } from '../loop/agent.ts';
@@ -11,7 +12,11 @@ import type { Mail } from './mail.ts';
 /** An instance of a member that a call is for. */
 interface Instance {
   readonly path: string;
-  run(how: 'team' | 'parallel', parent: number, task: Mail): Promise<{ readonly worked: { readonly end: AgentEnd }; readonly path: string }>;
+  run(
+    how: 'team' | 'parallel',
+    parent: number,
+    task: Mail,
+  ): Promise<{ readonly worked: { readonly end: AgentEnd }; readonly path: string }>;
 }
 
 interface DelegatePorts {
@@ -26,13 +31,21 @@ interface DelegatePorts {
 /** A member as a tool of its leader: called, it works, and its answer is the result. */
 export function delegateTool({ name, agent }: SubmittedMember, leader: string, ports: DelegatePorts): AgentTool {
   return {
-    spec: agentSpec(name, agent.description ?? `The agent ${name} does a task and answers.`, 'task', 'What to do, with all that is needed for it: nothing else is seen.'),
+    spec: agentSpec(
+      name,
+      agent.description ?? `The agent ${name} does a task and answers.`,
+      'task',
+      'What to do, with all that is needed for it: nothing else is seen.',
+    ),
     ask: (call, together) => {
       const instance = ports.begin();
       const how = together > 1 ? 'parallel' : 'team';
       let envelope: Envelope | undefined;
       const work = async (args: JsonObject, span: number): Promise<Json> => {
-        const { worked: { end }, path } = await instance.run(how, span, { from: leader, topic: 'task', text: textIn(args, 'task'), call });
+        const {
+          worked: { end },
+          path,
+        } = await instance.run(how, span, { from: leader, topic: 'task', text: textIn(args, 'task'), call });
         envelope = { from: path, to: leader, topic: 'answer', priority: 0 };
         return 'answer' in end ? end.answer : null;
       };
@@ -69,29 +82,48 @@ export interface Colleague {
   readonly description: string | undefined;
 }
 
-/** Tools that hand the work to others; the agent that calls one has ended then. Of several in one turn the first counts. */
+/**
+ * Tools that hand the work to others; the agent that calls one has ended then. Of several in one turn the first counts.
+ */
 export function handoffTools(colleagues: readonly Colleague[]): AgentTool[] {
   let taken: string | undefined;
-  return colleagues.map(({ name, description }): AgentTool => ({
-    spec: agentSpec(handoffToolName(name), `Hands the work to ${name}, who goes on with it; your own part is then over.${description === undefined ? '' : ` ${description}`}`, 'message', 'What the next agent needs to know.'),
-    ask: () => ({
-      envelope: undefined,
-      make: () => {
-        if (taken !== undefined) throw new ClassedError('invalid_arguments', `The work is handed to ${taken} already.`);
-        taken = name;
-        return Promise.resolve(`${name} goes on.`);
-      },
-      recalled: () => Promise.resolve(),
+  return colleagues.map(
+    ({ name, description }): AgentTool => ({
+      spec: agentSpec(
+        handoffToolName(name),
+        `Hands the work to ${name}, who goes on with it; your own part is then ` +
+          `over.${description === undefined ? '' : ` ${description}`}`,
+        'message',
+        'What the next agent needs to know.',
+      ),
+      ask: () => ({
+        envelope: undefined,
+        make: () => {
+          if (taken !== undefined)
+            throw new ClassedError('invalid_arguments', `The work is handed to ${taken} already.`);
+          taken = name;
+          return Promise.resolve(`${name} goes on.`);
+        },
+        recalled: () => Promise.resolve(),
+      }),
     }),
-  }));
+  );
 }
 
 function agentSpec(name: string, description: string, argument: string, about: string): ToolSpec {
   return {
-    name, description,
-    parameters: { type: 'object', properties: { [argument]: { type: 'string', description: about } }, required: [argument], additionalProperties: false },
+    name,
+    description,
+    parameters: {
+      type: 'object',
+      properties: { [argument]: { type: 'string', description: about } },
+      required: [argument],
+      additionalProperties: false,
+    },
     // What is recorded of it is gone through again, and only the rest is done: calling it twice does nothing twice.
-    effect: 'pure', sessionBound: false, from: { kind: 'agent', name },
+    effect: 'pure',
+    sessionBound: false,
+    from: { kind: 'agent', name },
   };
 }
 
@@ -102,5 +134,7 @@ function textIn(args: JsonObject, name: string): string {
 
 function failureOf(name: string, thrown: unknown): ClassedError {
   const error = ClassedError.from(thrown, 'infrastructure');
-  return error.class === 'infrastructure' ? error : new ClassedError('tool_error', `${name} failed (${error.class}): ${error.message}`);
+  return error.class === 'infrastructure'
+    ? error
+    : new ClassedError('tool_error', `${name} failed (${error.class}): ${error.message}`);
 }

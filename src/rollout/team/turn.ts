@@ -51,8 +51,10 @@ export class Turn implements Budget {
   }
 
   step(): void {
-    if (this.#steps >= this.#limits.steps) throw new ClassedError('limit', `The limit of ${this.#limits.steps} steps of ${this.#name} was reached.`);
-    if (this.#tokens >= this.#limits.tokens) throw new ClassedError('limit', `The limit of ${this.#limits.tokens} tokens of ${this.#name} was reached.`);
+    if (this.#steps >= this.#limits.steps)
+      throw new ClassedError('limit', `The limit of ${this.#limits.steps} steps of ${this.#name} was reached.`);
+    if (this.#tokens >= this.#limits.tokens)
+      throw new ClassedError('limit', `The limit of ${this.#limits.tokens} tokens of ${this.#name} was reached.`);
     this.#above.step();
     this.#steps++;
   }

@@ -1,4 +1,5 @@
 /** The graph of a workflow: each member with those it comes after. */
+
 import type { SubmittedMember } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 
@@ -12,7 +13,12 @@ export function inOrder<N extends Node>(members: readonly N[]): N[] {
   while (left.length > 0) {
     const index = left.findIndex(({ after = [] }) => after.every((name) => done.has(name)));
     const [next] = left.splice(index, index === -1 ? 0 : 1);
-    if (next === undefined) throw new ClassedError('invalid_arguments', `The members ${left.map(({ name }) => name).join(', ')} of the workflow wait for one another, or for one that it does not have.`);
+    if (next === undefined)
+      throw new ClassedError(
+        'invalid_arguments',
+        `The members ${left.map(({ name }) => name).join(', ')} of the workflow wait for one another, or for one ` +
+          'that it does not have.',
+      );
     ordered.push(next);
     done.add(next.name);
   }
@@ -28,7 +34,9 @@ export function endsOf(members: readonly Node[]): string[] {
 /** Whether a member and another one may work at the same time. */
 export function runsBeside(members: readonly Node[], member: Node): boolean {
   const behind = reachedFrom(members, member.name);
-  return members.some(({ name }) => name !== member.name && !behind.has(name) && !reachedFrom(members, name).has(member.name));
+  return members.some(
+    ({ name }) => name !== member.name && !behind.has(name) && !reachedFrom(members, name).has(member.name),
+  );
 }
 
 /** Names of all that come, directly or not, before a member. */

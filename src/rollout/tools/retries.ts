@@ -3,7 +3,9 @@ import type { Change, ErrorClass, EventData } from '../../trace/schema.ts';
 import type { ToolOutcome, ToolSpec } from '../ports.ts';
 import { roundMs } from '../time.ts';
 
-/** What a tool may do better the next time. Arguments that do not fit stay so, and what ends the rollout ends the call. */
+/**
+ * What a tool may do better the next time. Arguments that do not fit stay so, and what ends the rollout ends the call.
+ */
 const AGAIN: ReadonlySet<ErrorClass> = new Set(['tool_error', 'world_error', 'timeout']);
 const LONGEST_WAIT_MS = 60_000;
 
@@ -25,7 +27,12 @@ export interface RetryPorts {
  * Makes a call, and makes it again after a failure as often as its tool allows. What it did before goes to `retries`.
  * Throws the last failure as a ClassedError; what the tries before changed in the world is told with the outcome.
  */
-export async function withRetries(spec: ToolSpec, ports: RetryPorts, retries: ToolRetries, make: () => Promise<ToolOutcome>): Promise<ToolOutcome> {
+export async function withRetries(
+  spec: ToolSpec,
+  ports: RetryPorts,
+  retries: ToolRetries,
+  make: () => Promise<ToolOutcome>,
+): Promise<ToolOutcome> {
   const { times, waitMs } = spec.retry ?? { times: 0, waitMs: 0 };
   const changes: Change[] = [];
   for (let tried = 0; ; tried++) {
@@ -37,7 +44,9 @@ export async function withRetries(spec: ToolSpec, ports: RetryPorts, retries: To
       if (tried >= times || !AGAIN.has(error.class)) throw error;
       changes.push(...(error.changes ?? []));
       const wait = Math.min(LONGEST_WAIT_MS, waitMs * 2 ** tried);
-      ports.tell(`${error.class}: ${error.message}\nThe call is made again in ${wait / 1000} s (${tried + 1} of ${times}).\n`);
+      ports.tell(
+        `${error.class}: ${error.message}\nThe call is made again in ${wait / 1000} s (${tried + 1} of ${times}).\n`,
+      );
       const retry = { at: ports.now(), ms: 0, class: error.class };
       retries.push(retry);
       const began = ports.monotonic();

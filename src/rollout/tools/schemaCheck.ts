@@ -1,11 +1,23 @@
-import { Validator, type OutputUnit, type SchemaDraft } from '@cfworker/json-schema';
+import { type OutputUnit, type SchemaDraft, Validator } from '@cfworker/json-schema';
 import type { JsonObject } from '../../common/json.ts';
 import type { JsonSchema } from '../ports.ts';
 
 /** Problems told at once; more would only bury the first. */
 const MOST = 5;
 /** Keywords that only say that something below them is wrong. */
-const WRAPPERS = new Set(['properties', 'patternProperties', 'items', 'prefixItems', 'additionalItems', '$ref', '$recursiveRef', 'allOf', 'then', 'else', 'propertyNames']);
+const WRAPPERS = new Set([
+  'properties',
+  'patternProperties',
+  'items',
+  'prefixItems',
+  'additionalItems',
+  '$ref',
+  '$recursiveRef',
+  'allOf',
+  'then',
+  'else',
+  'propertyNames',
+]);
 
 /** Schemas are checked into validators once, however many rollouts share them. */
 const validators = new WeakMap<JsonSchema, Validator | 'unusable'>();
@@ -54,7 +66,10 @@ function draftOf(schema: JsonSchema): SchemaDraft {
 
 function isWrapper(unit: OutputUnit, all: readonly OutputUnit[]): boolean {
   if (unit.keyword === 'additionalProperties' || unit.keyword === 'unevaluatedProperties') {
-    return all.some((other) => other !== unit && other.instanceLocation.startsWith(`${unit.instanceLocation}/`) && other.keyword !== 'false');
+    return all.some(
+      (other) =>
+        other !== unit && other.instanceLocation.startsWith(`${unit.instanceLocation}/`) && other.keyword !== 'false',
+    );
   }
   return WRAPPERS.has(unit.keyword) || unit.keyword === 'false';
 }
@@ -73,7 +88,10 @@ function sentence(unit: OutputUnit): string {
       return `${where === ROOT ? '' : `${where}: `}"${quoted[0] ?? ''}" is not an argument of this tool`;
     case 'enum':
     case 'const':
-      return `${where} must be ${unit.keyword === 'enum' ? 'one of ' : ''}${unit.error.replace(/^.*?match (?:any of )?/, '').replace(/\.$/, '')}`;
+      return (
+        `${where} must be ` +
+        `${unit.keyword === 'enum' ? 'one of ' : ''}${unit.error.replace(/^.*?match (?:any of )?/, '').replace(/\.$/, '')}`
+      );
     default:
       return `${where}: ${unit.error.replace(/\.$/, '')}`;
   }
@@ -84,5 +102,8 @@ const ROOT = 'the arguments';
 function placeOf(location: string): string {
   const keys = location.replace(/^#\/?/, '');
   if (keys === '') return ROOT;
-  return keys.split('/').map((key) => decodeURIComponent(key).replaceAll('~1', '/').replaceAll('~0', '~')).join('.');
+  return keys
+    .split('/')
+    .map((key) => decodeURIComponent(key).replaceAll('~1', '/').replaceAll('~0', '~'))
+    .join('.');
 }

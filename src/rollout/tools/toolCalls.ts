@@ -10,13 +10,13 @@ import { editStart } from '../gates/edits.ts';
 import type { Gates } from '../gates/gates.ts';
 import type { Subject } from '../gates/subject.ts';
 import type { Envelope, Log } from '../log/log.ts';
-import { Counter, type Stopwatch } from '../loop/limits.ts';
 import type { Sha256 } from '../log/messages.ts';
+import { Counter, type Stopwatch } from '../loop/limits.ts';
 import type { CallInspection, ToolOutcome, ToolSpec } from '../ports.ts';
-import { settledWithin, type Stop } from '../stop.ts';
+import { type Stop, settledWithin } from '../stop.ts';
 import { roundMs, type Time } from '../time.ts';
 import type { WorldCall } from '../world.ts';
-import { withRetries, type ToolRetries } from './retries.ts';
+import { type ToolRetries, withRetries } from './retries.ts';
 import { argumentProblems } from './schemaCheck.ts';
 import { ToolLog } from './toolLog.ts';
 import type { AgentCall, FoundTool, ToolSet } from './toolSet.ts';
@@ -41,7 +41,10 @@ export interface ToolCallerParts {
   readonly sha256: Sha256;
   readonly rolloutSeed: number;
   readonly toolSeconds: number;
-  /** An earlier holder was lost, so every call is stored before it is made: should it be what ends workers, that is known. */
+  /**
+   * An earlier holder was lost, so every call is stored before it is made: should it be what ends workers, that is
+   * known.
+   */
   readonly careful: boolean;
   /** seq of the agent's own `agent.start`, of a team's member. */
   readonly parent?: number | undefined;
@@ -81,7 +84,9 @@ export class ToolCaller {
       const call = found[index]?.agent?.ask(part.id, together);
       return call === undefined ? {} : { call };
     });
-    const requests = calls.map((part, index) => this.#request(part, seedOf(this.#parts.rolloutSeed, this.#agent, modelCall, index), step, outcomes[index] ?? {}));
+    const requests = calls.map((part, index) =>
+      this.#request(part, seedOf(this.#parts.rolloutSeed, this.#agent, modelCall, index), step, outcomes[index] ?? {}),
+    );
     const settled = await Promise.allSettled(await this.#parts.act.all(requests));
     const called = settled.map((result, index): ToolCalled => {
       if (result.status === 'rejected') throw result.reason;
@@ -92,7 +97,9 @@ export class ToolCaller {
     });
     const errors = called.flatMap(({ done }) => done.end.error ?? []);
     // Calls that were only ended because one of them ended the rollout say `cancelled`.
-    const fatal = errors.find((error) => error.class === 'infrastructure') ?? errors.find((error) => error.class === 'limit' || error.class === 'cancelled');
+    const fatal =
+      errors.find((error) => error.class === 'infrastructure') ??
+      errors.find((error) => error.class === 'limit' || error.class === 'cancelled');
     if (fatal !== undefined) throw new ClassedError(fatal.class, fatal.message);
     return called;
   }
@@ -109,24 +116,43 @@ export class ToolCaller {
     const start = startOf(part, effect);
     const world = found?.world;
     const { call } = outcome;
-    const worldCall = (span: number): WorldCall => ({ call: { id: part.id, name: part.name, arguments: argumentsOf(this.#edited(span, part)) }, seed, effect });
+    const worldCall = (span: number): WorldCall => ({
+      call: { id: part.id, name: part.name, arguments: argumentsOf(this.#edited(span, part)) },
+      seed,
+      effect,
+    });
     return {
-      kind: 'tool', agent: this.#agent, name: part.name, step, parent: this.#parts.parent,
+      kind: 'tool',
+      agent: this.#agent,
+      name: part.name,
+      step,
+      parent: this.#parts.parent,
       key: () => toolKey(start),
       start: () => ({ data: start }),
       perform: (asked, subject) => this.#perform(asked, subject, seed, outcome),
       onlyStored: effect === 'irreversible' || this.#parts.careful,
-      ...(call === undefined ? {} : {
-        settled: (done: Acted<'tool'>) => (done.recorded ? call.recalled(argumentsOf(this.#edited(done.span, part)), done.span) : undefined),
-      }),
-      ...(world === undefined ? {} : {
-        queue: world.queue,
-        settled: (done: Acted<'tool'>) => (done.recorded ? world.recalled(worldCall(done.span), done) : world.called(effect, outcome.value)),
-      }),
+      ...(call === undefined
+        ? {}
+        : {
+            settled: (done: Acted<'tool'>) =>
+              done.recorded ? call.recalled(argumentsOf(this.#edited(done.span, part)), done.span) : undefined,
+          }),
+      ...(world === undefined
+        ? {}
+        : {
+            queue: world.queue,
+            settled: (done: Acted<'tool'>) =>
+              done.recorded ? world.recalled(worldCall(done.span), done) : world.called(effect, outcome.value),
+          }),
     };
   }
 
-  async #perform(asked: EventData['tool.start'], subject: Subject<'tool'>, seed: number, outcome: Gave): Promise<Outcome<'tool'>> {
+  async #perform(
+    asked: EventData['tool.start'],
+    subject: Subject<'tool'>,
+    seed: number,
+    outcome: Gave,
+  ): Promise<Outcome<'tool'>> {
     const { stop, time, log } = this.#parts;
     const now = (): number => this.#clock.value(time.monotonic());
     const began = now();
@@ -136,7 +162,11 @@ export class ToolCaller {
     try {
       stop.check();
       const found = this.#checked(asked);
-      const gave = await withRetries(found.spec, this.#retryPorts(prints), retries, () => (outcome.call === undefined ? this.#make(found, asked, subject, seed, prints) : delegated(outcome.call, asked, subject)));
+      const gave = await withRetries(found.spec, this.#retryPorts(prints), retries, () =>
+        outcome.call === undefined
+          ? this.#make(found, asked, subject, seed, prints)
+          : delegated(outcome.call, asked, subject),
+      );
       outcome.value = gave;
       prints.end();
       return this.#given(asked, gave, took(), outcome.call?.envelope);
@@ -172,31 +202,56 @@ export class ToolCaller {
     const found = this.#tools.find(asked.name);
     if (found === undefined) {
       const names = this.#tools.names;
-      throw new ClassedError('unknown_tool', `There is no tool "${asked.name}". ${names.length === 0 ? 'There are no tools.' : `The tools are: ${names.join(', ')}.`}`);
+      throw new ClassedError(
+        'unknown_tool',
+        `There is no tool "${asked.name}". ` +
+          (names.length === 0 ? 'There are no tools.' : `The tools are: ${names.join(', ')}.`),
+      );
     }
     if (asked.raw !== undefined && Object.keys(argumentsOf(asked.arguments)).length === 0) {
-      throw new ClassedError('malformed_output', `The arguments of ${asked.name} are not valid JSON${reasonOf(asked.raw)}. Give one JSON object that matches ${JSON.stringify(found.spec.parameters)}.`);
+      throw new ClassedError(
+        'malformed_output',
+        `The arguments of ${asked.name} are not valid JSON${reasonOf(asked.raw)}. Give one JSON object that ` +
+          `matches ${JSON.stringify(found.spec.parameters)}.`,
+      );
     }
     if (!isJsonObject(asked.arguments)) {
-      throw new ClassedError('invalid_arguments', `The arguments of ${asked.name} must be one JSON object that matches ${JSON.stringify(found.spec.parameters)}.`);
+      throw new ClassedError(
+        'invalid_arguments',
+        `The arguments of ${asked.name} must be one JSON object that matches ${JSON.stringify(found.spec.parameters)}.`,
+      );
     }
     const problems = argumentProblems(found.spec.parameters, asked.arguments);
-    if (problems !== undefined) throw new ClassedError('invalid_arguments', `The arguments of ${asked.name} do not match its schema: ${problems}.`);
+    if (problems !== undefined)
+      throw new ClassedError(
+        'invalid_arguments',
+        `The arguments of ${asked.name} do not match its schema: ${problems}.`,
+      );
     return found;
   }
 
-  async #make({ spec, host }: FoundTool, asked: EventData['tool.start'], subject: Subject<'tool'>, seed: number, prints: ToolLog): Promise<ToolOutcome> {
+  async #make(
+    { spec, host }: FoundTool,
+    asked: EventData['tool.start'],
+    subject: Subject<'tool'>,
+    seed: number,
+    prints: ToolLog,
+  ): Promise<ToolOutcome> {
     if (spec.asksPerson === true) return { response: await this.#ask(subject) };
     if (host === undefined) return { response: 'The answer was handed in.' };
     const { stop, time, log, toolSeconds } = this.#parts;
     const seconds = spec.timeoutSeconds ?? toolSeconds;
     const { stop: own, release } = stop.child();
-    const limit = new Patience(seconds * 1000, time, this.#clock, () => own.stop(new ClassedError('timeout', `${spec.name} did not end within ${seconds} s.`)));
+    const limit = new Patience(seconds * 1000, time, this.#clock, () =>
+      own.stop(new ClassedError('timeout', `${spec.name} did not end within ${seconds} s.`)),
+    );
     const call = { id: asked.call, name: spec.name, arguments: argumentsOf(asked.arguments) };
     const inspect = this.#inspection(subject);
     try {
       const running = host.call(call, {
-        signal: own.signal, seed, ...(inspect === undefined ? {} : { inspect }),
+        signal: own.signal,
+        seed,
+        ...(inspect === undefined ? {} : { inspect }),
         onLog: (stream, text) => prints.add(stream, text),
         onProgress: () => limit.renew(),
       });
@@ -247,22 +302,35 @@ export class ToolCaller {
     const { stop } = this.#parts;
     if (stop.reason !== undefined && stop.reason.class !== 'infrastructure') return stop.reason;
     const error = ClassedError.from(thrown, 'tool_error');
-    if (stop.reason !== undefined) return error === stop.reason ? new ClassedError('cancelled', 'It was ended with the rollout.') : error;
+    if (stop.reason !== undefined)
+      return error === stop.reason ? new ClassedError('cancelled', 'It was ended with the rollout.') : error;
     // Only the rollout itself is ever cancelled or at its limit; a tool that says so has failed.
-    return error.class === 'cancelled' || error.class === 'limit' ? new ClassedError('tool_error', error.message, { place: error.place, stack: error.userStack }) : error;
+    return error.class === 'cancelled' || error.class === 'limit'
+      ? new ClassedError('tool_error', error.message, { place: error.place, stack: error.userStack })
+      : error;
   }
 
   #given(asked: EventData['tool.start'], gave: ToolOutcome, took: Took, envelope?: Envelope): Outcome<'tool'> {
-    const parts: Part[] = [{ type: 'tool_call_response', id: asked.call, response: gave.response }, ...(gave.parts ?? [])];
-    const end: EventData['tool.end'] = { status: 'ok', ...took, source: 'live', ...(gave.cut === undefined ? {} : { cut: gave.cut }) };
+    const parts: Part[] = [
+      { type: 'tool_call_response', id: asked.call, response: gave.response },
+      ...(gave.parts ?? []),
+    ];
+    const end: EventData['tool.end'] = {
+      status: 'ok',
+      ...took,
+      source: 'live',
+      ...(gave.cut === undefined ? {} : { cut: gave.cut }),
+    };
     const base = { message: { role: 'tool', parts, origin: 'tool', ...envelope } as const, changes: gave.changes };
     if (gave.full === undefined) return { ...base, end };
     const sha = this.#parts.sha256(gave.full);
     const media = 'text/plain';
     const head = new TextDecoder().decode(gave.full.subarray(0, HEAD)).slice(0, HEAD);
     return {
-      ...base, end: { ...end, result: { $blob: sha, bytes: gave.full.length, media, head } },
-      blobs: [{ sha, bytes: gave.full, media }], refs: new Set([sha]),
+      ...base,
+      end: { ...end, result: { $blob: sha, bytes: gave.full.length, media, head } },
+      blobs: [{ sha, bytes: gave.full, media }],
+      refs: new Set([sha]),
     };
   }
 }
@@ -271,7 +339,11 @@ export class ToolCaller {
 type Took = Pick<EventData['tool.end'], 'ms' | 'retries'>;
 
 /** Another agent's work. It has no time limit of its own: its calls have theirs, and the rollout has one. */
-async function delegated(call: AgentCall, asked: EventData['tool.start'], subject: Subject<'tool'>): Promise<ToolOutcome> {
+async function delegated(
+  call: AgentCall,
+  asked: EventData['tool.start'],
+  subject: Subject<'tool'>,
+): Promise<ToolOutcome> {
   return { response: await call.make(argumentsOf(asked.arguments), subject.span) };
 }
 
@@ -346,5 +418,13 @@ function failed(asked: EventData['tool.start'], error: ClassedError, took: Took,
   const end: EventData['tool.end'] = { status: 'error', ...took, source: 'live', error: error.toTrace() };
   if (error.class === 'infrastructure' || error.class === 'cancelled' || error.class === 'limit') return { end };
   const response = `Error (${error.class}): ${error.message}`;
-  return { message: { role: 'tool', parts: [{ type: 'tool_call_response', id: asked.call, response }], origin: 'tool', ...envelope }, end };
+  return {
+    message: {
+      role: 'tool',
+      parts: [{ type: 'tool_call_response', id: asked.call, response }],
+      origin: 'tool',
+      ...envelope,
+    },
+    end,
+  };
 }

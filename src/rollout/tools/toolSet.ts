@@ -1,21 +1,28 @@
+import type { Json, JsonObject } from '../../common/json.ts';
 import type { AnswerRule } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
-import type { Json, JsonObject } from '../../common/json.ts';
 import type { Envelope } from '../log/log.ts';
 import type { Sha256 } from '../log/messages.ts';
+import { answerTool } from '../loop/answer.ts';
 import type { PendingBlob, ToolHost, ToolSpec } from '../ports.ts';
 import type { WorldPlace } from '../world.ts';
-import { answerTool } from '../loop/answer.ts';
 
 /** The tools a model is told of, and the stored text of that list. */
 export interface ToldTools {
   readonly specs: readonly ToolSpec[];
-  /** sha256 of the JSON of [{name, description, parameters}], with the keys in the order in which the model is shown them. */
+  /**
+   * sha256 of the JSON of [{name, description, parameters}], with the keys in the order in which the model is shown
+   * them.
+   */
   readonly sha: string;
   readonly blob: PendingBlob;
 }
 
-export const NO_TOOLS: ToldTools = { specs: [], sha: '', blob: { sha: '', bytes: new Uint8Array(), media: 'application/json' } };
+export const NO_TOOLS: ToldTools = {
+  specs: [],
+  sha: '',
+  blob: { sha: '', bytes: new Uint8Array(), media: 'application/json' },
+};
 
 export interface FoundTool {
   readonly spec: ToolSpec;
@@ -49,12 +56,22 @@ export class ToolSet {
   readonly #byName = new Map<string, FoundTool>();
 
   /** Throws ClassedError `tool_error` when two tools have one name. */
-  constructor(own: ToolHost | undefined, world: WorldPlace | undefined, rule: AnswerRule, sha256: Sha256, agents: readonly AgentTool[] = []) {
+  constructor(
+    own: ToolHost | undefined,
+    world: WorldPlace | undefined,
+    rule: AnswerRule,
+    sha256: Sha256,
+    agents: readonly AgentTool[] = [],
+  ) {
     for (const spec of own?.specs ?? []) this.#add({ spec, host: own, world: undefined });
     for (const spec of world?.session.specs ?? []) this.#add({ spec, host: world?.session, world });
     for (const agent of agents) this.#add({ spec: agent.spec, host: undefined, world: undefined, agent });
-    if (rule.kind === 'tool' && !this.#byName.has(rule.tool)) this.#add({ spec: answerTool(rule.tool), host: undefined, world: undefined });
-    this.told = told([...this.#byName.values()].map(({ spec }) => spec), sha256);
+    if (rule.kind === 'tool' && !this.#byName.has(rule.tool))
+      this.#add({ spec: answerTool(rule.tool), host: undefined, world: undefined });
+    this.told = told(
+      [...this.#byName.values()].map(({ spec }) => spec),
+      sha256,
+    );
   }
 
   find(name: string): FoundTool | undefined {
@@ -68,7 +85,11 @@ export class ToolSet {
   #add(tool: FoundTool): void {
     const other = this.#byName.get(tool.spec.name);
     if (other !== undefined) {
-      throw new ClassedError('tool_error', `Two tools are named "${tool.spec.name}": one of ${placeOf(other.spec)}, one of ${placeOf(tool.spec)}. Rename one.`);
+      throw new ClassedError(
+        'tool_error',
+        `Two tools are named "${tool.spec.name}": one of ${placeOf(other.spec)}, one of ${placeOf(tool.spec)}. ` +
+          'Rename one.',
+      );
     }
     this.#byName.set(tool.spec.name, tool);
   }

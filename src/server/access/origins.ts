@@ -21,12 +21,21 @@ export function checkOrigin(request: IncomingMessage, rules: OriginRules): void 
   const host = request.headers.host ?? '';
   const name = hostName(host);
   if (name === undefined || !allowedHost(name, rules)) {
-    throw new StudioError('forbidden', `This server is not called “${host.slice(0, 200)}”.`, { mend: 'Use 127.0.0.1 or localhost, or allow the name with --allow-host.' });
+    throw new StudioError('forbidden', `This server is not called “${host.slice(0, 200)}”.`, {
+      mend: 'Use 127.0.0.1 or localhost, or allow the name with --allow-host.',
+    });
   }
   const origin = request.headers.origin?.toLowerCase();
   if (origin === undefined) return;
-  if (origin === `http://${host.toLowerCase()}` || origin === `https://${host.toLowerCase()}` || rules.allowOrigins.includes(origin)) return;
-  throw new StudioError('forbidden', `Pages of ${origin.slice(0, 200)} may not call this server.`, { mend: 'Allow the origin with --allow-origin.' });
+  if (
+    origin === `http://${host.toLowerCase()}` ||
+    origin === `https://${host.toLowerCase()}` ||
+    rules.allowOrigins.includes(origin)
+  )
+    return;
+  throw new StudioError('forbidden', `Pages of ${origin.slice(0, 200)} may not call this server.`, {
+    mend: 'Allow the origin with --allow-origin.',
+  });
 }
 
 /** Name or address of a Host header, without port and brackets. */

@@ -1,5 +1,6 @@
 /**
- * Who may do what. Client tokens belong to one run of a server, unless they are given to it; a worker token is a signature over its batch's id
+ * Who may do what. Client tokens belong to one run of a server, unless they are given to it; a worker token is a
+ * signature over its batch's id
  * with the store's key, so it outlives the server and holds at every server of the store.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
@@ -26,7 +27,10 @@ export class Tokens {
   readonly #key: string;
 
   /** `key`: the store's secret key. */
-  constructor(key: string, clients: ClientTokens = { full: randomBytes(32).toString('hex'), read: randomBytes(32).toString('hex') }) {
+  constructor(
+    key: string,
+    clients: ClientTokens = { full: randomBytes(32).toString('hex'), read: randomBytes(32).toString('hex') },
+  ) {
     this.full = clients.full;
     this.read = clients.read;
     this.#key = key;

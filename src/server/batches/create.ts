@@ -2,8 +2,8 @@
 import { StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
 import type { CreateBatch } from '../../protocol/client.ts';
-import type { TaskRecord } from '../../trace/task.ts';
 import type { BatchRecord } from '../../store/store.ts';
+import type { TaskRecord } from '../../trace/task.ts';
 import type { Services } from '../services.ts';
 import { checkBatchId } from './ids.ts';
 import { requireSecrets } from './secrets.ts';
@@ -14,7 +14,10 @@ export async function createBatch(services: Services, request: CreateBatch): Pro
   const { store, supervisor } = services;
   checkBatchId(request.batch);
   const known = await store.batch(request.batch);
-  if (known !== undefined && known.spec.submission !== request.submission) throw new StudioError('conflict', `Batch ${request.batch} exists already, and is another one.`, { mend: 'Use another id.' });
+  if (known !== undefined && known.spec.submission !== request.submission)
+    throw new StudioError('conflict', `Batch ${request.batch} exists already, and is another one.`, {
+      mend: 'Use another id.',
+    });
   await requireFiles(services, request.tasks);
   if (request.imported === undefined) await createOwn(services, request, known);
   else await createImported(services, request, request.imported);
@@ -33,23 +36,45 @@ async function createOwn(services: Services, request: CreateBatch, known: BatchR
   // A repeat may come when the batch has ended and its secrets are gone.
   if (known?.row.state !== 'ended') {
     requireSecrets(submission, request.secrets, 'Set them where the batch is submitted.');
-    if (request.secrets !== undefined && Object.keys(request.secrets).length > 0) await secrets.put(request.batch, request.secrets);
+    if (request.secrets !== undefined && Object.keys(request.secrets).length > 0)
+      await secrets.put(request.batch, request.secrets);
   }
   await store.createBatch({
-    id: request.batch, name: submission.name, submission: request.submission, attempts: submission.attempts,
-    order: submission.order, priority: submission.priority, retries: submission.retry.infrastructure,
-    debug: request.debug ?? false, imported: false, blobs,
+    id: request.batch,
+    name: submission.name,
+    submission: request.submission,
+    attempts: submission.attempts,
+    order: submission.order,
+    priority: submission.priority,
+    retries: submission.retry.infrastructure,
+    debug: request.debug ?? false,
+    imported: false,
+    blobs,
   });
-  if (request.breakpoints !== undefined && known === undefined) await store.setBreakpoints(request.batch, JSON.parse(JSON.stringify(request.breakpoints)) as Json); // without absent members
+  if (request.breakpoints !== undefined && known === undefined)
+    // without absent members
+    await store.setBreakpoints(request.batch, JSON.parse(JSON.stringify(request.breakpoints)) as Json);
 }
 
 /** Its `submission` is the file it came from: kept, never run. */
-async function createImported(services: Services, request: CreateBatch, about: { name: string; attempts: number }): Promise<void> {
+async function createImported(
+  services: Services,
+  request: CreateBatch,
+  about: { name: string; attempts: number },
+): Promise<void> {
   const blobs = [request.submission];
   await requireBlobs(services.store.blobs, blobs, 'The import');
   await services.store.createBatch({
-    id: request.batch, name: about.name, submission: request.submission, attempts: about.attempts,
-    order: 'breadth', priority: 0, retries: 0, debug: false, imported: true, blobs,
+    id: request.batch,
+    name: about.name,
+    submission: request.submission,
+    attempts: about.attempts,
+    order: 'breadth',
+    priority: 0,
+    retries: 0,
+    debug: false,
+    imported: true,
+    blobs,
   });
 }
 
@@ -62,6 +87,9 @@ export async function requireFiles(services: Pick<Services, 'store'>, tasks: rea
 /** Throws `not_found`. */
 export async function recordOf(services: Services, batch: string): Promise<BatchRecord> {
   const record = await services.store.batch(batch);
-  if (record === undefined) throw new StudioError('not_found', `There is no batch ${batch.slice(0, 100)} here.`, { mend: 'rollout batches lists those there are.' });
+  if (record === undefined)
+    throw new StudioError('not_found', `There is no batch ${batch.slice(0, 100)} here.`, {
+      mend: 'rollout batches lists those there are.',
+    });
   return record;
 }

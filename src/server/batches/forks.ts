@@ -31,13 +31,20 @@ export async function forkRollout(services: Services, request: Fork): Promise<Ba
   const { store, submissions, secrets, supervisor } = services;
   checkBatchId(request.batch);
   const parent = await store.rollout(request.rollout);
-  if (parent === undefined) throw new StudioError('not_found', `There is no rollout ${request.rollout.slice(0, 100)} here.`);
+  if (parent === undefined)
+    throw new StudioError('not_found', `There is no rollout ${request.rollout.slice(0, 100)} here.`);
   const parentBatch = await recordOf(services, parent.row.batch);
   if (parentBatch.row.imported && request.submission === undefined) {
-    throw new StudioError('unsupported', 'An imported rollout brings no agent that could go on.', { mend: 'Name a submission to go on with.' });
+    throw new StudioError('unsupported', 'An imported rollout brings no agent that could go on.', {
+      mend: 'Name a submission to go on with.',
+    });
   }
   if (request.seq > parent.row.last) {
-    throw new StudioError('conflict', `Rollout ${request.rollout} has ${parent.row.last} events; it cannot be cut after ${request.seq}.`, { details: { head: parent.row.last } });
+    throw new StudioError(
+      'conflict',
+      `Rollout ${request.rollout} has ${parent.row.last} events; it cannot be cut after ${request.seq}.`,
+      { details: { head: parent.row.last } },
+    );
   }
   const sha = request.submission ?? parentBatch.spec.submission;
   const submission = await submissions.get(sha);
@@ -51,21 +58,41 @@ export async function forkRollout(services: Services, request: Fork): Promise<Ba
 
   // What the parent's batch still has goes on; what came with the fork counts first.
   const known = { ...(await secrets.get(parent.row.batch)), ...request.secrets };
-  const values = Object.fromEntries(submission.env.names.flatMap((name) => (Object.hasOwn(known, name) ? [[name, known[name] ?? '']] : [])));
-  if ((await store.batch(request.batch)) === undefined) requireSecrets(submission, values, 'Values are kept until a batch ends only: set them where the fork is asked for.');
+  const values = Object.fromEntries(
+    submission.env.names.flatMap((name) => (Object.hasOwn(known, name) ? [[name, known[name] ?? '']] : [])),
+  );
+  if ((await store.batch(request.batch)) === undefined)
+    requireSecrets(
+      submission,
+      values,
+      'Values are kept until a batch ends only: set them where the fork is asked for.',
+    );
   if (Object.keys(values).length > 0) await secrets.put(request.batch, values);
   const before = parentBatch.row.imported ? undefined : await submissions.get(parentBatch.spec.submission);
-  const differs = before === undefined ? [] : [...revisionDifferences(before, submission), ...productDifference(before)];
+  const differs =
+    before === undefined ? [] : [...revisionDifferences(before, submission), ...productDifference(before)];
   await store.createBatch({
-    id: request.batch, name: `${submission.name}@${request.seq}`, submission: sha, attempts: request.attempts,
-    order: submission.order, priority: submission.priority, retries: submission.retry.infrastructure,
-    debug: request.debug ?? false, imported: false, blobs,
+    id: request.batch,
+    name: `${submission.name}@${request.seq}`,
+    submission: sha,
+    attempts: request.attempts,
+    order: submission.order,
+    priority: submission.priority,
+    retries: submission.retry.infrastructure,
+    debug: request.debug ?? false,
+    imported: false,
+    blobs,
     parent: {
-      rollout: request.rollout, seq: request.seq, lineage: lineageAt(parent, request.seq), edits: request.edit ?? [],
+      rollout: request.rollout,
+      seq: request.seq,
+      lineage: lineageAt(parent, request.seq),
+      edits: request.edit ?? [],
       ...(differs.length === 0 ? {} : { differs }),
     },
   });
-  if (request.breakpoints !== undefined) await store.setBreakpoints(request.batch, JSON.parse(JSON.stringify(request.breakpoints)) as Json); // without absent members
+  if (request.breakpoints !== undefined)
+    // without absent members
+    await store.setBreakpoints(request.batch, JSON.parse(JSON.stringify(request.breakpoints)) as Json);
   await store.addTasks(request.batch, 0, [task]);
   await store.seal(request.batch);
   supervisor.look(request.batch);
@@ -87,7 +114,8 @@ export function lineageAt(parent: { row: { rollout: string }; lineage: Lineage }
 async function irreversibleBehind(services: Services, parent: RolloutRecord, cut: number): Promise<IrreversibleCall[]> {
   const calls: IrreversibleCall[] = [];
   for await (const event of eventsOf(services, parent, cut, parent.row.last, '"irreversible"')) {
-    if (event.kind === 'tool.start' && event.data.effect === 'irreversible') calls.push({ seq: event.seq, name: event.data.name, call: event.data.call });
+    if (event.kind === 'tool.start' && event.data.effect === 'irreversible')
+      calls.push({ seq: event.seq, name: event.data.name, call: event.data.call });
   }
   return calls;
 }
@@ -95,28 +123,52 @@ async function irreversibleBehind(services: Services, parent: RolloutRecord, cut
 function refuseIrreversible(calls: readonly IrreversibleCall[]): void {
   if (calls.length === 0) return;
   const names = [...new Set(calls.map((call) => call.name))].join(', ');
-  throw new StudioError('conflict', `Behind the cut there ${calls.length === 1 ? 'is a call' : `are ${calls.length} calls`} that cannot be undone and may be made again: ${names}.`, {
-    mend: 'Accept that with accept_irreversible (--accept-irreversible), or cut after them.', details: { irreversible: calls },
-  });
+  throw new StudioError(
+    'conflict',
+    `Behind the cut there ${calls.length === 1 ? 'is a call' : `are ${calls.length} calls`} that cannot be ` +
+      `undone and may be made again: ${names}.`,
+    {
+      mend: 'Accept that with accept_irreversible (--accept-irreversible), or cut after them.',
+      details: { irreversible: calls },
+    },
+  );
 }
 
 /** Throws `usage` for an edit of what is not in the shared part. */
-async function checkEdits(services: Services, parent: RolloutRecord, cut: number, edits: readonly ForkEdit[]): Promise<void> {
+async function checkEdits(
+  services: Services,
+  parent: RolloutRecord,
+  cut: number,
+  edits: readonly ForkEdit[],
+): Promise<void> {
   for (const { of, path } of edits) {
-    if ((of.seq === undefined) === (of.m === undefined)) throw new StudioError('usage', 'An edit names either the seq of an event or the ordinal m of a message.');
-    if (path !== '' && !path.startsWith('/')) throw new StudioError('usage', `“${path}” is no JSON pointer.`, { mend: 'It begins with /, e.g. /parts/0/content.' });
-    if (of.seq !== undefined && (of.seq < 1 || of.seq > cut)) throw new StudioError('usage', `Event ${of.seq} is not among the shared events 1 to ${cut}.`);
+    if ((of.seq === undefined) === (of.m === undefined))
+      throw new StudioError('usage', 'An edit names either the seq of an event or the ordinal m of a message.');
+    if (path !== '' && !path.startsWith('/'))
+      throw new StudioError('usage', `“${path}” is no JSON pointer.`, {
+        mend: 'It begins with /, e.g. /parts/0/content.',
+      });
+    if (of.seq !== undefined && (of.seq < 1 || of.seq > cut))
+      throw new StudioError('usage', `Event ${of.seq} is not among the shared events 1 to ${cut}.`);
   }
   const wanted = new Set(edits.flatMap(({ of }) => (of.m === undefined ? [] : [of.m])));
   if (wanted.size === 0) return;
-  for await (const event of eventsOf(services, parent, 0, cut, '"message"')) if (event.kind === 'message') wanted.delete(event.data.m);
+  for await (const event of eventsOf(services, parent, 0, cut, '"message"'))
+    if (event.kind === 'message') wanted.delete(event.data.m);
   for (const m of wanted) throw new StudioError('usage', `Message ${m} is not among the shared events 1 to ${cut}.`);
 }
 
 /** Events whose text holds `needle`; only those are parsed. */
-async function* eventsOf(services: Services, rollout: RolloutRecord, after: number, until: number, needle: string): AsyncGenerator<TraceEvent> {
+async function* eventsOf(
+  services: Services,
+  rollout: RolloutRecord,
+  after: number,
+  until: number,
+  needle: string,
+): AsyncGenerator<TraceEvent> {
   const reader = new StreamReader(services.store, rollout.row.rollout, rollout.lineage);
   for await (const bodies of reader.all(after, until, READ_BYTES)) {
-    for (const body of bodies) if (body.includes(needle)) yield JSON.parse(body) as TraceEvent; // checked before it was stored
+    // checked before it was stored
+    for (const body of bodies) if (body.includes(needle)) yield JSON.parse(body) as TraceEvent;
   }
 }

@@ -14,12 +14,17 @@ export async function notifyEnd(url: string, row: BatchRow, log: Log, signal: Ab
     try {
       await sleep(pause, signal);
       const response = await fetch(url, {
-        method: 'POST', body, headers: { 'content-type': 'application/json' },
+        method: 'POST',
+        body,
+        headers: { 'content-type': 'application/json' },
         signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
       });
       await response.body?.cancel();
       if (response.ok) return;
-      log(`notify of ${row.batch}, try ${index + 1}: status ${response.status}`, { level: 'warning', batch: row.batch });
+      log(`notify of ${row.batch}, try ${index + 1}: status ${response.status}`, {
+        level: 'warning',
+        batch: row.batch,
+      });
     } catch (error) {
       if (signal.aborted) return;
       log(`notify of ${row.batch}, try ${index + 1}: ${errorText(error)}`, { level: 'warning', batch: row.batch });

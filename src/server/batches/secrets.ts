@@ -1,6 +1,6 @@
 /** Values of `${env:…}`: one 0600 file per batch, from its submission until its end. Never in the store. */
 import { mkdirSync } from 'node:fs';
-import { readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
@@ -45,13 +45,23 @@ export class Secrets {
 
   /** Ids of the batches that have some. */
   async batches(): Promise<string[]> {
-    return (await readdir(this.#folder)).flatMap((name) => (name.endsWith('.json') ? [name.slice(0, -'.json'.length)] : []));
+    return (await readdir(this.#folder)).flatMap((name) =>
+      name.endsWith('.json') ? [name.slice(0, -'.json'.length)] : [],
+    );
   }
 }
 
 /** Throws `config` naming variables of a submission that have no value. */
-export function requireSecrets(submission: Submission, secrets: Readonly<Record<string, string>> | undefined, mend: string): void {
+export function requireSecrets(
+  submission: Submission,
+  secrets: Readonly<Record<string, string>> | undefined,
+  mend: string,
+): void {
   const missing = submission.env.names.filter((name) => secrets === undefined || !Object.hasOwn(secrets, name));
   if (missing.length === 0) return;
-  throw new StudioError('config', `The batch uses ${missing.map((name) => `\${env:${name}}`).join(', ')}, and no value came with it.`, { mend, details: { missing } });
+  throw new StudioError(
+    'config',
+    `The batch uses ${missing.map((name) => `\${env:${name}}`).join(', ')}, and no value came with it.`,
+    { mend, details: { missing } },
+  );
 }

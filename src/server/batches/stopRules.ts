@@ -9,9 +9,13 @@ export const FAILURES_AFTER = 20;
 export function reasonToStop(stop: Submission['stop'], progress: BatchProgress): string | undefined {
   const { settled, failed, tokens } = progress;
   if (stop.failures !== undefined && settled >= FAILURES_AFTER && failed > 0 && failed / settled >= stop.failures) {
-    return `stop.failures: ${failed} of ${settled} settled attempts did not pass (limit ${Math.round(stop.failures * 1000) / 10}%).`;
+    return (
+      `stop.failures: ${failed} of ${settled} settled attempts did not pass (limit ` +
+      `${Math.round(stop.failures * 1000) / 10}%).`
+    );
   }
-  if (stop.tokens !== undefined && tokens >= stop.tokens) return `stop.tokens: ${tokens} tokens were used (limit ${stop.tokens}).`;
+  if (stop.tokens !== undefined && tokens >= stop.tokens)
+    return `stop.tokens: ${tokens} tokens were used (limit ${stop.tokens}).`;
   return undefined;
 }
 

@@ -1,6 +1,6 @@
 /** Submissions by sha, parsed. They are blobs and never change, so a few are kept. */
 import { StudioError } from '../../common/errors.ts';
-import { modulesOf, submission, submissionSha, type Submission } from '../../config/submission.ts';
+import { modulesOf, type Submission, submission, submissionSha } from '../../config/submission.ts';
 import type { BlobStore } from '../../store/store.ts';
 
 const KEPT = 32;
@@ -28,8 +28,10 @@ export class Submissions {
 
   async #read(sha: string): Promise<Submission> {
     const blob = await this.#blobs.get(sha);
-    if (blob === undefined) throw new StudioError('not_found', `The submission ${sha} is not here.`, { mend: 'PUT it as a blob first.' });
-    if (blob.size > MAX_BYTES) throw new StudioError('too_large', `A submission has at most ${MAX_BYTES} bytes; this one has ${blob.size}.`);
+    if (blob === undefined)
+      throw new StudioError('not_found', `The submission ${sha} is not here.`, { mend: 'PUT it as a blob first.' });
+    if (blob.size > MAX_BYTES)
+      throw new StudioError('too_large', `A submission has at most ${MAX_BYTES} bytes; this one has ${blob.size}.`);
     const chunks: Uint8Array[] = [];
     for await (const chunk of blob.bytes) chunks.push(chunk);
     let raw: unknown;
@@ -41,10 +43,18 @@ export class Submissions {
     const parsed = submission.safeParse(raw);
     if (!parsed.success) {
       const issue = parsed.error.issues[0];
-      throw new StudioError('usage', `The blob ${sha} is no submission of this version: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}.`, { mend: 'Use a client and a server of the same version.' });
+      throw new StudioError(
+        'usage',
+        `The blob ${sha} is no submission of this version: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}.`,
+        { mend: 'Use a client and a server of the same version.' },
+      );
     }
-    // Fields this version does not know are dropped by parsing, and with them the right hash: those are a newer client's.
-    if (submissionSha(parsed.data) !== sha) throw new StudioError('version', `The submission ${sha} holds what this server does not know.`, { mend: 'Use a client and a server of the same version.' });
+    // Fields this version does not know are dropped by parsing, and with them the right hash: those are a newer
+    // client's.
+    if (submissionSha(parsed.data) !== sha)
+      throw new StudioError('version', `The submission ${sha} holds what this server does not know.`, {
+        mend: 'Use a client and a server of the same version.',
+      });
     return parsed.data;
   }
 }
@@ -59,7 +69,13 @@ export async function requireBlobs(blobs: BlobStore, shas: readonly string[], wh
   const there = await blobs.has(shas);
   const missing = shas.filter((sha) => !there.has(sha));
   if (missing.length === 0) return;
-  throw new StudioError('conflict', `${whose} names ${missing.length === 1 ? 'a blob that is' : `${missing.length} blobs that are`} not here: ${missing.slice(0, 3).join(', ')}${missing.length > 3 ? ' …' : ''}.`, {
-    mend: 'PUT them first.', details: { missing: missing.slice(0, 100) },
-  });
+  throw new StudioError(
+    'conflict',
+    `${whose} names ${missing.length === 1 ? 'a blob that is' : `${missing.length} blobs that are`} not here: ` +
+      `${missing.slice(0, 3).join(', ')}${missing.length > 3 ? ' …' : ''}.`,
+    {
+      mend: 'PUT them first.',
+      details: { missing: missing.slice(0, 100) },
+    },
+  );
 }

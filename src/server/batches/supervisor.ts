@@ -75,7 +75,10 @@ export class Supervisor {
   constructor(options: SupervisorOptions) {
     this.#options = options;
     this.#unwatch = options.changes.onAny((id) => {
-      if (id === undefined) this.#trackActive().catch((error: unknown) => options.log(`looking for batches failed: ${errorText(error)}`, { level: 'error' }));
+      if (id === undefined)
+        this.#trackActive().catch((error: unknown) =>
+          options.log(`looking for batches failed: ${errorText(error)}`, { level: 'error' }),
+        );
       else if (BATCH_ID.test(id)) this.look(id);
     });
     this.#sessions = setInterval(() => void this.#expire(), SESSIONS_EVERY_MS);
@@ -132,12 +135,20 @@ export class Supervisor {
     if (tracked.answered) return;
     tracked.answered = true; // told once
     const record = await store.batch(batch);
-    if (record === undefined || record.row.output_tokens > 0 || record.stopping !== undefined || record.row.state === 'ended') return;
+    if (
+      record === undefined ||
+      record.row.output_tokens > 0 ||
+      record.stopping !== undefined ||
+      record.row.state === 'ended'
+    )
+      return;
     await store.tell(batch, 'infra', { what: 'endpoint', endpoint, text });
     await this.stop(batch, text, 'infrastructure');
   }
 
-  /** Ends a batch for good; what is queued ends now, what runs is cancelled by its workers. Gives how many ended now. */
+  /**
+   * Ends a batch for good; what is queued ends now, what runs is cancelled by its workers. Gives how many ended now.
+   */
   async stop(batch: string, reason: string, status: 'cancelled' | 'infrastructure' = 'cancelled'): Promise<number> {
     const { store } = this.#options;
     await store.stop(batch, reason);
@@ -145,7 +156,10 @@ export class Supervisor {
     return (await store.closeRollouts({ batch }, { status, reason }, false)).length;
   }
 
-  /** A worker died with these rollouts. What that happened to again and again may be what kills them: such a try is given up. */
+  /**
+   * A worker died with these rollouts. What that happened to again and again may be what kills them: such a try is
+   * given up.
+   */
   async lostWorker(batch: string, rollouts: readonly string[], why: string): Promise<void> {
     const { store } = this.#options;
     for (const rollout of rollouts) {
@@ -160,8 +174,19 @@ export class Supervisor {
     let tracked = this.#tracked.get(id);
     if (tracked === undefined) {
       const own: Tracked = {
-        id, submission: undefined, secretsAt: undefined, endpoints: [], answered: false, settled: true, stopTimer: undefined,
-        throttle: new Throttle(LOOK_EVERY_MS, () => this.#look(own), (error) => this.#options.log(`looking after ${id} failed: ${errorText(error)}`, { level: 'error', batch: id })),
+        id,
+        submission: undefined,
+        secretsAt: undefined,
+        endpoints: [],
+        answered: false,
+        settled: true,
+        stopTimer: undefined,
+        throttle: new Throttle(
+          LOOK_EVERY_MS,
+          () => this.#look(own),
+          (error) =>
+            this.#options.log(`looking after ${id} failed: ${errorText(error)}`, { level: 'error', batch: id }),
+        ),
       };
       tracked = own;
       this.#tracked.set(id, own);
@@ -198,7 +223,8 @@ export class Supervisor {
       return;
     }
     const again = tracked.secretsAt !== undefined && performance.now() >= tracked.secretsAt;
-    const submission = tracked.submission === undefined || again ? await this.#use(tracked, record) : tracked.submission;
+    const submission =
+      tracked.submission === undefined || again ? await this.#use(tracked, record) : tracked.submission;
     hub.standing(record, 'server');
     leasing.look(tracked.id);
     workers?.wants(record, submission);
@@ -220,7 +246,10 @@ export class Supervisor {
     if (found === undefined && tracked.submission !== undefined) return submission;
     const values = found ?? {};
     const agent = resolved(submission.agent.model.endpoints, values);
-    const members = resolved(agentsOf(submission).flatMap(({ model }) => model.endpoints), values);
+    const members = resolved(
+      agentsOf(submission).flatMap(({ model }) => model.endpoints),
+      values,
+    );
     const others = [
       ...new Set(members.filter((endpoint) => !agent.includes(endpoint))),
       ...(submission.world?.user === undefined ? [] : resolved(submission.world.user.model.endpoints, values)),
@@ -282,7 +311,15 @@ export class Supervisor {
     do {
       const page = await store.rollouts(batch, { task, limit: 500, ...(after === undefined ? {} : { after }) });
       for (const row of page.rollouts) {
-        if (row.state === 'running' || row.state === 'held') await store.putCommand({ id: newId('c'), batch, rollout: row.rollout, verb: 'cancel', args: { reason }, by: 'stop.passes_per_task' });
+        if (row.state === 'running' || row.state === 'held')
+          await store.putCommand({
+            id: newId('c'),
+            batch,
+            rollout: row.rollout,
+            verb: 'cancel',
+            args: { reason },
+            by: 'stop.passes_per_task',
+          });
       }
       after = page.next;
     } while (after !== undefined);
@@ -303,7 +340,11 @@ export class Supervisor {
     const { store, hub, leasing, log } = this.#options;
     try {
       for (const ended of await store.expireSessions()) {
-        log(`worker ${ended.worker} of ${ended.batch} was lost with ${ended.rollouts.length} rollouts`, { level: 'warning', batch: ended.batch, worker: ended.worker });
+        log(`worker ${ended.worker} of ${ended.batch} was lost with ${ended.rollouts.length} rollouts`, {
+          level: 'warning',
+          batch: ended.batch,
+          worker: ended.worker,
+        });
         hub.session(ended.session)?.expire();
         leasing.look(ended.batch, true);
       }

@@ -34,14 +34,22 @@ export class BatchSubscription implements Subscription {
 
   constructor(context: SubscriptionContext, sub: string, record: BatchRecord, after: number, afterRev: number) {
     const { batch, last, rev } = record.row;
-    if (after > last || afterRev > rev) throw new StudioError('gone', `Batch ${batch} is at event ${last}, revision ${rev}; the cursor ${after}, ${afterRev} is past its end.`);
+    if (after > last || afterRev > rev)
+      throw new StudioError(
+        'gone',
+        `Batch ${batch} is at event ${last}, revision ${rev}; the cursor ${after}, ${afterRev} is past its end.`,
+      );
     this.#context = context;
     this.#sub = sub;
     this.#batch = batch;
     this.#cursor = after;
     this.#rev = afterRev;
     this.#reader = new StreamReader(context.store, batch, []);
-    this.#throttle = new Throttle(EVERY_MS, () => this.#run(), (error) => context.failed(sub, error));
+    this.#throttle = new Throttle(
+      EVERY_MS,
+      () => this.#run(),
+      (error) => context.failed(sub, error),
+    );
     this.#unwatch = context.changes.on(batch, () => this.#throttle.ask());
     this.#throttle.ask(true);
   }

@@ -2,7 +2,7 @@
 import type { RawData, WebSocket } from 'ws';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { PRODUCT } from '../../common/product.ts';
-import { clientFrame, type ClientFrame } from '../../protocol/client.ts';
+import { type ClientFrame, clientFrame } from '../../protocol/client.ts';
 import { PROTOCOL } from '../../protocol/worker.ts';
 import type { Store } from '../../store/store.ts';
 import type { Changes } from '../changes.ts';
@@ -40,7 +40,9 @@ export class ClientConnection {
     this.#socket = socket;
     this.#readOnly = readOnly;
     this.#forSubscriptions = {
-      store: context.store, changes: context.changes, deltas: context.deltas,
+      store: context.store,
+      changes: context.changes,
+      deltas: context.deltas,
       send: (text) => this.#send(text),
       waiting: () => socket.bufferedAmount,
       failed: (sub, error) => this.#failed(sub, error),
@@ -56,7 +58,10 @@ export class ClientConnection {
 
   /** All of it left this process. */
   get idle(): boolean {
-    return this.#socket.readyState !== this.#socket.OPEN || (this.#socket.bufferedAmount === 0 && [...this.#subscriptions.values()].every(({ idle }) => idle));
+    return (
+      this.#socket.readyState !== this.#socket.OPEN ||
+      (this.#socket.bufferedAmount === 0 && [...this.#subscriptions.values()].every(({ idle }) => idle))
+    );
   }
 
   #receive(data: RawData): void {
@@ -76,8 +81,19 @@ export class ClientConnection {
 
   async #handle(given: Exclude<ClientFrame, { type: 'seen' }>): Promise<void> {
     if (given.type === 'hello') {
-      if (given.protocol !== PROTOCOL) throw new StudioError('version', `This server speaks protocol ${PROTOCOL}, the client ${given.protocol}.`, { mend: 'Use a client and a server of the same version.' });
-      this.#send(frame({ type: 'welcome', protocol: PROTOCOL, product: PRODUCT, clock: await this.#context.store.now(), read_only: this.#readOnly }));
+      if (given.protocol !== PROTOCOL)
+        throw new StudioError('version', `This server speaks protocol ${PROTOCOL}, the client ${given.protocol}.`, {
+          mend: 'Use a client and a server of the same version.',
+        });
+      this.#send(
+        frame({
+          type: 'welcome',
+          protocol: PROTOCOL,
+          product: PRODUCT,
+          clock: await this.#context.store.now(),
+          read_only: this.#readOnly,
+        }),
+      );
       this.#greeted = true;
       this.#unwatch = this.#watchHealth();
       return;
@@ -86,7 +102,8 @@ export class ClientConnection {
     this.#end(given.sub);
     if (given.type === 'unsubscribe') return;
     try {
-      if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS) throw new StudioError('too_large', `A connection has at most ${MAX_SUBSCRIPTIONS} subscriptions.`);
+      if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS)
+        throw new StudioError('too_large', `A connection has at most ${MAX_SUBSCRIPTIONS} subscriptions.`);
       const subscription = await this.#open(given);
       if (this.#socket.readyState === this.#socket.OPEN) this.#subscriptions.set(given.sub, subscription);
       else subscription.close();
@@ -98,9 +115,11 @@ export class ClientConnection {
   async #open(given: Extract<ClientFrame, { type: 'subscribe' }>): Promise<Subscription> {
     const { store } = this.#context;
     const rollout = await store.rollout(given.stream);
-    if (rollout !== undefined) return new RolloutSubscription(this.#forSubscriptions, given.sub, rollout, given.after, given.deltas ?? false);
+    if (rollout !== undefined)
+      return new RolloutSubscription(this.#forSubscriptions, given.sub, rollout, given.after, given.deltas ?? false);
     const batch = await store.batch(given.stream);
-    if (batch !== undefined) return new BatchSubscription(this.#forSubscriptions, given.sub, batch, given.after, given.after_rev ?? 0);
+    if (batch !== undefined)
+      return new BatchSubscription(this.#forSubscriptions, given.sub, batch, given.after, given.after_rev ?? 0);
     throw new StudioError('gone', `There is no batch or rollout ${given.stream.slice(0, 100)} here.`);
   }
 
@@ -120,13 +139,21 @@ export class ClientConnection {
   /** A subscription cannot go on; the others do. */
   #failed(sub: string, error: unknown): void {
     this.#end(sub);
-    if (!StudioError.is(error)) this.#context.log(`a subscription failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`, { level: 'error' });
-    this.#send(frame({ type: 'error', sub, code: StudioError.is(error) ? error.code : 'internal', message: errorText(error) }));
+    if (!StudioError.is(error))
+      this.#context.log(
+        `a subscription failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+        { level: 'error' },
+      );
+    this.#send(
+      frame({ type: 'error', sub, code: StudioError.is(error) ? error.code : 'internal', message: errorText(error) }),
+    );
   }
 
   /** The connection cannot go on. */
   #refuse(error: unknown): void {
-    this.#send(frame({ type: 'error', code: StudioError.is(error) ? error.code : 'internal', message: errorText(error) }));
+    this.#send(
+      frame({ type: 'error', code: StudioError.is(error) ? error.code : 'internal', message: errorText(error) }),
+    );
     this.#socket.close(1008, 'refused');
   }
 

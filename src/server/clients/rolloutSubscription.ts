@@ -55,7 +55,11 @@ export class RolloutSubscription implements Subscription, DeltaListener {
   #opened = false;
 
   constructor(context: SubscriptionContext, sub: string, record: RolloutRecord, after: number, deltas: boolean) {
-    if (after > record.row.last) throw new StudioError('gone', `Rollout ${record.row.rollout} has ${record.row.last} events; the cursor ${after} is past its end.`);
+    if (after > record.row.last)
+      throw new StudioError(
+        'gone',
+        `Rollout ${record.row.rollout} has ${record.row.last} events; the cursor ${after} is past its end.`,
+      );
     this.#context = context;
     this.#sub = sub;
     this.#rollout = record.row.rollout;
@@ -95,10 +99,12 @@ export class RolloutSubscription implements Subscription, DeltaListener {
   #pump(): void {
     if (this.#pumping || this.#closed) return;
     this.#pumping = true;
-    this.#run().catch((error: unknown) => this.#context.failed(this.#sub, error)).finally(() => {
-      this.#pumping = false;
-      if (this.#changed && this.#flow.unseen < UNSEEN_BYTES) this.#pump();
-    });
+    this.#run()
+      .catch((error: unknown) => this.#context.failed(this.#sub, error))
+      .finally(() => {
+        this.#pumping = false;
+        if (this.#changed && this.#flow.unseen < UNSEEN_BYTES) this.#pump();
+      });
   }
 
   async #run(): Promise<void> {

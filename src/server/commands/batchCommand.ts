@@ -2,12 +2,12 @@
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
-import { noteArgs, verbArgs, type BatchCommand, type CommandReply } from '../../protocol/commands.ts';
+import { type BatchCommand, type CommandReply, noteArgs, verbArgs } from '../../protocol/commands.ts';
 import { recordOf } from '../batches/create.ts';
 import { requireSecrets } from '../batches/secrets.ts';
-import { breakpointsOf } from '../workers/hub.ts';
 import { parse } from '../http/call.ts';
 import type { Services } from '../services.ts';
+import { breakpointsOf } from '../workers/hub.ts';
 import { commandDone, commandFailed, replyOf } from './result.ts';
 
 const nothing = z.object({});
@@ -26,14 +26,16 @@ export async function commandBatch(services: Services, batch: string, request: B
   const { told, apply } = plan(services, batch, request);
   const by = request.by ?? 'client';
   await store.putCommand({ id: request.command, batch, verb: request.verb, args: told, by });
-  if (known === undefined) await store.tell(batch, 'control', { command: request.command, verb: request.verb, by, args: told });
+  if (known === undefined)
+    await store.tell(batch, 'control', { command: request.command, verb: request.verb, by, args: told });
   try {
     const reply = await apply();
     await store.finishCommand(request.command, commandDone(reply));
     services.supervisor.look(batch);
     return reply;
   } catch (error) {
-    if (StudioError.is(error) && error.code !== 'storage') await store.finishCommand(request.command, commandFailed(error));
+    if (StudioError.is(error) && error.code !== 'storage')
+      await store.finishCommand(request.command, commandFailed(error));
     throw error;
   }
 }
@@ -66,7 +68,9 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
       const { reason } = parse(cancelArgs, given, 'args');
       return {
         told: reason === undefined ? {} : { reason },
-        apply: async () => ({ changed: await supervisor.stop(batch, reason ?? `Cancelled by ${request.by ?? 'a client'}.`) }),
+        apply: async () => ({
+          changed: await supervisor.stop(batch, reason ?? `Cancelled by ${request.by ?? 'a client'}.`),
+        }),
       };
     }
     case 'retry': {
@@ -87,8 +91,12 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
       return {
         told: { breakpoints: JSON.parse(JSON.stringify(breakpoints)) as Json, ...(of === undefined ? {} : { of }) },
         apply: async () => {
-          const kept = of === undefined ? [] : breakpointsOf(await recordOf(services, batch)).filter(({ id }) => !id.startsWith(of));
-          await store.setBreakpoints(batch, JSON.parse(JSON.stringify([...kept, ...breakpoints])) as Json); // without absent members
+          const kept =
+            of === undefined
+              ? []
+              : breakpointsOf(await recordOf(services, batch)).filter(({ id }) => !id.startsWith(of));
+          // without absent members
+          await store.setBreakpoints(batch, JSON.parse(JSON.stringify([...kept, ...breakpoints])) as Json);
           return { changed: breakpoints.length };
         },
       };
@@ -104,24 +112,42 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
       };
     }
     case 'rescore':
-      throw new StudioError('unsupported', 'Scoring recorded rollouts again is not there yet.', { mend: 'Run the batch again with the other scorer.' });
+      throw new StudioError('unsupported', 'Scoring recorded rollouts again is not there yet.', {
+        mend: 'Run the batch again with the other scorer.',
+      });
   }
 }
 
 async function pause({ store, startsWorkers }: Services, batch: string, release: boolean): Promise<CommandReply> {
-  if (release && !startsWorkers) throw new StudioError('unsupported', 'This server starts no workers, so it can end none.', { mend: 'Pause the batch without that, and end its workers where they were started.' });
+  if (release && !startsWorkers)
+    throw new StudioError('unsupported', 'This server starts no workers, so it can end none.', {
+      mend: 'Pause the batch without that, and end its workers where they were started.',
+    });
   await store.setPaused(batch, true, release);
   if (!release) return {};
   const running = (await store.batch(batch))?.row.counts.running ?? 0;
-  const when = running === 0 ? 'Its workers end now' : `Its workers end once ${running === 1 ? 'the attempt that runs is' : `the ${running} attempts that run are`} held`;
+  const when =
+    running === 0
+      ? 'Its workers end now'
+      : 'Its workers end once ' +
+        `${running === 1 ? 'the attempt that runs is' : `the ${running} attempts that run are`} held`;
   return { text: `Paused batch ${batch}. ${when}, and what they hold waits in the queue; resume starts them again.` };
 }
 
-async function retry(services: Services, batch: string, secrets: Readonly<Record<string, string>> | undefined): Promise<CommandReply> {
+async function retry(
+  services: Services,
+  batch: string,
+  secrets: Readonly<Record<string, string>> | undefined,
+): Promise<CommandReply> {
   const { store, submissions, leasing } = services;
   const { spec } = await recordOf(services, batch);
   const values = secrets ?? (await services.secrets.get(batch));
-  if (!spec.imported) requireSecrets(await submissions.get(spec.submission), values, 'The values are kept until a batch ends only: send them with the command, as args.secrets.');
+  if (!spec.imported)
+    requireSecrets(
+      await submissions.get(spec.submission),
+      values,
+      'The values are kept until a batch ends only: send them with the command, as args.secrets.',
+    );
   if (secrets !== undefined) await services.secrets.put(batch, secrets);
   const changed = await store.retry(batch);
   if (changed === 0 && (await recordOf(services, batch)).row.state === 'ended') await services.secrets.remove(batch);

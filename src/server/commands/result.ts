@@ -1,15 +1,24 @@
 /** How the answer to a command is kept in the store, so that its repeat gives the same. */
 import { z } from 'zod';
-import { StudioError, type ErrorCode } from '../../common/errors.ts';
+import { type ErrorCode, StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
-import { commandReply, type CommandReply } from '../../protocol/commands.ts';
+import { type CommandReply, commandReply } from '../../protocol/commands.ts';
 
 const stored = z.union([
   z.object({ reply: commandReply }),
   z.object({ error: z.object({ code: z.string(), message: z.string() }) }),
 ]);
 
-const CODES: ReadonlySet<string> = new Set<ErrorCode>(['usage', 'not_found', 'conflict', 'gone', 'unsupported', 'cancelled', 'unavailable', 'fenced']);
+const CODES: ReadonlySet<string> = new Set<ErrorCode>([
+  'usage',
+  'not_found',
+  'conflict',
+  'gone',
+  'unsupported',
+  'cancelled',
+  'unavailable',
+  'fenced',
+]);
 
 /** Absent members are left out: they are none in JSON. */
 export function commandDone(reply: { [name in keyof CommandReply]?: CommandReply[name] | undefined }): Json {

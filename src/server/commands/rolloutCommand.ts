@@ -1,7 +1,7 @@
 /** `POST /v1/rollouts/<id>/commands`. */
 import { errorText, StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
-import { verbArgs, type CommandReply, type RolloutCommand } from '../../protocol/commands.ts';
+import { type CommandReply, type RolloutCommand, verbArgs } from '../../protocol/commands.ts';
 import type { CommandRecord, RolloutRecord } from '../../store/store.ts';
 import { parse } from '../http/call.ts';
 import type { Services } from '../services.ts';
@@ -11,15 +11,28 @@ import { commandDone, commandFailed, replyOf } from './result.ts';
 const CANCEL_GRACE_MS = 5_000;
 
 /** Idempotent by the command's id. Waits until it is applied, or can never be. */
-export async function commandRollout(services: Services, id: string, request: RolloutCommand, signal: AbortSignal): Promise<CommandReply> {
+export async function commandRollout(
+  services: Services,
+  id: string,
+  request: RolloutCommand,
+  signal: AbortSignal,
+): Promise<CommandReply> {
   const { store } = services;
   const args = parse<unknown>(verbArgs[request.verb], request.args ?? {}, 'args') as Json; // parsed from JSON
   const known = await store.command(request.command);
   const record = await rolloutOf(services, id);
   if (known === undefined) checkFits(record, request);
   const by = request.by ?? 'client';
-  const command = await store.putCommand({ id: request.command, batch: record.row.batch, rollout: id, verb: request.verb, args, by });
-  if (known === undefined) await store.tell(record.row.batch, 'control', { command: command.id, verb: command.verb, by, rollout: id, args });
+  const command = await store.putCommand({
+    id: request.command,
+    batch: record.row.batch,
+    rollout: id,
+    verb: request.verb,
+    args,
+    by,
+  });
+  if (known === undefined)
+    await store.tell(record.row.batch, 'control', { command: command.id, verb: command.verb, by, rollout: id, args });
   if (command.result !== undefined) return replyOf(command.result);
   if (record.session === undefined) await withoutHolder(services, record, command);
   else if (command.verb === 'cancel') overruleLater(services, record, command);
@@ -29,37 +42,72 @@ export async function commandRollout(services: Services, id: string, request: Ro
 /** Throws `conflict` when the command makes no sense for the rollout as it stands. */
 function checkFits(record: RolloutRecord, request: RolloutCommand): void {
   const { row, session } = record;
-  if (row.state === 'ended') throw new StudioError('conflict', `Rollout ${row.rollout} has ended: that is final.`, { mend: 'Fork it to go on from one of its events.' });
+  if (row.state === 'ended')
+    throw new StudioError('conflict', `Rollout ${row.rollout} has ended: that is final.`, {
+      mend: 'Fork it to go on from one of its events.',
+    });
   if (request.expect !== undefined && request.expect.seq !== row.last) {
-    throw new StudioError('conflict', `Rollout ${row.rollout} went on: it is at event ${row.last}, not ${request.expect.seq}.`, { details: { head: row.last } });
+    throw new StudioError(
+      'conflict',
+      `Rollout ${row.rollout} went on: it is at event ${row.last}, not ${request.expect.seq}.`,
+      { details: { head: row.last } },
+    );
   }
   const needsHolder = request.verb !== 'hold' && request.verb !== 'release' && request.verb !== 'cancel';
   if (session === undefined && needsHolder) {
-    throw new StudioError('conflict', `No worker has rollout ${row.rollout} now, so nothing in it can be changed in place.`, { mend: 'Fork it instead.' });
+    throw new StudioError(
+      'conflict',
+      `No worker has rollout ${row.rollout} now, so nothing in it can be changed in place.`,
+      { mend: 'Fork it instead.' },
+    );
   }
 }
 
-/** Cancel ends the row. Hold and release wait for whoever leases it, before its first gate: the store hands them over then. */
+/**
+ * Cancel ends the row. Hold and release wait for whoever leases it, before its first gate: the store hands them over
+ * then.
+ */
 async function withoutHolder(services: Services, record: RolloutRecord, command: CommandRecord): Promise<void> {
   const { store } = services;
   const { batch, rollout } = record.row;
   if (command.verb === 'cancel') {
-    const ended = await store.closeRollouts({ batch, rollout }, { status: 'cancelled', reason: reasonOf(command) }, false);
-    if (ended.length > 0) await store.finishCommand(command.id, commandDone({ text: 'It was queued and is cancelled.' }));
+    const ended = await store.closeRollouts(
+      { batch, rollout },
+      { status: 'cancelled', reason: reasonOf(command) },
+      false,
+    );
+    if (ended.length > 0)
+      await store.finishCommand(command.id, commandDone({ text: 'It was queued and is cancelled.' }));
     else overruleLater(services, record, command); // leased in this very moment
     return;
   }
   // The answer must not end the command, which is still to be handed over: a second one, without an asker, does that.
-  await store.putCommand({ id: `${command.id}.queued`, batch, rollout, verb: command.verb, args: command.args, by: command.by });
-  await store.finishCommand(command.id, commandDone({ text: command.verb === 'hold' ? 'It is queued; it will hold at its first gate.' : 'It is queued and will not hold.' }));
+  await store.putCommand({
+    id: `${command.id}.queued`,
+    batch,
+    rollout,
+    verb: command.verb,
+    args: command.args,
+    by: command.by,
+  });
+  await store.finishCommand(
+    command.id,
+    commandDone({
+      text:
+        command.verb === 'hold' ? 'It is queued; it will hold at its first gate.' : 'It is queued and will not hold.',
+    }),
+  );
 }
 
 function overruleLater(services: Services, record: RolloutRecord, command: CommandRecord): void {
   const { store, log } = services;
   const { batch, rollout } = record.row;
   const timer = setTimeout(() => {
-    store.closeRollouts({ batch, rollout }, { status: 'cancelled', reason: reasonOf(command) }, true)
-      .then(() => store.finishCommand(command.id, commandDone({ text: 'Its worker did not answer; the server ended it.' })))
+    store
+      .closeRollouts({ batch, rollout }, { status: 'cancelled', reason: reasonOf(command) }, true)
+      .then(() =>
+        store.finishCommand(command.id, commandDone({ text: 'Its worker did not answer; the server ended it.' })),
+      )
       .catch((error: unknown) => log(`cancelling ${rollout} failed: ${errorText(error)}`, { level: 'error', rollout }));
   }, CANCEL_GRACE_MS);
   const unwatch = services.changes.on(command.id, () => {
@@ -100,11 +148,19 @@ function answer(services: Services, command: CommandRecord, signal: AbortSignal)
       const rollout = await store.rollout(command.rollout ?? '');
       if (rollout !== undefined && rollout.row.state !== 'ended') return;
       const reached = command.verb === 'cancel' && rollout !== undefined;
-      await store.finishCommand(command.id, reached ? commandDone({ text: 'It has ended.' }) : commandFailed({ code: 'conflict', message: 'The rollout ended before the command applied.' }));
+      await store.finishCommand(
+        command.id,
+        reached
+          ? commandDone({ text: 'It has ended.' })
+          : commandFailed({ code: 'conflict', message: 'The rollout ended before the command applied.' }),
+      );
     };
     const tell = (): void => void look().catch((error: unknown) => finish(() => reject(error)));
     undo.push(changes.on(command.id, tell), changes.on(command.rollout ?? '', tell));
-    const onAbort = (): void => finish(() => reject(new StudioError('cancelled', 'The client left before the command applied; the command stands.')));
+    const onAbort = (): void =>
+      finish(() =>
+        reject(new StudioError('cancelled', 'The client left before the command applied; the command stands.')),
+      );
     signal.addEventListener('abort', onAbort, { once: true });
     undo.push(() => signal.removeEventListener('abort', onAbort));
     tell();

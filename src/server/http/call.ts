@@ -34,9 +34,17 @@ export async function readJson<T>(call: Call, schema: z.ZodType<T>): Promise<T> 
 export function parse<T>(schema: z.ZodType<T>, raw: unknown, what: string): T {
   const parsed = schema.safeParse(raw);
   if (parsed.success) return parsed.data;
-  const issues = parsed.error.issues.map((issue) => ({ path: issue.path.map(String).join('.'), message: issue.message }));
+  const issues = parsed.error.issues.map((issue) => ({
+    path: issue.path.map(String).join('.'),
+    message: issue.message,
+  }));
   const first = issues[0];
-  throw new StudioError('usage', `${what} is not as it should be: ${first === undefined || first.path === '' ? '' : `${first.path}: `}${first?.message ?? ''}.`, { details: { issues: issues.slice(0, 20) } });
+  throw new StudioError(
+    'usage',
+    `${what} is not as it should be: ` +
+      `${first === undefined || first.path === '' ? '' : `${first.path}: `}${first?.message ?? ''}.`,
+    { details: { issues: issues.slice(0, 20) } },
+  );
 }
 
 async function readText(request: IncomingMessage, most: number): Promise<string> {
@@ -52,7 +60,9 @@ async function readText(request: IncomingMessage, most: number): Promise<string>
 }
 
 export function tooLarge(most: number): StudioError {
-  return new StudioError('too_large', `The body of the request is larger than ${most} bytes.`, { mend: 'Send it in smaller parts.' });
+  return new StudioError('too_large', `The body of the request is larger than ${most} bytes.`, {
+    mend: 'Send it in smaller parts.',
+  });
 }
 
 /** A `:name` part of the path. */
@@ -67,7 +77,8 @@ export function wholeQuery(call: Call, name: string, bounds: { least: number; mo
   const text = call.query.get(name);
   if (text === null) return undefined;
   const value = Number(text);
-  if (text === '' || !Number.isSafeInteger(value) || value < bounds.least) throw new StudioError('usage', `“${name}” is a whole number from ${bounds.least}, not “${text.slice(0, 50)}”.`);
+  if (text === '' || !Number.isSafeInteger(value) || value < bounds.least)
+    throw new StudioError('usage', `“${name}” is a whole number from ${bounds.least}, not “${text.slice(0, 50)}”.`);
   return Math.min(value, bounds.most);
 }
 

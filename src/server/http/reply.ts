@@ -1,10 +1,23 @@
 /** HTTP answers. */
 import type { ServerResponse } from 'node:http';
-import { StudioError, type ErrorCode } from '../../common/errors.ts';
+import { type ErrorCode, StudioError } from '../../common/errors.ts';
 
 const STATUS: Readonly<Record<ErrorCode, number>> = {
-  usage: 400, config: 400, version: 400, unauthorized: 401, forbidden: 403, not_found: 404, conflict: 409, fenced: 409,
-  cancelled: 409, gone: 410, too_large: 413, internal: 500, unsupported: 501, unavailable: 503, storage: 507,
+  usage: 400,
+  config: 400,
+  version: 400,
+  unauthorized: 401,
+  forbidden: 403,
+  not_found: 404,
+  conflict: 409,
+  fenced: 409,
+  cancelled: 409,
+  gone: 410,
+  too_large: 413,
+  internal: 500,
+  unsupported: 501,
+  unavailable: 503,
+  storage: 507,
 };
 
 /** JSON that is text already, or a value. */
@@ -26,11 +39,15 @@ export function statusOf(error: unknown): number {
 }
 
 /** Body of an answer that is not 2xx. What is no StudioError is a bug: its text stays in the log. */
-export function errorBody(error: unknown): { error: { code: string; message: string; mend?: string; details?: Readonly<Record<string, unknown>> } } {
-  if (!StudioError.is(error)) return { error: { code: 'internal', message: 'The server failed at this request.', mend: 'Its log says more.' } };
+export function errorBody(error: unknown): {
+  error: { code: string; message: string; mend?: string; details?: Readonly<Record<string, unknown>> };
+} {
+  if (!StudioError.is(error))
+    return { error: { code: 'internal', message: 'The server failed at this request.', mend: 'Its log says more.' } };
   return {
     error: {
-      code: error.code, message: error.message,
+      code: error.code,
+      message: error.message,
       ...(error.mend === undefined ? {} : { mend: error.mend }),
       ...(error.details === undefined ? {} : { details: error.details }),
     },

@@ -16,7 +16,10 @@ export interface Route {
   handle(call: Call): unknown;
 }
 
-interface Found { readonly route: Route; readonly params: Record<string, string> }
+interface Found {
+  readonly route: Route;
+  readonly params: Record<string, string>;
+}
 
 export class Router {
   readonly #byLength = new Map<number, { route: Route; parts: readonly string[] }[]>();
@@ -39,7 +42,14 @@ export class Router {
     response.once('close', () => {
       if (!response.writableEnded) aborted.abort();
     });
-    const answer = await route.handle({ request, response, who: caller, params, query: url.searchParams, signal: aborted.signal });
+    const answer = await route.handle({
+      request,
+      response,
+      who: caller,
+      params,
+      query: url.searchParams,
+      signal: aborted.signal,
+    });
     if (answer === undefined) return;
     sendJson(response, 200, answer instanceof JsonText ? { text: answer.text } : { value: answer });
   }
@@ -97,5 +107,6 @@ function authorize(route: Route, who: Who): void {
     if (route.workers === true) return;
     throw new StudioError('forbidden', 'A worker may not do this.');
   }
-  if (route.may === 'full' && who.readOnly) throw new StudioError('forbidden', 'This token may only read.', { mend: 'Use the full token of server.json.' });
+  if (route.may === 'full' && who.readOnly)
+    throw new StudioError('forbidden', 'This token may only read.', { mend: 'Use the full token of server.json.' });
 }

@@ -3,12 +3,13 @@
  * the endpoint. Endpoints are known by the text a batch gives them (`${env:…}` put in), which is what workers call
  * them too; where one is known to have replicas (replicas.ts), each of these is an endpoint in its place.
  */
+
 import type { ServerInfo } from '../../protocol/client.ts';
 import { plural } from '../../trace/text/units.ts';
-import { EndpointLimit, START_PERMITS, type EngineLoad } from './limit.ts';
+import { EndpointLimit, type EngineLoad, START_PERMITS } from './limit.ts';
 import { metricsUrl } from './metrics.ts';
-import { ReplicaSets, type ReplicaChange, type ReplicaSource } from './replicas.ts';
-import { Scraper, type Scraped } from './scraper.ts';
+import { type ReplicaChange, ReplicaSets, type ReplicaSource } from './replicas.ts';
+import { type Scraped, Scraper } from './scraper.ts';
 import { sharePermits } from './shares.ts';
 
 /** A worker's session, as far as permits go. */
@@ -33,10 +34,15 @@ export interface BackPressureOptions {
   readonly changed: () => void;
   /** Who knows the replicas behind endpoints; without it each endpoint is one place. */
   readonly replicas?: ReplicaSource | undefined;
-  /** An endpoint has taken no call for a while, or takes them again, or a replica of it came or went; told once to each batch that uses it. */
+  /**
+   * An endpoint has taken no call for a while, or takes them again, or a replica of it came or went; told once to each
+   * batch that uses it.
+   */
   readonly trouble?: (batch: string, endpoint: string, text: string) => void;
   /** Where the server's own demo model has the metrics of a `demo:` endpoint, and how to ask. */
-  readonly demo: (endpoint: string) => { readonly url: string; readonly headers: Readonly<Record<string, string>> } | undefined;
+  readonly demo: (
+    endpoint: string,
+  ) => { readonly url: string; readonly headers: Readonly<Record<string, string>> } | undefined;
   readonly now?: () => number;
 }
 
@@ -101,7 +107,10 @@ export class BackPressure {
     for (const endpoint of this.#endpoints.values()) clearTimeout(endpoint.timer);
   }
 
-  /** `batch` calls these endpoints: `agent` for its rollouts, `width` of them at once when it says so. A repeat replaces what was told before. */
+  /**
+   * `batch` calls these endpoints: `agent` for its rollouts, `width` of them at once when it says so. A repeat replaces
+   * what was told before.
+   */
   use(batch: string, agent: readonly string[], others: readonly string[], width: number | undefined): void {
     this.#leaveAll(batch);
     const use: Use = { agent, others, width, spread: 1 };
@@ -156,7 +165,11 @@ export class BackPressure {
     const shares = new Map<string, Record<string, number>>(callers.map((caller) => [caller.session, {}]));
     for (const endpoint of this.#endpoints.values()) {
       const using = callers.filter((caller) => endpoint.batches.has(caller.batch));
-      const parts = sharePermits(endpoint.limit.permits(now), using.map((caller) => caller.running), turn);
+      const parts = sharePermits(
+        endpoint.limit.permits(now),
+        using.map((caller) => caller.running),
+        turn,
+      );
       using.forEach((caller, index) => {
         const own = shares.get(caller.session);
         if (own !== undefined) own[endpoint.name] = parts[index] ?? 0;
@@ -183,7 +196,10 @@ export class BackPressure {
   info(): ServerInfo['endpoints'] {
     const now = this.#now();
     return [...this.#endpoints.values()].map(({ name, limit, load, text }) => ({
-      endpoint: withoutCredentials(name), ...this.#replicaShown(name), permits: limit.permits(now), state: limit.state,
+      endpoint: withoutCredentials(name),
+      ...this.#replicaShown(name),
+      permits: limit.permits(now),
+      state: limit.state,
       ...(load === undefined ? {} : { running: load.running, waiting: load.waiting }),
       ...(load?.kvCache === undefined ? {} : { kv_cache: load.kvCache }),
       ...(load?.preemptions === undefined ? {} : { preemptions: load.preemptions }),
@@ -210,7 +226,8 @@ export class BackPressure {
     for (const name of [...agent, ...this.#behind(use.others)]) {
       const endpoint = this.#endpoint(name);
       endpoint.batches.add(batch);
-      if (use.width !== undefined) endpoint.limit.atLeast(agent.has(name) ? Math.ceil(use.width / agent.size) : use.width);
+      if (use.width !== undefined)
+        endpoint.limit.atLeast(agent.has(name) ? Math.ceil(use.width / agent.size) : use.width);
     }
   }
 
@@ -220,7 +237,8 @@ export class BackPressure {
       endpoint.toldTo.delete(batch);
       // What was learned of an endpoint is kept while it refuses: the next batch should not run into it again. Of a
       // replica nobody would tell when it is gone.
-      if (endpoint.batches.size === 0 && (endpoint.limit.state === 'ok' || this.#replicas.at(name) !== undefined)) this.#forget(name);
+      if (endpoint.batches.size === 0 && (endpoint.limit.state === 'ok' || this.#replicas.at(name) !== undefined))
+        this.#forget(name);
     }
   }
 
@@ -235,11 +253,24 @@ export class BackPressure {
     for (const { url } of left) this.#forget(url);
     if ((now ?? []).length > 0) this.#forget(endpoint);
     const shown = withoutCredentials(endpoint);
-    const news = [...left.map(({ name }) => `Replica ${name} of ${shown} is gone`), ...joined.map(({ name }) => `Replica ${name} of ${shown} takes calls`)];
+    const news = [
+      ...left.map(({ name }) => `Replica ${name} of ${shown} is gone`),
+      ...joined.map(({ name }) => `Replica ${name} of ${shown} takes calls`),
+    ];
     for (const [batch, use] of this.#uses) {
       if (!use.agent.includes(endpoint) && !use.others.includes(endpoint)) continue;
       this.#join(batch, use);
-      if (!first && news.length > 0) this.#options.trouble?.(batch, shown, `${news.join('; ')}. ${now === undefined ? 'It is called by its own address.' : now.length === 0 ? 'None is ready.' : `It has ${plural(now.length, 'replica')} now.`}`);
+      if (!first && news.length > 0)
+        this.#options.trouble?.(
+          batch,
+          shown,
+          `${news.join('; ')}. ` +
+            (now === undefined
+              ? 'It is called by its own address.'
+              : now.length === 0
+                ? 'None is ready.'
+                : `It has ${plural(now.length, 'replica')} now.`),
+        );
     }
     const own = this.#endpoints.get(endpoint);
     if (this.#replicas.noneReady(endpoint) && own !== undefined) {
@@ -253,7 +284,18 @@ export class BackPressure {
   #endpoint(name: string): Endpoint {
     let endpoint = this.#endpoints.get(name);
     if (endpoint === undefined) {
-      endpoint = { name, limit: new EndpointLimit(), batches: new Set(), load: undefined, text: undefined, troubledSince: undefined, toldTo: new Set(), told: START_PERMITS, timer: undefined, demand: undefined };
+      endpoint = {
+        name,
+        limit: new EndpointLimit(),
+        batches: new Set(),
+        load: undefined,
+        text: undefined,
+        troubledSince: undefined,
+        toldTo: new Set(),
+        told: START_PERMITS,
+        timer: undefined,
+        demand: undefined,
+      };
       this.#endpoints.set(name, endpoint);
     }
     return endpoint;
@@ -275,13 +317,19 @@ export class BackPressure {
     for (const batch of endpoint.batches) {
       if (endpoint.toldTo.has(batch)) continue;
       endpoint.toldTo.add(batch);
-      trouble?.(batch, name, `The model endpoint ${shown} takes no calls: ${endpoint.text ?? 'it does not say why'}. They wait for it (model.endpoint_wait); start it, or cancel the batch.`);
+      trouble?.(
+        batch,
+        name,
+        `The model endpoint ${shown} takes no calls: ${endpoint.text ?? 'it does not say why'}. They wait for it ` +
+          '(model.endpoint_wait); start it, or cancel the batch.',
+      );
     }
   }
 
   /** As of a moment ago: each worker reports several times a second, and it goes through all of them. */
   #demandAbout(endpoint: Endpoint, now: number): number {
-    if (endpoint.demand === undefined || now - endpoint.demand.at >= DEMAND_MS) endpoint.demand = { at: now, rollouts: this.#demand(endpoint, this.#options.callers()) };
+    if (endpoint.demand === undefined || now - endpoint.demand.at >= DEMAND_MS)
+      endpoint.demand = { at: now, rollouts: this.#demand(endpoint, this.#options.callers()) };
     return endpoint.demand.rollouts;
   }
 
@@ -303,7 +351,12 @@ export class BackPressure {
       endpoint.timer = setTimeout(() => this.#look(endpoint, this.#now()), Math.max(1, at - now + 1));
     }
     if (permits === endpoint.told) return;
-    if (permits > 0 && endpoint.told > 0 && Math.abs(permits - endpoint.told) < Math.max(1, endpoint.told * TOLD_CHANGE)) return;
+    if (
+      permits > 0 &&
+      endpoint.told > 0 &&
+      Math.abs(permits - endpoint.told) < Math.max(1, endpoint.told * TOLD_CHANGE)
+    )
+      return;
     endpoint.told = permits;
     this.#options.changed();
   }
@@ -325,7 +378,11 @@ export class BackPressure {
     for (const endpoint of this.#endpoints.values()) {
       if (endpoint.batches.size === 0) continue;
       const url = metricsUrl(endpoint.name);
-      const where = endpoint.name.startsWith('demo:') ? this.#options.demo(endpoint.name) : url === undefined ? undefined : { url, headers: {} };
+      const where = endpoint.name.startsWith('demo:')
+        ? this.#options.demo(endpoint.name)
+        : url === undefined
+          ? undefined
+          : { url, headers: {} };
       if (where === undefined) continue;
       yield {
         ...where,

@@ -95,7 +95,8 @@ export class EndpointLimit {
     }
     this.#askedUntil = Math.max(this.#askedUntil, now + retryAfterMs);
     if (this.#state === 'ok') this.#backOff = FIRST_BACK_OFF_MS[what];
-    else if (now >= this.#blockedUntil) this.#backOff = Math.min(this.#backOff * 2, LONGEST_BACK_OFF_MS); // the probe failed
+    // the probe failed
+    else if (now >= this.#blockedUntil) this.#backOff = Math.min(this.#backOff * 2, LONGEST_BACK_OFF_MS);
     this.#state = what;
     this.#blockedUntil = Math.max(this.#blockedUntil, this.#askedUntil, now + this.#backOff);
   }
@@ -109,7 +110,8 @@ export class EndpointLimit {
       this.#preemptions = undefined;
       return;
     }
-    const preempted = this.#preemptions !== undefined && load.preemptions !== undefined && load.preemptions > this.#preemptions;
+    const preempted =
+      this.#preemptions !== undefined && load.preemptions !== undefined && load.preemptions > this.#preemptions;
     this.#preemptions = load.preemptions;
     const queue = load.waiting > Math.max(QUEUE_LEAST, load.running * QUEUE_SHARE);
     this.#queues = queue ? this.#queues + 1 : 0;

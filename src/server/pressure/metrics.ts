@@ -23,7 +23,8 @@ export function parseEngineLoad(text: string): EngineLoad | undefined {
   const caches = values.get('vllm:kv_cache_usage_perc');
   const preemptions = sum('vllm:num_preemptions_total');
   return {
-    running, waiting,
+    running,
+    waiting,
     ...(caches === undefined ? {} : { kvCache: Math.max(...caches) }),
     ...(preemptions === undefined ? {} : { preemptions }),
   };

@@ -1,6 +1,7 @@
 /** Asks the metrics of endpoints every few seconds while somebody uses them. */
-import { parseEngineLoad } from './metrics.ts';
+
 import type { EngineLoad } from './limit.ts';
+import { parseEngineLoad } from './metrics.ts';
 
 const EVERY_MS = 3_000;
 /** An endpoint without such metrics is asked again only now and then. */
@@ -52,7 +53,11 @@ export class Scraper {
 /** `without`: it has no such metrics. `silent`: it does not answer; calls themselves tell when an endpoint is down. */
 async function scrape(target: Scraped, signal: AbortSignal): Promise<EngineLoad | 'without' | 'silent'> {
   try {
-    const response = await fetch(target.url, { headers: target.headers, redirect: 'error', signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]) });
+    const response = await fetch(target.url, {
+      headers: target.headers,
+      redirect: 'error',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    });
     if (!response.ok) {
       await response.body?.cancel();
       // A server that is starting or overloaded has its metrics all the same.

@@ -26,7 +26,9 @@ export function sharePermits(permits: number, demands: readonly number[], turn: 
     shares[index] = 1 + Math.floor(value);
     left -= Math.floor(value);
   });
-  const byRemainder = exact.map((value, index) => ({ index, part: value - Math.floor(value) })).sort((a, b) => b.part - a.part || a.index - b.index);
+  const byRemainder = exact
+    .map((value, index) => ({ index, part: value - Math.floor(value) }))
+    .sort((a, b) => b.part - a.part || a.index - b.index);
   for (const { index } of byRemainder.slice(0, left)) shares[index] = (shares[index] ?? 0) + 1;
   return shares;
 }

@@ -1,4 +1,7 @@
-/** The graceful end of a server: what is under way is finished, within bounds, in the order in which one waits for the other. */
+/**
+ * The graceful end of a server: what is under way is finished, within bounds, in the order in which one waits for the
+ * other.
+ */
 import { sleep } from '../../common/abort.ts';
 import { errorText } from '../../common/errors.ts';
 import type { Log } from '../log.ts';
@@ -34,14 +37,20 @@ export interface DrainOptions {
  * Whoever is too slow for that comes again: nothing durable depends on it.
  */
 export async function drain({ workers, clients, executor, exporter, log }: DrainOptions): Promise<void> {
-  const failed = (what: string) => (error: unknown): void => log(`${what} failed: ${errorText(error)}`, { level: 'error' });
+  const failed =
+    (what: string) =>
+    (error: unknown): void =>
+      log(`${what} failed: ${errorText(error)}`, { level: 'error' });
   await within(EXECUTOR_MS, executor, failed('ending the workers'));
   const sessions = [...workers()];
   for (const session of sessions) session.leaving = true;
   await until(() => sessions.every(({ appending }) => appending === 0));
   const readers = [...clients()];
   for (const reader of readers) reader.look();
-  await Promise.all([until(() => readers.every(({ idle }) => idle)), within(STEP_MS, () => exporter(STEP_MS), failed('exporting the last traces'))]);
+  await Promise.all([
+    until(() => readers.every(({ idle }) => idle)),
+    within(STEP_MS, () => exporter(STEP_MS), failed('exporting the last traces')),
+  ]);
 }
 
 async function until(done: () => boolean): Promise<void> {
@@ -50,10 +59,17 @@ async function until(done: () => boolean): Promise<void> {
 }
 
 /** What takes longer goes on, unwatched. */
-async function within(ms: number, work: () => Promise<void> | undefined, failed: (error: unknown) => void): Promise<void> {
+async function within(
+  ms: number,
+  work: () => Promise<void> | undefined,
+  failed: (error: unknown) => void,
+): Promise<void> {
   const late = new AbortController();
   await Promise.race([
-    Promise.resolve().then(work).catch(failed).finally(() => late.abort()),
+    Promise.resolve()
+      .then(work)
+      .catch(failed)
+      .finally(() => late.abort()),
     sleep(ms, late.signal).catch(() => undefined),
   ]);
 }

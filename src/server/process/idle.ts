@@ -43,9 +43,14 @@ export class Idle {
 
   #arm(): void {
     if (this.#closed || this.#options.idleMs === 0) return;
-    this.#timer = setTimeout(() => {
-      this.#look().catch(this.#options.failed).finally(() => this.#arm());
-    }, Math.min(this.#options.idleMs / MOST_POLLS, LONGEST_POLL_MS));
+    this.#timer = setTimeout(
+      () => {
+        this.#look()
+          .catch(this.#options.failed)
+          .finally(() => this.#arm());
+      },
+      Math.min(this.#options.idleMs / MOST_POLLS, LONGEST_POLL_MS),
+    );
     this.#timer.unref();
   }
 

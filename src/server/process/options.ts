@@ -14,7 +14,10 @@ export interface ServerOptions {
   readonly idleSeconds: number;
   /** Who brings workers. `none`: they come by themselves, with a token from `POST /v1/batches/<id>/worker_token`. */
   readonly executor: 'local' | 'kubernetes' | 'none';
-  /** Origins at which workers on other machines reach it, or another server of its store where it is gone; tried in turn. None: the address it listens on. */
+  /**
+   * Origins at which workers on other machines reach it, or another server of its store where it is gone; tried in
+   * turn. None: the address it listens on.
+   */
   readonly advertise: readonly string[];
   /** Folder with its client tokens, in the files `full` and `read`. undefined: new ones each time it starts. */
   readonly tokens: string | undefined;
@@ -59,19 +62,19 @@ function read(argv: readonly string[]) {
     return parseArgs({
       args: [...argv],
       options: {
-        'store': { type: 'string' },
-        'host': { type: 'string', default: '127.0.0.1' },
-        'port': { type: 'string', default: '0' },
+        store: { type: 'string' },
+        host: { type: 'string', default: '127.0.0.1' },
+        port: { type: 'string', default: '0' },
         'idle-seconds': { type: 'string', default: '60' },
-        'executor': { type: 'string', default: 'local' },
-        'advertise': { type: 'string', multiple: true, default: [] },
-        'tokens': { type: 'string' },
+        executor: { type: 'string', default: 'local' },
+        advertise: { type: 'string', multiple: true, default: [] },
+        tokens: { type: 'string' },
         'allow-host': { type: 'string', multiple: true, default: [] },
         'allow-origin': { type: 'string', multiple: true, default: [] },
-        'pages': { type: 'string' },
-        'log': { type: 'string', default: 'text' },
-        'metrics': { type: 'string', default: 'token' },
-        'otlp': { type: 'string' },
+        pages: { type: 'string' },
+        log: { type: 'string', default: 'text' },
+        metrics: { type: 'string', default: 'token' },
+        otlp: { type: 'string' },
       },
     }).values;
   } catch (error) {
@@ -86,28 +89,45 @@ function oneOf<T extends string>(name: string, known: readonly T[], given: strin
 }
 
 /** Without a token only where whoever reaches the server is of this machine, or of the cluster. */
-function openWhere(metrics: ServerOptions['metrics'], host: string, executor: ServerOptions['executor']): ServerOptions['metrics'] {
-  if (metrics === 'open' && executor !== 'kubernetes' && !LOOPBACK.has(host)) throw wrong(`--metrics open is for a server on loopback or in a cluster, not on ${host}: a scraper there shows the read token.`);
+function openWhere(
+  metrics: ServerOptions['metrics'],
+  host: string,
+  executor: ServerOptions['executor'],
+): ServerOptions['metrics'] {
+  if (metrics === 'open' && executor !== 'kubernetes' && !LOOPBACK.has(host))
+    throw wrong(
+      `--metrics open is for a server on loopback or in a cluster, not on ${host}: a scraper there shows the ` +
+        'read token.',
+    );
   return metrics;
 }
 
 /** The base of a collector's paths. */
 function collector(text: string): string {
   const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '') throw wrong(`--otlp is the address of a collector, like http://name:4318, not “${text}”.`);
+  if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
+    throw wrong(`--otlp is the address of a collector, like http://name:4318, not “${text}”.`);
   return url.href;
 }
 
 /** The origin of an address: workers add the paths. */
 function origin(text: string): string {
   const url = URL.parse(text);
-  if (url === null || !/^https?:$/.test(url.protocol) || url.pathname !== '/' || url.search !== '' || url.username !== '') throw wrong(`--advertise is an address like http://name:8080, not “${text}”.`);
+  if (
+    url === null ||
+    !/^https?:$/.test(url.protocol) ||
+    url.pathname !== '/' ||
+    url.search !== '' ||
+    url.username !== ''
+  )
+    throw wrong(`--advertise is an address like http://name:8080, not “${text}”.`);
   return url.origin;
 }
 
 function whole(name: string, text: string, most: number): number {
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 0 || value > most) throw wrong(`--${name} is a whole number from 0 to ${most}, not “${text}”.`);
+  if (!Number.isInteger(value) || value < 0 || value > most)
+    throw wrong(`--${name} is a whole number from 0 to ${most}, not “${text}”.`);
   return value;
 }
 
@@ -118,5 +138,7 @@ function seconds(text: string): number {
 }
 
 function wrong(message: string): StudioError {
-  return new StudioError('usage', message, { mend: 'server --store DIR|postgres://… [--port N] [--host ADDRESS] [--idle-seconds N]' });
+  return new StudioError('usage', message, {
+    mend: 'server --store DIR|postgres://… [--port N] [--host ADDRESS] [--idle-seconds N]',
+  });
 }

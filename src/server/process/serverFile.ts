@@ -1,7 +1,7 @@
 /** `server.json`: written whole once the server listens, removed at its end unless another server took its place. */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { serverFile, type ServerFile } from '../../protocol/serverFile.ts';
+import { type ServerFile, serverFile } from '../../protocol/serverFile.ts';
 
 export function serverFilePath(folder: string): string {
   return path.join(folder, 'server.json');

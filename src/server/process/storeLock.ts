@@ -29,7 +29,10 @@ export async function lockStore(folder: string, isAlive: (pid: number) => boolea
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
   } catch (cause) {
-    throw new StudioError('storage', `The store's folder ${folder} cannot be made.`, { mend: 'Choose another one with --store.', cause });
+    throw new StudioError('storage', `The store's folder ${folder} cannot be made.`, {
+      mend: 'Choose another one with --store.',
+      cause,
+    });
   }
   const until = performance.now() + UNNAMED_WAIT_MS;
   for (;;) {
@@ -51,13 +54,20 @@ function tryLock(folder: string): (() => void) | undefined {
     if (isBusy(cause)) return undefined;
     const known = sqliteError(cause, folder);
     if (StudioError.is(known) && known.details?.['full'] === true) throw known;
-    throw new StudioError('storage', `The store's folder ${folder} cannot be locked.`, { mend: 'It must be a folder this user may write to, on a disk that knows file locks.', cause });
+    throw new StudioError('storage', `The store's folder ${folder} cannot be locked.`, {
+      mend: 'It must be a folder this user may write to, on a disk that knows file locks.',
+      cause,
+    });
   }
   const held = database;
   return () => held.close();
 }
 
 function isBusy(error: unknown): boolean {
-  return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number' && (error.errcode & 0xff) === SQLITE_BUSY;
+  return (
+    error instanceof Error &&
+    'errcode' in error &&
+    typeof error.errcode === 'number' &&
+    (error.errcode & 0xff) === SQLITE_BUSY
+  );
 }
-

@@ -10,16 +10,27 @@ const SHORTEST = 32;
 /** Throws StudioError `config`. */
 export async function tokensIn(folder: string): Promise<ClientTokens> {
   const [full, read] = await Promise.all([token(folder, 'full'), token(folder, 'read')]);
-  if (full === read) throw new StudioError('config', `The two tokens in ${folder} are the same: whoever may read could do everything.`, { mend: 'Put different ones into the files full and read.' });
+  if (full === read)
+    throw new StudioError('config', `The two tokens in ${folder} are the same: whoever may read could do everything.`, {
+      mend: 'Put different ones into the files full and read.',
+    });
   return { full, read };
 }
 
 async function token(folder: string, name: string): Promise<string> {
   const file = path.join(folder, name);
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new StudioError('config', `The client token ${file} cannot be read.`, { mend: 'A folder given with --tokens has the files full and read.', cause });
+    throw new StudioError('config', `The client token ${file} cannot be read.`, {
+      mend: 'A folder given with --tokens has the files full and read.',
+      cause,
+    });
   });
   const found = text.trim();
-  if (!/^[\w.~+/=-]+$/.test(found) || found.length < SHORTEST) throw new StudioError('config', `The client token ${file} must have at least ${SHORTEST} characters, and none but letters, digits and . _ ~ + / = -.`);
+  if (!/^[\w.~+/=-]+$/.test(found) || found.length < SHORTEST)
+    throw new StudioError(
+      'config',
+      `The client token ${file} must have at least ${SHORTEST} characters, and none but letters, digits and . _ ` +
+        '~ + / = -.',
+    );
   return found;
 }

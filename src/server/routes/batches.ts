@@ -1,14 +1,19 @@
 /** Batches: made, listed, filled, commanded. */
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
-import { appendTasks, createBatch as createBatchBody, fork as forkBody, importRollouts } from '../../protocol/client.ts';
+import {
+  appendTasks,
+  createBatch as createBatchBody,
+  fork as forkBody,
+  importRollouts,
+} from '../../protocol/client.ts';
 import { batchCommand } from '../../protocol/commands.ts';
 import { checkEvent, type TraceEvent } from '../../trace/schema.ts';
 import { createBatch, recordOf, requireFiles } from '../batches/create.ts';
 import { forkRollout } from '../batches/forks.ts';
 import { checkRolloutId } from '../batches/ids.ts';
 import { commandBatch } from '../commands/batchCommand.ts';
-import { limitQuery, param, readJson, wholeQuery, type Call } from '../http/call.ts';
+import { type Call, limitQuery, param, readJson, wholeQuery } from '../http/call.ts';
 import type { Route } from '../http/router.ts';
 import type { Services } from '../services.ts';
 
@@ -17,22 +22,70 @@ const TASKS = { usual: 200, most: 1_000 };
 const ROLLOUTS = { usual: 200, most: 1_000 };
 const attemptBounds = { least: 1, most: Number.MAX_SAFE_INTEGER };
 
-const gcBody = z.object({ older_than_ms: z.number().min(0).optional(), batches: z.array(z.string()).max(10_000).optional(), dry_run: z.boolean() });
+const gcBody = z.object({
+  older_than_ms: z.number().min(0).optional(),
+  batches: z.array(z.string()).max(10_000).optional(),
+  dry_run: z.boolean(),
+});
 
 export function batchRoutes(services: Services): Route[] {
   const { store } = services;
   return [
-    { method: 'POST', path: '/v1/batches', may: 'full', handle: async (call) => (await createBatch(services, await readJson(call, createBatchBody))).row },
-    { method: 'GET', path: '/v1/batches', may: 'read', handle: (call) => store.batches({ limit: limitQuery(call, BATCHES.usual, BATCHES.most), ...text(call, 'before') }) },
-    { method: 'GET', path: '/v1/batches/:batch', may: 'read', handle: async (call) => (await recordOf(services, param(call, 'batch'))).row },
+    {
+      method: 'POST',
+      path: '/v1/batches',
+      may: 'full',
+      handle: async (call) => (await createBatch(services, await readJson(call, createBatchBody))).row,
+    },
+    {
+      method: 'GET',
+      path: '/v1/batches',
+      may: 'read',
+      handle: (call) =>
+        store.batches({ limit: limitQuery(call, BATCHES.usual, BATCHES.most), ...text(call, 'before') }),
+    },
+    {
+      method: 'GET',
+      path: '/v1/batches/:batch',
+      may: 'read',
+      handle: async (call) => (await recordOf(services, param(call, 'batch'))).row,
+    },
     { method: 'POST', path: '/v1/batches/:batch/tasks', may: 'full', handle: (call) => addTasks(services, call) },
     { method: 'GET', path: '/v1/batches/:batch/tasks', may: 'read', handle: (call) => tasks(services, call) },
     { method: 'GET', path: '/v1/batches/:batch/rollouts', may: 'read', handle: (call) => rollouts(services, call) },
-    { method: 'POST', path: '/v1/batches/:batch/import', may: 'full', handle: (call) => importFinished(services, call) },
-    { method: 'POST', path: '/v1/batches/:batch/commands', may: 'full', handle: async (call) => commandBatch(services, param(call, 'batch'), await readJson(call, batchCommand)) },
-    { method: 'GET', path: '/v1/batches/:batch/secrets', may: 'full', workers: true, handle: (call) => secretsOf(services, call) },
-    { method: 'POST', path: '/v1/batches/:batch/worker_token', may: 'full', handle: async (call) => ({ token: services.tokens.worker((await recordOf(services, param(call, 'batch'))).row.batch) }) },
-    { method: 'POST', path: '/v1/forks', may: 'full', handle: async (call) => ({ batch: (await forkRollout(services, await readJson(call, forkBody))).row.batch }) },
+    {
+      method: 'POST',
+      path: '/v1/batches/:batch/import',
+      may: 'full',
+      handle: (call) => importFinished(services, call),
+    },
+    {
+      method: 'POST',
+      path: '/v1/batches/:batch/commands',
+      may: 'full',
+      handle: async (call) => commandBatch(services, param(call, 'batch'), await readJson(call, batchCommand)),
+    },
+    {
+      method: 'GET',
+      path: '/v1/batches/:batch/secrets',
+      may: 'full',
+      workers: true,
+      handle: (call) => secretsOf(services, call),
+    },
+    {
+      method: 'POST',
+      path: '/v1/batches/:batch/worker_token',
+      may: 'full',
+      handle: async (call) => ({
+        token: services.tokens.worker((await recordOf(services, param(call, 'batch'))).row.batch),
+      }),
+    },
+    {
+      method: 'POST',
+      path: '/v1/forks',
+      may: 'full',
+      handle: async (call) => ({ batch: (await forkRollout(services, await readJson(call, forkBody))).row.batch }),
+    },
     { method: 'POST', path: '/v1/gc', may: 'full', handle: (call) => gc(services, call) },
   ];
 }
@@ -51,7 +104,10 @@ async function tasks(services: Services, call: Call): Promise<unknown> {
   const batch = param(call, 'batch');
   await recordOf(services, batch);
   const after = wholeQuery(call, 'after', { least: 0, most: Number.MAX_SAFE_INTEGER });
-  return services.store.tasks(batch, { limit: limitQuery(call, TASKS.usual, TASKS.most), ...(after === undefined ? {} : { after }) });
+  return services.store.tasks(batch, {
+    limit: limitQuery(call, TASKS.usual, TASKS.most),
+    ...(after === undefined ? {} : { after }),
+  });
 }
 
 async function rollouts(services: Services, call: Call): Promise<unknown> {
@@ -59,32 +115,45 @@ async function rollouts(services: Services, call: Call): Promise<unknown> {
   await recordOf(services, batch);
   const attempt = wholeQuery(call, 'attempt', attemptBounds);
   return services.store.rollouts(batch, {
-    limit: limitQuery(call, ROLLOUTS.usual, ROLLOUTS.most), ...text(call, 'after'), ...text(call, 'task'),
-    ...(attempt === undefined ? {} : { attempt }), ...(call.query.get('all') === '1' ? { all: true } : {}),
+    limit: limitQuery(call, ROLLOUTS.usual, ROLLOUTS.most),
+    ...text(call, 'after'),
+    ...text(call, 'task'),
+    ...(attempt === undefined ? {} : { attempt }),
+    ...(call.query.get('all') === '1' ? { all: true } : {}),
   });
 }
 
 async function importFinished(services: Services, call: Call): Promise<unknown> {
   const batch = param(call, 'batch');
   const { rollouts: given } = await readJson(call, importRollouts);
-  await services.store.importRollouts(batch, given.map(({ from, events, ...rest }) => {
-    checkRolloutId(rest.rollout);
-    return { ...rest, events: events.map((event, index) => imported(event, rest.rollout, (from ?? 1) + index)), ...(from === undefined ? {} : { from }) };
-  }));
+  await services.store.importRollouts(
+    batch,
+    given.map(({ from, events, ...rest }) => {
+      checkRolloutId(rest.rollout);
+      return {
+        ...rest,
+        events: events.map((event, index) => imported(event, rest.rollout, (from ?? 1) + index)),
+        ...(from === undefined ? {} : { from }),
+      };
+    }),
+  );
   return {};
 }
 
 function imported(event: unknown, rollout: string, seq: number): TraceEvent {
   const check = checkEvent(event);
-  if (!check.ok) throw new StudioError('usage', `Event ${seq} of ${rollout} is not well-formed: ${check.path}: ${check.message}.`);
+  if (!check.ok)
+    throw new StudioError('usage', `Event ${seq} of ${rollout} is not well-formed: ${check.path}: ${check.message}.`);
   const known = event as TraceEvent; // checked
-  if (known.seq !== seq) throw new StudioError('usage', `Event ${known.seq} of ${rollout} stands where ${seq} should be.`);
+  if (known.seq !== seq)
+    throw new StudioError('usage', `Event ${known.seq} of ${rollout} stands where ${seq} should be.`);
   return known;
 }
 
 async function secretsOf(services: Services, call: Call): Promise<unknown> {
   const batch = param(call, 'batch');
-  if (call.who?.kind === 'worker' && call.who.batch !== batch) throw new StudioError('forbidden', 'A worker gets the secrets of its own batch only.');
+  if (call.who?.kind === 'worker' && call.who.batch !== batch)
+    throw new StudioError('forbidden', 'A worker gets the secrets of its own batch only.');
   return (await services.secrets.get(batch)) ?? {};
 }
 

@@ -1,9 +1,9 @@
 /** Blobs by sha256: PUT, HEAD, GET with one Range. */
 import { pipeline } from 'node:stream/promises';
 import { StudioError } from '../../common/errors.ts';
-import { param, tooLarge, type Call } from '../http/call.ts';
-import type { Route } from '../http/router.ts';
+import { type Call, param, tooLarge } from '../http/call.ts';
 import { sendJson } from '../http/reply.ts';
+import type { Route } from '../http/router.ts';
 import type { Services } from '../services.ts';
 
 export const MAX_BLOB_BYTES = 1024 * 1024 * 1024;
@@ -42,7 +42,13 @@ async function get(services: Services, call: Call): Promise<undefined> {
   const { blobs } = services.store;
   const whole = await blobs.get(sha);
   if (whole === undefined) throw new StudioError('not_found', `There is no blob ${sha} here.`);
-  const headers = { 'content-type': 'application/octet-stream', 'accept-ranges': 'bytes', 'etag': `"${sha}"`, 'cache-control': 'private, max-age=31536000, immutable', 'x-content-type-options': 'nosniff' };
+  const headers = {
+    'content-type': 'application/octet-stream',
+    'accept-ranges': 'bytes',
+    etag: `"${sha}"`,
+    'cache-control': 'private, max-age=31536000, immutable',
+    'x-content-type-options': 'nosniff',
+  };
   const range = rangeOf(request.headers.range, whole.size);
   if (range === 'none') {
     response.setHeader('content-range', `bytes */${whole.size}`);
@@ -52,7 +58,11 @@ async function get(services: Services, call: Call): Promise<undefined> {
   const part = range === undefined ? whole : await blobs.get(sha, range);
   if (part === undefined) throw new StudioError('not_found', `There is no blob ${sha} here.`);
   const length = range === undefined ? whole.size : range.end - range.start + 1;
-  response.writeHead(range === undefined ? 200 : 206, { ...headers, 'content-length': length, ...(range === undefined ? {} : { 'content-range': `bytes ${range.start}-${range.end}/${whole.size}` }) });
+  response.writeHead(range === undefined ? 200 : 206, {
+    ...headers,
+    'content-length': length,
+    ...(range === undefined ? {} : { 'content-range': `bytes ${range.start}-${range.end}/${whole.size}` }),
+  });
   if (request.method === 'HEAD') response.end();
   else await pipeline(part.bytes, response, { signal: call.signal });
   return undefined;

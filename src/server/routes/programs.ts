@@ -1,6 +1,6 @@
 /** What workers in pods run, by its hash: they bring nothing but Node. */
 import { StudioError } from '../../common/errors.ts';
-import { param, type Call } from '../http/call.ts';
+import { type Call, param } from '../http/call.ts';
 import type { Route } from '../http/router.ts';
 
 export interface Programs {
@@ -10,13 +10,21 @@ export interface Programs {
 }
 
 export function programRoutes(programs: Programs | undefined): Route[] {
-  return [{ method: 'GET', path: '/v1/programs/:sha', may: 'read', workers: true, handle: (call) => get(programs, call) }];
+  return [
+    { method: 'GET', path: '/v1/programs/:sha', may: 'read', workers: true, handle: (call) => get(programs, call) },
+  ];
 }
 
 function get(programs: Programs | undefined, call: Call): Promise<undefined> {
   const sha = param(call, 'sha');
-  if (programs?.sha !== sha) return Promise.reject(new StudioError('not_found', `There are no programs ${sha.slice(0, 64)} here.`));
-  call.response.writeHead(200, { 'content-type': 'application/octet-stream', 'content-length': programs.packed.length, 'cache-control': 'private, immutable', 'x-content-type-options': 'nosniff' });
+  if (programs?.sha !== sha)
+    return Promise.reject(new StudioError('not_found', `There are no programs ${sha.slice(0, 64)} here.`));
+  call.response.writeHead(200, {
+    'content-type': 'application/octet-stream',
+    'content-length': programs.packed.length,
+    'cache-control': 'private, immutable',
+    'x-content-type-options': 'nosniff',
+  });
   call.response.end(programs.packed);
   return Promise.resolve(undefined);
 }

@@ -4,7 +4,7 @@ import { rolloutCommand } from '../../protocol/commands.ts';
 import type { Lineage } from '../../protocol/worker.ts';
 import { recordOf } from '../batches/create.ts';
 import { commandRollout, rolloutOf } from '../commands/rolloutCommand.ts';
-import { limitQuery, param, readJson, wholeQuery, type Call } from '../http/call.ts';
+import { type Call, limitQuery, param, readJson, wholeQuery } from '../http/call.ts';
 import { JsonText, type Route } from '../http/router.ts';
 import type { Services } from '../services.ts';
 import { StreamReader } from '../streamReader.ts';
@@ -20,14 +20,29 @@ const seqBounds = { least: 0, most: Number.MAX_SAFE_INTEGER };
 export function rolloutRoutes(services: Services): Route[] {
   return [
     { method: 'GET', path: '/v1/rollouts/:rollout', may: 'read', handle: (call) => info(services, call) },
-    { method: 'POST', path: '/v1/rollouts/:rollout/commands', may: 'full', handle: async (call) => commandRollout(services, param(call, 'rollout'), await readJson(call, rolloutCommand), call.signal) },
-    { method: 'GET', path: '/v1/streams/:stream/events', may: 'read', workers: true, handle: (call) => events(services, call) },
+    {
+      method: 'POST',
+      path: '/v1/rollouts/:rollout/commands',
+      may: 'full',
+      handle: async (call) =>
+        commandRollout(services, param(call, 'rollout'), await readJson(call, rolloutCommand), call.signal),
+    },
+    {
+      method: 'GET',
+      path: '/v1/streams/:stream/events',
+      may: 'read',
+      workers: true,
+      handle: (call) => events(services, call),
+    },
   ];
 }
 
 async function info(services: Services, call: Call): Promise<unknown> {
   const { row, lineage } = await rolloutOf(services, param(call, 'rollout'));
-  const [batch, task] = await Promise.all([recordOf(services, row.batch), services.store.task(row.batch, row.task_index)]);
+  const [batch, task] = await Promise.all([
+    recordOf(services, row.batch),
+    services.store.task(row.batch, row.task_index),
+  ]);
   if (task === undefined) throw new StudioError('not_found', `The task of rollout ${row.rollout} is gone.`);
   return { row, lineage, task, submission: batch.spec.submission };
 }
@@ -35,10 +50,14 @@ async function info(services: Services, call: Call): Promise<unknown> {
 async function events(services: Services, call: Call): Promise<JsonText> {
   const stream = param(call, 'stream');
   const { lineage, last, batch } = await find(services, stream);
-  if (call.who?.kind === 'worker' && call.who.batch !== batch) throw new StudioError('forbidden', 'A worker reads the streams of its own batch only.');
+  if (call.who?.kind === 'worker' && call.who.batch !== batch)
+    throw new StudioError('forbidden', 'A worker reads the streams of its own batch only.');
   const after = wholeQuery(call, 'after', seqBounds) ?? 0;
   const until = wholeQuery(call, 'until', seqBounds) ?? Infinity;
-  if (after > last) throw new StudioError('gone', `Stream ${stream} has ${last} events; the cursor ${after} is past its end.`, { details: { last } });
+  if (after > last)
+    throw new StudioError('gone', `Stream ${stream} has ${last} events; the cursor ${after} is past its end.`, {
+      details: { last },
+    });
   const limit = Math.min(limitQuery(call, PAGE.usual, PAGE.most), until - after);
   const reader = new StreamReader(services.store, stream, lineage);
   const bodies: string[] = [];

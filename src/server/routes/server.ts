@@ -10,7 +10,9 @@ export function serverRoutes(services: Services): Route[] {
     { method: 'GET', path: '/healthz', may: 'anyone', handle: () => Promise.resolve({ ok: true }) },
     /** So does its store, and it stays for a while. */
     {
-      method: 'GET', path: '/readyz', may: 'anyone',
+      method: 'GET',
+      path: '/readyz',
+      may: 'anyone',
       handle: async () => {
         if (services.draining()) throw new StudioError('unavailable', 'This server ends.');
         await services.store.now();

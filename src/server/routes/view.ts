@@ -6,9 +6,9 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { StudioError } from '../../common/errors.ts';
-import { contentSecurityPolicy, pageHtml, type PageSources } from '../../common/pageHtml.ts';
+import { contentSecurityPolicy, type PageSources, pageHtml } from '../../common/pageHtml.ts';
 import { VIEW_PATH } from '../../protocol/viewLink.ts';
-import { param, type Call } from '../http/call.ts';
+import { type Call, param } from '../http/call.ts';
 import type { Route } from '../http/router.ts';
 
 const HTML = 'text/html; charset=utf-8';
@@ -39,7 +39,7 @@ export function viewRoutes(folder: string): Route[] {
 
 /** A browser keeps the fragment. */
 function redirect({ response }: Call): undefined {
-  response.writeHead(308, { 'location': VIEW_PATH, 'content-length': 0, 'cache-control': 'no-cache' });
+  response.writeHead(308, { location: VIEW_PATH, 'content-length': 0, 'cache-control': 'no-cache' });
   response.end();
   return undefined;
 }
@@ -48,13 +48,17 @@ function sendPage(folder: string, call: Call): undefined {
   read(folder, 'start.js'); // without it the page would stay empty and say nothing
   const sources = sourcesOf(call.request.headers.host ?? '');
   const html = pageHtml({
-    title: 'Rollout Studio', sources,
-    script: { module: `${VIEW_PATH}start.js` }, style: { url: `${VIEW_PATH}page.css` },
+    title: 'Rollout Studio',
+    sources,
+    script: { module: `${VIEW_PATH}start.js` },
+    style: { url: `${VIEW_PATH}page.css` },
     bodyAttributes: { 'data-host': 'browser' },
   });
   // Only a header can say who may frame a page.
   const bytes = Buffer.from(html);
-  send(call, HTML, bytes, hashOf(bytes), ASKED, { 'content-security-policy': `${contentSecurityPolicy(sources)}; frame-ancestors 'none'` });
+  send(call, HTML, bytes, hashOf(bytes), ASKED, {
+    'content-security-policy': `${contentSecurityPolicy(sources)}; frame-ancestors 'none'`,
+  });
   return undefined;
 }
 
@@ -72,17 +76,27 @@ function sendFile(folder: string, call: Call): undefined {
 /** `host`: the Host header, which the origin check let through. Not every browser takes `'self'` for WebSockets too. */
 function sourcesOf(host: string): PageSources {
   return {
-    script: ["'self'"], style: ["'self'"], font: ["'self'"], img: ["'self'", 'data:', 'blob:'],
-    connect: ["'self'", `ws://${host}`, `wss://${host}`], worker: ['blob:'],
+    script: ["'self'"],
+    style: ["'self'"],
+    font: ["'self'"],
+    img: ["'self'", 'data:', 'blob:'],
+    connect: ["'self'", `ws://${host}`, `wss://${host}`],
+    worker: ['blob:'],
   };
 }
 
-/** At once: read step by step, a small file would wait for its turn several times while a server that was just started is busy. */
+/**
+ * At once: read step by step, a small file would wait for its turn several times while a server that was just started
+ * is busy.
+ */
 function read(folder: string, name: string): Buffer {
   try {
     return readFileSync(path.join(folder, name));
   } catch (cause) {
-    throw new StudioError('unavailable', `The viewer is not in this installation: ${name} is missing.`, { mend: 'Build it with npm run build, or install Rollout Studio anew.', cause });
+    throw new StudioError('unavailable', `The viewer is not in this installation: ${name} is missing.`, {
+      mend: 'Build it with npm run build, or install Rollout Studio anew.',
+      cause,
+    });
   }
 }
 
@@ -90,13 +104,20 @@ function hashOf(bytes: Buffer): string {
   return `"${createHash('sha256').update(bytes).digest('hex').slice(0, 32)}"`;
 }
 
-function send(call: Call, media: string, bytes: Buffer, etag: string, keep: string, more: Readonly<Record<string, string>> = {}): void {
+function send(
+  call: Call,
+  media: string,
+  bytes: Buffer,
+  etag: string,
+  keep: string,
+  more: Readonly<Record<string, string>> = {},
+): void {
   const { request, response } = call;
   const same = request.headers['if-none-match'] === etag;
   response.writeHead(same ? 304 : 200, {
     'content-type': media,
     ...(same ? {} : { 'content-length': bytes.length }),
-    'etag': etag,
+    etag: etag,
     'cache-control': keep,
     'x-content-type-options': 'nosniff',
     'referrer-policy': 'no-referrer',

@@ -34,13 +34,19 @@ export class Exposition {
 
   #write(type: string, name: string, help: string, samples: readonly Sample[]): void {
     if (samples.length === 0) return;
-    this.#lines.push(`# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}`, `# TYPE ${name} ${type}`);
-    for (const { value, labels = {}, suffix = '' } of samples) this.#lines.push(`${name}${suffix}${labelText(labels)} ${numberText(value)}`);
+    this.#lines.push(
+      `# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}`,
+      `# TYPE ${name} ${type}`,
+    );
+    for (const { value, labels = {}, suffix = '' } of samples)
+      this.#lines.push(`${name}${suffix}${labelText(labels)} ${numberText(value)}`);
   }
 }
 
 function labelText(labels: Labels): string {
-  const parts = Object.entries(labels).map(([name, value]) => `${name}="${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`);
+  const parts = Object.entries(labels).map(
+    ([name, value]) => `${name}="${value.replaceAll('\\', '\\\\').replaceAll('"', '\\"').replaceAll('\n', '\\n')}"`,
+  );
   return parts.length === 0 ? '' : `{${parts.join(',')}}`;
 }
 
@@ -66,7 +72,10 @@ export class Counter {
 
   samples(): Sample[] {
     const label = this.#label;
-    return Array.from(this.#values, ([of, value]) => ({ value, ...(label === undefined ? {} : { labels: { [label]: of } }) }));
+    return Array.from(this.#values, ([of, value]) => ({
+      value,
+      ...(label === undefined ? {} : { labels: { [label]: of } }),
+    }));
   }
 }
 

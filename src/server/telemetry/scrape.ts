@@ -27,7 +27,11 @@ interface Stored {
   readonly sessions: readonly SessionRecord[];
 }
 
-interface LoopLag { readonly mean: number; readonly p99: number; readonly max: number }
+interface LoopLag {
+  readonly mean: number;
+  readonly p99: number;
+  readonly max: number;
+}
 
 export class Scrape {
   readonly #options: ScrapeOptions;
@@ -77,8 +81,13 @@ export class Scrape {
 
   /** Since the last look: how much later than asked for timers ran. */
   #lag(): LoopLag {
-    const seconds = (ns: number): number => (Number.isFinite(ns) ? Math.max(0, ns / 1e9 - LOOP_RESOLUTION_MS / 1e3) : 0);
-    const lag = { mean: seconds(this.#loop.mean), p99: seconds(this.#loop.percentile(99)), max: seconds(this.#loop.max) };
+    const seconds = (ns: number): number =>
+      Number.isFinite(ns) ? Math.max(0, ns / 1e9 - LOOP_RESOLUTION_MS / 1e3) : 0;
+    const lag = {
+      mean: seconds(this.#loop.mean),
+      p99: seconds(this.#loop.percentile(99)),
+      max: seconds(this.#loop.max),
+    };
     this.#loop.reset();
     this.#loop.enable();
     return lag;
@@ -86,7 +95,17 @@ export class Scrape {
 
   #about(out: Exposition): void {
     const { store, draining } = this.#options;
-    out.gauge('rollout_build_info', 'Version of the server; always 1.', [{ value: 1, labels: { version: PRODUCT.split(' ').at(-1) ?? '', protocol: String(PROTOCOL), node: process.version, store: store.kind } }]);
+    out.gauge('rollout_build_info', 'Version of the server; always 1.', [
+      {
+        value: 1,
+        labels: {
+          version: PRODUCT.split(' ').at(-1) ?? '',
+          protocol: String(PROTOCOL),
+          node: process.version,
+          store: store.kind,
+        },
+      },
+    ]);
     out.gauge('rollout_server_draining', '1 while the server ends.', Number(draining()));
   }
 
@@ -95,25 +114,65 @@ export class Scrape {
     out.gauge('rollout_connected_clients', 'Clients connected to this server.', clients());
     out.gauge('rollout_connected_workers', 'Workers connected to this server.', workers());
     out.counter('rollout_leases_total', 'Rollouts this server handed to workers.', counters.leases.samples());
-    out.histogram('rollout_lease_duration_seconds', 'From a worker asking for rollouts to the answer.', counters.leaseSeconds);
-    out.histogram('rollout_queue_wait_seconds', 'From a rollout being queued to its first worker.', counters.queueSeconds);
+    out.histogram(
+      'rollout_lease_duration_seconds',
+      'From a worker asking for rollouts to the answer.',
+      counters.leaseSeconds,
+    );
+    out.histogram(
+      'rollout_queue_wait_seconds',
+      'From a rollout being queued to its first worker.',
+      counters.queueSeconds,
+    );
     out.counter('rollout_appends_total', 'Appends of workers to this server, by result.', counters.appends.samples());
-    out.histogram('rollout_append_duration_seconds', 'From an append being received to its events being durable.', counters.appendSeconds);
+    out.histogram(
+      'rollout_append_duration_seconds',
+      'From an append being received to its events being durable.',
+      counters.appendSeconds,
+    );
     out.counter('rollout_events_ingested_total', 'Events this server stored for workers.', counters.events.samples());
-    out.counter('rollout_event_bytes_ingested_total', 'Bytes of the appends with these events.', counters.eventBytes.samples());
-    out.counter('rollout_ended_total', 'Rollouts that workers ended at this server, by outcome; every try counts.', counters.ended.samples());
-    out.counter('rollout_traces_total', 'Finished rollouts exported as traces (OTLP), or lost on the way.', counters.traces.samples());
-    out.gauge('rollout_traces_waiting', 'Finished rollouts that wait to be exported as traces.', counters.tracesWaiting);
+    out.counter(
+      'rollout_event_bytes_ingested_total',
+      'Bytes of the appends with these events.',
+      counters.eventBytes.samples(),
+    );
+    out.counter(
+      'rollout_ended_total',
+      'Rollouts that workers ended at this server, by outcome; every try counts.',
+      counters.ended.samples(),
+    );
+    out.counter(
+      'rollout_traces_total',
+      'Finished rollouts exported as traces (OTLP), or lost on the way.',
+      counters.traces.samples(),
+    );
+    out.gauge(
+      'rollout_traces_waiting',
+      'Finished rollouts that wait to be exported as traces.',
+      counters.tracesWaiting,
+    );
   }
 }
 
 /** The same from every server of a store. */
 function writeStored(out: Exposition, { counts, totals, sessions }: Stored): void {
-  out.gauge('rollout_rollouts', 'Rollouts that have not ended, by state; of the whole store.', byLabel('state', counts));
-  out.gauge('rollout_attempts_settled', 'Settled attempts of all batches, by outcome; of the whole store.', byLabel('outcome', totals.settled));
+  out.gauge(
+    'rollout_rollouts',
+    'Rollouts that have not ended, by state; of the whole store.',
+    byLabel('state', counts),
+  );
+  out.gauge(
+    'rollout_attempts_settled',
+    'Settled attempts of all batches, by outcome; of the whole store.',
+    byLabel('outcome', totals.settled),
+  );
   out.gauge('rollout_batches', 'Batches, by state; of the whole store.', byLabel('state', totals.batches));
   out.gauge('rollout_sessions', 'Sessions of workers; of the whole store.', sessions.length);
-  out.gauge('rollout_session_slots', 'Slots of these workers.', sessions.reduce((total, { slots }) => total + slots, 0));
+  out.gauge(
+    'rollout_session_slots',
+    'Slots of these workers.',
+    sessions.reduce((total, { slots }) => total + slots, 0),
+  );
 }
 
 function byLabel(label: string, values: Readonly<Record<string, number>>): Sample[] {
@@ -121,17 +180,46 @@ function byLabel(label: string, values: Readonly<Record<string, number>>): Sampl
 }
 
 function writeEndpoints(out: Exposition, endpoints: ServerInfo['endpoints']): void {
-  const each = (value: (endpoint: ServerInfo['endpoints'][number]) => number | undefined): Sample[] => endpoints.flatMap((endpoint) => {
-    const found = value(endpoint);
-    return found === undefined ? [] : [{ value: found, labels: labelsOf(endpoint) }];
-  });
-  out.gauge('rollout_endpoint_permits', 'Model calls that may run at once.', each(({ permits }) => permits));
-  out.gauge('rollout_endpoint_up', '1: it takes calls; 0: it is down.', each(({ state }) => Number(state !== 'down')));
-  out.gauge('rollout_endpoint_busy', '1 while it refuses calls because it is busy.', each(({ state }) => Number(state === 'busy')));
-  out.gauge('rollout_endpoint_running', 'Requests the engine runs, as it says.', each(({ running }) => running));
-  out.gauge('rollout_endpoint_waiting', 'Requests that wait in the engine, as it says.', each(({ waiting }) => waiting));
-  out.gauge('rollout_endpoint_kv_cache_ratio', 'Part of the engine’s KV cache that is in use, 0 to 1.', each(({ kv_cache }) => kv_cache));
-  out.counter('rollout_endpoint_preemptions_total', 'Requests the engine preempted, as it says.', each(({ preemptions }) => preemptions));
+  const each = (value: (endpoint: ServerInfo['endpoints'][number]) => number | undefined): Sample[] =>
+    endpoints.flatMap((endpoint) => {
+      const found = value(endpoint);
+      return found === undefined ? [] : [{ value: found, labels: labelsOf(endpoint) }];
+    });
+  out.gauge(
+    'rollout_endpoint_permits',
+    'Model calls that may run at once.',
+    each(({ permits }) => permits),
+  );
+  out.gauge(
+    'rollout_endpoint_up',
+    '1: it takes calls; 0: it is down.',
+    each(({ state }) => Number(state !== 'down')),
+  );
+  out.gauge(
+    'rollout_endpoint_busy',
+    '1 while it refuses calls because it is busy.',
+    each(({ state }) => Number(state === 'busy')),
+  );
+  out.gauge(
+    'rollout_endpoint_running',
+    'Requests the engine runs, as it says.',
+    each(({ running }) => running),
+  );
+  out.gauge(
+    'rollout_endpoint_waiting',
+    'Requests that wait in the engine, as it says.',
+    each(({ waiting }) => waiting),
+  );
+  out.gauge(
+    'rollout_endpoint_kv_cache_ratio',
+    'Part of the engine’s KV cache that is in use, 0 to 1.',
+    each(({ kv_cache }) => kv_cache),
+  );
+  out.counter(
+    'rollout_endpoint_preemptions_total',
+    'Requests the engine preempted, as it says.',
+    each(({ preemptions }) => preemptions),
+  );
 }
 
 function labelsOf({ endpoint, service, replica }: ServerInfo['endpoints'][number]): Record<string, string> {
@@ -144,7 +232,11 @@ function writeProcess(out: Exposition, lag: LoopLag): void {
   out.counter('rollout_process_cpu_seconds_total', 'CPU time of the server’s process.', (user + system) / 1e6);
   out.gauge('rollout_process_resident_memory_bytes', 'Resident memory of the server’s process.', rss);
   out.gauge('rollout_process_heap_bytes', 'JavaScript heap in use.', heapUsed);
-  out.gauge('rollout_process_start_time_seconds', 'When the process started, in seconds since the epoch.', performance.timeOrigin / 1_000);
+  out.gauge(
+    'rollout_process_start_time_seconds',
+    'When the process started, in seconds since the epoch.',
+    performance.timeOrigin / 1_000,
+  );
   out.gauge('rollout_event_loop_lag_mean_seconds', 'How late timers ran since the last look: on average.', lag.mean);
   out.gauge('rollout_event_loop_lag_p99_seconds', 'How late timers ran since the last look: 99th percentile.', lag.p99);
   out.gauge('rollout_event_loop_lag_max_seconds', 'How late timers ran since the last look: at most.', lag.max);

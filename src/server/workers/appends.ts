@@ -1,4 +1,7 @@
-/** Appends of one connection: the hot path. Events are checked here, stored as one transaction with others, then acknowledged. */
+/**
+ * Appends of one connection: the hot path. Events are checked here, stored as one transaction with others, then
+ * acknowledged.
+ */
 import { errorText, StudioError } from '../../common/errors.ts';
 import type { WorkerFrame } from '../../protocol/worker.ts';
 import type { AppendResult, Store } from '../../store/store.ts';
@@ -27,14 +30,23 @@ export class Appends {
     this.#context = context;
   }
 
-  /** Answers with ack or refuse once it is durable. Frames are handed to the store in the order they came. `bytes`: size of the frame. */
+  /**
+   * Answers with ack or refuse once it is durable. Frames are handed to the store in the order they came. `bytes`: size
+   * of the frame.
+   */
   append(session: WorkerSession, frame: AppendFrame, bytes: number): void {
     const { rollout } = frame;
     const since = performance.now();
     const count = (outcome: AppendOutcome): void => this.#context.counters.appended(outcome, since);
     if (!session.rollouts.has(rollout)) {
       count('fenced');
-      session.send({ type: 'refuse', rollout, code: 'fenced', durable: 0, message: 'This worker does not hold the rollout.' });
+      session.send({
+        type: 'refuse',
+        rollout,
+        code: 'fenced',
+        durable: 0,
+        message: 'This worker does not hold the rollout.',
+      });
       return;
     }
     const wrong = firstWrong(frame);
@@ -44,19 +56,22 @@ export class Appends {
       return;
     }
     session.appending += 1;
-    this.#context.store.append({ rollout, epoch: frame.epoch, from: frame.from, events: frame.events }).then(
-      (result) => {
-        count(result.ok ? 'stored' : result.code);
-        if (result.ok) this.#context.counters.stored(frame.events.length, bytes);
-        this.#answer(session, frame, result);
-      },
-      (error: unknown) => {
-        count('failed');
-        this.#failed(session, frame, error);
-      },
-    ).finally(() => {
-      session.appending -= 1;
-    });
+    this.#context.store
+      .append({ rollout, epoch: frame.epoch, from: frame.from, events: frame.events })
+      .then(
+        (result) => {
+          count(result.ok ? 'stored' : result.code);
+          if (result.ok) this.#context.counters.stored(frame.events.length, bytes);
+          this.#answer(session, frame, result);
+        },
+        (error: unknown) => {
+          count('failed');
+          this.#failed(session, frame, error);
+        },
+      )
+      .finally(() => {
+        session.appending -= 1;
+      });
   }
 
   #answer(session: WorkerSession, frame: AppendFrame, result: AppendResult): void {
@@ -99,20 +114,37 @@ export class Appends {
     }
   }
 
-  /** The store could not take it (disk full, database away): nothing was changed, and the worker sends it again later. */
+  /**
+   * The store could not take it (disk full, database away): nothing was changed, and the worker sends it again later.
+   */
   #failed(session: WorkerSession, frame: AppendFrame, error: unknown): void {
     if (StudioError.is(error, 'storage')) this.#context.health.failed(error);
-    else this.#context.log(`append to ${frame.rollout} failed: ${errorText(error)}`, { level: 'error', batch: session.batch, rollout: frame.rollout, worker: session.worker });
+    else
+      this.#context.log(`append to ${frame.rollout} failed: ${errorText(error)}`, {
+        level: 'error',
+        batch: session.batch,
+        rollout: frame.rollout,
+        worker: session.worker,
+      });
     if (StudioError.is(error, 'not_found')) {
       session.forget(frame.rollout);
       session.send({ type: 'refuse', rollout: frame.rollout, code: 'fenced', durable: 0, message: errorText(error) });
       return;
     }
-    session.send({ type: 'refuse', rollout: frame.rollout, code: 'full', durable: frame.from - 1, message: errorText(error) });
+    session.send({
+      type: 'refuse',
+      rollout: frame.rollout,
+      code: 'full',
+      durable: frame.from - 1,
+      message: errorText(error),
+    });
   }
 
   async #refuseInvalid(session: WorkerSession, rollout: string, message: string): Promise<void> {
-    const durable = await this.#context.store.rollout(rollout).then((record) => record?.row.last ?? 0, () => 0);
+    const durable = await this.#context.store.rollout(rollout).then(
+      (record) => record?.row.last ?? 0,
+      () => 0,
+    );
     session.send({ type: 'refuse', rollout, code: 'invalid', durable, message });
   }
 }

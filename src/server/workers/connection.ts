@@ -1,20 +1,23 @@
-/** One worker's WebSocket: parses its frames and does what they ask. The socket's end is not the session's: the lease runs on. */
+/**
+ * One worker's WebSocket: parses its frames and does what they ask. The socket's end is not the session's: the lease
+ * runs on.
+ */
 import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
-import { BEAT_SECONDS, LEASE_SECONDS, PROTOCOL, workerFrame, type WorkerFrame } from '../../protocol/worker.ts';
+import { BEAT_SECONDS, LEASE_SECONDS, PROTOCOL, type WorkerFrame, workerFrame } from '../../protocol/worker.ts';
 import type { Store } from '../../store/store.ts';
 import type { EventData } from '../../trace/schema.ts';
 import { durationText } from '../../trace/text/units.ts';
 import type { Deltas } from '../clients/deltas.ts';
-import { commandFailed, commandDone } from '../commands/result.ts';
+import { commandDone, commandFailed } from '../commands/result.ts';
 import type { Log } from '../log.ts';
+import { rawText } from '../socketText.ts';
 import type { StoreHealth } from '../storeHealth.ts';
 import type { Counters } from '../telemetry/counters.ts';
-import { rawText } from '../socketText.ts';
 import { Appends } from './appends.ts';
-import { TRANSIENT, type Hub } from './hub.ts';
+import { type Hub, TRANSIENT } from './hub.ts';
 import type { Leasing } from './leasing.ts';
 import type { Return } from './returns.ts';
 import { WorkerSession } from './session.ts';
@@ -79,14 +82,24 @@ export class WorkerConnection {
     const parsed = workerFrame.safeParse(raw);
     if (!parsed.success) {
       const issue = parsed.error.issues[0];
-      this.#refuse(new StudioError('usage', `A frame is not as it should be: ${issue?.path.map(String).join('.') ?? ''}: ${issue?.message ?? ''}.`));
+      this.#refuse(
+        new StudioError(
+          'usage',
+          `A frame is not as it should be: ${issue?.path.map(String).join('.') ?? ''}: ${issue?.message ?? ''}.`,
+        ),
+      );
       return;
     }
     const session = this.#session;
     if (parsed.data.type === 'hello') {
       this.#hello(parsed.data).catch((error: unknown) => this.#refuse(error));
     } else if (session === undefined) {
-      this.#refuse(new StudioError('usage', `The first frame is hello, and the next one follows its welcome; this one is ${parsed.data.type}.`));
+      this.#refuse(
+        new StudioError(
+          'usage',
+          `The first frame is hello, and the next one follows its welcome; this one is ${parsed.data.type}.`,
+        ),
+      );
     } else {
       this.#handle(session, parsed.data, text.length);
     }
@@ -99,7 +112,8 @@ export class WorkerConnection {
         if (!session.leaving) this.#appends.append(session, frame, size);
         return;
       case 'delta':
-        if (session.rollouts.get(frame.rollout) === frame.epoch) deltas.receive(frame.rollout, frame.span, frame.offset, frame.text);
+        if (session.rollouts.get(frame.rollout) === frame.epoch)
+          deltas.receive(frame.rollout, frame.span, frame.offset, frame.text);
         return;
       case 'lease':
         leasing.ask(session, Math.min(frame.want, MAX_WANT));
@@ -125,32 +139,63 @@ export class WorkerConnection {
   async #hello(frame: Frame<'hello'>): Promise<void> {
     if (this.#greeting) throw new StudioError('usage', 'A connection says hello once.');
     this.#greeting = true;
-    if (frame.protocol !== PROTOCOL) throw new StudioError('version', `This server speaks protocol ${PROTOCOL}, the worker ${frame.protocol}.`);
+    if (frame.protocol !== PROTOCOL)
+      throw new StudioError('version', `This server speaks protocol ${PROTOCOL}, the worker ${frame.protocol}.`);
     const { store, hub, deltas } = this.#context;
     const record = await store.batch(this.#batch);
     if (record === undefined) throw new StudioError('gone', `Batch ${this.#batch} is not here any more.`);
     const id = newId('s');
-    await store.openSession({ session: id, batch: this.#batch, worker: frame.worker, slots: frame.slots, server: this.#context.server });
+    await store.openSession({
+      session: id,
+      batch: this.#batch,
+      worker: frame.worker,
+      slots: frame.slots,
+      server: this.#context.server,
+    });
     // A worker that has just started has none, and waits.
-    const { keep, over, drop } = frame.rollouts.length === 0 ? { keep: [], over: [], drop: [] } : await store.adopt(id, frame.rollouts);
+    const { keep, over, drop } =
+      frame.rollouts.length === 0 ? { keep: [], over: [], drop: [] } : await store.adopt(id, frame.rollouts);
     const before = await this.#replace(frame.worker, id);
     const session = new WorkerSession(this.#socket, this.#transport, id, {
-      batch: this.#batch, worker: frame.worker, slots: frame.slots, paused: record.paused, breakpoints: JSON.stringify(record.breakpoints),
+      batch: this.#batch,
+      worker: frame.worker,
+      slots: frame.slots,
+      paused: record.paused,
+      breakpoints: JSON.stringify(record.breakpoints),
     });
     const epochs = new Map(frame.rollouts.map(({ rollout, epoch }) => [rollout, epoch]));
     for (const { rollout } of keep) session.rollouts.set(rollout, epochs.get(rollout) ?? 0);
     for (const { rollout } of keep) if ((await store.rollout(rollout))?.row.state === 'held') session.held.add(rollout);
-    if (this.#socket.readyState !== this.#socket.OPEN) return; // gone meanwhile: the lease runs out, or the worker comes again
+    // gone meanwhile: the lease runs out, or the worker comes again
+    if (this.#socket.readyState !== this.#socket.OPEN) return;
     this.#session = session;
-    session.send({ type: 'welcome', session: id, clock: await store.now(), beat_s: BEAT_SECONDS, lease_s: LEASE_SECONDS, keep, drop: [...over, ...drop] });
+    session.send({
+      type: 'welcome',
+      session: id,
+      clock: await store.now(),
+      beat_s: BEAT_SECONDS,
+      lease_s: LEASE_SECONDS,
+      keep,
+      drop: [...over, ...drop],
+    });
     hub.add(session);
-    if (frame.away_ms !== undefined) this.#context.returned(this.#batch, { awayMs: frame.away_ms, moved: before === undefined ? undefined : before !== this.#context.server, kept: keep.length, dropped: drop.length });
+    if (frame.away_ms !== undefined)
+      this.#context.returned(this.#batch, {
+        awayMs: frame.away_ms,
+        moved: before === undefined ? undefined : before !== this.#context.server,
+        kept: keep.length,
+        dropped: drop.length,
+      });
     if (keep.length > 0) hub.tellStanding(session, record);
     await hub.sendPermits(session, this.#context.permits(id));
-    for (const { rollout } of keep) if (deltas.watched(rollout)) hub.control(session, 'watch', { on: true }, 'server', rollout);
+    for (const { rollout } of keep)
+      if (deltas.watched(rollout)) hub.control(session, 'watch', { on: true }, 'server', rollout);
   }
 
-  /** The same worker's earlier session is over: what it did not bring along goes back to the queue at once. Gives which server that was at. */
+  /**
+   * The same worker's earlier session is over: what it did not bring along goes back to the queue at once. Gives which
+   * server that was at.
+   */
   async #replace(worker: string, id: string): Promise<string | undefined> {
     const { store, hub } = this.#context;
     let server: string | undefined;
@@ -181,7 +226,12 @@ export class WorkerConnection {
 
   async #done(frame: Frame<'done'>): Promise<void> {
     try {
-      await this.#context.store.finishCommand(frame.command, frame.error === undefined ? commandDone({ seq: frame.seq, inspector: frame.inspector }) : commandFailed(frame.error));
+      await this.#context.store.finishCommand(
+        frame.command,
+        frame.error === undefined
+          ? commandDone({ seq: frame.seq, inspector: frame.inspector })
+          : commandFailed(frame.error),
+      );
     } catch (error) {
       if (!StudioError.is(error, 'not_found')) throw error; // its batch was removed: nobody waits
     }
@@ -200,16 +250,35 @@ export class WorkerConnection {
     work.catch((error: unknown) => this.#refuse(error, CLOSE_TRY_AGAIN));
   }
 
-  #refuse(error: unknown, code = StudioError.is(error) && error.code !== 'storage' && error.code !== 'unavailable' ? CLOSE_FOR_GOOD : CLOSE_TRY_AGAIN): void {
+  #refuse(
+    error: unknown,
+    code = StudioError.is(error) && error.code !== 'storage' && error.code !== 'unavailable'
+      ? CLOSE_FOR_GOOD
+      : CLOSE_TRY_AGAIN,
+  ): void {
     const worker = this.#session?.worker;
-    this.#context.log(`worker ${worker ?? '?'} of ${this.#batch}: ${errorText(error)}`, { level: 'warning', batch: this.#batch, ...(worker === undefined ? {} : { worker }) });
+    this.#context.log(`worker ${worker ?? '?'} of ${this.#batch}: ${errorText(error)}`, {
+      level: 'warning',
+      batch: this.#batch,
+      ...(worker === undefined ? {} : { worker }),
+    });
     // A close reason has at most 123 bytes.
-    const reason = Buffer.from(errorText(error)).subarray(0, 120).toString('utf8').replace(/\uFFFD+$/, '');
+    const reason = Buffer.from(errorText(error))
+      .subarray(0, 120)
+      .toString('utf8')
+      .replace(/\uFFFD+$/, '');
     this.#socket.close(code, reason);
   }
 }
 
 /** Told once of each worker whose clock is off. */
 function clockSkew(worker: string, ms: number): EventData['infra'] {
-  return { what: 'clock_skew', worker, text: `The clock of worker ${worker} is ${durationText(Math.abs(ms))} ${ms > 0 ? 'ahead of' : 'behind'} the server's. Its events have the server's time all the same; tools and what they call see the wrong one: set it by NTP.` };
+  return {
+    what: 'clock_skew',
+    worker,
+    text:
+      `The clock of worker ${worker} is ${durationText(Math.abs(ms))} ${ms > 0 ? 'ahead of' : 'behind'} the ` +
+      `server's. Its events have the server's time all the same; tools and what they call see the wrong one: set ` +
+      'it by NTP.',
+  };
 }

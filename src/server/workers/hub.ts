@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
 import type { Json } from '../../common/json.ts';
-import { breakpoint, type Breakpoint, type ControlVerb } from '../../protocol/commands.ts';
+import { type Breakpoint, breakpoint, type ControlVerb } from '../../protocol/commands.ts';
 import type { BatchRecord, Store } from '../../store/store.ts';
 import type { Changes } from '../changes.ts';
 import type { Log } from '../log.ts';
@@ -29,7 +29,12 @@ export interface HubOptions {
   readonly replicas: (batch: string) => Record<string, string[]>;
 }
 
-interface Known { readonly session: WorkerSession; readonly caller: Caller; readonly commands: Throttle; readonly unwatch: () => void }
+interface Known {
+  readonly session: WorkerSession;
+  readonly caller: Caller;
+  readonly commands: Throttle;
+  readonly unwatch: () => void;
+}
 
 export class Hub {
   readonly #options: HubOptions;
@@ -45,7 +50,8 @@ export class Hub {
   }
 
   *sessions(batch?: string): Generator<WorkerSession> {
-    for (const { session } of this.#sessions.values()) if (batch === undefined || session.batch === batch) yield session;
+    for (const { session } of this.#sessions.values())
+      if (batch === undefined || session.batch === batch) yield session;
   }
 
   session(id: string): WorkerSession | undefined {
@@ -58,7 +64,10 @@ export class Hub {
     return this.#callers;
   }
 
-  /** Permits of a session as of a moment ago: each of a thousand beats every few seconds, and working them out goes through all. */
+  /**
+   * Permits of a session as of a moment ago: each of a thousand beats every few seconds, and working them out goes
+   * through all.
+   */
   permits(session: string): Record<string, number> {
     const known = performance.now() - this.#sharedAt < SHARES_MS ? this.#shared.get(session) : undefined;
     return known ?? this.#share().get(session) ?? {};
@@ -67,13 +76,19 @@ export class Hub {
   add(session: WorkerSession): void {
     const commands = new Throttle(0, () => this.#deliver(session), this.#failed);
     const caller: Caller = {
-      session: session.id, batch: session.batch,
+      session: session.id,
+      batch: session.batch,
       get running() {
         return session.running;
       },
     };
     this.#callers = undefined;
-    this.#sessions.set(session.id, { session, caller, commands, unwatch: this.#options.changes.on(session.id, () => commands.ask(true)) });
+    this.#sessions.set(session.id, {
+      session,
+      caller,
+      commands,
+      unwatch: this.#options.changes.on(session.id, () => commands.ask(true)),
+    });
     commands.ask(true);
   }
 
@@ -97,11 +112,19 @@ export class Hub {
 
   /** Tells who holds a rollout whether to send its live text. */
   watch(rollout: string, on: boolean): void {
-    for (const session of this.sessions()) if (session.rollouts.has(rollout)) this.control(session, 'watch', { on }, 'server', rollout);
+    for (const session of this.sessions())
+      if (session.rollouts.has(rollout)) this.control(session, 'watch', { on }, 'server', rollout);
   }
 
   control(session: WorkerSession, verb: ControlVerb, args: Json, by: string, rollout?: string): void {
-    session.send({ type: 'control', command: `${TRANSIENT}${newId('c')}`, verb, args, by, ...(rollout === undefined ? {} : { rollout }) });
+    session.send({
+      type: 'control',
+      command: `${TRANSIENT}${newId('c')}`,
+      verb,
+      args,
+      by,
+      ...(rollout === undefined ? {} : { rollout }),
+    });
   }
 
   /** How a batch stands: workers that were told otherwise hear it. */
@@ -177,7 +200,14 @@ export class Hub {
     for (const command of commands) {
       // How a batch stands is told by `standing`; here go commands to one rollout.
       if (command.rollout === undefined) continue;
-      session.send({ type: 'control', command: command.id, rollout: command.rollout, verb: command.verb as ControlVerb, args: command.args, by: command.by }); // stored from a parsed RolloutCommand
+      session.send({
+        type: 'control',
+        command: command.id,
+        rollout: command.rollout,
+        verb: command.verb as ControlVerb,
+        args: command.args,
+        by: command.by,
+      }); // stored from a parsed RolloutCommand
     }
   }
 

@@ -1,6 +1,9 @@
-/** Gives queued rollouts to workers that asked for some: as the batch's concurrency, its endpoints and its queue allow. */
-import type { Submission } from '../../config/submission.ts';
+/**
+ * Gives queued rollouts to workers that asked for some: as the batch's concurrency, its endpoints and its queue allow.
+ */
+
 import { errorText, StudioError } from '../../common/errors.ts';
+import type { Submission } from '../../config/submission.ts';
 import type { Grant } from '../../protocol/worker.ts';
 import type { BatchRecord, Lease, Store } from '../../store/store.ts';
 import type { Log } from '../log.ts';
@@ -71,7 +74,11 @@ export class Leasing {
   #throttle(batch: string): Throttle {
     let throttle = this.#batches.get(batch);
     if (throttle === undefined) {
-      throttle = new Throttle(LOOK_EVERY_MS, () => this.#lease(batch), (error) => this.#options.log(`leasing of ${batch} failed: ${errorText(error)}`, { level: 'error', batch }));
+      throttle = new Throttle(
+        LOOK_EVERY_MS,
+        () => this.#lease(batch),
+        (error) => this.#options.log(`leasing of ${batch} failed: ${errorText(error)}`, { level: 'error', batch }),
+      );
       if (this.#closed) throttle.close();
       this.#batches.set(batch, throttle);
     }
@@ -98,7 +105,8 @@ export class Leasing {
   #hungryOf(batch: string): WorkerSession[] {
     const hungry = this.#hungry.get(batch) ?? new Set();
     for (const session of hungry) {
-      if (this.#options.hub.session(session.id) !== session || (session.wanted === 0 && !session.unanswered)) hungry.delete(session);
+      if (this.#options.hub.session(session.id) !== session || (session.wanted === 0 && !session.unanswered))
+        hungry.delete(session);
     }
     if (hungry.size === 0) this.#hungry.delete(batch);
     return [...hungry];
@@ -123,13 +131,15 @@ export class Leasing {
         room -= want;
       }
       // All at once, so that they share a commit: a thousand workers do not wait for a thousand of them.
-      await Promise.all(asks.map(async ({ session, want }) => {
-        const leases = await this.#take(session, want);
-        for (const lease of leases) this.#grant(session, lease, about);
-        if (leases.length > 0) this.#options.hub.commands(session);
-        given.set(session.id, (given.get(session.id) ?? 0) + leases.length);
-        if (leases.length < want) room = 0; // there are no more
-      }));
+      await Promise.all(
+        asks.map(async ({ session, want }) => {
+          const leases = await this.#take(session, want);
+          for (const lease of leases) this.#grant(session, lease, about);
+          if (leases.length > 0) this.#options.hub.commands(session);
+          given.set(session.id, (given.get(session.id) ?? 0) + leases.length);
+          if (leases.length < want) room = 0; // there are no more
+        }),
+      );
     }
     return given;
   }
@@ -152,8 +162,16 @@ export class Leasing {
     this.#options.counters.leased(lease.rollout, lease.epoch);
     if (lease.held) session.held.add(lease.rollout);
     session.send({
-      type: 'grant', ...about, rollout: lease.rollout, epoch: lease.epoch, task: lease.task, attempt: lease.attempt, try: lease.try,
-      lineage: lease.lineage, last: lease.last, held: lease.held,
+      type: 'grant',
+      ...about,
+      rollout: lease.rollout,
+      epoch: lease.epoch,
+      task: lease.task,
+      attempt: lease.attempt,
+      try: lease.try,
+      lineage: lease.lineage,
+      last: lease.last,
+      held: lease.held,
     });
     this.#options.granted(lease.rollout);
   }
@@ -171,7 +189,10 @@ type AboutBatch = Pick<Grant, 'batch' | 'submission' | 'breakpoints' | 'paused' 
 function aboutBatch(record: BatchRecord): AboutBatch {
   const { parent } = record.spec;
   return {
-    batch: record.row.batch, submission: record.spec.submission, breakpoints: breakpointsOf(record), paused: record.paused,
+    batch: record.row.batch,
+    submission: record.spec.submission,
+    breakpoints: breakpointsOf(record),
+    paused: record.paused,
     ...(parent === undefined ? {} : { fork: { rollout: parent.rollout, seq: parent.seq }, edits: [...parent.edits] }),
   };
 }

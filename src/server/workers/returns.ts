@@ -1,4 +1,5 @@
 /** Workers that lost the server and found it again: many at a time, so each batch is told of them in one line. */
+
 import type { EventData } from '../../trace/schema.ts';
 import { durationText, plural } from '../../trace/text/units.ts';
 
@@ -52,8 +53,15 @@ export function returned(all: readonly Return[]): EventData['infra'] {
   const moved = all.some((one) => one.moved === true);
   const who = plural(all.length, 'worker');
   const after = `back after ${durationText(ms)}`;
-  const what = moved ? `The server was away and was started anew, or another one took over; ${who} found it again: ${after}` : `The connection of ${who} to the server was lost: ${after}`;
-  const rest = dropped > 0 ? `; of ${plural(kept + dropped, 'rollout')} in their hands ${dropped} had gone to others` : kept > 0 ? `, and ${plural(kept, 'rollout')} in their hands went on` : '';
+  const what = moved
+    ? `The server was away and was started anew, or another one took over; ${who} found it again: ${after}`
+    : `The connection of ${who} to the server was lost: ${after}`;
+  const rest =
+    dropped > 0
+      ? `; of ${plural(kept + dropped, 'rollout')} in their hands ${dropped} had gone to others`
+      : kept > 0
+        ? `, and ${plural(kept, 'rollout')} in their hands went on`
+        : '';
   return { what: moved ? 'server_back' : 'workers_back', ms, text: `${what}${rest}.` };
 }
 

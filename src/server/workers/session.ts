@@ -34,7 +34,12 @@ export class WorkerSession {
   breakpoints: string;
   stopped = false;
 
-  constructor(socket: WebSocket, transport: Duplex, id: string, about: { batch: string; worker: string; slots: number; paused: boolean; breakpoints: string }) {
+  constructor(
+    socket: WebSocket,
+    transport: Duplex,
+    id: string,
+    about: { batch: string; worker: string; slots: number; paused: boolean; breakpoints: string },
+  ) {
     this.#socket = socket;
     this.#transport = transport;
     this.id = id;

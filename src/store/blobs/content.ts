@@ -10,7 +10,11 @@ export interface KeptBlobs extends BlobStore {
    * Blobs put or asked for before `before` (ms since the epoch) that no batch names; `without`: batches that do not
    * count. Removes them unless `dryRun`. Gives how many, and their size.
    */
-  sweep(what: { before: number; without: readonly number[]; dryRun: boolean }): Promise<{ blobs: number; bytes: number }>;
+  sweep(what: {
+    before: number;
+    without: readonly number[];
+    dryRun: boolean;
+  }): Promise<{ blobs: number; bytes: number }>;
 }
 
 /** How old the time a blob was last asked for may get before it is set anew: less than the shortest sensible grace. */
@@ -25,7 +29,10 @@ export function isSha(text: string): boolean {
 }
 
 export function checkSha(sha: string): void {
-  if (!isSha(sha)) throw new StudioError('usage', `${JSON.stringify(sha.slice(0, 80))} is not the name of a blob.`, { mend: 'Use the sha256 of its content: 64 lower-case hex digits.' });
+  if (!isSha(sha))
+    throw new StudioError('usage', `${JSON.stringify(sha.slice(0, 80))} is not the name of a blob.`, {
+      mend: 'Use the sha256 of its content: 64 lower-case hex digits.',
+    });
 }
 
 export function sha256Of(bytes: Uint8Array): string {
@@ -33,18 +40,27 @@ export function sha256Of(bytes: Uint8Array): string {
 }
 
 export function checkContent(sha: string, actual: string): void {
-  if (actual !== sha) throw new StudioError('usage', `What was sent as blob ${sha} is ${actual}: it was damaged on its way, or is another one.`, { mend: 'Send it again.' });
+  if (actual !== sha)
+    throw new StudioError(
+      'usage',
+      `What was sent as blob ${sha} is ${actual}: it was damaged on its way, or is another one.`,
+      { mend: 'Send it again.' },
+    );
 }
 
 /** Up to `limit` bytes at once; of more, those read so far and the rest. */
-export async function peek(content: Content, limit: number): Promise<{ whole: Uint8Array } | { rest: AsyncIterable<Uint8Array> }> {
+export async function peek(
+  content: Content,
+  limit: number,
+): Promise<{ whole: Uint8Array } | { rest: AsyncIterable<Uint8Array> }> {
   if (content instanceof Uint8Array) return content.byteLength <= limit ? { whole: content } : { rest: once(content) };
   const iterator = content[Symbol.asyncIterator]();
   const read: Uint8Array[] = [];
   let size = 0;
   while (size <= limit) {
     const next = await iterator.next();
-    if (next.done === true) return { whole: read.length === 1 && read[0] !== undefined ? read[0] : Buffer.concat(read) };
+    if (next.done === true)
+      return { whole: read.length === 1 && read[0] !== undefined ? read[0] : Buffer.concat(read) };
     read.push(next.value);
     size += next.value.byteLength;
   }
@@ -56,7 +72,10 @@ export async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array, void,
   yield bytes;
 }
 
-async function* goOn(read: readonly Uint8Array[], iterator: AsyncIterator<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
+async function* goOn(
+  read: readonly Uint8Array[],
+  iterator: AsyncIterator<Uint8Array>,
+): AsyncGenerator<Uint8Array, void, undefined> {
   try {
     yield* read;
     for (let next = await iterator.next(); next.done !== true; next = await iterator.next()) yield next.value;

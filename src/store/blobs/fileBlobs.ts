@@ -4,7 +4,7 @@ import { mkdir, open, readdir, rename, rm, stat, unlink, utimes } from 'node:fs/
 import path from 'node:path';
 import { text } from '../sql/row.ts';
 import type { Sql } from '../sql/sql.ts';
-import { checkContent, isSha, STALE_MS, UPLOAD_MS, type KeptBlobs } from './content.ts';
+import { checkContent, isSha, type KeptBlobs, STALE_MS, UPLOAD_MS } from './content.ts';
 
 /** Names asked for at once while sweeping. */
 const ASKED = 500;
@@ -54,7 +54,10 @@ export class FileBlobs {
     }
   }
 
-  async get(sha: string, range?: { start: number; end?: number }): Promise<{ size: number; bytes: AsyncIterable<Uint8Array> } | undefined> {
+  async get(
+    sha: string,
+    range?: { start: number; end?: number },
+  ): Promise<{ size: number; bytes: AsyncIterable<Uint8Array> } | undefined> {
     const found = await this.#stat(sha);
     if (found === undefined) return undefined;
     const start = range?.start ?? 0;
@@ -70,7 +73,8 @@ export class FileBlobs {
       if (found === undefined) continue;
       there.add(sha);
       // Who asks is about to name it.
-      if (found.mtimeMs < now.getTime() - STALE_MS) await utimes(this.#path(sha), now, now).catch(() => there.delete(sha));
+      if (found.mtimeMs < now.getTime() - STALE_MS)
+        await utimes(this.#path(sha), now, now).catch(() => there.delete(sha));
     }
     return there;
   }
@@ -81,16 +85,25 @@ export class FileBlobs {
     return removed;
   }
 
-  async sweep({ before, without, dryRun }: Parameters<KeptBlobs['sweep']>[0]): Promise<{ blobs: number; bytes: number }> {
+  async sweep({
+    before,
+    without,
+    dryRun,
+  }: Parameters<KeptBlobs['sweep']>[0]): Promise<{ blobs: number; bytes: number }> {
     let blobs = 0;
     let bytes = 0;
     let asked: string[] = [];
     const decide = async (): Promise<void> => {
       const shas = asked;
       asked = [];
-      const rows = await this.#sql.read((db) => db.all(
-        `SELECT DISTINCT sha FROM blob_ref WHERE ${db.dialect.anyText('sha')} AND NOT (${db.dialect.anyInt('batch')})`, shas, without,
-      ));
+      const rows = await this.#sql.read((db) =>
+        db.all(
+          `SELECT DISTINCT sha FROM blob_ref WHERE ${db.dialect.anyText('sha')} AND NOT ` +
+            `(${db.dialect.anyInt('batch')})`,
+          shas,
+          without,
+        ),
+      );
       const named = new Set(rows.map((row) => text(row, 'sha')));
       for (const sha of shas) {
         const found = named.has(sha) ? undefined : await this.#stat(sha);

@@ -2,7 +2,17 @@ import { createHash, randomBytes } from 'node:crypto';
 import { bytes, int, text } from '../sql/row.ts';
 import { BLOB, BLOB_CHUNK } from '../sql/schema.ts';
 import type { Sql } from '../sql/sql.ts';
-import { checkContent, checkSha, isSha, peek, sha256Of, STALE_MS, UPLOAD_MS, type Content, type KeptBlobs } from './content.ts';
+import {
+  type Content,
+  checkContent,
+  checkSha,
+  isSha,
+  type KeptBlobs,
+  peek,
+  STALE_MS,
+  sha256Of,
+  UPLOAD_MS,
+} from './content.ts';
 
 /** Bytes of one row. */
 const CHUNK = 512 * 1024;
@@ -26,7 +36,12 @@ export class RowBlobs implements KeptBlobs {
     }
     checkContent(sha, sha256Of(read.whole));
     await this.#sql.write(async (tx) => {
-      const written = await tx.insert(BLOB, ['sha', 'size', 'put_at'], [[sha, read.whole.byteLength, tx.now]], 'ignore');
+      const written = await tx.insert(
+        BLOB,
+        ['sha', 'size', 'put_at'],
+        [[sha, read.whole.byteLength, tx.now]],
+        'ignore',
+      );
       if (written > 0) await tx.insert(BLOB_CHUNK, ['sha', 'n', 'bytes'], [[sha, 0, read.whole]]);
     });
   }
@@ -52,12 +67,16 @@ export class RowBlobs implements KeptBlobs {
         else await tx.run('DELETE FROM blob_chunk WHERE sha = ?', upload);
       });
     } catch (error) {
-      await this.#sql.write((tx) => tx.run('DELETE FROM blob_chunk WHERE sha = ?', upload)).catch(() => undefined); // `sweep` does it later
+      // `sweep` does it later
+      await this.#sql.write((tx) => tx.run('DELETE FROM blob_chunk WHERE sha = ?', upload)).catch(() => undefined);
       throw error;
     }
   }
 
-  async get(sha: string, range?: { start: number; end?: number }): Promise<{ size: number; bytes: AsyncIterable<Uint8Array> } | undefined> {
+  async get(
+    sha: string,
+    range?: { start: number; end?: number },
+  ): Promise<{ size: number; bytes: AsyncIterable<Uint8Array> } | undefined> {
     if (!isSha(sha)) return undefined;
     const row = await this.#sql.read((db) => db.get('SELECT size FROM blob WHERE sha = ?', sha));
     if (row === undefined) return undefined;
@@ -74,11 +93,16 @@ export class RowBlobs implements KeptBlobs {
   }
 
   async has(shas: readonly string[]): Promise<Set<string>> {
-    const rows = await this.#sql.read((db) => db.all(`SELECT sha, put_at FROM blob WHERE ${db.dialect.anyText('sha')}`, shas));
+    const rows = await this.#sql.read((db) =>
+      db.all(`SELECT sha, put_at FROM blob WHERE ${db.dialect.anyText('sha')}`, shas),
+    );
     // Who asks is about to name them.
     const stale = (await this.#sql.now()) - STALE_MS;
     const old = rows.filter((row) => int(row, 'put_at') < stale).map((row) => text(row, 'sha'));
-    if (old.length > 0) await this.#sql.write((tx) => tx.run(`UPDATE blob SET put_at = ? WHERE ${tx.dialect.anyText('sha')}`, tx.now, old));
+    if (old.length > 0)
+      await this.#sql.write((tx) =>
+        tx.run(`UPDATE blob SET put_at = ? WHERE ${tx.dialect.anyText('sha')}`, tx.now, old),
+      );
     return new Set(rows.map((row) => text(row, 'sha')));
   }
 
@@ -89,16 +113,31 @@ export class RowBlobs implements KeptBlobs {
     });
   }
 
-  async sweep({ before, without, dryRun }: { before: number; without: readonly number[]; dryRun: boolean }): Promise<{ blobs: number; bytes: number }> {
+  async sweep({
+    before,
+    without,
+    dryRun,
+  }: {
+    before: number;
+    without: readonly number[];
+    dryRun: boolean;
+  }): Promise<{ blobs: number; bytes: number }> {
     const { dialect } = this.#sql;
-    const unnamed = `put_at < ? AND NOT EXISTS (SELECT 1 FROM blob_ref r WHERE r.sha = blob.sha AND NOT (${dialect.anyInt('r.batch')}))`;
+    const unnamed =
+      'put_at < ? AND NOT EXISTS (SELECT 1 FROM blob_ref r WHERE r.sha = blob.sha AND NOT ' +
+      `(${dialect.anyInt('r.batch')}))`;
     if (dryRun) {
-      const row = await this.#sql.read((db) => db.get(`SELECT count(*) AS n, coalesce(sum(size), 0) AS bytes FROM blob WHERE ${unnamed}`, before, without));
+      const row = await this.#sql.read((db) =>
+        db.get(`SELECT count(*) AS n, coalesce(sum(size), 0) AS bytes FROM blob WHERE ${unnamed}`, before, without),
+      );
       return row === undefined ? { blobs: 0, bytes: 0 } : { blobs: int(row, 'n'), bytes: Number(row['bytes']) };
     }
     return this.#sql.write(async (tx) => {
       const rows = await tx.all(`DELETE FROM blob WHERE ${unnamed} RETURNING sha, size`, before, without);
-      await tx.run(`DELETE FROM blob_chunk WHERE ${dialect.anyText('sha')}`, rows.map((row) => text(row, 'sha')));
+      await tx.run(
+        `DELETE FROM blob_chunk WHERE ${dialect.anyText('sha')}`,
+        rows.map((row) => text(row, 'sha')),
+      );
       await tx.run('DELETE FROM blob_chunk WHERE sha >= ? AND sha < ?', UPLOAD, `${UPLOAD}${tx.now - UPLOAD_MS}`);
       return { blobs: rows.length, bytes: rows.reduce((sum, row) => sum + int(row, 'size'), 0) };
     });

@@ -4,23 +4,29 @@ import type { Transaction } from '../sql/sql.ts';
 import type { AppendRequest, AppendResult } from '../store.ts';
 import type { Batch } from './batchState.ts';
 import { addBlobRefs } from './blobRefs.ts';
-import { insertRuns, runsOf, type Run } from './events.ts';
+import { insertRuns, type Run, runsOf } from './events.ts';
 import { Ledger } from './ledger.ts';
-import { readRollout, SELECT_ROLLOUT, type RolloutRecordRow } from './rolloutState.ts';
+import { type RolloutRecordRow, readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
 
 /** Appends for many rollouts in one transaction; the results stand in the order of the requests. */
 export async function appendAll(tx: Transaction, requests: readonly AppendRequest[]): Promise<AppendResult[]> {
   const names = [...new Set(requests.map((request) => request.rollout))];
-  const rows = await tx.all(`${SELECT_ROLLOUT} WHERE ${tx.dialect.anyText('name')} ORDER BY id${tx.dialect.forUpdate}`, names);
+  const rows = await tx.all(
+    `${SELECT_ROLLOUT} WHERE ${tx.dialect.anyText('name')} ORDER BY id${tx.dialect.forUpdate}`,
+    names,
+  );
   const rollouts = new Map(rows.map(readRollout).map((rollout) => [rollout.name, rollout]));
-  const last = new Map(Array.from(rollouts.values(), (rollout) => [rollout.name, { seq: rollout.last, ended: rollout.state === 'ended' }]));
+  const last = new Map(
+    Array.from(rollouts.values(), (rollout) => [rollout.name, { seq: rollout.last, ended: rollout.state === 'ended' }]),
+  );
 
   // First judge all of them, for only what is accepted needs its batch.
   const accepted: { rollout: RolloutRecordRow; events: readonly TraceEvent[] }[] = [];
   const results = requests.map((request): AppendResult => {
     const rollout = rollouts.get(request.rollout);
     const end = last.get(request.rollout);
-    if (rollout === undefined || end === undefined) return refused('fenced', 0, `There is no rollout ${request.rollout} any more.`);
+    if (rollout === undefined || end === undefined)
+      return refused('fenced', 0, `There is no rollout ${request.rollout} any more.`);
     const judged = judge(request, rollout, end);
     if ('refuse' in judged) return judged.refuse;
     if (judged.events.length > 0) {
@@ -32,7 +38,10 @@ export async function appendAll(tx: Transaction, requests: readonly AppendReques
   });
   if (accepted.length === 0) return results;
 
-  const ledger = await Ledger.of(tx, accepted.map(({ rollout }) => rollout));
+  const ledger = await Ledger.of(
+    tx,
+    accepted.map(({ rollout }) => rollout),
+  );
   const runs: Run[] = [];
   const refs = new Map<Batch, string[]>();
   for (const { rollout, events } of accepted) {
@@ -48,17 +57,31 @@ export async function appendAll(tx: Transaction, requests: readonly AppendReques
 }
 
 /** `end`: where the stream stands, the requests before this one counted. */
-function judge(request: AppendRequest, rollout: RolloutRecordRow, end: { seq: number; ended: boolean }): { refuse: AppendResult } | { events: readonly TraceEvent[] } {
+function judge(
+  request: AppendRequest,
+  rollout: RolloutRecordRow,
+  end: { seq: number; ended: boolean },
+): { refuse: AppendResult } | { events: readonly TraceEvent[] } {
   const { from, events } = request;
   if (request.epoch !== rollout.epoch) {
-    return { refuse: refused('fenced', end.seq, `Rollout ${rollout.name} is at epoch ${rollout.epoch}; epoch ${request.epoch} may not write.`) };
+    return {
+      refuse: refused(
+        'fenced',
+        end.seq,
+        `Rollout ${rollout.name} is at epoch ${rollout.epoch}; epoch ${request.epoch} may not write.`,
+      ),
+    };
   }
-  if (from > end.seq + 1) return { refuse: refused('gap', end.seq, `Events ${end.seq + 1} to ${from - 1} are missing.`) };
+  if (from > end.seq + 1)
+    return { refuse: refused('gap', end.seq, `Events ${end.seq + 1} to ${from - 1} are missing.`) };
   const fresh = events.slice(end.seq + 1 - from);
   if (fresh.length === 0) return { events: fresh }; // a repeat
   if (end.ended) return { refuse: refused('fenced', end.seq, `Rollout ${rollout.name} has ended.`) };
-  const wrong = fresh.findIndex((event, index) => event.seq !== end.seq + 1 + index || (event.kind === 'rollout.end' && index < fresh.length - 1));
-  if (wrong >= 0) return { refuse: refused('gap', end.seq, `Event ${end.seq + 1 + wrong} does not follow the one before.`) };
+  const wrong = fresh.findIndex(
+    (event, index) => event.seq !== end.seq + 1 + index || (event.kind === 'rollout.end' && index < fresh.length - 1),
+  );
+  if (wrong >= 0)
+    return { refuse: refused('gap', end.seq, `Event ${end.seq + 1 + wrong} does not follow the one before.`) };
   return { events: fresh };
 }
 
@@ -66,7 +89,10 @@ function refused(code: 'fenced' | 'gap', durable: number, message: string): Appe
   return { ok: false, code, durable, message };
 }
 
-/** What events change in the row of their rollout. A queued one stays queued until it ends: its holder was lost, and may come back. */
+/**
+ * What events change in the row of their rollout. A queued one stays queued until it ends: its holder was lost, and may
+ * come back.
+ */
 export function advance(rollout: RolloutRecordRow, events: readonly TraceEvent[]): void {
   rollout.last = events.at(-1)?.seq ?? rollout.last;
   rollout.progress = advanceProgress(rollout.progress, events);

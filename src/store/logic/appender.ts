@@ -77,7 +77,10 @@ export class Appender {
     try {
       const results = await this.#sql.write((tx) => {
         group ??= this.#take(); // as late as possible, and the same when it runs again
-        return appendAll(tx, group.map(({ request }) => request));
+        return appendAll(
+          tx,
+          group.map(({ request }) => request),
+        );
       });
       group?.forEach(({ resolve, reject }, index) => {
         const result = results[index];
@@ -104,7 +107,12 @@ export class Appender {
     }
     try {
       const row = await this.#sql.read((db) => db.get('SELECT last FROM rollout WHERE name = ?', request.rollout));
-      resolve({ ok: false, code: 'full', durable: row === undefined ? 0 : int(row, 'last'), message: errorText(error) });
+      resolve({
+        ok: false,
+        code: 'full',
+        durable: row === undefined ? 0 : int(row, 'last'),
+        message: errorText(error),
+      });
     } catch {
       reject(error);
     }

@@ -7,7 +7,16 @@ import type { BatchRecord, NewBatch } from '../store.ts';
 
 /** What became of an attempt: it stands in exactly one of these. */
 export type Standing = keyof BatchRow['counts'];
-const STANDINGS = ['passed', 'failed', 'unscored', 'cancelled', 'infrastructure', 'running', 'held', 'queued'] as const satisfies readonly Standing[];
+const STANDINGS = [
+  'passed',
+  'failed',
+  'unscored',
+  'cancelled',
+  'infrastructure',
+  'running',
+  'held',
+  'queued',
+] as const satisfies readonly Standing[];
 const OPEN: ReadonlySet<Standing> = new Set(['running', 'held', 'queued']);
 
 /** Whether an attempt that stands so still has work to do. */
@@ -48,8 +57,22 @@ export interface Batch {
 const RELEASED = 2;
 
 const SAVED = [
-  'id', 'ended_at', 'reason', 'sealed', 'paused', 'stopping', 'breakpoints', 'tasks', ...STANDINGS,
-  'truncated', 'steps', 'input_tokens', 'output_tokens', 'rev', 'last', 'last_at',
+  'id',
+  'ended_at',
+  'reason',
+  'sealed',
+  'paused',
+  'stopping',
+  'breakpoints',
+  'tasks',
+  ...STANDINGS,
+  'truncated',
+  'steps',
+  'input_tokens',
+  'output_tokens',
+  'rev',
+  'last',
+  'last_at',
 ] as const;
 
 const COLUMNS = Object.keys(BATCH.columns).join(', ');
@@ -73,8 +96,14 @@ export function readBatch(row: Row): Batch {
     breakpoints: text(row, 'breakpoints'),
     tasks: int(row, 'tasks'),
     counts: {
-      passed: count('passed'), failed: count('failed'), unscored: count('unscored'), cancelled: count('cancelled'),
-      infrastructure: count('infrastructure'), running: count('running'), held: count('held'), queued: count('queued'),
+      passed: count('passed'),
+      failed: count('failed'),
+      unscored: count('unscored'),
+      cancelled: count('cancelled'),
+      infrastructure: count('infrastructure'),
+      running: count('running'),
+      held: count('held'),
+      queued: count('queued'),
     },
     truncated: int(row, 'truncated'),
     steps: int(row, 'steps'),
@@ -88,7 +117,10 @@ export function readBatch(row: Row): Batch {
 
 /** Locks the batches of the given ids, in the order of their ids so that two transactions never wait for each other. */
 export async function lockBatches(tx: Transaction, ids: readonly number[]): Promise<Map<number, Batch>> {
-  const rows = await tx.all(`${SELECT_BATCH} WHERE ${tx.dialect.anyInt('id')} AND gone = 0 ORDER BY id${tx.dialect.forUpdate}`, ids);
+  const rows = await tx.all(
+    `${SELECT_BATCH} WHERE ${tx.dialect.anyInt('id')} AND gone = 0 ORDER BY id${tx.dialect.forUpdate}`,
+    ids,
+  );
   return new Map(rows.map((row) => [int(row, 'id'), readBatch(row)]));
 }
 
@@ -112,7 +144,9 @@ export async function batchId(db: Reader, name: string): Promise<number> {
 }
 
 export function noBatch(name: string): StudioError {
-  return new StudioError('not_found', `There is no batch ${name} in this store.`, { mend: 'List the batches with `rollout batches`.' });
+  return new StudioError('not_found', `There is no batch ${name} in this store.`, {
+    mend: 'List the batches with `rollout batches`.',
+  });
 }
 
 /** Writes locked batches back, and lets their watchers know. */
@@ -121,10 +155,22 @@ export async function saveBatches(tx: Transaction, batches: Iterable<Batch>): Pr
   for (const batch of batches) {
     tx.changed(batch.name);
     rows.push([
-      batch.id, batch.endedAt, batch.reason === null ? null : quote(batch.reason), batch.sealed ? 1 : 0, batch.released ? RELEASED : batch.paused ? 1 : 0,
-      batch.stopping === null ? null : quote(batch.stopping), batch.breakpoints, batch.tasks,
+      batch.id,
+      batch.endedAt,
+      batch.reason === null ? null : quote(batch.reason),
+      batch.sealed ? 1 : 0,
+      batch.released ? RELEASED : batch.paused ? 1 : 0,
+      batch.stopping === null ? null : quote(batch.stopping),
+      batch.breakpoints,
+      batch.tasks,
       ...STANDINGS.map((standing) => batch.counts[standing]),
-      batch.truncated, batch.steps, batch.input_tokens, batch.output_tokens, batch.rev, batch.last, batch.lastAt,
+      batch.truncated,
+      batch.steps,
+      batch.input_tokens,
+      batch.output_tokens,
+      batch.rev,
+      batch.last,
+      batch.lastAt,
     ]);
   }
   await tx.update(BATCH, SAVED, rows);
@@ -174,7 +220,10 @@ export function batchRecord(batch: Batch): BatchRecord {
   };
 }
 
-/** Specifications by their JSON: they never change, every append reads one, and a fork's holds its edits and can be large. */
+/**
+ * Specifications by their JSON: they never change, every append reads one, and a fork's holds its edits and can be
+ * large.
+ */
 const specs = new Map<string, NewBatch>();
 const SPECS = 64;
 

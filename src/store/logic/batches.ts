@@ -4,7 +4,7 @@ import { int, quote, text, unquote } from '../sql/row.ts';
 import { BATCH, CLAIM, LINEAGE } from '../sql/schema.ts';
 import type { Reader, Transaction } from '../sql/sql.ts';
 import type { BatchProgress, NewBatch } from '../store.ts';
-import { batchId, findBatch, lockBatch, noBatch, parentOf, saveBatches, type Batch } from './batchState.ts';
+import { type Batch, batchId, findBatch, lockBatch, noBatch, parentOf, saveBatches } from './batchState.ts';
 import { addBlobRefs } from './blobRefs.ts';
 import { tellBatch } from './events.ts';
 import { endIfDone, Ledger } from './ledger.ts';
@@ -16,15 +16,22 @@ export async function createBatch(tx: Transaction, spec: NewBatch): Promise<void
   checkName('batch', spec.id);
   const json = canonicalJson(spec);
   const written = await tx.insert(
-    BATCH, ['name', 'spec', 'created_at', 'breakpoints'], [[spec.id, json, tx.now, '[]']], 'ignore',
+    BATCH,
+    ['name', 'spec', 'created_at', 'breakpoints'],
+    [[spec.id, json, tx.now, '[]']],
+    'ignore',
   );
   const batch = await lockBatch(tx, spec.id).catch((error: unknown) => {
     // The row is there, but marked as being removed.
-    throw StudioError.is(error, 'not_found') ? new StudioError('conflict', `Batch ${spec.id} is being removed.`, { mend: 'Use another id.' }) : error;
+    throw StudioError.is(error, 'not_found')
+      ? new StudioError('conflict', `Batch ${spec.id} is being removed.`, { mend: 'Use another id.' })
+      : error;
   });
   if (written === 0) {
     if (canonicalJson(batch.spec) === json) return;
-    throw new StudioError('conflict', `Batch ${spec.id} exists already, and is another one.`, { mend: 'Use another id.' });
+    throw new StudioError('conflict', `Batch ${spec.id} exists already, and is another one.`, {
+      mend: 'Use another id.',
+    });
   }
   await addBlobRefs(tx, batch.id, [...spec.blobs, spec.submission]);
   await addParents(tx, batch);
@@ -39,15 +46,31 @@ async function addParents(tx: Transaction, batch: Batch): Promise<void> {
   const parents = new Set<number>();
   for (const name of new Set([parent.rollout, ...parent.lineage.map(({ rollout }) => rollout)])) {
     // Locked, so that `gc` cannot take it away in this very moment.
-    const row = await tx.get(`SELECT b.id AS id FROM batch b WHERE b.gone = 0 AND b.id = (SELECT batch FROM rollout WHERE name = ?)${tx.dialect.forUpdate}`, name);
-    if (row === undefined) throw new StudioError('not_found', `There is no rollout ${name} in this store to fork from.`, { mend: 'Its batch may have been removed by `rollout gc`.' });
+    const row = await tx.get(
+      'SELECT b.id AS id FROM batch b WHERE b.gone = 0 AND b.id = (SELECT batch FROM rollout WHERE name = ' +
+        `?)${tx.dialect.forUpdate}`,
+      name,
+    );
+    if (row === undefined)
+      throw new StudioError('not_found', `There is no rollout ${name} in this store to fork from.`, {
+        mend: 'Its batch may have been removed by `rollout gc`.',
+      });
     parents.add(int(row, 'id'));
   }
-  await tx.insert(LINEAGE, ['batch', 'parent'], Array.from(parents, (id) => [batch.id, id]), 'ignore');
+  await tx.insert(
+    LINEAGE,
+    ['batch', 'parent'],
+    Array.from(parents, (id) => [batch.id, id]),
+    'ignore',
+  );
 }
 
 /** Changes a batch under its lock. */
-export async function withBatch<T>(tx: Transaction, name: string, change: (batch: Batch) => T | Promise<T>): Promise<T> {
+export async function withBatch<T>(
+  tx: Transaction,
+  name: string,
+  change: (batch: Batch) => T | Promise<T>,
+): Promise<T> {
   const batch = await lockBatch(tx, name);
   const result = await change(batch);
   await saveBatches(tx, [batch]);
@@ -91,12 +114,20 @@ export async function setBreakpoints(tx: Transaction, name: string, breakpoints:
 /** See `Store.retry`. */
 export async function retry(tx: Transaction, name: string): Promise<number> {
   const id = await batchId(tx, name);
-  const rows = await tx.all(`${SELECT_ROLLOUT} WHERE batch = ? AND newest = 1 AND settles = 0 AND state = 3 ORDER BY id${tx.dialect.forUpdate}`, id);
+  const rows = await tx.all(
+    `${SELECT_ROLLOUT} WHERE batch = ? AND newest = 1 AND settles = 0 AND state = 3 ORDER BY id${tx.dialect.forUpdate}`,
+    id,
+  );
   const batch = await lockBatch(tx, name);
-  if (batch.spec.imported) throw new StudioError('conflict', `Batch ${name} was imported: there is nothing to run again.`);
+  if (batch.spec.imported)
+    throw new StudioError('conflict', `Batch ${name} was imported: there is nothing to run again.`);
   const ledger = new Ledger(tx, new Map([[batch.id, batch]]));
   // A row may have been overtaken by another server's retry before the batch was locked.
-  const still = new Set((await tx.all('SELECT id FROM rollout WHERE batch = ? AND newest = 1 AND settles = 0 AND state = 3', id)).map((row) => int(row, 'id')));
+  const still = new Set(
+    (await tx.all('SELECT id FROM rollout WHERE batch = ? AND newest = 1 AND settles = 0 AND state = 3', id)).map(
+      (row) => int(row, 'id'),
+    ),
+  );
   const again = rows.map(readRollout).filter((rollout) => still.has(rollout.id));
   for (const rollout of again) ledger.tryAgain(rollout);
   if (again.length > 0) {
@@ -120,7 +151,14 @@ export async function claim(tx: Transaction, name: string, breakpoint: string, r
 export async function batchProgress(db: Reader, name: string, passes: number | undefined): Promise<BatchProgress> {
   const batch = await findBatch(db, name);
   if (batch === undefined) throw noBatch(name);
-  const rows = passes === undefined ? [] : await db.all('SELECT name FROM task WHERE batch = ? AND open > 0 AND passed > 0 AND passed >= ? ORDER BY idx', batch.id, passes);
+  const rows =
+    passes === undefined
+      ? []
+      : await db.all(
+          'SELECT name FROM task WHERE batch = ? AND open > 0 AND passed > 0 AND passed >= ? ORDER BY idx',
+          batch.id,
+          passes,
+        );
   const { passed, failed, unscored } = batch.counts;
   return {
     settled: passed + failed + unscored,

@@ -29,5 +29,11 @@ function matches(pattern: RegExp, body: string): string[] {
 
 /** Remembers that a batch needs these blobs. */
 export async function addBlobRefs(tx: Transaction, batch: number, shas: readonly string[]): Promise<void> {
-  if (shas.length > 0) await tx.insert(BLOB_REF, ['sha', 'batch'], shas.map((sha) => [sha, batch]), 'ignore');
+  if (shas.length > 0)
+    await tx.insert(
+      BLOB_REF,
+      ['sha', 'batch'],
+      shas.map((sha) => [sha, batch]),
+      'ignore',
+    );
 }

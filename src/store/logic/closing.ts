@@ -4,10 +4,10 @@ import { int, quote, text, unquote } from '../sql/row.ts';
 import type { Sql, Transaction, Value } from '../sql/sql.ts';
 import type { RolloutSelection } from '../store.ts';
 import { advance } from './append.ts';
-import { batchId, type Batch } from './batchState.ts';
-import { insertRuns, runsOf, textOf, type Run } from './events.ts';
+import { type Batch, batchId } from './batchState.ts';
+import { insertRuns, type Run, runsOf, textOf } from './events.ts';
 import { Ledger } from './ledger.ts';
-import { firstSeq, readRollout, SELECT_ROLLOUT, type RolloutRecordRow } from './rolloutState.ts';
+import { firstSeq, type RolloutRecordRow, readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
 
 /** Rollouts ended by one transaction: others shall not wait long behind it. */
 const AT_ONCE = 500;
@@ -18,7 +18,12 @@ interface End {
 }
 
 /** See `Store.closeRollouts`. Many go by several transactions; a rollout that is queued meanwhile is closed too. */
-export async function closeRollouts(sql: Sql, selection: RolloutSelection, end: End, force: boolean): Promise<string[]> {
+export async function closeRollouts(
+  sql: Sql,
+  selection: RolloutSelection,
+  end: End,
+  force: boolean,
+): Promise<string[]> {
   const closed: string[] = [];
   let after = 0;
   for (;;) {
@@ -29,7 +34,13 @@ export async function closeRollouts(sql: Sql, selection: RolloutSelection, end: 
   }
 }
 
-async function closeSome(tx: Transaction, selection: RolloutSelection, end: End, force: boolean, after: number): Promise<{ names: string[]; next?: number }> {
+async function closeSome(
+  tx: Transaction,
+  selection: RolloutSelection,
+  end: End,
+  force: boolean,
+  after: number,
+): Promise<{ names: string[]; next?: number }> {
   const batchKey = await batchId(tx, selection.batch);
   const values: Value[] = [batchKey, after];
   let where = `batch = ? AND id > ? AND ${force ? 'state <> 3' : 'state = 0'}`;
@@ -41,12 +52,19 @@ async function closeSome(tx: Transaction, selection: RolloutSelection, end: End,
     where += ' AND task = (SELECT idx FROM task WHERE batch = ? AND name = ?)';
     values.push(batchKey, quote(selection.task));
   }
-  const rollouts = (await tx.all(`${SELECT_ROLLOUT} WHERE ${where} ORDER BY id LIMIT ?${tx.dialect.forUpdate}`, ...values, AT_ONCE)).map(readRollout);
+  const rollouts = (
+    await tx.all(`${SELECT_ROLLOUT} WHERE ${where} ORDER BY id LIMIT ?${tx.dialect.forUpdate}`, ...values, AT_ONCE)
+  ).map(readRollout);
   const ledger = await Ledger.of(tx, rollouts);
   const batch = ledger.batchIfThere(batchKey);
   if (batch === undefined) return { names: [] };
-  const names = new Map((await tx.all(`SELECT idx, name FROM task WHERE batch = ? AND ${tx.dialect.anyInt('idx')}`, batchKey, [...new Set(rollouts.map(({ task }) => task))]))
-    .map((row) => [int(row, 'idx'), unquote(text(row, 'name'))]));
+  const names = new Map(
+    (
+      await tx.all(`SELECT idx, name FROM task WHERE batch = ? AND ${tx.dialect.anyInt('idx')}`, batchKey, [
+        ...new Set(rollouts.map(({ task }) => task)),
+      ])
+    ).map((row) => [int(row, 'idx'), unquote(text(row, 'name'))]),
+  );
   const runs: Run[] = [];
   for (const rollout of rollouts) {
     ledger.change(rollout);
@@ -58,11 +76,20 @@ async function closeSome(tx: Transaction, selection: RolloutSelection, end: End,
   await insertRuns(tx, runs);
   await ledger.save();
   const last = rollouts.at(-1);
-  return { names: rollouts.map(({ name }) => name), ...(rollouts.length === AT_ONCE && last !== undefined ? { next: last.id } : {}) };
+  return {
+    names: rollouts.map(({ name }) => name),
+    ...(rollouts.length === AT_ONCE && last !== undefined ? { next: last.id } : {}),
+  };
 }
 
 /** What the server writes as the last holder of a rollout; `rollout.epoch` is its own already. */
-async function closingEvents(tx: Transaction, batch: Batch, rollout: RolloutRecordRow, task: string, end: End): Promise<TraceEvent[]> {
+async function closingEvents(
+  tx: Transaction,
+  batch: Batch,
+  rollout: RolloutRecordRow,
+  task: string,
+  end: End,
+): Promise<TraceEvent[]> {
   const { progress } = rollout;
   const begun = rollout.last >= firstSeq(batch);
   const times = begun ? await timesOf(tx, rollout.id) : { last: 0, heldMs: 0, heldSince: undefined };
@@ -74,17 +101,31 @@ async function closingEvents(tx: Transaction, batch: Batch, rollout: RolloutReco
   let seq = rollout.last;
   const next = (): { seq: number; v: number; at: number } => ({ seq: ++seq, v: TRACE_VERSION, at });
   const events: TraceEvent[] = [];
-  if (!begun) events.push({ ...next(), kind: 'rollout.start', data: { batch: batch.name, task, attempt: rollout.attempt, try: rollout.try, ...fork } });
+  if (!begun)
+    events.push({
+      ...next(),
+      kind: 'rollout.start',
+      data: { batch: batch.name, task, attempt: rollout.attempt, try: rollout.try, ...fork },
+    });
   events.push({ ...next(), kind: 'rollout.lease', data: { epoch: rollout.epoch, worker: 'server', how: 'closing' } });
   events.push({
     ...next(),
     kind: 'rollout.end',
     data: {
-      status: end.status, passed: null, reward: null, answer: null, touched: progress.touched,
+      status: end.status,
+      passed: null,
+      reward: null,
+      answer: null,
+      touched: progress.touched,
       error: { class: errorClass(end.status), message: end.reason },
       totals: {
-        steps: progress.steps, tool_calls: progress.tool_calls, input_tokens: progress.input_tokens, output_tokens: progress.output_tokens,
-        cached_tokens: progress.cached_tokens, ms: Math.max(0, wall - heldMs), held_ms: heldMs,
+        steps: progress.steps,
+        tool_calls: progress.tool_calls,
+        input_tokens: progress.input_tokens,
+        output_tokens: progress.output_tokens,
+        cached_tokens: progress.cached_tokens,
+        ms: Math.max(0, wall - heldMs),
+        held_ms: heldMs,
       },
     },
   });
@@ -104,7 +145,10 @@ function errorClass(status: RolloutEndStatus): 'cancelled' | 'infrastructure' | 
 }
 
 /** The time of a stream's last event, and how long it was held. Only what can matter is parsed. */
-async function timesOf(tx: Transaction, stream: number): Promise<{ last: number; heldMs: number; heldSince: number | undefined }> {
+async function timesOf(
+  tx: Transaction,
+  stream: number,
+): Promise<{ last: number; heldMs: number; heldSince: number | undefined }> {
   let heldMs = 0;
   let heldSince: number | undefined;
   let newest = '';

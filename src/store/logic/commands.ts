@@ -14,8 +14,13 @@ function record(row: Row): CommandRecord {
   const rollout = textOr(row, 'rollout', undefined);
   const result = textOr(row, 'result', undefined);
   return {
-    id: unquote(text(row, 'name')), batch: text(row, 'batch'), ...(rollout === undefined ? {} : { rollout }), verb: text(row, 'verb'),
-    args: stored<Json>(text(row, 'args')), by: unquote(text(row, 'by_whom')), ...(result === undefined ? {} : { result: stored<Json>(result) }),
+    id: unquote(text(row, 'name')),
+    batch: text(row, 'batch'),
+    ...(rollout === undefined ? {} : { rollout }),
+    verb: text(row, 'verb'),
+    args: stored<Json>(text(row, 'args')),
+    by: unquote(text(row, 'by_whom')),
+    ...(result === undefined ? {} : { result: stored<Json>(result) }),
   };
 }
 
@@ -28,14 +33,22 @@ export async function putCommand(tx: Transaction, command: NewCommand): Promise<
   if (there !== undefined) {
     const known = record(there);
     if (known.batch === command.batch && known.rollout === command.rollout && known.verb === command.verb) return known;
-    throw new StudioError('conflict', `Command ${command.id} exists already, and is another one.`, { mend: 'Use a new id for every command.' });
+    throw new StudioError('conflict', `Command ${command.id} exists already, and is another one.`, {
+      mend: 'Use a new id for every command.',
+    });
   }
-  await tx.insert(COMMAND, ['name', 'batch', 'rollout', 'verb', 'args', 'by_whom'], [
-    [name, batch.id, command.rollout ?? null, command.verb, JSON.stringify(command.args), quote(command.by)],
-  ]);
-  const sessions = command.rollout === undefined
-    ? await tx.all('SELECT name FROM session WHERE batch = ?', batch.id)
-    : await tx.all('SELECT s.name AS name FROM session s JOIN rollout r ON r.session = s.id WHERE r.name = ?', command.rollout);
+  await tx.insert(
+    COMMAND,
+    ['name', 'batch', 'rollout', 'verb', 'args', 'by_whom'],
+    [[name, batch.id, command.rollout ?? null, command.verb, JSON.stringify(command.args), quote(command.by)]],
+  );
+  const sessions =
+    command.rollout === undefined
+      ? await tx.all('SELECT name FROM session WHERE batch = ?', batch.id)
+      : await tx.all(
+          'SELECT s.name AS name FROM session s JOIN rollout r ON r.session = s.id WHERE r.name = ?',
+          command.rollout,
+        );
   tx.changed(...sessions.map((row) => text(row, 'name')));
   return { ...command };
 }
@@ -49,23 +62,32 @@ export async function commandsFor(tx: Transaction, name: string): Promise<Comman
     `${SELECT} LEFT JOIN rollout r ON r.name = c.rollout
      WHERE c.batch = ? AND c.result IS NULL AND ((c.rollout IS NULL AND c.id > ?) OR (r.session = ? AND (c.handed_to IS NULL OR c.handed_to <> ?)))
      ORDER BY c.id`,
-    int(session, 'batch'), int(session, 'handed'), id, id,
+    int(session, 'batch'),
+    int(session, 'handed'),
+    id,
+    id,
   );
   const forRollouts = rows.filter((row) => row['rollout'] !== null).map((row) => int(row, 'id'));
   const forBatch = rows.filter((row) => row['rollout'] === null).map((row) => int(row, 'id'));
-  if (forRollouts.length > 0) await tx.run(`UPDATE command SET handed_to = ? WHERE ${tx.dialect.anyInt('id')}`, id, forRollouts);
+  if (forRollouts.length > 0)
+    await tx.run(`UPDATE command SET handed_to = ? WHERE ${tx.dialect.anyInt('id')}`, id, forRollouts);
   if (forBatch.length > 0) await tx.run('UPDATE session SET handed = ? WHERE id = ?', Math.max(...forBatch), id);
   return rows.map(record);
 }
 
 /** See `Store.finishCommand`. The first result stays. */
 export async function finishCommand(tx: Transaction, id: string, result: Json): Promise<void> {
-  const written = await tx.run('UPDATE command SET result = ? WHERE name = ? AND result IS NULL', JSON.stringify(result), quote(id));
+  const written = await tx.run(
+    'UPDATE command SET result = ? WHERE name = ? AND result IS NULL',
+    JSON.stringify(result),
+    quote(id),
+  );
   if (written > 0) {
     tx.changed(id);
     return;
   }
-  if ((await tx.get('SELECT id FROM command WHERE name = ?', quote(id))) === undefined) throw new StudioError('not_found', `There is no command ${id}.`);
+  if ((await tx.get('SELECT id FROM command WHERE name = ?', quote(id))) === undefined)
+    throw new StudioError('not_found', `There is no command ${id}.`);
 }
 
 /** See `Store.command`. */

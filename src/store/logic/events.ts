@@ -1,5 +1,5 @@
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib';
-import { TRACE_VERSION, type EventData, type EventKind, type TraceEvent } from '../../trace/schema.ts';
+import { type EventData, type EventKind, TRACE_VERSION, type TraceEvent } from '../../trace/schema.ts';
 import { bytesOr, int, textOr } from '../sql/row.ts';
 import { EVENT } from '../sql/schema.ts';
 import type { Reader, Row, Transaction } from '../sql/sql.ts';
@@ -46,11 +46,21 @@ export function runsOf(stream: number, events: readonly TraceEvent[], names: (sh
 const COLUMNS = ['stream', 'seq', 'last', 'body'] as const;
 
 export async function insertRuns(tx: Transaction, runs: readonly Run[]): Promise<void> {
-  if (runs.length > 0) await tx.insert(EVENT, COLUMNS, runs.map((run) => [run.stream, run.seq, run.last, run.body]));
+  if (runs.length > 0)
+    await tx.insert(
+      EVENT,
+      COLUMNS,
+      runs.map((run) => [run.stream, run.seq, run.last, run.body]),
+    );
 }
 
 /** Adds an event to a locked batch's own stream. Gives its seq. */
-export async function tellBatch<K extends EventKind>(tx: Transaction, batch: Batch, kind: K, data: EventData[K]): Promise<number> {
+export async function tellBatch<K extends EventKind>(
+  tx: Transaction,
+  batch: Batch,
+  kind: K,
+  data: EventData[K],
+): Promise<number> {
   batch.last += 1;
   batch.lastAt = Math.max(batch.lastAt, tx.now);
   const body = JSON.stringify({ seq: batch.last, v: TRACE_VERSION, at: batch.lastAt, kind, data });
@@ -68,7 +78,12 @@ const READ = `SELECT seq, last, body, packed FROM event
   WHERE stream = ? AND seq >= coalesce((SELECT max(e.seq) FROM event e WHERE e.stream = ? AND e.seq <= ?), 0) ORDER BY seq LIMIT ?`;
 
 /** Events with seq > `after`, until their texts have `maxBytes` characters in all; at least one, if there is one. */
-export async function readEvents(db: Reader, stream: number, after: number, maxBytes: number): Promise<{ seq: number; body: string }[]> {
+export async function readEvents(
+  db: Reader,
+  stream: number,
+  after: number,
+  maxBytes: number,
+): Promise<{ seq: number; body: string }[]> {
   const events: { seq: number; body: string }[] = [];
   let size = 0;
   let seen = after;

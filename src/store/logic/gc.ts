@@ -7,14 +7,23 @@ const GRACE_MS = 60 * 60 * 1000;
 /** Rollouts removed by one transaction. */
 const AT_ONCE = 200;
 
-type What = { readonly olderThanMs?: number; readonly batches?: readonly string[]; readonly dryRun: boolean; readonly blobGraceMs?: number };
+type What = {
+  readonly olderThanMs?: number;
+  readonly batches?: readonly string[];
+  readonly dryRun: boolean;
+  readonly blobGraceMs?: number;
+};
 interface Candidate {
   readonly id: number;
   readonly name: string;
 }
 
 /** See `Store.gc`. */
-export async function gc(sql: Sql, blobs: KeptBlobs, what: What): Promise<{ batches: string[]; kept: { batch: string; why: string }[]; blobs: number; bytes: number }> {
+export async function gc(
+  sql: Sql,
+  blobs: KeptBlobs,
+  what: What,
+): Promise<{ batches: string[]; kept: { batch: string; why: string }[]; blobs: number; bytes: number }> {
   const now = await sql.now();
   const { chosen, kept } = await sql.read((db) => choose(db, what, now));
   const batches: string[] = [];
@@ -27,19 +36,31 @@ export async function gc(sql: Sql, blobs: KeptBlobs, what: What): Promise<{ batc
       else kept.push({ batch: batch.name, why: 'it was forked or started again meanwhile' });
     }
     // Also those of a gc that died half-way.
-    for (const row of await sql.read((db) => db.all('SELECT id FROM batch WHERE gone = 1 ORDER BY id'))) await remove(sql, int(row, 'id'));
+    for (const row of await sql.read((db) => db.all('SELECT id FROM batch WHERE gone = 1 ORDER BY id')))
+      await remove(sql, int(row, 'id'));
   }
-  const swept = await blobs.sweep({ before: now - (what.blobGraceMs ?? GRACE_MS), without: what.dryRun ? chosen.map(({ id }) => id) : [], dryRun: what.dryRun });
+  const swept = await blobs.sweep({
+    before: now - (what.blobGraceMs ?? GRACE_MS),
+    without: what.dryRun ? chosen.map(({ id }) => id) : [],
+    dryRun: what.dryRun,
+  });
   if (!what.dryRun) await sql.shrink();
   return { batches, kept, ...swept };
 }
 
 /** Ended batches by age or name, less those that a batch which stays reads; oldest first. */
-async function choose(db: Reader, what: What, now: number): Promise<{ chosen: Candidate[]; kept: { batch: string; why: string }[] }> {
+async function choose(
+  db: Reader,
+  what: What,
+  now: number,
+): Promise<{ chosen: Candidate[]; kept: { batch: string; why: string }[] }> {
   const kept: { batch: string; why: string }[] = [];
   const chosen = new Map<number, Candidate>();
   if (what.olderThanMs !== undefined) {
-    const rows = await db.all('SELECT id, name FROM batch WHERE gone = 0 AND ended_at IS NOT NULL AND ended_at <= ? ORDER BY id', now - what.olderThanMs);
+    const rows = await db.all(
+      'SELECT id, name FROM batch WHERE gone = 0 AND ended_at IS NOT NULL AND ended_at <= ? ORDER BY id',
+      now - what.olderThanMs,
+    );
     for (const row of rows) chosen.set(int(row, 'id'), { id: int(row, 'id'), name: text(row, 'name') });
   }
   for (const name of what.batches ?? []) {
@@ -48,8 +69,11 @@ async function choose(db: Reader, what: What, now: number): Promise<{ chosen: Ca
     else if (intOr(row, 'ended_at', null) === null) kept.push({ batch: name, why: 'it has not ended' });
     else chosen.set(int(row, 'id'), { id: int(row, 'id'), name });
   }
-  const forks = await db.all(`SELECT l.parent AS parent, l.batch AS batch, b.name AS name FROM lineage l JOIN batch b ON b.id = l.batch
-    WHERE b.gone = 0 AND ${db.dialect.anyInt('l.parent')}`, [...chosen.keys()]);
+  const forks = await db.all(
+    `SELECT l.parent AS parent, l.batch AS batch, b.name AS name FROM lineage l JOIN batch b ON b.id = l.batch
+    WHERE b.gone = 0 AND ${db.dialect.anyInt('l.parent')}`,
+    [...chosen.keys()],
+  );
   for (let again = true; again; ) {
     again = false;
     for (const fork of forks) {
@@ -65,7 +89,10 @@ async function choose(db: Reader, what: What, now: number): Promise<{ chosen: Ca
 
 /** From here on nobody sees the batch. False when it is needed after all. */
 async function hide(tx: Transaction, { id, name }: Candidate): Promise<boolean> {
-  const row = await tx.get(`SELECT id FROM batch WHERE id = ? AND gone = 0 AND ended_at IS NOT NULL${tx.dialect.forUpdate}`, id);
+  const row = await tx.get(
+    `SELECT id FROM batch WHERE id = ? AND gone = 0 AND ended_at IS NOT NULL${tx.dialect.forUpdate}`,
+    id,
+  );
   if (row === undefined) return false;
   if ((await tx.get('SELECT batch FROM lineage WHERE parent = ?', id)) !== undefined) return false;
   await tx.run('UPDATE batch SET gone = 1 WHERE id = ?', id);
@@ -87,7 +114,8 @@ async function remove(sql: Sql, id: number): Promise<void> {
   }
   await sql.write(async (tx) => {
     await tx.run('DELETE FROM event WHERE stream = ?', batchStream(id));
-    for (const table of ['task', 'session', 'command', 'claim']) await tx.run(`DELETE FROM ${table} WHERE batch = ?`, id);
+    for (const table of ['task', 'session', 'command', 'claim'])
+      await tx.run(`DELETE FROM ${table} WHERE batch = ?`, id);
     await tx.run('DELETE FROM batch WHERE id = ?', id);
   });
 }

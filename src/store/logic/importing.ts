@@ -8,7 +8,11 @@ import { checkName } from './names.ts';
 import { insertRollouts } from './rolloutState.ts';
 
 /** See `Store.importRollouts`. */
-export async function importRollouts(tx: Transaction, name: string, rollouts: readonly ImportedRollout[]): Promise<void> {
+export async function importRollouts(
+  tx: Transaction,
+  name: string,
+  rollouts: readonly ImportedRollout[],
+): Promise<void> {
   const batch = await lockBatch(tx, name);
   if (!batch.spec.imported) throw new StudioError('conflict', `Batch ${name} was not made for an import.`);
   for (const { rollout, task, attempt } of rollouts) {
@@ -20,14 +24,27 @@ export async function importRollouts(tx: Transaction, name: string, rollouts: re
     }
     const found = await tx.get('SELECT idx FROM task WHERE batch = ? AND name = ?', batch.id, quote(task));
     if (found === undefined) throw new StudioError('not_found', `Batch ${name} has no task ${JSON.stringify(task)}.`);
-    if (attempt > batch.spec.attempts) throw new StudioError('usage', `Batch ${name} has ${batch.spec.attempts} attempts per task; ${attempt} is not one of them.`);
-    const taken = await tx.get('SELECT name FROM rollout WHERE batch = ? AND task = ? AND attempt = ?', batch.id, int(found, 'idx'), attempt);
-    if (taken !== undefined) throw new StudioError('conflict', `Attempt ${attempt} of task ${JSON.stringify(task)} was imported already.`);
+    if (attempt > batch.spec.attempts)
+      throw new StudioError(
+        'usage',
+        `Batch ${name} has ${batch.spec.attempts} attempts per task; ${attempt} is not one of them.`,
+      );
+    const taken = await tx.get(
+      'SELECT name FROM rollout WHERE batch = ? AND task = ? AND attempt = ?',
+      batch.id,
+      int(found, 'idx'),
+      attempt,
+    );
+    if (taken !== undefined)
+      throw new StudioError('conflict', `Attempt ${attempt} of task ${JSON.stringify(task)} was imported already.`);
     await insertRollouts(tx, batch, [{ name: rollout, task: int(found, 'idx'), attempt, try: 1 }], 'running');
     batch.counts.queued -= 1;
     batch.counts.running += 1;
   }
   await saveBatches(tx, [batch]);
-  const results = await appendAll(tx, rollouts.map(({ rollout, from, events }) => ({ rollout, epoch: 1, from: from ?? 1, events })));
+  const results = await appendAll(
+    tx,
+    rollouts.map(({ rollout, from, events }) => ({ rollout, epoch: 1, from: from ?? 1, events })),
+  );
   for (const result of results) if (!result.ok) throw new StudioError('conflict', result.message);
 }

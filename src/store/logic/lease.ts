@@ -4,7 +4,7 @@ import type { Row, Transaction } from '../sql/sql.ts';
 import type { Lease } from '../store.ts';
 import type { Batch } from './batchState.ts';
 import { Ledger } from './ledger.ts';
-import { lineageOf, readRollout, SELECT_ROLLOUT, type RolloutRecordRow } from './rolloutState.ts';
+import { lineageOf, type RolloutRecordRow, readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
 
 export interface LeaseRequest {
   readonly session: string;
@@ -19,9 +19,16 @@ interface Taker {
 }
 
 /** See `Store.lease`, for many sessions in one transaction; the results stand in the order of the requests. */
-export async function leaseAll(tx: Transaction, requests: readonly LeaseRequest[]): Promise<(Lease[] | 'no session')[]> {
+export async function leaseAll(
+  tx: Transaction,
+  requests: readonly LeaseRequest[],
+): Promise<(Lease[] | 'no session')[]> {
   const names = [...new Set(requests.map(({ session }) => session))];
-  const rows = await tx.all(`SELECT id, name, batch, worker FROM session WHERE ${tx.dialect.anyText('name')} ORDER BY id${tx.dialect.forUpdate}`, names);
+  const rows = await tx.all(
+    `SELECT id, name, batch, worker FROM session WHERE ${tx.dialect.anyText('name')} ORDER BY ` +
+      `id${tx.dialect.forUpdate}`,
+    names,
+  );
   const sessions = new Map(rows.map((row) => [text(row, 'name'), row]));
   const takers = new Map<number, Taker[]>();
   const results = requests.map(({ session: name, want }) => {
@@ -42,7 +49,11 @@ export async function leaseAll(tx: Transaction, requests: readonly LeaseRequest[
 
 async function leaseOf(tx: Transaction, id: number, takers: readonly Taker[]): Promise<void> {
   // Two servers that lease at once take different ones instead of waiting for each other.
-  const rows = await tx.all(`${SELECT_ROLLOUT} WHERE batch = ? AND state = 0 ORDER BY q1, q2 LIMIT ?${tx.dialect.skipLocked}`, id, takers.reduce((sum, { want }) => sum + want, 0));
+  const rows = await tx.all(
+    `${SELECT_ROLLOUT} WHERE batch = ? AND state = 0 ORDER BY q1, q2 LIMIT ?${tx.dialect.skipLocked}`,
+    id,
+    takers.reduce((sum, { want }) => sum + want, 0),
+  );
   const rollouts = rows.map(readRollout);
   const ledger = await Ledger.of(tx, rollouts);
   const batch = ledger.batchIfThere(id);
@@ -57,7 +68,13 @@ async function leaseOf(tx: Transaction, id: number, takers: readonly Taker[]): P
   await ledger.save();
 }
 
-function take(ledger: Ledger, batch: Batch, session: Row, rollout: RolloutRecordRow, tasks: ReadonlyMap<number, TaskRecord>): Lease {
+function take(
+  ledger: Ledger,
+  batch: Batch,
+  session: Row,
+  rollout: RolloutRecordRow,
+  tasks: ReadonlyMap<number, TaskRecord>,
+): Lease {
   const task = tasks.get(rollout.task);
   if (task === undefined) throw new Error(`task ${rollout.task} of batch ${batch.name} is not there`);
   ledger.change(rollout);
@@ -66,12 +83,24 @@ function take(ledger: Ledger, batch: Batch, session: Row, rollout: RolloutRecord
   rollout.session = int(session, 'id');
   rollout.worker = text(session, 'worker');
   return {
-    rollout: rollout.name, epoch: rollout.epoch, task, attempt: rollout.attempt, try: rollout.try,
-    lineage: lineageOf(batch), last: rollout.last, held: rollout.progress.hold !== undefined,
+    rollout: rollout.name,
+    epoch: rollout.epoch,
+    task,
+    attempt: rollout.attempt,
+    try: rollout.try,
+    lineage: lineageOf(batch),
+    last: rollout.last,
+    held: rollout.progress.hold !== undefined,
   };
 }
 
-async function tasksOf(tx: Transaction, batch: number, rollouts: readonly RolloutRecordRow[]): Promise<Map<number, TaskRecord>> {
-  const rows = await tx.all(`SELECT idx, record FROM task WHERE batch = ? AND ${tx.dialect.anyInt('idx')}`, batch, [...new Set(rollouts.map(({ task }) => task))]);
+async function tasksOf(
+  tx: Transaction,
+  batch: number,
+  rollouts: readonly RolloutRecordRow[],
+): Promise<Map<number, TaskRecord>> {
+  const rows = await tx.all(`SELECT idx, record FROM task WHERE batch = ? AND ${tx.dialect.anyInt('idx')}`, batch, [
+    ...new Set(rollouts.map(({ task }) => task)),
+  ]);
   return new Map(rows.map((row) => [int(row, 'idx'), stored<TaskRecord>(text(row, 'record'))]));
 }

@@ -1,7 +1,7 @@
 import { StudioError } from '../../common/errors.ts';
 import type { Sql } from '../sql/sql.ts';
 import type { Lease } from '../store.ts';
-import { leaseAll, type LeaseRequest } from './lease.ts';
+import { type LeaseRequest, leaseAll } from './lease.ts';
 import { noSession } from './sessions.ts';
 
 /** Rollouts of one transaction at most, so that appends do not wait long behind it. */
@@ -13,7 +13,9 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** Leases that are asked for together are one transaction: a thousand sessions that ask at once cost a few statements. */
+/**
+ * Leases that are asked for together are one transaction: a thousand sessions that ask at once cost a few statements.
+ */
 export class Leaser {
   readonly #sql: Sql;
   #waiting: Waiting[] = [];
@@ -41,7 +43,10 @@ export class Leaser {
     try {
       const results = await this.#sql.write((tx) => {
         group ??= this.#take(); // as late as possible, and the same when it runs again
-        return leaseAll(tx, group.map(({ request }) => request));
+        return leaseAll(
+          tx,
+          group.map(({ request }) => request),
+        );
       }, 'urgent');
       group?.forEach(({ request, resolve, reject }, index) => {
         const result = results[index];

@@ -1,9 +1,17 @@
 import { newId } from '../../common/ids.ts';
 import { int } from '../sql/row.ts';
 import type { Transaction } from '../sql/sql.ts';
-import { isOpen, lockBatches, saveBatches, type Batch, type Standing } from './batchState.ts';
+import { type Batch, isOpen, lockBatches, type Standing, saveBatches } from './batchState.ts';
 import { tellBatch } from './events.ts';
-import { insertRollouts, readRollout, saveRollouts, SELECT_ROLLOUT, standingOf, type NewRollout, type RolloutRecordRow } from './rolloutState.ts';
+import {
+  insertRollouts,
+  type NewRollout,
+  type RolloutRecordRow,
+  readRollout,
+  SELECT_ROLLOUT,
+  saveRollouts,
+  standingOf,
+} from './rolloutState.ts';
 
 /**
  * What one transaction does to rollouts, and all that follows from it: attempts are settled or get their next try,
@@ -59,7 +67,8 @@ export class Ledger {
     for (const [rollout, was] of this.#before) {
       const batch = this.batch(rollout.batch);
       if (rollout.state === 'ended' && was.state !== 'ended') await this.#settle(batch, rollout);
-      // Of an attempt that another try stands for nothing moves. Whoever was the newest try and is no more has a queued one after it.
+      // Of an attempt that another try stands for nothing moves. Whoever was the newest try and is no more has a queued
+      // one after it.
       if (was.newest) this.#move(batch, rollout.task, standingOf(was), rollout.newest ? standingOf(rollout) : 'queued');
       batch.steps += rollout.progress.steps - was.progress.steps;
       batch.input_tokens += rollout.progress.input_tokens - was.progress.input_tokens;
@@ -70,7 +79,13 @@ export class Ledger {
     for (const [batch, tasks] of this.#tasks) {
       for (const [task, { open, passed }] of tasks) {
         if (open !== 0 || passed !== 0) {
-          await this.#tx.run('UPDATE task SET open = open + ?, passed = passed + ? WHERE batch = ? AND idx = ?', open, passed, batch.id, task);
+          await this.#tx.run(
+            'UPDATE task SET open = open + ?, passed = passed + ? WHERE batch = ? AND idx = ?',
+            open,
+            passed,
+            batch.id,
+            task,
+          );
         }
       }
     }
@@ -78,12 +93,20 @@ export class Ledger {
     await saveBatches(this.#tx, this.#batches.values());
   }
 
-  /** An attempt is settled, for good, by the first of its rollouts that ends neither infrastructure nor cancelled nor touched. */
+  /**
+   * An attempt is settled, for good, by the first of its rollouts that ends neither infrastructure nor cancelled nor
+   * touched.
+   */
   async #settle(batch: Batch, rollout: RolloutRecordRow): Promise<void> {
     if (rollout.outcome === 'cancelled') return;
     if (rollout.outcome === 'infrastructure') {
       if (batch.spec.imported || batch.stopping !== null) return;
-      const row = await this.#tx.get('SELECT count(*) AS n FROM rollout WHERE batch = ? AND task = ? AND attempt = ? AND outcome = 3', batch.id, rollout.task, rollout.attempt);
+      const row = await this.#tx.get(
+        'SELECT count(*) AS n FROM rollout WHERE batch = ? AND task = ? AND attempt = ? AND outcome = 3',
+        batch.id,
+        rollout.task,
+        rollout.attempt,
+      );
       // Those before; this one is not written yet.
       if (row !== undefined && int(row, 'n') < batch.spec.retries) this.tryAgain(rollout);
       return;
@@ -101,9 +124,16 @@ export class Ledger {
   async #markDuplicates(rollout: RolloutRecordRow): Promise<void> {
     const { fingerprint } = rollout.progress;
     if (fingerprint === undefined) return;
-    const here = [...this.#before.keys()].filter((other) => other.batch === rollout.batch && other.task === rollout.task);
+    const here = [...this.#before.keys()].filter(
+      (other) => other.batch === rollout.batch && other.task === rollout.task,
+    );
     const known = new Set(here.map((other) => other.id));
-    const rows = await this.#tx.all(`${SELECT_ROLLOUT} WHERE batch = ? AND task = ? AND fingerprint = ? AND settles = 1`, rollout.batch, rollout.task, fingerprint);
+    const rows = await this.#tx.all(
+      `${SELECT_ROLLOUT} WHERE batch = ? AND task = ? AND fingerprint = ? AND settles = 1`,
+      rollout.batch,
+      rollout.task,
+      fingerprint,
+    );
     const equal = rows.map(readRollout).filter((other) => !known.has(other.id));
     equal.push(...here.filter((other) => other.settles && other.progress.fingerprint === fingerprint));
     const original = equal.reduce((lowest, other) => (other.attempt < lowest.attempt ? other : lowest), rollout);

@@ -17,7 +17,11 @@ export async function getBatch(db: Reader, name: string): Promise<BatchRecord | 
 /** See `Store.batches`. */
 export async function listBatches(db: Reader, page: { before?: string; limit: number }): Promise<BatchPage> {
   const before = page.before === undefined ? Number.MAX_SAFE_INTEGER : await batchId(db, page.before);
-  const rows = await db.all(`${SELECT_BATCH} WHERE id < ? AND gone = 0 ORDER BY id DESC LIMIT ?`, before, page.limit + 1);
+  const rows = await db.all(
+    `${SELECT_BATCH} WHERE id < ? AND gone = 0 ORDER BY id DESC LIMIT ?`,
+    before,
+    page.limit + 1,
+  );
   const batches = rows.slice(0, page.limit).map((row) => batchRow(readBatch(row)));
   const last = batches.at(-1);
   return { batches, ...(rows.length > page.limit && last !== undefined ? { next: last.batch } : {}) };
@@ -30,7 +34,11 @@ export async function listActive(db: Reader): Promise<BatchRecord[]> {
 }
 
 /** See `Store.rollouts`. The cursor is `task.attempt.try`. */
-export async function listRollouts(db: Reader, name: string, page: { after?: string; limit: number; task?: string; attempt?: number; all?: boolean }): Promise<RolloutPage> {
+export async function listRollouts(
+  db: Reader,
+  name: string,
+  page: { after?: string; limit: number; task?: string; attempt?: number; all?: boolean },
+): Promise<RolloutPage> {
   const batch = await batchId(db, name);
   const values: Value[] = [batch];
   let where = 'r.batch = ?';
@@ -47,15 +55,27 @@ export async function listRollouts(db: Reader, name: string, page: { after?: str
     where += ' AND r.attempt = ?';
     values.push(page.attempt);
   }
-  const rows = await db.all(`${SELECT_ROLLOUT_ROW} WHERE ${where} ORDER BY r.task, r.attempt, r.try LIMIT ?`, ...values, page.limit + 1);
+  const rows = await db.all(
+    `${SELECT_ROLLOUT_ROW} WHERE ${where} ORDER BY r.task, r.attempt, r.try LIMIT ?`,
+    ...values,
+    page.limit + 1,
+  );
   const rollouts = rows.slice(0, page.limit).map(rolloutRow);
   const last = rollouts.at(-1);
-  return { rollouts, ...(rows.length > page.limit && last !== undefined ? { next: `${last.task_index}.${last.attempt}.${last.try}` } : {}) };
+  return {
+    rollouts,
+    ...(rows.length > page.limit && last !== undefined
+      ? { next: `${last.task_index}.${last.attempt}.${last.try}` }
+      : {}),
+  };
 }
 
 function cursor(after: string): number[] {
   const match = /^(\d+)\.(\d+)\.(\d+)$/.exec(after);
-  if (match === null) throw new StudioError('usage', `${JSON.stringify(after)} is not a cursor of this list.`, { mend: 'Use the `next` of the page before.' });
+  if (match === null)
+    throw new StudioError('usage', `${JSON.stringify(after)} is not a cursor of this list.`, {
+      mend: 'Use the `next` of the page before.',
+    });
   return match.slice(1).map(Number);
 }
 
@@ -65,31 +85,53 @@ export async function getRollout(db: Reader, name: string): Promise<RolloutRecor
   if (row === undefined) return undefined;
   const batch = await findBatch(db, text(row, 'batch_name'));
   if (batch === undefined) return undefined;
-  const session = await db.get('SELECT name FROM session WHERE id = ?', row['session'] === null ? 0 : int(row, 'session'));
-  return { row: rolloutRow(row), lineage: lineageOf(batch), ...(session === undefined ? {} : { session: textOr(session, 'name', '') }) };
+  const session = await db.get(
+    'SELECT name FROM session WHERE id = ?',
+    row['session'] === null ? 0 : int(row, 'session'),
+  );
+  return {
+    row: rolloutRow(row),
+    lineage: lineageOf(batch),
+    ...(session === undefined ? {} : { session: textOr(session, 'name', '') }),
+  };
 }
 
 /** See `Store.rowsSince`. */
 export async function rowsSince(db: Reader, name: string, rev: number, limit: number): Promise<RolloutRow[]> {
   const batch = await batchId(db, name);
-  const rows = await db.all(`${SELECT_ROLLOUT_ROW} WHERE r.batch = ? AND r.rev > ? ORDER BY r.rev LIMIT ?`, batch, rev, limit);
+  const rows = await db.all(
+    `${SELECT_ROLLOUT_ROW} WHERE r.batch = ? AND r.rev > ? ORDER BY r.rev LIMIT ?`,
+    batch,
+    rev,
+    limit,
+  );
   return rows.map(rolloutRow);
 }
 
 /** The integer of a stream: of a rollout, or of a batch's own events. Throws `not_found`. */
 export async function streamId(db: Reader, name: string): Promise<number> {
-  const rollout = await db.get('SELECT r.id AS id FROM rollout r JOIN batch b ON b.id = r.batch WHERE r.name = ? AND b.gone = 0', name);
+  const rollout = await db.get(
+    'SELECT r.id AS id FROM rollout r JOIN batch b ON b.id = r.batch WHERE r.name = ? AND b.gone = 0',
+    name,
+  );
   if (rollout !== undefined) return int(rollout, 'id');
   const batch = await db.get('SELECT id FROM batch WHERE name = ? AND gone = 0', name);
   if (batch !== undefined) return batchStream(int(batch, 'id'));
-  throw name.startsWith('b') ? noBatch(name) : new StudioError('not_found', `There is no rollout ${name} in this store.`, { mend: 'List the rollouts of a batch with `rollout show BATCH`.' });
+  throw name.startsWith('b')
+    ? noBatch(name)
+    : new StudioError('not_found', `There is no rollout ${name} in this store.`, {
+        mend: 'List the rollouts of a batch with `rollout show BATCH`.',
+      });
 }
 
 /** See `Store.counts`. */
 export async function countAll(db: Reader): Promise<{ queued: number; running: number; held: number }> {
   // Only what can still be leased or runs: an import that waits for more has no rollouts of that kind.
-  const batches = (await db.all(`${SELECT_BATCH} WHERE ended_at IS NULL AND gone = 0`)).map(readBatch).filter(({ spec }) => !spec.imported);
-  const sum = (standing: 'queued' | 'running' | 'held'): number => batches.reduce((total, { counts }) => total + counts[standing], 0);
+  const batches = (await db.all(`${SELECT_BATCH} WHERE ended_at IS NULL AND gone = 0`))
+    .map(readBatch)
+    .filter(({ spec }) => !spec.imported);
+  const sum = (standing: 'queued' | 'running' | 'held'): number =>
+    batches.reduce((total, { counts }) => total + counts[standing], 0);
   return { queued: sum('queued'), running: sum('running'), held: sum('held') };
 }
 
@@ -100,9 +142,13 @@ export async function totalAll(db: Reader): Promise<StoreTotals> {
   const outcomes = Object.keys(settled) as (keyof typeof settled)[]; // its own keys
   const states = Object.keys(batches) as (keyof typeof batches)[]; // its own keys
   // The states as `batchRow` tells them.
-  const state = "CASE WHEN ended_at IS NOT NULL THEN 'ended' WHEN paused <> 0 THEN 'paused' WHEN sealed <> 0 THEN 'running' ELSE 'open' END";
+  const state =
+    "CASE WHEN ended_at IS NOT NULL THEN 'ended' WHEN paused <> 0 THEN 'paused' WHEN sealed <> 0 THEN 'running' " +
+    "ELSE 'open' END";
   const sums = outcomes.map((outcome) => `CAST(SUM(${outcome}) AS BIGINT) AS ${outcome}`).join(', ');
-  for (const row of await db.all(`SELECT ${state} AS state, COUNT(*) AS batches, ${sums} FROM batch WHERE gone = 0 GROUP BY 1`)) {
+  for (const row of await db.all(
+    `SELECT ${state} AS state, COUNT(*) AS batches, ${sums} FROM batch WHERE gone = 0 GROUP BY 1`,
+  )) {
     for (const known of states) if (text(row, 'state') === known) batches[known] += int(row, 'batches');
     for (const outcome of outcomes) settled[outcome] += int(row, outcome);
   }

@@ -6,11 +6,18 @@ const LONGEST_TASK_ID = 1000;
 
 /** Ids that others made up: harmless in URLs, payloads and file names. Throws `usage`. */
 export function checkName(what: string, name: string): void {
-  if (!NAME.test(name)) throw new StudioError('usage', `${JSON.stringify(name)} cannot be the id of a ${what}.`, { mend: 'Use letters, digits and _ . : - (at most 128).' });
+  if (!NAME.test(name))
+    throw new StudioError('usage', `${JSON.stringify(name)} cannot be the id of a ${what}.`, {
+      mend: 'Use letters, digits and _ . : - (at most 128).',
+    });
 }
 
 export function checkTaskId(id: string): void {
   if (id.length === 0 || id.length > LONGEST_TASK_ID) {
-    throw new StudioError('usage', `The id of a task has ${id.length} characters (${JSON.stringify(id.slice(0, 40))}).`, { mend: `Use 1 to ${LONGEST_TASK_ID}.` });
+    throw new StudioError(
+      'usage',
+      `The id of a task has ${id.length} characters (${JSON.stringify(id.slice(0, 40))}).`,
+      { mend: `Use 1 to ${LONGEST_TASK_ID}.` },
+    );
   }
 }

@@ -9,7 +9,9 @@ const ROUND = 32;
 const PACKED_TEXT = 128 * 1024;
 /** Nothing ended for so long: time to give the freed space back. */
 const IDLE_MS = 5000;
-/** Unless somebody waits for it, it rests so many times as long as it worked: a server is there for those who ask it. */
+/**
+ * Unless somebody waits for it, it rests so many times as long as it worked: a server is there for those who ask it.
+ */
 const REST = 3;
 /** Text replaced by one transaction. */
 const AT_ONCE = 1024 * 1024;
@@ -50,7 +52,10 @@ export class Packer {
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
       // When it fails nothing is lost: all stays as it was until the next time.
-      void this.#begin().then(() => this.#shrinkSoon(), () => undefined);
+      void this.#begin().then(
+        () => this.#shrinkSoon(),
+        () => undefined,
+      );
     }, this.#delayMs);
     this.#timer.unref();
   }
@@ -92,7 +97,9 @@ export class Packer {
 
   async #packAll(): Promise<void> {
     while (!this.#closed) {
-      const rows = await this.#sql.read((db) => db.all('SELECT id FROM rollout WHERE state = 3 AND packed = 0 ORDER BY id LIMIT ?', ROUND));
+      const rows = await this.#sql.read((db) =>
+        db.all('SELECT id FROM rollout WHERE state = 3 AND packed = 0 ORDER BY id LIMIT ?', ROUND),
+      );
       if (rows.length === 0) return;
       await this.#packStreams(rows.map((row) => int(row, 'id')));
     }
@@ -125,7 +132,13 @@ export class Packer {
           done.push(stream);
           break;
         }
-        replaced.push({ stream, from: part.from, to: part.to, rows: part.rows, runs: packLines(part.from, part.lines) });
+        replaced.push({
+          stream,
+          from: part.from,
+          to: part.to,
+          rows: part.rows,
+          runs: packLines(part.from, part.lines),
+        });
         size += part.size;
         after = part.to;
         if (size >= AT_ONCE) await write();
@@ -145,10 +158,22 @@ interface Replacement {
 }
 
 /** The next unpacked events of a stream behind `after`, about `AT_ONCE` of them. */
-async function readPart(sql: Sql, stream: number, after: number): Promise<{ from: number; to: number; rows: number; lines: string[]; size: number } | undefined> {
+async function readPart(
+  sql: Sql,
+  stream: number,
+  after: number,
+): Promise<{ from: number; to: number; rows: number; lines: string[]; size: number } | undefined> {
   const part = { from: 0, to: after, rows: 0, lines: [] as string[], size: 0 };
   for (;;) {
-    const rows = await sql.read((db) => db.all('SELECT seq, last, body, packed FROM event WHERE stream = ? AND seq > ? AND packed IS NULL ORDER BY seq LIMIT ?', stream, part.to, PAGE));
+    const rows = await sql.read((db) =>
+      db.all(
+        'SELECT seq, last, body, packed FROM event WHERE stream = ? AND seq > ? AND packed IS NULL ORDER BY seq ' +
+          'LIMIT ?',
+        stream,
+        part.to,
+        PAGE,
+      ),
+    );
     for (const row of rows) {
       const seq = int(row, 'seq');
       if (part.rows > 0 && seq !== part.to + 1) return part; // packed ones between
@@ -183,14 +208,26 @@ async function replace(sql: Sql, replacements: readonly Replacement[], done: rea
   const streams = [...new Set([...replacements.map(({ stream }) => stream), ...done])];
   if (streams.length === 0) return;
   await sql.write(async (tx) => {
-    const rows = await tx.all(`SELECT id FROM rollout WHERE ${tx.dialect.anyInt('id')} AND packed = 0 ORDER BY id${tx.dialect.skipLocked}`, streams);
+    const rows = await tx.all(
+      `SELECT id FROM rollout WHERE ${tx.dialect.anyInt('id')} AND packed = 0 ORDER BY id${tx.dialect.skipLocked}`,
+      streams,
+    );
     const mine = new Set(rows.map((row) => int(row, 'id')));
     for (const { stream, from, to, rows: expected, runs } of replacements) {
       if (!mine.has(stream)) continue;
-      const row = await tx.get('SELECT count(*) AS n FROM event WHERE stream = ? AND seq >= ? AND seq <= ? AND packed IS NULL', stream, from, to);
+      const row = await tx.get(
+        'SELECT count(*) AS n FROM event WHERE stream = ? AND seq >= ? AND seq <= ? AND packed IS NULL',
+        stream,
+        from,
+        to,
+      );
       if (row === undefined || int(row, 'n') !== expected) continue;
       await tx.run('DELETE FROM event WHERE stream = ? AND seq >= ? AND seq <= ?', stream, from, to);
-      await tx.insert(EVENT, ['stream', 'seq', 'last', 'packed'], runs.map((run) => [stream, run.seq, run.last, run.bytes]));
+      await tx.insert(
+        EVENT,
+        ['stream', 'seq', 'last', 'packed'],
+        runs.map((run) => [stream, run.seq, run.last, run.bytes]),
+      );
     }
     const finished = done.filter((id) => mine.has(id));
     if (finished.length > 0) await tx.run(`UPDATE rollout SET packed = 1 WHERE ${tx.dialect.anyInt('id')}`, finished);

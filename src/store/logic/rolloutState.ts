@@ -29,15 +29,50 @@ export interface RolloutRecordRow {
   progress: Progress;
 }
 
-const COLUMNS = ['id', 'name', 'batch', 'task', 'attempt', 'try', 'state', 'outcome', 'epoch', 'last', 'newest', 'settles', 'session', 'worker', 'rev', 'duplicate_of', 'progress'] as const;
+const COLUMNS = [
+  'id',
+  'name',
+  'batch',
+  'task',
+  'attempt',
+  'try',
+  'state',
+  'outcome',
+  'epoch',
+  'last',
+  'newest',
+  'settles',
+  'session',
+  'worker',
+  'rev',
+  'duplicate_of',
+  'progress',
+] as const;
 export const SELECT_ROLLOUT = `SELECT ${COLUMNS.join(', ')} FROM rollout`;
 /** With what a `RolloutRow` shows beside it. */
 export const SELECT_ROLLOUT_ROW = `SELECT ${COLUMNS.map((column) => `r.${column}`).join(', ')}, b.name AS batch_name, t.name AS task_name
   FROM rollout r JOIN batch b ON b.id = r.batch JOIN task t ON t.batch = r.batch AND t.idx = r.task`;
 
-const SAVED = ['id', 'state', 'outcome', 'epoch', 'last', 'newest', 'settles', 'session', 'worker', 'rev', 'duplicate_of', 'fingerprint', 'progress'] as const;
+const SAVED = [
+  'id',
+  'state',
+  'outcome',
+  'epoch',
+  'last',
+  'newest',
+  'settles',
+  'session',
+  'worker',
+  'rev',
+  'duplicate_of',
+  'fingerprint',
+  'progress',
+] as const;
 type Saved = (typeof SAVED)[number];
-/** What most changes are: a stream goes on, or its holder is another one. Each column left out spares the indexes that hold it. */
+/**
+ * What most changes are: a stream goes on, or its holder is another one. Each column left out spares the indexes that
+ * hold it.
+ */
 const NARROW: readonly (readonly Saved[])[] = [
   ['id', 'last', 'rev', 'progress'],
   ['id', 'state', 'epoch', 'session', 'worker', 'rev'],
@@ -46,13 +81,25 @@ const NARROW: readonly (readonly Saved[])[] = [
 export function readRollout(row: Row): RolloutRecordRow {
   const state = STATES[int(row, 'state')];
   if (state === undefined) throw new StudioError('storage', 'The store is damaged: a rollout is in no state.');
-  const outcome = row['outcome'] === null ? null : OUTCOMES[int(row, 'outcome')] ?? null;
+  const outcome = row['outcome'] === null ? null : (OUTCOMES[int(row, 'outcome')] ?? null);
   return {
-    id: int(row, 'id'), name: text(row, 'name'), batch: int(row, 'batch'), task: int(row, 'task'), attempt: int(row, 'attempt'), try: int(row, 'try'),
-    state, outcome, epoch: int(row, 'epoch'), last: int(row, 'last'),
-    newest: int(row, 'newest') === 1, settles: int(row, 'settles') === 1,
-    session: intOr(row, 'session', null), worker: textOr(row, 'worker', null), rev: int(row, 'rev'),
-    duplicateOf: textOr(row, 'duplicate_of', null), progress: stored<Progress>(text(row, 'progress')),
+    id: int(row, 'id'),
+    name: text(row, 'name'),
+    batch: int(row, 'batch'),
+    task: int(row, 'task'),
+    attempt: int(row, 'attempt'),
+    try: int(row, 'try'),
+    state,
+    outcome,
+    epoch: int(row, 'epoch'),
+    last: int(row, 'last'),
+    newest: int(row, 'newest') === 1,
+    settles: int(row, 'settles') === 1,
+    session: intOr(row, 'session', null),
+    worker: textOr(row, 'worker', null),
+    rev: int(row, 'rev'),
+    duplicateOf: textOr(row, 'duplicate_of', null),
+    progress: stored<Progress>(text(row, 'progress')),
   };
 }
 
@@ -60,11 +107,20 @@ export function readRollout(row: Row): RolloutRecordRow {
 export function rolloutRow(row: Row): RolloutRow {
   const rollout = readRollout(row);
   return {
-    rollout: rollout.name, batch: text(row, 'batch_name'), task: unquote(text(row, 'task_name')), task_index: rollout.task,
-    attempt: rollout.attempt, try: rollout.try, state: rollout.state, epoch: rollout.epoch, last: rollout.last, settles: rollout.settles,
+    rollout: rollout.name,
+    batch: text(row, 'batch_name'),
+    task: unquote(text(row, 'task_name')),
+    task_index: rollout.task,
+    attempt: rollout.attempt,
+    try: rollout.try,
+    state: rollout.state,
+    epoch: rollout.epoch,
+    last: rollout.last,
+    settles: rollout.settles,
     ...(rollout.duplicateOf === null ? {} : { duplicate_of: rollout.duplicateOf }),
     ...(rollout.worker === null ? {} : { worker: unquote(rollout.worker) }),
-    progress: rollout.progress, rev: rollout.rev,
+    progress: rollout.progress,
+    rev: rollout.rev,
   };
 }
 
@@ -72,9 +128,17 @@ export function rolloutRow(row: Row): RolloutRow {
 function valuesOf(rollout: RolloutRecordRow): Record<Exclude<Saved, 'progress'>, Value> {
   const { id, epoch, last, session, worker, rev } = rollout;
   return {
-    id, epoch, last, session, worker, rev,
-    state: STATES.indexOf(rollout.state), outcome: rollout.outcome === null ? null : OUTCOMES.indexOf(rollout.outcome),
-    newest: rollout.newest ? 1 : 0, settles: rollout.settles ? 1 : 0, duplicate_of: rollout.duplicateOf,
+    id,
+    epoch,
+    last,
+    session,
+    worker,
+    rev,
+    state: STATES.indexOf(rollout.state),
+    outcome: rollout.outcome === null ? null : OUTCOMES.indexOf(rollout.outcome),
+    newest: rollout.newest ? 1 : 0,
+    settles: rollout.settles ? 1 : 0,
+    duplicate_of: rollout.duplicateOf,
     fingerprint: rollout.progress.fingerprint ?? null,
   };
 }
@@ -83,13 +147,18 @@ function valuesOf(rollout: RolloutRecordRow): Record<Exclude<Saved, 'progress'>,
  * Writes rollouts back, each under the next revision of its (locked) batch, and lets their watchers know. `rollouts`:
  * each with what it was before.
  */
-export async function saveRollouts(tx: Transaction, rollouts: ReadonlyMap<RolloutRecordRow, RolloutRecordRow>, batchOf: (id: number) => Batch): Promise<void> {
+export async function saveRollouts(
+  tx: Transaction,
+  rollouts: ReadonlyMap<RolloutRecordRow, RolloutRecordRow>,
+  batchOf: (id: number) => Batch,
+): Promise<void> {
   const rows = new Map<readonly Saved[], Value[][]>();
   for (const [rollout, was] of rollouts) {
     rollout.rev = ++batchOf(rollout.batch).rev;
     tx.changed(rollout.name);
     const [values, old] = [valuesOf(rollout), valuesOf(was)];
-    const same = (column: Saved): boolean => (column === 'progress' ? rollout.progress === was.progress : values[column] === old[column]);
+    const same = (column: Saved): boolean =>
+      column === 'progress' ? rollout.progress === was.progress : values[column] === old[column];
     const changed = SAVED.filter((column) => !same(column));
     const columns = NARROW.find((some) => changed.every((column) => some.includes(column))) ?? SAVED;
     const those = rows.get(columns) ?? [];
@@ -106,16 +175,60 @@ export interface NewRollout {
   readonly try: number;
 }
 
-const INSERTED = ['name', 'batch', 'task', 'attempt', 'try', 'state', 'outcome', 'epoch', 'last', 'newest', 'settles', 'packed', 'session', 'worker', 'q1', 'q2', 'rev', 'duplicate_of', 'fingerprint', 'progress'] as const;
+const INSERTED = [
+  'name',
+  'batch',
+  'task',
+  'attempt',
+  'try',
+  'state',
+  'outcome',
+  'epoch',
+  'last',
+  'newest',
+  'settles',
+  'packed',
+  'session',
+  'worker',
+  'q1',
+  'q2',
+  'rev',
+  'duplicate_of',
+  'fingerprint',
+  'progress',
+] as const;
 const NO_PROGRESS = JSON.stringify(EMPTY_PROGRESS);
 
 /** Adds rollouts to a locked batch: queued ones, or those of an import. Their counters are the caller's. */
-export async function insertRollouts(tx: Transaction, batch: Batch, rollouts: readonly NewRollout[], state: 'queued' | 'running'): Promise<void> {
+export async function insertRollouts(
+  tx: Transaction,
+  batch: Batch,
+  rollouts: readonly NewRollout[],
+  state: 'queued' | 'running',
+): Promise<void> {
   const breadth = batch.spec.order === 'breadth';
   const epoch = state === 'queued' ? 0 : 1;
   const rows = rollouts.map((rollout) => [
-    rollout.name, batch.id, rollout.task, rollout.attempt, rollout.try, STATES.indexOf(state), null, epoch, firstSeq(batch) - 1, 1, 0, 0, null, null,
-    breadth ? rollout.attempt : rollout.task, breadth ? rollout.task : rollout.attempt, ++batch.rev, null, null, NO_PROGRESS,
+    rollout.name,
+    batch.id,
+    rollout.task,
+    rollout.attempt,
+    rollout.try,
+    STATES.indexOf(state),
+    null,
+    epoch,
+    firstSeq(batch) - 1,
+    1,
+    0,
+    0,
+    null,
+    null,
+    breadth ? rollout.attempt : rollout.task,
+    breadth ? rollout.task : rollout.attempt,
+    ++batch.rev,
+    null,
+    null,
+    NO_PROGRESS,
   ]);
   await tx.insert(ROLLOUT, INSERTED, rows);
 }

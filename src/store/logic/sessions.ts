@@ -15,9 +15,21 @@ export async function openSession(tx: Transaction, session: NewSession, leaseMs:
   const batch = await batchId(tx, session.batch);
   // Batch-wide commands from before are in the batch's record, which the worker is told when it says hello.
   const newest = await tx.get('SELECT coalesce(max(id), 0) AS id FROM command WHERE batch = ?', batch);
-  await tx.insert(SESSION, ['name', 'batch', 'worker', 'slots', 'server', 'expires_at', 'handed'], [
-    [session.session, batch, quote(session.worker), session.slots, session.server, tx.now + leaseMs, newest === undefined ? 0 : int(newest, 'id')],
-  ]);
+  await tx.insert(
+    SESSION,
+    ['name', 'batch', 'worker', 'slots', 'server', 'expires_at', 'handed'],
+    [
+      [
+        session.session,
+        batch,
+        quote(session.worker),
+        session.slots,
+        session.server,
+        tx.now + leaseMs,
+        newest === undefined ? 0 : int(newest, 'id'),
+      ],
+    ],
+  );
 }
 
 /** See `Store.beat`. */
@@ -39,20 +51,31 @@ export interface Ended {
 
 /** See `Store.endSession`. */
 export async function endSession(tx: Transaction, name: string, why: string): Promise<Ended | undefined> {
-  const session = await tx.get(`SELECT id, name, batch, worker FROM session WHERE name = ?${tx.dialect.forUpdate}`, name);
+  const session = await tx.get(
+    `SELECT id, name, batch, worker FROM session WHERE name = ?${tx.dialect.forUpdate}`,
+    name,
+  );
   return session === undefined ? undefined : end(tx, session, 'worker_ended', why);
 }
 
 /** See `Store.expireSessions`. Each session ends in a transaction of its own. */
 export async function expireSessions(sql: Sql): Promise<Ended[]> {
   const now = await sql.now();
-  const names = (await sql.read((db) => db.all('SELECT name FROM session WHERE expires_at < ? ORDER BY id', now))).map((row) => text(row, 'name'));
+  const names = (await sql.read((db) => db.all('SELECT name FROM session WHERE expires_at < ? ORDER BY id', now))).map(
+    (row) => text(row, 'name'),
+  );
   const ended: Ended[] = [];
   for (const name of names) {
     const one = await sql.write(async (tx) => {
       // It may have beaten, or another server may have ended it, since.
-      const session = await tx.get(`SELECT id, name, batch, worker FROM session WHERE name = ? AND expires_at < ?${tx.dialect.forUpdate}`, name, tx.now);
-      return session === undefined ? undefined : end(tx, session, 'worker_lost', 'It gave no sign of life for a whole lease.');
+      const session = await tx.get(
+        `SELECT id, name, batch, worker FROM session WHERE name = ? AND expires_at < ?${tx.dialect.forUpdate}`,
+        name,
+        tx.now,
+      );
+      return session === undefined
+        ? undefined
+        : end(tx, session, 'worker_lost', 'It gave no sign of life for a whole lease.');
     });
     if (one !== undefined) ended.push(one);
   }
@@ -62,7 +85,9 @@ export async function expireSessions(sql: Sql): Promise<Ended[]> {
 async function end(tx: Transaction, session: Row, what: string, why: string): Promise<Ended> {
   const id = int(session, 'id');
   const worker = unquote(text(session, 'worker'));
-  const rollouts = (await tx.all(`${SELECT_ROLLOUT} WHERE session = ? ORDER BY id${tx.dialect.forUpdate}`, id)).map(readRollout);
+  const rollouts = (await tx.all(`${SELECT_ROLLOUT} WHERE session = ? ORDER BY id${tx.dialect.forUpdate}`, id)).map(
+    readRollout,
+  );
   const ledger = new Ledger(tx, await lockBatches(tx, [int(session, 'batch')]));
   const batch = ledger.batchIfThere(int(session, 'batch'));
   for (const rollout of rollouts) {
@@ -78,18 +103,32 @@ async function end(tx: Transaction, session: Row, what: string, why: string): Pr
   await ledger.save();
   await tx.run('DELETE FROM session WHERE id = ?', id);
   tx.changed(text(session, 'name'));
-  return { session: text(session, 'name'), worker, batch: batch?.name ?? '', rollouts: rollouts.map(({ name }) => name) };
+  return {
+    session: text(session, 'name'),
+    worker,
+    batch: batch?.name ?? '',
+    rollouts: rollouts.map(({ name }) => name),
+  };
 }
 
 /** See `Store.adopt`. */
-export async function adopt(tx: Transaction, name: string, held: readonly { rollout: string; epoch: number }[]): Promise<Adopted> {
+export async function adopt(
+  tx: Transaction,
+  name: string,
+  held: readonly { rollout: string; epoch: number }[],
+): Promise<Adopted> {
   const session = await tx.get(`SELECT id, batch, worker FROM session WHERE name = ?${tx.dialect.forUpdate}`, name);
   if (session === undefined) throw noSession(name);
   const epochs = new Map(held.map(({ rollout, epoch }) => [rollout, epoch]));
   // By their names alone: with the batch too, SQLite would go through all rollouts of the batch.
-  const rows = await tx.all(`${SELECT_ROLLOUT} WHERE ${tx.dialect.anyText('name')} ORDER BY id${tx.dialect.forUpdate}`, [...epochs.keys()]);
+  const rows = await tx.all(
+    `${SELECT_ROLLOUT} WHERE ${tx.dialect.anyText('name')} ORDER BY id${tx.dialect.forUpdate}`,
+    [...epochs.keys()],
+  );
   const batch = int(session, 'batch');
-  const standing = rows.map(readRollout).filter((rollout) => rollout.batch === batch && rollout.epoch === epochs.get(rollout.name));
+  const standing = rows
+    .map(readRollout)
+    .filter((rollout) => rollout.batch === batch && rollout.epoch === epochs.get(rollout.name));
   const mine = standing.filter(({ state }) => state !== 'ended');
   const ledger = await Ledger.of(tx, mine);
   for (const rollout of mine) {
@@ -112,16 +151,27 @@ export async function listSessions(db: Reader, of?: { batch: string; worker?: st
   const wanted: string[] = [];
   if (of !== undefined) wanted.push(of.batch, ...(of.worker === undefined ? [] : [quote(of.worker)]));
   const where = ['b.name = ?', 's.worker = ?'].slice(0, wanted.length).join(' AND ');
-  const rows = await db.all(`SELECT s.name AS name, b.name AS batch, s.worker AS worker, s.slots AS slots, s.server AS server, s.expires_at AS expires_at,
+  const rows = await db.all(
+    `SELECT s.name AS name, b.name AS batch, s.worker AS worker, s.slots AS slots, s.server AS server, s.expires_at AS expires_at,
     (SELECT count(*) FROM rollout r WHERE r.session = s.id AND r.state = 1) AS running,
     (SELECT count(*) FROM rollout r WHERE r.session = s.id AND r.state = 2) AS held
-    FROM session s JOIN batch b ON b.id = s.batch${where === '' ? '' : ` WHERE ${where}`} ORDER BY s.id`, ...wanted);
+    FROM session s JOIN batch b ON b.id = s.batch${where === '' ? '' : ` WHERE ${where}`} ORDER BY s.id`,
+    ...wanted,
+  );
   return rows.map((row) => ({
-    session: text(row, 'name'), batch: text(row, 'batch'), worker: unquote(text(row, 'worker')), slots: int(row, 'slots'), server: text(row, 'server'),
-    expiresAt: int(row, 'expires_at'), running: int(row, 'running'), held: int(row, 'held'),
+    session: text(row, 'name'),
+    batch: text(row, 'batch'),
+    worker: unquote(text(row, 'worker')),
+    slots: int(row, 'slots'),
+    server: text(row, 'server'),
+    expiresAt: int(row, 'expires_at'),
+    running: int(row, 'running'),
+    held: int(row, 'held'),
   }));
 }
 
 export function noSession(name: string): StudioError {
-  return new StudioError('not_found', `There is no session ${name}: its lease ended.`, { mend: 'The worker must say hello again.' });
+  return new StudioError('not_found', `There is no session ${name}: its lease ended.`, {
+    mend: 'The worker must say hello again.',
+  });
 }

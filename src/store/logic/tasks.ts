@@ -27,7 +27,10 @@ export async function addTasks(sql: Sql, name: string, from: number, tasks: read
 /** Gives how many of `tasks` it took, at least one. */
 async function addSome(tx: Transaction, name: string, from: number, tasks: readonly TaskRecord[]): Promise<number> {
   const batch = await lockBatch(tx, name);
-  if (from > batch.tasks) throw new StudioError('conflict', `Tasks ${batch.tasks} to ${from - 1} of batch ${name} are missing.`, { details: { next: batch.tasks } });
+  if (from > batch.tasks)
+    throw new StudioError('conflict', `Tasks ${batch.tasks} to ${from - 1} of batch ${name} are missing.`, {
+      details: { next: batch.tasks },
+    });
   if (from < batch.tasks) {
     const there = tasks.slice(0, batch.tasks - from);
     await checkSame(tx, batch.id, from, there);
@@ -35,16 +38,25 @@ async function addSome(tx: Transaction, name: string, from: number, tasks: reado
   }
   if (batch.sealed) throw new StudioError('conflict', `Batch ${name} is sealed: no task can be added to it.`);
   const some = tasks.slice(0, Math.max(1, Math.floor(ROLLOUTS_AT_ONCE / batch.spec.attempts)));
-  const taken = await tx.all(`SELECT name FROM task WHERE batch = ? AND ${tx.dialect.anyText('name')}`, batch.id, some.map(({ id }) => quote(id)));
+  const taken = await tx.all(
+    `SELECT name FROM task WHERE batch = ? AND ${tx.dialect.anyText('name')}`,
+    batch.id,
+    some.map(({ id }) => quote(id)),
+  );
   const ids = new Set(taken.map((row) => text(row, 'name')));
   for (const { id } of some) {
-    if (ids.has(quote(id))) throw new StudioError('conflict', `Task ${JSON.stringify(id)} is in batch ${name} already.`, { mend: 'Give every task an id of its own.' });
+    if (ids.has(quote(id)))
+      throw new StudioError('conflict', `Task ${JSON.stringify(id)} is in batch ${name} already.`, {
+        mend: 'Give every task an id of its own.',
+      });
     ids.add(quote(id));
   }
   const attempts = batch.spec.attempts;
-  await tx.insert(TASK, ['batch', 'idx', 'name', 'record', 'open', 'passed'], some.map((task, index) => [
-    batch.id, from + index, quote(task.id), JSON.stringify(task), attempts, 0,
-  ]));
+  await tx.insert(
+    TASK,
+    ['batch', 'idx', 'name', 'record', 'open', 'passed'],
+    some.map((task, index) => [batch.id, from + index, quote(task.id), JSON.stringify(task), attempts, 0]),
+  );
   await addBlobRefs(tx, batch.id, [...new Set(some.flatMap((task) => (task.files ?? []).map(({ sha }) => sha)))]);
   if (!batch.spec.imported) await insertRollouts(tx, batch, attemptsOf(from, some.length, attempts, tx.now), 'queued');
   batch.tasks += some.length;
@@ -54,7 +66,12 @@ async function addSome(tx: Transaction, name: string, from: number, tasks: reado
 }
 
 async function checkSame(tx: Transaction, batch: number, from: number, tasks: readonly TaskRecord[]): Promise<void> {
-  const rows = await tx.all('SELECT idx, record FROM task WHERE batch = ? AND idx >= ? AND idx < ? ORDER BY idx', batch, from, from + tasks.length);
+  const rows = await tx.all(
+    'SELECT idx, record FROM task WHERE batch = ? AND idx >= ? AND idx < ? ORDER BY idx',
+    batch,
+    from,
+    from + tasks.length,
+  );
   rows.forEach((row, index) => {
     if (canonicalJson(stored(text(row, 'record'))) !== canonicalJson(tasks[index])) {
       throw new StudioError('conflict', `Task ${int(row, 'idx')} of the batch is another one already.`);
@@ -66,21 +83,43 @@ async function checkSame(tx: Transaction, batch: number, from: number, tasks: re
 function attemptsOf(from: number, tasks: number, attempts: number, now: number): NewRollout[] {
   const names = new Set<string>(); // so many at once that the few random bits of an id may meet
   while (names.size < tasks * attempts) names.add(newId('r', now));
-  return Array.from(names, (name, index) => ({ name, task: from + Math.floor(index / attempts), attempt: (index % attempts) + 1, try: 1 }));
+  return Array.from(names, (name, index) => ({
+    name,
+    task: from + Math.floor(index / attempts),
+    attempt: (index % attempts) + 1,
+    try: 1,
+  }));
 }
 
 /** See `Store.tasks`. */
-export async function listTasks(db: Reader, name: string, page: { after?: number; limit: number }): Promise<{ tasks: TaskRecord[]; next?: number }> {
+export async function listTasks(
+  db: Reader,
+  name: string,
+  page: { after?: number; limit: number },
+): Promise<{ tasks: TaskRecord[]; next?: number }> {
   const batch = await findBatch(db, name);
   if (batch === undefined) throw noBatch(name);
-  const rows = await db.all('SELECT idx, record FROM task WHERE batch = ? AND idx > ? ORDER BY idx LIMIT ?', batch.id, page.after ?? -1, page.limit);
+  const rows = await db.all(
+    'SELECT idx, record FROM task WHERE batch = ? AND idx > ? ORDER BY idx LIMIT ?',
+    batch.id,
+    page.after ?? -1,
+    page.limit,
+  );
   const last = rows.at(-1);
   const more = last !== undefined && int(last, 'idx') < batch.tasks - 1;
-  return { tasks: rows.map((row) => stored<TaskRecord>(text(row, 'record'))), ...(more ? { next: int(last, 'idx') } : {}) };
+  return {
+    tasks: rows.map((row) => stored<TaskRecord>(text(row, 'record'))),
+    ...(more ? { next: int(last, 'idx') } : {}),
+  };
 }
 
 /** See `Store.task`. */
 export async function findTask(db: Reader, name: string, index: number): Promise<TaskRecord | undefined> {
-  const row = await db.get('SELECT t.record AS record FROM task t JOIN batch b ON b.id = t.batch WHERE b.name = ? AND b.gone = 0 AND t.idx = ?', name, index);
+  const row = await db.get(
+    'SELECT t.record AS record FROM task t JOIN batch b ON b.id = t.batch WHERE b.name = ? AND b.gone = 0 AND ' +
+      't.idx = ?',
+    name,
+    index,
+  );
   return row === undefined ? undefined : stored<TaskRecord>(text(row, 'record'));
 }

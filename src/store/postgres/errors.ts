@@ -1,9 +1,22 @@
 import { StudioError } from '../../common/errors.ts';
 import { RESTORE } from '../sql/row.ts';
 
-const LOST = new Set(['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'EAI_AGAIN', '57P01', '57P02', '57P03', '53300']);
+const LOST = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EAI_AGAIN',
+  '57P01',
+  '57P02',
+  '57P03',
+  '53300',
+]);
 /** node-postgres gives these without a code. */
-const LOST_TEXT = /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|client was closed/i;
+const LOST_TEXT =
+  /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|client was closed/i;
 
 function codeOf(thrown: unknown): string | undefined {
   const code: unknown = thrown instanceof Error ? Reflect.get(thrown, 'code') : undefined;
@@ -30,29 +43,55 @@ export function postgresError(thrown: unknown, name: string): unknown {
   if (!(thrown instanceof Error) || StudioError.is(thrown)) return thrown;
   const cause = thrown;
   if (isLost(thrown)) {
-    return new StudioError('storage', `The database ${name} does not answer: ${textOf(thrown)}.`, { mend: 'Check that it runs and can be reached from here; work goes on by itself then.', cause });
+    return new StudioError('storage', `The database ${name} does not answer: ${textOf(thrown)}.`, {
+      mend: 'Check that it runs and can be reached from here; work goes on by itself then.',
+      cause,
+    });
   }
   const code = codeOf(thrown);
   switch (code) {
     case '53100':
-      return new StudioError('storage', `The disk of the database ${name} is full. Nothing that was recorded is lost.`, {
-        mend: 'Make room on it; work goes on by itself then.', details: { full: true }, cause,
-      });
+      return new StudioError(
+        'storage',
+        `The disk of the database ${name} is full. Nothing that was recorded is lost.`,
+        {
+          mend: 'Make room on it; work goes on by itself then.',
+          details: { full: true },
+          cause,
+        },
+      );
     case '28P01':
     case '28000':
-      return new StudioError('storage', `The database ${name} refused the user or the password.`, { mend: 'Check the user and password in the URL of the store.', cause });
+      return new StudioError('storage', `The database ${name} refused the user or the password.`, {
+        mend: 'Check the user and password in the URL of the store.',
+        cause,
+      });
     case '3D000':
-      return new StudioError('storage', `There is no database ${name}.`, { mend: 'Create it (`createdb`), or name another one.', cause });
+      return new StudioError('storage', `There is no database ${name}.`, {
+        mend: 'Create it (`createdb`), or name another one.',
+        cause,
+      });
     case '42501':
-      return new StudioError('storage', `The user may not use the database ${name}: ${thrown.message}.`, { mend: 'Give the user the right to create a schema in it.', cause });
+      return new StudioError('storage', `The user may not use the database ${name}: ${thrown.message}.`, {
+        mend: 'Give the user the right to create a schema in it.',
+        cause,
+      });
     case 'ENOTFOUND':
-      return new StudioError('storage', `The host of ${name} is not known.`, { mend: 'Check the host name in the URL of the store.', cause });
+      return new StudioError('storage', `The host of ${name} is not known.`, {
+        mend: 'Check the host name in the URL of the store.',
+        cause,
+      });
     case 'XX001':
     case 'XX002':
-      return new StudioError('storage', `The database ${name} is damaged: ${thrown.message}.`, { mend: RESTORE, cause });
+      return new StudioError('storage', `The database ${name} is damaged: ${thrown.message}.`, {
+        mend: RESTORE,
+        cause,
+      });
     default:
       // Five characters: PostgreSQL said it. All else is a mistake of this program.
-      return code !== undefined && /^[0-9A-Z]{5}$/.test(code) ? new StudioError('storage', `The database ${name} failed: ${thrown.message}.`, { cause }) : thrown;
+      return code !== undefined && /^[0-9A-Z]{5}$/.test(code)
+        ? new StudioError('storage', `The database ${name} failed: ${thrown.message}.`, { cause })
+        : thrown;
   }
 }
 

@@ -51,7 +51,10 @@ export class Listener {
         await client.query('SELECT 1'); // a lock is only as good as its connection
         return this.#client === client;
       }
-      const { rows } = await client.query<{ won: boolean }>('SELECT pg_try_advisory_lock($1, hashtext($2)) AS won', [LOCKS, role]);
+      const { rows } = await client.query<{ won: boolean }>('SELECT pg_try_advisory_lock($1, hashtext($2)) AS won', [
+        LOCKS,
+        role,
+      ]);
       const won = rows[0]?.won === true && this.#client === client;
       if (won) this.#roles.add(role);
       return won;

@@ -5,11 +5,20 @@ import type { Definitions } from '../sql/schema.ts';
 import { SqlStore, type SqlStoreOptions } from '../sqlStore.ts';
 import { PostgresSql, SCHEMA } from './postgresSql.ts';
 
-const DEFINITIONS: Definitions = { id: 'BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY', int: 'BIGINT', bytes: 'BYTEA', table: '', clustered: '' };
+const DEFINITIONS: Definitions = {
+  id: 'BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY',
+  int: 'BIGINT',
+  bytes: 'BYTEA',
+  table: '',
+  clustered: '',
+};
 /** Of the lock under which servers that start together set up the tables one after the other. */
 const MIGRATION_LOCK = 0x524f4c4c4f5554;
 
-/** Opens the store in a PostgreSQL database; makes its schema when there is none. Throws StudioError `storage` or `version`. */
+/**
+ * Opens the store in a PostgreSQL database; makes its schema when there is none. Throws StudioError `storage` or
+ * `version`.
+ */
 export async function openPostgres(url: string, options: Omit<SqlStoreOptions, 'name'>): Promise<SqlStore> {
   const name = withoutPassword(url);
   const sql = new PostgresSql(url, name);
@@ -32,7 +41,9 @@ function withoutPassword(url: string): string {
   try {
     parsed = new URL(url);
   } catch {
-    throw new StudioError('usage', 'The URL of the PostgreSQL store cannot be read.', { mend: 'Write it as postgres://user:password@host:5432/database.' });
+    throw new StudioError('usage', 'The URL of the PostgreSQL store cannot be read.', {
+      mend: 'Write it as postgres://user:password@host:5432/database.',
+    });
   }
   parsed.password = '';
   for (const key of [...parsed.searchParams.keys()]) if (/password/i.test(key)) parsed.searchParams.delete(key);

@@ -66,7 +66,11 @@ export class PostgresSql implements Sql {
     };
     this.#pool = new pg.Pool({ ...config, max: CONNECTIONS });
     this.#pool.on('error', () => undefined); // an idle connection broke; the pool has dropped it
-    this.#listener = new Listener(config, (payload) => this.#notified(payload), () => this.#watchers.tell([]));
+    this.#listener = new Listener(
+      config,
+      (payload) => this.#notified(payload),
+      () => this.#watchers.tell([]),
+    );
   }
 
   /** The first connection: fails at once when the database cannot be used. */
@@ -148,7 +152,8 @@ export class PostgresSql implements Sql {
     growth.rows += rows;
     if (growth.rows - growth.analyzed < Math.max(GROWTH, growth.analyzed * 0.5)) return;
     growth.analyzed = growth.rows;
-    void this.#connected((client) => client.query(`ANALYZE ${table}`)).catch(() => undefined); // autovacuum does it later
+    // autovacuum does it later
+    void this.#connected((client) => client.query(`ANALYZE ${table}`)).catch(() => undefined);
   }
 
   async #notify(tx: Transaction, ids: readonly string[]): Promise<void> {
@@ -172,7 +177,9 @@ export class PostgresSql implements Sql {
 
   async #committed(xid: string): Promise<boolean> {
     for (let wait = FIRST_WAIT_MS; ; wait *= 2) {
-      const row = await this.#connected((client) => new Connection(client).get('SELECT pg_xact_status(?::xid8) AS status', xid));
+      const row = await this.#connected((client) =>
+        new Connection(client).get('SELECT pg_xact_status(?::xid8) AS status', xid),
+      );
       const status = row?.['status'];
       if (status !== 'in progress') return status === 'committed';
       await pause(wait); // the database has not noticed yet that we are gone
@@ -206,7 +213,9 @@ export class PostgresSql implements Sql {
       try {
         return await work();
       } catch (error) {
-        const again = isCollision(error) ? ++collisions <= COLLISIONS : isLost(error) && performance.now() - start < PATIENCE_MS;
+        const again = isCollision(error)
+          ? ++collisions <= COLLISIONS
+          : isLost(error) && performance.now() - start < PATIENCE_MS;
         if (!again || this.#closed) throw postgresError(error, this.#name);
         await pause(wait);
         wait = Math.min(wait * 2, LONGEST_WAIT_MS);
@@ -255,7 +264,12 @@ class PostgresTransaction extends Connection implements Transaction {
     return (await this.client.query(statement(sql, values))).rowCount ?? 0;
   }
 
-  async insert(table: Table, columns: readonly string[], rows: readonly (readonly Value[])[], ignore?: 'ignore'): Promise<number> {
+  async insert(
+    table: Table,
+    columns: readonly string[],
+    rows: readonly (readonly Value[])[],
+    ignore?: 'ignore',
+  ): Promise<number> {
     let written = 0;
     for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
       const some = rows.slice(at, at + ROWS_AT_ONCE);
@@ -276,7 +290,9 @@ class PostgresTransaction extends Connection implements Transaction {
   }
 }
 
-/** The row of the last of several statements sent at once: node-postgres then gives a list, unlike what its types say. */
+/**
+ * The row of the last of several statements sent at once: node-postgres then gives a list, unlike what its types say.
+ */
 function firstRow(results: unknown): Row {
   const last: unknown = Array.isArray(results) ? results.at(-1) : results;
   const rows: unknown = typeof last === 'object' && last !== null ? Reflect.get(last, 'rows') : undefined;

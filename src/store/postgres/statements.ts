@@ -14,7 +14,9 @@ interface Known {
 
 const known = new Map<string, Known>();
 
-/** A statement with `?` for its values, as PostgreSQL wants it; prepared once per connection. No `?` stands in a text. */
+/**
+ * A statement with `?` for its values, as PostgreSQL wants it; prepared once per connection. No `?` stands in a text.
+ */
 export function statement(sql: string, values: readonly Value[]): QueryConfig {
   let found = known.get(sql);
   if (found === undefined) {
@@ -25,13 +27,24 @@ export function statement(sql: string, values: readonly Value[]): QueryConfig {
   return { ...found, values: values.map(bound) };
 }
 
-export function insertStatement(table: Table, columns: readonly string[], rows: readonly (readonly Value[])[], ignore: boolean): QueryConfig {
-  const sql = `INSERT INTO ${table.name} (${columns.join(', ')}) VALUES ${tuples(table, columns, rows.length)}${ignore ? ' ON CONFLICT DO NOTHING' : ''}`;
+export function insertStatement(
+  table: Table,
+  columns: readonly string[],
+  rows: readonly (readonly Value[])[],
+  ignore: boolean,
+): QueryConfig {
+  const sql =
+    `INSERT INTO ${table.name} (${columns.join(', ')}) VALUES ` +
+    `${tuples(table, columns, rows.length)}${ignore ? ' ON CONFLICT DO NOTHING' : ''}`;
   return sized(sql, rows);
 }
 
 /** Each row is found by the first of `columns`. */
-export function updateStatement(table: Table, columns: readonly string[], rows: readonly (readonly Value[])[]): QueryConfig {
+export function updateStatement(
+  table: Table,
+  columns: readonly string[],
+  rows: readonly (readonly Value[])[],
+): QueryConfig {
   const [key = '', ...set] = columns;
   const sql = `UPDATE ${table.name} SET ${set.map((column) => `${column} = v.${column}`).join(', ')}
     FROM (VALUES ${tuples(table, columns, rows.length)}) AS v (${columns.join(', ')}) WHERE ${table.name}.${key} = v.${key}`;

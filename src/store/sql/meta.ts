@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { StudioError } from '../../common/errors.ts';
 import { text } from './row.ts';
-import { MIGRATIONS, STORE_VERSION, type Definitions } from './schema.ts';
+import { type Definitions, MIGRATIONS, STORE_VERSION } from './schema.ts';
 import type { Sql, Table, Transaction } from './sql.ts';
 
 const META: Table = { name: 'meta', columns: { name: 'text', value: 'text' } };
@@ -16,15 +16,25 @@ async function get(tx: Transaction, name: string): Promise<string | undefined> {
  * Brings a database to the current version, an empty one too, in one transaction. Throws `version` for a store that
  * a newer program wrote; it is left as it is.
  */
-export async function migrate(sql: Sql, definitions: Definitions, store: string, before?: (tx: Transaction) => Promise<unknown>): Promise<void> {
+export async function migrate(
+  sql: Sql,
+  definitions: Definitions,
+  store: string,
+  before?: (tx: Transaction) => Promise<unknown>,
+): Promise<void> {
   await sql.write(async (tx) => {
     await before?.(tx);
     await tx.run(CREATE_META);
     const version = Number((await get(tx, 'version')) ?? 0);
     if (version > STORE_VERSION) {
-      throw new StudioError('version', `The store ${store} was written by a newer Rollout Studio (store version ${version}; this one knows ${STORE_VERSION}).`, {
-        mend: 'Update Rollout Studio, or use another store with --store.',
-      });
+      throw new StudioError(
+        'version',
+        `The store ${store} was written by a newer Rollout Studio (store version ${version}; this one knows ` +
+          `${STORE_VERSION}).`,
+        {
+          mend: 'Update Rollout Studio, or use another store with --store.',
+        },
+      );
     }
     for (const step of MIGRATIONS.slice(version)) {
       for (const statement of step(definitions)) await tx.run(statement);

@@ -52,12 +52,19 @@ export function stored<T>(json: string): T {
   try {
     return JSON.parse(json) as T; // written by this store as a T
   } catch (error) {
-    throw new StudioError('storage', 'The store is damaged: a record is not readable.', { mend: RESTORE, cause: error });
+    throw new StudioError('storage', 'The store is damaged: a record is not readable.', {
+      mend: RESTORE,
+      cause: error,
+    });
   }
 }
 
 export const RESTORE = 'Restore it from a backup, or move it away and start with a new one.';
 
 function damaged(column: string, value: unknown): StudioError {
-  return new StudioError('storage', `The store is damaged: ${column} holds a ${value === null ? 'null' : typeof value}.`, { mend: RESTORE });
+  return new StudioError(
+    'storage',
+    `The store is damaged: ${column} holds a ${value === null ? 'null' : typeof value}.`,
+    { mend: RESTORE },
+  );
 }

@@ -12,10 +12,33 @@ export const STORE_VERSION = 1;
 export const BATCH = {
   name: 'batch',
   columns: {
-    id: 'int', name: 'text', spec: 'text', created_at: 'int', ended_at: 'int', reason: 'text',
-    sealed: 'int', paused: 'int', gone: 'int', stopping: 'text', breakpoints: 'text', tasks: 'int',
-    passed: 'int', failed: 'int', unscored: 'int', cancelled: 'int', infrastructure: 'int', running: 'int', held: 'int', queued: 'int',
-    truncated: 'int', steps: 'int', input_tokens: 'int', output_tokens: 'int', rev: 'int', last: 'int', last_at: 'int',
+    id: 'int',
+    name: 'text',
+    spec: 'text',
+    created_at: 'int',
+    ended_at: 'int',
+    reason: 'text',
+    sealed: 'int',
+    paused: 'int',
+    gone: 'int',
+    stopping: 'text',
+    breakpoints: 'text',
+    tasks: 'int',
+    passed: 'int',
+    failed: 'int',
+    unscored: 'int',
+    cancelled: 'int',
+    infrastructure: 'int',
+    running: 'int',
+    held: 'int',
+    queued: 'int',
+    truncated: 'int',
+    steps: 'int',
+    input_tokens: 'int',
+    output_tokens: 'int',
+    rev: 'int',
+    last: 'int',
+    last_at: 'int',
   },
 } as const satisfies Table;
 
@@ -27,9 +50,27 @@ export const TASK = {
 export const ROLLOUT = {
   name: 'rollout',
   columns: {
-    id: 'int', name: 'text', batch: 'int', task: 'int', attempt: 'int', try: 'int', state: 'int', outcome: 'int', epoch: 'int', last: 'int',
-    newest: 'int', settles: 'int', packed: 'int', session: 'int', worker: 'text', q1: 'int', q2: 'int', rev: 'int',
-    duplicate_of: 'text', fingerprint: 'text', progress: 'text',
+    id: 'int',
+    name: 'text',
+    batch: 'int',
+    task: 'int',
+    attempt: 'int',
+    try: 'int',
+    state: 'int',
+    outcome: 'int',
+    epoch: 'int',
+    last: 'int',
+    newest: 'int',
+    settles: 'int',
+    packed: 'int',
+    session: 'int',
+    worker: 'text',
+    q1: 'int',
+    q2: 'int',
+    rev: 'int',
+    duplicate_of: 'text',
+    fingerprint: 'text',
+    progress: 'text',
   },
 } as const satisfies Table;
 
@@ -40,17 +81,42 @@ export const EVENT = {
 
 export const BLOB_REF = { name: 'blob_ref', columns: { sha: 'text', batch: 'int' } } as const satisfies Table;
 export const BLOB = { name: 'blob', columns: { sha: 'text', size: 'int', put_at: 'int' } } as const satisfies Table;
-export const BLOB_CHUNK = { name: 'blob_chunk', columns: { sha: 'text', n: 'int', bytes: 'bytes' } } as const satisfies Table;
+export const BLOB_CHUNK = {
+  name: 'blob_chunk',
+  columns: { sha: 'text', n: 'int', bytes: 'bytes' },
+} as const satisfies Table;
 export const LINEAGE = { name: 'lineage', columns: { batch: 'int', parent: 'int' } } as const satisfies Table;
 export const SESSION = {
   name: 'session',
-  columns: { id: 'int', name: 'text', batch: 'int', worker: 'text', slots: 'int', server: 'text', expires_at: 'int', handed: 'int' },
+  columns: {
+    id: 'int',
+    name: 'text',
+    batch: 'int',
+    worker: 'text',
+    slots: 'int',
+    server: 'text',
+    expires_at: 'int',
+    handed: 'int',
+  },
 } as const satisfies Table;
 export const COMMAND = {
   name: 'command',
-  columns: { id: 'int', name: 'text', batch: 'int', rollout: 'text', verb: 'text', args: 'text', by_whom: 'text', result: 'text', handed_to: 'int' },
+  columns: {
+    id: 'int',
+    name: 'text',
+    batch: 'int',
+    rollout: 'text',
+    verb: 'text',
+    args: 'text',
+    by_whom: 'text',
+    result: 'text',
+    handed_to: 'int',
+  },
 } as const satisfies Table;
-export const CLAIM = { name: 'claim', columns: { batch: 'int', breakpoint: 'text', rollout: 'text' } } as const satisfies Table;
+export const CLAIM = {
+  name: 'claim',
+  columns: { batch: 'int', breakpoint: 'text', rollout: 'text' },
+} as const satisfies Table;
 
 /** `rollout.state`, and `rollout.outcome` once it ended. */
 export const STATES = ['queued', 'running', 'held', 'ended'] as const;
@@ -109,8 +175,10 @@ function firstVersion(d: Definitions): readonly string[] {
     )${d.clustered}`,
     `CREATE TABLE blob_ref (sha TEXT NOT NULL, batch ${d.int} NOT NULL, PRIMARY KEY (sha, batch))${d.clustered}`,
     `CREATE TABLE blob (sha TEXT NOT NULL PRIMARY KEY, size ${d.int} NOT NULL, put_at ${d.int} NOT NULL)${d.clustered}`,
-    `CREATE TABLE blob_chunk (sha TEXT NOT NULL, n ${d.int} NOT NULL, bytes ${d.bytes} NOT NULL, PRIMARY KEY (sha, n))${d.table}`,
-    `CREATE TABLE lineage (batch ${d.int} NOT NULL, parent ${d.int} NOT NULL, PRIMARY KEY (parent, batch))${d.clustered}`,
+    `CREATE TABLE blob_chunk (sha TEXT NOT NULL, n ${d.int} NOT NULL, bytes ${d.bytes} NOT NULL, PRIMARY KEY ` +
+      `(sha, n))${d.table}`,
+    `CREATE TABLE lineage (batch ${d.int} NOT NULL, parent ${d.int} NOT NULL, PRIMARY KEY (parent, ` +
+      `batch))${d.clustered}`,
     `CREATE TABLE session (
       id ${d.id}, name TEXT NOT NULL UNIQUE, batch ${d.int} NOT NULL, worker TEXT NOT NULL, slots ${d.int} NOT NULL,
       server TEXT NOT NULL, expires_at ${d.int} NOT NULL, handed ${d.int} NOT NULL
@@ -120,6 +188,7 @@ function firstVersion(d: Definitions): readonly string[] {
       by_whom TEXT NOT NULL, result TEXT, handed_to ${d.int}
     )${d.table}`,
     'CREATE INDEX command_open ON command (batch, id) WHERE result IS NULL',
-    `CREATE TABLE claim (batch ${d.int} NOT NULL, breakpoint TEXT NOT NULL, rollout TEXT NOT NULL, PRIMARY KEY (batch, breakpoint))${d.clustered}`,
+    `CREATE TABLE claim (batch ${d.int} NOT NULL, breakpoint TEXT NOT NULL, rollout TEXT NOT NULL, PRIMARY KEY ` +
+      `(batch, breakpoint))${d.clustered}`,
   ];
 }

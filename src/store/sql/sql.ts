@@ -38,7 +38,12 @@ export interface Transaction extends Reader {
   /** Gives how many rows it changed. */
   run(sql: string, ...values: readonly Value[]): Promise<number>;
   /** Inserts many rows; with `ignore` those that are there already are left as they are. Gives how many it wrote. */
-  insert(table: Table, columns: readonly string[], rows: readonly (readonly Value[])[], ignore?: 'ignore'): Promise<number>;
+  insert(
+    table: Table,
+    columns: readonly string[],
+    rows: readonly (readonly Value[])[],
+    ignore?: 'ignore',
+  ): Promise<number>;
   /** Sets columns of many rows, each found by the first of `columns`. */
   update(table: Table, columns: readonly string[], rows: readonly (readonly Value[])[]): Promise<void>;
   /** Names something that changed: watchers are called with it after the commit. */

@@ -24,7 +24,9 @@ function load(): typeof DatabaseSync {
   const sqlite = builtin();
   const found = sqlite?.DatabaseSync ?? sqlite?.Database;
   if (found === undefined) {
-    throw new StudioError('unsupported', `Node ${process.versions.node} has no SQLite.`, { mend: 'Use Node 22.19 or newer, or a PostgreSQL store.' });
+    throw new StudioError('unsupported', `Node ${process.versions.node} has no SQLite.`, {
+      mend: 'Use Node 22.19 or newer, or a PostgreSQL store.',
+    });
   }
   return found;
 }

@@ -10,7 +10,9 @@ const FULL = 13;
 const CANTOPEN = 14;
 const NOTADB = 26;
 
-/** Turns what SQLite or the file system threw into an error for people. `details.full` marks a full disk. Others stay. */
+/**
+ * Turns what SQLite or the file system threw into an error for people. `details.full` marks a full disk. Others stay.
+ */
 export function sqliteError(thrown: unknown, folder: string): unknown {
   if (!(thrown instanceof Error) || StudioError.is(thrown)) return thrown;
   const code = sqliteCode(thrown);
@@ -19,7 +21,10 @@ export function sqliteError(thrown: unknown, folder: string): unknown {
     const system: unknown = Reflect.get(thrown, 'code');
     if (system === 'ENOSPC' || system === 'EDQUOT') return full(folder, cause);
     if (typeof system === 'string' && /^E[A-Z]+$/.test(system)) {
-      return new StudioError('storage', `The store in ${folder} cannot be used: ${thrown.message}.`, { mend: 'Check the folder and its permissions.', cause });
+      return new StudioError('storage', `The store in ${folder} cannot be used: ${thrown.message}.`, {
+        mend: 'Check the folder and its permissions.',
+        cause,
+      });
     }
     return thrown;
   }
@@ -28,15 +33,27 @@ export function sqliteError(thrown: unknown, folder: string): unknown {
       return full(folder, cause);
     case BUSY:
     case LOCKED:
-      return new StudioError('storage', `The store in ${folder} is locked by another program.`, { mend: 'Close what has its store.db open, then try again.', cause });
+      return new StudioError('storage', `The store in ${folder} is locked by another program.`, {
+        mend: 'Close what has its store.db open, then try again.',
+        cause,
+      });
     case READONLY:
     case CANTOPEN:
-      return new StudioError('storage', `The store in ${folder} cannot be written: ${thrown.message}.`, { mend: 'Check that the folder exists and that you may write into it.', cause });
+      return new StudioError('storage', `The store in ${folder} cannot be written: ${thrown.message}.`, {
+        mend: 'Check that the folder exists and that you may write into it.',
+        cause,
+      });
     case CORRUPT:
     case NOTADB:
-      return new StudioError('storage', `The store in ${folder} is damaged: ${thrown.message}.`, { mend: RESTORE, cause });
+      return new StudioError('storage', `The store in ${folder} is damaged: ${thrown.message}.`, {
+        mend: RESTORE,
+        cause,
+      });
     case IOERR:
-      return new StudioError('storage', `The disk below ${folder} failed: ${thrown.message}.`, { mend: 'Check the disk and the space left on it, then try again.', cause });
+      return new StudioError('storage', `The disk below ${folder} failed: ${thrown.message}.`, {
+        mend: 'Check the disk and the space left on it, then try again.',
+        cause,
+      });
     default:
       return new StudioError('storage', `The store in ${folder} failed: ${thrown.message}.`, { cause });
   }

@@ -26,9 +26,14 @@ export async function openSqlite(folder: string, options: Omit<SqlStoreOptions, 
     const writer = openDatabase(file, { readOnly: false });
     try {
       // It must come before anything is written, and is itself a write.
-      if (writer.prepare('PRAGMA page_count').get()?.['page_count'] === 0) writer.exec('PRAGMA auto_vacuum = INCREMENTAL');
-      // The cache is 16 MB. The log is copied into the database at 64 MB: most pages have been written to several times by then.
-      writer.exec('PRAGMA journal_mode = WAL; PRAGMA fullfsync = 1; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint = 16000;');
+      if (writer.prepare('PRAGMA page_count').get()?.['page_count'] === 0)
+        writer.exec('PRAGMA auto_vacuum = INCREMENTAL');
+      // The cache is 16 MB. The log is copied into the database at 64 MB: most pages have been written to several times
+      // by then.
+      writer.exec(
+        'PRAGMA journal_mode = WAL; PRAGMA fullfsync = 1; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint ' +
+          '= 16000;',
+      );
       // Not every file system can have a write-ahead log.
       const log = writer.prepare('PRAGMA journal_mode').get()?.['journal_mode'] === 'wal' ? `${file}-wal` : undefined;
       // With it the fsync of a commit is that of SqliteSql.

@@ -1,4 +1,4 @@
-import { checkSha, peek, type Content, type KeptBlobs } from '../blobs/content.ts';
+import { type Content, checkSha, type KeptBlobs, peek } from '../blobs/content.ts';
 import type { FileBlobs } from '../blobs/fileBlobs.ts';
 import type { RowBlobs } from '../blobs/rowBlobs.ts';
 import { sqliteError } from './errors.ts';
@@ -30,7 +30,10 @@ export class SqliteBlobs implements KeptBlobs {
     });
   }
 
-  get(sha: string, range?: { start: number; end?: number }): Promise<{ size: number; bytes: AsyncIterable<Uint8Array> } | undefined> {
+  get(
+    sha: string,
+    range?: { start: number; end?: number },
+  ): Promise<{ size: number; bytes: AsyncIterable<Uint8Array> } | undefined> {
     return this.#told(async () => (await this.#rows.get(sha, range)) ?? this.#files.get(sha, range));
   }
 

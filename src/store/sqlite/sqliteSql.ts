@@ -1,4 +1,4 @@
-import { open, type FileHandle } from 'node:fs/promises';
+import { type FileHandle, open } from 'node:fs/promises';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { int } from '../sql/row.ts';
 import type { Dialect, Reader, Row, Sql, Table, Transaction, Value } from '../sql/sql.ts';
@@ -69,7 +69,11 @@ export class SqliteSql implements Sql {
     if (this.#closed) return Promise.reject(new StudioError('storage', `The store in ${this.#folder} is closed.`));
     return new Promise<T>((resolve, reject) => {
       // What `run` gives is what `resolve` takes: the pair never parts.
-      (urgent === undefined ? this.#waiting : this.#urgent).push({ run: job, resolve: (value) => resolve(value as T), reject });
+      (urgent === undefined ? this.#waiting : this.#urgent).push({
+        run: job,
+        resolve: (value) => resolve(value as T),
+        reject,
+      });
       this.#writing ??= this.#writeAll();
     });
   }
@@ -148,7 +152,10 @@ export class SqliteSql implements Sql {
     return true;
   }
 
-  /** What is committed lasts from here on. Where the disk fails at that nobody knows what it has, so nothing more is written. */
+  /**
+   * What is committed lasts from here on. Where the disk fails at that nobody knows what it has, so nothing more is
+   * written.
+   */
   async #sync(): Promise<StudioError | undefined> {
     if (this.#log === undefined) return undefined;
     try {
@@ -156,7 +163,10 @@ export class SqliteSql implements Sql {
       await this.#logFile.datasync();
       return undefined;
     } catch (error) {
-      this.#broken = new StudioError('storage', `The disk below ${this.#folder} failed: ${errorText(error)}.`, { mend: 'Check the disk and the space left on it, then start the server again.', cause: error });
+      this.#broken = new StudioError('storage', `The disk below ${this.#folder} failed: ${errorText(error)}.`, {
+        mend: 'Check the disk and the space left on it, then start the server again.',
+        cause: error,
+      });
       return this.#broken;
     }
   }
@@ -233,10 +243,17 @@ class SqliteTransaction implements Transaction {
   }
 
   // eslint-disable-next-line @typescript-eslint/require-await
-  async insert(table: Table, columns: readonly string[], rows: readonly (readonly Value[])[], ignore?: 'ignore'): Promise<number> {
+  async insert(
+    table: Table,
+    columns: readonly string[],
+    rows: readonly (readonly Value[])[],
+    ignore?: 'ignore',
+  ): Promise<number> {
     this.wrote ||= rows.length > 0;
     const conflict = ignore === undefined ? '' : ' ON CONFLICT DO NOTHING';
-    const statement = this.#connection.prepare(`INSERT INTO ${table.name} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})${conflict}`);
+    const statement = this.#connection.prepare(
+      `INSERT INTO ${table.name} (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})${conflict}`,
+    );
     let written = 0;
     for (const row of rows) written += Number(statement.run(...row.map(bound)).changes);
     return written;
@@ -246,7 +263,9 @@ class SqliteTransaction implements Transaction {
   async update(table: Table, columns: readonly string[], rows: readonly (readonly Value[])[]): Promise<void> {
     this.wrote ||= rows.length > 0;
     const [key, ...set] = columns;
-    const statement = this.#connection.prepare(`UPDATE ${table.name} SET ${set.map((column) => `${column} = ?`).join(', ')} WHERE ${String(key)} = ?`);
+    const statement = this.#connection.prepare(
+      `UPDATE ${table.name} SET ${set.map((column) => `${column} = ?`).join(', ')} WHERE ${String(key)} = ?`,
+    );
     for (const [id = null, ...values] of rows) statement.run(...values.map(bound), bound(id));
   }
 

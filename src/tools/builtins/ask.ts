@@ -1,6 +1,6 @@
 /** Questions to services that the user has named: search APIs and model endpoints. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { fetch, FormData } from 'undici';
+import { FormData, fetch } from 'undici';
 import type { z } from 'zod';
 import { isJsonObject, jsonOf } from '../../common/json.ts';
 import { ClassedError } from '../../trace/classedError.ts';
@@ -34,32 +34,48 @@ const LONGEST_ANSWER_MS = 3_600_000;
 /** The service is busy or away for the moment. */
 const PASSING = new Set([429, 502, 503, 504]);
 
-/** The answer, as `schema` wants it. What passes by itself is waited for. Throws ClassedError: `tool_error`, or as the signal says. */
+/**
+ * The answer, as `schema` wants it. What passes by itself is waited for. Throws ClassedError: `tool_error`, or as the
+ * signal says.
+ */
 export async function ask<T extends z.ZodType>(question: Question, schema: T): Promise<z.output<T>> {
   const { who, signal } = question;
   for (let turn = 1; ; turn++) {
     const outcome = await once(question);
     if ('text' in outcome) {
       const checked = schema.safeParse(jsonOf(outcome.text));
-      if (!checked.success) throw new ClassedError('tool_error', `${who} gave an answer that is not understood: ${shown(outcome.text)}`);
+      if (!checked.success)
+        throw new ClassedError('tool_error', `${who} gave an answer that is not understood: ${shown(outcome.text)}`);
       return checked.data;
     }
     if (!outcome.passing || turn === TRIES) throw outcome.error;
-    await delay(Math.min(LONGEST_PAUSE_MS, outcome.pauseMs ?? FIRST_PAUSE_MS * 2 ** turn), undefined, { signal }).catch(() => { throw abortedError(signal); });
+    await delay(Math.min(LONGEST_PAUSE_MS, outcome.pauseMs ?? FIRST_PAUSE_MS * 2 ** turn), undefined, { signal }).catch(
+      () => {
+        throw abortedError(signal);
+      },
+    );
   }
 }
 
-type Outcome = { readonly text: string } | { readonly error: ClassedError; readonly passing: boolean; readonly pauseMs: number | undefined };
+type Outcome =
+  | { readonly text: string }
+  | { readonly error: ClassedError; readonly passing: boolean; readonly pauseMs: number | undefined };
 
 async function once({ who, url, headers, body, explain, outgoing, signal }: Question): Promise<Outcome> {
   const ways = new Ways(ANYWHERE, outgoing, LONGEST_ANSWER_MS);
   try {
     const posted = body === undefined || typeof body === 'string' ? body : new FormData();
-    if (typeof body === 'object' && typeof posted === 'object') for (const [name, value] of Object.entries(body)) posted.set(name, value);
+    if (typeof body === 'object' && typeof posted === 'object')
+      for (const [name, value] of Object.entries(body)) posted.set(name, value);
     const response = await fetch(url, {
       dispatcher: await ways.to(new URL(url)),
-      method: posted === undefined ? 'GET' : 'POST', signal,
-      headers: { accept: 'application/json', ...(typeof posted === 'string' ? { 'content-type': 'application/json' } : {}), ...headers },
+      method: posted === undefined ? 'GET' : 'POST',
+      signal,
+      headers: {
+        accept: 'application/json',
+        ...(typeof posted === 'string' ? { 'content-type': 'application/json' } : {}),
+        ...headers,
+      },
       ...(posted === undefined ? {} : { body: posted }),
     });
     const text = await read(response);
@@ -67,15 +83,29 @@ async function once({ who, url, headers, body, explain, outgoing, signal }: Ques
     const explained = explain?.(response.status, text);
     const pause = Number(response.headers.get('retry-after') ?? Number.NaN) * 1000;
     return {
-      error: new ClassedError('tool_error', `${who} answered with status ${response.status}${explained === undefined ? '' : ` (${explained.hint})`}: ${shown(wordsOf(text))}`),
-      passing: PASSING.has(response.status) && explained?.final !== true, pauseMs: Number.isFinite(pause) ? pause : undefined,
+      error: new ClassedError(
+        'tool_error',
+        `${who} answered with status ${response.status}${explained === undefined ? '' : ` (${explained.hint})`}: ` +
+          shown(wordsOf(text)),
+      ),
+      passing: PASSING.has(response.status) && explained?.final !== true,
+      pauseMs: Number.isFinite(pause) ? pause : undefined,
     };
   } catch (error) {
     if (signal.aborted) throw abortedError(signal);
     if (error instanceof ClassedError) throw error;
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    const why = cause instanceof Error ? ('code' in cause && cause.code === 'ECONNREFUSED' ? 'nothing answers there' : cause.message) : String(cause);
-    return { error: new ClassedError('tool_error', `${who} cannot be reached: ${why}.`, { cause: error }), passing: true, pauseMs: undefined };
+    const why =
+      cause instanceof Error
+        ? 'code' in cause && cause.code === 'ECONNREFUSED'
+          ? 'nothing answers there'
+          : cause.message
+        : String(cause);
+    return {
+      error: new ClassedError('tool_error', `${who} cannot be reached: ${why}.`, { cause: error }),
+      passing: true,
+      pauseMs: undefined,
+    };
   } finally {
     await ways.end();
   }
@@ -86,7 +116,9 @@ function wordsOf(text: string): string {
   const body = jsonOf(text);
   const inner = isJsonObject(body) && isJsonObject(body['error']) ? body['error'] : body;
   if (!isJsonObject(inner)) return text;
-  const words = ['message', 'detail', 'error'].map((key) => inner[key]).find((value) => typeof value === 'string' && value.trim() !== '');
+  const words = ['message', 'detail', 'error']
+    .map((key) => inner[key])
+    .find((value) => typeof value === 'string' && value.trim() !== '');
   return typeof words === 'string' ? words : text;
 }
 
@@ -95,7 +127,8 @@ async function read(response: { readonly body: unknown }): Promise<string> {
   let size = 0;
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.length;
-    if (size > LARGEST_ANSWER) throw new ClassedError('tool_error', `The answer has more than ${LARGEST_ANSWER} bytes.`);
+    if (size > LARGEST_ANSWER)
+      throw new ClassedError('tool_error', `The answer has more than ${LARGEST_ANSWER} bytes.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

@@ -23,17 +23,25 @@ interface Definition<Input extends z.ZodObject> {
 
 /** A built-in tool of the set `from`. Its arguments are checked before `run`. */
 export function builtin<Input extends z.ZodObject>(from: string, definition: Definition<Input>): BuiltinTool {
-  const parameters = z.toJSONSchema(definition.input, { target: 'draft-2020-12', io: 'input' }) as JsonObject; // JSON by definition
+  // JSON by definition
+  const parameters = z.toJSONSchema(definition.input, { target: 'draft-2020-12', io: 'input' }) as JsonObject;
   delete parameters['$schema'];
   return {
     spec: {
-      name: definition.name, description: definition.description, parameters,
-      effect: definition.effect, sessionBound: definition.sessionBound, from: { kind: 'builtin', name: from },
+      name: definition.name,
+      description: definition.description,
+      parameters,
+      effect: definition.effect,
+      sessionBound: definition.sessionBound,
+      from: { kind: 'builtin', name: from },
     },
     run: async (args, context) => {
       const checked = definition.input.safeParse(args);
       if (!checked.success) {
-        throw new ClassedError('invalid_arguments', checked.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('\n'));
+        throw new ClassedError(
+          'invalid_arguments',
+          checked.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`).join('\n'),
+        );
       }
       return definition.run(checked.data, context);
     },
@@ -61,9 +69,14 @@ export class BuiltinHost implements ToolHost {
     if (tool === undefined) throw new ClassedError('unknown_tool', `There is no tool "${call.name}".`);
     const signal = AbortSignal.any([context.signal, this.#closing.signal]);
     const running = tool.run(call.arguments, {
-      signal, seed: context.seed,
-      onLog: (stream, text) => { context.onLog(stream, text); },
-      onProgress: () => { context.onProgress(); },
+      signal,
+      seed: context.seed,
+      onLog: (stream, text) => {
+        context.onLog(stream, text);
+      },
+      onProgress: () => {
+        context.onProgress();
+      },
     });
     const settled = running.catch(() => undefined).finally(() => this.#running.delete(settled));
     this.#running.add(settled);

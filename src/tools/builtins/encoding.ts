@@ -1,10 +1,15 @@
 import { ClassedError } from '../../trace/classedError.ts';
 
-/** Text in UTF-8, UTF-16 with its mark, or else as Windows writes it in the West. Throws ClassedError `tool_error` for what is no text. */
+/**
+ * Text in UTF-8, UTF-16 with its mark, or else as Windows writes it in the West. Throws ClassedError `tool_error` for
+ * what is no text.
+ */
 export function textIn(bytes: Buffer): string {
   const mark = bytes.subarray(0, 2).toString('hex');
-  if (mark === 'fffe' || mark === 'feff') return new TextDecoder(mark === 'fffe' ? 'utf-16le' : 'utf-16be').decode(bytes);
-  if (bytes.subarray(0, 8192).includes(0)) throw new ClassedError('tool_error', `This is no text file (${bytes.length} bytes).`);
+  if (mark === 'fffe' || mark === 'feff')
+    return new TextDecoder(mark === 'fffe' ? 'utf-16le' : 'utf-16be').decode(bytes);
+  if (bytes.subarray(0, 8192).includes(0))
+    throw new ClassedError('tool_error', `This is no text file (${bytes.length} bytes).`);
   return utf8In(bytes) ?? new TextDecoder('windows-1252').decode(bytes);
 }
 

@@ -11,30 +11,57 @@ interface Fn {
   readonly of: (args: readonly number[]) => number;
 }
 const one = (of: (x: number) => number): Fn => ({ least: 1, most: 1, of: ([x]) => of(x ?? Number.NaN) });
-const two = (of: (x: number, y: number) => number): Fn => ({ least: 2, most: 2, of: ([x, y]) => of(x ?? Number.NaN, y ?? Number.NaN) });
-const perhapsTwo = (of: (x: number, y: number | undefined) => number): Fn => ({ least: 1, most: 2, of: ([x, y]) => of(x ?? Number.NaN, y) });
+const two = (of: (x: number, y: number) => number): Fn => ({
+  least: 2,
+  most: 2,
+  of: ([x, y]) => of(x ?? Number.NaN, y ?? Number.NaN),
+});
+const perhapsTwo = (of: (x: number, y: number | undefined) => number): Fn => ({
+  least: 1,
+  most: 2,
+  of: ([x, y]) => of(x ?? Number.NaN, y),
+});
 const many = (of: (args: readonly number[]) => number): Fn => ({ least: 1, most: Infinity, of });
 
 const FUNCTIONS: Readonly<Record<string, Fn>> = {
-  abs: one(Math.abs), sqrt: one(Math.sqrt), cbrt: one(Math.cbrt), exp: one(Math.exp), ln: one(Math.log),
+  abs: one(Math.abs),
+  sqrt: one(Math.sqrt),
+  cbrt: one(Math.cbrt),
+  exp: one(Math.exp),
+  ln: one(Math.log),
   /** Base 10, or that of the second argument. */
   log: perhapsTwo((x, base) => (base === undefined ? Math.log10(x) : Math.log(x) / Math.log(base))),
-  log2: one(Math.log2), log10: one(Math.log10),
-  sin: one(Math.sin), cos: one(Math.cos), tan: one(Math.tan), asin: one(Math.asin), acos: one(Math.acos), atan: one(Math.atan),
+  log2: one(Math.log2),
+  log10: one(Math.log10),
+  sin: one(Math.sin),
+  cos: one(Math.cos),
+  tan: one(Math.tan),
+  asin: one(Math.asin),
+  acos: one(Math.acos),
+  atan: one(Math.atan),
   atan2: two(Math.atan2),
-  sinh: one(Math.sinh), cosh: one(Math.cosh), tanh: one(Math.tanh),
-  floor: one(Math.floor), ceil: one(Math.ceil), trunc: one(Math.trunc), sign: one(Math.sign),
+  sinh: one(Math.sinh),
+  cosh: one(Math.cosh),
+  tanh: one(Math.tanh),
+  floor: one(Math.floor),
+  ceil: one(Math.ceil),
+  trunc: one(Math.trunc),
+  sign: one(Math.sign),
   /** To whole numbers, or to the digits of the second argument; halves away from zero. */
-  round: perhapsTwo((x, digits = 0) => Math.sign(x) * Math.round(Math.abs(x) * 10 ** digits) / 10 ** digits),
-  min: many((args) => Math.min(...args)), max: many((args) => Math.max(...args)),
-  sum: many(sum), mean: many((args) => sum(args) / args.length),
-  gcd: many((args) => args.reduce(gcd)), lcm: many((args) => args.reduce((a, b) => Math.abs(a * b) / gcd(a, b))),
+  round: perhapsTwo((x, digits = 0) => (Math.sign(x) * Math.round(Math.abs(x) * 10 ** digits)) / 10 ** digits),
+  min: many((args) => Math.min(...args)),
+  max: many((args) => Math.max(...args)),
+  sum: many(sum),
+  mean: many((args) => sum(args) / args.length),
+  gcd: many((args) => args.reduce(gcd)),
+  lcm: many((args) => args.reduce((a, b) => Math.abs(a * b) / gcd(a, b))),
 };
 
 /** Names an expression may use. */
 export const NAMES: readonly string[] = [...Object.keys(CONSTANTS), ...Object.keys(FUNCTIONS)];
 
-const TOKEN = /\s*(?:(\d+(?:_\d+)*(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|([a-zA-Z][a-zA-Z0-9]*)|(\*\*|[-+*/%^!(),×÷−]))/y;
+const TOKEN =
+  /\s*(?:(\d+(?:_\d+)*(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|([a-zA-Z][a-zA-Z0-9]*)|(\*\*|[-+*/%^!(),×÷−]))/y;
 /** Deeper nesting is no expression anybody wrote. */
 const DEEPEST = 200;
 
@@ -65,7 +92,8 @@ function tokens(text: string): Token[] {
     TOKEN.lastIndex = at;
     const match = TOKEN.exec(text);
     const start = at + (text.slice(at).length - text.slice(at).trimStart().length);
-    if (match === null) throw new ExpressionError(`"${text[start] ?? ''}" at position ${start + 1} is no part of an expression.`);
+    if (match === null)
+      throw new ExpressionError(`"${text[start] ?? ''}" at position ${start + 1} is no part of an expression.`);
     const [, number, name, sign] = match;
     if (number !== undefined) found.push({ at: start, number: Number(number.replaceAll('_', '')) });
     else if (name !== undefined) found.push({ at: start, name });
@@ -144,7 +172,8 @@ class Parser {
 
   #atom(): number {
     const token = this.#tokens[this.#next];
-    if (token === undefined) throw new ExpressionError(`The expression ends too early, at position ${this.#length + 1}.`);
+    if (token === undefined)
+      throw new ExpressionError(`The expression ends too early, at position ${this.#length + 1}.`);
     this.#next += 1;
     if (token.number !== undefined) return token.number;
     if (token.name !== undefined) return this.#named(token.name, token.at);
@@ -158,12 +187,17 @@ class Parser {
     const known = name.toLowerCase();
     if (Object.hasOwn(CONSTANTS, known)) return CONSTANTS[known] ?? Number.NaN;
     const fn = Object.hasOwn(FUNCTIONS, known) ? FUNCTIONS[known] : undefined;
-    if (fn === undefined) throw new ExpressionError(`There is no "${name}" (position ${at + 1}). Names: ${NAMES.join(', ')}.`);
+    if (fn === undefined)
+      throw new ExpressionError(`There is no "${name}" (position ${at + 1}). Names: ${NAMES.join(', ')}.`);
     this.#need('(');
     const args = [this.sum()];
     while (this.#take(',')) args.push(this.sum());
     this.#need(')');
-    if (args.length < fn.least || args.length > fn.most) throw new ExpressionError(`${name} takes ${fn.least === fn.most ? fn.least : `${fn.least} to ${fn.most}`} arguments, not ${args.length} (position ${at + 1}).`);
+    if (args.length < fn.least || args.length > fn.most)
+      throw new ExpressionError(
+        `${name} takes ${fn.least === fn.most ? fn.least : `${fn.least} to ${fn.most}`} arguments, not ` +
+          `${args.length} (position ${at + 1}).`,
+      );
     return fn.of(args);
   }
 
@@ -175,7 +209,8 @@ class Parser {
 
   #need(sign: string): void {
     const token = this.#tokens[this.#next];
-    if (!this.#take(sign)) throw new ExpressionError(`Expected "${sign}" at position ${(token?.at ?? this.#length) + 1}.`);
+    if (!this.#take(sign))
+      throw new ExpressionError(`Expected "${sign}" at position ${(token?.at ?? this.#length) + 1}.`);
   }
 }
 
@@ -184,7 +219,8 @@ function show(token: Token): string {
 }
 
 function factorial(n: number): number {
-  if (!Number.isInteger(n) || n < 0) throw new ExpressionError(`${n}! is not defined: only whole numbers from 0 have a factorial.`);
+  if (!Number.isInteger(n) || n < 0)
+    throw new ExpressionError(`${n}! is not defined: only whole numbers from 0 have a factorial.`);
   let value = 1;
   for (let i = 2; i <= n && Number.isFinite(value); i++) value *= i;
   return value;

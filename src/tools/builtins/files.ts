@@ -5,8 +5,8 @@ import type { ToolOutcome } from '../../rollout/ports.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { ToolEnvironment } from '../environment.ts';
 import { textResponse } from '../outcome.ts';
-import { builtin } from './builtinHost.ts';
 import type { BuiltinTool } from './builtinHost.ts';
+import { builtin } from './builtinHost.ts';
 import { confine, confineEntry } from './confine.ts';
 import { textIn, utf8In } from './encoding.ts';
 import { told } from './told.ts';
@@ -15,7 +15,13 @@ import { told } from './told.ts';
 const LARGEST_READ = 64 * 1024 * 1024;
 const LARGEST_IMAGE = 20 * 1024 * 1024;
 const MOST_ENTRIES = 2000;
-const IMAGES: Readonly<Record<string, string>> = { '.png': 'image/png', '.jpg': 'image/jpeg', '.jpeg': 'image/jpeg', '.gif': 'image/gif', '.webp': 'image/webp' };
+const IMAGES: Readonly<Record<string, string>> = {
+  '.png': 'image/png',
+  '.jpg': 'image/jpeg',
+  '.jpeg': 'image/jpeg',
+  '.gif': 'image/gif',
+  '.webp': 'image/webp',
+};
 
 const file = z.string().min(1).describe('Path relative to the working directory.');
 
@@ -27,7 +33,8 @@ export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
   const changing = { effect: 'irreversible', sessionBound: true } as const;
   return [
     builtin('files', {
-      name: 'read_file', ...readOnly,
+      name: 'read_file',
+      ...readOnly,
       description: 'Reads a text file, or gives an image to look at.',
       input: z.object({
         path: file,
@@ -37,69 +44,110 @@ export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
       run: async (args) => told(args.path, async () => readText(await find(args.path), args)),
     }),
     builtin('files', {
-      name: 'write_file', ...changing,
+      name: 'write_file',
+      ...changing,
       description: 'Writes a text file, replacing what was there; folders above it are made.',
-      input: z.object({ path: file, content: z.string(), append: z.boolean().default(false).describe('Add to the end instead of replacing.') }),
-      run: (args) => told(args.path, async () => {
-        const target = await find(args.path);
-        await mkdir(path.dirname(target), { recursive: true });
-        await writeFile(target, args.content, { flag: args.append ? 'a' : 'w' });
-        return { response: `${args.append ? 'Added' : 'Wrote'} ${Buffer.byteLength(args.content)} bytes.` };
+      input: z.object({
+        path: file,
+        content: z.string(),
+        append: z.boolean().default(false).describe('Add to the end instead of replacing.'),
       }),
+      run: (args) =>
+        told(args.path, async () => {
+          const target = await find(args.path);
+          await mkdir(path.dirname(target), { recursive: true });
+          await writeFile(target, args.content, { flag: args.append ? 'a' : 'w' });
+          return { response: `${args.append ? 'Added' : 'Wrote'} ${Buffer.byteLength(args.content)} bytes.` };
+        }),
     }),
     builtin('files', {
-      name: 'edit_file', ...changing,
+      name: 'edit_file',
+      ...changing,
       description: 'Replaces a piece of text in a file. The piece must occur exactly once, unless `all` is set.',
       input: z.object({ path: file, find: z.string().min(1), replace: z.string(), all: z.boolean().default(false) }),
-      run: (args) => told(args.path, async () => {
-        const target = await find(args.path);
-        const before = utf8In(await bytesAt(target));
-        if (before === undefined) throw new ClassedError('tool_error', `${args.path} is not written in UTF-8, so a part of it cannot be exchanged; write_file writes it anew.`);
-        const pieces = before.split(args.find);
-        const count = pieces.length - 1;
-        if (count === 0) throw new ClassedError('tool_error', `The text to replace does not occur in ${args.path}.`);
-        if (count > 1 && !args.all) throw new ClassedError('tool_error', `The text to replace occurs ${count} times in ${args.path}. Give more of what is around it, or set \`all\`.`);
-        await writeFile(target, pieces.join(args.replace));
-        return { response: `Replaced ${count === 1 ? 'one occurrence' : `${count} occurrences`}.` };
-      }),
+      run: (args) =>
+        told(args.path, async () => {
+          const target = await find(args.path);
+          const before = utf8In(await bytesAt(target));
+          if (before === undefined)
+            throw new ClassedError(
+              'tool_error',
+              `${args.path} is not written in UTF-8, so a part of it cannot be exchanged; write_file writes it anew.`,
+            );
+          const pieces = before.split(args.find);
+          const count = pieces.length - 1;
+          if (count === 0) throw new ClassedError('tool_error', `The text to replace does not occur in ${args.path}.`);
+          if (count > 1 && !args.all)
+            throw new ClassedError(
+              'tool_error',
+              `The text to replace occurs ${count} times in ${args.path}. Give more of what is around it, or set ` +
+                '`all`.',
+            );
+          await writeFile(target, pieces.join(args.replace));
+          return { response: `Replaced ${count === 1 ? 'one occurrence' : `${count} occurrences`}.` };
+        }),
     }),
     builtin('files', {
-      name: 'list_files', ...readOnly,
+      name: 'list_files',
+      ...readOnly,
       description: 'Lists a folder: names, kinds and sizes.',
-      input: z.object({ path: z.string().default('.').describe('A folder, relative to the working directory.'), recursive: z.boolean().default(false) }),
+      input: z.object({
+        path: z.string().default('.').describe('A folder, relative to the working directory.'),
+        recursive: z.boolean().default(false),
+      }),
       run: (args) => told(args.path, async () => list(await find(args.path), args.recursive)),
     }),
     builtin('files', {
-      name: 'delete_file', ...changing,
+      name: 'delete_file',
+      ...changing,
       description: 'Deletes a file, or a folder that is empty.',
       input: z.object({ path: file }),
-      run: (args) => told(args.path, async () => {
-        const target = await confineEntry(cwd, args.path);
-        if ((await lstat(target)).isDirectory()) await rmdir(target);
-        else await unlink(target);
-        return { response: `Deleted ${args.path}.` };
-      }),
+      run: (args) =>
+        told(args.path, async () => {
+          const target = await confineEntry(cwd, args.path);
+          if ((await lstat(target)).isDirectory()) await rmdir(target);
+          else await unlink(target);
+          return { response: `Deleted ${args.path}.` };
+        }),
     }),
   ];
 }
 
-async function readText(target: string, range: { readonly first_line?: number | undefined; readonly lines?: number | undefined }): Promise<ToolOutcome> {
+async function readText(
+  target: string,
+  range: { readonly first_line?: number | undefined; readonly lines?: number | undefined },
+): Promise<ToolOutcome> {
   const mime = IMAGES[path.extname(target).toLowerCase()];
   if (mime !== undefined) {
     const { size } = await stat(target);
-    if (size > LARGEST_IMAGE) throw new ClassedError('tool_error', `The image has ${size} bytes; more than ${LARGEST_IMAGE} are not given.`);
-    return { response: `An image of ${size} bytes.`, parts: [{ type: 'blob', mime_type: mime, modality: 'image', content: (await readFile(target)).toString('base64') }] };
+    if (size > LARGEST_IMAGE)
+      throw new ClassedError('tool_error', `The image has ${size} bytes; more than ${LARGEST_IMAGE} are not given.`);
+    return {
+      response: `An image of ${size} bytes.`,
+      parts: [
+        { type: 'blob', mime_type: mime, modality: 'image', content: (await readFile(target)).toString('base64') },
+      ],
+    };
   }
   const text = textIn(await bytesAt(target)).replace(/^\uFEFF/, '');
   if (range.first_line === undefined && range.lines === undefined) return textResponse({ text });
   const first = (range.first_line ?? 1) - 1;
-  return textResponse({ text: text.split('\n').slice(first, range.lines === undefined ? undefined : first + range.lines).join('\n') });
+  return textResponse({
+    text: text
+      .split('\n')
+      .slice(first, range.lines === undefined ? undefined : first + range.lines)
+      .join('\n'),
+  });
 }
 
 async function bytesAt(target: string): Promise<Buffer> {
   const found = await stat(target);
   if (found.isDirectory()) throw new ClassedError('tool_error', 'This is a folder; list_files shows what is in it.');
-  if (found.size > LARGEST_READ) throw new ClassedError('tool_error', `The file has ${found.size} bytes; more than ${LARGEST_READ} are not read at once.`);
+  if (found.size > LARGEST_READ)
+    throw new ClassedError(
+      'tool_error',
+      `The file has ${found.size} bytes; more than ${LARGEST_READ} are not read at once.`,
+    );
   return readFile(target);
 }
 

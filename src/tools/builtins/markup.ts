@@ -1,4 +1,4 @@
-import { DomHandler, type Document } from 'domhandler';
+import { type Document, DomHandler } from 'domhandler';
 import { Parser } from 'htmlparser2';
 import { ClassedError } from '../../trace/classedError.ts';
 
@@ -7,7 +7,8 @@ const DEEPEST = 25_000;
 
 class Bounded extends DomHandler {
   override onopentag(name: string, attribs: Record<string, string>): void {
-    if (this.tagStack.length > DEEPEST) throw new ClassedError('tool_error', `What is in it is nested too deeply, more than ${DEEPEST} levels.`);
+    if (this.tagStack.length > DEEPEST)
+      throw new ClassedError('tool_error', `What is in it is nested too deeply, more than ${DEEPEST} levels.`);
     super.onopentag(name, attribs);
   }
 }

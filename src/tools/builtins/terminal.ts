@@ -3,31 +3,52 @@ import type { ToolEnvironment } from '../environment.ts';
 import { unkeptOnce } from '../processes/processLimits.ts';
 import { shellCommand } from '../processes/processTree.ts';
 import { runProcess } from '../processes/runProcess.ts';
-import { builtin } from './builtinHost.ts';
 import type { BuiltinTool } from './builtinHost.ts';
+import { builtin } from './builtinHost.ts';
 import { processOutcome } from './processOutcome.ts';
 
 const SHELL = process.platform === 'win32' ? 'cmd.exe' : '/bin/sh';
 
 /** `execute_command`: a command line in the platform's shell, in the rollout's working directory. */
 export function terminalTools(environment: ToolEnvironment): BuiltinTool[] {
-  const { cwd, limits, pools: { env, processGroups } } = environment;
+  const {
+    cwd,
+    limits,
+    pools: { env, processGroups },
+  } = environment;
   const tell = unkeptOnce(limits);
-  return [builtin('terminal', {
-    name: 'execute_command',
-    description: `Runs a command line with ${SHELL} in the working directory and gives its exit code and what it wrote to stdout and stderr. Each call starts a new shell: \`cd\` and variables do not last, and processes left in the background are ended.`,
-    input: z.object({
-      command: z.string().min(1).describe('The command line.'),
-      timeout: z.number().positive().max(3600).optional().describe('Seconds after which it is stopped; what it wrote until then is given.'),
+  return [
+    builtin('terminal', {
+      name: 'execute_command',
+      description:
+        `Runs a command line with ${SHELL} in the working directory and gives its exit code and what it wrote to ` +
+        'stdout and stderr. Each call starts a new shell: `cd` and variables do not last, and processes left in ' +
+        'the background are ended.',
+      input: z.object({
+        command: z.string().min(1).describe('The command line.'),
+        timeout: z
+          .number()
+          .positive()
+          .max(3600)
+          .optional()
+          .describe('Seconds after which it is stopped; what it wrote until then is given.'),
+      }),
+      effect: 'irreversible',
+      sessionBound: true,
+      run: async ({ command, timeout }, context) => {
+        tell(context);
+        return processOutcome(
+          await runProcess({
+            ...shellCommand(command, env),
+            cwd,
+            env,
+            signal: context.signal,
+            processGroups,
+            limits,
+            timeoutMs: timeout === undefined ? undefined : timeout * 1000,
+          }),
+        );
+      },
     }),
-    effect: 'irreversible',
-    sessionBound: true,
-    run: async ({ command, timeout }, context) => {
-      tell(context);
-      return processOutcome(await runProcess({
-        ...shellCommand(command, env), cwd, env, signal: context.signal, processGroups, limits,
-        timeoutMs: timeout === undefined ? undefined : timeout * 1000,
-      }));
-    },
-  })];
+  ];
 }

@@ -2,10 +2,10 @@ import path from 'node:path';
 import type { CallToolResult, Tool } from '@modelcontextprotocol/client';
 import { Client, ProtocolError, SdkError, SdkErrorCode, SdkHttpError } from '@modelcontextprotocol/client';
 import { StudioError } from '../../common/errors.ts';
+import type { JsonObject } from '../../common/json.ts';
 import { PRODUCT } from '../../common/product.ts';
 import { CHROMIUM, installHint } from '../../config/needs.ts';
 import type { SubmittedTools } from '../../config/submission.ts';
-import type { JsonObject } from '../../common/json.ts';
 import type { OnLog } from '../../rollout/ports.ts';
 import { findChromium, mayHaveSandbox } from '../chromium.ts';
 import type { ProcessGroups } from '../processes/processGroups.ts';
@@ -71,7 +71,12 @@ export class McpConnection {
       return await McpConnection.#connect(options, 'auto', signal);
     } catch (error) {
       // A server of an older revision may take the question for newer ones as a reason to exit.
-      if (!(error instanceof SdkError) || error.code !== SdkErrorCode.EraNegotiationFailed || !('command' in options.entry.server)) throw error;
+      if (
+        !(error instanceof SdkError) ||
+        error.code !== SdkErrorCode.EraNegotiationFailed ||
+        !('command' in options.entry.server)
+      )
+        throw error;
       return McpConnection.#connect(options, 'legacy', signal);
     }
   }
@@ -85,11 +90,16 @@ export class McpConnection {
   async call(name: string, args: JsonObject, options: CallOptions): Promise<CallToolResult> {
     if (this.#lost !== undefined) throw new ConnectionLost(this.#lost, true);
     try {
-      return await this.#client.callTool({ name, arguments: args }, {
-        signal: options.signal,
-        timeout: NO_TIMEOUT,
-        onprogress: (progress) => { options.onProgress(progress.message); },
-      });
+      return await this.#client.callTool(
+        { name, arguments: args },
+        {
+          signal: options.signal,
+          timeout: NO_TIMEOUT,
+          onprogress: (progress) => {
+            options.onProgress(progress.message);
+          },
+        },
+      );
     } catch (error) {
       throw this.#lossOf(error) ?? error;
     }
@@ -100,7 +110,11 @@ export class McpConnection {
     await (this.#transport instanceof HttpTransport ? this.#transport.end() : this.#transport.close());
   }
 
-  static async #connect(options: ConnectionOptions, mode: 'auto' | 'legacy', signal: AbortSignal | undefined): Promise<McpConnection> {
+  static async #connect(
+    options: ConnectionOptions,
+    mode: 'auto' | 'legacy',
+    signal: AbortSignal | undefined,
+  ): Promise<McpConnection> {
     const { entry } = options;
     const transport = createTransport(options);
     const client = new Client(
@@ -108,7 +122,13 @@ export class McpConnection {
       {
         capabilities: { elicitation: { form: { applyDefaults: true } } },
         versionNegotiation: { mode, probe: { timeoutMs: PROBE_MS } },
-        listChanged: { tools: { onChanged: (error, tools) => { if (error === null && tools !== null) connection.tools = tools; } } },
+        listChanged: {
+          tools: {
+            onChanged: (error, tools) => {
+              if (error === null && tools !== null) connection.tools = tools;
+            },
+          },
+        },
       },
     );
     const connection = new McpConnection(options, client, transport);
@@ -122,22 +142,33 @@ export class McpConnection {
       options.onLog('err', `[${level}] ${typeof data === 'string' ? data : JSON.stringify(data)}\n`);
     });
     client.onclose = () => {
-      connection.#lost ??= transport instanceof StdioTransport ? transport.ending ?? 'it ended' : 'the connection was closed';
+      connection.#lost ??=
+        transport instanceof StdioTransport ? (transport.ending ?? 'it ended') : 'the connection was closed';
     };
     try {
       await client.connect(transport, { timeout: CONNECT_MS, ...(signal === undefined ? {} : { signal }) });
-      connection.tools = (await client.listTools(undefined, { timeout: CONNECT_MS, ...(signal === undefined ? {} : { signal }) })).tools;
+      connection.tools = (
+        await client.listTools(undefined, { timeout: CONNECT_MS, ...(signal === undefined ? {} : { signal }) })
+      ).tools;
       return connection;
     } catch (error) {
       await connection.close();
-      if (error instanceof SdkError && error.code === SdkErrorCode.EraNegotiationFailed && mode === 'auto' && transport instanceof StdioTransport && transport.started) throw error;
+      if (
+        error instanceof SdkError &&
+        error.code === SdkErrorCode.EraNegotiationFailed &&
+        mode === 'auto' &&
+        transport instanceof StdioTransport &&
+        transport.started
+      )
+        throw error;
       throw connectError(entry, transport, error);
     }
   }
 
   /** The error as a loss of the connection, when it is one. */
   #lossOf(error: unknown): ConnectionLost | undefined {
-    if (error instanceof ProtocolError) return error.message.includes(STREAM_LOST) ? new ConnectionLost(STREAM_LOST, false) : undefined;
+    if (error instanceof ProtocolError)
+      return error.message.includes(STREAM_LOST) ? new ConnectionLost(STREAM_LOST, false) : undefined;
     if (this.#transport instanceof StdioTransport) {
       const { ending } = this.#transport;
       if (ending === undefined) return undefined;
@@ -151,7 +182,9 @@ export class McpConnection {
     }
     const cause = networkError(error);
     if (cause === undefined) return undefined;
-    this.#lost = `the server at ${'url' in this.#options.entry.server ? this.#options.entry.server.url : ''} cannot be reached (${cause.code})`;
+    this.#lost =
+      `the server at ${'url' in this.#options.entry.server ? this.#options.entry.server.url : ''} cannot be ` +
+      `reached (${cause.code})`;
     return new ConnectionLost(this.#lost, cause.code === 'ECONNREFUSED');
   }
 }
@@ -163,43 +196,81 @@ function createTransport(options: ConnectionOptions): StdioTransport | HttpTrans
   if (unkept !== undefined) options.onLog('err', unkept);
   const chromium = (): string => {
     const file = findChromium();
-    if (file === undefined) throw new StudioError('config', `${placedName(options.entry)} needs ${CHROMIUM}, and the machine of this rollout has none.`, { mend: `${installHint(CHROMIUM)}.` });
+    if (file === undefined)
+      throw new StudioError(
+        'config',
+        `${placedName(options.entry)} needs ${CHROMIUM}, and the machine of this rollout has none.`,
+        { mend: `${installHint(CHROMIUM)}.` },
+      );
     return file;
   };
   return new StdioTransport(
-    { command: server.command, args: machineArgs(server.args, { chromium, mayHaveSandbox }), env: { ...options.env, ...server.env }, cwd: path.resolve(options.cwd, server.cwd ?? '.'), limits },
-    options.processGroups, options.onLog,
+    {
+      command: server.command,
+      args: machineArgs(server.args, { chromium, mayHaveSandbox }),
+      env: { ...options.env, ...server.env },
+      cwd: path.resolve(options.cwd, server.cwd ?? '.'),
+      limits,
+    },
+    options.processGroups,
+    options.onLog,
   );
 }
 
 function connectError(entry: McpEntry, transport: StdioTransport | HttpTransport, error: unknown): StudioError {
   const what = placedName(entry);
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
-    return new StudioError('unavailable', `${what} said nothing for ${CONNECT_MS / 1000} s.`, { cause: error, mend: 'If it is installed at its start, as by `npx` or `uvx`, run its command by hand once: it is there then.' });
+    return new StudioError('unavailable', `${what} said nothing for ${CONNECT_MS / 1000} s.`, {
+      cause: error,
+      mend: 'If it is installed at its start, as by `npx` or `uvx`, run its command by hand once: it is there then.',
+    });
   }
   if (transport instanceof StdioTransport) {
     const { ending } = transport;
     if (!transport.started) {
-      return new StudioError('config', `${what} ${ending ?? 'could not be started'}.`, { cause: error, mend: `Is ${transport.command} installed where the worker runs, and on its PATH?` });
+      return new StudioError('config', `${what} ${ending ?? 'could not be started'}.`, {
+        cause: error,
+        mend: `Is ${transport.command} installed where the worker runs, and on its PATH?`,
+      });
     }
-    if (ending !== undefined) return new StudioError('unavailable', `${what} ${ending}`, { cause: error, mend: 'Run its command by hand to see what it misses; it gets only the environment its entry names.' });
+    if (ending !== undefined)
+      return new StudioError('unavailable', `${what} ${ending}`, {
+        cause: error,
+        mend: 'Run its command by hand to see what it misses; it gets only the environment its entry names.',
+      });
   }
   if (error instanceof SdkHttpError && (error.status === 401 || error.status === 403)) {
-    return new StudioError('config', `${what} refuses us (HTTP ${error.status}).`, { cause: error, mend: 'Give it a token in `headers`, e.g. Authorization: Bearer ${env:TOKEN}.' });
+    return new StudioError('config', `${what} refuses us (HTTP ${error.status}).`, {
+      cause: error,
+      mend: 'Give it a token in `headers`, e.g. Authorization: Bearer ${env:TOKEN}.',
+    });
   }
   const network = networkError(error);
-  const text = network === undefined ? (error instanceof Error ? error.message : String(error)) : `cannot be reached (${network.code})`;
+  const text =
+    network === undefined
+      ? error instanceof Error
+        ? error.message
+        : String(error)
+      : `cannot be reached (${network.code})`;
   return new StudioError('unavailable', `${what} did not come up: ${text}.`, {
-    cause: error, ...('url' in entry.server ? { mend: `Is it running, and is ${entry.server.url} its address as seen from the worker?` } : {}),
+    cause: error,
+    ...('url' in entry.server
+      ? { mend: `Is it running, and is ${entry.server.url} its address as seen from the worker?` }
+      : {}),
   });
 }
 
 /** What it is called in an error, with its place. */
 function placedName({ name, position }: McpEntry): string {
-  return `${position === undefined ? '' : `${position.file}:${position.line}:${position.column}: `}the MCP server "${name}"`;
+  return (
+    `${position === undefined ? '' : `${position.file}:${position.line}:${position.column}: `}the MCP server ` +
+    `"${name}"`
+  );
 }
 
-/** By the protocol 404 says that the server knows the session no more, so it has not run the call. Some say it by 400. */
+/**
+ * By the protocol 404 says that the server knows the session no more, so it has not run the call. Some say it by 400.
+ */
 function isForgotten(error: SdkHttpError): boolean {
   return error.status === 404 || (error.status === 400 && /session/i.test(error.message));
 }
@@ -211,8 +282,13 @@ function causeOf(data: unknown): unknown {
 
 /** The error of the socket behind what fetch threw. */
 function networkError(error: unknown): { code: string } | undefined {
-  for (let next = error; next instanceof Error; next = next.cause ?? (next instanceof SdkError ? causeOf(next.data) : undefined)) {
-    if ('code' in next && typeof next.code === 'string' && /^(E[A-Z]+|UND_ERR_[A-Z_]+)$/.test(next.code)) return { code: next.code };
+  for (
+    let next = error;
+    next instanceof Error;
+    next = next.cause ?? (next instanceof SdkError ? causeOf(next.data) : undefined)
+  ) {
+    if ('code' in next && typeof next.code === 'string' && /^(E[A-Z]+|UND_ERR_[A-Z_]+)$/.test(next.code))
+      return { code: next.code };
   }
   return undefined;
 }

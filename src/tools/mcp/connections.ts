@@ -2,8 +2,8 @@ import { mkdir } from 'node:fs/promises';
 import { hashOf } from '../../common/hash.ts';
 import type { OnLog } from '../../rollout/ports.ts';
 import type { ProcessGroups } from '../processes/processGroups.ts';
-import { ConnectionLost, McpConnection } from './connection.ts';
 import type { McpEntry } from './connection.ts';
+import { ConnectionLost, McpConnection } from './connection.ts';
 
 export interface McpConnectionsOptions {
   readonly env: Readonly<Record<string, string>>;
@@ -33,7 +33,7 @@ export class SharedServer {
   async connection(): Promise<McpConnection> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       // Whoever comes first connects; the others find its promise.
-      const promise = this.#connection ??= this.#open();
+      const promise = (this.#connection ??= this.#open());
       const connection = await promise.catch((error: unknown) => {
         this.#forget(promise);
         throw error;
@@ -53,7 +53,9 @@ export class SharedServer {
   release(): void {
     this.#users -= 1;
     if (this.#users > 0) return;
-    this.#idle = setTimeout(() => { void this.close(); }, IDLE_MS).unref();
+    this.#idle = setTimeout(() => {
+      void this.close();
+    }, IDLE_MS).unref();
   }
 
   async close(): Promise<void> {
@@ -70,7 +72,10 @@ export class SharedServer {
   async #open(): Promise<McpConnection> {
     await mkdir(this.#options.cwd, { recursive: true });
     return McpConnection.open({
-      entry: this.#entry, cwd: this.#options.cwd, env: this.#options.env, processGroups: this.#options.processGroups,
+      entry: this.#entry,
+      cwd: this.#options.cwd,
+      env: this.#options.env,
+      processGroups: this.#options.processGroups,
       // It speaks to all rollouts at once, so to none of them.
       onLog: () => undefined,
     });
@@ -112,6 +117,9 @@ export class McpConnections {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...[...this.#shared.values()].map((server) => server.close()), ...[...this.#own].map((connection) => this.end(connection))]);
+    await Promise.all([
+      ...[...this.#shared.values()].map((server) => server.close()),
+      ...[...this.#own].map((connection) => this.end(connection)),
+    ]);
   }
 }

@@ -1,7 +1,7 @@
 import type { CallToolResult, ContentBlock } from '@modelcontextprotocol/client';
 import { hashOf } from '../../common/hash.ts';
-import { isJsonObject } from '../../common/json.ts';
 import type { Json } from '../../common/json.ts';
+import { isJsonObject } from '../../common/json.ts';
 import type { ToolOutcome } from '../../rollout/ports.ts';
 import type { Part } from '../../trace/schema.ts';
 import { jsonResponse, textResponse } from '../outcome.ts';
@@ -38,7 +38,11 @@ function addBlock(block: ContentBlock, texts: string[], parts: Part[]): void {
       return;
     case 'resource_link':
       texts.push(`${block.title ?? block.name}: ${block.uri}`);
-      parts.push({ type: 'uri', uri: block.uri, ...(block.mimeType === undefined ? {} : { mime_type: block.mimeType }) });
+      parts.push({
+        type: 'uri',
+        uri: block.uri,
+        ...(block.mimeType === undefined ? {} : { mime_type: block.mimeType }),
+      });
       return;
     case 'resource': {
       const { resource } = block;
@@ -49,7 +53,12 @@ function addBlock(block: ContentBlock, texts: string[], parts: Part[]): void {
       const mime = resource.mimeType ?? 'application/octet-stream';
       const modality = /^(image|audio|video)\//.exec(mime)?.[1];
       texts.push(resource.uri);
-      parts.push({ type: 'blob', mime_type: mime, content: resource.blob, ...(modality === undefined ? {} : { modality }) });
+      parts.push({
+        type: 'blob',
+        mime_type: mime,
+        content: resource.blob,
+        ...(modality === undefined ? {} : { modality }),
+      });
     }
   }
 }
@@ -58,7 +67,8 @@ function responseOf(text: string | undefined, structured: Json | undefined): Ret
   if (structured === undefined) return textResponse({ text: text ?? '' });
   if (text === undefined || repeats(text, structured)) return jsonResponse({ text: JSON.stringify(structured) });
   // Also the other way round: the text in a member of its own is all there is.
-  if (isJsonObject(structured) && Object.keys(structured).length === 1 && Object.values(structured)[0] === text) return textResponse({ text });
+  if (isJsonObject(structured) && Object.keys(structured).length === 1 && Object.values(structured)[0] === text)
+    return textResponse({ text });
   return jsonResponse({ text: JSON.stringify({ text, structured }) });
 }
 

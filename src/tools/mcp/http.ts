@@ -22,7 +22,9 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     return super.send(message, {
       ...options,
       // Also called after the answer: the protocol layer then knows the id no more.
-      onRequestStreamEnd: () => { this.onmessage?.({ jsonrpc: '2.0', id, error: { code: STREAM_LOST_CODE, message: STREAM_LOST } }); },
+      onRequestStreamEnd: () => {
+        this.onmessage?.({ jsonrpc: '2.0', id, error: { code: STREAM_LOST_CODE, message: STREAM_LOST } });
+      },
     });
   }
 

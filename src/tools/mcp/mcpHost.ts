@@ -9,8 +9,8 @@ import type { ErrorClass } from '../../trace/schema.ts';
 import { abortedError } from '../aborted.ts';
 import type { ToolEnvironment } from '../environment.ts';
 import { LateLog } from '../modules/lateLog.ts';
-import { ConnectionLost } from './connection.ts';
 import type { CallOptions, McpConnection, McpEntry } from './connection.ts';
+import { ConnectionLost } from './connection.ts';
 import { outcomeOf, textOf } from './convert.ts';
 
 /**
@@ -22,9 +22,16 @@ export async function openMcp(entry: McpEntry, environment: ToolEnvironment): Pr
   const missing = (entry.tools ?? []).filter((name) => !link.tools().some((tool) => tool.name === name));
   if (missing.length > 0) {
     await link.close();
-    throw new StudioError('config', `The MCP server "${entry.name}" has no tool ${missing.map((name) => `"${name}"`).join(', ')}.`, {
-      mend: `It has ${link.tools().map((tool) => tool.name).join(', ')}.`,
-    });
+    throw new StudioError(
+      'config',
+      `The MCP server "${entry.name}" has no tool ${missing.map((name) => `"${name}"`).join(', ')}.`,
+      {
+        mend: `It has ${link
+          .tools()
+          .map((tool) => tool.name)
+          .join(', ')}.`,
+      },
+    );
   }
   return new McpHost(entry, link);
 }
@@ -50,7 +57,9 @@ async function ownLink(entry: McpEntry, environment: ToolEnvironment): Promise<L
     tools: () => connection.tools,
     connection: () => Promise.resolve(connection),
     // The rollout's own server, and with it its state: what killed it was the agent, as far as anybody can tell.
-    lost: 'tool_error', again: false, log,
+    lost: 'tool_error',
+    again: false,
+    log,
     close: () => connections.end(connection),
   };
 }
@@ -67,7 +76,9 @@ async function sharedLink(entry: McpEntry, environment: ToolEnvironment): Promis
         tools = connection.tools;
         return connection;
       },
-      lost: 'infrastructure', again: true, log: new LateLog(undefined),
+      lost: 'infrastructure',
+      again: true,
+      log: new LateLog(undefined),
       close: () => {
         server.release();
         return Promise.resolve();
@@ -96,7 +107,9 @@ class McpHost implements ToolHost {
     const tools = this.#link.tools();
     if (tools !== this.#from) {
       this.#from = tools;
-      this.#specs = tools.filter((tool) => this.#entry.tools?.includes(tool.name) ?? true).map((tool) => this.#specOf(tool));
+      this.#specs = tools
+        .filter((tool) => this.#entry.tools?.includes(tool.name) ?? true)
+        .map((tool) => this.#specOf(tool));
     }
     return this.#specs;
   }
@@ -109,7 +122,10 @@ class McpHost implements ToolHost {
       return await this.#call(call, context, spec.effect === 'pure');
     } catch (error) {
       if (context.signal.aborted) throw abortedError(context.signal);
-      if (error instanceof ConnectionLost) throw new ClassedError(this.#link.lost, `The MCP server "${this.#entry.name}" is gone: ${error.message}`, { cause: error });
+      if (error instanceof ConnectionLost)
+        throw new ClassedError(this.#link.lost, `The MCP server "${this.#entry.name}" is gone: ${error.message}`, {
+          cause: error,
+        });
       throw ClassedError.from(error, StudioError.is(error) ? this.#link.lost : 'tool_error');
     }
   }
@@ -131,7 +147,9 @@ class McpHost implements ToolHost {
         if (text !== undefined) sinks.onLog('out', `${text}\n`);
       },
     };
-    const over = this.#link.log.during((stream, text) => { sinks.onLog(stream, text); });
+    const over = this.#link.log.during((stream, text) => {
+      sinks.onLog(stream, text);
+    });
     const result = await this.#answer(call, options, pure).finally(async () => {
       await turn(); // what it printed before it answered is read in the same turn as the answer
       over();

@@ -6,8 +6,8 @@ import type { JSONRPCMessage, Transport } from '@modelcontextprotocol/client';
 import { deserializeMessage, serializeMessage } from '@modelcontextprotocol/client';
 import type { ProcessLimits } from '../../config/schema/processLimits.ts';
 import type { OnLog } from '../../rollout/ports.ts';
-import type { ProcessGroups } from '../processes/processGroups.ts';
 import { LastLines } from '../processes/output.ts';
+import type { ProcessGroups } from '../processes/processGroups.ts';
 import { killTree } from '../processes/processTree.ts';
 import { spawnGroup } from '../processes/spawnGroup.ts';
 import { Lines } from './lines.ts';
@@ -81,7 +81,9 @@ export class StdioTransport implements Transport {
       this.#lines.push(text);
       this.#onLog('err', text);
     });
-    child.stdout.on('data', (chunk: Buffer) => { this.#read(chunk); });
+    child.stdout.on('data', (chunk: Buffer) => {
+      this.#read(chunk);
+    });
     // A pipe to a dead server: its exit says the same.
     child.stdin.on('error', () => undefined);
     this.#exited = new Promise((resolve) => {
@@ -127,7 +129,9 @@ export class StdioTransport implements Transport {
     if (child === undefined || this.#exited === undefined) return;
     this.#closing = true;
     child.stdin?.end();
-    const timer = setTimeout(() => { this.#kill(); }, CLOSE_MS);
+    const timer = setTimeout(() => {
+      this.#kill();
+    }, CLOSE_MS);
     await this.#exited;
     clearTimeout(timer);
   }

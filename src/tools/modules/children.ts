@@ -1,4 +1,4 @@
-import { RolloutProcesses, type ProcessGroups } from '../processes/processGroups.ts';
+import { type ProcessGroups, RolloutProcesses } from '../processes/processGroups.ts';
 import { killTree } from '../processes/processTree.ts';
 import { markOf } from '../processes/strays.ts';
 

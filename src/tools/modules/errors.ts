@@ -1,7 +1,7 @@
+import { z } from 'zod';
+import { ClassedError } from '../../trace/classedError.ts';
 import type { Change, ErrorClass, Place } from '../../trace/schema.ts';
 import { change } from '../../trace/schema.ts';
-import { ClassedError } from '../../trace/classedError.ts';
-import { z } from 'zod';
 import { abortedError } from '../aborted.ts';
 import type { StackMapper } from './userStack.ts';
 import { Aborted, ThreadLost, UserError } from './workerThread.ts';
@@ -22,7 +22,8 @@ export function classed(error: unknown, context: ErrorContext): ClassedError {
   if (error instanceof Aborted) return abortedError(context.signal);
   if (error instanceof UserError) return ofUser(error, context);
   if (error instanceof ThreadLost) {
-    if (!error.guilty) return new ClassedError(context.lost, `The thread of this call is gone: ${error.message}.`, { cause: error });
+    if (!error.guilty)
+      return new ClassedError(context.lost, `The thread of this call is gone: ${error.message}.`, { cause: error });
     const message = `The tool's thread was ended: ${error.message}.`;
     const { text, place } = context.mapper.userStack(message, error.threadStack);
     return new ClassedError(context.thrown, message, { cause: error, place: place ?? context.place, stack: text });
@@ -34,9 +35,15 @@ function ofUser(error: UserError, context: ErrorContext): ClassedError {
   const changes = error.changes === undefined ? undefined : readChanges(error.changes);
   const { kind, message, stack } = error.thrown;
   if (kind === 'invalid') return new ClassedError('invalid_arguments', message, { cause: error, changes });
-  if (kind === 'result') return new ClassedError(context.thrown, message, { cause: error, place: context.place, changes });
+  if (kind === 'result')
+    return new ClassedError(context.thrown, message, { cause: error, place: context.place, changes });
   const user = context.mapper.userStack(message, stack);
-  return new ClassedError(context.thrown, message, { cause: error, place: user.place ?? context.place, stack: user.text, changes });
+  return new ClassedError(context.thrown, message, {
+    cause: error,
+    place: user.place ?? context.place,
+    stack: user.text,
+    changes,
+  });
 }
 
 /** What a world's `diff` told. Throws ClassedError `world_error`. */
@@ -44,5 +51,9 @@ export function readChanges(text: string): Change[] {
   const parsed = z.array(change).safeParse(JSON.parse(text));
   if (parsed.success) return parsed.data;
   const issue = parsed.error.issues[0];
-  throw new ClassedError('world_error', `diff must return a list of {table or file, key, op, before?, after?}: ${issue?.path.join('.') ?? ''} ${issue?.message ?? ''}`);
+  throw new ClassedError(
+    'world_error',
+    `diff must return a list of {table or file, key, op, before?, after?}: ${issue?.path.join('.') ?? ''} ` +
+      (issue?.message ?? ''),
+  );
 }

@@ -15,11 +15,15 @@ export class Inspector {
   constructor(url: string, inspection: CallInspection, ready: Promise<void>) {
     this.#url = url;
     this.#inspection = inspection;
-    this.#patience = setTimeout(() => { tell(url, ['Runtime.runIfWaitingForDebugger']); }, COME_MS);
+    this.#patience = setTimeout(() => {
+      tell(url, ['Runtime.runIfWaitingForDebugger']);
+    }, COME_MS);
     // Without a map the debugger shows the bundle.
-    void ready.catch(() => undefined).then(() => {
-      if (!this.#closed) inspection.opened(url);
-    });
+    void ready
+      .catch(() => undefined)
+      .then(() => {
+        if (!this.#closed) inspection.opened(url);
+      });
   }
 
   /** The debugger is there. */
@@ -45,10 +49,13 @@ function tell(url: string, methods: readonly string[]): void {
   const socket = new WebSocket(url);
   let waiting = methods.length;
   socket.on('open', () => {
-    methods.forEach((method, index) => { socket.send(JSON.stringify({ id: index + 1, method })); });
+    methods.forEach((method, index) => {
+      socket.send(JSON.stringify({ id: index + 1, method }));
+    });
   });
   socket.on('message', (data: Buffer) => {
-    if ((JSON.parse(data.toString()) as { id?: number }).id !== undefined && --waiting === 0) socket.close(); // the inspector's own words
+    // the inspector's own words
+    if ((JSON.parse(data.toString()) as { id?: number }).id !== undefined && --waiting === 0) socket.close();
   });
   socket.on('error', () => undefined);
 }

@@ -4,7 +4,10 @@ import type { Sinks } from './workerThread.ts';
 /** Characters kept of what nobody could be told yet. */
 const KEPT = 64 * 1024;
 
-/** What a rollout's modules and servers print outside of any call: told at once where somebody listens, else at the next call or the end. */
+/**
+ * What a rollout's modules and servers print outside of any call: told at once where somebody listens, else at the next
+ * call or the end.
+ */
 export class LateLog {
   #listener: OnLog | undefined;
   /** Of the calls under way that what nobody can place is taken for: the oldest one's. */
@@ -42,7 +45,12 @@ export class LateLog {
   }
 
   /** Where a call's output goes; what waited goes first. */
-  sinks(context: { readonly signal: AbortSignal; onLog: OnLog; onProgress(): void; readonly inspect?: CallInspection }): Sinks {
+  sinks(context: {
+    readonly signal: AbortSignal;
+    onLog: OnLog;
+    onProgress(): void;
+    readonly inspect?: CallInspection;
+  }): Sinks {
     if (this.#waiting.length > 0) {
       for (const [stream, text] of this.#waiting) context.onLog(stream, text);
       this.#waiting = [];
@@ -50,8 +58,12 @@ export class LateLog {
     }
     return {
       signal: context.signal,
-      onLog: (stream, text) => { context.onLog(stream, text); },
-      onProgress: () => { context.onProgress(); },
+      onLog: (stream, text) => {
+        context.onLog(stream, text);
+      },
+      onProgress: () => {
+        context.onProgress();
+      },
       onLate: this.tell,
       inspect: context.inspect,
     };
@@ -60,7 +72,9 @@ export class LateLog {
   /** A call is under way, of something that does not say which call it prints for; gives what ends that. */
   during(onLog: OnLog): () => void {
     this.#calls.push(onLog);
-    return () => { this.#calls.splice(this.#calls.indexOf(onLog), 1); };
+    return () => {
+      this.#calls.splice(this.#calls.indexOf(onLog), 1);
+    };
   }
 
   /** For operations that are no tool calls. */

@@ -1,7 +1,9 @@
 /** V8's own limit for a thread, as a multiple of ours. */
 export const HARD_LIMIT = 4;
 const TICK_MS = 100;
-/** Share of time a thread must have been at work since the last tick to be looked at: one that waits allocates nothing. */
+/**
+ * Share of time a thread must have been at work since the last tick to be looked at: one that waits allocates nothing.
+ */
 const AT_WORK = 0.2;
 
 /** A thread as the watch sees it. */
@@ -31,7 +33,9 @@ export class MemoryWatch {
   /** The thread begins to work. */
   add(thread: Watched): void {
     this.#busy.add(thread);
-    this.#timer ??= setInterval(() => { this.#tick(); }, TICK_MS).unref();
+    this.#timer ??= setInterval(() => {
+      this.#tick();
+    }, TICK_MS).unref();
   }
 
   /** The thread has nothing to do. */
@@ -48,9 +52,15 @@ export class MemoryWatch {
     for (const thread of this.#busy) {
       if (thread.utilization() < AT_WORK || this.#asked.has(thread)) continue;
       this.#asked.add(thread);
-      thread.memory().then((bytes) => {
-        if (bytes > this.#limit) thread.tooMuch();
-      }, () => undefined).finally(() => this.#asked.delete(thread));
+      thread
+        .memory()
+        .then(
+          (bytes) => {
+            if (bytes > this.#limit) thread.tooMuch();
+          },
+          () => undefined,
+        )
+        .finally(() => this.#asked.delete(thread));
     }
   }
 }

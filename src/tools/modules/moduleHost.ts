@@ -14,18 +14,39 @@ import { toolSpecs } from './toolSpecs.ts';
 import type { Answer, Sinks, WorkerThread } from './workerThread.ts';
 
 /** The tools that a user's module exports, for one rollout. Throws StudioError `config` when it cannot be loaded. */
-export async function openModule(module: SubmittedModule, environment: ToolEnvironment, secrets: Readonly<Record<string, string>> = {}): Promise<ToolHost> {
+export async function openModule(
+  module: SubmittedModule,
+  environment: ToolEnvironment,
+  secrets: Readonly<Record<string, string>> = {},
+): Promise<ToolHost> {
   const pool = await environment.pools.modules.get(module, (sha) => environment.readBlob(sha));
   const loaded = await pool.load();
-  const problems = loaded.problems.length === 0 && loaded.tools.length === 0
-    ? [{ text: 'exports no tool; write `export const name = tool({ … })` with `tool` from rollout-studio', defined: '' }] : loaded.problems;
+  const problems =
+    loaded.problems.length === 0 && loaded.tools.length === 0
+      ? [
+          {
+            text: 'exports no tool; write `export const name = tool({ … })` with `tool` from rollout-studio',
+            defined: '',
+          },
+        ]
+      : loaded.problems;
   if (problems.length > 0) {
-    throw new StudioError('config', problems.map(({ text, defined }) => {
-      const place = pool.mapper.place(defined);
-      return `${place === undefined ? module.file : `${place.file}:${place.line}:${place.column}`}: ${text}`;
-    }).join('\n'));
+    throw new StudioError(
+      'config',
+      problems
+        .map(({ text, defined }) => {
+          const place = pool.mapper.place(defined);
+          return `${place === undefined ? module.file : `${place.file}:${place.line}:${place.column}`}: ${text}`;
+        })
+        .join('\n'),
+    );
   }
-  return new ModuleHost(pool, toolSpecs(loaded.tools, pool.mapper, { kind: 'module', name: module.file }, 'irreversible'), environment, secrets);
+  return new ModuleHost(
+    pool,
+    toolSpecs(loaded.tools, pool.mapper, { kind: 'module', name: module.file }, 'irreversible'),
+    environment,
+    secrets,
+  );
 }
 
 class ModuleHost implements ToolHost {
@@ -40,7 +61,12 @@ class ModuleHost implements ToolHost {
   readonly #children: Children;
   readonly #closing = new AbortController();
 
-  constructor(pool: ModulePool, specs: readonly ToolSpec[], environment: ToolEnvironment, secrets: Readonly<Record<string, string>>) {
+  constructor(
+    pool: ModulePool,
+    specs: readonly ToolSpec[],
+    environment: ToolEnvironment,
+    secrets: Readonly<Record<string, string>>,
+  ) {
     this.#pool = pool;
     this.#secrets = secrets;
     this.#children = new Children(environment.pools.processGroups);
@@ -54,12 +80,25 @@ class ModuleHost implements ToolHost {
     const spec = this.specs.find((candidate) => candidate.name === call.name);
     if (spec === undefined) throw new ClassedError('unknown_tool', `There is no tool "${call.name}".`);
     if (this.#closing.signal.aborted) throw new ClassedError('cancelled', 'The rollout has ended.');
-    const op: Operation = { kind: 'call', name: call.name, args: call.arguments, seed: context.seed, cwd: this.#cwd, secrets: this.#secrets };
+    const op: Operation = {
+      kind: 'call',
+      name: call.name,
+      args: call.arguments,
+      seed: context.seed,
+      cwd: this.#cwd,
+      secrets: this.#secrets,
+    };
     const sinks: Sinks = { ...this.#late.sinks(context), children: this.#children };
     try {
       return outcomeOf(await this.#run(op, sinks, spec.effect === 'pure'));
     } catch (error) {
-      throw classed(error, { mapper: this.#pool.mapper, signal: context.signal, thrown: 'tool_error', lost: this.#session ? 'tool_error' : 'infrastructure', place: spec.place });
+      throw classed(error, {
+        mapper: this.#pool.mapper,
+        signal: context.signal,
+        thrown: 'tool_error',
+        lost: this.#session ? 'tool_error' : 'infrastructure',
+        place: spec.place,
+      });
     }
   }
 
@@ -74,7 +113,8 @@ class ModuleHost implements ToolHost {
 
   async #run(op: Operation, sinks: Sinks, repeatable: boolean): Promise<Answer> {
     // A thread that stands in a debugger is no place for other calls.
-    if (!this.#session) return sinks.inspect === undefined ? this.#pool.run(op, sinks, repeatable) : this.#pool.runAlone(op, sinks);
+    if (!this.#session)
+      return sinks.inspect === undefined ? this.#pool.run(op, sinks, repeatable) : this.#pool.runAlone(op, sinks);
     this.#thread ??= this.#pool.take(true, this.#closing.signal);
     return (await this.#thread).run(op, sinks);
   }
@@ -93,5 +133,10 @@ export function outcomeOf(answer: Answer): ToolOutcome {
 
 function filePart(file: { mime_type: string; content: string }): Part {
   const modality = /^(image|audio|video)\//.exec(file.mime_type)?.[1];
-  return { type: 'blob', mime_type: file.mime_type, content: file.content, ...(modality === undefined ? {} : { modality }) };
+  return {
+    type: 'blob',
+    mime_type: file.mime_type,
+    content: file.content,
+    ...(modality === undefined ? {} : { modality }),
+  };
 }

@@ -1,13 +1,13 @@
-import { deferred } from '../../common/abort.ts';
 import type { Deferred } from '../../common/abort.ts';
+import { deferred } from '../../common/abort.ts';
 import { StudioError } from '../../common/errors.ts';
 import type { MemoryWatch } from './memoryWatch.ts';
 import type { Operation } from './protocol.ts';
 import { SessionThreads } from './sessionThreads.ts';
 import type { Starts } from './starts.ts';
 import type { StackMapper } from './userStack.ts';
-import { ThreadLost, UserError, WorkerThread } from './workerThread.ts';
 import type { Answer, Loaded, Sinks, ThreadOptions } from './workerThread.ts';
+import { ThreadLost, UserError, WorkerThread } from './workerThread.ts';
 
 /** A call waits this long for a thread of its own before another one is started, or shared. */
 const PATIENCE_MS = 10;
@@ -61,7 +61,11 @@ export class ModulePool {
     this.#options = options;
     this.file = options.file;
     this.mapper = options.mapper;
-    this.#sessions = new SessionThreads({ starts: options.starts, start: () => this.#start(), loadError: (error) => this.#loadError(error) });
+    this.#sessions = new SessionThreads({
+      starts: options.starts,
+      start: () => this.#start(),
+      loadError: (error) => this.#loadError(error),
+    });
   }
 
   /** What the module exports. Loads it at first use. Throws StudioError `config`. */
@@ -90,7 +94,9 @@ export class ModulePool {
     }
   }
 
-  /** A thread for one session alone. `fresh`: one in which nothing ran before. Throws StudioError `config`, or Aborted. */
+  /**
+   * A thread for one session alone. `fresh`: one in which nothing ran before. Throws StudioError `config`, or Aborted.
+   */
   take(fresh: boolean, signal: AbortSignal): Promise<WorkerThread> {
     return this.#sessions.take(fresh, signal);
   }
@@ -119,16 +125,19 @@ export class ModulePool {
       if (thread.retired) this.#remove(thread);
       this.#pump();
     };
-    thread.loaded.then(() => {
-      this.#ready.add(thread);
-      thread.atWork(); // loading is not its work
-      this.#pump();
-    }, (error: unknown) => {
-      this.#remove(thread);
-      // Without any thread that loads, nobody can answer those who wait.
-      if (this.#shared.size > 0) return;
-      for (const job of this.#waiting.splice(0)) job.answer.reject(this.#loadError(error));
-    });
+    thread.loaded.then(
+      () => {
+        this.#ready.add(thread);
+        thread.atWork(); // loading is not its work
+        this.#pump();
+      },
+      (error: unknown) => {
+        this.#remove(thread);
+        // Without any thread that loads, nobody can answer those who wait.
+        if (this.#shared.size > 0) return;
+        for (const job of this.#waiting.splice(0)) job.answer.reject(this.#loadError(error));
+      },
+    );
     return thread;
   }
 
@@ -189,15 +198,20 @@ export class ModulePool {
     const job = this.#waiting.shift();
     if (job === undefined) return;
     job.runs += 1;
-    thread.run(job.op, job.sinks).then((answer) => { job.answer.resolve(answer); }, (error: unknown) => {
-      const innocent = error instanceof ThreadLost && !error.guilty;
-      if (innocent && job.repeatable && job.runs <= RERUNS && !this.#closed) {
-        this.#waiting.push(job);
-        this.#pump();
-      } else {
-        job.answer.reject(error);
-      }
-    });
+    thread.run(job.op, job.sinks).then(
+      (answer) => {
+        job.answer.resolve(answer);
+      },
+      (error: unknown) => {
+        const innocent = error instanceof ThreadLost && !error.guilty;
+        if (innocent && job.repeatable && job.runs <= RERUNS && !this.#closed) {
+          this.#waiting.push(job);
+          this.#pump();
+        } else {
+          job.answer.reject(error);
+        }
+      },
+    );
   }
 
   #loadError(error: unknown): StudioError {
@@ -207,6 +221,9 @@ export class ModulePool {
     const message = error instanceof Error ? error.message : String(error);
     const { text, place } = this.mapper.userStack(message, stack);
     const at = place === undefined ? this.file : `${place.file}:${place.line}:${place.column}`;
-    return new StudioError('config', `${at}: the module could not be loaded: ${message}`, { cause: error, details: { stack: text, place } });
+    return new StudioError('config', `${at}: the module could not be loaded: ${message}`, {
+      cause: error,
+      details: { stack: text, place },
+    });
   }
 }

@@ -60,15 +60,30 @@ export class ModulePools {
 
   async #open(module: SubmittedModule, readBlob: (sha: string) => Promise<Uint8Array>): Promise<ModulePool> {
     const [code, map] = await Promise.all([readBlob(module.bundle), readBlob(module.map)]);
-    if (createHash('sha256').update(code).digest('hex') !== module.bundle) throw new StudioError('storage', `The bundle ${module.bundle} is damaged: its bytes have another hash.`);
-    const file = await this.#lay(`${module.bundle}.mjs`, Buffer.concat([code, Buffer.from(`\n//# sourceMappingURL=${module.bundle}.mjs.map\n`)]));
+    if (createHash('sha256').update(code).digest('hex') !== module.bundle)
+      throw new StudioError('storage', `The bundle ${module.bundle} is damaged: its bytes have another hash.`);
+    const file = await this.#lay(
+      `${module.bundle}.mjs`,
+      Buffer.concat([code, Buffer.from(`\n//# sourceMappingURL=${module.bundle}.mjs.map\n`)]),
+    );
     const url = pathToFileURL(file).href;
     return new ModulePool({
-      file: module.file, url, cache: path.join(this.#options.directory, 'compiled'), startsProcesses: Buffer.from(code).includes('child_process'), mapper: new StackMapper(map, url),
-      env: this.#options.env, threads: this.#options.threads, memoryMb: this.#options.memoryMb,
-      watch: this.#watch, starts: this.#starts,
-      layMap: async () => { await this.#lay(`${module.bundle}.mjs.map`, Buffer.from(mapForDebugger(map, module))); },
-      onStuck: (text) => { this.#options.onStuck(text); },
+      file: module.file,
+      url,
+      cache: path.join(this.#options.directory, 'compiled'),
+      startsProcesses: Buffer.from(code).includes('child_process'),
+      mapper: new StackMapper(map, url),
+      env: this.#options.env,
+      threads: this.#options.threads,
+      memoryMb: this.#options.memoryMb,
+      watch: this.#watch,
+      starts: this.#starts,
+      layMap: async () => {
+        await this.#lay(`${module.bundle}.mjs.map`, Buffer.from(mapForDebugger(map, module)));
+      },
+      onStuck: (text) => {
+        this.#options.onStuck(text);
+      },
       onStart: (gone) => {
         this.#living.add(gone);
         void gone.then(() => this.#living.delete(gone));
@@ -95,5 +110,8 @@ function mapForDebugger(map: Uint8Array, { file, path: from }: SubmittedModule):
   const end = path.sep + file.split('/').join(path.sep);
   if (from?.endsWith(end) !== true) return JSON.stringify(parsed);
   const root = from.slice(0, -end.length);
-  return JSON.stringify({ ...parsed, sources: parsed.sources.map((source) => pathToFileURL(path.join(root, ...source.split('/'))).href) });
+  return JSON.stringify({
+    ...parsed,
+    sources: parsed.sources.map((source) => pathToFileURL(path.join(root, ...source.split('/'))).href),
+  });
 }

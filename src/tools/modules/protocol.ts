@@ -3,7 +3,7 @@
  * What the thread sends is checked by the host, for the user's code shares the thread with ours.
  */
 import { z } from 'zod';
-import type { JsonObject, Json } from '../../common/json.ts';
+import type { Json, JsonObject } from '../../common/json.ts';
 import type { TaskRecord } from '../../trace/task.ts';
 
 /** What a thread is started with. */
@@ -18,7 +18,14 @@ export interface ThreadStart {
 
 export type Operation =
   /** A tool of the open world, else one that the module exports. */
-  | { readonly kind: 'call'; readonly name: string; readonly args: JsonObject; readonly seed: number; readonly cwd: string; readonly secrets?: Readonly<Record<string, string>> }
+  | {
+      readonly kind: 'call';
+      readonly name: string;
+      readonly args: JsonObject;
+      readonly seed: number;
+      readonly cwd: string;
+      readonly secrets?: Readonly<Record<string, string>>;
+    }
   | { readonly kind: 'open'; readonly task: TaskRecord; readonly seed: number; readonly from: Uint8Array | undefined }
   | { readonly kind: 'verify'; readonly answer: Json; readonly expected: Json | undefined }
   | { readonly kind: 'snapshot' }
@@ -27,8 +34,16 @@ export type Operation =
   | { readonly kind: 'export'; readonly name: string; readonly args: readonly unknown[] };
 
 export type ToThread =
-  /** `inspect`: a tool's call, under a JavaScript debugger. `mark`: the variable that processes it starts are known by. */
-  | { readonly type: 'run'; readonly id: number; readonly op: Operation; readonly inspect?: boolean; readonly mark?: string }
+  /**
+   * `inspect`: a tool's call, under a JavaScript debugger. `mark`: the variable that processes it starts are known by.
+   */
+  | {
+      readonly type: 'run';
+      readonly id: number;
+      readonly op: Operation;
+      readonly inspect?: boolean;
+      readonly mark?: string;
+    }
   | { readonly type: 'abort'; readonly id: number };
 
 const id = z.number().int().min(0);
@@ -56,7 +71,11 @@ export const toolProblem = z.object({ text: z.string(), defined: z.string() });
 export type ToolProblem = z.infer<typeof toolProblem>;
 
 /** What was thrown. `invalid`: the arguments did not fit; `result`: what was returned cannot be told. */
-export const thrown = z.object({ message: z.string(), stack: z.string().optional(), kind: z.enum(['thrown', 'invalid', 'result']) });
+export const thrown = z.object({
+  message: z.string(),
+  stack: z.string().optional(),
+  kind: z.enum(['thrown', 'invalid', 'result']),
+});
 export type Thrown = z.infer<typeof thrown>;
 
 export const opened = z.object({
@@ -68,10 +87,16 @@ export type Opened = z.infer<typeof opened>;
 
 export const fromThread = z.discriminatedUnion('type', [
   /** The module is loaded. `tools`: JSON of WireTool[]; `problems`: what is wrong with its exports. */
-  z.object({ type: z.literal('ready'), tools: z.string(), exports: z.array(z.string()), problems: z.array(toolProblem) }),
+  z.object({
+    type: z.literal('ready'),
+    tools: z.string(),
+    exports: z.array(z.string()),
+    problems: z.array(toolProblem),
+  }),
   z.object({ type: z.literal('failed'), error: thrown }),
   z.object({
-    type: z.literal('done'), id,
+    type: z.literal('done'),
+    id,
     /** What was returned: a string as it is, all else as JSON. At most `KEPT_BYTES` of it (limits.ts). */
     text: z.string(),
     form: z.enum(['text', 'json']),
@@ -83,7 +108,13 @@ export const fromThread = z.discriminatedUnion('type', [
     changes: z.string().optional(),
     printed: printed.optional(),
   }),
-  z.object({ type: z.literal('error'), id, error: thrown, changes: z.string().optional(), printed: printed.optional() }),
+  z.object({
+    type: z.literal('error'),
+    id,
+    error: thrown,
+    changes: z.string().optional(),
+    printed: printed.optional(),
+  }),
   z.object({ type: z.literal('print'), id, printed }),
   z.object({ type: z.literal('progress'), id }),
   /** The thread waits for a debugger at `url`. */

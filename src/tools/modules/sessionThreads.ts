@@ -1,9 +1,9 @@
-import { deferred } from '../../common/abort.ts';
 import type { Deferred } from '../../common/abort.ts';
+import { deferred } from '../../common/abort.ts';
 import { StudioError } from '../../common/errors.ts';
 import type { Starts } from './starts.ts';
-import { Aborted } from './workerThread.ts';
 import type { WorkerThread } from './workerThread.ts';
+import { Aborted } from './workerThread.ts';
 
 interface Taker {
   /** Nothing may have run in it before. */
@@ -52,7 +52,9 @@ export class SessionThreads {
       taker.got.reject(new Aborted());
     };
     signal.addEventListener('abort', onAbort, { once: true });
-    const settled = (): void => { signal.removeEventListener('abort', onAbort); };
+    const settled = (): void => {
+      signal.removeEventListener('abort', onAbort);
+    };
     taker.got.promise.then(settled, settled);
     this.#options.starts.ask(() => this.#start());
     return taker.got.promise;
@@ -82,13 +84,16 @@ export class SessionThreads {
     if (this.#closed || this.#takers.length <= this.#loading.size) return undefined;
     const thread = this.#options.start();
     this.#loading.add(thread);
-    return thread.loaded.then(() => {
-      this.#loading.delete(thread);
-      if (!this.#closed) this.#serve(thread, () => true);
-    }, (error: unknown) => {
-      this.#loading.delete(thread);
-      this.#takers.shift()?.got.reject(this.#options.loadError(error));
-    });
+    return thread.loaded.then(
+      () => {
+        this.#loading.delete(thread);
+        if (!this.#closed) this.#serve(thread, () => true);
+      },
+      (error: unknown) => {
+        this.#loading.delete(thread);
+        this.#takers.shift()?.got.reject(this.#options.loadError(error));
+      },
+    );
   }
 
   #serve(thread: WorkerThread, fits: (taker: Taker) => boolean): void {

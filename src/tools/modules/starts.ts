@@ -11,7 +11,10 @@ export class Starts {
     this.#most = most;
   }
 
-  /** Calls `start` as soon as a thread may load; it gives the end of the loading, or undefined when nothing is to be loaded any more. */
+  /**
+   * Calls `start` as soon as a thread may load; it gives the end of the loading, or undefined when nothing is to be
+   * loaded any more.
+   */
   ask(start: () => Promise<unknown> | undefined): void {
     this.#waiting.push(start);
     this.#next();

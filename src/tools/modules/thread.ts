@@ -6,14 +6,14 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { enableCompileCache, flushCompileCache } from 'node:module';
 import { parentPort, workerData } from 'node:worker_threads';
 import type { OpenWorld, ToolContext, ToolDefinition, WorldSession } from '../sdk.ts';
-import type { FromThread, Operation, Thrown, ThreadStart, ToThread } from './protocol.ts';
+import type { FromThread, Operation, ThreadStart, Thrown, ToThread } from './protocol.ts';
+import type { Tools } from './thread/definitions.ts';
+import { ArgumentsError, checkArguments, checkResult, readTools, sessionProblem } from './thread/definitions.ts';
 import { guard, watchChildren } from './thread/guards.ts';
 import { inspected } from './thread/inspect.ts';
 import { NO_STATE } from './thread/noState.ts';
 import { CallOutput } from './thread/output.ts';
 import { encodeJson, encodeResult, ResultError } from './thread/result.ts';
-import { ArgumentsError, checkArguments, checkResult, readTools, sessionProblem } from './thread/definitions.ts';
-import type { Tools } from './thread/definitions.ts';
 
 /** What belongs to one operation: found again from its timers and promises. */
 interface Running {
@@ -46,7 +46,8 @@ const port = parentPort;
 const running = new Map<number, Running>();
 const current = new AsyncLocalStorage<Running>();
 const outside = newRunning(0);
-const env = Object.freeze({ ...process.env }) as Record<string, string>; // in a thread it holds what the host gave, no undefined
+// in a thread it holds what the host gave, no undefined
+const env = Object.freeze({ ...process.env }) as Record<string, string>;
 
 let exported: Record<string, unknown> = {};
 let tools: Tools = { byName: new Map(), wire: [], problems: [] };
@@ -58,8 +59,12 @@ function send(message: FromThread, transfer: ArrayBuffer[] = []): void {
 
 function newRunning(id: number, inspect = false, mark?: string): Running {
   const output = new CallOutput(
-    (printed) => { send({ type: 'print', id, printed }); },
-    () => { leave('printed without end'); },
+    (printed) => {
+      send({ type: 'print', id, printed });
+    },
+    () => {
+      leave('printed without end');
+    },
   );
   return { id, abort: new AbortController(), output, inspect, mark, progressAt: 0, stateless: false };
 }
@@ -75,7 +80,11 @@ function describe(value: unknown, kind: Thrown['kind'] = 'thrown'): Thrown {
   if (value instanceof ResultError) return { kind: 'result', message: value.message };
   if (value instanceof Error) {
     const cause = value.cause instanceof Error ? ` (cause: ${value.cause.message})` : '';
-    return { kind, message: `${value.message === '' ? value.name : value.message}${cause}`, ...(value.stack === undefined ? {} : { stack: value.stack }) };
+    return {
+      kind,
+      message: `${value.message === '' ? value.name : value.message}${cause}`,
+      ...(value.stack === undefined ? {} : { stack: value.stack }),
+    };
   }
   let text: string;
   try {
@@ -90,11 +99,16 @@ async function load(): Promise<void> {
   const { url, cache } = workerData as ThreadStart; // given by our own host
   enableCompileCache(cache);
   try {
-    exported = await import(url) as Record<string, unknown>;
+    exported = (await import(url)) as Record<string, unknown>;
     // A thread that is terminated writes nothing itself.
     flushCompileCache();
     tools = readTools(exported);
-    send({ type: 'ready', tools: JSON.stringify(tools.wire), exports: Object.keys(exported), problems: tools.problems });
+    send({
+      type: 'ready',
+      tools: JSON.stringify(tools.wire),
+      exports: Object.keys(exported),
+      problems: tools.problems,
+    });
   } catch (error) {
     send({ type: 'failed', error: describe(error) });
   }
@@ -136,7 +150,8 @@ async function callTool(op: Extract<Operation, { kind: 'call' }>, call: Running)
   if (tool === undefined) throw new Error(`There is no tool "${op.name}".`);
   try {
     const args = await checkArguments(tool, op.args);
-    const make = (): unknown => tool.run(args as Parameters<ToolDefinition['run']>[0], contextOf(op, call)); // checked by the schema right above
+    // checked by the schema right above
+    const make = (): unknown => tool.run(args as Parameters<ToolDefinition['run']>[0], contextOf(op, call));
     const result = encodeResult(await checkResult(tool, await (call.inspect ? debugged(tool, make, call.id) : make())));
     return { ...result, ...(await changes()) };
   } catch (error) {
@@ -147,8 +162,12 @@ async function callTool(op: Extract<Operation, { kind: 'call' }>, call: Running)
 
 function debugged(tool: ToolDefinition, make: () => unknown, id: number): Promise<unknown> {
   return inspected(tool, make, {
-    opened: (url) => { send({ type: 'inspector', id, url }); },
-    attached: () => { send({ type: 'inspecting', id }); },
+    opened: (url) => {
+      send({ type: 'inspector', id, url });
+    },
+    attached: () => {
+      send({ type: 'inspecting', id });
+    },
   });
 }
 
@@ -168,7 +187,9 @@ function contextOf(op: Extract<Operation, { kind: 'call' }>, call: Running): Too
       call.stateless ||= world === undefined;
       return world?.session.state;
     },
-    log: (text) => { call.output.print('out', `${text}\n`); },
+    log: (text) => {
+      call.output.print('out', `${text}\n`);
+    },
     progress: (text) => {
       if (text !== undefined) call.output.print('out', `${text}\n`);
       const now = performance.now();
@@ -181,21 +202,28 @@ function contextOf(op: Extract<Operation, { kind: 'call' }>, call: Running): Too
 
 /** Says why `state` is undefined to whom it comes as a surprise. */
 function aboutState(error: Thrown, { stateless }: Running): Thrown {
-  return stateless && error.kind === 'thrown' && /\bundefined\b/.test(error.message) ? { ...error, message: `${NO_STATE}: ${error.message}` } : error;
+  return stateless && error.kind === 'thrown' && /\bundefined\b/.test(error.message)
+    ? { ...error, message: `${NO_STATE}: ${error.message}` }
+    : error;
 }
 
 async function openWorld(op: Extract<Operation, { kind: 'open' }>): Promise<Done> {
   const open = exported['open'];
-  if (typeof open !== 'function') throw new Error('A world\'s module must export a function `open`.');
+  if (typeof open !== 'function') throw new Error("A world's module must export a function `open`.");
   const session = await (open as OpenWorld)(op.task, op.seed, op.from);
   const wrong = sessionProblem(session);
   if (wrong !== undefined) throw new ResultError(wrong);
   const found = readTools(session.tools);
   const [problem, ...more] = found.problems;
-  if (problem !== undefined) throw Object.assign(new Error([problem, ...more].map(({ text }) => text).join('\n')), { stack: problem.defined });
+  if (problem !== undefined)
+    throw Object.assign(new Error([problem, ...more].map(({ text }) => text).join('\n')), { stack: problem.defined });
   world = { session, tools: found };
   return {
-    text: JSON.stringify({ tools: found.wire, verify: session.verify !== undefined, snapshot: session.snapshot !== undefined }),
+    text: JSON.stringify({
+      tools: found.wire,
+      verify: session.verify !== undefined,
+      snapshot: session.snapshot !== undefined,
+    }),
     form: 'json',
   };
 }
@@ -213,7 +241,12 @@ async function run({ id, op, inspect, mark }: Extract<ToThread, { type: 'run' }>
     answer = { type: 'done', id, ...(await current.run(call, operate, op, call)) };
   } catch (error) {
     const failed = error instanceof Failed ? error : undefined;
-    answer = { type: 'error', id, error: aboutState(describe(failed === undefined ? error : failed.cause), call), ...(failed?.changes === undefined ? {} : { changes: failed.changes }) };
+    answer = {
+      type: 'error',
+      id,
+      error: aboutState(describe(failed === undefined ? error : failed.cause), call),
+      ...(failed?.changes === undefined ? {} : { changes: failed.changes }),
+    };
   }
   running.delete(id);
   const printed = call.output.take();
@@ -223,10 +256,20 @@ async function run({ id, op, inspect, mark }: Extract<ToThread, { type: 'run' }>
 
 const exit = guard({
   leave,
-  print: (stream, text) => { (current.getStore() ?? outside).output.print(stream, text); },
-  late: (error) => { send({ type: 'late', id: current.getStore()?.id ?? 0, error: describe(error) }); },
+  print: (stream, text) => {
+    (current.getStore() ?? outside).output.print(stream, text);
+  },
+  late: (error) => {
+    send({ type: 'late', id: current.getStore()?.id ?? 0, error: describe(error) });
+  },
 });
-if ((workerData as ThreadStart).startsProcesses) watchChildren(() => current.getStore()?.mark, (pid, alive) => { send({ type: 'child', id: current.getStore()?.id ?? 0, pid, alive }); });
+if ((workerData as ThreadStart).startsProcesses)
+  watchChildren(
+    () => current.getStore()?.mark,
+    (pid, alive) => {
+      send({ type: 'child', id: current.getStore()?.id ?? 0, pid, alive });
+    },
+  );
 port.on('message', (message: ToThread) => {
   if (message.type === 'run') {
     void run(message);

@@ -4,7 +4,12 @@ import type { WireTool } from './protocol.ts';
 import type { StackMapper } from './userStack.ts';
 
 /** The tools of a module or a world as the rollout knows them. */
-export function toolSpecs(tools: readonly WireTool[], mapper: StackMapper, from: ToolSpec['from'], effect: Effect): ToolSpec[] {
+export function toolSpecs(
+  tools: readonly WireTool[],
+  mapper: StackMapper,
+  from: ToolSpec['from'],
+  effect: Effect,
+): ToolSpec[] {
   return tools.map((tool) => {
     const place = mapper.place(tool.defined);
     return {
@@ -16,7 +21,9 @@ export function toolSpecs(tools: readonly WireTool[], mapper: StackMapper, from:
       sessionBound: from.kind === 'module' && tool.session === true,
       from,
       ...(tool.idempotent === true ? { idempotent: true } : {}),
-      ...(tool.retry === undefined ? {} : { retry: { times: tool.retry.times, waitMs: (tool.retry.wait_seconds ?? 1) * 1000 } }),
+      ...(tool.retry === undefined
+        ? {}
+        : { retry: { times: tool.retry.times, waitMs: (tool.retry.wait_seconds ?? 1) * 1000 } }),
       ...(tool.output === undefined ? {} : { output: tool.output }),
       ...(tool.timeout_seconds === undefined ? {} : { timeoutSeconds: tool.timeout_seconds }),
       ...(place === undefined ? {} : { place }),

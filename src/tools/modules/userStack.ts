@@ -5,7 +5,12 @@ import type { Place } from '../../trace/schema.ts';
 /** What libraries are called in a bundle's map: their code is one line of it, and no frame of a user's stack. */
 export const LIBRARY = '~library';
 
-const payload = z.object({ version: z.literal(3), sources: z.array(z.string()), names: z.array(z.string()).default([]), mappings: z.string() });
+const payload = z.object({
+  version: z.literal(3),
+  sources: z.array(z.string()),
+  names: z.array(z.string()).default([]),
+  mappings: z.string(),
+});
 
 /** A stack with only the user's frames, in the user's own files. */
 export interface UserStack {

@@ -1,20 +1,21 @@
 import type { EventLoopUtilization } from 'node:perf_hooks';
 import { Worker } from 'node:worker_threads';
 import { z } from 'zod';
-import { deferred } from '../../common/abort.ts';
 import type { Deferred } from '../../common/abort.ts';
+import { deferred } from '../../common/abort.ts';
 import { entryUrl } from '../../common/entries.ts';
 import type { CallInspection } from '../../rollout/ports.ts';
 import type { Children } from './children.ts';
 import { Inspector } from './inspector.ts';
 import { HARD_LIMIT, type MemoryWatch, type Watched } from './memoryWatch.ts';
+import type { FromThread, Operation, ThreadStart, Thrown, ToolProblem, ToThread, WireTool } from './protocol.ts';
 import { fromThread, wireTool } from './protocol.ts';
-import type { FromThread, Operation, Thrown, ThreadStart, ToolProblem, ToThread, WireTool } from './protocol.ts';
 
 /** After an abort a call has this long to end by itself. */
 const GRACE_MS = 300;
 /** How long a module may take to load. */
 const LOAD_MS = 30_000;
+
 import type { StackMapper } from './userStack.ts';
 
 export type Answer = Extract<FromThread, { type: 'done' }>;
@@ -127,21 +128,40 @@ export class WorkerThread implements Watched {
       env: { ...options.env },
       execArgv: ['--disable-warning=ExperimentalWarning'],
       // What the guards in the thread let through goes nowhere.
-      stdin: false, stdout: true, stderr: true,
+      stdin: false,
+      stdout: true,
+      stderr: true,
       // A small nursery: a worker has several threads, and what a call leaves behind is soon garbage.
       resourceLimits: { maxOldGenerationSizeMb: options.memoryMb * HARD_LIMIT, maxYoungGenerationSizeMb: YOUNG_MB },
     });
-    options.onStart(new Promise((resolve) => {
-      this.#worker.once('exit', () => { resolve(); });
-    }));
+    options.onStart(
+      new Promise((resolve) => {
+        this.#worker.once('exit', () => {
+          resolve();
+        });
+      }),
+    );
     this.#worker.stdout.resume();
     this.#worker.stderr.resume();
     this.loaded = this.#load.promise;
     this.loaded.catch(() => undefined); // whoever waits for it is told; nobody may be waiting yet
-    const loading = setTimeout(() => { this.#end(`its module did not load within ${LOAD_MS / 1000} s`, []); }, LOAD_MS);
-    void this.loaded.then(() => { clearTimeout(loading); }, () => { clearTimeout(loading); });
-    this.#worker.on('message', (message: unknown) => { this.#receive(message); });
-    this.#worker.on('messageerror', () => { this.#end('it sent what cannot be read', []); });
+    const loading = setTimeout(() => {
+      this.#end(`its module did not load within ${LOAD_MS / 1000} s`, []);
+    }, LOAD_MS);
+    void this.loaded.then(
+      () => {
+        clearTimeout(loading);
+      },
+      () => {
+        clearTimeout(loading);
+      },
+    );
+    this.#worker.on('message', (message: unknown) => {
+      this.#receive(message);
+    });
+    this.#worker.on('messageerror', () => {
+      this.#end('it sent what cannot be read', []);
+    });
     this.#worker.on('error', (error: Error & { code?: string }) => {
       if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') this.tooMuch();
       else this.#end(`it failed: ${error.message}`, this.#suspects(), error.stack);
@@ -200,12 +220,27 @@ export class WorkerThread implements Watched {
     if (this.#ended) return Promise.reject(new ThreadLost('its thread has ended', false));
     if (sinks.signal.aborted) return Promise.reject(new Aborted());
     const id = this.#nextId++;
-    const pending: Pending = { sinks, answer: deferred<Answer>(), onAbort: () => { this.#abort(id); }, confirmed: false, grace: undefined, inspector: undefined };
+    const pending: Pending = {
+      sinks,
+      answer: deferred<Answer>(),
+      onAbort: () => {
+        this.#abort(id);
+      },
+      confirmed: false,
+      grace: undefined,
+      inspector: undefined,
+    };
     if (this.#pending.size === 0) this.#watch.add(this);
     this.#pending.set(id, pending);
     sinks.signal.addEventListener('abort', pending.onAbort, { once: true });
     try {
-      this.#post({ type: 'run', id, op, ...(sinks.inspect === undefined ? {} : { inspect: true }), ...(sinks.children === undefined ? {} : { mark: sinks.children.mark }) });
+      this.#post({
+        type: 'run',
+        id,
+        op,
+        ...(sinks.inspect === undefined ? {} : { inspect: true }),
+        ...(sinks.children === undefined ? {} : { mark: sinks.children.mark }),
+      });
     } catch (error) {
       // What cannot be cloned: only arguments of a scorer could be such.
       this.#settle(id)?.answer.reject(error);
@@ -234,7 +269,12 @@ export class WorkerThread implements Watched {
   #handle(message: FromThread): void {
     switch (message.type) {
       case 'ready':
-        this.#load.resolve({ tools: readWireTools(message.tools), toolsText: message.tools, exports: message.exports, problems: message.problems });
+        this.#load.resolve({
+          tools: readWireTools(message.tools),
+          toolsText: message.tools,
+          exports: message.exports,
+          problems: message.problems,
+        });
         return;
       case 'failed':
         this.#load.reject(new UserError(message.error));
@@ -275,11 +315,15 @@ export class WorkerThread implements Watched {
         this.#late(message.id, message.error);
         return;
       case 'child':
-        (this.#pending.get(message.id)?.sinks ?? this.#recent.get(message.id))?.children?.tell(message.pid, message.alive);
+        (this.#pending.get(message.id)?.sinks ?? this.#recent.get(message.id))?.children?.tell(
+          message.pid,
+          message.alive,
+        );
         return;
       case 'exit':
         this.#farewell = message;
-        if (!this.#pending.has(message.id)) this.#recent.get(message.id)?.onLate('err', `after the call had ended its module ${message.how}\n`);
+        if (!this.#pending.has(message.id))
+          this.#recent.get(message.id)?.onLate('err', `after the call had ended its module ${message.how}\n`);
         return;
     }
   }
@@ -300,7 +344,15 @@ export class WorkerThread implements Watched {
     this.#retired = true;
     const of = id === 0 ? this.#suspects()[0] : id;
     const pending = of === undefined ? undefined : this.#settle(of);
-    if (pending !== undefined) pending.answer.reject(new UserError({ ...error, message: `${error.message} (thrown outside of its promise: by a timer, an event or a promise that nothing awaits)` }));
+    if (pending !== undefined)
+      pending.answer.reject(
+        new UserError({
+          ...error,
+          message:
+            `${error.message} (thrown outside of its promise: by a timer, an event or a promise that nothing ` +
+            'awaits)',
+        }),
+      );
     else if (of !== undefined) {
       const { text } = this.#options.mapper.userStack(error.message, error.stack);
       this.#recent.get(of)?.onLate('err', `thrown after the call had ended: ${text}\n`);
@@ -342,7 +394,9 @@ export class WorkerThread implements Watched {
     this.#recent.delete(oldest);
     if (this.#pending.size === 0) {
       this.#watch.delete(this);
-      queueMicrotask(() => { this.onIdle?.(); });
+      queueMicrotask(() => {
+        this.onIdle?.();
+      });
     }
     return pending;
   }
@@ -367,8 +421,12 @@ export class WorkerThread implements Watched {
       this.#options.onStuck(`A thread of a tool's module could not be ended (${why}).`);
       this.#exited.resolve(undefined);
     }, STUCK_MS);
-    void this.#exited.promise.then(() => { clearTimeout(stuck); });
-    queueMicrotask(() => { this.onIdle?.(); });
+    void this.#exited.promise.then(() => {
+      clearTimeout(stuck);
+    });
+    queueMicrotask(() => {
+      this.onIdle?.();
+    });
   }
 }
 

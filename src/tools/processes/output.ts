@@ -17,7 +17,8 @@ export class Output {
     const before = this.#bytes;
     this.#bytes += chunk.length;
     const text = this.#decoder.write(chunk);
-    if (before < this.#limit) this.#kept.push(before + chunk.length <= this.#limit ? text : text.slice(0, this.#limit - before));
+    if (before < this.#limit)
+      this.#kept.push(before + chunk.length <= this.#limit ? text : text.slice(0, this.#limit - before));
     return text;
   }
 

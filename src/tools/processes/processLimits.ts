@@ -2,14 +2,26 @@
 import type { ProcessLimits } from '../../config/schema/processLimits.ts';
 import type { ToolCallContext } from '../../rollout/ports.ts';
 
-/** What differs between systems: Linux keeps all of them, macOS knows no bound of memory that holds, Windows has none. */
-const KEPT: Partial<Record<NodeJS.Platform, readonly (keyof ProcessLimits)[]>> = { linux: ['memory_mb', 'cpu_seconds', 'file_mb'], darwin: ['cpu_seconds', 'file_mb'] };
+/**
+ * What differs between systems: Linux keeps all of them, macOS knows no bound of memory that holds, Windows has none.
+ */
+const KEPT: Partial<Record<NodeJS.Platform, readonly (keyof ProcessLimits)[]>> = {
+  linux: ['memory_mb', 'cpu_seconds', 'file_mb'],
+  darwin: ['cpu_seconds', 'file_mb'],
+};
 
 /** A line about the bounds that this system does not keep; undefined where it keeps them all. */
-export function unkeptText(limits: ProcessLimits | undefined, platform: NodeJS.Platform = process.platform): string | undefined {
+export function unkeptText(
+  limits: ProcessLimits | undefined,
+  platform: NodeJS.Platform = process.platform,
+): string | undefined {
   const names = Object.keys(limits ?? {}).filter((name) => !(KEPT[platform] ?? []).some((kept) => kept === name));
   if (names.length === 0) return undefined;
-  return `${names.map((name) => `limits.${name}`).join(', ')} ${names.length === 1 ? 'is' : 'are'} not kept on ${platform === 'darwin' ? 'macOS' : platform === 'win32' ? 'Windows' : platform}; a pod keeps what its own limits say.\n`;
+  return (
+    `${names.map((name) => `limits.${name}`).join(', ')} ${names.length === 1 ? 'is' : 'are'} not kept on ` +
+    `${platform === 'darwin' ? 'macOS' : platform === 'win32' ? 'Windows' : platform}; a pod keeps what its own ` +
+    'limits say.\n'
+  );
 }
 
 /** Tells it into the log of the first call. */
@@ -27,7 +39,11 @@ export function unkeptOnce(limits: ProcessLimits | undefined): (context: Pick<To
  */
 export function limitsScript(limits: ProcessLimits | undefined): string {
   const { memory_mb: memory, cpu_seconds: cpu, file_mb: file } = limits ?? {};
-  const set = (flag: string, value: number | undefined): string => (value === undefined ? '' : `(ulimit ${flag} ${Math.round(value)}) 2>/dev/null && ulimit ${flag} ${Math.round(value)}; `);
-  // Data, not address space: many programs reserve far more of the latter than they ever use. In KiB, and files in units of 512 bytes.
+  const set = (flag: string, value: number | undefined): string =>
+    value === undefined
+      ? ''
+      : `(ulimit ${flag} ${Math.round(value)}) 2>/dev/null && ulimit ${flag} ${Math.round(value)}; `;
+  // Data, not address space: many programs reserve far more of the latter than they ever use. In KiB, and files in
+  // units of 512 bytes.
   return `${set('-d', process.platform === 'linux' && memory !== undefined ? memory * 1024 : undefined)}${set('-t', cpu)}${set('-f', file === undefined ? undefined : file * 2048)}`;
 }

@@ -7,7 +7,10 @@ export const OWN_GROUP = process.platform !== 'win32';
 /** Ends the group that `pid` leads at once (on Windows: its process tree). What is gone already is no error. */
 export function killTree(pid: number): void {
   if (process.platform === 'win32') {
-    spawn('taskkill', ['/pid', String(pid), '/t', '/f'], { stdio: 'ignore', windowsHide: true }).on('error', () => undefined);
+    spawn('taskkill', ['/pid', String(pid), '/t', '/f'], { stdio: 'ignore', windowsHide: true }).on(
+      'error',
+      () => undefined,
+    );
     return;
   }
   try {
@@ -23,10 +26,17 @@ function isGone(error: unknown): boolean {
 }
 
 /** How a command line is run by the platform's shell: what the `terminal` tool is for. */
-export function shellCommand(command: string, env: Readonly<Record<string, string>>): { readonly file: string; readonly args: readonly string[]; readonly verbatim: boolean } {
+export function shellCommand(
+  command: string,
+  env: Readonly<Record<string, string>>,
+): { readonly file: string; readonly args: readonly string[]; readonly verbatim: boolean } {
   if (process.platform !== 'win32') return { file: '/bin/sh', args: ['-c', command], verbatim: false };
   // cmd.exe takes the rest of its command line as it is; quoting it the usual way would change it.
-  return { file: env['COMSPEC'] ?? env['ComSpec'] ?? 'cmd.exe', args: ['/d', '/s', '/c', `"${command}"`], verbatim: true };
+  return {
+    file: env['COMSPEC'] ?? env['ComSpec'] ?? 'cmd.exe',
+    args: ['/d', '/s', '/c', `"${command}"`],
+    verbatim: true,
+  };
 }
 
 /** Names under which Python 3 may be installed, best first. */

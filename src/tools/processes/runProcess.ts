@@ -1,8 +1,8 @@
 import type { ProcessLimits } from '../../config/schema/processLimits.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import { abortedError } from '../aborted.ts';
-import type { ProcessGroups } from './processGroups.ts';
 import { Output } from './output.ts';
+import type { ProcessGroups } from './processGroups.ts';
 import { killTree } from './processTree.ts';
 import { spawnGroup } from './spawnGroup.ts';
 
@@ -45,8 +45,12 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
   const child = spawnGroup(request, processGroups);
   const { pid } = child;
   const output = new Output();
-  child.stdout.on('data', (chunk: Buffer) => { output.push(chunk); });
-  child.stderr.on('data', (chunk: Buffer) => { output.push(chunk); });
+  child.stdout.on('data', (chunk: Buffer) => {
+    output.push(chunk);
+  });
+  child.stderr.on('data', (chunk: Buffer) => {
+    output.push(chunk);
+  });
   // It may exit without reading: its exit code says what happened.
   child.stdin.on('error', () => undefined);
   child.stdin.end(request.input ?? '');
@@ -54,11 +58,16 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
     if (pid !== undefined) killTree(pid);
   };
   let timedOut = false;
-  const timer = request.timeoutMs === undefined ? undefined : setTimeout(() => {
-    timedOut = true;
+  const timer =
+    request.timeoutMs === undefined
+      ? undefined
+      : setTimeout(() => {
+          timedOut = true;
+          kill();
+        }, request.timeoutMs);
+  const onAbort = (): void => {
     kill();
-  }, request.timeoutMs);
-  const onAbort = (): void => { kill(); };
+  };
   signal.addEventListener('abort', onAbort, { once: true });
   try {
     return await new Promise<ProcessResult>((resolve, reject) => {
@@ -71,7 +80,14 @@ export async function runProcess(request: ProcessRequest): Promise<ProcessResult
         else resolve({ ...exit, timedOut, output });
       };
       child.on('error', (error: NodeJS.ErrnoException) => {
-        reject(new ClassedError('tool_error', `${request.file} could not be started: ${error.code === 'ENOENT' ? 'there is no such program' : error.message}.`, { cause: error }));
+        reject(
+          new ClassedError(
+            'tool_error',
+            `${request.file} could not be started: ` +
+              `${error.code === 'ENOENT' ? 'there is no such program' : error.message}.`,
+            { cause: error },
+          ),
+        );
       });
       child.on('exit', (code, exitSignal) => {
         exit = { code, signal: exitSignal };

@@ -1,4 +1,6 @@
-/** Processes of tools, each the leader of a group of its own that the worker's reaper knows of before the program runs. */
+/**
+ * Processes of tools, each the leader of a group of its own that the worker's reaper knows of before the program runs.
+ */
 import type { ChildProcessWithoutNullStreams } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -28,14 +30,24 @@ export interface Spawned {
 }
 
 /** Starts it with pipes for all it reads and writes. What `spawn` would emit as `error` this one emits, too. */
-export function spawnGroup({ file, args, cwd, env, verbatim, limits }: Spawned, groups: ProcessGroups): ChildProcessWithoutNullStreams {
+export function spawnGroup(
+  { file, args, cwd, env, verbatim, limits }: Spawned,
+  groups: ProcessGroups,
+): ChildProcessWithoutNullStreams {
   const options = { cwd, env: marked(env, groups.owner), detached: OWN_GROUP, windowsHide: true };
   if (!OWN_GROUP || !isThere(file, cwd, env)) {
-    const child = spawn(file, [...args], { ...options, stdio: 'pipe', ...(verbatim === true ? { windowsVerbatimArguments: true } : {}) });
+    const child = spawn(file, [...args], {
+      ...options,
+      stdio: 'pipe',
+      ...(verbatim === true ? { windowsVerbatimArguments: true } : {}),
+    });
     if (child.pid !== undefined) groups.add(child.pid);
     return child as ChildProcessWithoutNullStreams; // `pipe` gives it all three
   }
-  const child = spawn('/bin/sh', ['-c', `${GATE}${limitsScript(limits)}${BECOME}`, file, ...args], { ...options, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] });
+  const child = spawn('/bin/sh', ['-c', `${GATE}${limitsScript(limits)}${BECOME}`, file, ...args], {
+    ...options,
+    stdio: ['pipe', 'pipe', 'pipe', 'pipe'],
+  });
   if (child.pid !== undefined) groups.add(child.pid);
   const gate = child.stdio[3];
   if (gate !== null && gate !== undefined && 'write' in gate) {

@@ -13,7 +13,10 @@ const AT_ONCE = 64;
 /** What starts others faster than they are ended is given up after so many rounds. */
 const MOST_ROUNDS = 20;
 
-/** A new owner below `parent`: what is the new one's is the parent's, too. Absent: whoever started this process, if a rollout did. */
+/**
+ * A new owner below `parent`: what is the new one's is the parent's, too. Absent: whoever started this process, if a
+ * rollout did.
+ */
 export function newOwner(parent: string | undefined = process.env[OWNER]): string {
   return parent !== undefined && /^[\w/-]+$/.test(parent) ? `${parent}/${randomUUID()}` : randomUUID();
 }
@@ -46,7 +49,9 @@ export async function endStrays(owner: string): Promise<void> {
 }
 
 function processes(): number[] {
-  return readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) && Number(name) !== process.pid ? [Number(name)] : []));
+  return readdirSync('/proc').flatMap((name) =>
+    /^\d+$/.test(name) && Number(name) !== process.pid ? [Number(name)] : [],
+  );
 }
 
 /** When it began, in the system's clock ticks; undefined when it is gone. */
@@ -60,7 +65,10 @@ function isOwned(pid: number, owner: string): boolean {
   const mark = markOf(owner);
   // Nearly all have none: those need not be taken apart.
   if (environ?.includes(mark) !== true) return false;
-  return environ.toString('latin1').split('\0').some((line) => line === mark || line.startsWith(`${mark}/`));
+  return environ
+    .toString('latin1')
+    .split('\0')
+    .some((line) => line === mark || line.startsWith(`${mark}/`));
 }
 
 /** Undefined when it is gone, or somebody else's. */

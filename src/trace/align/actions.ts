@@ -6,10 +6,10 @@
  */
 import { sha256Hex } from '../../common/hash.ts';
 import { canonicalJson, type Json } from '../../common/json.ts';
-import type { TrajectoryModel } from '../model.ts';
 import { textOf } from '../model/messages.ts';
 import type { ToolSpan } from '../model/spans.ts';
 import type { Step } from '../model/step.ts';
+import type { TrajectoryModel } from '../model.ts';
 import type { ErrorClass } from '../schema.ts';
 
 export interface ActionCall {
@@ -62,7 +62,8 @@ function actionOf(model: TrajectoryModel, step: Step): Action | undefined {
   const common = { step: step.index, seq: step.seq, agent: step.agent, calls, text };
   if (calls.length > 0) {
     return {
-      kind: 'calls', ...common,
+      kind: 'calls',
+      ...common,
       key: keyOf(`${step.agent}\n${calls.map((call) => `${call.name}\n${canonicalJson(call.arguments)}`).join('\n')}`),
       shape: `${step.agent}\n${calls.map((call) => call.name).join('\n')}`,
     };
@@ -77,12 +78,17 @@ function callOf(model: TrajectoryModel, span: ToolSpan): ActionCall {
   const result = model.resultOf(span)?.value;
   const error = span.end?.data.error?.class;
   return {
-    seq: span.seq, name: span.start.data.name, arguments: model.argumentsOf(span).value,
-    ...(result === undefined ? {} : { result }), ...(error === undefined ? {} : { error }),
+    seq: span.seq,
+    name: span.start.data.name,
+    arguments: model.argumentsOf(span).value,
+    ...(result === undefined ? {} : { result }),
+    ...(error === undefined ? {} : { error }),
   };
 }
 
-/** Lines cannot run into each other: neither an agent's path nor a tool's name nor canonical JSON holds a line break. */
+/**
+ * Lines cannot run into each other: neither an agent's path nor a tool's name nor canonical JSON holds a line break.
+ */
 function keyOf(text: string): string {
   return text.length <= LONGEST_KEY ? text : sha256Hex(text);
 }

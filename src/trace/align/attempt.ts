@@ -1,8 +1,9 @@
 /** An attempt as comparisons take it. */
+
 import type { TrajectoryModel } from '../model.ts';
-import { outcomeOf, type Outcome } from '../outcome.ts';
+import { type Outcome, outcomeOf } from '../outcome.ts';
 import type { RolloutRow } from '../summary.ts';
-import { actionsOf, type Action } from './actions.ts';
+import { type Action, actionsOf } from './actions.ts';
 
 export interface ComparedAttempt {
   readonly rollout: string;
@@ -18,8 +19,12 @@ export function comparedAttempt(row: RolloutRow, model: TrajectoryModel): Compar
   const outcome = outcomeOf(row);
   const settled = outcome === 'passed' || outcome === 'failed' || outcome === 'truncated';
   return {
-    rollout: row.rollout, attempt: row.attempt, outcome, actions: actionsOf(model),
-    passed: settled ? (row.progress.passed ?? null) : null, reward: row.progress.reward ?? null,
+    rollout: row.rollout,
+    attempt: row.attempt,
+    outcome,
+    actions: actionsOf(model),
+    passed: settled ? (row.progress.passed ?? null) : null,
+    reward: row.progress.reward ?? null,
   };
 }
 

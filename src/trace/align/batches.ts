@@ -1,10 +1,13 @@
 /** Two batches side by side, task by task: which tasks went over from never passing to passing, and the other way. */
 import { compareReports, countsByTask } from '../statistics/compare.ts';
-import { passAt, type Counts } from '../statistics/passRates.ts';
+import { type Counts, passAt } from '../statistics/passRates.ts';
 import type { Comparison } from '../statistics/schema.ts';
 import type { ReportInput } from '../statistics.ts';
 
-/** `gained`: no attempt passed before, one does now; `lost`: the other way; `better`, `worse`: another share passes. `unknown`: one side has no scored attempt. */
+/**
+ * `gained`: no attempt passed before, one does now; `lost`: the other way; `better`, `worse`: another share passes.
+ * `unknown`: one side has no scored attempt.
+ */
 export type TaskChange = 'gained' | 'lost' | 'better' | 'worse' | 'same' | 'unknown';
 
 export interface TaskSide {

@@ -5,11 +5,12 @@
  * itself, and a row once opened stays open for all. What several attempts did between the same two actions of the
  * reference is aligned among them in turn, so that equal detours share rows.
  */
+
 import type { Action } from './actions.ts';
 import type { ComparedAttempt } from './attempt.ts';
 import { sameResults } from './differences.ts';
 import { pairwise } from './pairwise.ts';
-import { splitOf, type Split } from './split.ts';
+import { type Split, splitOf } from './split.ts';
 
 /** Against the row's base. `text`: neither called anything, and their words differ. */
 export type CellState = 'same' | 'arguments' | 'text' | 'tool' | 'missing';
@@ -64,7 +65,9 @@ export function align(attempts: readonly ComparedAttempt[], reference: number): 
     for (const [at, actions] of detours) between[at] = merged(between[at] ?? [], actions, column);
     return splitOf(star, attempt.actions, pairs);
   });
-  const rows = between.flatMap((opened, index) => [...opened, spine[index] ?? []].flat()).map((row) => rowOf(row, attempts.length, reference));
+  const rows = between
+    .flatMap((opened, index) => [...opened, spine[index] ?? []].flat())
+    .map((row) => rowOf(row, attempts.length, reference));
   const firstSplit = rows.findIndex((row) => row.cells.some((cell) => cell.state !== 'same' && cell.state !== 'text'));
   return { reference, rows, splits, ...(firstSplit < 0 ? {} : { firstSplit }) };
 }
@@ -97,6 +100,7 @@ function cellOf(action: Action | undefined, base: Action | undefined): Cell {
   if (action === undefined) return { state: 'missing', otherResult: false };
   if (base === undefined || action === base) return { state: 'same', action, otherResult: false };
   if (action.shape !== base.shape) return { state: 'tool', action, otherResult: false };
-  const state = action.key !== base.key ? 'arguments' : action.kind === 'text' && action.text !== base.text ? 'text' : 'same';
+  const state =
+    action.key !== base.key ? 'arguments' : action.kind === 'text' && action.text !== base.text ? 'text' : 'same';
   return { state, action, otherResult: !sameResults(action, base) };
 }

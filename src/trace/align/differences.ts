@@ -24,7 +24,8 @@ export function differencesOf(before: Json | undefined, after: Json | undefined)
 function walk(before: Json | undefined, after: Json | undefined, path: string, found: Difference[]): void {
   if (found.length > MOST || before === after) return;
   if (Array.isArray(before) && Array.isArray(after)) {
-    for (let index = 0; index < Math.max(before.length, after.length); index++) walk(before[index], after[index], `${path}/${index}`, found);
+    for (let index = 0; index < Math.max(before.length, after.length); index++)
+      walk(before[index], after[index], `${path}/${index}`, found);
     return;
   }
   if (isJsonObject(before) && isJsonObject(after) && !isBlobRef(before) && !isBlobRef(after)) {
@@ -59,7 +60,12 @@ export function callDifferences(base: Action, other: Action): CallDifferences[] 
   return other.calls.flatMap((call, index): CallDifferences[] => {
     const before = base.calls[index];
     if (before === undefined) return [];
-    const one = { call: index, name: call.name, arguments: differencesOf(before.arguments, call.arguments), result: differencesOf(before.result, call.result) };
+    const one = {
+      call: index,
+      name: call.name,
+      arguments: differencesOf(before.arguments, call.arguments),
+      result: differencesOf(before.result, call.result),
+    };
     return one.arguments.length + one.result.length === 0 ? [] : [one];
   });
 }

@@ -1,7 +1,7 @@
 /** Where two attempts at the same task first do something else: a comparison of the calls they made, in order. */
 import { isSameJson } from '../../common/json.ts';
-import type { EventOf } from '../schema.ts';
 import type { AnyEvent } from '../model.ts';
+import type { EventOf } from '../schema.ts';
 
 type Call = EventOf<'tool.start'>;
 
@@ -57,5 +57,7 @@ export function callsIn(events: readonly AnyEvent[]): Call[] {
 
 /** Whether one agent asked for the same. Ids of calls and times do not matter. */
 export function isSameCall(a: Call, b: Call): boolean {
-  return a.data.name === b.data.name && (a.agent ?? '') === (b.agent ?? '') && isSameJson(a.data.arguments, b.data.arguments);
+  return (
+    a.data.name === b.data.name && (a.agent ?? '') === (b.agent ?? '') && isSameJson(a.data.arguments, b.data.arguments)
+  );
 }

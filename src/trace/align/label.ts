@@ -1,6 +1,7 @@
 /** Actions and differences on one line. */
-import { inline, valueText } from '../text/values.ts';
+
 import { harmless } from '../text/terminal.ts';
+import { inline, valueText } from '../text/values.ts';
 import type { Action, ActionCall } from './actions.ts';
 import type { Difference } from './differences.ts';
 
@@ -9,7 +10,12 @@ export function actionText(action: Action): string {
   const agent = action.agent.includes('/') ? `${action.agent}: ` : '';
   if (action.kind === 'error') return `${agent}the model call failed`;
   if (action.kind === 'text') return oneLine(`${agent}says ${valueText(action.text)}`);
-  return oneLine(agent + action.calls.map((call) => `${call.error === undefined ? '' : '✗ '}${call.name}${argumentsText(call)}`).join(' + '));
+  return oneLine(
+    agent +
+      action.calls
+        .map((call) => `${call.error === undefined ? '' : '✗ '}${call.name}${argumentsText(call)}`)
+        .join(' + '),
+  );
 }
 
 /** `days: 14 → 7`. */

@@ -14,7 +14,9 @@ export interface Pair {
 
 type Compared = Pick<Action, 'key' | 'shape' | 'kind'>;
 
-/** Leaving one out; other arguments; another tool (a little less than leaving both out); words beside a call (never). */
+/**
+ * Leaving one out; other arguments; another tool (a little less than leaving both out); words beside a call (never).
+ */
 const GAP = 4;
 const OTHER_ARGUMENTS = 3;
 const OTHER_TOOL = 7;
@@ -28,7 +30,10 @@ export function pairwise(a: readonly Compared[], b: readonly Compared[]): Pair[]
 
 /** What an alignment costs: 0 = the same actions. */
 export function costOf(a: readonly Compared[], b: readonly Compared[], pairs: readonly Pair[]): number {
-  return pairs.reduce((sum, { a: i, b: j }) => sum + pairCost(i === undefined ? undefined : a[i], j === undefined ? undefined : b[j]), 0);
+  return pairs.reduce(
+    (sum, { a: i, b: j }) => sum + pairCost(i === undefined ? undefined : a[i], j === undefined ? undefined : b[j]),
+    0,
+  );
 }
 
 function ordered(a: readonly Compared[], b: readonly Compared[]): Pair[] {
@@ -38,17 +43,37 @@ function ordered(a: readonly Compared[], b: readonly Compared[]): Pair[] {
   let tail = 0;
   while (tail < shorter - head && a[a.length - 1 - tail]?.key === b[b.length - 1 - tail]?.key) tail += 1;
   const pairs: Pair[] = Array.from({ length: head }, (_, index) => ({ a: index, b: index }));
-  pairs.push(...middle(a.slice(head, a.length - tail), b.slice(head, b.length - tail)).map(({ a: i, b: j }) => pair(shifted(i, head), shifted(j, head))));
+  pairs.push(
+    ...middle(a.slice(head, a.length - tail), b.slice(head, b.length - tail)).map(({ a: i, b: j }) =>
+      pair(shifted(i, head), shifted(j, head)),
+    ),
+  );
   for (let index = tail; index > 0; index--) pairs.push({ a: a.length - index, b: b.length - index });
   return pairs;
 }
 
 /** The table. Row i, column j: the least cost of the first i of `a` and the first j of `b`. */
 function middle(a: readonly Compared[], b: readonly Compared[]): Pair[] {
-  const [keysA, keysB] = interned(a.map((one) => one.key), b.map((one) => one.key));
-  const [shapesA, shapesB] = interned(a.map((one) => one.shape), b.map((one) => one.shape));
-  const [kindsA, kindsB] = interned(a.map((one) => one.kind), b.map((one) => one.kind));
-  const step = (i: number, j: number): number => (keysA[i] === keysB[j] ? 0 : shapesA[i] === shapesB[j] ? OTHER_ARGUMENTS : kindsA[i] === kindsB[j] ? OTHER_TOOL : OTHER_KIND);
+  const [keysA, keysB] = interned(
+    a.map((one) => one.key),
+    b.map((one) => one.key),
+  );
+  const [shapesA, shapesB] = interned(
+    a.map((one) => one.shape),
+    b.map((one) => one.shape),
+  );
+  const [kindsA, kindsB] = interned(
+    a.map((one) => one.kind),
+    b.map((one) => one.kind),
+  );
+  const step = (i: number, j: number): number =>
+    keysA[i] === keysB[j]
+      ? 0
+      : shapesA[i] === shapesB[j]
+        ? OTHER_ARGUMENTS
+        : kindsA[i] === kindsB[j]
+          ? OTHER_TOOL
+          : OTHER_KIND;
   const width = b.length + 1;
   const costs = new Int32Array((a.length + 1) * width);
   for (let j = 1; j <= b.length; j++) costs[j] = j * GAP;

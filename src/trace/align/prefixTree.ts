@@ -33,13 +33,21 @@ export interface Branch {
 
 /** The tree of all attempts. Its root holds what they all did first. */
 export function prefixTree(attempts: readonly ComparedAttempt[]): Branch {
-  return branchOf(attempts, attempts.map((_, index) => index), 0);
+  return branchOf(
+    attempts,
+    attempts.map((_, index) => index),
+    0,
+  );
 }
 
 function branchOf(attempts: readonly ComparedAttempt[], members: readonly number[], depth: number): Branch {
   const first = attempts[members[0] ?? -1]?.actions ?? [];
   let until = depth;
-  while (first[until] !== undefined && members.every((index) => attempts[index]?.actions[until]?.key === first[until]?.key)) until += 1;
+  while (
+    first[until] !== undefined &&
+    members.every((index) => attempts[index]?.actions[until]?.key === first[until]?.key)
+  )
+    until += 1;
   const ends: number[] = [];
   const groups = new Map<string, number[]>();
   for (const index of members) {
@@ -57,17 +65,24 @@ function branchOf(attempts: readonly ComparedAttempt[], members: readonly number
       return { index, ...(action === undefined ? {} : { step: action.step, seq: action.seq }) };
     }),
     ends,
-    branches: [...groups.values()].sort((a, b) => b.length - a.length || (a[0] ?? 0) - (b[0] ?? 0)).map((group) => branchOf(attempts, group, until)),
+    branches: [...groups.values()]
+      .sort((a, b) => b.length - a.length || (a[0] ?? 0) - (b[0] ?? 0))
+      .map((group) => branchOf(attempts, group, until)),
   };
 }
 
 /** What became of some attempts. */
 export function countsOf(attempts: readonly Pick<ComparedAttempt, 'outcome' | 'passed'>[]): BranchCounts {
-  const count = (outcome: ComparedAttempt['outcome']): number => attempts.filter((attempt) => attempt.outcome === outcome).length;
+  const count = (outcome: ComparedAttempt['outcome']): number =>
+    attempts.filter((attempt) => attempt.outcome === outcome).length;
   const [passed, failed, truncated] = [count('passed'), count('failed'), count('truncated')];
   const known = attempts.filter((attempt) => attempt.passed !== null);
   return {
-    attempts: attempts.length, passed, failed, truncated, other: attempts.length - passed - failed - truncated,
+    attempts: attempts.length,
+    passed,
+    failed,
+    truncated,
+    other: attempts.length - passed - failed - truncated,
     rate: known.length === 0 ? null : known.filter((attempt) => attempt.passed === true).length / known.length,
   };
 }

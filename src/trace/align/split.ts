@@ -1,6 +1,7 @@
 /** Where two attempts part, and where they come together again. */
+
 import type { Action } from './actions.ts';
-import { pairwise, type Pair } from './pairwise.ts';
+import { type Pair, pairwise } from './pairwise.ts';
 
 export interface Split {
   /** So many actions from the beginning are the same. */
@@ -15,7 +16,11 @@ export interface Split {
 }
 
 /** undefined: both did the same from beginning to end. */
-export function splitOf(a: readonly Action[], b: readonly Action[], pairs: readonly Pair[] = pairwise(a, b)): Split | undefined {
+export function splitOf(
+  a: readonly Action[],
+  b: readonly Action[],
+  pairs: readonly Pair[] = pairwise(a, b),
+): Split | undefined {
   let common = 0;
   while (common < Math.min(a.length, b.length) && a[common]?.key === b[common]?.key) common += 1;
   const [x, y] = [a[common], b[common]];
@@ -26,7 +31,10 @@ export function splitOf(a: readonly Action[], b: readonly Action[], pairs: reado
   });
   const rejoin = met[common];
   return {
-    common, alike: met.length / Math.max(a.length, b.length),
-    ...(x === undefined ? {} : { a: x }), ...(y === undefined ? {} : { b: y }), ...(rejoin === undefined ? {} : { rejoin }),
+    common,
+    alike: met.length / Math.max(a.length, b.length),
+    ...(x === undefined ? {} : { a: x }),
+    ...(y === undefined ? {} : { b: y }),
+    ...(rejoin === undefined ? {} : { rejoin }),
   };
 }

@@ -13,7 +13,8 @@ export function curlText(endpoint: string | undefined, body: JsonObject): string
 
 /** Without user, password and query, which may hold a key. */
 function urlText(endpoint: string | undefined): string {
-  const url = endpoint !== undefined && /^https?:/i.test(endpoint) && URL.canParse(endpoint) ? new URL(endpoint) : undefined;
+  const url =
+    endpoint !== undefined && /^https?:/i.test(endpoint) && URL.canParse(endpoint) ? new URL(endpoint) : undefined;
   if (url === undefined) return '"$OPENAI_BASE_URL/chat/completions"';
   return quoted(`${url.protocol}//${url.host}${url.pathname.replace(/\/+$/, '')}/chat/completions`);
 }

@@ -1,4 +1,5 @@
 /** Messages of a trajectory as messages of the chat completions format. */
+
 import type { Json } from '../../common/json.ts';
 import { isJsonObject } from '../../common/json.ts';
 import type { Message, ToolSpec } from '../../rollout/ports.ts';
@@ -36,7 +37,11 @@ export type ReasoningNames = readonly ('reasoning' | 'reasoning_content')[];
  * the turn, for `tool` messages may carry text only. Throws TypeError for a value that was left as a reference.
  */
 export function toChatMessages(messages: readonly Message[], reasoning: ReasoningNames): ChatMessage[] {
-  return convert(messages, (message) => chatMessages(message, reasoning), (image) => image);
+  return convert(
+    messages,
+    (message) => chatMessages(message, reasoning),
+    (image) => image,
+  );
 }
 
 /**
@@ -45,11 +50,19 @@ export function toChatMessages(messages: readonly Message[], reasoning: Reasonin
  */
 export function toChatText(messages: readonly Message[], reasoning: ReasoningNames): string {
   const names = reasoning.join();
-  return `[${convert(messages, (message) => chatText(message, reasoning, names), (image) => JSON.stringify(image)).join(',')}]`;
+  return `[${convert(
+    messages,
+    (message) => chatText(message, reasoning, names),
+    (image) => JSON.stringify(image),
+  ).join(',')}]`;
 }
 
 /** Puts what the messages become in order: the images of a run of tool messages follow that run. */
-function convert<T>(messages: readonly Message[], of: (message: Message) => Converted<T>, imageMessage: (message: ChatMessage) => T): T[] {
+function convert<T>(
+  messages: readonly Message[],
+  of: (message: Message) => Converted<T>,
+  imageMessage: (message: ChatMessage) => T,
+): T[] {
   const chat: T[] = [];
   let images: ChatContentPart[] = [];
   for (const message of messages) {
@@ -100,11 +113,18 @@ function chatMessages(message: Message, reasoning: ReasoningNames): Converted<Ch
 
 export interface ChatTool {
   readonly type: 'function';
-  readonly function: { readonly name: string; readonly description: string; readonly parameters: ToolSpec['parameters'] };
+  readonly function: {
+    readonly name: string;
+    readonly description: string;
+    readonly parameters: ToolSpec['parameters'];
+  };
 }
 
 export function toChatTools(tools: readonly Pick<ToolSpec, 'name' | 'description' | 'parameters'>[]): ChatTool[] {
-  return tools.map(({ name, description, parameters }) => ({ type: 'function', function: { name, description, parameters } }));
+  return tools.map(({ name, description, parameters }) => ({
+    type: 'function',
+    function: { name, description, parameters },
+  }));
 }
 
 function assistant(message: Message, reasoningNames: ReasoningNames): ChatMessage {
@@ -114,7 +134,12 @@ function assistant(message: Message, reasoningNames: ReasoningNames): ChatMessag
   for (const part of message.parts) {
     if (part.type === 'text') text = (text ?? '') + inline(part.content);
     else if (part.type === 'reasoning') reasoning += inline(part.content);
-    else if (part.type === 'tool_call') calls.push({ id: part.id, type: 'function', function: { name: part.name, arguments: argumentsText(part.arguments) } });
+    else if (part.type === 'tool_call')
+      calls.push({
+        id: part.id,
+        type: 'function',
+        function: { name: part.name, arguments: argumentsText(part.arguments) },
+      });
   }
   return {
     role: 'assistant',
@@ -124,7 +149,9 @@ function assistant(message: Message, reasoningNames: ReasoningNames): ChatMessag
   };
 }
 
-/** Chat templates parse the arguments, so text that is no JSON object would make every later call of the rollout fail. */
+/**
+ * Chat templates parse the arguments, so text that is no JSON object would make every later call of the rollout fail.
+ */
 function argumentsText(value: Json): string {
   if (typeof value === 'string') return JSON.stringify({ unparsable: value });
   return isJsonObject(value) ? JSON.stringify(value) : JSON.stringify({ value });
@@ -137,13 +164,18 @@ function toolMessages(message: Message, chat: ChatMessage[]): ChatContentPart[] 
   for (const part of message.parts) {
     if (part.type === 'tool_call_response') {
       id = part.id;
-      chat.push({ role: 'tool', tool_call_id: part.id, content: typeof part.response === 'string' ? part.response : JSON.stringify(part.response) });
+      chat.push({
+        role: 'tool',
+        tool_call_id: part.id,
+        content: typeof part.response === 'string' ? part.response : JSON.stringify(part.response),
+      });
     } else {
       const content = contentPart(part);
       if (content !== undefined) images.push(content);
     }
   }
-  if (images.length > 0) images.unshift({ type: 'text', text: id === undefined ? 'From a tool:' : `From the tool call ${id}:` });
+  if (images.length > 0)
+    images.unshift({ type: 'text', text: id === undefined ? 'From a tool:' : `From the tool call ${id}:` });
   return images;
 }
 
@@ -160,7 +192,8 @@ function contentPart(part: Part): ChatContentPart | undefined {
     case 'blob': {
       const data = inline(part.content);
       const format = /^audio\/(?:x-)?(wav|mp3|mpeg)$/.exec(part.mime_type)?.[1];
-      if (format !== undefined) return { type: 'input_audio', input_audio: { data, format: format === 'mpeg' ? 'mp3' : format } };
+      if (format !== undefined)
+        return { type: 'input_audio', input_audio: { data, format: format === 'mpeg' ? 'mp3' : format } };
       return { type: 'image_url', image_url: { url: `data:${part.mime_type};base64,${data}` } };
     }
     case 'uri':

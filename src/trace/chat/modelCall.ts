@@ -2,19 +2,25 @@
 import { z } from 'zod';
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import type { Message } from '../../rollout/ports.ts';
-import type { TrajectoryModel } from '../model.ts';
 import type { ModelSpan } from '../model/spans.ts';
+import type { TrajectoryModel } from '../model.ts';
 import type { BlobRef, Part } from '../schema.ts';
-import { replaceAt } from '../values/pointer.ts';
 import { isBlobRef, unescapeKeys } from '../values/keys.ts';
-import { toChatMessages, toChatTools, type ChatMessage } from './messages.ts';
+import { replaceAt } from '../values/pointer.ts';
+import { type ChatMessage, toChatMessages, toChatTools } from './messages.ts';
 
 /** Reads what is kept elsewhere. */
 export interface ReadBlob {
   text(ref: Pick<BlobRef, '$blob' | 'bytes'>): Promise<string>;
 }
 
-const told = z.array(z.object({ name: z.string(), description: z.string().default(''), parameters: z.record(z.string(), z.unknown() as unknown as z.ZodType<Json>).default({}) }));
+const told = z.array(
+  z.object({
+    name: z.string(),
+    description: z.string().default(''),
+    parameters: z.record(z.string(), z.unknown() as unknown as z.ZodType<Json>).default({}),
+  }),
+);
 
 /** What the call saw, in the chat completions format, with everything that is kept elsewhere read. */
 export async function messagesOf(model: TrajectoryModel, span: ModelSpan, blobs: ReadBlob): Promise<ChatMessage[]> {
@@ -36,9 +42,11 @@ export async function requestOf(model: TrajectoryModel, span: ModelSpan, blobs: 
   const { extra, ...sampling } = samplingOf(model, span);
   const specs = tools === undefined ? [] : told.parse(JSON.parse(await blobs.text({ $blob: tools, bytes: 0 })));
   const body = {
-    model: name ?? 'model', messages: await messagesOf(model, span, blobs),
+    model: name ?? 'model',
+    messages: await messagesOf(model, span, blobs),
     ...(specs.length === 0 ? {} : { tools: toChatTools(specs) }),
-    ...sampling, ...(isJsonObject(extra) ? extra : {}),
+    ...sampling,
+    ...(isJsonObject(extra) ? extra : {}),
   };
   return body as unknown as JsonObject; // all of it is JSON
 }
@@ -60,7 +68,8 @@ async function whole(part: Part, blobs: ReadBlob): Promise<Part> {
     case 'tool_call_response':
       return { ...part, response: await wholeValue(part.response, blobs) };
     case 'blob':
-      return typeof part.content === 'string' ? part : { ...part, content: part.content.head }; // a picture of megabytes helps nobody on a command line
+      // a picture of megabytes helps nobody on a command line
+      return typeof part.content === 'string' ? part : { ...part, content: part.content.head };
     case 'uri':
       return part;
   }

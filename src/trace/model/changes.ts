@@ -1,4 +1,5 @@
 /** What happened to the world, by row: every change once, found by row and by seq. */
+
 import type { Json } from '../../common/json.ts';
 import type { Change, EventOf } from '../schema.ts';
 import { countUpTo } from './search.ts';

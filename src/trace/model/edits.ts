@@ -1,4 +1,5 @@
 /** Edits by the start or end they name. */
+
 import type { Json } from '../../common/json.ts';
 import type { EventOf } from '../schema.ts';
 import { replaceAt } from '../values/pointer.ts';

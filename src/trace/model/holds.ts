@@ -1,4 +1,5 @@
 /** Where and how long a rollout was held. */
+
 import type { EventOf } from '../schema.ts';
 import { Intervals } from './intervals.ts';
 
@@ -47,7 +48,8 @@ export class HoldLog {
   /** A release names its hold, or the start both are about; else it ends the newest. */
   release(event: EventOf<'release'>): void {
     const { span } = event;
-    const named = span === undefined ? -1 : this.#open.findLastIndex((hold) => hold.seq === span || hold.event.span === span);
+    const named =
+      span === undefined ? -1 : this.#open.findLastIndex((hold) => hold.seq === span || hold.event.span === span);
     const [hold] = this.#open.splice(named, 1);
     if (hold === undefined) return;
     hold.release = event;

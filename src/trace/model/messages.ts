@@ -30,7 +30,12 @@ export class MessageBook {
 
   add(event: EventOf<'message'>): void {
     const replaces = event.data.origin === 'edited' ? this.#edited : undefined;
-    const entry: MessageEntry = { m: event.data.m, event, edits: [], ...(replaces === undefined ? {} : { editOf: replaces.m }) };
+    const entry: MessageEntry = {
+      m: event.data.m,
+      event,
+      edits: [],
+      ...(replaces === undefined ? {} : { editOf: replaces.m }),
+    };
     if (replaces !== undefined) {
       replaces.editedBy = entry;
       this.#edited = undefined;

@@ -25,11 +25,21 @@ export type StartEvent = Span['start'];
 export type EndEvent = NonNullable<Span['end']>;
 
 export function isStart(event: TraceEvent): event is StartEvent {
-  return event.kind === 'model.start' || event.kind === 'tool.start' || event.kind === 'agent.start' || event.kind === 'world.open';
+  return (
+    event.kind === 'model.start' ||
+    event.kind === 'tool.start' ||
+    event.kind === 'agent.start' ||
+    event.kind === 'world.open'
+  );
 }
 
 export function isEnd(event: TraceEvent): event is EndEvent {
-  return event.kind === 'model.end' || event.kind === 'tool.end' || event.kind === 'agent.end' || event.kind === 'world.close';
+  return (
+    event.kind === 'model.end' ||
+    event.kind === 'tool.end' ||
+    event.kind === 'agent.end' ||
+    event.kind === 'world.close'
+  );
 }
 
 export function spanOf(start: StartEvent, step: number): Span {

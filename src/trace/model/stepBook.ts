@@ -26,7 +26,8 @@ export class StepBook {
 
   /** Puts the next event into its step; `spans` are those before it. */
   add(event: TraceEvent | UnknownEvent, spans: ReadonlyMap<number, Span>): StepDraft {
-    const step = event.kind === 'model.start' && !('unknown' in event) ? this.#begun(event) : this.#stepFor(event, spans);
+    const step =
+      event.kind === 'model.start' && !('unknown' in event) ? this.#begun(event) : this.#stepFor(event, spans);
     this.#stepOf.push(step.index);
     step.seqs.push(event.seq);
     return step;
@@ -40,14 +41,21 @@ export class StepBook {
   /** Leaves out the events up to `seq` and the steps up to `step`. */
   skip(seq: number, step: number): void {
     this.#stepOf.length = seq;
-    for (let index = this.#steps.length; index <= step; index++) this.#steps.push({ index, seq: 0, agent: '', tools: [], seqs: [] });
+    for (let index = this.#steps.length; index <= step; index++)
+      this.#steps.push({ index, seq: 0, agent: '', tools: [], seqs: [] });
   }
 
   #begun(event: EventOf<'model.start'>): StepDraft {
     // A call done again after a takeover is the same step: only its span is new.
     const again = this.#steps[event.data.step];
     if (again?.model !== undefined && again.agent === (event.agent ?? '')) return again;
-    const step: StepDraft = { index: this.#steps.length, seq: event.seq, agent: event.agent ?? '', tools: [], seqs: [] };
+    const step: StepDraft = {
+      index: this.#steps.length,
+      seq: event.seq,
+      agent: event.agent ?? '',
+      tools: [],
+      seqs: [],
+    };
     this.#steps.push(step);
     this.#agentStep.set(step.agent, step.index);
     return step;
@@ -59,7 +67,7 @@ export class StepBook {
     const parent = event.parent === undefined ? undefined : spans.get(event.parent);
     const own = event.agent === undefined ? undefined : this.#agentStep.get(event.agent);
     const newest = this.#steps.length - 1;
-    const index = span?.step ?? (parent?.kind === 'model' ? parent.step : own ?? parent?.step ?? newest);
+    const index = span?.step ?? (parent?.kind === 'model' ? parent.step : (own ?? parent?.step ?? newest));
     const step = this.#steps[index] ?? this.#steps[newest];
     if (step === undefined) throw new StudioError('internal', 'A trajectory has no step 0.');
     return step;

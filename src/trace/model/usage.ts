@@ -1,4 +1,5 @@
 /** Tokens used up to a seq, as running sums over the ends of model calls. */
+
 import type { EventOf } from '../schema.ts';
 import { countUpTo } from './search.ts';
 

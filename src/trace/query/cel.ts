@@ -1,8 +1,8 @@
 /** CEL over the vocabulary: compiled once, checked as far as can be before it runs, and bounded in what it may cost. */
-import { Environment, type ASTNode } from '@marcbachmann/cel-js';
+import { type ASTNode, Environment } from '@marcbachmann/cel-js';
 import { StudioError } from '../../common/errors.ts';
 import { isComprehension, matches, metered, operands, startBudget, withLimits } from './cost.ts';
-import { fieldsOf, isVariable, VARIABLES, type QueryEnvironment } from './vocabulary.ts';
+import { fieldsOf, isVariable, type QueryEnvironment, VARIABLES } from './vocabulary.ts';
 
 /** Characters of an expression. */
 const LONGEST = 2_000;
@@ -30,7 +30,9 @@ export interface CelProblem {
   readonly length: number;
 }
 
-export type Compiled = { readonly ok: true; readonly program: CelProgram } | { readonly ok: false; readonly problem: CelProblem };
+export type Compiled =
+  | { readonly ok: true; readonly program: CelProgram }
+  | { readonly ok: false; readonly problem: CelProblem };
 
 /** JSON does not tell 1 from 1.0, so its numbers are doubles here and must go together with whole ones. */
 const MIXED = {
@@ -45,7 +47,14 @@ let shared: Environment | undefined;
 
 export function compileCel(text: string): Compiled {
   if (text.length > LONGEST) {
-    return { ok: false, problem: { message: `it is longer than ${LONGEST} characters`, column: LONGEST + 1, length: text.length - LONGEST } };
+    return {
+      ok: false,
+      problem: {
+        message: `it is longer than ${LONGEST} characters`,
+        column: LONGEST + 1,
+        length: text.length - LONGEST,
+      },
+    };
   }
   shared ??= createEnvironment();
   try {
@@ -55,7 +64,15 @@ export function compileCel(text: string): Compiled {
     const check = parsed.check();
     if (!check.valid) return { ok: false, problem: problemOf(check.error, text) };
     const limited = shared.parse(withLimits(text, parsed.ast));
-    return { ok: true, program: { type: check.type ?? 'dyn', aboutSomething: parsed.ast.op !== 'id' && namesVariable(parsed.ast), run: (environment) => run(limited, environment), needs: needsOf(parsed.ast) } };
+    return {
+      ok: true,
+      program: {
+        type: check.type ?? 'dyn',
+        aboutSomething: parsed.ast.op !== 'id' && namesVariable(parsed.ast),
+        run: (environment) => run(limited, environment),
+        needs: needsOf(parsed.ast),
+      },
+    };
   } catch (error) {
     return { ok: false, problem: problemOf(error, text) };
   }
@@ -63,10 +80,14 @@ export function compileCel(text: string): Compiled {
 
 /** The error people get for a broken expression. `details` has column and length. */
 export function celError(text: string, problem: CelProblem): StudioError {
-  return new StudioError('usage', `The expression \`${text}\` is wrong at column ${problem.column}: ${problem.message}.`, {
-    mend: `It is CEL over ${Object.keys(VARIABLES).join(', ')}, e.g. tool.name == "search" && tool.ms > 500.`,
-    details: { column: problem.column, length: problem.length },
-  });
+  return new StudioError(
+    'usage',
+    `The expression \`${text}\` is wrong at column ${problem.column}: ${problem.message}.`,
+    {
+      mend: `It is CEL over ${Object.keys(VARIABLES).join(', ')}, e.g. tool.name == "search" && tool.ms > 500.`,
+      details: { column: problem.column, length: problem.length },
+    },
+  );
 }
 
 function createEnvironment(): Environment {
@@ -79,7 +100,8 @@ function createEnvironment(): Environment {
     environment.registerOperator(`int ${operator} double: double`, handler);
   }
   environment.registerOperator('double % double', MIXED['%']);
-  environment.registerOperator('double == int', (a: number, b: bigint) => a === Number(b)); // and with it its mirror and both !=
+  // and with it its mirror and both !=
+  environment.registerOperator('double == int', (a: number, b: bigint) => a === Number(b));
   return environment;
 }
 
@@ -97,17 +119,31 @@ function reasonOf(error: unknown): string {
   const summary = 'summary' in error && typeof error.summary === 'string' ? error.summary : error.message;
   const missing = /^No such key: (.*)$/s.exec(summary)?.[1];
   if (missing !== undefined) return `there is no "${missing}" here`;
-  return summary.replace(/^no such overload: (.*)$/, (_, operation: string) => `${operation.replaceAll(/dyn<(\w+)>/g, '$1')} does not go`);
+  return summary.replace(
+    /^no such overload: (.*)$/,
+    (_, operation: string) => `${operation.replaceAll(/dyn<(\w+)>/g, '$1')} does not go`,
+  );
 }
 
 function problemOf(error: unknown, text: string): CelProblem {
   const range = typeof error === 'object' && error !== null && 'range' in error ? error.range : undefined;
   const { start, end } = isRange(range) ? range : { start: 0, end: text.length };
-  return { message: hinted(reasonOf(error), text, start), column: Math.min(start, text.length) + 1, length: Math.max(1, Math.min(end, text.length) - start) };
+  return {
+    message: hinted(reasonOf(error), text, start),
+    column: Math.min(start, text.length) + 1,
+    length: Math.max(1, Math.min(end, text.length) - start),
+  };
 }
 
 function isRange(value: unknown): value is { start: number; end: number } {
-  return typeof value === 'object' && value !== null && 'start' in value && typeof value.start === 'number' && 'end' in value && typeof value.end === 'number';
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'start' in value &&
+    typeof value.start === 'number' &&
+    'end' in value &&
+    typeof value.end === 'number'
+  );
 }
 
 /** What is often meant by what is not CEL. */
@@ -130,7 +166,11 @@ function wrongField(node: ASTNode, shadowed: ReadonlySet<string>): CelProblem | 
     if (owner.op === 'id' && !shadowed.has(owner.args)) {
       const fields = fieldsOf(owner.args);
       if (fields !== undefined && !fields.includes(field)) {
-        return { message: `${owner.args} has no "${field}"; it has ${fields.join(', ')}`, column: owner.range.end + 2, length: field.length };
+        return {
+          message: `${owner.args} has no "${field}"; it has ${fields.join(', ')}`,
+          column: owner.range.end + 2,
+          length: field.length,
+        };
       }
     }
   }
@@ -150,7 +190,8 @@ function needsOf(node: ASTNode, conjunction = true): CelProgram['needs'] {
   if (node.op === '||' || node.op === '?:' || node.op === 'call' || isComprehension(node)) return [];
   if (node.op === '.') {
     const [owner, field] = node.args;
-    if (owner.op === 'id' && (owner.args === 'tool' || owner.args === 'message')) return [{ record: owner.args, field }];
+    if (owner.op === 'id' && (owner.args === 'tool' || owner.args === 'message'))
+      return [{ record: owner.args, field }];
   }
   return operands(node).flatMap((operand) => needsOf(operand, false));
 }
@@ -163,7 +204,11 @@ function badPattern(node: ASTNode): CelProblem | undefined {
       try {
         matches('', pattern.args);
       } catch (error) {
-        return { message: reasonOf(error), column: pattern.range.start + 1, length: pattern.range.end - pattern.range.start };
+        return {
+          message: reasonOf(error),
+          column: pattern.range.start + 1,
+          length: pattern.range.end - pattern.range.start,
+        };
       }
     }
   }
@@ -175,7 +220,10 @@ function badPattern(node: ASTNode): CelProblem | undefined {
 }
 
 function loopVariables(node: ASTNode): string[] {
-  const own = node.op === 'rcall' && isComprehension(node) ? node.args[2].slice(0, 1).flatMap((first) => (first.op === 'id' ? [first.args] : [])) : [];
+  const own =
+    node.op === 'rcall' && isComprehension(node)
+      ? node.args[2].slice(0, 1).flatMap((first) => (first.op === 'id' ? [first.args] : []))
+      : [];
   return [...own, ...operands(node).flatMap(loopVariables)];
 }
 

@@ -22,7 +22,10 @@ export function startBudget(): void {
 /** Counts the elements of a list that is about to be gone through. Throws when the budget is used up. */
 export function metered(value: unknown): unknown {
   spent += Array.isArray(value) ? value.length : 1;
-  if (spent > BUDGET) throw new Error(`the lists are too long to be gone through inside one another (more than ${BUDGET.toLocaleString('en')} looks)`);
+  if (spent > BUDGET)
+    throw new Error(
+      `the lists are too long to be gone through inside one another (more than ${BUDGET.toLocaleString('en')} looks)`,
+    );
   return value;
 }
 
@@ -42,7 +45,8 @@ export function operands(node: ASTNode): ASTNode[] {
   const found: ASTNode[] = [];
   const look = (value: unknown): void => {
     if (Array.isArray(value)) value.forEach(look);
-    else if (typeof value === 'object' && value !== null && 'op' in value && 'range' in value) found.push(value as ASTNode); // nodes, and only they, have both
+    else if (typeof value === 'object' && value !== null && 'op' in value && 'range' in value)
+      found.push(value as ASTNode); // nodes, and only they, have both
   };
   look(node.args);
   return found;
@@ -62,7 +66,10 @@ export function withLimits(text: string, root: ASTNode): string {
   const insertions: Insertion[] = [];
   const nested = nesting(root) > 1;
   const meter = (node: ASTNode): void => {
-    insertions.push({ at: node.range.start, remove: 0, text: 'metered_(' }, { at: node.range.end, remove: 0, text: ')' });
+    insertions.push(
+      { at: node.range.start, remove: 0, text: 'metered_(' },
+      { at: node.range.end, remove: 0, text: ')' },
+    );
   };
   const visit = (node: ASTNode, inside: boolean): void => {
     const loop = isComprehension(node);
@@ -82,7 +89,9 @@ export function withLimits(text: string, root: ASTNode): string {
   visit(root, false);
   let limited = text;
   // From the end, so that positions stay true; at one position, what was put in last stands first.
-  for (const { at, remove, text: put } of insertions.map((insertion, index) => ({ ...insertion, index })).sort((a, b) => b.at - a.at || order(a.text, b.text) || b.index - a.index)) {
+  for (const { at, remove, text: put } of insertions
+    .map((insertion, index) => ({ ...insertion, index }))
+    .sort((a, b) => b.at - a.at || order(a.text, b.text) || b.index - a.index)) {
     limited = limited.slice(0, at) + put + limited.slice(at + remove);
   }
   return limited;

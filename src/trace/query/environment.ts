@@ -1,10 +1,11 @@
 /** The variables of an expression, for an event of a trajectory, a rollout at a gate, and a row of a batch. */
+
 import type { Json } from '../../common/json.ts';
 import { repeatsOf } from '../calls.ts';
-import { stateAt, type RolloutState } from '../fold.ts';
-import type { AnyEvent, TrajectoryModel } from '../model.ts';
+import { type RolloutState, stateAt } from '../fold.ts';
 import { textOf } from '../model/messages.ts';
 import type { ToolSpan } from '../model/spans.ts';
+import type { AnyEvent, TrajectoryModel } from '../model.ts';
 import type { Change, EventOf, Part } from '../schema.ts';
 import type { RolloutRow } from '../summary.ts';
 import type { TaskRecord } from '../task.ts';
@@ -13,7 +14,10 @@ import type { QueryEnvironment, Values } from './vocabulary.ts';
 
 const NOTHING: Values = {};
 
-/** The variables at an event of a trajectory; each is worked out when it is asked for. `task`: what is known of it beside its id. */
+/**
+ * The variables at an event of a trajectory; each is worked out when it is asked for. `task`: what is known of it
+ * beside its id.
+ */
 export function environmentOf(model: TrajectoryModel, seq: number, task?: TaskRecord): QueryEnvironment {
   const state = lazy(() => stateAt(model, seq));
   const event = model.event(seq);
@@ -57,16 +61,38 @@ export function environmentOf(model: TrajectoryModel, seq: number, task?: TaskRe
 export interface Gate {
   readonly side: 'before' | 'after';
   /** The start (before) or the end (after). */
-  readonly event: { readonly seq: number; readonly kind: string; readonly data: unknown; readonly agent?: string | undefined; readonly span?: number | undefined; readonly at?: number };
+  readonly event: {
+    readonly seq: number;
+    readonly kind: string;
+    readonly data: unknown;
+    readonly agent?: string | undefined;
+    readonly span?: number | undefined;
+    readonly at?: number;
+  };
   readonly step: number;
   /** Instance path. */
   readonly agent: string;
   readonly task: TaskRecord;
   readonly attempt: number;
-  readonly tool?: { readonly name: string; readonly arguments: Json; readonly result?: Json | undefined; readonly error?: Json | undefined; readonly ms?: number | undefined; readonly repeats: number } | undefined;
+  readonly tool?:
+    | {
+        readonly name: string;
+        readonly arguments: Json;
+        readonly result?: Json | undefined;
+        readonly error?: Json | undefined;
+        readonly ms?: number | undefined;
+        readonly repeats: number;
+      }
+    | undefined;
   /** The message that came of it. */
-  readonly message?: { readonly m: number; readonly role: string; readonly origin: string; readonly parts: readonly Part[] } | undefined;
-  readonly usage?: { readonly input_tokens: number; readonly output_tokens: number; readonly cached_tokens?: number | undefined };
+  readonly message?:
+    | { readonly m: number; readonly role: string; readonly origin: string; readonly parts: readonly Part[] }
+    | undefined;
+  readonly usage?: {
+    readonly input_tokens: number;
+    readonly output_tokens: number;
+    readonly cached_tokens?: number | undefined;
+  };
   readonly changes?: readonly Change[] | undefined;
   readonly reward?: number | null;
 }
@@ -76,7 +102,10 @@ export function gateEnvironment(gate: Gate): QueryEnvironment {
   return new GateEnvironment(gate);
 }
 
-/** A class, and not a record with getters: one is made at every gate that a condition is asked at, and most look at little of it. */
+/**
+ * A class, and not a record with getters: one is made at every gate that a condition is asked at, and most look at
+ * little of it.
+ */
 class GateEnvironment implements QueryEnvironment {
   readonly #gate: Gate;
   readonly status = 'running';
@@ -117,7 +146,14 @@ class GateEnvironment implements QueryEnvironment {
   get tool(): Values {
     const { tool } = this.#gate;
     if (tool === undefined) return NOTHING;
-    return { name: tool.name, arguments: tool.arguments, result: tool.result ?? null, error: tool.error ?? null, ms: tool.ms ?? null, repeats: tool.repeats };
+    return {
+      name: tool.name,
+      arguments: tool.arguments,
+      result: tool.result ?? null,
+      error: tool.error ?? null,
+      ms: tool.ms ?? null,
+      repeats: tool.repeats,
+    };
   }
 
   get message(): Values {
@@ -134,7 +170,9 @@ class GateEnvironment implements QueryEnvironment {
   }
 }
 
-/** The variables of a rollout as a whole, for filters over a batch: `step` is the number of steps, `usage` all of it. */
+/**
+ * The variables of a rollout as a whole, for filters over a batch: `step` is the number of steps, `usage` all of it.
+ */
 export function rowEnvironment(row: RolloutRow, task?: TaskRecord): QueryEnvironment {
   return {
     event: NOTHING,
@@ -188,14 +226,22 @@ function messageAt(model: TrajectoryModel, event: AnyEvent | undefined): Values 
   return entry === undefined ? NOTHING : messageValues(entry.event.data);
 }
 
-function messageValues(data: Pick<EventOf<'message'>['data'], 'm' | 'from' | 'to' | 'topic'> & { readonly role: string; readonly origin: string; readonly parts: readonly Part[] }): Values {
+function messageValues(
+  data: Pick<EventOf<'message'>['data'], 'm' | 'from' | 'to' | 'topic'> & {
+    readonly role: string;
+    readonly origin: string;
+    readonly parts: readonly Part[];
+  },
+): Values {
   return {
     m: data.m,
     role: data.role,
     origin: data.origin,
     text: textOf(data.parts),
     reasoning: textOf(data.parts, 'reasoning'),
-    calls: data.parts.flatMap((part) => (part.type === 'tool_call' ? [{ name: part.name, arguments: unescapeKeys(part.arguments) }] : [])),
+    calls: data.parts.flatMap((part) =>
+      part.type === 'tool_call' ? [{ name: part.name, arguments: unescapeKeys(part.arguments) }] : [],
+    ),
     parts: data.parts,
     from: data.from ?? null,
     to: data.to ?? null,
@@ -203,9 +249,18 @@ function messageValues(data: Pick<EventOf<'message'>['data'], 'm' | 'from' | 'to
   };
 }
 
-function changesAt(model: TrajectoryModel, event: AnyEvent | undefined, tool: ToolSpan | undefined): readonly unknown[] {
+function changesAt(
+  model: TrajectoryModel,
+  event: AnyEvent | undefined,
+  tool: ToolSpan | undefined,
+): readonly unknown[] {
   if (event === undefined || 'unknown' in event) return [];
-  const diffs = event.kind === 'world.diff' ? [event] : tool === undefined ? [] : model.diffsOf(tool.seq).filter((diff) => diff.seq <= event.seq || event.kind === 'tool.end');
+  const diffs =
+    event.kind === 'world.diff'
+      ? [event]
+      : tool === undefined
+        ? []
+        : model.diffsOf(tool.seq).filter((diff) => diff.seq <= event.seq || event.kind === 'tool.end');
   return diffs.flatMap((diff) => diff.data.changes.map((change) => unescapeKeys(change as Json))); // a change is JSON
 }
 
@@ -214,6 +269,14 @@ function taskValues(task: TaskRecord | undefined, id: string | undefined): Value
   return { ...task, answer: task.answer ?? null, level: task.level ?? null, files: task.files ?? [] };
 }
 
-function usageValues(usage: Pick<RolloutState['usage'], 'input_tokens' | 'output_tokens'> & { readonly cached_tokens?: number | undefined }): Values {
-  return { input_tokens: usage.input_tokens, output_tokens: usage.output_tokens, cached_tokens: usage.cached_tokens ?? 0 };
+function usageValues(
+  usage: Pick<RolloutState['usage'], 'input_tokens' | 'output_tokens'> & {
+    readonly cached_tokens?: number | undefined;
+  },
+): Values {
+  return {
+    input_tokens: usage.input_tokens,
+    output_tokens: usage.output_tokens,
+    cached_tokens: usage.cached_tokens ?? 0,
+  };
 }

@@ -9,9 +9,15 @@ export interface QueryEnvironment {
   readonly event: Values;
   /** Index of the step it belongs to; 0 = before the first. */
   readonly step: number;
-  /** Of events that belong to a tool call: name, arguments, result, error and ms, the last three null before they are known; repeats: earlier calls with the very same arguments. */
+  /**
+   * Of events that belong to a tool call: name, arguments, result, error and ms, the last three null before they are
+   * known; repeats: earlier calls with the very same arguments.
+   */
   readonly tool: Values;
-  /** Of messages and of ends that have one: m, role, origin, text, reasoning, calls [{name, arguments}], parts, from, to, topic. */
+  /**
+   * Of messages and of ends that have one: m, role, origin, text, reasoning, calls [{name, arguments}], parts, from,
+   * to, topic.
+   */
   readonly message: Values;
   /** Instance path; '' when the stream names no agents. */
   readonly agent: string;
@@ -34,7 +40,17 @@ export type Variable = Exclude<keyof QueryEnvironment, 'everything'>;
 
 /** CEL types. Numbers come as JSON has them, so they are `dyn` rather than int or double. */
 export const VARIABLES: Readonly<Record<Variable, 'map' | 'string' | 'dyn'>> = {
-  event: 'map', step: 'dyn', tool: 'map', message: 'map', agent: 'string', task: 'map', attempt: 'dyn', usage: 'map', world: 'map', reward: 'dyn', status: 'string',
+  event: 'map',
+  step: 'dyn',
+  tool: 'map',
+  message: 'map',
+  agent: 'string',
+  task: 'map',
+  attempt: 'dyn',
+  usage: 'map',
+  world: 'map',
+  reward: 'dyn',
+  status: 'string',
 };
 
 /** Fields of the records, for errors that say what there is. */

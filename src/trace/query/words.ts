@@ -16,7 +16,10 @@ export function literal(text: string): string {
   return text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 }
 
-/** A test of whether every word occurs in a text, a number or a key somewhere in a JSON value. Blobs count by their beginning. */
+/**
+ * A test of whether every word occurs in a text, a number or a key somewhere in a JSON value. Blobs count by their
+ * beginning.
+ */
 export function wordTest(words: readonly string[]): (value: unknown) => boolean {
   const patterns = words.map((word) => new RegExp(literal(word), 'iu'));
   return (value) => {

@@ -19,12 +19,17 @@ function parseBar(text: string): Bar {
   const found = /^pass([@^])([1-9]\d*)\s*=\s*(\d*\.?\d+)(%?)$/.exec(text);
   const least = found === null ? Number.NaN : Number(found[3]) / (found[4] === '%' ? 100 : 1);
   if (found === null || !(least <= 1)) {
-    throw new StudioError('usage', `"${text}" is no bar for --fail-under.`, { mend: 'Write pass@K=X or pass^K=X with X from 0 to 1 (or in %), e.g. pass@8=0.5.' });
+    throw new StudioError('usage', `"${text}" is no bar for --fail-under.`, {
+      mend: 'Write pass@K=X or pass^K=X with X from 0 to 1 (or in %), e.g. pass@8=0.5.',
+    });
   }
   return { text, metric: found[1] === '@' ? 'pass_at' : 'pass_all', k: Number(found[2]), least };
 }
 
-/** Whether a report reaches a bar; a rate that cannot be told does not. The report must have been made with the bar's k (`ReportInput.ks`). */
+/**
+ * Whether a report reaches a bar; a rate that cannot be told does not. The report must have been made with the bar's k
+ * (`ReportInput.ks`).
+ */
 export function reaches(report: Report, bar: Bar): { readonly ok: boolean; readonly text: string } {
   const name = `${bar.metric === 'pass_at' ? 'pass@' : 'pass^'}${bar.k}`;
   const value = report[bar.metric]?.[bar.k];

@@ -26,7 +26,10 @@ function byInversion(n: number, p: number, draw: Draw): number {
   return successes;
 }
 
-/** Transformed rejection with squeeze: algorithm BTRS of Hörmann, "The generation of binomial random variates", J. Stat. Comput. Simul. 46 (1993). */
+/**
+ * Transformed rejection with squeeze: algorithm BTRS of Hörmann, "The generation of binomial random variates", J. Stat.
+ * Comput. Simul. 46 (1993).
+ */
 function byRejection(n: number, p: number, draw: Draw): number {
   const odds = p / (1 - p);
   const deviation = Math.sqrt(n * p * (1 - p));
@@ -43,7 +46,8 @@ function byRejection(n: number, p: number, draw: Draw): number {
     if (k < 0 || k > n) continue;
     const mode = Math.floor((n + 1) * p);
     const alpha = (2.83 + 5.1 / b) * deviation;
-    const relative = logFactorial(mode) + logFactorial(n - mode) - logFactorial(k) - logFactorial(n - k) + (k - mode) * Math.log(odds);
+    const relative =
+      logFactorial(mode) + logFactorial(n - mode) - logFactorial(k) - logFactorial(n - k) + (k - mode) * Math.log(odds);
     if (Math.log((v * alpha) / (a / (edge * edge) + b)) <= relative) return k;
   }
 }
@@ -53,5 +57,8 @@ const LOG_FACTORIALS = [1, 1, 2, 6, 24, 120, 720, 5040, 40_320, 362_880].map(Mat
 
 function logFactorial(k: number): number {
   const x = k + 1;
-  return LOG_FACTORIALS[k] ?? (x - 0.5) * Math.log(x) - x + 0.5 * Math.log(2 * Math.PI) + 1 / (12 * x) - 1 / (360 * x ** 3) + 1 / (1260 * x ** 5);
+  return (
+    LOG_FACTORIALS[k] ??
+    (x - 0.5) * Math.log(x) - x + 0.5 * Math.log(2 * Math.PI) + 1 / (12 * x) - 1 / (360 * x ** 3) + 1 / (1260 * x ** 5)
+  );
 }

@@ -6,6 +6,7 @@
  * of what the ones before have left (Davis, "The computer generation of multinomial random variates", Comput. Stat.
  * Data Anal. 16, 1993). The distribution is the same as that of drawing task by task.
  */
+
 import type { Piecewise } from '../../common/piecewise.ts';
 import { binomial, type Draw } from './binomial.ts';
 
@@ -29,7 +30,10 @@ export interface TaskGroup {
 
 /** How many resamples are drawn for the means over these tasks. */
 export function resamplesFor(groups: readonly TaskGroup[]): number {
-  const cost = partsOf(groups).reduce((sum, { members }) => sum + Math.min(tasksOf(members), members.length * BINOMIAL_DRAWS), 0);
+  const cost = partsOf(groups).reduce(
+    (sum, { members }) => sum + Math.min(tasksOf(members), members.length * BINOMIAL_DRAWS),
+    0,
+  );
   return Math.min(MOST_RESAMPLES, Math.max(FEWEST_RESAMPLES, Math.floor(DRAWS / Math.max(1, cost))));
 }
 
@@ -71,7 +75,9 @@ function partsOf(groups: readonly TaskGroup[]): Part[] {
   const parts: Part[] = [];
   for (const list of groups[0]?.values.keys() ?? []) {
     const members = groups.filter(({ values }) => typeof values[list] === 'number');
-    const same = parts.find((part) => part.members.length === members.length && part.members.every((member, at) => member === members[at]));
+    const same = parts.find(
+      (part) => part.members.length === members.length && part.members.every((member, at) => member === members[at]),
+    );
     if (same === undefined) parts.push({ members, lists: [list] });
     else same.lists.push(list);
   }

@@ -1,10 +1,10 @@
 /** Two batches over the same tasks, side by side: is one better, and is that more than luck? */
 import { finish } from '../../common/piecewise.ts';
-import { report, type ReportInput } from '../statistics.ts';
-import { intervalsOf, LEVEL, methodText, resamplesFor, type TaskGroup } from './bootstrap.ts';
+import { type ReportInput, report } from '../statistics.ts';
 import type { RolloutRow } from '../summary.ts';
+import { intervalsOf, LEVEL, methodText, resamplesFor, type TaskGroup } from './bootstrap.ts';
 import { attemptsOf } from './outcomes.ts';
-import { passAll, passAt, type Counts } from './passRates.ts';
+import { type Counts, passAll, passAt } from './passRates.ts';
 import { weightedMean } from './passTables.ts';
 import type { Comparison } from './schema.ts';
 import { tallyOf } from './tally.ts';
@@ -23,14 +23,18 @@ export function compareReports(here: ReportInput, baseline: ReportInput): Compar
     const other = before.get(task);
     return other === undefined ? [] : [{ task, here: count, baseline: other }];
   });
-  const ks = Object.keys(reports[0].tasks_at).filter((k) => Object.hasOwn(reports[1].tasks_at, k)).map(Number);
+  const ks = Object.keys(reports[0].tasks_at)
+    .filter((k) => Object.hasOwn(reports[1].tasks_at, k))
+    .map(Number);
   const why: Record<string, string> = {};
   const biased = reports.find((one) => one.pass_at === null);
-  if (biased !== undefined) why['pass_at'] = why['pass_all'] = `batch ${biased.batch}: ${biased.why['pass_at'] ?? 'no pass@k'}`;
+  if (biased !== undefined)
+    why['pass_at'] = why['pass_all'] = `batch ${biased.batch}: ${biased.why['pass_at'] ?? 'no pass@k'}`;
   else if (shared.length === 0) why['pass_at'] = why['pass_all'] = 'the batches have no task in common';
   const pairs = groupPairs(shared);
   const resamples = resamplesFor(rated(pairs, ks, passAt));
-  const table = (rate: Rate): Comparison['pass_at'] => (biased === undefined && shared.length > 0 ? differences(rated(pairs, ks, rate), ks, resamples) : null);
+  const table = (rate: Rate): Comparison['pass_at'] =>
+    biased === undefined && shared.length > 0 ? differences(rated(pairs, ks, rate), ks, resamples) : null;
   const changed = shared.flatMap(({ task, here: a, baseline: b }) => {
     const [x, y] = [passAt(a, 1), passAt(b, 1)];
     return x === null || y === null ? [] : [{ task, here: x, baseline: y, difference: x - y }];
@@ -47,7 +51,9 @@ export function compareReports(here: ReportInput, baseline: ReportInput): Compar
     better: changed.filter((task) => task.difference > 0).length,
     worse: changed.filter((task) => task.difference < 0).length,
     same: changed.filter((task) => task.difference === 0).length,
-    changed: changed.filter((task) => task.difference !== 0).sort((a, b) => Math.abs(b.difference) - Math.abs(a.difference)),
+    changed: changed
+      .filter((task) => task.difference !== 0)
+      .sort((a, b) => Math.abs(b.difference) - Math.abs(a.difference)),
     why,
   };
 }
@@ -66,7 +72,9 @@ interface PairGroup extends Pair {
   readonly tasks: number;
 }
 
-/** Tasks whose counts are the same in both batches cannot be told apart: these pairs of counts are what is resampled. */
+/**
+ * Tasks whose counts are the same in both batches cannot be told apart: these pairs of counts are what is resampled.
+ */
 function groupPairs(shared: readonly Pair[]): PairGroup[] {
   const groups = new Map<string, { here: Counts; baseline: Counts; tasks: number }>();
   for (const { here, baseline } of shared) {
@@ -90,11 +98,19 @@ function rated(pairs: readonly PairGroup[], ks: readonly number[], rate: Rate): 
       const [here, baseline] = [rate(pair.here, k), rate(pair.baseline, k)];
       return here === null || baseline === null ? null : { here, baseline };
     });
-    return { tasks: pair.tasks, rates, values: rates.map((both) => (both === null ? null : both.here - both.baseline)) };
+    return {
+      tasks: pair.tasks,
+      rates,
+      values: rates.map((both) => (both === null ? null : both.here - both.baseline)),
+    };
   });
 }
 
-function differences(groups: readonly RatedGroup[], ks: readonly number[], resamples: number): NonNullable<Comparison['pass_at']> {
+function differences(
+  groups: readonly RatedGroup[],
+  ks: readonly number[],
+  resamples: number,
+): NonNullable<Comparison['pass_at']> {
   const intervals = finish(intervalsOf(groups, resamples));
   const table: NonNullable<Comparison['pass_at']> = {};
   for (const [at, k] of ks.entries()) {

@@ -6,7 +6,7 @@
 import { z } from 'zod';
 import type { RolloutRow } from '../summary.ts';
 import { attemptsOf } from './outcomes.ts';
-import { passAt, reportedKs, type Counts } from './passRates.ts';
+import { type Counts, passAt, reportedKs } from './passRates.ts';
 
 const int = z.number().int().min(0);
 const interval = z.tuple([z.number(), z.number()]);
@@ -30,7 +30,9 @@ export const forkRates = z.object({
   fork: attemptRates,
   /** All attempts at the task in the parent's batch, from their beginning. */
   parent: attemptRates,
-  /** Those of them that did the same as the parent up to the cut, the parent included; absent where that is not known. */
+  /**
+   * Those of them that did the same as the parent up to the cut, the parent included; absent where that is not known.
+   */
   siblings: attemptRates.optional(),
   /** pass@1 of the fork less that of `siblings`, else of `parent`. */
   difference: z.object({ of: z.enum(['siblings', 'parent']), value: z.number(), interval }).nullable(),
@@ -46,7 +48,9 @@ export function ratesOf(rows: Iterable<RolloutRow>, ks: readonly number[]): Atte
   const counts = { n: scored.length, c: scored.filter(({ passed }) => passed).length };
   const within = wilson(counts);
   return {
-    attempts: attempts.length, scored: counts.n, passed: counts.c,
+    attempts: attempts.length,
+    scored: counts.n,
+    passed: counts.c,
     pass_at: Object.fromEntries(ks.map((k) => [k, passAt(counts, k)])),
     intervals: Object.fromEntries(ks.map((k) => [k, intervalOf(within, passAt(counts, k), k)])),
   };
@@ -70,14 +74,19 @@ export function ratesFromHere({ seq, fork, parent, siblings, attempts }: ForkRow
   const against = same !== undefined && same.scored > 0 ? same : all;
   const difference = newcombe({ n: here.scored, c: here.passed }, { n: against.scored, c: against.passed });
   return {
-    seq, fork: here, parent: all, ...(same === undefined ? {} : { siblings: same }),
+    seq,
+    fork: here,
+    parent: all,
+    ...(same === undefined ? {} : { siblings: same }),
     difference: difference === null ? null : { of: against === same ? 'siblings' : 'parent', ...difference },
   };
 }
 
 /** Holds the estimate too: with as many attempts as k that is all or nothing. */
 function intervalOf(within: [number, number] | null, rate: number | null, k: number): [number, number] | null {
-  return within === null || rate === null ? null : [Math.min(rate, anyOf(within[0], k)), Math.max(rate, anyOf(within[1], k))];
+  return within === null || rate === null
+    ? null
+    : [Math.min(rate, anyOf(within[0], k)), Math.max(rate, anyOf(within[1], k))];
 }
 
 /** The chance that one of k passes. */

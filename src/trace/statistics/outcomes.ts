@@ -38,7 +38,8 @@ export function* countingRows(rows: Iterable<RolloutRow>): Piecewise<RolloutRow[
   let task: string | undefined;
   let number = 0;
   yield* each(rows, (row) => {
-    if (row.task !== task) { // rows of a task mostly stand together
+    if (row.task !== task) {
+      // rows of a task mostly stand together
       task = row.task;
       number = numbers.get(task) ?? numbers.size;
       numbers.set(task, number);

@@ -20,7 +20,9 @@ export function passAt({ n, c }: Counts, k: number): number | null {
   return 1 - allFail;
 }
 
-/** The unbiased estimate that all of k attempts pass: C(c, k) / C(n, k) (τ-bench, arXiv:2406.12045). null when n < k. */
+/**
+ * The unbiased estimate that all of k attempts pass: C(c, k) / C(n, k) (τ-bench, arXiv:2406.12045). null when n < k.
+ */
 export function passAll({ n, c }: Counts, k: number): number | null {
   if (n < k) return null;
   let allPass = 1;

@@ -1,7 +1,7 @@
 /** pass@k and pass^k over tasks, as they stand in reports. */
 import { each, type Piecewise } from '../../common/piecewise.ts';
-import { intervalsOf, type Interval, type TaskGroup } from './bootstrap.ts';
-import { passAll, passAt, type Counts } from './passRates.ts';
+import { type Interval, intervalsOf, type TaskGroup } from './bootstrap.ts';
+import { type Counts, passAll, passAt } from './passRates.ts';
 
 /** Tasks with the same counts: what is said of one holds for all of them. */
 export interface CountGroup extends Counts {
@@ -27,7 +27,9 @@ export function* groupCounts(counts: Iterable<Counts>): Piecewise<CountGroup[]> 
     if (passes === undefined) groups.set(n, (passes = new Map<number, number>()));
     passes.set(c, (passes.get(c) ?? 0) + 1);
   });
-  return [...groups].flatMap(([n, passes]) => [...passes].map(([c, tasks]) => ({ n, c, tasks }))).sort((a, b) => a.n - b.n || a.c - b.c);
+  return [...groups]
+    .flatMap(([n, passes]) => [...passes].map(([c, tasks]) => ({ n, c, tasks })))
+    .sort((a, b) => a.n - b.n || a.c - b.c);
 }
 
 export function passTables(groups: readonly CountGroup[], ks: readonly number[]): PassTables {
@@ -42,10 +44,17 @@ export function passTables(groups: readonly CountGroup[], ks: readonly number[])
 
 /** pass@k of each k, then pass^k of each, as what is resampled. */
 export function passValues(groups: readonly CountGroup[], ks: readonly number[]): TaskGroup[] {
-  return groups.map((group) => ({ tasks: group.tasks, values: [...ks.map((k) => passAt(group, k)), ...ks.map((k) => passAll(group, k))] }));
+  return groups.map((group) => ({
+    tasks: group.tasks,
+    values: [...ks.map((k) => passAt(group, k)), ...ks.map((k) => passAll(group, k))],
+  }));
 }
 
-export function* passIntervals(values: readonly TaskGroup[], ks: readonly number[], resamples: number): Piecewise<PassIntervals> {
+export function* passIntervals(
+  values: readonly TaskGroup[],
+  ks: readonly number[],
+  resamples: number,
+): Piecewise<PassIntervals> {
   const tables: PassIntervals = { pass_at: {}, pass_all: {} };
   const intervals = yield* intervalsOf(values, resamples);
   for (const [at, k] of ks.entries()) {
@@ -56,7 +65,9 @@ export function* passIntervals(values: readonly TaskGroup[], ks: readonly number
 }
 
 /** Over the tasks that have a value; null where none has. */
-export function weightedMean(groups: readonly { readonly tasks: number; readonly value: number | null }[]): number | null {
+export function weightedMean(
+  groups: readonly { readonly tasks: number; readonly value: number | null }[],
+): number | null {
   let sum = 0;
   let count = 0;
   for (const { tasks, value } of groups) {

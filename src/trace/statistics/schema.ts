@@ -32,7 +32,12 @@ export const reportSchema = z.object({
   tasks_at: byK(int),
   /** pass^k: the same of all k passing. */
   pass_all: byK(rate.nullable()).nullable(),
-  intervals: z.object({ level: rate, method: z.string(), pass_at: byK(interval.nullable()).nullable(), pass_all: byK(interval.nullable()).nullable() }),
+  intervals: z.object({
+    level: rate,
+    method: z.string(),
+    pass_at: byK(interval.nullable()).nullable(),
+    pass_all: byK(interval.nullable()).nullable(),
+  }),
   /** Of all rollouts given, tries that do not count included. */
   tokens: z.object({ input: int, output: int, cached: int }).nullable(),
   /** Of the rollouts that count, without holds. */
@@ -47,16 +52,30 @@ export const reportSchema = z.object({
   /** Scored attempts by tool they called. */
   by_tool: z.record(z.string(), share),
   /** Only where tasks have levels. */
-  by_level: z.record(z.string(), z.object({
-    tasks: int, scored: int, passed: int, solved: int,
-    pass_at: byK(rate.nullable()).nullable(), tasks_at: byK(int), pass_all: byK(rate.nullable()).nullable(),
-  })),
+  by_level: z.record(
+    z.string(),
+    z.object({
+      tasks: int,
+      scored: int,
+      passed: int,
+      solved: int,
+      pass_at: byK(rate.nullable()).nullable(),
+      tasks_at: byK(int),
+      pass_all: byK(rate.nullable()).nullable(),
+    }),
+  ),
   /** Why a field is null, by its name: `cost`, `pass_at`, `pass_at.8`. */
   why: z.record(z.string(), z.string()),
 });
 export type Report = z.infer<typeof reportSchema>;
 
-const difference = z.object({ here: rate, baseline: rate, difference: z.number(), interval: interval.nullable(), tasks: int });
+const difference = z.object({
+  here: rate,
+  baseline: rate,
+  difference: z.number(),
+  interval: interval.nullable(),
+  tasks: int,
+});
 
 export const comparisonSchema = z.object({
   batch: z.string(),

@@ -1,6 +1,7 @@
 /** What happened, event by event, as lines of a page. */
-import type { AnyEvent, TrajectoryModel } from '../model.ts';
+
 import type { ToolSpan } from '../model/spans.ts';
+import type { AnyEvent, TrajectoryModel } from '../model.ts';
 import type { EventOf, TraceEvent } from '../schema.ts';
 import type { Page } from './page.ts';
 import { durationText, scoreText } from './units.ts';
@@ -43,14 +44,18 @@ export function writeEvent(page: Page, model: TrajectoryModel, event: AnyEvent, 
     }
     case 'tool.end': {
       const span = event.span === undefined ? undefined : model.span(event.span);
-      if (span?.kind === 'tool' && span.end === event && isEventful(model, span)) writeOutcome(page, model, span, detail);
+      if (span?.kind === 'tool' && span.end === event && isEventful(model, span))
+        writeOutcome(page, model, span, detail);
       return;
     }
     case 'world.diff':
       if (!ofTool(model, event)) writeChanges(page, event, detail);
       return;
     case 'log':
-      page.line(event.data.stream === 'err' ? 'stderr' : 'stdout', valueText(event.data.text), { most: detail.log, style: 'dim' });
+      page.line(event.data.stream === 'err' ? 'stderr' : 'stdout', valueText(event.data.text), {
+        most: detail.log,
+        style: 'dim',
+      });
       return;
     default:
       writeOther(page, model, event, detail);
@@ -60,19 +65,26 @@ export function writeEvent(page: Page, model: TrajectoryModel, event: AnyEvent, 
 function writeMessage(page: Page, model: TrajectoryModel, event: EventOf<'message'>, detail: Detail): void {
   const { role, origin, parts, from, to, topic, m } = event.data;
   if (role === 'tool' && ofTool(model, event)) return;
-  const label = origin === 'sampled' ? 'says' : origin === 'compacted' ? 'summary' : origin === 'edited' ? 'edited' : role;
-  const route = from === undefined && to === undefined ? undefined : `${from ?? ''} → ${to ?? ''}${topic === undefined ? '' : ` · ${topic}`}`.trim();
+  const label =
+    origin === 'sampled' ? 'says' : origin === 'compacted' ? 'summary' : origin === 'edited' ? 'edited' : role;
+  const route =
+    from === undefined && to === undefined
+      ? undefined
+      : `${from ?? ''} → ${to ?? ''}${topic === undefined ? '' : ` · ${topic}`}`.trim();
   for (const part of parts) {
     if (part.type === 'reasoning') page.line('thinks', valueText(part.content), { most: detail.text, style: 'dim' });
   }
   const text = partsText(parts);
   const calls = parts.filter((part) => part.type === 'tool_call');
-  if (text !== '' || calls.length === 0) page.line(label, text === '' ? '(nothing)' : text, { most: detail.text, note: route, labelStyle: LABELS[role] });
+  if (text !== '' || calls.length === 0)
+    page.line(label, text === '' ? '(nothing)' : text, { most: detail.text, note: route, labelStyle: LABELS[role] });
   for (const call of calls) {
     // A call that was made is shown as a call.
-    if (model.call(call.id) === undefined) page.line('→', `${call.name} ${valueText(call.arguments)}`, { most: detail.value, note: 'not called' });
+    if (model.call(call.id) === undefined)
+      page.line('→', `${call.name} ${valueText(call.arguments)}`, { most: detail.value, note: 'not called' });
   }
-  if (model.message(m)?.editedBy !== undefined) page.line('', 'an edit put another message in its place', { style: 'yellow' });
+  if (model.message(m)?.editedBy !== undefined)
+    page.line('', 'an edit put another message in its place', { style: 'yellow' });
 }
 
 const LABELS = { system: 'magenta', user: 'blue', assistant: 'cyan', tool: 'dim' } as const;
@@ -80,10 +92,14 @@ const LABELS = { system: 'magenta', user: 'blue', assistant: 'cyan', tool: 'dim'
 function writeModelEnd(page: Page, event: EventOf<'model.end'>, detail: Detail): void {
   const { error, retries, finish_reason: finish, why_not: whyNot } = event.data;
   if (retries !== undefined && retries.length > 0) {
-    page.line('', `asked again ${retries.length}×: ${retries.map((retry) => retry.class).join(', ')}`, { style: 'dim' });
+    page.line('', `asked again ${retries.length}×: ${retries.map((retry) => retry.class).join(', ')}`, {
+      style: 'dim',
+    });
   }
-  if (error !== undefined) page.line('✗', errorText(error), { style: 'red', labelStyle: 'red', note: placeText(error), most: detail.text });
-  if (finish !== undefined && finish !== 'stop' && finish !== 'tool_calls') page.line('', `the model stopped: ${finish}`, { style: 'yellow' });
+  if (error !== undefined)
+    page.line('✗', errorText(error), { style: 'red', labelStyle: 'red', note: placeText(error), most: detail.text });
+  if (finish !== undefined && finish !== 'stop' && finish !== 'tool_calls')
+    page.line('', `the model stopped: ${finish}`, { style: 'yellow' });
   if (detail.full && whyNot !== undefined) page.line('', `cannot be trained on: ${whyNot}`, { style: 'dim' });
 }
 
@@ -91,15 +107,22 @@ function writeCall(page: Page, model: TrajectoryModel, span: ToolSpan, detail: D
   const { name, raw } = span.start.data;
   const asked = model.argumentsOf(span);
   const text = raw ?? valueText(asked.value, detail.full);
-  page.line('→', `${name} ${text}`, { most: detail.value, labelStyle: 'cyan', note: asked.edited ? 'edited' : undefined });
+  page.line('→', `${name} ${text}`, {
+    most: detail.value,
+    labelStyle: 'cyan',
+    note: asked.edited ? 'edited' : undefined,
+  });
 }
 
 /** Whether an agent ran, or somebody stepped in, between start and end of a call. */
 function isEventful(model: TrajectoryModel, span: ToolSpan): boolean {
   const { end } = span;
   if (end === undefined) return false;
-  return model.editsOf(span.seq).length > 0 || model.children(span.seq).some((seq) => model.event(seq)?.kind === 'agent.start')
-    || model.holdsOf(span.seq).some((hold) => hold.seq < end.seq);
+  return (
+    model.editsOf(span.seq).length > 0 ||
+    model.children(span.seq).some((seq) => model.event(seq)?.kind === 'agent.start') ||
+    model.holdsOf(span.seq).some((hold) => hold.seq < end.seq)
+  );
 }
 
 function writeOutcome(page: Page, model: TrajectoryModel, span: ToolSpan, detail: Detail): void {
@@ -112,22 +135,37 @@ function writeOutcome(page: Page, model: TrajectoryModel, span: ToolSpan, detail
   for (const diff of model.diffsOf(span.seq)) writeChanges(page, diff, detail);
 }
 
-function writeToolEnd(page: Page, model: TrajectoryModel, span: ToolSpan, end: EventOf<'tool.end'>, detail: Detail): void {
+function writeToolEnd(
+  page: Page,
+  model: TrajectoryModel,
+  span: ToolSpan,
+  end: EventOf<'tool.end'>,
+  detail: Detail,
+): void {
   const { status, error, ms, source, injected, cut, retries } = end.data;
   const result = model.resultOf(span);
   const note = [
     ms === undefined ? undefined : durationText(ms),
     source === 'live' || source === 'imported' ? undefined : source,
-    retries === undefined ? undefined : `made again ${retries.length}× after ${retries.map((retry) => retry.class).join(', ')}`,
+    retries === undefined
+      ? undefined
+      : `made again ${retries.length}× after ${retries.map((retry) => retry.class).join(', ')}`,
     injected === undefined ? undefined : `injected by ${injected}`,
     cut === undefined ? undefined : `${cut} bytes cut`,
     result?.edited === true ? 'edited' : undefined,
     isEventful(model, span) ? `of ${span.start.data.name}` : undefined,
-  ].filter((part) => part !== undefined).join(', ');
+  ]
+    .filter((part) => part !== undefined)
+    .join(', ');
   const answer = result === undefined ? undefined : valueText(result.value, detail.full);
   if (error !== undefined) {
     const place = placeText(error);
-    page.line('✗', errorText(error), { most: detail.value, style: 'red', labelStyle: 'red', note: [note, place].filter(Boolean).join(' · ') || undefined });
+    page.line('✗', errorText(error), {
+      most: detail.value,
+      style: 'red',
+      labelStyle: 'red',
+      note: [note, place].filter(Boolean).join(' · ') || undefined,
+    });
     if (detail.full && error.stack !== undefined) page.line('', error.stack, { style: 'dim' });
     // The model was told something else than the error's own words.
     if (answer !== undefined && !answer.includes(error.message)) page.line('←', answer, { most: detail.value });
@@ -137,12 +175,16 @@ function writeToolEnd(page: Page, model: TrajectoryModel, span: ToolSpan, end: E
     page.line('✂', 'open where the fork was cut: it is made anew', { style: 'dim' });
     return;
   }
-  page.line(status === 'ok' ? '←' : '✗', answer ?? '(nothing recorded)', { most: detail.value, note: note === '' ? undefined : note });
+  page.line(status === 'ok' ? '←' : '✗', answer ?? '(nothing recorded)', {
+    most: detail.value,
+    note: note === '' ? undefined : note,
+  });
 }
 
 function writeChanges(page: Page, event: EventOf<'world.diff'>, detail: Detail): void {
   const most = detail.full ? Infinity : 5;
-  for (const change of event.data.changes.slice(0, most)) page.line('world', changeText(change), { most: detail.value, labelStyle: 'yellow' });
+  for (const change of event.data.changes.slice(0, most))
+    page.line('world', changeText(change), { most: detail.value, labelStyle: 'yellow' });
   const more = event.data.changes.length - most;
   if (more > 0) page.line('', `… ${more} more changes`, { style: 'dim' });
 }
@@ -150,35 +192,57 @@ function writeChanges(page: Page, event: EventOf<'world.diff'>, detail: Detail):
 function writeOther(page: Page, model: TrajectoryModel, event: TraceEvent, detail: Detail): void {
   switch (event.kind) {
     case 'rollout.start':
-      if (event.data.fork !== undefined) page.line('fork', `of ${event.data.fork.rollout}, going on behind its event ${event.data.fork.seq}`, { labelStyle: 'yellow' });
+      if (event.data.fork !== undefined)
+        page.line('fork', `of ${event.data.fork.rollout}, going on behind its event ${event.data.fork.seq}`, {
+          labelStyle: 'yellow',
+        });
       return;
     case 'rollout.lease':
-      if (detail.full || event.data.how !== 'fresh') page.line('lease', `${event.data.how} by ${event.data.worker}, epoch ${event.data.epoch}`, { style: 'dim' });
+      if (detail.full || event.data.how !== 'fresh')
+        page.line('lease', `${event.data.how} by ${event.data.worker}, epoch ${event.data.epoch}`, { style: 'dim' });
       return;
     case 'agent.start':
       page.line('▸', `${event.agent ?? 'an agent'} starts (${event.data.how})`, { labelStyle: 'cyan' });
       return;
     case 'agent.end':
-      page.line('◂', `${event.agent ?? 'an agent'} ends${event.data.error === undefined ? '' : `: ${errorText(event.data.error)}`}`, { labelStyle: 'cyan', note: event.data.ms === undefined ? undefined : durationText(event.data.ms) });
+      page.line(
+        '◂',
+        `${event.agent ?? 'an agent'} ends${event.data.error === undefined ? '' : `: ${errorText(event.data.error)}`}`,
+        { labelStyle: 'cyan', note: event.data.ms === undefined ? undefined : durationText(event.data.ms) },
+      );
       return;
     case 'world.open':
       page.line('world', `${event.data.world} (${event.data.kind}) opened`, { style: 'dim' });
       return;
     case 'world.close':
-      if (event.data.error !== undefined) page.line('world', errorText(event.data.error), { style: 'red', note: placeText(event.data.error) });
+      if (event.data.error !== undefined)
+        page.line('world', errorText(event.data.error), { style: 'red', note: placeText(event.data.error) });
       return;
     case 'score':
       writeScore(page, event, detail);
       return;
     case 'hold': {
       const hold = model.hold(event.seq);
-      const held = hold?.release === undefined ? 'still held' : `${durationText(hold.release.data.held_ms)}, then ${hold.release.data.how}${hold.release.data.by === undefined ? '' : ` by ${hold.release.data.by}`}`;
-      page.line('held', `${event.data.side} the call: ${event.data.why}${event.data.breakpoint === undefined ? '' : ` ${event.data.breakpoint}`}${event.data.by === undefined ? '' : ` by ${event.data.by}`}`, { labelStyle: 'yellow', note: held });
+      const held =
+        hold?.release === undefined
+          ? 'still held'
+          : `${durationText(hold.release.data.held_ms)}, then ` +
+            `${hold.release.data.how}${hold.release.data.by === undefined ? '' : ` by ${hold.release.data.by}`}`;
+      page.line(
+        'held',
+        `${event.data.side} the call: ` +
+          `${event.data.why}${event.data.breakpoint === undefined ? '' : ` ${event.data.breakpoint}`}${event.data.by === undefined ? '' : ` by ${event.data.by}`}`,
+        { labelStyle: 'yellow', note: held },
+      );
       return;
     }
     case 'edit': {
       const { of, path, value, by } = event.data;
-      page.line('edit', `${of.m === undefined ? `event ${of.seq ?? '?'}` : `message ${of.m}`} ${path} = ${inline(value)}`, { most: detail.value, labelStyle: 'yellow', note: by === undefined ? undefined : `by ${by}` });
+      page.line(
+        'edit',
+        `${of.m === undefined ? `event ${of.seq ?? '?'}` : `message ${of.m}`} ${path} = ${inline(value)}`,
+        { most: detail.value, labelStyle: 'yellow', note: by === undefined ? undefined : `by ${by}` },
+      );
       return;
     }
     default: // spans' other ends and what only machines need are told elsewhere
@@ -188,8 +252,15 @@ function writeOther(page: Page, model: TrajectoryModel, event: TraceEvent, detai
 export function writeScore(page: Page, event: EventOf<'score'>, detail: Detail): void {
   const { scorer, value, passed, parts, explanation, error } = event.data;
   const mark = passed === true ? '●' : passed === false ? '✗' : '?';
-  const figures = parts === undefined ? '' : ` (${Object.entries(parts).map(([name, part]) => `${name} ${scoreText(part)}`).join(', ')})`;
-  page.line('score', `${mark} ${scoreText(value)} by ${scorer}${figures}`, { labelStyle: passed === true ? 'green' : 'red' });
+  const figures =
+    parts === undefined
+      ? ''
+      : ` (${Object.entries(parts)
+          .map(([name, part]) => `${name} ${scoreText(part)}`)
+          .join(', ')})`;
+  page.line('score', `${mark} ${scoreText(value)} by ${scorer}${figures}`, {
+    labelStyle: passed === true ? 'green' : 'red',
+  });
   if (explanation !== undefined) page.line('', explanation, { most: detail.text });
   if (error !== undefined) page.line('', errorText(error), { style: 'red', note: placeText(error) });
 }
@@ -198,5 +269,7 @@ export function writeScore(page: Page, event: EventOf<'score'>, detail: Detail):
 function ofTool(model: TrajectoryModel, event: TraceEvent): boolean {
   if (event.span !== undefined && model.span(event.span)?.kind === 'tool') return true;
   if (event.kind !== 'message') return false;
-  return event.data.parts.some((part) => part.type === 'tool_call_response' && model.call(part.id)?.end?.data.m === event.data.m);
+  return event.data.parts.some(
+    (part) => part.type === 'tool_call_response' && model.call(part.id)?.end?.data.m === event.data.m,
+  );
 }

@@ -1,4 +1,5 @@
 /** A trajectory, or a step of one, as Markdown for an issue or a chat. What was said and called keeps its own form. */
+
 import type { Json } from '../../common/json.ts';
 import { textOf } from '../model/messages.ts';
 import type { ModelSpan, ToolSpan } from '../model/spans.ts';
@@ -12,14 +13,33 @@ export function trajectoryMarkdown(model: TrajectoryModel, rollout: string): str
   const { start, end } = model;
   const usage = model.usageAt();
   const facts = [
-    ...(end === undefined ? ['not ended'] : [end.data.status, ...(end.data.passed === null ? [] : [end.data.passed ? '**passed**' : '**failed**']), `reward ${end.data.reward === null ? 'none' : scoreText(end.data.reward)}`]),
-    plural(model.steps.length - 1, 'step'), `${amountText(usage.input_tokens + usage.output_tokens)} tokens`,
+    ...(end === undefined
+      ? ['not ended']
+      : [
+          end.data.status,
+          ...(end.data.passed === null ? [] : [end.data.passed ? '**passed**' : '**failed**']),
+          `reward ${end.data.reward === null ? 'none' : scoreText(end.data.reward)}`,
+        ]),
+    plural(model.steps.length - 1, 'step'),
+    `${amountText(usage.input_tokens + usage.output_tokens)} tokens`,
     ...(end?.data.totals.ms === undefined ? [] : [durationText(end.data.totals.ms)]),
   ];
-  const parts = [`# ${start?.data.task ?? 'Trajectory'}, attempt ${start?.data.attempt ?? 1}`, `${facts.join(' · ')}\n\`${rollout}\``];
+  const parts = [
+    `# ${start?.data.task ?? 'Trajectory'}, attempt ${start?.data.attempt ?? 1}`,
+    `${facts.join(' · ')}\n\`${rollout}\``,
+  ];
   for (const step of model.steps) parts.push(...stepParts(model, step));
-  for (const { data } of model.scores) parts.push(`## Score`, `${data.scorer}: ${scoreText(data.value)}${data.explanation === undefined ? '' : `: ${data.explanation}`}`);
-  if (end !== undefined) parts.push('## End', ...(end.data.error === undefined ? [] : [errorText(end.data.error)]), ...(end.data.answer === null ? [] : [block(end.data.answer)]));
+  for (const { data } of model.scores)
+    parts.push(
+      `## Score`,
+      `${data.scorer}: ${scoreText(data.value)}${data.explanation === undefined ? '' : `: ${data.explanation}`}`,
+    );
+  if (end !== undefined)
+    parts.push(
+      '## End',
+      ...(end.data.error === undefined ? [] : [errorText(end.data.error)]),
+      ...(end.data.answer === null ? [] : [block(end.data.answer)]),
+    );
   return `${parts.join('\n\n')}\n`;
 }
 
@@ -35,7 +55,8 @@ function stepParts(model: TrajectoryModel, step: Step): string[] {
     const event = model.event(seq);
     if (event === undefined || 'unknown' in event || event.kind !== 'message') continue;
     const { role, origin, parts: said } = event.data;
-    if (origin !== 'sampled' && origin !== 'tool') parts.push(`**${role}**${origin === 'given' ? '' : ` (${origin})`}`, quote(partsText(said)));
+    if (origin !== 'sampled' && origin !== 'tool')
+      parts.push(`**${role}**${origin === 'given' ? '' : ` (${origin})`}`, quote(partsText(said)));
   }
   if (step.model !== undefined) parts.push(...modelParts(model, step.model));
   for (const tool of step.tools) parts.push(...toolParts(model, tool));
@@ -48,7 +69,11 @@ function modelParts(model: TrajectoryModel, { end }: ModelSpan): string[] {
   if (end === undefined) return ['*The model has not answered.*'];
   const said = end.data.m === undefined ? [] : (model.shownMessage(end.data.m)?.event.data.parts ?? []);
   const [thought, text] = [textOf(said, 'reasoning'), textOf(said)];
-  return [...(thought.trim() === '' ? [] : [quote(thought)]), ...(text.trim() === '' ? [] : [text]), ...(end.data.error === undefined ? [] : [`✗ ${errorText(end.data.error)}`])];
+  return [
+    ...(thought.trim() === '' ? [] : [quote(thought)]),
+    ...(text.trim() === '' ? [] : [text]),
+    ...(end.data.error === undefined ? [] : [`✗ ${errorText(end.data.error)}`]),
+  ];
 }
 
 function toolParts(model: TrajectoryModel, span: ToolSpan): string[] {
@@ -58,15 +83,20 @@ function toolParts(model: TrajectoryModel, span: ToolSpan): string[] {
   const error = span.end?.data.error;
   const marks = [...(asked.edited ? ['arguments edited'] : []), ...(result?.edited === true ? ['result edited'] : [])];
   return [
-    `**\`${span.start.data.name}\`**${marks.length === 0 ? '' : ` (${marks.join(', ')})`}`, block(asked.value),
-    ...(span.end === undefined ? ['*not ended*'] : []), ...(error === undefined ? [] : [`✗ ${errorText(error)}`]),
+    `**\`${span.start.data.name}\`**${marks.length === 0 ? '' : ` (${marks.join(', ')})`}`,
+    block(asked.value),
+    ...(span.end === undefined ? ['*not ended*'] : []),
+    ...(error === undefined ? [] : [`✗ ${errorText(error)}`]),
     ...(result === undefined || error !== undefined ? [] : ['→', block(result.value)]),
     ...(changes.length === 0 ? [] : [changes.map((change) => `- ${code(changeText(change))}`).join('\n')]),
   ];
 }
 
 function quote(text: string): string {
-  return text.split('\n').map((line) => `> ${line}`.trimEnd()).join('\n');
+  return text
+    .split('\n')
+    .map((line) => `> ${line}`.trimEnd())
+    .join('\n');
 }
 
 /** A value between fences that it does not close. */

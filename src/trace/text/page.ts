@@ -1,5 +1,5 @@
 /** A page of labelled lines: labels in a narrow column on the left, text wrapped beside them. */
-import { columns, harmless, painter, shorten, wrap, type Paint, type Style } from './terminal.ts';
+import { columns, harmless, type Paint, painter, type Style, shorten, wrap } from './terminal.ts';
 
 const LABEL = 8;
 const GAP = '  ';
@@ -55,7 +55,11 @@ export class Page {
     const inRule = columns(head) + columns(told) + 5 <= this.#width;
     const rest = inRule ? told : '';
     const fill = Math.max(0, this.#width - columns(head) - columns(rest) - 3);
-    this.#lines.push('', `${this.#paint(head, 'bold')} ${this.#paint('──', 'dim')}${this.#paint(rest, 'dim')}${this.#paint('─'.repeat(fill), 'dim')}`);
+    this.#lines.push(
+      '',
+      `${this.#paint(head, 'bold')} ` +
+        `${this.#paint('──', 'dim')}${this.#paint(rest, 'dim')}${this.#paint('─'.repeat(fill), 'dim')}`,
+    );
     if (!inRule) this.facts(facts.map((text) => ({ text, style: 'dim' })));
   }
 
@@ -75,7 +79,8 @@ export class Page {
 
   #note(note: string, used: number, room: number): void {
     const text = oneLine(note);
-    if (used + 2 + columns(text) <= room) this.#lines.push(`${this.#lines.pop() ?? ''}${GAP}${this.#paint(text, 'dim')}`);
+    if (used + 2 + columns(text) <= room)
+      this.#lines.push(`${this.#lines.pop() ?? ''}${GAP}${this.#paint(text, 'dim')}`);
     else for (const line of wrap(text, room)) this.#lines.push(`${' '.repeat(LABEL)}${GAP}${this.#paint(line, 'dim')}`);
   }
 

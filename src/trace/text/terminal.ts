@@ -2,7 +2,16 @@
 
 export type Style = 'dim' | 'bold' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan';
 
-const CODES: Readonly<Record<Style, number>> = { dim: 2, bold: 1, red: 31, green: 32, yellow: 33, blue: 34, magenta: 35, cyan: 36 };
+const CODES: Readonly<Record<Style, number>> = {
+  dim: 2,
+  bold: 1,
+  red: 31,
+  green: 32,
+  yellow: 33,
+  blue: 34,
+  magenta: 35,
+  cyan: 36,
+};
 
 export type Paint = (text: string, style: Style | undefined) => string;
 
@@ -26,7 +35,8 @@ export function harmless(text: string): string {
     .replace(REORDERING, '\ufffd');
 }
 
-const WIDE = /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
+const WIDE =
+  /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 const COMBINING = /[\p{Mn}\u200b-\u200d\ufe0f]/u;
 
 /** Columns a text takes. */
@@ -38,7 +48,9 @@ export function columns(text: string): number {
 
 /** Lines of at most `width` columns, broken at spaces where there are any; lines of the text stay lines. */
 export function wrap(text: string, width: number): string[] {
-  return text.split('\n').flatMap((line) => (line.length <= width && columns(line) <= width ? [line] : wrapLine(line, width)));
+  return text
+    .split('\n')
+    .flatMap((line) => (line.length <= width && columns(line) <= width ? [line] : wrapLine(line, width)));
 }
 
 function wrapLine(line: string, width: number): string[] {
@@ -56,7 +68,8 @@ function wrapLine(line: string, width: number): string[] {
     if (current.trim() !== '') lines.push(current);
     current = indent.length < width / 2 ? indent : '';
     used = current.length;
-    for (const character of word.trimStart()) { // a word longer than the line is broken anywhere
+    for (const character of word.trimStart()) {
+      // a word longer than the line is broken anywhere
       const wide = columns(character);
       if (used + wide > width) {
         lines.push(current);

@@ -4,7 +4,9 @@ import type { Change, Part, TraceError } from '../schema.ts';
 import { isBlobRef, unescapeKeys } from '../values/keys.ts';
 import { amountText } from './units.ts';
 
-/** A text as it is, anything else as JSON: on one line, or `pretty` (then also a text that is a JSON record or list). */
+/**
+ * A text as it is, anything else as JSON: on one line, or `pretty` (then also a text that is a JSON record or list).
+ */
 export function valueText(stored: Json, pretty = false): string {
   if (isBlobRef(stored)) return `${stored.head}… (${amountText(stored.bytes)} bytes, ${stored.media})`;
   const value = unescapeKeys(stored);
@@ -26,28 +28,32 @@ export function inline(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(inline).join(', ')}]`;
   if (!isJsonObject(value)) return JSON.stringify(value);
   if (isBlobRef(value)) return `<${amountText(value.bytes)} bytes ${value.media}>`;
-  return `{${Object.entries(value).map(([key, member]) => `${/^[\w$]+$/.test(key) ? key : JSON.stringify(key)}: ${inline(member)}`).join(', ')}}`;
+  return `{${Object.entries(value)
+    .map(([key, member]) => `${/^[\w$]+$/.test(key) ? key : JSON.stringify(key)}: ${inline(member)}`)
+    .join(', ')}}`;
 }
 
 /** Text parts and what stands for the others; tool calls left out. */
 export function partsText(parts: readonly Part[]): string {
-  return parts.flatMap((part): string[] => {
-    switch (part.type) {
-      case 'text':
-        return [valueText(part.content)];
-      case 'blob': {
-        const size = typeof part.content === 'string' ? Math.floor(part.content.length * 0.75) : part.content.bytes;
-        return [`[${part.modality ?? part.mime_type}, ${amountText(size)} bytes]`];
+  return parts
+    .flatMap((part): string[] => {
+      switch (part.type) {
+        case 'text':
+          return [valueText(part.content)];
+        case 'blob': {
+          const size = typeof part.content === 'string' ? Math.floor(part.content.length * 0.75) : part.content.bytes;
+          return [`[${part.modality ?? part.mime_type}, ${amountText(size)} bytes]`];
+        }
+        case 'uri':
+          return [`[${part.uri}]`];
+        case 'tool_call_response':
+          return [valueText(part.response)];
+        case 'reasoning':
+        case 'tool_call':
+          return [];
       }
-      case 'uri':
-        return [`[${part.uri}]`];
-      case 'tool_call_response':
-        return [valueText(part.response)];
-      case 'reasoning':
-      case 'tool_call':
-        return [];
-    }
-  }).join('\n');
+    })
+    .join('\n');
 }
 
 export function errorText(error: TraceError): string {
@@ -61,12 +67,17 @@ export function placeText(error: TraceError): string | undefined {
 /** `update loans 17  due: "2026-05-01" → "2026-05-15"`. Of an update only the fields that differ. */
 export function changeText(change: Pick<Change, 'op' | 'table' | 'file' | 'key' | 'before' | 'after'>): string {
   const where = change.table ?? change.file ?? '';
-  const key = change.file !== undefined && change.file === change.key ? '' : ` ${typeof change.key === 'string' ? change.key : inline(unescapeKeys(change.key))}`;
+  const key =
+    change.file !== undefined && change.file === change.key
+      ? ''
+      : ` ${typeof change.key === 'string' ? change.key : inline(unescapeKeys(change.key))}`;
   const head = `${change.op} ${where}${key}`.replace(/ {2,}/g, ' ').trimEnd();
   const before = change.before === undefined ? undefined : unescapeKeys(change.before);
   const after = change.after === undefined ? undefined : unescapeKeys(change.after);
   if (isJsonObject(before) && isJsonObject(after) && !isBlobRef(before) && !isBlobRef(after)) {
-    const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]));
+    const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
+      (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
+    );
     return `${head}  ${names.map((name) => `${name}: ${shown(before[name])} → ${shown(after[name])}`).join(', ')}`;
   }
   if (before !== undefined && after !== undefined) return `${head}  ${inline(before)} → ${inline(after)}`;

@@ -1,9 +1,10 @@
 /** Calls as a text document: a line for each, what it was given and gave below, folded by indentation. */
+
+import type { Json } from '../../common/json.ts';
 import { durationText } from '../text/units.ts';
 import { errorText, valueText } from '../text/values.ts';
-import { argumentsLine, cut, resultLine } from './text.ts';
 import type { CallFact } from './fact.ts';
-import type { Json } from '../../common/json.ts';
+import { argumentsLine, cut, resultLine } from './text.ts';
 
 /** What is told of the attempt that a call is in. */
 export interface CallAttempt {
@@ -32,7 +33,12 @@ const LINE = 240;
 const VALUE_LINES = 40;
 const VALUE_CHARS = 4_000;
 
-export function callsText(title: string, facts: readonly CallFact[], attemptOf: (fact: CallFact) => CallAttempt | undefined, named: boolean): CallsText {
+export function callsText(
+  title: string,
+  facts: readonly CallFact[],
+  attemptOf: (fact: CallFact) => CallAttempt | undefined,
+  named: boolean,
+): CallsText {
   const lines = [title, ''];
   const blocks: CallBlock[] = [];
   for (const fact of facts) {
@@ -40,9 +46,21 @@ export function callsText(title: string, facts: readonly CallFact[], attemptOf: 
     const outcome = attempt?.outcome ?? 'unknown';
     const line = lines.length;
     lines.push(cut(`${outcome}  ${named ? `${fact.tool} ` : ''}${argumentsLine(fact)} ${resultLine(fact)}`, LINE));
-    lines.push(`  ${[...(attempt === undefined ? [] : [`${attempt.task} · attempt ${attempt.attempt}`]), `step ${fact.step}`, ...(fact.ms === undefined ? [] : [durationText(fact.ms)]), `${fact.rollout}@${fact.seq}`].join(' · ')}`);
+    lines.push(
+      '  ' +
+        [
+          ...(attempt === undefined ? [] : [`${attempt.task} · attempt ${attempt.attempt}`]),
+          `step ${fact.step}`,
+          ...(fact.ms === undefined ? [] : [durationText(fact.ms)]),
+          `${fact.rollout}@${fact.seq}`,
+        ].join(' · '),
+    );
     if (fact.values !== undefined) lines.push('  arguments', ...value(fact.values.arguments));
-    if (fact.error !== undefined) lines.push(`  ✗ ${cut(errorText(fact.error), LINE)}`, ...indented(fact.error.stack?.split('\n').slice(1) ?? [], 2));
+    if (fact.error !== undefined)
+      lines.push(
+        `  ✗ ${cut(errorText(fact.error), LINE)}`,
+        ...indented(fact.error.stack?.split('\n').slice(1) ?? [], 2),
+      );
     else if (fact.values?.result !== undefined) lines.push('  result', ...value(fact.values.result));
     blocks.push({ fact, line, lastLine: lines.length - 1, marked: outcome.length });
     lines.push('');
@@ -55,7 +73,10 @@ function value(stored: Json): string[] {
   const lines = whole.slice(0, VALUE_CHARS).split('\n');
   const shown = lines.slice(0, VALUE_LINES);
   const left = whole.length - shown.join('\n').length;
-  return [...indented(shown, 4), ...(left > 0 ? [`    … ${left.toLocaleString('en')} more characters: open the step`] : [])];
+  return [
+    ...indented(shown, 4),
+    ...(left > 0 ? [`    … ${left.toLocaleString('en')} more characters: open the step`] : []),
+  ];
 }
 
 function indented(lines: readonly string[], by: number): string[] {

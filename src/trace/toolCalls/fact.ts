@@ -1,7 +1,7 @@
 /** What is kept of a tool call when many are counted: little, so that a whole batch fits into memory. */
 import type { Json } from '../../common/json.ts';
-import type { TrajectoryModel } from '../model.ts';
 import type { ToolSpan } from '../model/spans.ts';
+import type { TrajectoryModel } from '../model.ts';
 import type { Source, TraceError } from '../schema.ts';
 
 export interface CallFact {
@@ -35,8 +35,15 @@ export function callFacts(model: TrajectoryModel, rollout: string): CallFact[] {
 export function factOf(model: TrajectoryModel, span: ToolSpan, rollout: string): CallFact {
   const end = span.end?.data;
   return {
-    rollout, seq: span.seq, step: span.step, tool: span.start.data.name, at: span.start.at,
-    ms: end?.ms, open: end === undefined, source: end?.source, error: end?.error,
+    rollout,
+    seq: span.seq,
+    step: span.step,
+    tool: span.start.data.name,
+    at: span.start.at,
+    ms: end?.ms,
+    open: end === undefined,
+    source: end?.source,
+    error: end?.error,
     values: { arguments: span.start.data.raw ?? model.argumentsOf(span).value, result: model.resultOf(span)?.value },
   };
 }

@@ -36,7 +36,13 @@ export function toolStats(facts: Iterable<CallFact>): ToolStats {
     }
     if (fact.ms !== undefined) times.push(fact.ms);
   }
-  return { calls, open, errors, byClass: Object.fromEntries([...counts].sort(([, a], [, b]) => b - a)), ...quantiles(times) };
+  return {
+    calls,
+    open,
+    errors,
+    byClass: Object.fromEntries([...counts].sort(([, a], [, b]) => b - a)),
+    ...quantiles(times),
+  };
 }
 
 /** By nearest rank, as the report of a batch tells times. */

@@ -14,12 +14,17 @@ export interface Read {
 
 /** `412 calls · 6 % errors · p50 12 ms, p95 90 ms · in 31 % of passed, 58 % of failed attempts`. */
 export function statsText(stats: ToolStats, shares: UseShares | undefined, read: Read): string {
-  const parts = [`${stats.calls.toLocaleString('en')} ${stats.calls === 1 ? 'call' : 'calls'}${stats.open > 0 ? ` (${stats.open.toLocaleString('en')} running)` : ''}`];
+  const parts = [
+    `${stats.calls.toLocaleString('en')} ` +
+      `${stats.calls === 1 ? 'call' : 'calls'}${stats.open > 0 ? ` (${stats.open.toLocaleString('en')} running)` : ''}`,
+  ];
   if (stats.calls > 0) parts.push(stats.errors === 0 ? 'no errors' : `${percent(stats.errors, stats.calls)} errors`);
-  if (stats.p50 !== null && stats.p95 !== null) parts.push(`p50 ${durationText(stats.p50)}, p95 ${durationText(stats.p95)}`);
+  if (stats.p50 !== null && stats.p95 !== null)
+    parts.push(`p50 ${durationText(stats.p50)}, p95 ${durationText(stats.p95)}`);
   const used = shares === undefined ? '' : sharesText(shares);
   if (used !== '') parts.push(used);
-  if (read.read < read.attempts) parts.push(`calls of ${read.read.toLocaleString('en')} of ${read.attempts.toLocaleString('en')} attempts read`);
+  if (read.read < read.attempts)
+    parts.push(`calls of ${read.read.toLocaleString('en')} of ${read.attempts.toLocaleString('en')} attempts read`);
   return parts.join(' · ');
 }
 

@@ -27,9 +27,14 @@ export function thrownLines(facts: Iterable<CallFact>, isHere: (file: string) =>
     found.count++;
     found.messages.set(error.message, (found.messages.get(error.message) ?? 0) + 1);
   }
-  return [...lines].sort(([a], [b]) => a - b).map(([line, { count, newest, messages }]) => ({
-    line, count, newest, messages: [...messages].map(([text, times]) => ({ text, count: times })).sort((a, b) => b.count - a.count),
-  }));
+  return [...lines]
+    .sort(([a], [b]) => a - b)
+    .map(([line, { count, newest, messages }]) => ({
+      line,
+      count,
+      newest,
+      messages: [...messages].map(([text, times]) => ({ text, count: times })).sort((a, b) => b.count - a.count),
+    }));
 }
 
 /** Lines that are looked at above and below for one that moved. */

@@ -15,7 +15,13 @@ export function escapeKeys(value: Json, keep: (ref: BlobRef) => boolean): Json {
 
 /** As the user wrote it; references to blobs stay as they are. Gives the value itself when nothing was escaped. */
 export function unescapeKeys(value: Json): Json {
-  return hasKey(value, '$$') ? renameKeys(value, (key) => (key.startsWith('$$') ? key.slice(1) : key), () => true) : value;
+  return hasKey(value, '$$')
+    ? renameKeys(
+        value,
+        (key) => (key.startsWith('$$') ? key.slice(1) : key),
+        () => true,
+      )
+    : value;
 }
 
 /** Whether some key in `value` starts with `prefix`. Makes nothing: nearly all values have none. */
@@ -36,5 +42,7 @@ function renameKeys(value: Json, rename: (key: string) => string, keep: (ref: Bl
   if (Array.isArray(value)) return changeAll(value, (item) => renameKeys(item, rename, keep));
   if (!isJsonObject(value) || (isBlobRef(value) && keep(value))) return value;
   // fromEntries defines members, so a key named `__proto__` stays a key.
-  return Object.fromEntries(Object.entries(value).map(([key, member]) => [rename(key), renameKeys(member, rename, keep)]));
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [rename(key), renameKeys(member, rename, keep)]),
+  );
 }

@@ -1,6 +1,7 @@
 /** The worker's side of the reaper process (`reaperMain.ts`), which cleans up after it whatever happens. */
-import { spawn } from 'node:child_process';
+
 import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { entryUrl } from '../../common/entries.ts';
 import type { ProcessGroups } from '../../tools/processes/processGroups.ts';
@@ -55,9 +56,15 @@ export class Reaper implements ProcessGroups {
   #start(): void {
     this.#starts++;
     // A session of its own: a signal to the worker's group must not reach it.
-    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', fileURLToPath(entryUrl('reaper'))], {
-      stdio: ['pipe', 'ignore', 'ignore'], detached: true, windowsHide: true,
-    });
+    const child = spawn(
+      process.execPath,
+      ['--disable-warning=ExperimentalWarning', fileURLToPath(entryUrl('reaper'))],
+      {
+        stdio: ['pipe', 'ignore', 'ignore'],
+        detached: true,
+        windowsHide: true,
+      },
+    );
     this.#child = child;
     child.unref();
     child.on('error', () => this.#again(child));

@@ -1,7 +1,7 @@
 /** Questions to the server: is this rollout the first of its batch to match a `once` breakpoint? */
 import { randomUUID } from 'node:crypto';
-import { deferred } from '../../common/abort.ts';
 import type { Deferred } from '../../common/abort.ts';
+import { deferred } from '../../common/abort.ts';
 import type { WorkerFrame } from '../../protocol/worker.ts';
 
 type Claim = Extract<WorkerFrame, { type: 'claim' }>;

@@ -1,11 +1,12 @@
 /** The end of a rollout that cannot end itself: it could not be started, or the server does not take what it wrote. */
+
 import type { Submission } from '../../config/submission.ts';
 import type { Grant } from '../../protocol/worker.ts';
 import { TotalsCounter } from '../../rollout/log/totals.ts';
 import type { Clock } from '../../rollout/ports.ts';
 import { modelOf } from '../../rollout/running.ts';
-import { TRACE_VERSION } from '../../trace/schema.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
+import { TRACE_VERSION } from '../../trace/schema.ts';
 
 export interface Closing {
   readonly grant: Grant;
@@ -27,22 +28,36 @@ export function closingEvents({ grant, worker, clock, submission, durable, last,
   const next = (): { seq: number; v: number; at: number } => ({ seq: last + events.length + 1, v: TRACE_VERSION, at });
   if (own.length === 0) {
     events.push({
-      ...next(), kind: 'rollout.start',
-      data: { batch: grant.batch, task: grant.task.id, attempt: grant.attempt, try: grant.try, ...(grant.fork === undefined ? {} : { fork: grant.fork }) },
+      ...next(),
+      kind: 'rollout.start',
+      data: {
+        batch: grant.batch,
+        task: grant.task.id,
+        attempt: grant.attempt,
+        try: grant.try,
+        ...(grant.fork === undefined ? {} : { fork: grant.fork }),
+      },
     });
   }
   if (!own.some((event) => event.kind === 'rollout.lease' && event.data.epoch === grant.epoch)) {
     events.push({ ...next(), kind: 'rollout.lease', data: { epoch: grant.epoch, worker, how: 'closing' } });
   }
-  const counter = new TotalsCounter((agent) => (submission === undefined ? undefined : modelOf(submission, agent).price));
+  const counter = new TotalsCounter((agent) =>
+    submission === undefined ? undefined : modelOf(submission, agent).price,
+  );
   for (const event of own) counter.add(event);
   const first = own[0]?.at ?? at;
   events.push({
-    ...next(), kind: 'rollout.end',
+    ...next(),
+    kind: 'rollout.end',
     data: {
-      status: 'infrastructure', passed: null, reward: null, answer: null,
+      status: 'infrastructure',
+      passed: null,
+      reward: null,
+      answer: null,
       touched: own.some((event) => event.kind === 'edit'),
-      error: { class: 'infrastructure', message }, totals: counter.totals(at - first),
+      error: { class: 'infrastructure', message },
+      totals: counter.totals(at - first),
     },
   });
   return events;

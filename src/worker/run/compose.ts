@@ -31,24 +31,45 @@ export function compose(composition: Composition): { job: RolloutJob; ports: Rol
 
 function jobOf({ parts, grant, loaded, prefix }: Composition): RolloutJob {
   return {
-    rollout: grant.rollout, batch: grant.batch, task: grant.task, attempt: grant.attempt, try: grant.try,
-    epoch: grant.epoch, worker: parts.worker,
+    rollout: grant.rollout,
+    batch: grant.batch,
+    task: grant.task,
+    attempt: grant.attempt,
+    try: grant.try,
+    epoch: grant.epoch,
+    worker: parts.worker,
     how: grant.last > (grant.fork?.seq ?? 0) ? 'resumed' : 'fresh',
-    submission: loaded.submission, shas: loaded.shas,
+    submission: loaded.submission,
+    shas: loaded.shas,
     ...(grant.fork === undefined ? {} : { fork: grant.fork }),
-    edits: grant.edits ?? [], prefix, last: grant.last,
-    held: grant.held, breakpoints: grant.breakpoints, paused: grant.paused,
+    edits: grant.edits ?? [],
+    prefix,
+    last: grant.last,
+    held: grant.held,
+    breakpoints: grant.breakpoints,
+    paused: grant.paused,
   };
 }
 
 function portsOf({ parts, grant, loaded, directory, recorder, slot }: Composition): RolloutPorts {
   const { submission } = loaded;
   const { gate, replicas, claims, pools } = parts;
-  const environment: ToolEnvironment = { cwd: directory, pools, readBlob: (sha, signal) => parts.blobs.read(sha, signal ?? NEVER) };
-  const client = (model: SubmittedModel): ModelClient => createModelClient(model, {
-    connections: parts.connections, gate, replicas, report: parts.report, affinity: grant.task.id,
-    demoUrl: parts.demoUrl, demoKey: parts.demoKey, now: () => parts.clock.now(),
-  });
+  const environment: ToolEnvironment = {
+    cwd: directory,
+    pools,
+    readBlob: (sha, signal) => parts.blobs.read(sha, signal ?? NEVER),
+  };
+  const client = (model: SubmittedModel): ModelClient =>
+    createModelClient(model, {
+      connections: parts.connections,
+      gate,
+      replicas,
+      report: parts.report,
+      affinity: grant.task.id,
+      demoUrl: parts.demoUrl,
+      demoKey: parts.demoKey,
+      now: () => parts.clock.now(),
+    });
   return {
     model: client(submission.agent.model),
     modelOf: client,
@@ -59,13 +80,17 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
       createModelClient: client,
       runExport: (module, name, input, { signal }) => runExport(module, name, [input], environment, signal),
     }),
-    recorder, slot,
+    recorder,
+    slot,
     clock: parts.clock,
     claim: (breakpoint) => claims.ask(grant.rollout, grant.epoch, breakpoint),
     holdPermits: parts.holdPermits,
     chooseEndpoint: (endpoints, current) => {
       const order = replicas.order(endpoints, grant.task.id)();
-      return order.find((endpoint) => !gate.troubled(endpoint)) ?? (order.includes(current) ? current : (order[0] ?? current));
+      return (
+        order.find((endpoint) => !gate.troubled(endpoint)) ??
+        (order.includes(current) ? current : (order[0] ?? current))
+      );
     },
     // What the record holds is redacted: what a resumed rollout compares with it must be as well.
     redact: (text) => loaded.redaction.text(text),

@@ -1,4 +1,6 @@
-/** What model calls show of their endpoints, for the server: trouble at once, good answers counted and told together. */
+/**
+ * What model calls show of their endpoints, for the server: trouble at once, good answers counted and told together.
+ */
 import type { EndpointReport } from '../../model/client.ts';
 import type { WorkerFrame } from '../../protocol/worker.ts';
 

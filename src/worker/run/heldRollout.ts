@@ -6,11 +6,11 @@ import type { Breakpoint } from '../../protocol/commands.ts';
 import type { Grant } from '../../protocol/worker.ts';
 import type { Done } from '../../rollout/gates/gates.ts';
 import type { Slot } from '../../rollout/ports.ts';
-import { Spool } from '../spool/spool.ts';
+import { redaction } from '../spool/redaction.ts';
 import type { Loss } from '../spool/spool.ts';
+import { Spool } from '../spool/spool.ts';
 import { closingEvents } from './closing.ts';
 import { compose } from './compose.ts';
-import { redaction } from '../spool/redaction.ts';
 import type { RolloutHandle, WorkerParts } from './parts.ts';
 import type { LoadedSubmission } from './submissions.ts';
 import { makeWorkDirectory, removeWorkDirectory } from './workDirectory.ts';
@@ -74,7 +74,8 @@ export class HeldRollout {
       } catch (error) {
         if (!this.#stop.signal.aborted) await this.#close(errorText(error), await this.#stored(), loaded);
       }
-      if (this.#loss?.code === 'invalid') await this.#close(`The server did not take an event: ${this.#loss.message}`, this.#loss.durable, loaded);
+      if (this.#loss?.code === 'invalid')
+        await this.#close(`The server did not take an event: ${this.#loss.message}`, this.#loss.durable, loaded);
     } catch (error) {
       if (!this.#stop.signal.aborted) log(`rollout ${this.grant.rollout}: ${errorText(error)}`);
     } finally {
@@ -82,11 +83,15 @@ export class HeldRollout {
       this.#giveSlot();
       this.#parts.claims.drop(this.grant.rollout);
       this.#spool?.close(new StudioError('fenced', 'The rollout is over.'));
-      await removeWorkDirectory(folder, this.grant.rollout).catch((error: unknown) => log(`the working directory of ${this.grant.rollout} is not removed: ${errorText(error)}`));
+      await removeWorkDirectory(folder, this.grant.rollout).catch((error: unknown) =>
+        log(`the working directory of ${this.grant.rollout} is not removed: ${errorText(error)}`),
+      );
     }
   }
 
-  /** Stops it here: somebody else has it, or will. `flush`: it is still ours, and what it wrote is still to be stored. */
+  /**
+   * Stops it here: somebody else has it, or will. `flush`: it is still ours, and what it wrote is still to be stored.
+   */
   abort(reason: string, flush = false): void {
     if (this.#stop.signal.aborted) return;
     this.#flushes = flush;
@@ -144,7 +149,15 @@ export class HeldRollout {
     signal.throwIfAborted();
     // What changed since the grant counts.
     const now = { ...grant, paused: this.#paused, breakpoints: [...this.#breakpoints] };
-    const { job, ports } = compose({ parts, grant: now, loaded, prefix, directory, recorder: spool, slot: this.#slot() });
+    const { job, ports } = compose({
+      parts,
+      grant: now,
+      loaded,
+      prefix,
+      directory,
+      recorder: spool,
+      slot: this.#slot(),
+    });
     const handle = parts.createRollout(job, ports);
     this.#handle = handle;
     if (this.#lost) handle.setLost(true);
@@ -160,8 +173,13 @@ export class HeldRollout {
   #openSpool(last: number, loaded: LoadedSubmission | undefined): Spool {
     const { grant } = this;
     this.#spool = new Spool({
-      rollout: grant.rollout, epoch: grant.epoch, last, link: this.#parts.link, blobs: this.#parts.blobs,
-      redaction: loaded?.redaction ?? NOTHING_SECRET, watched: this.#watched,
+      rollout: grant.rollout,
+      epoch: grant.epoch,
+      last,
+      link: this.#parts.link,
+      blobs: this.#parts.blobs,
+      redaction: loaded?.redaction ?? NOTHING_SECRET,
+      watched: this.#watched,
       onLoss: (loss) => this.#onLoss(loss),
     });
     return this.#spool;

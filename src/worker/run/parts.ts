@@ -1,12 +1,12 @@
 /** What all rollouts of a worker share. Put together in `main.ts`. */
 import type { Json } from '../../common/json.ts';
-import type { Breakpoint } from '../../protocol/commands.ts';
 import type { EndpointReport } from '../../model/client.ts';
 import type { ModelConnections } from '../../model/connections.ts';
 import type { PermitGate } from '../../model/permits.ts';
 import type { Replicas } from '../../model/replicas.ts';
-import type { HoldPermits, RolloutJob, RolloutPorts } from '../../rollout/job.ts';
+import type { Breakpoint } from '../../protocol/commands.ts';
 import type { Done } from '../../rollout/gates/gates.ts';
+import type { HoldPermits, RolloutJob, RolloutPorts } from '../../rollout/job.ts';
 import type { Clock } from '../../rollout/ports.ts';
 import type { ToolPools } from '../../tools/environment.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
@@ -20,7 +20,12 @@ import type { Submissions } from './submissions.ts';
 export interface RolloutHandle {
   /** Resolves when the rollout is over or was aborted; what it wrote may not be acknowledged yet. */
   run(): Promise<void>;
-  command(command: { readonly command: string; readonly verb: string; readonly args: Json | undefined; readonly by: string }): Promise<Done>;
+  command(command: {
+    readonly command: string;
+    readonly verb: string;
+    readonly args: Json | undefined;
+    readonly by: string;
+  }): Promise<Done>;
   /** The batch's breakpoints, and whether it is paused. */
   setBreakpoints(breakpoints: readonly Breakpoint[], paused: boolean): void;
   /** Whether the server is lost: no new effect is started then. */
@@ -50,7 +55,10 @@ export interface WorkerParts {
   readonly demoUrl: () => string;
   readonly demoKey: () => string;
   readonly createRollout: (job: RolloutJob, ports: RolloutPorts) => RolloutHandle;
-  /** Whether whoever commands may debug the code of tools here: the worker is a process of a store that is a folder, so it is the same person's machine. */
+  /**
+   * Whether whoever commands may debug the code of tools here: the worker is a process of a store that is a folder, so
+   * it is the same person's machine.
+   */
   readonly inspectable: boolean;
   readonly log: (text: string) => void;
 }

@@ -41,7 +41,11 @@ export class RolloutPool {
   }
 
   rollouts(): { rollout: string; epoch: number; last: number }[] {
-    return [...this.#rollouts.values()].map(({ grant, last }) => ({ rollout: grant.rollout, epoch: grant.epoch, last }));
+    return [...this.#rollouts.values()].map(({ grant, last }) => ({
+      rollout: grant.rollout,
+      epoch: grant.epoch,
+      last,
+    }));
   }
 
   /** Rollouts that wait at a gate. */
@@ -94,7 +98,12 @@ export class RolloutPool {
       case 'control':
         void this.#control(frame).then(
           (done) => this.#tell({ type: 'done', command: frame.command, ...done }),
-          (error: unknown) => this.#tell({ type: 'done', command: frame.command, error: { code: StudioError.is(error) ? error.code : 'internal', message: errorText(error) } }),
+          (error: unknown) =>
+            this.#tell({
+              type: 'done',
+              command: frame.command,
+              error: { code: StudioError.is(error) ? error.code : 'internal', message: errorText(error) },
+            }),
         );
         return;
       case 'beat': {
@@ -111,7 +120,10 @@ export class RolloutPool {
     for (const rollout of this.#rollouts.values()) rollout.setLost(lost);
   }
 
-  /** Stops every rollout here, without an end; resolves when nothing of them is left. `flush`: what they wrote is stored first. */
+  /**
+   * Stops every rollout here, without an end; resolves when nothing of them is left. `flush`: what they wrote is stored
+   * first.
+   */
   async close(reason: string, flush: boolean): Promise<void> {
     this.#closed = true;
     for (const rollout of this.#rollouts.values()) rollout.abort(reason, flush);
@@ -190,7 +202,8 @@ export class RolloutPool {
 
 function argsOf<V extends keyof typeof verbArgs>(verb: V, args: unknown): z.infer<(typeof verbArgs)[V]> {
   const parsed = verbArgs[verb].safeParse(args);
-  if (!parsed.success) throw new StudioError('usage', `The arguments of ${verb} are wrong: ${parsed.error.issues[0]?.message ?? ''}`);
+  if (!parsed.success)
+    throw new StudioError('usage', `The arguments of ${verb} are wrong: ${parsed.error.issues[0]?.message ?? ''}`);
   // The schema is that of this very verb; the compiler does not follow the lookup.
   return parsed.data as z.infer<(typeof verbArgs)[V]>;
 }

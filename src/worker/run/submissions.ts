@@ -1,10 +1,10 @@
 /** The submissions of a worker's rollouts: each fetched once, with the values of `${env:…}` put in. */
 import { StudioError } from '../../common/errors.ts';
 import { resolveSubmission } from '../../config/env.ts';
-import { codeSha, configSha, submission as submissionSchema } from '../../config/submission.ts';
 import type { Submission } from '../../config/submission.ts';
-import { redaction } from '../spool/redaction.ts';
+import { codeSha, configSha, submission as submissionSchema } from '../../config/submission.ts';
 import type { Redaction } from '../spool/redaction.ts';
+import { redaction } from '../spool/redaction.ts';
 
 export interface LoadedSubmission {
   /** Ready to act on. */
@@ -42,7 +42,11 @@ export class Submissions {
   async #load(sha: string): Promise<LoadedSubmission> {
     const { readBlob, secrets } = this.#sources;
     const parsed = submissionSchema.safeParse(JSON.parse(Buffer.from(await readBlob(sha)).toString('utf8')));
-    if (!parsed.success) throw new StudioError('version', `The submission ${sha} is none that this worker understands: ${parsed.error.issues[0]?.message ?? ''}`);
+    if (!parsed.success)
+      throw new StudioError(
+        'version',
+        `The submission ${sha} is none that this worker understands: ${parsed.error.issues[0]?.message ?? ''}`,
+      );
     const raw = parsed.data;
     const shown = new Set(raw.env.shown);
     return {

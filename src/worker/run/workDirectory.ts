@@ -6,7 +6,12 @@ import { StudioError } from '../../common/errors.ts';
 import type { TaskRecord } from '../../trace/task.ts';
 
 /** Makes the directory. Throws StudioError `config` for an attachment that would lie outside of it. */
-export async function makeWorkDirectory(parent: string, rollout: string, task: TaskRecord, readBlob: (sha: string) => Promise<Uint8Array>): Promise<string> {
+export async function makeWorkDirectory(
+  parent: string,
+  rollout: string,
+  task: TaskRecord,
+  readBlob: (sha: string) => Promise<Uint8Array>,
+): Promise<string> {
   const directory = path.join(parent, rollout);
   // Every rollout has one and few use it. One call of the system is done sooner than it is handed to another thread.
   mkdirSync(directory, { recursive: true, mode: 0o700 });
@@ -14,7 +19,11 @@ export async function makeWorkDirectory(parent: string, rollout: string, task: T
     const target = path.resolve(directory, name);
     const relative = path.relative(directory, target);
     if (relative === '' || relative.startsWith('..') || path.isAbsolute(relative)) {
-      throw new StudioError('config', `The attachment “${name}” of task ${task.id} would lie outside of the working directory.`, { mend: 'Give attachments names without “..” and without a leading slash.' });
+      throw new StudioError(
+        'config',
+        `The attachment “${name}” of task ${task.id} would lie outside of the working directory.`,
+        { mend: 'Give attachments names without “..” and without a leading slash.' },
+      );
     }
     await mkdir(path.dirname(target), { recursive: true });
     await writeFile(target, await readBlob(sha));

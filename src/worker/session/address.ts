@@ -23,7 +23,10 @@ export class ServerAddress {
     return this.#origin;
   }
 
-  /** The one there is gone: on to the next. While a new local server has not written its file yet, the last address stands. */
+  /**
+   * The one there is gone: on to the next. While a new local server has not written its file yet, the last address
+   * stands.
+   */
   async refresh(): Promise<void> {
     if (this.#discovery === undefined) {
       this.#at = (this.#at + 1) % this.#origins.length;

@@ -38,10 +38,19 @@ export class ServerApi {
     const events: TraceEvent[] = [];
     let after = 0;
     while (after < last) {
-      const bytes = await this.#call('GET', `/v1/streams/${encodeURIComponent(rollout)}/events?after=${after}&until=${last}&limit=${PAGE}`, undefined, signal);
+      const bytes = await this.#call(
+        'GET',
+        `/v1/streams/${encodeURIComponent(rollout)}/events?after=${after}&until=${last}&limit=${PAGE}`,
+        undefined,
+        signal,
+      );
       const page = eventPage.parse(JSON.parse(Buffer.from(bytes).toString('utf8')));
       const end = page.events.at(-1);
-      if (end === undefined || end.seq <= after) throw new StudioError('internal', `The server has no event behind ${after} of ${rollout}, though ${last} were promised.`);
+      if (end === undefined || end.seq <= after)
+        throw new StudioError(
+          'internal',
+          `The server has no event behind ${after} of ${rollout}, though ${last} were promised.`,
+        );
       events.push(...page.events);
       after = end.seq;
     }
@@ -52,7 +61,12 @@ export class ServerApi {
     await this.#agent.destroy();
   }
 
-  async #call(method: 'GET' | 'PUT', path: string, body: Uint8Array | undefined, signal: AbortSignal): Promise<Uint8Array> {
+  async #call(
+    method: 'GET' | 'PUT',
+    path: string,
+    body: Uint8Array | undefined,
+    signal: AbortSignal,
+  ): Promise<Uint8Array> {
     for (let tries = 0; ; tries++) {
       const answer = await this.#once(method, path, body, signal);
       if (answer !== undefined) return answer;
@@ -61,13 +75,24 @@ export class ServerApi {
   }
 
   /** undefined: the server is away or cannot now. */
-  async #once(method: 'GET' | 'PUT', path: string, body: Uint8Array | undefined, signal: AbortSignal): Promise<Uint8Array | undefined> {
+  async #once(
+    method: 'GET' | 'PUT',
+    path: string,
+    body: Uint8Array | undefined,
+    signal: AbortSignal,
+  ): Promise<Uint8Array | undefined> {
     let status: number;
     let bytes: Uint8Array;
     try {
       const response = await request(this.#address.origin + path, {
-        method, dispatcher: this.#agent, signal, body: body ?? null,
-        headers: { authorization: `Bearer ${this.#token}`, ...(body === undefined ? {} : { 'content-type': 'application/octet-stream' }) },
+        method,
+        dispatcher: this.#agent,
+        signal,
+        body: body ?? null,
+        headers: {
+          authorization: `Bearer ${this.#token}`,
+          ...(body === undefined ? {} : { 'content-type': 'application/octet-stream' }),
+        },
       });
       status = response.statusCode;
       bytes = new Uint8Array(await response.body.arrayBuffer());
@@ -83,7 +108,16 @@ export class ServerApi {
 }
 
 function refusal(status: number, bytes: Uint8Array, what: string): StudioError {
-  const code = status === 404 ? 'not_found' : status === 413 ? 'too_large' : status === 401 ? 'unauthorized' : status === 403 ? 'forbidden' : 'internal';
+  const code =
+    status === 404
+      ? 'not_found'
+      : status === 413
+        ? 'too_large'
+        : status === 401
+          ? 'unauthorized'
+          : status === 403
+            ? 'forbidden'
+            : 'internal';
   const parsed = httpError.safeParse(parse(Buffer.from(bytes).toString('utf8')));
   if (!parsed.success) return new StudioError(code, `The server answered ${status} to ${what}.`);
   const { message, mend } = parsed.data.error;

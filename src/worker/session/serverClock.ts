@@ -26,7 +26,10 @@ export class ServerClock implements Clock {
     this.#offsets = [wall() - monotonic()];
   }
 
-  /** A new connection: what was heard on the one before may have been another machine's. `clock`: what the server said just now, `tripMs` at most ago. */
+  /**
+   * A new connection: what was heard on the one before may have been another machine's. `clock`: what the server said
+   * just now, `tripMs` at most ago.
+   */
   welcome(clock: number, tripMs: number): void {
     const offset = clock - this.#monotonic();
     this.#offsets = [offset];

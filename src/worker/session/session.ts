@@ -5,8 +5,8 @@
  */
 import { WebSocket } from 'ws';
 import { StudioError } from '../../common/errors.ts';
-import { BEAT_SECONDS, FENCE_SECONDS, LEASE_SECONDS, PROTOCOL, serverToWorker } from '../../protocol/worker.ts';
 import type { ServerToWorker, WorkerFrame } from '../../protocol/worker.ts';
+import { BEAT_SECONDS, FENCE_SECONDS, LEASE_SECONDS, PROTOCOL, serverToWorker } from '../../protocol/worker.ts';
 import type { ServerAddress } from './address.ts';
 import type { FrameLog } from './frameLog.ts';
 
@@ -75,7 +75,9 @@ export class Session {
     this.#connect();
   }
 
-  /** Sends a frame. False when there is no connection: whoever sent it sends it again after `welcome`, or lets it be. */
+  /**
+   * Sends a frame. False when there is no connection: whoever sent it sends it again after `welcome`, or lets it be.
+   */
   send(frame: WorkerFrame): boolean {
     return this.sendText(JSON.stringify(frame));
   }
@@ -126,7 +128,11 @@ export class Session {
     socket.on('open', () => {
       this.#helloAt = performance.now();
       const hello: Hello = {
-        type: 'hello', protocol: PROTOCOL, worker: this.#options.worker, slots: this.#options.slots, rollouts: this.#handlers.rollouts(),
+        type: 'hello',
+        protocol: PROTOCOL,
+        worker: this.#options.worker,
+        slots: this.#options.slots,
+        rollouts: this.#handlers.rollouts(),
         ...(this.#lostAt === undefined ? {} : { away_ms: Math.round(this.#helloAt - this.#lostAt) }),
       };
       socket.send(JSON.stringify(hello));
@@ -138,7 +144,8 @@ export class Session {
       this.#lastError = `it answered ${response.statusCode ?? 0}`;
       request.destroy();
       // The token is wrong or its batch is over; asking again would not mend it.
-      if (response.statusCode === 401 || response.statusCode === 403 || response.statusCode === 410) this.#giveUp(`The server does not take this worker any more (${response.statusCode}).`);
+      if (response.statusCode === 401 || response.statusCode === 403 || response.statusCode === 410)
+        this.#giveUp(`The server does not take this worker any more (${response.statusCode}).`);
       else this.#lost(socket);
     });
     socket.on('error', (error) => {
@@ -147,7 +154,8 @@ export class Session {
     socket.on('close', (code, reason) => {
       if (reason.length > 0) this.#lastError = reason.toString();
       // Policy violation: the server says what is wrong, and it will not change.
-      if (code === 1008 && this.#socket === socket && !this.#closed) this.#giveUp(`The server refused this worker: ${this.#lastError}`);
+      if (code === 1008 && this.#socket === socket && !this.#closed)
+        this.#giveUp(`The server refused this worker: ${this.#lastError}`);
       else this.#lost(socket);
     });
   }
@@ -236,4 +244,3 @@ export class Session {
 function textOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
-

@@ -1,7 +1,10 @@
 /** Has spools flushed together, a moment after the first of them had something: one timer for all, none per event. */
 import type { Spool } from './spool.ts';
 
-/** Events of a step that come within this time are one frame and one commit. Whoever waits for the server flushes at once. */
+/**
+ * Events of a step that come within this time are one frame and one commit. Whoever waits for the server flushes at
+ * once.
+ */
 const SOON_MS = 15;
 
 export class Flusher {

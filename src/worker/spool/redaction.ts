@@ -14,13 +14,21 @@ export interface Redaction {
   /** Of text, e.g. an event's JSON. */
   text(text: string): string;
   /** The events' JSON texts and their blobs, without any secret. */
-  append(events: readonly TraceEvent[], blobs: readonly PendingBlob[]): { texts: string[]; blobs: readonly PendingBlob[] };
+  append(
+    events: readonly TraceEvent[],
+    blobs: readonly PendingBlob[],
+  ): { texts: string[]; blobs: readonly PendingBlob[] };
 }
 
 /** `secrets`: the values. With none it does nothing but JSON. */
 export function redaction(secrets: readonly string[]): Redaction {
   const hidden = secrets.filter((value) => value.length >= 4);
-  if (hidden.length === 0) return { longest: 0, text: (text) => text, append: (events, blobs) => ({ texts: events.map((event) => JSON.stringify(event)), blobs }) };
+  if (hidden.length === 0)
+    return {
+      longest: 0,
+      text: (text) => text,
+      append: (events, blobs) => ({ texts: events.map((event) => JSON.stringify(event)), blobs }),
+    };
   const redact = redactor(hidden);
   return {
     // Twice, for JSON may write a character as two.
@@ -33,7 +41,12 @@ export function redaction(secrets: readonly string[]): Redaction {
         if (cleaned !== blob) changed.set(blob.sha, cleaned);
         return cleaned;
       });
-      return { texts: events.map((event) => redact(changed.size === 0 ? JSON.stringify(event) : JSON.stringify(event, pointTo(changed)))), blobs: clean };
+      return {
+        texts: events.map((event) =>
+          redact(changed.size === 0 ? JSON.stringify(event) : JSON.stringify(event, pointTo(changed))),
+        ),
+        blobs: clean,
+      };
     },
   };
 }

@@ -2,10 +2,11 @@
  * The events of one rollout on their way to the server: in order, in memory until acknowledged, sent again from the
  * last durable one after a reconnection. What an `append` brings goes out whole, several appends in one frame.
  */
-import { deferred } from '../../common/abort.ts';
+
 import type { Deferred } from '../../common/abort.ts';
-import { MAX_APPEND_BYTES, SPOOL_BYTES } from '../../protocol/worker.ts';
+import { deferred } from '../../common/abort.ts';
 import type { ServerToWorker } from '../../protocol/worker.ts';
+import { MAX_APPEND_BYTES, SPOOL_BYTES } from '../../protocol/worker.ts';
 import type { PendingBlob, Recorder } from '../../rollout/ports.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import type { Blobs } from './blobs.ts';
@@ -22,7 +23,10 @@ export interface SpoolLink {
   soon(spool: Spool): void;
 }
 
-/** Why nothing more can be recorded. `fenced`: somebody else has the rollout. `invalid`: the server does not take an event. */
+/**
+ * Why nothing more can be recorded. `fenced`: somebody else has the rollout. `invalid`: the server does not take an
+ * event.
+ */
 export interface Loss {
   readonly code: 'fenced' | 'invalid';
   readonly message: string;
@@ -91,7 +95,9 @@ export class Spool implements Recorder {
     this.epoch = options.epoch;
     this.#durable = this.#last = options.last;
     this.#next = options.last + 1;
-    this.#live = new LiveText(options.watched, options.redaction, (span, offset, text) => this.#sendDelta(span, offset, text));
+    this.#live = new LiveText(options.watched, options.redaction, (span, offset, text) =>
+      this.#sendDelta(span, offset, text),
+    );
   }
 
   /** Last seq appended here, acknowledged or not. */
@@ -275,11 +281,15 @@ export class Spool implements Recorder {
   }
 
   #sendDelta(span: number, offset: number, text: string): void {
-    this.#options.link.sendText(JSON.stringify({ type: 'delta', rollout: this.rollout, epoch: this.epoch, span, offset, text }));
+    this.#options.link.sendText(
+      JSON.stringify({ type: 'delta', rollout: this.rollout, epoch: this.epoch, span, offset, text }),
+    );
   }
 
   #store(first: number, blobs: readonly PendingBlob[]): void {
-    const puts = blobs.map((blob) => this.#options.blobs.store(blob.sha, blob.bytes)).filter((put) => put !== undefined);
+    const puts = blobs
+      .map((blob) => this.#options.blobs.store(blob.sha, blob.bytes))
+      .filter((put) => put !== undefined);
     if (puts.length === 0) return;
     this.#blocked.add(first);
     Promise.all(puts).then(
@@ -287,7 +297,12 @@ export class Spool implements Recorder {
         this.#blocked.delete(first);
         this.#options.link.soon(this);
       },
-      (error: unknown) => this.#lose({ code: 'invalid', message: error instanceof Error ? error.message : String(error), durable: this.#durable }),
+      (error: unknown) =>
+        this.#lose({
+          code: 'invalid',
+          message: error instanceof Error ? error.message : String(error),
+          durable: this.#durable,
+        }),
     );
   }
 }

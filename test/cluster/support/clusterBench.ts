@@ -1,4 +1,6 @@
-/** A server installed by the command line into a namespace of the test's own, a workspace to run on it, and their end. */
+/**
+ * A server installed by the command line into a namespace of the test's own, a workspace to run on it, and their end.
+ */
 import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdirSync } from 'node:fs';
@@ -10,7 +12,7 @@ import type { RolloutRow } from '../../../src/trace/summary.ts';
 import { Bench, type Ran } from '../../support/cli.ts';
 import { assertWhole } from '../../support/directed.ts';
 import { Workspace } from '../../support/testWorkspace.ts';
-import { site, type Site } from './site.ts';
+import { type Site, site } from './site.ts';
 
 /** Name of the target. */
 export const TARGET = 'suite';
@@ -46,7 +48,17 @@ export class ClusterBench {
     chmodSync(data, 0o777); // the server in its pod is another user
     const bench = new ClusterBench(plain, await site(data), `rollout-test-${name}-${randomBytes(3).toString('hex')}`);
     const { context } = bench.site.cluster;
-    const ran = await plain.run(['target', 'add', TARGET, '--context', context, '--kubeconfig', bench.site.kubeconfig, '--namespace', bench.namespace]);
+    const ran = await plain.run([
+      'target',
+      'add',
+      TARGET,
+      '--context',
+      context,
+      '--kubeconfig',
+      bench.site.kubeconfig,
+      '--namespace',
+      bench.namespace,
+    ]);
     assert.equal(ran.code, 0, ran.stderr);
     return bench;
   }
@@ -74,7 +86,10 @@ export class ClusterBench {
   /** The target is a server at an address from now on, not one in the cluster. */
   async reachAt(url: string, token: string): Promise<void> {
     process.env[TOKEN] = token;
-    for (const args of [['remove', TARGET], ['add', TARGET, '--url', url, '--token-env', TOKEN]]) {
+    for (const args of [
+      ['remove', TARGET],
+      ['add', TARGET, '--url', url, '--token-env', TOKEN],
+    ]) {
       const ran = await this.#plain.run(['target', ...args]);
       assert.equal(ran.code, 0, ran.stderr);
     }
@@ -103,14 +118,20 @@ export class ClusterBench {
   }
 
   connection(): Promise<TargetConnection> {
-    this.#connection ??= connectTarget(TARGET, { context: this.site.cluster.context, kubeconfig: this.site.kubeconfig, namespace: this.namespace }, { env: process.env });
+    this.#connection ??= connectTarget(
+      TARGET,
+      { context: this.site.cluster.context, kubeconfig: this.site.kubeconfig, namespace: this.namespace },
+      { env: process.env },
+    );
     return this.#connection;
   }
 
   /** Pods of a batch that live. */
   async workers(batch: string): Promise<Pod[]> {
     const pods = await this.cluster.list('Pod', { labels: selector(batchLabels(batch)) });
-    return pods.filter(({ metadata, status }) => metadata.deletionTimestamp === undefined && status?.phase === 'Running');
+    return pods.filter(
+      ({ metadata, status }) => metadata.deletionTimestamp === undefined && status?.phase === 'Running',
+    );
   }
 
   /** What the batch's stream says of its infrastructure. */
@@ -118,7 +139,9 @@ export class ClusterBench {
     return (await this.workspace.events(batch)).flatMap((event) => (event.kind === 'infra' ? [event.data.text] : []));
   }
 
-  /** Every attempt has come to exactly one end: one try of each settles it, and every record is whole. Gives the rows. */
+  /**
+   * Every attempt has come to exactly one end: one try of each settles it, and every record is whole. Gives the rows.
+   */
   async assertSettledOnce(batch: string, attempts: number): Promise<RolloutRow[]> {
     const rows = await this.workspace.ended(batch);
     const settling = rows.filter((row) => row.settles);
@@ -132,9 +155,11 @@ export class ClusterBench {
   /** Ends all of it, whatever has become of it. */
   async close(): Promise<void> {
     (await this.#connection?.catch(() => undefined))?.close();
-    // Jobs first: one that is to replace a failed pod keeps it, and a namespace that ends waits for its pods and makes no new ones.
+    // Jobs first: one that is to replace a failed pod keeps it, and a namespace that ends waits for its pods and makes
+    // no new ones.
     for (const kind of ['Deployment', 'Job'] as const) {
-      for (const { metadata } of await this.cluster.list(kind)) await this.cluster.remove(kind, metadata.name, { propagation: 'Background' });
+      for (const { metadata } of await this.cluster.list(kind))
+        await this.cluster.remove(kind, metadata.name, { propagation: 'Background' });
     }
     await this.cluster.remove('Namespace', this.namespace);
     // The cluster does the rest; data of this machine stay until nothing writes them any more.
@@ -145,10 +170,16 @@ export class ClusterBench {
   }
 }
 
-/** Programs of a kubeconfig that bring credentials look for theirs in the user's own folder; targets are kept elsewhere, where that is possible. */
+/**
+ * Programs of a kubeconfig that bring credentials look for theirs in the user's own folder; targets are kept elsewhere,
+ * where that is possible.
+ */
 function homeIn(folder: string | undefined): Record<string, string> {
   const home = process.platform === 'linux' ? process.env['HOME'] : undefined;
-  return { ...(folder === undefined ? {} : { XDG_DATA_HOME: folder, LOCALAPPDATA: folder, HOME: folder }), ...(home === undefined ? {} : { HOME: home }) };
+  return {
+    ...(folder === undefined ? {} : { XDG_DATA_HOME: folder, LOCALAPPDATA: folder, HOME: folder }),
+    ...(home === undefined ? {} : { HOME: home }),
+  };
 }
 
 /** Asks until it is so: there is no event to wait for. */

@@ -18,7 +18,12 @@ export interface Suffered {
   readonly also?: readonly { readonly what: string; readonly like: RegExp }[];
 }
 
-interface Line { readonly fault: string; readonly finished: string; readonly seconds: string; readonly told: string }
+interface Line {
+  readonly fault: string;
+  readonly finished: string;
+  readonly seconds: string;
+  readonly told: string;
+}
 
 const HEAD: Line = { fault: 'fault', finished: 'attempts', seconds: 'seconds', told: 'what the user is told' };
 
@@ -40,7 +45,12 @@ export class FaultTable {
     const infra = ofKind(await bench.workspace.events(batch), 'infra').map(({ data }) => data);
     const line = only(infra, told);
     for (const one of also) only(infra, one);
-    this.#lines.push({ fault: test.name, finished: `${rows.filter(({ settles }) => settles).length}/${attempts}`, seconds: ((performance.now() - began) / 1000).toFixed(1), told: line.text });
+    this.#lines.push({
+      fault: test.name,
+      finished: `${rows.filter(({ settles }) => settles).length}/${attempts}`,
+      seconds: ((performance.now() - began) / 1000).toFixed(1),
+      told: line.text,
+    });
   }
 
   /** Leaves a fault out, and says why. */
@@ -53,13 +63,19 @@ export class FaultTable {
     const all = [HEAD, ...this.#lines];
     const width = (of: keyof Line): number => Math.max(...all.map((line) => line[of].length));
     const [fault, finished, seconds] = [width('fault'), width('finished'), width('seconds')];
-    console.log(`\n${all.map((line) => `${line.fault.padEnd(fault)}  ${line.finished.padStart(finished)}  ${line.seconds.padStart(seconds)}  ${line.told}`).join('\n')}\n`);
+    console.log(
+      `\n${all.map((line) => `${line.fault.padEnd(fault)}  ${line.finished.padStart(finished)}  ${line.seconds.padStart(seconds)}  ${line.told}`).join('\n')}\n`,
+    );
   }
 }
 
 function only(infra: readonly EventData['infra'][], { what, like }: Suffered['told']): EventData['infra'] {
   const found = infra.filter((data) => data.what === what && like.test(data.text));
   const [line] = found;
-  assert.ok(line !== undefined && found.length === 1, `${found.length} lines of ${what} like ${String(like)} among:\n${infra.map((data) => `${data.what}: ${data.text}`).join('\n')}`);
+  assert.ok(
+    line !== undefined && found.length === 1,
+    `${found.length} lines of ${what} like ${String(like)} ` +
+      `among:\n${infra.map((data) => `${data.what}: ${data.text}`).join('\n')}`,
+  );
   return line;
 }

@@ -1,4 +1,7 @@
-/** What only the kit's cluster lets a test do: break and mend its processes, and lose whole nodes. Linux only, as the kit is. */
+/**
+ * What only the kit's cluster lets a test do: break and mend its processes, and lose whole nodes. Linux only, as the
+ * kit is.
+ */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { globSync, readFileSync } from 'node:fs';
@@ -30,8 +33,16 @@ export class Kit {
     this.process(kubeletOf(node), 'kill');
     const group = readFileSync(path.join(this.#state, 'run', 'cgroup'), 'utf8').trim();
     // With version 1 each controller has its own tree of the same groups.
-    const files = globSync([`/sys/fs/cgroup/${group}/node-${numberOf(node)}/**/cgroup.procs`, `/sys/fs/cgroup/pids/${group}/node-${numberOf(node)}/**/cgroup.procs`]);
-    const processes = files.flatMap((file) => readFileSync(file, 'utf8').split('\n').filter((line) => line !== '').map(Number));
+    const files = globSync([
+      `/sys/fs/cgroup/${group}/node-${numberOf(node)}/**/cgroup.procs`,
+      `/sys/fs/cgroup/pids/${group}/node-${numberOf(node)}/**/cgroup.procs`,
+    ]);
+    const processes = files.flatMap((file) =>
+      readFileSync(file, 'utf8')
+        .split('\n')
+        .filter((line) => line !== '')
+        .map(Number),
+    );
     assert.ok(processes.length > 0, `nothing runs on ${node}`);
     for (const pid of processes) {
       try {
@@ -47,8 +58,18 @@ export class Kit {
   }
 
   /** An image gets another name, or loses it. */
-  image(node: string, ...command: readonly [action: 'tag', from: string, to: string] | readonly [action: 'rm', name: string]): void {
-    run('ctr', ['--address', path.join(this.#state, `node-${numberOf(node)}`, 'containerd.sock'), '--namespace', 'k8s.io', 'images', ...command]);
+  image(
+    node: string,
+    ...command: readonly [action: 'tag', from: string, to: string] | readonly [action: 'rm', name: string]
+  ): void {
+    run('ctr', [
+      '--address',
+      path.join(this.#state, `node-${numberOf(node)}`, 'containerd.sock'),
+      '--namespace',
+      'k8s.io',
+      'images',
+      ...command,
+    ]);
   }
 }
 
@@ -61,7 +82,13 @@ export async function cordon(cluster: Cluster, node: string, on: boolean): Promi
 export async function giveUp(cluster: Cluster, node: string, on: boolean): Promise<void> {
   const { spec } = tainted.parse(await cluster.get('Node', node));
   const others = (spec?.taints ?? []).filter(({ key }) => key !== 'node.kubernetes.io/out-of-service');
-  await cluster.patch('Node', node, { spec: { taints: on ? [...others, { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' }] : others } });
+  await cluster.patch('Node', node, {
+    spec: {
+      taints: on
+        ? [...others, { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' }]
+        : others,
+    },
+  });
 }
 
 /** Nodes are named by their addresses, of which the last number is theirs. */

@@ -3,7 +3,7 @@
  * Run by itself it is that process: `modelServer.ts PORT LOADING_MS`.
  */
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createInterface } from 'node:readline';
@@ -29,7 +29,11 @@ export class ModelServer {
 
   /** Listens, on the port it had before, and answers once it has loaded. */
   async start(loadingMs: number): Promise<void> {
-    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', self, String(this.#port), String(loadingMs)], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const child = spawn(
+      process.execPath,
+      ['--disable-warning=ExperimentalWarning', self, String(this.#port), String(loadingMs)],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    );
     this.#process = child;
     const [line] = (await once(createInterface({ input: child.stdout }), 'line')) as [string];
     this.#port = Number(line);
@@ -51,7 +55,10 @@ if (process.argv[1] === self) {
   const loaded = performance.now() + (loadingMs ?? 0);
   const server = createServer((request, response) => {
     if (performance.now() >= loaded) model.handle(request, response);
-    else response.writeHead(503, { 'content-type': 'application/json' }).end(JSON.stringify({ error: { message: 'The model is loading.', type: 'ServiceUnavailable', code: 503 } }));
+    else
+      response
+        .writeHead(503, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ error: { message: 'The model is loading.', type: 'ServiceUnavailable', code: 503 } }));
   });
   server.listen(port, '127.0.0.1', () => {
     const address = server.address();

@@ -36,12 +36,38 @@ export async function site(folder: string): Promise<Site> {
   const here = nodes.every((name) => name.startsWith('127.'));
   const kit = here ? kitFolder('kubernetes') : undefined;
   if (kit === undefined) {
-    const durable = (await cluster.list('StorageClass')).some(({ metadata }) => metadata.annotations?.[DEFAULT_CLASS] === 'true');
-    return { cluster, kubeconfig, image: 'node:24-slim', durable, nodes, port: undefined, kit: undefined, arguments: ['--storage', durable ? 'pvc' : 'emptyDir'] };
+    const durable = (await cluster.list('StorageClass')).some(
+      ({ metadata }) => metadata.annotations?.[DEFAULT_CLASS] === 'true',
+    );
+    return {
+      cluster,
+      kubeconfig,
+      image: 'node:24-slim',
+      durable,
+      nodes,
+      port: undefined,
+      kit: undefined,
+      arguments: ['--storage', durable ? 'pvc' : 'emptyDir'],
+    };
   }
   const port = await freePort();
   return {
-    cluster, kubeconfig, image: LOCAL_IMAGE, durable: true, nodes, port, kit: new Kit(kit),
-    arguments: ['--image', LOCAL_IMAGE, '--storage', `hostPath:${folder}`, '--port', String(port), '--advertise', `http://127.0.0.1:${port}`],
+    cluster,
+    kubeconfig,
+    image: LOCAL_IMAGE,
+    durable: true,
+    nodes,
+    port,
+    kit: new Kit(kit),
+    arguments: [
+      '--image',
+      LOCAL_IMAGE,
+      '--storage',
+      `hostPath:${folder}`,
+      '--port',
+      String(port),
+      '--advertise',
+      `http://127.0.0.1:${port}`,
+    ],
   };
 }

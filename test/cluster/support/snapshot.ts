@@ -3,8 +3,18 @@ import { z } from 'zod';
 import type { Cluster } from '../../../src/kubernetes/access/cluster.ts';
 
 const groups = z.object({ groups: z.array(z.object({ preferredVersion: z.object({ groupVersion: z.string() }) })) });
-const resources = z.object({ resources: z.array(z.object({ name: z.string(), namespaced: z.boolean(), verbs: z.array(z.string()) })) });
-const list = z.object({ items: z.array(z.looseObject({ metadata: z.looseObject({ name: z.string(), uid: z.string().optional(), namespace: z.string().optional() }) })).nullish() });
+const resources = z.object({
+  resources: z.array(z.object({ name: z.string(), namespaced: z.boolean(), verbs: z.array(z.string()) })),
+});
+const list = z.object({
+  items: z
+    .array(
+      z.looseObject({
+        metadata: z.looseObject({ name: z.string(), uid: z.string().optional(), namespace: z.string().optional() }),
+      }),
+    )
+    .nullish(),
+});
 const named = z.object({ metadata: z.object({ name: z.string() }) });
 const reference = z.object({ namespace: z.string().optional() }).optional();
 /** Addresses of Services and volumes say whose they are. */
@@ -12,7 +22,16 @@ const referring = z.object({ spec: z.object({ parentRef: reference, claimRef: re
 /** They come and go by themselves. */
 const RESTLESS = new Set(['events', 'leases', 'componentstatuses', 'volumeattachments']);
 /** Rewritten all the time by the cluster itself: that an object is there, and the same one, is what counts. */
-const BEATING = new Set(['nodes', 'csinodes', 'apiservices', 'flowschemas', 'prioritylevelconfigurations', 'namespaces', 'servicecidrs', 'ipaddresses']);
+const BEATING = new Set([
+  'nodes',
+  'csinodes',
+  'apiservices',
+  'flowschemas',
+  'prioritylevelconfigurations',
+  'namespaces',
+  'servicecidrs',
+  'ipaddresses',
+]);
 
 /** A line for each object of a namespace and each that is in none; objects of other namespaces are left out. */
 export async function snapshot(cluster: Cluster, namespace: string): Promise<string[]> {
@@ -20,15 +39,24 @@ export async function snapshot(cluster: Cluster, namespace: string): Promise<str
     const answer = await cluster.connection.request('GET', path);
     return answer.status === 200 ? JSON.parse(answer.text) : undefined;
   };
-  const versions = ['api/v1', ...groups.parse(await read('/apis')).groups.map(({ preferredVersion }) => `apis/${preferredVersion.groupVersion}`)];
+  const versions = [
+    'api/v1',
+    ...groups.parse(await read('/apis')).groups.map(({ preferredVersion }) => `apis/${preferredVersion.groupVersion}`),
+  ];
   const lines: string[] = [];
   for (const version of versions) {
-    const found = resources.parse(await read(`/${version}`)).resources.filter(({ name, verbs }) => verbs.includes('list') && !name.includes('/') && !RESTLESS.has(name));
+    const found = resources
+      .parse(await read(`/${version}`))
+      .resources.filter(({ name, verbs }) => verbs.includes('list') && !name.includes('/') && !RESTLESS.has(name));
     for (const { name, namespaced } of found) {
-      const { items } = list.parse((await read(namespaced ? `/${version}/namespaces/${namespace}/${name}` : `/${version}/${name}`)) ?? {});
+      const { items } = list.parse(
+        (await read(namespaced ? `/${version}/namespaces/${namespace}/${name}` : `/${version}/${name}`)) ?? {},
+      );
       for (const item of items ?? []) {
         if (!namespaced && isOfOthers(name, item, namespace)) continue;
-        lines.push(`${version}/${name}/${item.metadata.name} ${BEATING.has(name) ? (item.metadata.uid ?? '') : contents(item)}`);
+        lines.push(
+          `${version}/${name}/${item.metadata.name} ${BEATING.has(name) ? (item.metadata.uid ?? '') : contents(item)}`,
+        );
       }
     }
   }
@@ -45,6 +73,8 @@ function isOfOthers(resource: string, item: unknown, namespace: string): boolean
 
 /** All of an object but what tells of writes to it. */
 function contents(item: { readonly metadata: object }): string {
-  const metadata = Object.fromEntries(Object.entries(item.metadata).filter(([name]) => name !== 'resourceVersion' && name !== 'managedFields'));
+  const metadata = Object.fromEntries(
+    Object.entries(item.metadata).filter(([name]) => name !== 'resourceVersion' && name !== 'managedFields'),
+  );
   return JSON.stringify({ ...item, metadata });
 }

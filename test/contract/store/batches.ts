@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { StudioError } from '../../../src/common/errors.ts';
-import { eventsOf, finish, newBatch, newSession, openBatch, shaOf, task, tasks, wholeRollout } from '../../support/trajectories.ts';
+import {
+  eventsOf,
+  finish,
+  newBatch,
+  newSession,
+  openBatch,
+  shaOf,
+  task,
+  tasks,
+  wholeRollout,
+} from '../../support/trajectories.ts';
 import type { Subject } from './suite.ts';
 
 const conflict = (error: unknown): boolean => StudioError.is(error, 'conflict');
@@ -18,7 +28,10 @@ export function batchTests(subject: Subject): void {
       const record = await store.batch(spec.id);
       assert.equal(record?.row.state, 'open');
       assert.deepEqual(record.spec, spec);
-      assert.deepEqual((await eventsOf(store, spec.id)).map(({ seq, kind }) => [seq, kind]), [[1, 'batch.start']]);
+      assert.deepEqual(
+        (await eventsOf(store, spec.id)).map(({ seq, kind }) => [seq, kind]),
+        [[1, 'batch.start']],
+      );
       assert.equal(await store.batch('b-none'), undefined);
     });
 
@@ -36,7 +49,10 @@ export function batchTests(subject: Subject): void {
       await assert.rejects(store.addTasks('b-none', 0, tasks(1)), notFound);
       assert.equal((await store.batch(spec.id))?.row.counts.queued, 9);
       const first = await store.tasks(spec.id, { limit: 2 });
-      assert.deepEqual(first.tasks.map(({ id }) => id), ['t0', 't1']);
+      assert.deepEqual(
+        first.tasks.map(({ id }) => id),
+        ['t0', 't1'],
+      );
       assert.equal(first.next, 1);
       const rest = await store.tasks(spec.id, { limit: 2, after: 1 });
       assert.deepEqual([rest.tasks.map(({ id }) => id), rest.next], [['t2'], undefined]);
@@ -55,7 +71,10 @@ export function batchTests(subject: Subject): void {
       await store.addTasks(spec.id, 0, [odd]);
       assert.deepEqual(await store.task(spec.id, 0), odd);
       const page = await store.rollouts(spec.id, { limit: 5, task: odd.id });
-      assert.deepEqual(page.rollouts.map((row) => row.task), [odd.id]);
+      assert.deepEqual(
+        page.rollouts.map((row) => row.task),
+        [odd.id],
+      );
       assert.deepEqual((await store.rollouts(spec.id, { limit: 5, task: 'a\0' })).rollouts, []);
     });
 
@@ -74,7 +93,9 @@ export function batchTests(subject: Subject): void {
       }
       assert.equal(ids.size, 6300);
       assert.equal(pages, 6);
-      await assert.rejects(store.rollouts(spec.id, { limit: 1, after: 'nonsense' }), (error) => StudioError.is(error, 'usage'));
+      await assert.rejects(store.rollouts(spec.id, { limit: 1, after: 'nonsense' }), (error) =>
+        StudioError.is(error, 'usage'),
+      );
     });
 
     it('lists batches, newest first', async () => {
@@ -82,7 +103,10 @@ export function batchTests(subject: Subject): void {
       const made = [newBatch(), newBatch(), newBatch()];
       for (const spec of made) await store.createBatch(spec);
       const first = await store.batches({ limit: 2 });
-      assert.deepEqual(first.batches.map(({ batch }) => batch), [made[2]!.id, made[1]!.id]);
+      assert.deepEqual(
+        first.batches.map(({ batch }) => batch),
+        [made[2]!.id, made[1]!.id],
+      );
       assert.equal(first.next, made[1]!.id);
       const second = await store.batches({ limit: 1, before: made[1]!.id });
       assert.equal(second.batches[0]?.batch, made[0]!.id);
@@ -93,7 +117,10 @@ export function batchTests(subject: Subject): void {
       const specs = [newBatch({ priority: 0 }), newBatch({ priority: 5 }), newBatch({ priority: 0 })];
       for (const spec of specs) await store.createBatch(spec);
       await store.seal(specs[2]!.id);
-      assert.deepEqual((await store.activeBatches()).map(({ spec }) => spec.id), [specs[1]!.id, specs[0]!.id]);
+      assert.deepEqual(
+        (await store.activeBatches()).map(({ spec }) => spec.id),
+        [specs[1]!.id, specs[0]!.id],
+      );
     });
 
     it('ends a sealed batch with nothing to do, and tells why', async () => {
@@ -104,7 +131,10 @@ export function batchTests(subject: Subject): void {
       await store.seal(spec.id);
       const row = (await store.batch(spec.id))?.row;
       assert.deepEqual([row?.state, row?.reason], ['ended', 'done']);
-      assert.deepEqual((await eventsOf(store, spec.id)).map(({ kind }) => kind), ['batch.start', 'batch.end']);
+      assert.deepEqual(
+        (await eventsOf(store, spec.id)).map(({ kind }) => kind),
+        ['batch.start', 'batch.end'],
+      );
       await assert.rejects(store.setPaused(spec.id, true), conflict);
       await assert.rejects(store.stop(spec.id, 'late'), conflict);
       await assert.rejects(store.seal('b-none'), notFound);
@@ -123,7 +153,10 @@ export function batchTests(subject: Subject): void {
       assert.deepEqual(await stands(), [true, false, undefined]);
       await store.setPaused(batch, true, true);
       await store.setPaused(batch, true); // says nothing of that
-      assert.deepEqual([await stands(), (await store.batch(batch))?.row.state, await store.lease(session, 5)], [[true, true, true], 'paused', []]);
+      assert.deepEqual(
+        [await stands(), (await store.batch(batch))?.row.state, await store.lease(session, 5)],
+        [[true, true, true], 'paused', []],
+      );
       await store.setPaused(batch, false);
       assert.deepEqual(await stands(), [false, false, undefined]);
       assert.equal((await store.lease(session, 5)).length, 2);
@@ -154,10 +187,17 @@ export function batchTests(subject: Subject): void {
       const [one, two] = await store.lease(session, 2);
       await store.setBreakpoints(batch, [{ id: 'x', when: 'tool.name == "\0"' }]);
       assert.deepEqual((await store.batch(batch))?.breakpoints, [{ id: 'x', when: 'tool.name == "\0"' }]);
-      const claims = await Promise.all([store.claim(batch, 'x\0', one!.rollout), subject.other().claim(batch, 'x\0', two!.rollout)]);
+      const claims = await Promise.all([
+        store.claim(batch, 'x\0', one!.rollout),
+        subject.other().claim(batch, 'x\0', two!.rollout),
+      ]);
       assert.deepEqual(claims.toSorted(), [false, true]);
       const winner = claims[0] ? one! : two!;
-      assert.equal(await store.claim(batch, 'x\0', winner.rollout), true, 'who asks again, because the answer was lost, gets it again');
+      assert.equal(
+        await store.claim(batch, 'x\0', winner.rollout),
+        true,
+        'who asks again, because the answer was lost, gets it again',
+      );
       assert.equal(await store.claim(batch, 'y', two!.rollout), true);
     });
 
@@ -165,10 +205,20 @@ export function batchTests(subject: Subject): void {
       const store = subject.store();
       const spec = newBatch();
       await store.createBatch(spec);
-      const seqs = await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 === 0 ? store : subject.other()).tell(spec.id, 'note', { text: `n${n} \0\ud800`, by: 'me' })));
-      assert.deepEqual(seqs.toSorted((a, b) => a - b), Array.from({ length: 20 }, (_, n) => n + 2));
+      const seqs = await Promise.all(
+        Array.from({ length: 20 }, (_, n) =>
+          (n % 2 === 0 ? store : subject.other()).tell(spec.id, 'note', { text: `n${n} \0\ud800`, by: 'me' }),
+        ),
+      );
+      assert.deepEqual(
+        seqs.toSorted((a, b) => a - b),
+        Array.from({ length: 20 }, (_, n) => n + 2),
+      );
       const events = await eventsOf(store, spec.id);
-      assert.deepEqual(events.map(({ seq }) => seq), Array.from({ length: 21 }, (_, n) => n + 1));
+      assert.deepEqual(
+        events.map(({ seq }) => seq),
+        Array.from({ length: 21 }, (_, n) => n + 1),
+      );
       for (let n = 1; n < events.length; n++) assert.ok(events[n]!.at >= events[n - 1]!.at);
       assert.equal((await store.batch(spec.id))?.row.last, 21);
       await assert.rejects(store.tell('b-none', 'note', { text: '', by: '' }), notFound);
@@ -181,7 +231,9 @@ export function batchTests(subject: Subject): void {
       await store.addTasks(spec.id, 0, tasks(2));
       assert.deepEqual((await store.rollouts(spec.id, { limit: 9 })).rollouts, []);
       const as = (n: number, attempt: number, passed: boolean) => ({
-        rollout: `r-${spec.id}-${n}-${attempt}`, task: `t${n}`, attempt,
+        rollout: `r-${spec.id}-${n}-${attempt}`,
+        task: `t${n}`,
+        attempt,
         events: wholeRollout(1, { epoch: 1, attempt, try: 1, task: { id: `t${n}` } }, spec.id, { passed, steps: 2 }),
       });
       await store.importRollouts(spec.id, [as(0, 1, true), as(0, 2, false)]);
@@ -191,12 +243,18 @@ export function batchTests(subject: Subject): void {
       assert.equal((await store.rollout(long.rollout))?.row.state, 'running');
       await store.importRollouts(spec.id, [{ ...long, from: 4, events: long.events.slice(3) }]);
       await assert.rejects(store.importRollouts(spec.id, [{ ...as(0, 2, true), rollout: 'r-another' }]), conflict);
-      await assert.rejects(store.importRollouts(spec.id, [{ ...as(1, 2, true), from: 2, events: as(1, 2, true).events.slice(1) }]), conflict);
+      await assert.rejects(
+        store.importRollouts(spec.id, [{ ...as(1, 2, true), from: 2, events: as(1, 2, true).events.slice(1) }]),
+        conflict,
+      );
       await assert.rejects(store.importRollouts(spec.id, [{ ...as(1, 2, true), task: 'none' }]), notFound);
       await store.seal(spec.id);
       const row = (await store.batch(spec.id))?.row;
       assert.equal(row?.state, 'ended');
-      assert.deepEqual([row.counts.passed, row.counts.failed, row.counts.queued, row.counts.running, row.steps], [2, 1, 1, 0, 6]);
+      assert.deepEqual(
+        [row.counts.passed, row.counts.failed, row.counts.queued, row.counts.running, row.steps],
+        [2, 1, 1, 0, 6],
+      );
       assert.equal((await eventsOf(store, long.rollout)).length, long.events.length);
       const { batch } = await openBatch(store, 1);
       await assert.rejects(store.importRollouts(batch, [as(0, 1, true)]), conflict);
@@ -210,7 +268,12 @@ export function batchTests(subject: Subject): void {
       assert.deepEqual(await store.batchProgress(batch), { settled: 2, failed: 0, tokens: 60, satisfied: [] });
       assert.deepEqual((await store.batchProgress(batch, 2)).satisfied, ['t0']);
       assert.deepEqual((await store.batchProgress(batch, 3)).satisfied, []);
-      assert.deepEqual(await store.closeRollouts({ batch, task: 't0' }, { status: 'cancelled', reason: 'enough' }, false).then((ids) => ids.length), 1);
+      assert.deepEqual(
+        await store
+          .closeRollouts({ batch, task: 't0' }, { status: 'cancelled', reason: 'enough' }, false)
+          .then((ids) => ids.length),
+        1,
+      );
       assert.deepEqual((await store.batchProgress(batch, 2)).satisfied, [], 'it has no open attempts any more');
       const [next] = await store.lease(session, 1);
       await finish(store, batch, next!, { passed: false });
@@ -224,14 +287,20 @@ export function batchTests(subject: Subject): void {
       const { session } = await openBatch(store, 2, { attempts: 2 });
       await store.lease(session, 1);
       assert.deepEqual(await store.counts(), { queued: 3, running: 1, held: 0 });
-      assert.deepEqual(await store.totals(), { batches: { open: 0, running: 1, paused: 0, ended: 0 }, settled: { passed: 0, failed: 0, unscored: 0, cancelled: 0, infrastructure: 0 } });
+      assert.deepEqual(await store.totals(), {
+        batches: { open: 0, running: 1, paused: 0, ended: 0 },
+        settled: { passed: 0, failed: 0, unscored: 0, cancelled: 0, infrastructure: 0 },
+      });
       const ended = await openBatch(store, 3, { attempts: 1 });
       const endings = [{}, { passed: false }, { passed: null, reward: null }];
       for (const lease of await store.lease(ended.session, 3)) await finish(store, ended.batch, lease, endings.shift());
       const open = newBatch();
       await store.createBatch(open);
       await store.setPaused((await openBatch(store, 1)).batch, true);
-      assert.deepEqual(await store.totals(), { batches: { open: 1, running: 1, paused: 1, ended: 1 }, settled: { passed: 1, failed: 1, unscored: 1, cancelled: 0, infrastructure: 0 } });
+      assert.deepEqual(await store.totals(), {
+        batches: { open: 1, running: 1, paused: 1, ended: 1 },
+        settled: { passed: 1, failed: 1, unscored: 1, cancelled: 0, infrastructure: 0 },
+      });
       const more = newSession('b-none');
       await assert.rejects(store.openSession(more), notFound);
     });

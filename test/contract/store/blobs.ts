@@ -2,11 +2,15 @@ import assert from 'node:assert/strict';
 import { randomBytes } from 'node:crypto';
 import { describe, it } from 'node:test';
 import { StudioError } from '../../../src/common/errors.ts';
-import { event, finish, newBatch, newSession, openBatch, shaOf, task, tasks } from '../../support/trajectories.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { event, finish, newBatch, newSession, openBatch, shaOf, task, tasks } from '../../support/trajectories.ts';
 import type { Subject } from './suite.ts';
 
-async function contentOf(store: Store, sha: string, range?: { start: number; end?: number }): Promise<Buffer | undefined> {
+async function contentOf(
+  store: Store,
+  sha: string,
+  range?: { start: number; end?: number },
+): Promise<Buffer | undefined> {
   const found = await store.blobs.get(sha, range);
   if (found === undefined) return undefined;
   const parts: Uint8Array[] = [];
@@ -40,10 +44,19 @@ export function blobTests(subject: Subject): void {
           await store.blobs.put(sha, bytes);
           assert.equal((await store.blobs.get(sha))?.size, size);
           assert.ok((await contentOf(subject.other(), sha))?.equals(bytes));
-          for (const [start, end] of [[0, 0], [5, 9], [size - 3, undefined], [600_000, 1_200_000], [size - 1, size + 50]] as const) {
+          for (const [start, end] of [
+            [0, 0],
+            [5, 9],
+            [size - 3, undefined],
+            [600_000, 1_200_000],
+            [size - 1, size + 50],
+          ] as const) {
             if (start < 0 || start >= size) continue;
             const part = await contentOf(store, sha, { start, ...(end === undefined ? {} : { end }) });
-            assert.ok(part?.equals(bytes.subarray(start, end === undefined ? size : end + 1)), `${start}-${String(end)}`);
+            assert.ok(
+              part?.equals(bytes.subarray(start, end === undefined ? size : end + 1)),
+              `${start}-${String(end)}`,
+            );
           }
         }
       });
@@ -56,10 +69,16 @@ export function blobTests(subject: Subject): void {
         const bytes = randomBytes(size);
         await assert.rejects(store.blobs.put(sha, pieces(bytes, 50_000)), (error) => StudioError.is(error, 'usage'));
         assert.equal(await store.blobs.get(sha), undefined);
-        await assert.rejects(store.blobs.put(sha, (async function* () {
-          yield* pieces(bytes, 10_000);
-          throw new Error('the connection broke');
-        })()), /connection broke/);
+        await assert.rejects(
+          store.blobs.put(
+            sha,
+            (async function* () {
+              yield* pieces(bytes, 10_000);
+              throw new Error('the connection broke');
+            })(),
+          ),
+          /connection broke/,
+        );
         assert.equal((await store.blobs.has([sha])).size, 0);
       }
       for (const name of ['', '../../etc/passwd', 'A'.repeat(64), 'é'.repeat(64)]) {
@@ -72,14 +91,18 @@ export function blobTests(subject: Subject): void {
       const store = subject.store();
       const bytes = randomBytes(1_300_000);
       const sha = shaOf(bytes);
-      await Promise.all([store.blobs.put(sha, pieces(bytes, 70_000)), subject.other().blobs.put(sha, pieces(bytes, 50_000)), store.blobs.put(sha, bytes)]);
+      await Promise.all([
+        store.blobs.put(sha, pieces(bytes, 70_000)),
+        subject.other().blobs.put(sha, pieces(bytes, 50_000)),
+        store.blobs.put(sha, bytes),
+      ]);
       assert.ok((await contentOf(store, sha))?.equals(bytes));
     });
 
     it('tells which are there, and removes them', async () => {
       const store = subject.store();
       const shas = [await put(store), await put(store, 50_000), shaOf('never put')];
-      assert.deepEqual([...await store.blobs.has(shas)].toSorted(), shas.slice(0, 2).toSorted());
+      assert.deepEqual([...(await store.blobs.has(shas))].toSorted(), shas.slice(0, 2).toSorted());
       assert.equal(await store.blobs.remove(shas), 2);
       assert.equal((await store.blobs.has(shas)).size, 0);
     });
@@ -88,7 +111,14 @@ export function blobTests(subject: Subject): void {
   describe('gc', () => {
     it('removes old batches with all that only they need', async () => {
       const store = await subject.fresh();
-      const named = { submission: await put(store), extra: await put(store, 40_000), file: await put(store), tokens: await put(store), snapshot: await put(store, 90_000), shared: await put(store) };
+      const named = {
+        submission: await put(store),
+        extra: await put(store, 40_000),
+        file: await put(store),
+        tokens: await put(store),
+        snapshot: await put(store, 90_000),
+        shared: await put(store),
+      };
       const nobody = await put(store, 70_000);
       const keeps = await openBatch(store, 1, { attempts: 1, blobs: [named.shared], submission: await put(store) });
       const spec = newBatch({ attempts: 1, submission: named.submission, blobs: [named.extra, named.shared] });
@@ -98,25 +128,51 @@ export function blobTests(subject: Subject): void {
       const session = newSession(spec.id);
       await store.openSession(session);
       const [lease] = await store.lease(session.session, 1);
-      await store.append({ rollout: lease!.rollout, epoch: 1, from: 1, events: [
-        event(1, 'model.end', { status: 'ok', trainable: true, source: 'live', tokens: { $blob: named.tokens, bytes: 100, media: 'application/json', head: '' } }),
-        event(2, 'world.snapshot', { snapshot: named.snapshot, bytes: 90_000 }),
-      ] });
+      await store.append({
+        rollout: lease!.rollout,
+        epoch: 1,
+        from: 1,
+        events: [
+          event(1, 'model.end', {
+            status: 'ok',
+            trainable: true,
+            source: 'live',
+            tokens: { $blob: named.tokens, bytes: 100, media: 'application/json', head: '' },
+          }),
+          event(2, 'world.snapshot', { snapshot: named.snapshot, bytes: 90_000 }),
+        ],
+      });
       const sweep = { olderThanMs: 0, blobGraceMs: -1 };
       assert.deepEqual(await store.gc({ ...sweep, dryRun: true }), { batches: [], kept: [], blobs: 1, bytes: 70_000 });
       assert.deepEqual(await store.gc({ batches: [spec.id, 'b-none'], dryRun: false }), {
-        batches: [], kept: [{ batch: spec.id, why: 'it has not ended' }, { batch: 'b-none', why: 'there is no such batch' }], blobs: 0, bytes: 0,
+        batches: [],
+        kept: [
+          { batch: spec.id, why: 'it has not ended' },
+          { batch: 'b-none', why: 'there is no such batch' },
+        ],
+        blobs: 0,
+        bytes: 0,
       });
       await finish(store, spec.id, { ...lease!, last: 2 });
       const wanted = { batches: [spec.id], kept: [], blobs: 6, bytes: 100 + 40_000 + 100 + 100 + 90_000 + 70_000 };
       assert.deepEqual(await store.gc({ ...sweep, dryRun: true }), wanted);
       assert.deepEqual((await store.blobs.has([nobody, ...Object.values(named)])).size, 7, 'a dry run removes nothing');
       assert.deepEqual(await store.gc({ ...sweep, dryRun: false }), wanted);
-      assert.deepEqual([...await store.blobs.has([nobody, ...Object.values(named)])], [named.shared]);
+      assert.deepEqual([...(await store.blobs.has([nobody, ...Object.values(named)]))], [named.shared]);
       assert.equal(await store.batch(spec.id), undefined);
       assert.equal(await store.rollout(lease!.rollout), undefined);
       await assert.rejects(store.read(lease!.rollout, 0, 1), (error) => StudioError.is(error, 'not_found'));
-      assert.equal((await store.append({ rollout: lease!.rollout, epoch: 1, from: 1, events: [event(1, 'log', { stream: 'out', text: '' })] })).ok, false);
+      assert.equal(
+        (
+          await store.append({
+            rollout: lease!.rollout,
+            epoch: 1,
+            from: 1,
+            events: [event(1, 'log', { stream: 'out', text: '' })],
+          })
+        ).ok,
+        false,
+      );
       assert.ok(await store.batch(keeps.batch));
     });
 
@@ -131,12 +187,18 @@ export function blobTests(subject: Subject): void {
       await store.addTasks(fork.id, 0, tasks(1));
       const young = await put(store);
       assert.deepEqual(await store.gc({ batches: [parent.batch], dryRun: false }), {
-        batches: [], kept: [{ batch: parent.batch, why: `its fork ${fork.id} reads it` }], blobs: 0, bytes: 0,
+        batches: [],
+        kept: [{ batch: parent.batch, why: `its fork ${fork.id} reads it` }],
+        blobs: 0,
+        bytes: 0,
       });
       await store.seal(fork.id);
       await store.closeRollouts({ batch: fork.id }, { status: 'cancelled', reason: 'enough' }, false);
       assert.deepEqual((await store.gc({ olderThanMs: 60_000, dryRun: false })).batches, []);
-      assert.deepEqual((await store.gc({ olderThanMs: 0, dryRun: false })).batches.toSorted(), [parent.batch, fork.id].toSorted());
+      assert.deepEqual(
+        (await store.gc({ olderThanMs: 0, dryRun: false })).batches.toSorted(),
+        [parent.batch, fork.id].toSorted(),
+      );
       assert.equal((await store.blobs.has([young])).size, 1);
       assert.deepEqual((await store.batches({ limit: 9 })).batches, []);
     });

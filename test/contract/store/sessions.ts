@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { StudioError } from '../../../src/common/errors.ts';
-import { event, eventsOf, finish, logLine, newSession, openBatch } from '../../support/trajectories.ts';
 import type { Store } from '../../../src/store/store.ts';
+import { event, eventsOf, finish, logLine, newSession, openBatch } from '../../support/trajectories.ts';
 import type { Subject } from './suite.ts';
 
 const LEASE_MS = 600;
@@ -17,10 +17,16 @@ export function sessionTests(subject: Subject): void {
   describe('sessions and leases', () => {
     it('gives every task its first attempt first, or attempts of a task together', async () => {
       const store = subject.store();
-      for (const [order, expected] of [['breadth', ['t0/1', 't1/1', 't2/1', 't0/2']], ['depth', ['t0/1', 't0/2', 't1/1', 't1/2']]] as const) {
+      for (const [order, expected] of [
+        ['breadth', ['t0/1', 't1/1', 't2/1', 't0/2']],
+        ['depth', ['t0/1', 't0/2', 't1/1', 't1/2']],
+      ] as const) {
         const { session } = await openBatch(store, 3, { order });
-        const leases = [...await store.lease(session, 3), ...await store.lease(session, 1)];
-        assert.deepEqual(leases.map((lease) => `${lease.task.id}/${lease.attempt}`), expected);
+        const leases = [...(await store.lease(session, 3)), ...(await store.lease(session, 1))];
+        assert.deepEqual(
+          leases.map((lease) => `${lease.task.id}/${lease.attempt}`),
+          expected,
+        );
         assert.ok(leases.every(({ epoch, held, last }) => epoch === 1 && !held && last === 0));
       }
     });
@@ -38,11 +44,19 @@ export function sessionTests(subject: Subject): void {
           idle = leases.length === 0 ? idle + 1 : 0;
         }
       };
-      await Promise.all([take(store, session, 3), take(store, session, 7), take(subject.other(), second.session, 4), take(subject.other(), second.session, 9)]);
+      await Promise.all([
+        take(store, session, 3),
+        take(store, session, 7),
+        take(subject.other(), second.session, 4),
+        take(subject.other(), second.session, 9),
+      ]);
       assert.equal(got.length, 200);
       assert.equal(new Set(got).size, 200);
       const all = (await store.sessions()).filter((one) => one.batch === batch);
-      assert.equal(all.reduce((sum, { running }) => sum + running, 0), 200);
+      assert.equal(
+        all.reduce((sum, { running }) => sum + running, 0),
+        200,
+      );
     });
 
     it('serves many sessions that ask at once in the order they asked, each from its own batch', async () => {
@@ -54,22 +68,61 @@ export function sessionTests(subject: Subject): void {
       await store.setPaused(paused.batch, true);
       const told = new Set<string>();
       const unwatch = store.watch((ids) => ids.forEach((id) => told.add(id)));
-      const asked = [store.lease(one.session, 2), store.lease(two.session, 5), store.lease('s-none', 1), store.lease(second.session, 1), store.lease(paused.session, 1), store.lease(one.session, 9)];
-      const got = (await Promise.allSettled(asked)).map((result) => (result.status === 'rejected' ? (StudioError.is(result.reason) ? result.reason.code : '?') : result.value.map((lease) => `${lease.task.id}/${lease.attempt}`)));
+      const asked = [
+        store.lease(one.session, 2),
+        store.lease(two.session, 5),
+        store.lease('s-none', 1),
+        store.lease(second.session, 1),
+        store.lease(paused.session, 1),
+        store.lease(one.session, 9),
+      ];
+      const got = (await Promise.allSettled(asked)).map((result) =>
+        result.status === 'rejected'
+          ? StudioError.is(result.reason)
+            ? result.reason.code
+            : '?'
+          : result.value.map((lease) => `${lease.task.id}/${lease.attempt}`),
+      );
       assert.deepEqual(got, [['t0/1', 't1/1'], ['t0/1', 't1/1'], 'not_found', ['t2/1'], [], ['t0/2', 't1/2', 't2/2']]);
-      assert.deepEqual((await store.sessions({ batch: one.batch })).map(({ worker, running }) => [worker, running]), [['worker-1', 5], ['worker-2', 1]]);
-      assert.deepEqual((await store.sessions({ batch: one.batch, worker: 'worker-2' })).map(({ session }) => session), [second.session]);
+      assert.deepEqual(
+        (await store.sessions({ batch: one.batch })).map(({ worker, running }) => [worker, running]),
+        [
+          ['worker-1', 5],
+          ['worker-2', 1],
+        ],
+      );
+      assert.deepEqual(
+        (await store.sessions({ batch: one.batch, worker: 'worker-2' })).map(({ session }) => session),
+        [second.session],
+      );
       unwatch();
-      assert.deepEqual([one.batch, two.batch, paused.batch].map((batch) => told.has(batch)), [true, true, false], 'a batch that nothing is leased of does not change');
+      assert.deepEqual(
+        [one.batch, two.batch, paused.batch].map((batch) => told.has(batch)),
+        [true, true, false],
+        'a batch that nothing is leased of does not change',
+      );
     });
 
     it('puts the rollouts of an ended session back at once, epochs kept', async () => {
       const store = subject.store();
       const { batch, session } = await openBatch(store, 2, { attempts: 1 });
       const [one, two] = await store.lease(session, 2);
-      await store.append({ rollout: one!.rollout, epoch: 1, from: 1, events: [logLine(1), event(2, 'hold', { why: 'breakpoint', side: 'before' })] });
-      assert.deepEqual((await store.sessions()).filter((other) => other.session === session).map(({ running, held, worker }) => [running, held, worker]), [[1, 1, 'worker-1']]);
-      assert.deepEqual((await store.endSession(session, 'drained')).toSorted(), [one!.rollout, two!.rollout].toSorted());
+      await store.append({
+        rollout: one!.rollout,
+        epoch: 1,
+        from: 1,
+        events: [logLine(1), event(2, 'hold', { why: 'breakpoint', side: 'before' })],
+      });
+      assert.deepEqual(
+        (await store.sessions())
+          .filter((other) => other.session === session)
+          .map(({ running, held, worker }) => [running, held, worker]),
+        [[1, 1, 'worker-1']],
+      );
+      assert.deepEqual(
+        (await store.endSession(session, 'drained')).toSorted(),
+        [one!.rollout, two!.rollout].toSorted(),
+      );
       assert.deepEqual(await store.endSession(session, 'drained'), []);
       const row = (await store.rollout(one!.rollout))!;
       assert.deepEqual([row.row.state, row.row.epoch, row.session], ['queued', 1, undefined]);
@@ -80,7 +133,13 @@ export function sessionTests(subject: Subject): void {
       const next = newSession(batch, { worker: 'worker-2' });
       await store.openSession(next);
       const again = await store.lease(next.session, 5);
-      assert.deepEqual(again.map(({ rollout, epoch, last, held, try: n }) => [rollout, epoch, last, held, n]), [[one!.rollout, 2, 2, true, 1], [two!.rollout, 2, 0, false, 1]]);
+      assert.deepEqual(
+        again.map(({ rollout, epoch, last, held, try: n }) => [rollout, epoch, last, held, n]),
+        [
+          [one!.rollout, 2, 2, true, 1],
+          [two!.rollout, 2, 0, false, 1],
+        ],
+      );
       const late = await store.append({ rollout: one!.rollout, epoch: 1, from: 3, events: [logLine(3)] });
       assert.deepEqual([late.ok, !late.ok && late.code, late.durable], [false, 'fenced', 2]);
     });
@@ -91,7 +150,10 @@ export function sessionTests(subject: Subject): void {
       const [lease] = await store.lease(session, 1);
       await store.endSession(session, 'gone');
       await finish(store, batch, lease!);
-      assert.deepEqual([(await store.rollout(lease!.rollout))?.row.settles, (await store.batch(batch))?.row.state], [true, 'ended']);
+      assert.deepEqual(
+        [(await store.rollout(lease!.rollout))?.row.settles, (await store.batch(batch))?.row.state],
+        [true, 'ended'],
+      );
     });
 
     it('ends sessions that gave no sign of life, and spares the others', async () => {
@@ -104,11 +166,16 @@ export function sessionTests(subject: Subject): void {
       assert.deepEqual(await store.expireSessions(), []);
       await leaseOver(store);
       assert.equal(await store.beat(alive.session), true);
-      assert.deepEqual(await store.expireSessions(), [{ session, worker: 'worker-1', batch, rollouts: [lost!.rollout] }]);
+      assert.deepEqual(await store.expireSessions(), [
+        { session, worker: 'worker-1', batch, rollouts: [lost!.rollout] },
+      ]);
       assert.deepEqual(await store.expireSessions(), []);
       const infra = (await eventsOf(store, batch)).find(({ kind }) => kind === 'infra');
       assert.equal(infra?.kind === 'infra' && infra.data.rollout, lost!.rollout);
-      assert.deepEqual((await store.sessions()).map(({ worker }) => worker), ['alive']);
+      assert.deepEqual(
+        (await store.sessions()).map(({ worker }) => worker),
+        ['alive'],
+      );
       await leaseOver(store);
       await store.graceForSessions();
       assert.deepEqual(await store.expireSessions(), [], 'a server that starts gives everybody time');
@@ -121,26 +188,46 @@ export function sessionTests(subject: Subject): void {
       const [kept, requeued, taken, done, held] = leases;
       await store.append({ rollout: kept!.rollout, epoch: 1, from: 1, events: [logLine(1)] });
       await finish(store, batch, done!);
-      await store.append({ rollout: held!.rollout, epoch: 1, from: 1, events: [event(1, 'hold', { why: 'step', side: 'after' })] });
+      await store.append({
+        rollout: held!.rollout,
+        epoch: 1,
+        from: 1,
+        events: [event(1, 'hold', { why: 'step', side: 'after' })],
+      });
       await store.endSession(session, 'its connection broke');
       const thief = newSession(batch, { worker: 'worker-2' });
       await store.openSession(thief);
       // Queue order: the first three tasks; the thief takes one of them and gives back the others.
       const stolen = await store.lease(thief.session, 3);
-      assert.deepEqual(stolen.map(({ rollout }) => rollout), [kept!.rollout, requeued!.rollout, taken!.rollout]);
+      assert.deepEqual(
+        stolen.map(({ rollout }) => rollout),
+        [kept!.rollout, requeued!.rollout, taken!.rollout],
+      );
       const back = newSession(batch);
       await store.openSession(back);
       const answer = await store.adopt(back.session, [
-        ...leases.map(({ rollout }) => ({ rollout, epoch: 1 })), { rollout: 'r-none', epoch: 1 },
+        ...leases.map(({ rollout }) => ({ rollout, epoch: 1 })),
+        { rollout: 'r-none', epoch: 1 },
       ]);
       assert.deepEqual(answer.keep, [{ rollout: held!.rollout, durable: 1 }]);
       assert.deepEqual(answer.drop.toSorted(), [kept!.rollout, requeued!.rollout, taken!.rollout, 'r-none'].toSorted());
       assert.deepEqual(answer.over, [done!.rollout]);
-      assert.deepEqual([(await store.rollout(held!.rollout))?.row.state, (await store.rollout(held!.rollout))?.session], ['held', back.session]);
+      assert.deepEqual(
+        [(await store.rollout(held!.rollout))?.row.state, (await store.rollout(held!.rollout))?.session],
+        ['held', back.session],
+      );
       // The thief itself reconnects before its old session is over.
       const again = newSession(batch, { worker: 'worker-2' });
       await store.openSession(again);
-      assert.deepEqual((await store.adopt(again.session, stolen.map(({ rollout, epoch }) => ({ rollout, epoch })))).keep.map(({ durable }) => durable), [1, 0, 0]);
+      assert.deepEqual(
+        (
+          await store.adopt(
+            again.session,
+            stolen.map(({ rollout, epoch }) => ({ rollout, epoch })),
+          )
+        ).keep.map(({ durable }) => durable),
+        [1, 0, 0],
+      );
       assert.deepEqual(await store.endSession(thief.session, 'replaced'), []);
       await assert.rejects(store.adopt('s-none', []), (error) => StudioError.is(error, 'not_found'));
     });

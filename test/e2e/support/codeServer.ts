@@ -1,7 +1,7 @@
 /** A VS Code server of a test's own: its data, its extensions, its sockets, and the rollout store of its user. */
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { globSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { readServerFile } from '../../../src/client/connect.ts';
@@ -37,16 +37,23 @@ export class CodeServer {
   private constructor(folder: string, server: string, options: CodeServerOptions) {
     this.folder = folder;
     this.#main = path.join(server, 'out', 'server-main.js');
-    const [user, extensions, run, home] = ['user', 'extensions', 'run', 'home'].map((name) => path.join(folder, name)) as [string, string, string, string];
+    const [user, extensions, run, home] = ['user', 'extensions', 'run', 'home'].map((name) =>
+      path.join(folder, name),
+    ) as [string, string, string, string];
     for (const place of [path.join(user, 'User'), extensions, home]) mkdirSync(place, { recursive: true });
     mkdirSync(run, { mode: 0o700 });
-    writeFileSync(path.join(user, 'User', 'settings.json'), JSON.stringify({ ...QUIET_SETTINGS, ...options.settings }, null, 2));
+    writeFileSync(
+      path.join(user, 'User', 'settings.json'),
+      JSON.stringify({ ...QUIET_SETTINGS, ...options.settings }, null, 2),
+    );
     this.#directories = ['--server-data-dir', folder, '--user-data-dir', user, '--extensions-dir', extensions];
     this.env = {
       ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !NOT_INHERITED.includes(name))),
       EXTENSIONS_GALLERY: '{}', // code-server's switch: no gallery, so no look-ups
-      TMPDIR: run, XDG_RUNTIME_DIR: run, // sockets are left there
-      HOME: home, XDG_DATA_HOME: home, // the rollout store of this user
+      TMPDIR: run,
+      XDG_RUNTIME_DIR: run, // sockets are left there
+      HOME: home,
+      XDG_DATA_HOME: home, // the rollout store of this user
       ...options.env,
     };
   }
@@ -68,7 +75,9 @@ export class CodeServer {
   /** The store the extension uses when nothing else is set. */
   get store(): string {
     // What dataFolder reads of the environment, where the server runs.
-    return process.platform === 'darwin' ? path.join(this.folder, 'home', 'Library', 'Application Support', 'rollout-studio', 'store') : defaultStore(this.env);
+    return process.platform === 'darwin'
+      ? path.join(this.folder, 'home', 'Library', 'Application Support', 'rollout-studio', 'store')
+      : defaultStore(this.env);
   }
 
   /** What the rollout server of the store left for its clients; undefined when none was ever started. */
@@ -86,7 +95,11 @@ export class CodeServer {
     const authority = `127.0.0.1:${this.#port}`;
     const url = new URL(`http://${authority}/`);
     url.searchParams.set('folder', folder);
-    const payload = [['skipWelcome', 'true'], ['skipReleaseNotes', 'true'], ...(file === undefined ? [] : [['openFile', `vscode-remote://${authority}${file}`]])];
+    const payload = [
+      ['skipWelcome', 'true'],
+      ['skipReleaseNotes', 'true'],
+      ...(file === undefined ? [] : [['openFile', `vscode-remote://${authority}${file}`]]),
+    ];
     url.searchParams.set('payload', JSON.stringify(payload));
     return url.href;
   }
@@ -95,14 +108,19 @@ export class CodeServer {
   extensionFolder(name: string): string {
     const extensions = path.join(this.folder, 'extensions');
     const found = readdirSync(extensions).find((entry) => entry.startsWith(`${name}-`));
-    if (found === undefined) throw new Error(`${name} is not installed: there is ${readdirSync(extensions).join(', ')}`);
+    if (found === undefined)
+      throw new Error(`${name} is not installed: there is ${readdirSync(extensions).join(', ')}`);
     return path.join(extensions, found);
   }
 
   /** What the extension hosts and the extension itself wrote into their logs. */
   hostLogs(): string {
-    const logs = globSync('user/logs/**/*.log', { cwd: this.folder }).filter((file) => /remoteexthost\.log$|rollout-studio/.test(file));
-    return logs.map((file) => `── ${path.basename(file)}\n${readFileSync(path.join(this.folder, file), 'utf8')}`).join('\n');
+    const logs = globSync('user/logs/**/*.log', { cwd: this.folder }).filter((file) =>
+      /remoteexthost\.log$|rollout-studio/.test(file),
+    );
+    return logs
+      .map((file) => `── ${path.basename(file)}\n${readFileSync(path.join(this.folder, file), 'utf8')}`)
+      .join('\n');
   }
 
   /** Ends the server and all it started, the rollout server among it, and removes its folder. */
@@ -119,20 +137,40 @@ export class CodeServer {
   }
 
   #install(extension: string): void {
-    const done = spawnSync(process.execPath, [this.#main, '--install-extension', extension, '--force', ...this.#directories], { env: this.env, encoding: 'utf8', timeout: START_MS });
-    if (done.status !== 0 || !done.stdout.includes('successfully installed')) throw new Error(`${extension} was not installed:\n${done.stdout}${done.stderr}`);
+    const done = spawnSync(
+      process.execPath,
+      [this.#main, '--install-extension', extension, '--force', ...this.#directories],
+      { env: this.env, encoding: 'utf8', timeout: START_MS },
+    );
+    if (done.status !== 0 || !done.stdout.includes('successfully installed'))
+      throw new Error(`${extension} was not installed:\n${done.stdout}${done.stderr}`);
   }
 
   async #listen(trusted: boolean): Promise<void> {
     const args = [
-      this.#main, '--host', '127.0.0.1', '--port', '0', '--without-connection-token', '--accept-server-license-terms', '--disable-telemetry',
-      '--disable-update-check', '--disable-getting-started-override', '--reconnection-grace-time', '10', ...(trusted ? ['--disable-workspace-trust'] : []), ...this.#directories,
+      this.#main,
+      '--host',
+      '127.0.0.1',
+      '--port',
+      '0',
+      '--without-connection-token',
+      '--accept-server-license-terms',
+      '--disable-telemetry',
+      '--disable-update-check',
+      '--disable-getting-started-override',
+      '--reconnection-grace-time',
+      '10',
+      ...(trusted ? ['--disable-workspace-trust'] : []),
+      ...this.#directories,
     ];
     // In a process group of its own: its hosts end with it.
     const child = spawn(process.execPath, args, { env: this.env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
     this.#child = child;
     this.#port = await new Promise<number>((resolve, reject) => {
-      const timer = setTimeout(() => reject(new Error(`no VS Code server after ${START_MS} ms\n${this.#log}`)), START_MS);
+      const timer = setTimeout(
+        () => reject(new Error(`no VS Code server after ${START_MS} ms\n${this.#log}`)),
+        START_MS,
+      );
       const hear = (chunk: Buffer): void => {
         this.#log += chunk.toString();
         const port = /Extension host agent listening on (\d+)/.exec(this.#log)?.[1];

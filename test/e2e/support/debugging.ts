@@ -32,20 +32,27 @@ export class Debugging {
     await this.#page.locator(`.debug-toolbar .codicon-debug-${move}`).click();
   }
 
-  /** Types a value over a variable's. The view is drawn anew when the editor asks for values again: then the field is gone, and opened once more. */
+  /**
+   * Types a value over a variable's. The view is drawn anew when the editor asks for values again: then the field is
+   * gone, and opened once more.
+   */
   async setVariable(name: RegExp, value: string, shown: RegExp): Promise<void> {
     const field = this.#page.locator('.debug-variables input').filter({ visible: true });
-    await until(async () => {
-      try {
-        await this.variable(name).dblclick({ timeout: 2_000 });
-        await field.fill(value, { timeout: 2_000 });
-        await field.press('Enter', { timeout: 2_000 });
-        await this.variable(shown).waitFor({ timeout: 5_000 });
-        return true;
-      } catch {
-        return false;
-      }
-    }, 60_000, `${value} in the variables`);
+    await until(
+      async () => {
+        try {
+          await this.variable(name).dblclick({ timeout: 2_000 });
+          await field.fill(value, { timeout: 2_000 });
+          await field.press('Enter', { timeout: 2_000 });
+          await this.variable(shown).waitFor({ timeout: 5_000 });
+          return true;
+        } catch {
+          return false;
+        }
+      },
+      60_000,
+      `${value} in the variables`,
+    );
   }
 
   /** Sets a breakpoint with a condition on a line of a file. */
@@ -59,7 +66,10 @@ export class Debugging {
     await page.locator('.breakpoint-widget .inputContainer .monaco-editor').first().waitFor();
     await page.keyboard.type(condition);
     await page.keyboard.press('Enter');
-    await page.locator('.codicon-debug-breakpoint-conditional, .codicon-debug-breakpoint-conditional-unverified').first().waitFor();
+    await page
+      .locator('.codicon-debug-breakpoint-conditional, .codicon-debug-breakpoint-conditional-unverified')
+      .first()
+      .waitFor();
   }
 
   /** F5 on a batch file, to the first stop. */

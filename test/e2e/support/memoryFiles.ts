@@ -1,5 +1,5 @@
 /** A small extension with a file system in memory: what a virtual workspace lies in. */
-import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { createVSIX } from '@vscode/vsce';
 
@@ -7,8 +7,15 @@ import { createVSIX } from '@vscode/vsce';
 export const MEMORY_SCHEME = 'rolloutmemory';
 
 const MANIFEST = {
-  name: 'memory-files', publisher: 'rollout-studio-tests', version: '1.0.0', engines: { vscode: '^1.100.0' }, license: 'MIT', main: './extension.js',
-  activationEvents: [`onFileSystem:${MEMORY_SCHEME}`], extensionKind: ['workspace'], capabilities: { virtualWorkspaces: true, untrustedWorkspaces: { supported: true } },
+  name: 'memory-files',
+  publisher: 'rollout-studio-tests',
+  version: '1.0.0',
+  engines: { vscode: '^1.100.0' },
+  license: 'MIT',
+  main: './extension.js',
+  activationEvents: [`onFileSystem:${MEMORY_SCHEME}`],
+  extensionKind: ['workspace'],
+  capabilities: { virtualWorkspaces: true, untrustedWorkspaces: { supported: true } },
 };
 
 /** Runs in the extension host: files by their paths, folders as the paths say. */
@@ -48,12 +55,26 @@ exports.activate = (context) => {
 `;
 
 /** Packs it into \`below\`, with the files of \`folder\` at /work. Gives the .vsix and the workspace's address. */
-export async function memoryFiles(below: string, folder: string): Promise<{ readonly provider: string; readonly uri: string }> {
+export async function memoryFiles(
+  below: string,
+  folder: string,
+): Promise<{ readonly provider: string; readonly uri: string }> {
   const source = path.join(below, 'memory-files');
   mkdirSync(source, { recursive: true });
-  const names = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));
-  const texts = Object.fromEntries(names.map((name) => [`/work/${path.relative(folder, name).split(path.sep).join('/')}`, readFileSync(name, 'utf8')]));
-  for (const [name, text] of [['package.json', JSON.stringify(MANIFEST)], ['files.json', JSON.stringify(texts)], ['extension.js', PROGRAM], ['README.md', 'Files in memory.'], ['LICENSE', 'MIT']] as const) writeFileSync(path.join(source, name), text);
+  const names = readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => path.join(entry.parentPath, entry.name));
+  const texts = Object.fromEntries(
+    names.map((name) => [`/work/${path.relative(folder, name).split(path.sep).join('/')}`, readFileSync(name, 'utf8')]),
+  );
+  for (const [name, text] of [
+    ['package.json', JSON.stringify(MANIFEST)],
+    ['files.json', JSON.stringify(texts)],
+    ['extension.js', PROGRAM],
+    ['README.md', 'Files in memory.'],
+    ['LICENSE', 'MIT'],
+  ] as const)
+    writeFileSync(path.join(source, name), text);
   const provider = path.join(below, 'memory-files.vsix');
   await createVSIX({ cwd: source, packagePath: provider, dependencies: false, allowMissingRepository: true });
   return { provider, uri: `${MEMORY_SCHEME}:/work` };

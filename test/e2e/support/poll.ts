@@ -1,7 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /** Asks until the answer is neither undefined nor false, and gives it. For what has no event to wait for. */
-export async function until<T>(ask: () => T | Promise<T>, timeoutMs = 30_000, what = 'the condition'): Promise<Exclude<T, undefined | false>> {
+export async function until<T>(
+  ask: () => T | Promise<T>,
+  timeoutMs = 30_000,
+  what = 'the condition',
+): Promise<Exclude<T, undefined | false>> {
   const end = performance.now() + timeoutMs;
   for (;;) {
     const answer = await ask();

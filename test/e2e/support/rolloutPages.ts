@@ -13,7 +13,9 @@ export interface Cell {
 /** What the name of a cell of the grid says. */
 export function readCell(name: string): Cell | undefined {
   const [, task, attempt, state] = /^(\S+) attempt (\d+): ([\w ]+)/.exec(name) ?? [];
-  return task === undefined || attempt === undefined || state === undefined ? undefined : { task, attempt: Number(attempt), state: state.trim() };
+  return task === undefined || attempt === undefined || state === undefined
+    ? undefined
+    : { task, attempt: Number(attempt), state: state.trim() };
 }
 
 class WebviewPage {
@@ -55,7 +57,9 @@ export class BatchPage extends WebviewPage {
 
   /** Every cell that is in the document now. */
   async cells(): Promise<Cell[]> {
-    const names = await this.frame.getByRole('gridcell').evaluateAll((cells) => cells.map((cell) => cell.getAttribute('aria-label') ?? cell.textContent));
+    const names = await this.frame
+      .getByRole('gridcell')
+      .evaluateAll((cells) => cells.map((cell) => cell.getAttribute('aria-label') ?? cell.textContent));
     return names.flatMap((name) => readCell(name) ?? []);
   }
 
@@ -70,7 +74,10 @@ export class BatchPage extends WebviewPage {
     for (let moves = 0; moves < row; moves += 1) await this.press('ArrowDown');
     for (let moves = 1; moves < attempt; moves += 1) await this.press('ArrowRight');
     // The grid is there before the attempts are: of one that is still to come there is nothing to open.
-    await this.frame.getByRole('gridcell', { selected: true, name: new RegExp(` attempt ${attempt}: (?!queued)`) }).first().waitFor({ timeout: 60_000 });
+    await this.frame
+      .getByRole('gridcell', { selected: true, name: new RegExp(` attempt ${attempt}: (?!queued)`) })
+      .first()
+      .waitFor({ timeout: 60_000 });
     await this.press('Enter');
   }
 }
@@ -105,7 +112,9 @@ export class TrajectoryPage extends WebviewPage {
 
   /** The selected row, from 1, and how many there are. */
   async position(): Promise<{ readonly at: number; readonly of: number }> {
-    const [at, of] = await this.selected.first().evaluate((row) => [row.getAttribute('aria-posinset'), row.getAttribute('aria-setsize')]);
+    const [at, of] = await this.selected
+      .first()
+      .evaluate((row) => [row.getAttribute('aria-posinset'), row.getAttribute('aria-setsize')]);
     return { at: Number(at), of: Number(of) };
   }
 
@@ -117,9 +126,13 @@ export class TrajectoryPage extends WebviewPage {
 
   /** Waits until the selected row is the one that is wanted. */
   arrives(isThere: (at: number, of: number) => boolean, what: string): Promise<number> {
-    return until(async () => {
-      const { at, of } = await this.position();
-      return isThere(at, of) ? at : undefined;
-    }, 60_000, what);
+    return until(
+      async () => {
+        const { at, of } = await this.position();
+        return isThere(at, of) ? at : undefined;
+      },
+      60_000,
+      what,
+    );
   }
 }

@@ -16,10 +16,15 @@ export function emptyFolder(): string {
   return mkdtempSync(path.join(os.tmpdir(), 'rollout-e2e-'));
 }
 
-/** A folder with the sample, as `rollout init` makes it. `pace`: settings of its demo model; without, what the sample has. */
+/**
+ * A folder with the sample, as `rollout init` makes it. `pace`: settings of its demo model; without, what the sample
+ * has.
+ */
 export function sampleFolder(pace?: string): string {
   const folder = emptyFolder();
-  const { status, stderr } = spawnSync(process.execPath, [path.join(root, 'dist/cli.mjs'), 'init', folder], { encoding: 'utf8' });
+  const { status, stderr } = spawnSync(process.execPath, [path.join(root, 'dist/cli.mjs'), 'init', folder], {
+    encoding: 'utf8',
+  });
   if (status !== 0) throw new Error(stderr);
   if (pace !== undefined) {
     const agent = path.join(folder, 'agents', 'desk.agent.yaml');

@@ -8,8 +8,12 @@ import { CodeServer } from './codeServer.ts';
 import { until } from './poll.ts';
 import { Workbench } from './workbench.ts';
 
-/** What the page always asks for in vain: four files that only code-server's own front serves; and what it says of accounts, of the key its front would give for stored secrets, of its own extensions, and of a machine that is slow. */
-const KNOWN = /vsda|\/mint-key|getServerKeyPart|authentication provider 'github'|Extension `vscode\.[\w-]+` is already registered|Aborted onWillSaveTextDocument-event|serviceWorker\.js|favicon|Blocked script execution in .*webview.browser.pre.index\.html|A bad HTTP response code \(404\) was received when fetching the script|\[Service Worker\] registration/;
+/**
+ * What the page always asks for in vain: four files that only code-server's own front serves; and what it says of
+ * accounts, of the key its front would give for stored secrets, of its own extensions, and of a machine that is slow.
+ */
+const KNOWN =
+  /vsda|\/mint-key|getServerKeyPart|authentication provider 'github'|Extension `vscode\.[\w-]+` is already registered|Aborted onWillSaveTextDocument-event|serviceWorker\.js|favicon|Blocked script execution in .*webview.browser.pre.index\.html|A bad HTTP response code \(404\) was received when fetching the script|\[Service Worker\] registration/;
 const OUT = path.join(root, 'test', '.out', 'e2e');
 
 export interface VsCodeOptions {
@@ -45,7 +49,8 @@ export class VsCode {
     this.#folder = folder;
     this.workbench = new Workbench(page);
     page.on('console', (message) => {
-      if (message.type() === 'error' && !this.#leaving) this.#errors.push(`${message.text().slice(0, 400)} ${message.location().url}`);
+      if (message.type() === 'error' && !this.#leaving)
+        this.#errors.push(`${message.text().slice(0, 400)} ${message.location().url}`);
     });
     page.on('framenavigated', (frame) => {
       if (frame === page.mainFrame()) this.#leaving = false;
@@ -59,13 +64,18 @@ export class VsCode {
     mkdirSync(options.workspaceFolder, { recursive: true });
     const workspace = options.virtual?.uri ?? options.workspaceFolder;
     const server = await CodeServer.start({
-      extensions: [vsix, ...(options.virtual === undefined ? [] : [options.virtual.provider])], trusted: options.trusted ?? true,
-      ...(options.settings === undefined ? {} : { settings: options.settings }), ...(options.env === undefined ? {} : { env: options.env }),
+      extensions: [vsix, ...(options.virtual === undefined ? [] : [options.virtual.provider])],
+      trusted: options.trusted ?? true,
+      ...(options.settings === undefined ? {} : { settings: options.settings }),
+      ...(options.env === undefined ? {} : { env: options.env }),
     });
     let browser: Browser | undefined;
     try {
       browser = await launchBrowser();
-      const context = await browser.newContext({ viewport: options.viewport ?? { width: 1400, height: 900 }, permissions: ['clipboard-read', 'clipboard-write'] });
+      const context = await browser.newContext({
+        viewport: options.viewport ?? { width: 1400, height: 900 },
+        permissions: ['clipboard-read', 'clipboard-write'],
+      });
       context.setDefaultTimeout(30_000);
       await context.tracing.start({ snapshots: true });
       const code = new VsCode(server, browser, context, await context.newPage(), workspace);
@@ -79,9 +89,16 @@ export class VsCode {
     }
   }
 
-  /** Loads the window again, as "Developer: Reload Window" does. `shown`: what the state of the panel that is to come back has of its own. */
+  /**
+   * Loads the window again, as "Developer: Reload Window" does. `shown`: what the state of the panel that is to come
+   * back has of its own.
+   */
   async reload(shown: string): Promise<void> {
-    await until(() => this.page.evaluate(isKept, shown), 60_000, 'the editors to be kept: a browser’s VS Code writes them every few seconds only');
+    await until(
+      () => this.page.evaluate(isKept, shown),
+      60_000,
+      'the editors to be kept: a browser’s VS Code writes them every few seconds only',
+    );
     this.#leaving = true;
     await this.page.goto(this.server.url(this.#folder), { timeout: 60_000 });
     await this.workbench.ready();
@@ -92,7 +109,10 @@ export class VsCode {
     return this.#errors.filter((error) => !KNOWN.test(error));
   }
 
-  /** Ends everything. With the name of a test that failed, leaves its picture, its trace and the hosts' logs in test/.out/e2e. */
+  /**
+   * Ends everything. With the name of a test that failed, leaves its picture, its trace and the hosts' logs in
+   * test/.out/e2e.
+   */
   async close(failed?: string): Promise<void> {
     try {
       if (failed === undefined) {
@@ -112,18 +132,24 @@ export class VsCode {
   }
 }
 
-/** Runs in the page: whether the workbench has written down an editor with this in its state, which is text within texts. */
+/**
+ * Runs in the page: whether the workbench has written down an editor with this in its state, which is text within
+ * texts.
+ */
 async function isKept(shown: string): Promise<boolean> {
-  const read = <T>(request: IDBRequest<T>): Promise<T> => new Promise((resolve, reject) => {
-    request.onsuccess = () => resolve(request.result);
-    request.onerror = () => reject(request.error ?? new Error('the store of the workbench cannot be read'));
-  });
+  const read = <T>(request: IDBRequest<T>): Promise<T> =>
+    new Promise((resolve, reject) => {
+      request.onsuccess = () => resolve(request.result);
+      request.onerror = () => reject(request.error ?? new Error('the store of the workbench cannot be read'));
+    });
   for (const { name } of await indexedDB.databases()) {
     if (name?.startsWith('vscode-web-state-db-') !== true) continue;
     const database = await read(indexedDB.open(name));
     try {
       if (!database.objectStoreNames.contains('ItemTable')) continue;
-      const state: unknown = await read(database.transaction('ItemTable').objectStore('ItemTable').get('memento/workbench.parts.editor'));
+      const state: unknown = await read(
+        database.transaction('ItemTable').objectStore('ItemTable').get('memento/workbench.parts.editor'),
+      );
       if (typeof state === 'string' && state.replaceAll('\\', '').includes(shown)) return true;
     } finally {
       database.close();

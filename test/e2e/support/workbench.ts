@@ -16,8 +16,12 @@ export class Workbench {
   async ready(): Promise<void> {
     await this.page.locator('.monaco-workbench .part.statusbar').waitFor({ timeout: 60_000 });
     await this.page.waitForFunction(
-      () => ['code/LifecyclePhase/Restored', 'code/didLoadExtensions'].every((mark) => performance.getEntriesByName(mark).length > 0),
-      undefined, { timeout: 60_000 },
+      () =>
+        ['code/LifecyclePhase/Restored', 'code/didLoadExtensions'].every(
+          (mark) => performance.getEntriesByName(mark).length > 0,
+        ),
+      undefined,
+      { timeout: 60_000 },
     );
   }
 
@@ -25,7 +29,8 @@ export class Workbench {
 
   /** Runs a command by its full title ("Rollout: Show Log") through the palette. */
   async command(title: string): Promise<void> {
-    // The list is filtered a moment after the typing, and a late change of focus closes it: look for the row, else anew.
+    // The list is filtered a moment after the typing, and a late change of focus closes it: look for the row, else
+    // anew.
     for (let attempt = 1; ; attempt += 1) {
       await this.#quickOpen(`>${title}`, 'F1');
       try {
@@ -42,8 +47,15 @@ export class Workbench {
   async offers(title: string): Promise<boolean> {
     await this.#quickOpen(`>${title}`, 'F1');
     const label = await Promise.any([
-      this.#row(title).waitFor({ timeout: 10_000 }).then(() => true),
-      this.page.locator(ROWS).filter({ hasText: /No matching|similar commands/i }).first().waitFor({ timeout: 10_000 }).then(() => false),
+      this.#row(title)
+        .waitFor({ timeout: 10_000 })
+        .then(() => true),
+      this.page
+        .locator(ROWS)
+        .filter({ hasText: /No matching|similar commands/i })
+        .first()
+        .waitFor({ timeout: 10_000 })
+        .then(() => false),
     ]).catch(() => false);
     await this.page.keyboard.press('Escape');
     return label;
@@ -67,7 +79,10 @@ export class Workbench {
 
   /** Takes a row of the open quick pick: by its exact label, or the first one that matches. */
   async pick(label: string | RegExp): Promise<void> {
-    await (typeof label === 'string' ? this.#row(label) : this.page.locator(ROWS).filter({ hasText: label }).first()).click();
+    await (typeof label === 'string'
+      ? this.#row(label)
+      : this.page.locator(ROWS).filter({ hasText: label }).first()
+    ).click();
   }
 
   /** The rows of the open quick pick. */
@@ -76,7 +91,10 @@ export class Workbench {
   }
 
   #row(label: string): Locator {
-    return this.page.locator(ROWS).filter({ has: this.page.locator('.label-name').getByText(label, { exact: true }) }).first();
+    return this.page
+      .locator(ROWS)
+      .filter({ has: this.page.locator('.label-name').getByText(label, { exact: true }) })
+      .first();
   }
 
   async #quickOpen(text: string, key: string): Promise<void> {
@@ -94,7 +112,10 @@ export class Workbench {
 
   /** An entry of the menu that is open, by its exact title. */
   menuItem(title: string): Locator {
-    return this.page.locator('.monaco-menu .action-item').filter({ has: this.page.locator('.action-label').getByText(title, { exact: true }) }).first();
+    return this.page
+      .locator('.monaco-menu .action-item')
+      .filter({ has: this.page.locator('.action-label').getByText(title, { exact: true }) })
+      .first();
   }
 
   /** Chooses an entry of the menu that is open: in its first moments a menu takes no click. */
@@ -119,7 +140,11 @@ export class Workbench {
 
   /** Presses a button of a toast. */
   async toastButton(text: string | RegExp, button: string): Promise<void> {
-    await this.page.locator('.notification-toast').filter({ hasText: text }).getByRole('button', { name: button }).click();
+    await this.page
+      .locator('.notification-toast')
+      .filter({ hasText: text })
+      .getByRole('button', { name: button })
+      .click();
   }
 
   async clearToasts(): Promise<void> {
@@ -150,7 +175,10 @@ export class Workbench {
     for (let attempt = 1; ; attempt += 1) {
       await this.#quickOpen(name, 'Control+P');
       try {
-        await this.page.locator(`${QUICK_INPUT} .monaco-list-row[aria-label^="${base}"]`).first().click({ timeout: 5_000 });
+        await this.page
+          .locator(`${QUICK_INPUT} .monaco-list-row[aria-label^="${base}"]`)
+          .first()
+          .click({ timeout: 5_000 });
         await this.tab(base).waitFor({ timeout: 10_000 }); // rows may change places under the click
         break;
       } catch (error) {
@@ -181,7 +209,10 @@ export class Workbench {
     await this.page.keyboard.press('Control+F');
     const input = this.page.locator('.editor-group-container.active .find-widget.visible textarea').first();
     await input.fill(text);
-    await this.page.locator('.editor-group-container.active .find-widget.visible .matchesCount').getByText(/^1 of/).waitFor();
+    await this.page
+      .locator('.editor-group-container.active .find-widget.visible .matchesCount')
+      .getByText(/^1 of/)
+      .waitFor();
     await input.press('Escape');
     await this.page.locator('.editor-group-container.active .find-widget.visible').waitFor({ state: 'hidden' });
   }
@@ -207,7 +238,10 @@ export class Workbench {
   /** Opens a container of the activity bar. */
   async openView(title: string): Promise<void> {
     const label = `a.action-label[aria-label^="${title}"]`;
-    const item = this.page.locator('.activitybar .action-item').filter({ has: this.page.locator(label) }).first();
+    const item = this.page
+      .locator('.activitybar .action-item')
+      .filter({ has: this.page.locator(label) })
+      .first();
     // A click on what is open closes it.
     if (!(await item.evaluate((element) => element.classList.contains('checked')))) await item.locator(label).click();
   }
@@ -222,7 +256,10 @@ export class Workbench {
     return this.page.locator('.test-explorer .monaco-list-row').filter({ hasText: name }).first();
   }
 
-  /** Parks the mouse, so that no tooltip is in the picture. `part`: no more than so much of the window, from its upper left corner. */
+  /**
+   * Parks the mouse, so that no tooltip is in the picture. `part`: no more than so much of the window, from its upper
+   * left corner.
+   */
   async picture(file: string, part?: { readonly width: number; readonly height: number }): Promise<void> {
     const { width, height } = this.page.viewportSize() ?? { width: 0, height: 0 };
     await this.page.mouse.move(width / 2, height - 2);

@@ -3,26 +3,49 @@
  * argv: base URL, tasks, attempts, lanes, stream (0 or 1). Prints one JSON line {steps, passed, cpu_s, wall_s, rss}.
  */
 import OpenAI from 'openai';
-import { RESULT_TEXT, TOOL, attemptsInOrder, callSeed } from './work.ts';
+import { attemptsInOrder, callSeed, RESULT_TEXT, TOOL } from './work.ts';
 
 const [baseURL = '', ...numbers] = process.argv.slice(2);
 const [tasks = 1, attempts = 1, lanes = 1, stream = 0] = numbers.map(Number);
 const client = new OpenAI({ baseURL, apiKey: 'none', maxRetries: 0 });
-const tools: OpenAI.ChatCompletionTool[] = [{
-  type: 'function',
-  function: { name: TOOL, description: 'Looks a key up.', parameters: { type: 'object', properties: { key: { type: 'string' } }, required: ['key'], additionalProperties: false } },
-}];
+const tools: OpenAI.ChatCompletionTool[] = [
+  {
+    type: 'function',
+    function: {
+      name: TOOL,
+      description: 'Looks a key up.',
+      parameters: {
+        type: 'object',
+        properties: { key: { type: 'string' } },
+        required: ['key'],
+        additionalProperties: false,
+      },
+    },
+  },
+];
 
-interface Reply { content: string; calls: { id: string; name: string; arguments: string }[] }
+interface Reply {
+  content: string;
+  calls: { id: string; name: string; arguments: string }[];
+}
 
 async function complete(messages: OpenAI.ChatCompletionMessageParam[], seed: number): Promise<Reply> {
   const request = { model: 'bench', messages, tools, seed, temperature: 1, max_tokens: 4096 };
   if (stream === 0) {
     const message = (await client.chat.completions.create(request)).choices[0]!.message;
-    return { content: message.content ?? '', calls: (message.tool_calls ?? []).flatMap((call) => (call.type === 'function' ? [{ id: call.id, name: call.function.name, arguments: call.function.arguments }] : [])) };
+    return {
+      content: message.content ?? '',
+      calls: (message.tool_calls ?? []).flatMap((call) =>
+        call.type === 'function' ? [{ id: call.id, name: call.function.name, arguments: call.function.arguments }] : [],
+      ),
+    };
   }
   const reply: Reply = { content: '', calls: [] };
-  for await (const chunk of await client.chat.completions.create({ ...request, stream: true, stream_options: { include_usage: true } })) {
+  for await (const chunk of await client.chat.completions.create({
+    ...request,
+    stream: true,
+    stream_options: { include_usage: true },
+  })) {
     const delta = chunk.choices[0]?.delta;
     if (delta?.content) reply.content += delta.content;
     for (const part of delta?.tool_calls ?? []) {
@@ -38,7 +61,10 @@ async function complete(messages: OpenAI.ChatCompletionMessageParam[], seed: num
 let steps = 0;
 let passed = 0;
 async function attemptOnce(task: string, attempt: number): Promise<void> {
-  const messages: OpenAI.ChatCompletionMessageParam[] = [{ role: 'system', content: 'You look keys up.' }, { role: 'user', content: `Do task ${task}.` }];
+  const messages: OpenAI.ChatCompletionMessageParam[] = [
+    { role: 'system', content: 'You look keys up.' },
+    { role: 'user', content: `Do task ${task}.` },
+  ];
   for (let call = 1; ; call++) {
     const reply = await complete(messages, callSeed(task, attempt, call));
     steps += 1;
@@ -46,7 +72,15 @@ async function attemptOnce(task: string, attempt: number): Promise<void> {
       if (reply.content.includes('done')) passed += 1;
       return;
     }
-    messages.push({ role: 'assistant', content: reply.content, tool_calls: reply.calls.map((one) => ({ id: one.id, type: 'function', function: { name: one.name, arguments: one.arguments } })) });
+    messages.push({
+      role: 'assistant',
+      content: reply.content,
+      tool_calls: reply.calls.map((one) => ({
+        id: one.id,
+        type: 'function',
+        function: { name: one.name, arguments: one.arguments },
+      })),
+    });
     for (const one of reply.calls) {
       const args = JSON.parse(one.arguments) as { key: string };
       messages.push({ role: 'tool', tool_call_id: one.id, content: `${args.key} ${RESULT_TEXT}` });
@@ -57,8 +91,12 @@ async function attemptOnce(task: string, attempt: number): Promise<void> {
 const started = performance.now();
 const queue = attemptsInOrder(tasks, attempts);
 let next = 0;
-await Promise.all(Array.from({ length: lanes }, async () => {
-  for (let item = queue[next++]; item !== undefined; item = queue[next++]) await attemptOnce(item.task, item.attempt);
-}));
+await Promise.all(
+  Array.from({ length: lanes }, async () => {
+    for (let item = queue[next++]; item !== undefined; item = queue[next++]) await attemptOnce(item.task, item.attempt);
+  }),
+);
 const cpu = process.cpuUsage();
-process.stdout.write(`${JSON.stringify({ steps, passed, cpu_s: (cpu.user + cpu.system) / 1e6, wall_s: (performance.now() - started) / 1000, rss: process.resourceUsage().maxRSS * 1024 })}\n`);
+process.stdout.write(
+  `${JSON.stringify({ steps, passed, cpu_s: (cpu.user + cpu.system) / 1e6, wall_s: (performance.now() - started) / 1000, rss: process.resourceUsage().maxRSS * 1024 })}\n`,
+);

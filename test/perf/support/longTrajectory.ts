@@ -3,7 +3,7 @@ import { newId } from '../../../src/common/ids.ts';
 import { openStore } from '../../../src/store/open.ts';
 import { SqlStore } from '../../../src/store/sqlStore.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
-import { blobOf, tasks, type TestServer, type TestStore } from '../../support/rolloutServer.ts';
+import { blobOf, type TestServer, type TestStore, tasks } from '../../support/rolloutServer.ts';
 import { endOf, event } from '../../support/trajectories.ts';
 import { longStream } from './longStream.ts';
 
@@ -14,7 +14,8 @@ const AT_ONCE = 2_000;
 /** The stream, its calls made so long that all of it has 127 MB. */
 export function longTrajectory(): { readonly events: TraceEvent[]; readonly bytes: number } {
   const { events } = longStream(LONG_STEPS);
-  const length = (list: readonly TraceEvent[]): number => list.reduce((sum, one) => sum + JSON.stringify(one).length + 1, 0);
+  const length = (list: readonly TraceEvent[]): number =>
+    list.reduce((sum, one) => sum + JSON.stringify(one).length + 1, 0);
   const more = 'y'.repeat(Math.max(0, Math.round((BYTES - length(events)) / LONG_STEPS)));
   for (const one of events) if (one.kind === 'model.start') Object.assign(one.data.sampling, { note: more });
   events.push(event(events.length + 1, 'rollout.end', endOf({}, LONG_STEPS)));
@@ -26,9 +27,18 @@ export async function importOne(server: TestServer, events: readonly TraceEvent[
   const [batch, rollout] = [newId('b'), newId('r')];
   const source = blobOf('the file it came from');
   await server.api.putBlob(source.sha, source.bytes);
-  await server.api.createBatch({ batch, submission: source.sha, open: false, tasks: tasks(1), secrets: {}, imported: { name: 'long', attempts: 1 } });
+  await server.api.createBatch({
+    batch,
+    submission: source.sha,
+    open: false,
+    tasks: tasks(1),
+    secrets: {},
+    imported: { name: 'long', attempts: 1 },
+  });
   for (let at = 0; at < events.length; at += AT_ONCE) {
-    await server.api.importRollouts(batch, [{ rollout, task: 't1', attempt: 1, from: at + 1, events: events.slice(at, at + AT_ONCE) }]);
+    await server.api.importRollouts(batch, [
+      { rollout, task: 't1', attempt: 1, from: at + 1, events: events.slice(at, at + AT_ONCE) },
+    ]);
   }
   return rollout;
 }

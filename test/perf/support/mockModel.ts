@@ -5,7 +5,7 @@
  * `GET /again` how often each call was made, by seed, of those made more than once.
  */
 import { createServer } from 'node:http';
-import { REPLY_TEXT, TOOL, TURNS, latencyMs } from './work.ts';
+import { latencyMs, REPLY_TEXT, TOOL, TURNS } from './work.ts';
 
 const [medianMs = 0, sigma = 1, chunks = 1, turns = TURNS] = process.argv.slice(2).map(Number);
 const stats = { calls: 0, first: 0, last: 0 };
@@ -16,19 +16,50 @@ const head = { id: 'chatcmpl-bench', created: 1, model: 'bench' };
 function whole(final: boolean, turn: number): string {
   const message = final
     ? { role: 'assistant', content: `done ${REPLY_TEXT}` }
-    : { role: 'assistant', content: REPLY_TEXT, tool_calls: [{ id: `call_${turn}`, type: 'function', function: { name: TOOL, arguments: JSON.stringify({ key: `k${turn}` }) } }] };
-  return JSON.stringify({ ...head, object: 'chat.completion', choices: [{ index: 0, message, finish_reason: final ? 'stop' : 'tool_calls' }], usage });
+    : {
+        role: 'assistant',
+        content: REPLY_TEXT,
+        tool_calls: [
+          {
+            id: `call_${turn}`,
+            type: 'function',
+            function: { name: TOOL, arguments: JSON.stringify({ key: `k${turn}` }) },
+          },
+        ],
+      };
+  return JSON.stringify({
+    ...head,
+    object: 'chat.completion',
+    choices: [{ index: 0, message, finish_reason: final ? 'stop' : 'tool_calls' }],
+    usage,
+  });
 }
 
 function streamed(final: boolean, turn: number): string[] {
-  const line = (choices: unknown[], more: object = {}): string => `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices, ...more })}\n\n`;
+  const line = (choices: unknown[], more: object = {}): string =>
+    `data: ${JSON.stringify({ ...head, object: 'chat.completion.chunk', choices, ...more })}\n\n`;
   const text = final ? `done ${REPLY_TEXT}` : REPLY_TEXT;
   const size = Math.ceil(text.length / chunks);
   const lines = [line([{ index: 0, delta: { role: 'assistant', content: '' } }])];
-  for (let at = 0; at < text.length; at += size) lines.push(line([{ index: 0, delta: { content: text.slice(at, at + size) } }]));
+  for (let at = 0; at < text.length; at += size)
+    lines.push(line([{ index: 0, delta: { content: text.slice(at, at + size) } }]));
   if (!final) {
-    lines.push(line([{ index: 0, delta: { tool_calls: [{ index: 0, id: `call_${turn}`, type: 'function', function: { name: TOOL } }] } }]));
-    lines.push(line([{ index: 0, delta: { tool_calls: [{ index: 0, function: { arguments: JSON.stringify({ key: `k${turn}` }) } }] } }]));
+    lines.push(
+      line([
+        {
+          index: 0,
+          delta: { tool_calls: [{ index: 0, id: `call_${turn}`, type: 'function', function: { name: TOOL } }] },
+        },
+      ]),
+    );
+    lines.push(
+      line([
+        {
+          index: 0,
+          delta: { tool_calls: [{ index: 0, function: { arguments: JSON.stringify({ key: `k${turn}` }) } }] },
+        },
+      ]),
+    );
   }
   lines.push(line([{ index: 0, delta: {}, finish_reason: final ? 'stop' : 'tool_calls' }]));
   lines.push(line([], { usage }), 'data: [DONE]\n\n');
@@ -41,8 +72,12 @@ const streams = Array.from({ length: turns + 1 }, (_, turn) => streamed(turn ===
 const server = createServer((request, response) => {
   if (request.method === 'GET') {
     if (request.url === '/stats') response.end(JSON.stringify(stats));
-    else if (request.url === '/again') response.end(JSON.stringify(Object.fromEntries([...seen].filter(([, times]) => times > 1))));
-    else if (request.url === '/v1/models') response.setHeader('content-type', 'application/json').end(JSON.stringify({ object: 'list', data: [{ id: 'bench', object: 'model' }] }));
+    else if (request.url === '/again')
+      response.end(JSON.stringify(Object.fromEntries([...seen].filter(([, times]) => times > 1))));
+    else if (request.url === '/v1/models')
+      response
+        .setHeader('content-type', 'application/json')
+        .end(JSON.stringify({ object: 'list', data: [{ id: 'bench', object: 'model' }] }));
     else response.writeHead(404).end('{}');
     return;
   }

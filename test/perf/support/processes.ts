@@ -1,8 +1,8 @@
 /** Starting and measuring processes for benchmarks. */
-import { execFileSync, spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { createInterface } from 'node:readline';
 import path from 'node:path';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { TURNS } from './work.ts';
 
@@ -19,7 +19,11 @@ export interface Mock {
 
 /** Starts the mock model server as a process of its own. */
 export async function startMock(medianMs: number, sigma: number, chunks: number, turns: number = TURNS): Promise<Mock> {
-  const child = spawn(process.execPath, [QUIET, path.join(here, 'mockModel.ts'), String(medianMs), String(sigma), String(chunks), String(turns)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(
+    process.execPath,
+    [QUIET, path.join(here, 'mockModel.ts'), String(medianMs), String(sigma), String(chunks), String(turns)],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
   const port = await firstLine(child);
   const root = `http://127.0.0.1:${port}`;
   return {
@@ -47,11 +51,27 @@ export function firstLine(child: ChildProcess): Promise<string> {
   });
 }
 
-export interface Bare { steps: number; passed: number; cpu_s: number; wall_s: number; rss: number }
+export interface Bare {
+  steps: number;
+  passed: number;
+  cpu_s: number;
+  wall_s: number;
+  rss: number;
+}
 
 /** Runs the bare loop to its end. */
-export async function runBare(url: string, tasks: number, attempts: number, lanes: number, stream: boolean): Promise<Bare> {
-  const child = spawn(process.execPath, [QUIET, path.join(here, 'bareLoop.ts'), url, String(tasks), String(attempts), String(lanes), stream ? '1' : '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+export async function runBare(
+  url: string,
+  tasks: number,
+  attempts: number,
+  lanes: number,
+  stream: boolean,
+): Promise<Bare> {
+  const child = spawn(
+    process.execPath,
+    [QUIET, path.join(here, 'bareLoop.ts'), url, String(tasks), String(attempts), String(lanes), stream ? '1' : '0'],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  );
   return JSON.parse(await firstLine(child)) as Bare;
 }
 
@@ -59,15 +79,22 @@ export async function runBare(url: string, tasks: number, attempts: number, lane
 export function cpuSeconds(pid: number): number {
   if (process.platform === 'linux') {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ').map(Number);
+    const fields = text
+      .slice(text.lastIndexOf(')') + 2)
+      .split(' ')
+      .map(Number);
     return ((fields[11] ?? 0) + (fields[12] ?? 0) + (fields[13] ?? 0) + (fields[14] ?? 0)) / 100;
   }
   const time = execFileSync('ps', ['-o', 'cputime=', '-p', String(pid)], { encoding: 'utf8' }).trim();
-  return time.split(/[:-]/).reverse().reduce((sum, part, index) => sum + Number(part) * ([1, 60, 3600, 86400][index] ?? 0), 0);
+  return time
+    .split(/[:-]/)
+    .reverse()
+    .reduce((sum, part, index) => sum + Number(part) * ([1, 60, 3600, 86400][index] ?? 0), 0);
 }
 
 /** Largest resident set so far, in bytes (Linux; elsewhere the present one). */
 export function peakRss(pid: number): number {
-  if (process.platform === 'linux') return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
+  if (process.platform === 'linux')
+    return Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) * 1024;
   return Number(execFileSync('ps', ['-o', 'rss=', '-p', String(pid)], { encoding: 'utf8' }).trim()) * 1024;
 }

@@ -1,14 +1,14 @@
 /** Running the product for a benchmark: a workspace, a store, the command line, and the processes it used. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import type { JsonObject } from '../../../src/common/json.ts';
-import { AGENT, BATCH_SEED, RESULT_TEXT, TOOL, taskIds } from './work.ts';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { JsonObject } from '../../../src/common/json.ts';
 import { alive } from '../../support/cli.ts';
 import { cpuSeconds, peakRss } from './processes.ts';
+import { AGENT, BATCH_SEED, RESULT_TEXT, TOOL, taskIds } from './work.ts';
 
 const root = path.resolve(import.meta.dirname, '../../..');
 const cli = path.join(root, 'dist', 'cli.mjs');
@@ -43,7 +43,10 @@ export class ProductBench {
   readonly store = path.join(this.folder, 'store');
   readonly workspace = path.join(this.folder, 'workspace');
 
-  /** Runs a batch to its end. The server is up before the clock starts, as it is for a second batch, unless `cold`. `more`: further options of the command. */
+  /**
+   * Runs a batch to its end. The server is up before the clock starts, as it is for a second batch, unless `cold`.
+   * `more`: further options of the command.
+   */
   async run(shape: BatchShape, options: { cold?: boolean; more?: readonly string[] } = {}): Promise<ProductRun> {
     this.write(shape);
     if (options.cold !== true) await this.rollout(['batches', '--json']);
@@ -53,20 +56,35 @@ export class ProductBench {
     const spawnedAt = Date.now();
     const started = performance.now();
     let endedAt = 0;
-    const report = JSON.parse(await this.rollout(['run', 'bench.batch.yaml', '--json', ...(options.more ?? [])], () => {
-      endedAt = Date.now();
-    })) as ProductRun['report'];
+    const report = JSON.parse(
+      await this.rollout(['run', 'bench.batch.yaml', '--json', ...(options.more ?? [])], () => {
+        endedAt = Date.now();
+      }),
+    ) as ProductRun['report'];
     const wallMs = performance.now() - started;
     clearInterval(watch);
     const pid = this.serverPid();
     await reaped([...peaks.keys()]);
     const workerRss = [...peaks.values()].reduce((sum, bytes) => sum + bytes, 0);
-    return { report, cpuSeconds: cpuSeconds(pid) - cpuBefore, serverRss: peakRss(pid), workerRss, wallMs, spawnedAt, endedAt, store: this.store };
+    return {
+      report,
+      cpuSeconds: cpuSeconds(pid) - cpuBefore,
+      serverRss: peakRss(pid),
+      workerRss,
+      wallMs,
+      spawnedAt,
+      endedAt,
+      store: this.store,
+    };
   }
 
   /** Runs `rollout …` to its end and gives its output. */
   async rollout(args: readonly string[], onExit: () => void = () => undefined): Promise<string> {
-    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', cli, ...args, '--store', this.store], { cwd: this.workspace, stdio: ['ignore', 'pipe', 'pipe'] });
+    const child = spawn(
+      process.execPath,
+      ['--disable-warning=ExperimentalWarning', cli, ...args, '--store', this.store],
+      { cwd: this.workspace, stdio: ['ignore', 'pipe', 'pipe'] },
+    );
     const output = { stdout: '', stderr: '' };
     child.stdout.setEncoding('utf8').on('data', (text: string) => (output.stdout += text));
     child.stderr.setEncoding('utf8').on('data', (text: string) => (output.stderr += text));
@@ -79,7 +97,9 @@ export class ProductBench {
   /** Processes of the workers there are now, from their folders. */
   workers(): number[] {
     try {
-      return readdirSync(path.join(this.store, 'work')).flatMap((name) => /^local-(\d+)$/.exec(name)?.[1] ?? []).map(Number);
+      return readdirSync(path.join(this.store, 'work'))
+        .flatMap((name) => /^local-(\d+)$/.exec(name)?.[1] ?? [])
+        .map(Number);
     } catch {
       return []; // none yet
     }
@@ -96,7 +116,10 @@ export class ProductBench {
       .reduce((sum, entry) => sum + statSync(path.join(entry.parentPath, entry.name)).size, 0);
   }
 
-  /** Waits until the server has compressed what has ended and given the space back: it truncates its write-ahead log last. */
+  /**
+   * Waits until the server has compressed what has ended and given the space back: it truncates its write-ahead log
+   * last.
+   */
   async packed(): Promise<void> {
     for (let tries = 0; statSync(path.join(this.store, 'store.db-wal')).size > 0; tries++) {
       if (tries > 600) throw new Error('the store is not compressed within a minute');
@@ -136,31 +159,47 @@ export class ProductBench {
   write({ tasks, attempts, lanes, url, pods }: BatchShape): void {
     mkdirSync(this.workspace, { recursive: true });
     const write = (file: string, text: string): void => writeFileSync(path.join(this.workspace, file), text);
-    write('lookup.ts', `import { tool } from 'rollout-studio';
+    write(
+      'lookup.ts',
+      `import { tool } from 'rollout-studio';
 import { z } from 'zod';
 const text = ${JSON.stringify(RESULT_TEXT)};
 export const ${TOOL} = tool({ description: 'Looks a key up.', input: z.object({ key: z.string() }), effect: 'pure', run: ({ key }) => key + ' ' + text });
-`);
-    write('tasks.jsonl', taskIds(tasks).map((id) => JSON.stringify({ id, question: `Do task ${id}.`, answer: 'done' })).join('\n'));
-    write(`${AGENT}.agent.yaml`, `version: 1
+`,
+    );
+    write(
+      'tasks.jsonl',
+      taskIds(tasks)
+        .map((id) => JSON.stringify({ id, question: `Do task ${id}.`, answer: 'done' }))
+        .join('\n'),
+    );
+    write(
+      `${AGENT}.agent.yaml`,
+      `version: 1
 name: ${AGENT}
 model: { endpoint: "${url}", name: bench, sampling: { temperature: 1, max_tokens: 4096 } }
 prompt: You look keys up.
 tools: [{ module: lookup.ts }]
 limits: { tokens: 100000000 }
-`);
-    write('bench.batch.yaml', `version: 1
+`,
+    );
+    write(
+      'bench.batch.yaml',
+      `version: 1
 agent: ${AGENT}.agent.yaml
 dataset: { file: tasks.jsonl, question: question, answer: answer }
 attempts: ${attempts}
 seed: ${BATCH_SEED}
 scorer: { kind: contains }
 concurrency: ${lanes}
-${pods === undefined ? '' : `pods: ${JSON.stringify(pods)}\n`}`);
+${pods === undefined ? '' : `pods: ${JSON.stringify(pods)}\n`}`,
+    );
   }
 }
 
-/** Workers end by themselves once their batch is drained; their time counts for the server when it has seen their end. */
+/**
+ * Workers end by themselves once their batch is drained; their time counts for the server when it has seen their end.
+ */
 async function reaped(workers: readonly number[]): Promise<void> {
   for (let tries = 0; workers.some(alive); tries++) {
     if (tries > 400) throw new Error('the workers did not end');

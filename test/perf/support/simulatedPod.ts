@@ -5,7 +5,7 @@
  */
 import { once } from 'node:events';
 import WebSocket from 'ws';
-import { BEAT_SECONDS, PROTOCOL, type Grant } from '../../../src/protocol/worker.ts';
+import { BEAT_SECONDS, type Grant, PROTOCOL } from '../../../src/protocol/worker.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { Random } from '../../support/random.ts';
 import { Stream } from '../../support/stream.ts';
@@ -36,7 +36,13 @@ interface Running {
   readonly sent: Map<number, number>;
 }
 
-type Frame = Grant | { readonly type: 'welcome' } | { readonly type: 'ack'; readonly rollout: string; readonly to: number } | { readonly type: 'refuse'; readonly message: string } | { readonly type: 'beat'; readonly permits: Readonly<Record<string, number>> } | { readonly type: 'granted' | 'control' };
+type Frame =
+  | Grant
+  | { readonly type: 'welcome' }
+  | { readonly type: 'ack'; readonly rollout: string; readonly to: number }
+  | { readonly type: 'refuse'; readonly message: string }
+  | { readonly type: 'beat'; readonly permits: Readonly<Record<string, number>> }
+  | { readonly type: 'granted' | 'control' };
 
 export class SimulatedPod {
   readonly #socket: WebSocket;
@@ -52,7 +58,13 @@ export class SimulatedPod {
   #endpoint: string | undefined;
   #granted = 0;
 
-  private constructor(socket: WebSocket, shape: PodShape, times: PodTimes, seed: number, failed: (error: Error) => void) {
+  private constructor(
+    socket: WebSocket,
+    shape: PodShape,
+    times: PodTimes,
+    seed: number,
+    failed: (error: Error) => void,
+  ) {
     this.#socket = socket;
     this.#shape = shape;
     this.#times = times;
@@ -63,12 +75,26 @@ export class SimulatedPod {
   }
 
   /** `failed` hears of a refused append and of a lost connection. */
-  static async start(url: string, token: string, name: string, shape: PodShape, times: PodTimes, seed: number, failed: (error: Error) => void): Promise<SimulatedPod> {
-    const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/worker`, { headers: { authorization: `Bearer ${token}` }, perMessageDeflate: false });
+  static async start(
+    url: string,
+    token: string,
+    name: string,
+    shape: PodShape,
+    times: PodTimes,
+    seed: number,
+    failed: (error: Error) => void,
+  ): Promise<SimulatedPod> {
+    const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/worker`, {
+      headers: { authorization: `Bearer ${token}` },
+      perMessageDeflate: false,
+    });
     const pod = new SimulatedPod(socket, shape, times, seed, failed);
     await once(socket, 'open');
     pod.#send({ type: 'hello', protocol: PROTOCOL, worker: name, slots: shape.slots, rollouts: [] });
-    const beat = setInterval(() => pod.#send({ type: 'beat', load: { running: pod.#running.size, held: 0, waiting: 0, rss: 0 } }), BEAT_SECONDS * 1000);
+    const beat = setInterval(
+      () => pod.#send({ type: 'beat', load: { running: pod.#running.size, held: 0, waiting: 0, rss: 0 } }),
+      BEAT_SECONDS * 1000,
+    );
     pod.#timers.add(beat);
     return pod;
   }
@@ -121,13 +147,23 @@ export class SimulatedPod {
     const last = events.at(-1)?.seq ?? 0;
     running.sent.set(last, performance.now());
     this.#times.events += events.length;
-    this.#send({ type: 'append', rollout: running.grant.rollout, epoch: running.grant.epoch, from: events[0]?.seq, events });
-    if (this.#endpoint !== undefined && events.some(({ kind }) => kind === 'model.end')) this.#send({ type: 'endpoint', endpoint: this.#endpoint, what: 'ok', count: 1 });
+    this.#send({
+      type: 'append',
+      rollout: running.grant.rollout,
+      epoch: running.grant.epoch,
+      from: events[0]?.seq,
+      events,
+    });
+    if (this.#endpoint !== undefined && events.some(({ kind }) => kind === 'model.end'))
+      this.#send({ type: 'endpoint', endpoint: this.#endpoint, what: 'ok', count: 1 });
     if (running.turns.length === 0) return;
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      this.#turn(running);
-    }, this.#shape.stepMs * (0.5 + this.#random.next()));
+    const timer = setTimeout(
+      () => {
+        this.#timers.delete(timer);
+        this.#turn(running);
+      },
+      this.#shape.stepMs * (0.5 + this.#random.next()),
+    );
     this.#timers.add(timer);
   }
 
@@ -165,7 +201,11 @@ function turnsOf(grant: Grant, steps: number): TraceEvent[][] {
     else {
       const id = `c${step}`;
       stream.model('', [{ id, name: 'find_member', arguments: { name: 'Mira Okafor' } }]);
-      stream.toolEnd(stream.toolStart(id, 'find_member', { name: 'Mira Okafor' }), id, { id: 'M-1001', name: 'Mira Okafor', loans: ['L-3001', 'L-3002'] });
+      stream.toolEnd(stream.toolStart(id, 'find_member', { name: 'Mira Okafor' }), id, {
+        id: 'M-1001',
+        name: 'Mira Okafor',
+        loans: ['L-3001', 'L-3002'],
+      });
     }
     if (step < steps) cut();
   }

@@ -52,7 +52,10 @@ export function chainMs(task: string, attempt: number, latency: Latency): number
   return chain;
 }
 
-/** Makespan in ms of a greedy executor without any overhead: each lane takes the next attempt the moment it is free. `lanes`: how many, or when each of them comes. */
+/**
+ * Makespan in ms of a greedy executor without any overhead: each lane takes the next attempt the moment it is free.
+ * `lanes`: how many, or when each of them comes.
+ */
 export function idealMs(tasks: number, attempts: number, lanes: number | readonly number[], latency: Latency): number {
   const free = typeof lanes === 'number' ? new Array<number>(lanes).fill(0) : [...lanes];
   for (const { task, attempt } of attemptsInOrder(tasks, attempts)) {

@@ -18,13 +18,23 @@ const NAME = 'Rollout Studio';
 function modulesOf(file: string, found = new Set<string>()): Set<string> {
   if (found.has(file)) return found;
   found.add(file);
-  for (const [, named] of readFileSync(file, 'utf8').matchAll(/\b(?:from|import)"(\.[^"]+\.mjs)"/g)) modulesOf(path.join(path.dirname(file), named ?? ''), found);
+  for (const [, named] of readFileSync(file, 'utf8').matchAll(/\b(?:from|import)"(\.[^"]+\.mjs)"/g))
+    modulesOf(path.join(path.dirname(file), named ?? ''), found);
   return found;
 }
 
 function compiled(files: Iterable<string>): number {
-  const code = "const fs = require('node:fs'); const vm = require('node:vm'); const t = performance.now(); for (const file of process.argv.slice(1)) new vm.SourceTextModule(fs.readFileSync(file, 'utf8'), { identifier: file }); console.log(performance.now() - t)";
-  return Number(spawnSync(process.execPath, ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', '-e', code, ...files], { encoding: 'utf8' }).stdout);
+  const code =
+    "const fs = require('node:fs'); const vm = require('node:vm'); const t = performance.now(); for (const file " +
+    "of process.argv.slice(1)) new vm.SourceTextModule(fs.readFileSync(file, 'utf8'), { identifier: file }); " +
+    'console.log(performance.now() - t)';
+  return Number(
+    spawnSync(
+      process.execPath,
+      ['--experimental-vm-modules', '--disable-warning=ExperimentalWarning', '-e', code, ...files],
+      { encoding: 'utf8' },
+    ).stdout,
+  );
 }
 
 /** Milliseconds, of a window that was just opened. */
@@ -42,7 +52,8 @@ async function activated(workspaceFolder: string): Promise<number> {
   }
 }
 
-if (!existsSync(path.join(root, 'dist', 'rollout-studio.vsix'))) throw new Error('There is no package to install: npm run package makes one.');
+if (!existsSync(path.join(root, 'dist', 'rollout-studio.vsix')))
+  throw new Error('There is no package to install: npm run package makes one.');
 const workspaceFolder = mkdtempSync(path.join(os.tmpdir(), 'rollout-bench-'));
 const times = { bare: [] as number[], activation: [] as number[] };
 try {
@@ -53,9 +64,18 @@ try {
 } finally {
   rmSync(workspaceFolder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
 }
-console.log(table([
-  ['what', 'ms (min / median / max)', 'of the baseline'],
-  ['baseline: its modules read and compiled, not run', spread(times.bare, 1), '1.0'],
-  ['activation, as VS Code says', spread(times.activation, 0), (median(times.activation) / median(times.bare)).toFixed(1)],
-], [1, 2]));
+console.log(
+  table(
+    [
+      ['what', 'ms (min / median / max)', 'of the baseline'],
+      ['baseline: its modules read and compiled, not run', spread(times.bare, 1), '1.0'],
+      [
+        'activation, as VS Code says',
+        spread(times.activation, 0),
+        (median(times.activation) / median(times.bare)).toFixed(1),
+      ],
+    ],
+    [1, 2],
+  ),
+);
 console.log('Bound: 100 ms.');

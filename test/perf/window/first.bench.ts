@@ -8,22 +8,27 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { Page } from 'playwright-core';
+import { importBatch } from '../../support/finishedBatch.ts';
 import { TestStore } from '../../support/rolloutServer.ts';
 import { median, rounds, spread, table } from '../support/table.ts';
 import { addressOf, BenchWindow, opened, PAGES, painted, reacted, servePages } from './support/benchWindow.ts';
-import { importBatch } from '../../support/finishedBatch.ts';
 
 const SHAPE = { tasks: 100, attempts: 32, steps: 20 };
 const MOVES = 10;
 
-/** The grid's names are drawn, and marks of attempts with them: at first in the document's skeleton, before the program is there. */
+/**
+ * The grid's names are drawn, and marks of attempts with them: at first in the document's skeleton, before the program
+ * is there.
+ */
 function grid(): boolean {
   return window.probe.drawn(document.querySelector('.batch-grid canvas')).some(({ text }) => text === 't5');
 }
 
 /** The page's own grid is there. */
 function usable(): boolean {
-  return document.querySelector('.skeleton') === null && document.querySelector('.batch-page .batch-grid canvas') !== null;
+  return (
+    document.querySelector('.skeleton') === null && document.querySelector('.batch-page .batch-grid canvas') !== null
+  );
 }
 
 function steps(): boolean {
@@ -36,10 +41,16 @@ function text(): boolean {
 
 /** Whether the steps of this attempt are shown, as their first message says. */
 function shows(attempt: number): string {
-  return `() => [...document.querySelectorAll('.step-row.is-message .step-text')].some((row) => row.textContent.endsWith('in its attempt ${attempt}.')) && document.querySelectorAll('.step-row.is-step').length > 8`;
+  return (
+    `() => [...document.querySelectorAll('.step-row.is-message .step-text')].some((row) => ` +
+    `row.textContent.endsWith('in its attempt ${attempt}.')) && ` +
+    `document.querySelectorAll('.step-row.is-step').length > 8`
+  );
 }
 
-/** The page's styles and all files of its program, fetched and not run, and a page that shows a word when it has them. */
+/**
+ * The page's styles and all files of its program, fetched and not run, and a page that shows a word when it has them.
+ */
 async function bare(): Promise<{ readonly url: string; close(): void }> {
   const page = (name: string): string => readFileSync(path.join(PAGES, name), 'utf8');
   const program = [...new Set([...page('start.js').matchAll(/"(\.\/[\w-]+\.js)"/g)].map((match) => match[1] ?? ''))];
@@ -50,7 +61,11 @@ async function bare(): Promise<{ readonly url: string; close(): void }> {
   Promise.all(fetched).then(() => { document.querySelector('#page').textContent = 'ready'; });`;
   const media = 'text/javascript; charset=utf-8';
   const files: Readonly<Record<string, readonly [string, string]>> = {
-    '/': ['text/html; charset=utf-8', '<!DOCTYPE html><title>bare</title><link rel="stylesheet" href="page.css"><body><div id="page"></div><script type="module" src="bare.js"></script>'],
+    '/': [
+      'text/html; charset=utf-8',
+      '<!DOCTYPE html><title>bare</title><link rel="stylesheet" href="page.css"><body><div ' +
+        'id="page"></div><script type="module" src="bare.js"></script>',
+    ],
     '/bare.js': [media, script],
     '/page.css': ['text/css; charset=utf-8', page('page.css')],
     ...Object.fromEntries(program.map((name) => [name.slice(1), [media, page(name)] as const])),
@@ -82,7 +97,8 @@ const { batch, rollouts } = await importBatch(server, SHAPE);
 await using browser = await BenchWindow.open();
 const baseline = await bare();
 const urls = {
-  bare: [baseline.url, text], batch: [addressOf(server, { page: 'batch', batch }), grid],
+  bare: [baseline.url, text],
+  batch: [addressOf(server, { page: 'batch', batch }), grid],
   trajectory: [addressOf(server, { page: 'trajectory', rollout: rollouts[0] ?? '' }), steps],
 } as const;
 const first = { bare: [] as number[], batch: [] as number[], trajectory: [] as number[] };
@@ -112,15 +128,32 @@ for (let round = 0; round < rounds(7); round++) {
   }
 }
 baseline.close();
-const row = (name: string, of: Readonly<Record<'bare' | 'batch' | 'trajectory', readonly number[]>>): string[][] => (['bare', 'batch', 'trajectory'] as const).map((kind) => [
-  `${name}: ${{ bare: 'baseline, the same program not run', batch: 'batch page', trajectory: 'trajectory page' }[kind]}`, spread(of[kind], 0), (median(of[kind]) / median(of.bare)).toFixed(2),
-]);
-console.log(table([
-  ['what', 'ms (min / median / max)', 'of the baseline'],
-  ...row('first visit', first), ['first visit: batch page, until it may be used', spread(usableAfter, 0), (median(usableAfter) / median(first.bare)).toFixed(2)],
-  ...row('again, script kept', again),
-  ['first contentful paint as the browser has it: batch page', spread(paints.batch, 0), ''],
-  ['first contentful paint as the browser has it: trajectory page', spread(paints.trajectory, 0), ''],
-  ['next and previous attempt', spread(moves, 0), ''],
-], [1, 2]));
-console.log(`${SHAPE.tasks} tasks x ${SHAPE.attempts} attempts of ${SHAPE.steps} steps. Bound: 150 ms to the first rows, 150 ms to another attempt.`);
+const row = (name: string, of: Readonly<Record<'bare' | 'batch' | 'trajectory', readonly number[]>>): string[][] =>
+  (['bare', 'batch', 'trajectory'] as const).map((kind) => [
+    `${name}: ` +
+      { bare: 'baseline, the same program not run', batch: 'batch page', trajectory: 'trajectory page' }[kind],
+    spread(of[kind], 0),
+    (median(of[kind]) / median(of.bare)).toFixed(2),
+  ]);
+console.log(
+  table(
+    [
+      ['what', 'ms (min / median / max)', 'of the baseline'],
+      ...row('first visit', first),
+      [
+        'first visit: batch page, until it may be used',
+        spread(usableAfter, 0),
+        (median(usableAfter) / median(first.bare)).toFixed(2),
+      ],
+      ...row('again, script kept', again),
+      ['first contentful paint as the browser has it: batch page', spread(paints.batch, 0), ''],
+      ['first contentful paint as the browser has it: trajectory page', spread(paints.trajectory, 0), ''],
+      ['next and previous attempt', spread(moves, 0), ''],
+    ],
+    [1, 2],
+  ),
+);
+console.log(
+  `${SHAPE.tasks} tasks x ${SHAPE.attempts} attempts of ${SHAPE.steps} steps. Bound: 150 ms to the first rows, ` +
+    '150 ms to another attempt.',
+);

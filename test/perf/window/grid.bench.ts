@@ -2,11 +2,21 @@
  * A batch of 200,000 ended attempts: how soon its first rows are painted, how long the page's thread is taken while it
  * reads the rest, and rows from anywhere in the grid. The baseline is the batch's first page over HTTP.
  */
+
+import { importBatch } from '../../support/finishedBatch.ts';
 import { Random } from '../../support/random.ts';
 import { TestStore } from '../../support/rolloutServer.ts';
 import { median, rounds, spread, table } from '../support/table.ts';
-import { addressOf, BenchWindow, longestTask, opened, painted, reacted, servePages, taskText } from './support/benchWindow.ts';
-import { importBatch } from '../../support/finishedBatch.ts';
+import {
+  addressOf,
+  BenchWindow,
+  longestTask,
+  opened,
+  painted,
+  reacted,
+  servePages,
+  taskText,
+} from './support/benchWindow.ts';
 
 const SHAPE = { tasks: 6_250, attempts: 32, steps: 1 };
 const JUMPS = 25;
@@ -19,7 +29,9 @@ function rows(): boolean {
 
 /** The page itself shows them, and may be used: its program has run. */
 function usable(): boolean {
-  return document.querySelector('.skeleton') === null && document.querySelector('.batch-page .batch-grid canvas') !== null;
+  return (
+    document.querySelector('.skeleton') === null && document.querySelector('.batch-page .batch-grid canvas') !== null
+  );
 }
 
 /** All rows have come: nothing is queued or missing any more. */
@@ -28,7 +40,10 @@ function whole(): boolean {
 }
 
 function drag(share: number): string {
-  return `() => { const at = document.querySelector('.batch-grid-scroller'); at.scrollTop = Math.round((at.scrollHeight - at.clientHeight) * ${share}); }`;
+  return (
+    `() => { const at = document.querySelector('.batch-grid-scroller'); at.scrollTop = Math.round((at.scrollHeight ` +
+    `- at.clientHeight) * ${share}); }`
+  );
 }
 
 /** The canvas shows the row that the scroller stands at. */
@@ -47,7 +62,16 @@ console.error(`imported in ${((performance.now() - began) / 1000).toFixed(0)} s`
 await server.kill('SIGTERM');
 await using browser = await BenchWindow.open();
 const random = new Random(4);
-const times = { http: [] as number[], first: [] as number[], usable: [] as number[], all: [] as number[], early: [] as number[], reading: [] as number[], drags: [] as number[], scrolling: [] as number[] };
+const times = {
+  http: [] as number[],
+  first: [] as number[],
+  usable: [] as number[],
+  all: [] as number[],
+  early: [] as number[],
+  reading: [] as number[],
+  drags: [] as number[],
+  scrolling: [] as number[],
+};
 for (let round = 0; round < rounds(3); round++) {
   server = await servePages(store);
   const asked = performance.now();
@@ -63,15 +87,23 @@ for (let round = 0; round < rounds(3); round++) {
   times.scrolling.push(await longestTask(page));
   await server.kill('SIGTERM');
 }
-console.log(table([
-  ['what', 'ms (min / median / max)', 'of the baseline'],
-  ['baseline: first 500 rows over HTTP, server just started', spread(times.http, 0), '1.0'],
-  ['first rows painted', spread(times.first, 0), (median(times.first) / median(times.http)).toFixed(1)],
-  ['the page may be used', spread(times.usable, 0), (median(times.usable) / median(times.http)).toFixed(1)],
-  ['longest task until then', taskText(times.early), ''],
-  ['all rows read', spread(times.all, 0), (median(times.all) / median(times.http)).toFixed(1)],
-  ['longest task while they come', taskText(times.reading), ''],
-  ['scrollbar to anywhere', spread(times.drags, 0), ''],
-  ['longest task meanwhile', taskText(times.scrolling), ''],
-], [1, 2]));
-console.log(`${SHAPE.tasks * SHAPE.attempts} attempts. Bound: first rows ≤ 300 ms, anywhere ≤ 100 ms, no task of more than 50 ms.`);
+console.log(
+  table(
+    [
+      ['what', 'ms (min / median / max)', 'of the baseline'],
+      ['baseline: first 500 rows over HTTP, server just started', spread(times.http, 0), '1.0'],
+      ['first rows painted', spread(times.first, 0), (median(times.first) / median(times.http)).toFixed(1)],
+      ['the page may be used', spread(times.usable, 0), (median(times.usable) / median(times.http)).toFixed(1)],
+      ['longest task until then', taskText(times.early), ''],
+      ['all rows read', spread(times.all, 0), (median(times.all) / median(times.http)).toFixed(1)],
+      ['longest task while they come', taskText(times.reading), ''],
+      ['scrollbar to anywhere', spread(times.drags, 0), ''],
+      ['longest task meanwhile', taskText(times.scrolling), ''],
+    ],
+    [1, 2],
+  ),
+);
+console.log(
+  `${SHAPE.tasks * SHAPE.attempts} attempts. Bound: first rows ≤ 300 ms, anywhere ≤ 100 ms, no task of more than ` +
+    '50 ms.',
+);

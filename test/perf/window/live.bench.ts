@@ -1,16 +1,17 @@
 /**
  * A trajectory page and a batch page that follow 1,000 events a second: from `at` of an event to the frame that shows
  * it, by the one clock of this machine. The events come through a worker's connection, ten every ten milliseconds, each
- * with the time at which it was written. The baseline is a client in Node that follows the same stream and draws nothing.
+ * with the time at which it was written. The baseline is a client in Node that follows the same stream and draws
+ * nothing.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import WebSocket from 'ws';
-import { PROTOCOL, type Grant } from '../../../src/protocol/worker.ts';
+import { type Grant, PROTOCOL } from '../../../src/protocol/worker.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import type { FakeWorker } from '../../support/fakeWorker.ts';
 import { opening } from '../../support/fakeWorker.ts';
-import { plainSubmission, tasks, TestStore, type TestServer } from '../../support/rolloutServer.ts';
+import { plainSubmission, type TestServer, TestStore, tasks } from '../../support/rolloutServer.ts';
 import { table } from '../support/table.ts';
 import { addressOf, BenchWindow, longestTask, servePages, taskText } from './support/benchWindow.ts';
 
@@ -32,7 +33,11 @@ interface Latencies {
 }
 
 /** Writes about 1,000 events a second: `make` gives those of a tick, one list for each rollout. */
-async function write(worker: FakeWorker, seconds: number, make: (tick: number) => readonly { readonly grant: Grant; readonly events: readonly TraceEvent[] }[]): Promise<void> {
+async function write(
+  worker: FakeWorker,
+  seconds: number,
+  make: (tick: number) => readonly { readonly grant: Grant; readonly events: readonly TraceEvent[] }[],
+): Promise<void> {
   const began = performance.now();
   for (let tick = 0; tick * TICK_MS < seconds * 1000; tick++) {
     const wait = began + tick * TICK_MS - performance.now();
@@ -58,20 +63,37 @@ function logs(grant: Grant, written: Map<string, number>): (tick: number) => { g
 }
 
 /** Steps in many rollouts, two events each, in turn. */
-function stepping(grants: readonly Grant[], written: Map<string, number>): (tick: number) => { grant: Grant; events: TraceEvent[] }[] {
+function stepping(
+  grants: readonly Grant[],
+  written: Map<string, number>,
+): (tick: number) => { grant: Grant; events: TraceEvent[] }[] {
   const state = grants.map((grant) => ({ grant, seq: grant.last + 2, step: 0 }));
   let next = 0;
-  return () => Array.from({ length: (PER_SECOND * TICK_MS) / 1000 / 2 }, () => {
-    const one = state[next++ % state.length];
-    if (one === undefined || one.step >= STEPS_EACH) return [];
-    const at = Date.now();
-    one.step += 1;
-    written.set(`${one.grant.task.id} ${one.step}`, at);
-    const start: TraceEvent = { seq: one.seq + 1, v: 1, at, kind: 'model.start', data: { step: one.step, model: 'demo', context: [], sampling: {} } };
-    const end: TraceEvent = { seq: one.seq + 2, v: 1, at, kind: 'model.end', span: start.seq, data: { status: 'ok', usage: { input_tokens: 10, output_tokens: 5 }, trainable: false, source: 'live' } };
-    one.seq += 2;
-    return [{ grant: one.grant, events: [start, end] }];
-  }).flat();
+  return () =>
+    Array.from({ length: (PER_SECOND * TICK_MS) / 1000 / 2 }, () => {
+      const one = state[next++ % state.length];
+      if (one === undefined || one.step >= STEPS_EACH) return [];
+      const at = Date.now();
+      one.step += 1;
+      written.set(`${one.grant.task.id} ${one.step}`, at);
+      const start: TraceEvent = {
+        seq: one.seq + 1,
+        v: 1,
+        at,
+        kind: 'model.start',
+        data: { step: one.step, model: 'demo', context: [], sampling: {} },
+      };
+      const end: TraceEvent = {
+        seq: one.seq + 2,
+        v: 1,
+        at,
+        kind: 'model.end',
+        span: start.seq,
+        data: { status: 'ok', usage: { input_tokens: 10, output_tokens: 5 }, trainable: false, source: 'live' },
+      };
+      one.seq += 2;
+      return [{ grant: one.grant, events: [start, end] }];
+    }).flat();
 }
 
 /** Notes in the page, after each frame, the newest line in sight. */
@@ -82,7 +104,9 @@ function noteLines(): void {
   void window.probe.frames(() => {
     const list = document.querySelector('.steps-list .virtual-list');
     const bottom = list?.getBoundingClientRect().bottom ?? 0;
-    const rows = [...(list?.querySelectorAll('.step-row.is-log') ?? [])].filter((row) => row.getBoundingClientRect().bottom <= bottom + 1);
+    const rows = [...(list?.querySelectorAll('.step-row.is-log') ?? [])].filter(
+      (row) => row.getBoundingClientRect().bottom <= bottom + 1,
+    );
     const line = Math.max(0, ...rows.map((row) => Number(/line (\d+)/.exec(row.textContent)?.[1] ?? 0)));
     if (line > newest) seen.push([String(line), performance.timeOrigin + performance.now()]);
     newest = Math.max(newest, line);
@@ -113,7 +137,10 @@ function noteSteps(): void {
   }, 3_600_000);
 }
 
-/** Everything up to what was seen is shown: an event counts when the first frame came that shows it or a later one of its row. */
+/**
+ * Everything up to what was seen is shown: an event counts when the first frame came that shows it or a later one of
+ * its row.
+ */
 function latencies(written: ReadonlyMap<string, number>, seen: Seen): number[] {
   const split = (what: string): [string, number] => {
     const space = what.lastIndexOf(' ');
@@ -140,7 +167,10 @@ async function settled(page: Page, written: ReadonlyMap<string, number>): Promis
   }
 }
 
-async function granted(server: TestServer, count: number): Promise<{ readonly worker: FakeWorker; readonly grants: readonly Grant[]; readonly batch: string }> {
+async function granted(
+  server: TestServer,
+  count: number,
+): Promise<{ readonly worker: FakeWorker; readonly grants: readonly Grant[]; readonly batch: string }> {
   const batch = await server.submit(plainSubmission({ attempts: 1 }), tasks(count));
   const worker = await server.worker(batch, { slots: count });
   const grants = await worker.lease(count);
@@ -152,12 +182,19 @@ async function granted(server: TestServer, count: number): Promise<{ readonly wo
 async function bare(server: TestServer, worker: FakeWorker, grant: Grant): Promise<Latencies> {
   const written = new Map<string, number>();
   const seen: [string, number][] = [];
-  const socket = new WebSocket(`${server.url.replace('http', 'ws')}/v1/client`, { headers: { authorization: `Bearer ${server.file.token}` } });
+  const socket = new WebSocket(`${server.url.replace('http', 'ws')}/v1/client`, {
+    headers: { authorization: `Bearer ${server.file.token}` },
+  });
   const stands = Promise.withResolvers<undefined>();
   socket.on('open', () => socket.send(JSON.stringify({ type: 'hello', protocol: PROTOCOL })));
   socket.on('message', (data: Buffer) => {
-    const frame = JSON.parse(data.toString()) as { type: string; sub: string; events: { seq: number; data: { text?: string } }[] };
-    if (frame.type === 'welcome') socket.send(JSON.stringify({ type: 'subscribe', sub: '1', stream: grant.rollout, after: 0 }));
+    const frame = JSON.parse(data.toString()) as {
+      type: string;
+      sub: string;
+      events: { seq: number; data: { text?: string } }[];
+    };
+    if (frame.type === 'welcome')
+      socket.send(JSON.stringify({ type: 'subscribe', sub: '1', stream: grant.rollout, after: 0 }));
     if (frame.type === 'head') stands.resolve(undefined);
     if (frame.type !== 'events') return;
     const last = /line (\d+)/.exec(frame.events.at(-1)?.data.text ?? '')?.[1];
@@ -201,7 +238,9 @@ async function onPage(browser: BenchWindow, { url, ready, note, feed, height }: 
 const shares = [0.5, 0.95, 0.99, 1] as const;
 function percentiles(values: readonly number[]): string[] {
   const sorted = [...values].sort((a, b) => a - b);
-  return shares.map((share) => (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN).toFixed(0));
+  return shares.map((share) =>
+    (sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? Number.NaN).toFixed(0),
+  );
 }
 
 await using store = new TestStore();
@@ -212,18 +251,36 @@ const [first, second] = lines.grants;
 if (first === undefined || second === undefined) throw new Error('no grants');
 const baseline = await bare(server, lines.worker, first);
 const trajectory = await onPage(browser, {
-  url: addressOf(server, { page: 'trajectory', rollout: second.rollout }), ready: '.trajectory-page .page-foot', note: noteLines,
+  url: addressOf(server, { page: 'trajectory', rollout: second.rollout }),
+  ready: '.trajectory-page .page-foot',
+  note: noteLines,
   feed: (written) => write(lines.worker, SECONDS, logs(second, written)),
 });
 const lanes = await granted(server, LANES);
 const batch = await onPage(browser, {
-  url: addressOf(server, { page: 'batch', batch: lanes.batch }), ready: '.batch-grid canvas', note: noteSteps, height: ALL_IN_SIGHT,
+  url: addressOf(server, { page: 'batch', batch: lanes.batch }),
+  ready: '.batch-grid canvas',
+  note: noteSteps,
+  height: ALL_IN_SIGHT,
   feed: (written) => write(lanes.worker, SECONDS, stepping(lanes.grants, written)),
 });
 const base = Number(percentiles(baseline.all)[1]);
-const row = (name: string, { all, task }: Latencies): string[] => [name, ...percentiles(all), (Number(percentiles(all)[1]) / Math.max(1, base)).toFixed(1), name.startsWith('baseline') ? '' : taskText([task]).split(' / ')[0] ?? '', String(all.length)];
-console.log(table([
-  ['from `at` to …, ms', 'p50', 'p95', 'p99', 'longest', 'p95 of the baseline', 'longest task', 'seen'],
-  row('baseline: received by a client in Node', baseline), row('painted, trajectory page', trajectory), row(`painted, batch page of ${LANES} running attempts`, batch),
-], [1, 2, 3, 4, 5, 6, 7]));
+const row = (name: string, { all, task }: Latencies): string[] => [
+  name,
+  ...percentiles(all),
+  (Number(percentiles(all)[1]) / Math.max(1, base)).toFixed(1),
+  name.startsWith('baseline') ? '' : (taskText([task]).split(' / ')[0] ?? ''),
+  String(all.length),
+];
+console.log(
+  table(
+    [
+      ['from `at` to …, ms', 'p50', 'p95', 'p99', 'longest', 'p95 of the baseline', 'longest task', 'seen'],
+      row('baseline: received by a client in Node', baseline),
+      row('painted, trajectory page', trajectory),
+      row(`painted, batch page of ${LANES} running attempts`, batch),
+    ],
+    [1, 2, 3, 4, 5, 6, 7],
+  ),
+);
 console.log(`${PER_SECOND} events/s for ${SECONDS} s each. Bound: p95 ≤ 250 ms.`);

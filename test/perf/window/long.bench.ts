@@ -6,10 +6,19 @@
  */
 import type { Page } from 'playwright-core';
 import { Random } from '../../support/random.ts';
-import { TestStore, type TestServer } from '../../support/rolloutServer.ts';
+import { type TestServer, TestStore } from '../../support/rolloutServer.ts';
 import { importedAndPacked, LONG_STEPS, longTrajectory } from '../support/longTrajectory.ts';
 import { median, rounds, spread, table } from '../support/table.ts';
-import { addressOf, BenchWindow, longestTask, opened, painted, reacted, servePages, taskText } from './support/benchWindow.ts';
+import {
+  addressOf,
+  BenchWindow,
+  longestTask,
+  opened,
+  painted,
+  reacted,
+  servePages,
+  taskText,
+} from './support/benchWindow.ts';
 
 const JUMPS = 25;
 
@@ -18,7 +27,10 @@ function steps(): boolean {
 }
 
 function shows(step: number): string {
-  return `() => [...document.querySelectorAll('.step-row.is-step .step-number')].some((row) => row.textContent === '${step}')`;
+  return (
+    `() => [...document.querySelectorAll('.step-row.is-step .step-number')].some((row) => row.textContent === ` +
+    `'${step}')`
+  );
 }
 
 /** The foot counts events while they come. */
@@ -28,12 +40,18 @@ function whole(): boolean {
 }
 
 function press(key: string): string {
-  return `() => document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '${key}', bubbles: true, cancelable: true }))`;
+  return (
+    `() => document.body.dispatchEvent(new KeyboardEvent('keydown', { key: '${key}', bubbles: true, cancelable: ` +
+    'true }))'
+  );
 }
 
 /** As the thumb of the scrollbar does: the list is told where it is now. */
 function drag(share: number): string {
-  return `() => { const list = document.querySelector('.steps-list .virtual-list'); window.wanted = Math.round((list.scrollHeight - list.clientHeight) * ${share}); list.scrollTop = window.wanted; }`;
+  return (
+    `() => { const list = document.querySelector('.steps-list .virtual-list'); window.wanted = ` +
+    `Math.round((list.scrollHeight - list.clientHeight) * ${share}); list.scrollTop = window.wanted; }`
+  );
 }
 
 /** Rows fill the list where it stands now. */
@@ -64,7 +82,18 @@ await using store = new TestStore();
 const rollout = await importedAndPacked(store, events);
 await using browser = await BenchWindow.open();
 const random = new Random(3);
-const times = { http: [] as number[], first: [] as number[], link: [] as number[], all: [] as number[], reading: [] as number[], busy: [] as number[], moved: [] as number[], keys: [] as number[], drags: [] as number[], heap: [] as number[] };
+const times = {
+  http: [] as number[],
+  first: [] as number[],
+  link: [] as number[],
+  all: [] as number[],
+  reading: [] as number[],
+  busy: [] as number[],
+  moved: [] as number[],
+  keys: [] as number[],
+  drags: [] as number[],
+  heap: [] as number[],
+};
 for (let round = 0; round < rounds(2); round++) {
   let server = await servePages(store);
   {
@@ -76,7 +105,10 @@ for (let round = 0; round < rounds(2); round++) {
     times.busy.push(await busy());
     times.heap.push(await heap(page));
     for (let jump = 0; jump < JUMPS; jump++) {
-      times.keys.push(await reacted(page, press('Home'), shows(1)), await reacted(page, press('End'), shows(LONG_STEPS)));
+      times.keys.push(
+        await reacted(page, press('Home'), shows(1)),
+        await reacted(page, press('End'), shows(LONG_STEPS)),
+      );
       times.drags.push(await reacted(page, drag(random.next()), filled));
     }
   }
@@ -110,17 +142,40 @@ async function busyFrom(page: Page): Promise<() => Promise<number>> {
   };
 }
 
-console.log(table([
-  ['what', 'min / median / max', 'of the baseline'],
-  ['baseline: all of it over HTTP, parsed, ms', spread(times.http, 0), '1.00'],
-  ['first steps painted, server just started, ms', spread(times.first, 0), (median(times.first) / median(times.http)).toFixed(3)],
-  ['a link to a step at nine tenths, ms', spread(times.link, 0), (median(times.link) / median(times.http)).toFixed(2)],
-  ['its row moved while the rest came, pixels', spread(times.moved, 0), ''],
-  ['all of it read, ms', spread(times.all, 0), (median(times.all) / median(times.http)).toFixed(2)],
-  ['longest task of the page while it reads, ms', taskText(times.reading), ''],
-  ['the page’s thread taken until then, ms', spread(times.busy, 0), (median(times.busy) / median(times.http)).toFixed(2)],
-  ['heap of the page then, MB', spread(times.heap, 0), (median(times.heap) / (bytes / 1e6)).toFixed(2) + ' of the data'],
-  ['Home and End, ms', spread(times.keys, 0), ''],
-  ['scrollbar to anywhere, ms', spread(times.drags, 0), ''],
-], [1, 2]));
-console.log(`${events.length} events, ${(bytes / 1e6).toFixed(0)} MB. Bound: first steps ≤ 1,000 ms, from anywhere ≤ 100 ms.`);
+console.log(
+  table(
+    [
+      ['what', 'min / median / max', 'of the baseline'],
+      ['baseline: all of it over HTTP, parsed, ms', spread(times.http, 0), '1.00'],
+      [
+        'first steps painted, server just started, ms',
+        spread(times.first, 0),
+        (median(times.first) / median(times.http)).toFixed(3),
+      ],
+      [
+        'a link to a step at nine tenths, ms',
+        spread(times.link, 0),
+        (median(times.link) / median(times.http)).toFixed(2),
+      ],
+      ['its row moved while the rest came, pixels', spread(times.moved, 0), ''],
+      ['all of it read, ms', spread(times.all, 0), (median(times.all) / median(times.http)).toFixed(2)],
+      ['longest task of the page while it reads, ms', taskText(times.reading), ''],
+      [
+        'the page’s thread taken until then, ms',
+        spread(times.busy, 0),
+        (median(times.busy) / median(times.http)).toFixed(2),
+      ],
+      [
+        'heap of the page then, MB',
+        spread(times.heap, 0),
+        (median(times.heap) / (bytes / 1e6)).toFixed(2) + ' of the data',
+      ],
+      ['Home and End, ms', spread(times.keys, 0), ''],
+      ['scrollbar to anywhere, ms', spread(times.drags, 0), ''],
+    ],
+    [1, 2],
+  ),
+);
+console.log(
+  `${events.length} events, ${(bytes / 1e6).toFixed(0)} MB. Bound: first steps ≤ 1,000 ms, from anywhere ≤ 100 ms.`,
+);

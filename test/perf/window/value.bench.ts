@@ -1,5 +1,6 @@
 /**
- * A tool result of 20 MB, as JSON and as text, selected in the trajectory page: how soon its first rows are painted, how
+ * A tool result of 20 MB, as JSON and as text, selected in the trajectory page: how soon its first rows are painted,
+ * how
  * long the page's thread is taken by that, by scrolling in it, by opening a part of it, and by a search meanwhile. The
  * baseline is what a page does that takes it as it comes: parse it, and write it out with indents, on its own thread.
  */
@@ -7,18 +8,33 @@ import type { Page } from 'playwright-core';
 import { newId } from '../../../src/common/ids.ts';
 import type { Json } from '../../../src/common/json.ts';
 import { Random } from '../../support/random.ts';
-import { blobOf, TestStore, type TestServer } from '../../support/rolloutServer.ts';
+import { blobOf, type TestServer, TestStore } from '../../support/rolloutServer.ts';
 import { Stream } from '../../support/stream.ts';
-import { rounds, spread, table } from '../support/table.ts';
 import { importOne } from '../support/longTrajectory.ts';
-import { addressOf, BenchWindow, longestTask, opened, painted, reacted, servePages, taskText } from './support/benchWindow.ts';
+import { rounds, spread, table } from '../support/table.ts';
+import {
+  addressOf,
+  BenchWindow,
+  longestTask,
+  opened,
+  painted,
+  reacted,
+  servePages,
+  taskText,
+} from './support/benchWindow.ts';
 
 const BYTES = 20_000_000;
 const JUMPS = 25;
 
 /** Records of about 100 bytes, one of them inside a list of their own. */
 function records(): string {
-  const rows = Array.from({ length: Math.round(BYTES / 108) }, (_, id) => ({ id, title: `Loan ${id} of the lending desk`, due: '2026-05-01', tags: ['open', 'late'], note: 'x'.repeat(20) }));
+  const rows = Array.from({ length: Math.round(BYTES / 108) }, (_, id) => ({
+    id,
+    title: `Loan ${id} of the lending desk`,
+    due: '2026-05-01',
+    tags: ['open', 'late'],
+    note: 'x'.repeat(20),
+  }));
   return JSON.stringify({ total: rows.length, rows });
 }
 
@@ -57,9 +73,14 @@ const FILLED = `() => {
   return seen.length > 0 && seen.length >= Math.min(Math.floor((bottom - top) / 20) - 1, 4);
 }`;
 
-const LIST = `[...document.querySelectorAll('.value-tree .virtual-list, .value-lines .virtual-list')].sort((a, b) => b.scrollHeight - a.scrollHeight)[0]`;
+const LIST =
+  `[...document.querySelectorAll('.value-tree .virtual-list, .value-lines .virtual-list')].sort((a, b) => ` +
+  'b.scrollHeight - a.scrollHeight)[0]';
 function drag(share: number): string {
-  return `() => { const list = ${LIST}; list.scrollTop = Math.round((list.scrollHeight - list.clientHeight) * ${share}); }`;
+  return (
+    `() => { const list = ${LIST}; list.scrollTop = Math.round((list.scrollHeight - list.clientHeight) * ` +
+    `${share}); }`
+  );
 }
 
 /** The row of the first step is that of its call too. */
@@ -70,7 +91,9 @@ function steps(): boolean {
 }
 
 /** Opens the first closed row of the value that holds more. */
-const OPEN = `() => { window.before = ${LIST}.querySelectorAll('.list-row').length; [...${LIST}.querySelectorAll('[aria-expanded=false]')][0].querySelector('.value-twist').click(); }`;
+const OPEN =
+  `() => { window.before = ${LIST}.querySelectorAll('.list-row').length; ` +
+  `[...${LIST}.querySelectorAll('[aria-expanded=false]')][0].querySelector('.value-twist').click(); }`;
 const GREW = `() => ${LIST}.querySelectorAll('.list-row').length > window.before && !!${LIST}.querySelector('.value-name')`;
 
 /** The search tells how many it found. */
@@ -78,14 +101,25 @@ function found(): boolean {
   return /^\d/.test(document.querySelector('.search-count')?.textContent ?? '');
 }
 
-interface Times { open: number[]; opening: number[]; part: number[]; scroll: number[]; scrolling: number[]; searching: number[]; bare: number[] }
+interface Times {
+  open: number[];
+  opening: number[];
+  part: number[];
+  scroll: number[];
+  scrolling: number[];
+  searching: number[];
+  bare: number[];
+}
 const none = (): Times => ({ open: [], opening: [], part: [], scroll: [], scrolling: [], searching: [], bare: [] });
 
 async function look(page: Page, url: string, kind: 'json' | 'text', random: Random, times: Times): Promise<void> {
   // The page stands at a step after it: what the value takes is not what a page takes to start.
   await opened(page, url, steps);
-  await page.evaluate(() => window.probe.painted(() => document.querySelector('.page-foot')?.textContent.includes(' of ') === false, 60_000));
-  await page.evaluate(() => customElements.whenDefined('vscode-checkbox')); // the last of the controls, which come after the first rows
+  await page.evaluate(() =>
+    window.probe.painted(() => document.querySelector('.page-foot')?.textContent.includes(' of ') === false, 60_000),
+  );
+  // the last of the controls, which come after the first rows
+  await page.evaluate(() => customElements.whenDefined('vscode-checkbox'));
   await longestTask(page);
   times.open.push(await reacted(page, SELECT, FILLED));
   times.opening.push(await longestTask(page));
@@ -100,7 +134,10 @@ async function look(page: Page, url: string, kind: 'json' | 'text', random: Rand
 
 await using store = new TestStore();
 const server = await servePages(store);
-const values = { json: { text: records(), media: 'application/json' }, text: { text: log(), media: 'text/plain' } } as const;
+const values = {
+  json: { text: records(), media: 'application/json' },
+  text: { text: log(), media: 'text/plain' },
+} as const;
 await using browser = await BenchWindow.open();
 const random = new Random(6);
 const results = { json: none(), text: none() };
@@ -122,11 +159,28 @@ function bareLook(text: string): number {
   return lines.length > 0 ? performance.now() - began : Number.NaN;
 }
 
-console.log(table([
-  ['what, ms (min / median / max)', 'JSON', 'text'],
-  ...([
-    ['baseline: taken apart on the page’s own thread', 'bare', spread], ['first rows painted, from the click on its step', 'open', spread], ['longest task until then', 'opening', taskText],
-    ['a part of it opened', 'part', spread], ['scrolled to anywhere', 'scroll', spread], ['longest task meanwhile', 'scrolling', taskText], ['longest task of a search of the trajectory', 'searching', taskText],
-  ] as const).map(([name, key, text]) => [name, ...(['json', 'text'] as const).map((kind) => (results[kind][key].length === 0 ? '' : text(results[kind][key], 0)))]),
-], [1, 2]));
+console.log(
+  table(
+    [
+      ['what, ms (min / median / max)', 'JSON', 'text'],
+      ...(
+        [
+          ['baseline: taken apart on the page’s own thread', 'bare', spread],
+          ['first rows painted, from the click on its step', 'open', spread],
+          ['longest task until then', 'opening', taskText],
+          ['a part of it opened', 'part', spread],
+          ['scrolled to anywhere', 'scroll', spread],
+          ['longest task meanwhile', 'scrolling', taskText],
+          ['longest task of a search of the trajectory', 'searching', taskText],
+        ] as const
+      ).map(([name, key, text]) => [
+        name,
+        ...(['json', 'text'] as const).map((kind) =>
+          results[kind][key].length === 0 ? '' : text(results[kind][key], 0),
+        ),
+      ]),
+    ],
+    [1, 2],
+  ),
+);
 console.log(`${(BYTES / 1e6).toFixed(0)} MB. Bound: no task of more than 50 ms.`);

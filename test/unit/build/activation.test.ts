@@ -8,18 +8,30 @@ const MOST_BYTES = 160_000;
 
 it('the extension reads no library before it is asked for something', async () => {
   const { metafile } = await build({ ...nodeBuild('0.0.0'), write: false, metafile: true });
-  const queue = Object.keys(metafile.outputs).filter((file) => metafile.outputs[file]!.entryPoint === 'src/extension.ts');
+  const queue = Object.keys(metafile.outputs).filter(
+    (file) => metafile.outputs[file]!.entryPoint === 'src/extension.ts',
+  );
   assert.equal(queue.length, 1);
   const read = new Set<string>();
   for (const file of queue) {
     if (read.has(file)) continue;
     read.add(file);
-    queue.push(...metafile.outputs[file]!.imports.filter((named) => named.external !== true && named.kind === 'import-statement').map((named) => named.path));
+    queue.push(
+      ...metafile.outputs[file]!.imports.filter(
+        (named) => named.external !== true && named.kind === 'import-statement',
+      ).map((named) => named.path),
+    );
   }
   const outputs = [...read].map((file) => metafile.outputs[file]!);
   const inputs = outputs.flatMap((output) => Object.keys(output.inputs));
   assert.ok(inputs.includes('src/extension.ts') && inputs.length > 30, 'the extension is looked at');
-  assert.deepEqual(inputs.filter((file) => file.includes('node_modules/') || file.startsWith('src/config/schema/') || file.startsWith('src/protocol/')), []);
+  assert.deepEqual(
+    inputs.filter(
+      (file) =>
+        file.includes('node_modules/') || file.startsWith('src/config/schema/') || file.startsWith('src/protocol/'),
+    ),
+    [],
+  );
   const bytes = outputs.reduce((sum, output) => sum + output.bytes, 0);
   assert.ok(bytes < MOST_BYTES, `${bytes} bytes are read at activation`);
 });

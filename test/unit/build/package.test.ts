@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { listFiles, PackageManager } from '@vscode/vsce';
 import { root } from '../../../src/build/bundles.ts';
-import { VSIX_LARGEST_BYTES, vsixContents, vsixProblems, type VsixContents } from '../../../src/build/vsix/contents.ts';
+import { VSIX_LARGEST_BYTES, type VsixContents, vsixContents, vsixProblems } from '../../../src/build/vsix/contents.ts';
 import { makeVsix } from '../../../src/build/vsix/make.ts';
 
 describe('the .vsix', { timeout: 120_000 }, () => {
@@ -22,18 +22,31 @@ describe('the .vsix', { timeout: 120_000 }, () => {
     assert.deepEqual(vsixProblems(contents), []);
   });
   it('holds exactly the files of its stage', () => {
-    const staged = readdirSync(stage, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile() && entry.name !== '.vscodeignore')
+    const staged = readdirSync(stage, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && entry.name !== '.vscodeignore')
       .map((entry) => path.relative(stage, path.join(entry.parentPath, entry.name)).split(path.sep).join('/'));
     assert.deepEqual(contents.files, staged.sort());
   });
   it('holds no source map, no test and no source but the one users’ modules import', () => {
-    assert.deepEqual(contents.files.filter((file) => file.endsWith('.map')), []);
-    assert.deepEqual(contents.files.filter((file) => /(^|\/)tests?\/|\.test\./.test(file)), []);
-    assert.deepEqual(contents.files.filter((file) => /(?<!\.d)\.tsx?$/.test(file) && !file.startsWith('media/sample/')), ['src/tools/sdk.ts']);
+    assert.deepEqual(
+      contents.files.filter((file) => file.endsWith('.map')),
+      [],
+    );
+    assert.deepEqual(
+      contents.files.filter((file) => /(^|\/)tests?\/|\.test\./.test(file)),
+      [],
+    );
+    assert.deepEqual(
+      contents.files.filter((file) => /(?<!\.d)\.tsx?$/.test(file) && !file.startsWith('media/sample/')),
+      ['src/tools/sdk.ts'],
+    );
   });
   it('is what `vsce` would pack by hand too, but for the libraries', async () => {
     const files = await listFiles({ cwd: root, packageManager: PackageManager.None });
-    assert.deepEqual(files.sort(), contents.files.filter((file) => !file.startsWith('dist/node_modules/')));
+    assert.deepEqual(
+      files.sort(),
+      contents.files.filter((file) => !file.startsWith('dist/node_modules/')),
+    );
   });
   it('names nothing in its manifest that is not in it', () => {
     const text = readFileSync(path.join(stage, 'package.json'), 'utf8');
@@ -41,7 +54,10 @@ describe('the .vsix', { timeout: 120_000 }, () => {
     for (const key of ['scripts', 'dependencies', 'devDependencies']) assert.equal(manifest[key], undefined);
     const named = [...text.matchAll(/"(?:\.\/)?((?:media|dist)\/[^"]+)"/g)].map((match) => match[1] ?? '');
     assert.ok(named.includes('dist/extension.mjs'));
-    assert.deepEqual(named.filter((file) => !existsSync(path.join(stage, file))), []);
+    assert.deepEqual(
+      named.filter((file) => !existsSync(path.join(stage, file))),
+      [],
+    );
   });
 });
 
@@ -49,9 +65,21 @@ describe('what a .vsix must not be', () => {
   const good = vsixProblems({ files: ['package.json'], strangers: [], bytes: 1 });
 
   it('finds a leaked file', () => {
-    const leaks = ['dist/extension.mjs.map', 'test/unit/a.test.ts', 'src/server/main.ts', 'dist/node_modules/esbuild/bin/other', 'media/pictures/a.png', '.env'];
-    const found = vsixProblems({ files: ['package.json', ...leaks], strangers: ['stranger.txt'], bytes: 1 }).filter((line) => !good.includes(line));
-    assert.deepEqual(found, [...leaks, 'stranger.txt'].map((file) => `${file}: is in the .vsix and should not be`));
+    const leaks = [
+      'dist/extension.mjs.map',
+      'test/unit/a.test.ts',
+      'src/server/main.ts',
+      'dist/node_modules/esbuild/bin/other',
+      'media/pictures/a.png',
+      '.env',
+    ];
+    const found = vsixProblems({ files: ['package.json', ...leaks], strangers: ['stranger.txt'], bytes: 1 }).filter(
+      (line) => !good.includes(line),
+    );
+    assert.deepEqual(
+      found,
+      [...leaks, 'stranger.txt'].map((file) => `${file}: is in the .vsix and should not be`),
+    );
   });
   it('finds a missing file and a broken budget', () => {
     const found = vsixProblems({ files: [], strangers: [], bytes: VSIX_LARGEST_BYTES + 1 });

@@ -14,7 +14,8 @@ function codeFromText(script: string): string[] {
   const found: string[] = [];
   const visit = (node: ts.Node): void => {
     const called = ts.isCallExpression(node) || ts.isNewExpression(node) ? node.expression : undefined;
-    if (called !== undefined && ts.isIdentifier(called) && ['eval', 'Function'].includes(called.text)) found.push(script.slice(node.pos, node.end).slice(0, 200));
+    if (called !== undefined && ts.isIdentifier(called) && ['eval', 'Function'].includes(called.text))
+      found.push(script.slice(node.pos, node.end).slice(0, 200));
     ts.forEachChild(node, visit);
   };
   visit(ts.createSourceFile('page.js', script, ts.ScriptTarget.Latest));
@@ -23,11 +24,15 @@ function codeFromText(script: string): string[] {
 
 describe('the page’s bundle', () => {
   it('makes no code out of text: its Content Security Policy forbids it', () => {
-    assert.deepEqual(codeFromText('a.eval("1"); class B { eval(x) {} }; new Function("x"); eval("2");'), [' new Function("x")', ' eval("2")']);
+    assert.deepEqual(codeFromText('a.eval("1"); class B { eval(x) {} }; new Function("x"); eval("2");'), [
+      ' new Function("x")',
+      ' eval("2")',
+    ]);
     for (const script of scripts) assert.deepEqual(codeFromText(page(script)), [], script);
   });
   it('tells zod not to, before its first schema', () => {
-    for (const script of scripts.filter((name) => !/^(start|firstRows-\w+)\.js$/.test(name))) assert.match(page(script).slice(0, 200), /__zod_globalConfig\s*\?\?=\s*\{\}\)\.jitless\s*=\s*(true|!0)/, script);
+    for (const script of scripts.filter((name) => !/^(start|firstRows-\w+)\.js$/.test(name)))
+      assert.match(page(script).slice(0, 200), /__zod_globalConfig\s*\?\?=\s*\{\}\)\.jitless\s*=\s*(true|!0)/, script);
     assert.doesNotMatch(page('start.js'), /zod/i);
   });
   it('begins small, and names files that are there', () => {
@@ -35,10 +40,16 @@ describe('the page’s bundle', () => {
     assert.ok(start.length < 8_000, `start.js has ${start.length} characters`);
     const named = [...new Set([...start.matchAll(/"\.\/([\w-]+\.js)"/g)].map((match) => match[1] ?? ''))];
     assert.ok(named.some((name) => name.startsWith('show-')));
-    assert.deepEqual(named.filter((name) => !scripts.includes(name)), []);
+    assert.deepEqual(
+      named.filter((name) => !scripts.includes(name)),
+      [],
+    );
   });
   it('asks for no file outside of its own folder', () => {
     const urls = [...page('page.css').matchAll(/url\(\s*["']?([^"')]+)/g)].map((match) => match[1] ?? '');
-    assert.deepEqual(urls.filter((url) => !url.startsWith('./') && !url.startsWith('data:')), []);
+    assert.deepEqual(
+      urls.filter((url) => !url.startsWith('./') && !url.startsWith('data:')),
+      [],
+    );
   });
 });

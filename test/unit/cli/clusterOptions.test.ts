@@ -1,7 +1,7 @@
 /** How a server is installed, as the command line says it. */
 import assert from 'node:assert/strict';
-import { parseArgs } from 'node:util';
 import { test } from 'node:test';
+import { parseArgs } from 'node:util';
 import { INSTALL_OPTIONS, readInstallOptions } from '../../../src/cli/clusterOptions.ts';
 import { parseOptions } from '../../../src/cli/command.ts';
 import type { InstallOptions } from '../../../src/kubernetes/install/options.ts';
@@ -13,15 +13,39 @@ async function read(args: string[], installed?: InstallOptions): Promise<Install
 
 test('nothing said is the defaults, or what is installed', async () => {
   const plain = await read([]);
-  assert.deepEqual([plain.image, plain.port, plain.storage, plain.replicas, plain.vllm], ['node:24-slim', 8080, 'pvc', 1, undefined]);
-  const installed = await read(['--port', '9000', '--storage', 'emptyDir', '--allow-host', 'a.example.org', '--allow-host', 'b.example.org']);
+  assert.deepEqual(
+    [plain.image, plain.port, plain.storage, plain.replicas, plain.vllm],
+    ['node:24-slim', 8080, 'pvc', 1, undefined],
+  );
+  const installed = await read([
+    '--port',
+    '9000',
+    '--storage',
+    'emptyDir',
+    '--allow-host',
+    'a.example.org',
+    '--allow-host',
+    'b.example.org',
+  ]);
   assert.deepEqual(installed.allowHosts, ['a.example.org', 'b.example.org']);
   assert.deepEqual(await read([], installed), installed);
 });
 
 test('a model is changed word by word, and taken away with none', async () => {
-  const installed = await read(['--vllm', 'org/one', '--vllm-gpus', '4', '--vllm-argument=--max-model-len', '--vllm-argument=100', '--vllm-product', 'X']);
-  assert.deepEqual([installed.vllm?.model, installed.vllm?.gpus, installed.vllm?.arguments, installed.vllm?.products], ['org/one', 4, ['--max-model-len', '100'], ['X']]);
+  const installed = await read([
+    '--vllm',
+    'org/one',
+    '--vllm-gpus',
+    '4',
+    '--vllm-argument=--max-model-len',
+    '--vllm-argument=100',
+    '--vllm-product',
+    'X',
+  ]);
+  assert.deepEqual(
+    [installed.vllm?.model, installed.vllm?.gpus, installed.vllm?.arguments, installed.vllm?.products],
+    ['org/one', 4, ['--max-model-len', '100'], ['X']],
+  );
   const more = await read(['--vllm-replicas', '2'], installed);
   assert.deepEqual(more.vllm, { ...installed.vllm, replicas: 2 });
   assert.equal((await read(['--vllm', 'org/two'], more)).vllm?.gpus, 4);
@@ -34,7 +58,10 @@ test('what cannot be is refused by its option', async () => {
   await assert.rejects(read(['--storage', 'tape']), { code: 'usage', message: /^--storage: / });
   await assert.rejects(read(['--storage-size', 'large']), { code: 'usage', message: /^--storage-size: / });
   await assert.rejects(read(['--vllm', 'm', '--vllm-cache', 'tape']), { code: 'usage', message: /^--vllm-cache: / });
-  await assert.rejects(read(['--vllm', 'm', '--vllm-cache', 'postgres:db']), { code: 'usage', message: /^--vllm-cache: a folder/ });
+  await assert.rejects(read(['--vllm', 'm', '--vllm-cache', 'postgres:db']), {
+    code: 'usage',
+    message: /^--vllm-cache: a folder/,
+  });
   await assert.rejects(read(['--replicas', '2']), { code: 'usage', message: /postgres/ });
   await assert.rejects(read(['--port', '0']), { code: 'usage' });
 });

@@ -1,68 +1,160 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { batchGrid } from '../../../src/client/text/batchText.ts';
-import { outcomeMark } from '../../../src/client/text/lines.ts';
 import { progressLine } from '../../../src/cli/progress.ts';
 import { outcomeOf, troubleLines } from '../../../src/cli/troubles.ts';
+import { batchGrid } from '../../../src/client/text/batchText.ts';
+import { outcomeMark } from '../../../src/client/text/lines.ts';
 import { amount, bytes, duration, table } from '../../../src/client/text/table.ts';
 import type { BatchRow } from '../../../src/protocol/client.ts';
 import { attemptsOf } from '../../../src/trace/statistics/outcomes.ts';
 import { EMPTY_PROGRESS, type Progress, type RolloutRow, type RolloutState } from '../../../src/trace/summary.ts';
 
 const BATCH: BatchRow = {
-  batch: 'b', name: 'b', created_at: 0, state: 'ended', submission: '', tasks: 1, attempts: 1, truncated: 0, steps: 0, input_tokens: 0, output_tokens: 0, imported: false, rev: 0, last: 0,
+  batch: 'b',
+  name: 'b',
+  created_at: 0,
+  state: 'ended',
+  submission: '',
+  tasks: 1,
+  attempts: 1,
+  truncated: 0,
+  steps: 0,
+  input_tokens: 0,
+  output_tokens: 0,
+  imported: false,
+  rev: 0,
+  last: 0,
   counts: { passed: 0, failed: 0, unscored: 0, cancelled: 0, infrastructure: 0, running: 0, held: 0, queued: 0 },
 };
 
-function row(task: string, attempt: number, state: RolloutState, settles: boolean, progress: Partial<Progress> = {}): RolloutRow {
-  return { rollout: `r${task}${attempt}`, batch: 'b', task, task_index: 0, attempt, try: 1, state, epoch: 1, last: 1, settles, rev: 1, progress: { ...EMPTY_PROGRESS, ...progress } };
+function row(
+  task: string,
+  attempt: number,
+  state: RolloutState,
+  settles: boolean,
+  progress: Partial<Progress> = {},
+): RolloutRow {
+  return {
+    rollout: `r${task}${attempt}`,
+    batch: 'b',
+    task,
+    task_index: 0,
+    attempt,
+    try: 1,
+    state,
+    epoch: 1,
+    last: 1,
+    settles,
+    rev: 1,
+    progress: { ...EMPTY_PROGRESS, ...progress },
+  };
 }
 
 describe('units', () => {
   it('prints durations', () => {
-    assert.deepEqual([0, 840, 12_340, 65_000, 3_725_000].map(duration), ['0 ms', '840 ms', '12.3 s', '1 min 05 s', '1 h 02 min']);
+    assert.deepEqual([0, 840, 12_340, 65_000, 3_725_000].map(duration), [
+      '0 ms',
+      '840 ms',
+      '12.3 s',
+      '1 min 05 s',
+      '1 h 02 min',
+    ]);
   });
   it('prints amounts and bytes', () => {
     assert.deepEqual([999, 9_999, 12_345, 1_234_567, 2e9].map(amount), ['999', '9,999', '12.3k', '1.23M', '2.00G']);
     assert.deepEqual([812, 4_200, 127e6].map(bytes), ['812 B', '4.20 kB', '127 MB']);
   });
   it('sets numbers flush right', () => {
-    assert.equal(table([['name', 'n'], ['a', '10'], ['bcdef', '7']], [1]), 'name    n\na      10\nbcdef   7');
+    assert.equal(
+      table(
+        [
+          ['name', 'n'],
+          ['a', '10'],
+          ['bcdef', '7'],
+        ],
+        [1],
+      ),
+      'name    n\na      10\nbcdef   7',
+    );
   });
 });
 
 describe('what went wrong in a batch', () => {
-  const lost = (task: string, message: string): RolloutRow => row(task, 1, 'ended', false, { status: 'infrastructure', error_class: 'infrastructure', error_message: message });
-  const failed = row('f', 1, 'ended', true, { status: 'done', passed: false, reward: 0, error_class: 'model_error', error_message: 'too hot (400)' });
+  const lost = (task: string, message: string): RolloutRow =>
+    row(task, 1, 'ended', false, { status: 'infrastructure', error_class: 'infrastructure', error_message: message });
+  const failed = row('f', 1, 'ended', true, {
+    status: 'done',
+    passed: false,
+    reward: 0,
+    error_class: 'model_error',
+    error_message: 'too hot (400)',
+  });
   const passed = row('p', 1, 'ended', true, { status: 'done', passed: true, reward: 1 });
-  const unscored = row('u', 1, 'ended', true, { status: 'done', passed: null, reward: null, error_class: 'tool_error', error_message: 'no such module' });
-  const lines = (rows: RolloutRow[], reason = 'done', told: string[] = []): string[] => troubleLines({ ...BATCH, reason }, attemptsOf(rows), new Set(told));
+  const unscored = row('u', 1, 'ended', true, {
+    status: 'done',
+    passed: null,
+    reward: null,
+    error_class: 'tool_error',
+    error_message: 'no such module',
+  });
+  const lines = (rows: RolloutRow[], reason = 'done', told: string[] = []): string[] =>
+    troubleLines({ ...BATCH, reason }, attemptsOf(rows), new Set(told));
   it('is one line for each cause, with what to do', () => {
     assert.deepEqual(lines([passed]), []);
     assert.deepEqual(lines([lost('a', 'gone'), lost('b', 'gone'), lost('c', 'cut'), failed, unscored]), [
-      '2 attempts were lost to infrastructure: gone', '1 attempt was lost to infrastructure: cut', '1 attempt was ended by a refusal of the model endpoint: too hot (400)',
-      '1 attempt was left without a score: no such module', 'rollout retry b tries what was lost again.',
+      '2 attempts were lost to infrastructure: gone',
+      '1 attempt was lost to infrastructure: cut',
+      '1 attempt was ended by a refusal of the model endpoint: too hot (400)',
+      '1 attempt was left without a score: no such module',
+      'rollout retry b tries what was lost again.',
     ]);
-    assert.deepEqual(lines(['a', 'b', 'c', 'd', 'e'].map((task) => lost(task, task))).at(-2), '2 more were lost to infrastructure for 2 other reasons.');
+    assert.deepEqual(
+      lines(['a', 'b', 'c', 'd', 'e'].map((task) => lost(task, task))).at(-2),
+      '2 more were lost to infrastructure for 2 other reasons.',
+    );
   });
   it('is one cause where only figures differ, and a full context is one that is told', () => {
-    const full = (task: string, tokens: number): RolloutRow => row(task, 1, 'ended', true, { status: 'truncated', passed: false, reward: 0, error_class: 'context_overflow', error_message: `The messages have ${tokens} tokens.` });
-    assert.deepEqual(lines([full('a', 2049), full('b', 3111), passed]), ['2 attempts were cut short by a full context: The messages have 2049 tokens.']);
+    const full = (task: string, tokens: number): RolloutRow =>
+      row(task, 1, 'ended', true, {
+        status: 'truncated',
+        passed: false,
+        reward: 0,
+        error_class: 'context_overflow',
+        error_message: `The messages have ${tokens} tokens.`,
+      });
+    assert.deepEqual(lines([full('a', 2049), full('b', 3111), passed]), [
+      '2 attempts were cut short by a full context: The messages have 2049 tokens.',
+    ]);
   });
   it('is not said twice, and a stopped batch is not to be tried again', () => {
-    assert.deepEqual(lines([lost('a', 'wrong key')], 'wrong key', ['wrong key']), ['1 attempt was lost to infrastructure.']);
-    assert.deepEqual(lines([lost('a', 'wrong key')], 'wrong key'), ['The batch was stopped: wrong key', '1 attempt was lost to infrastructure.']);
+    assert.deepEqual(lines([lost('a', 'wrong key')], 'wrong key', ['wrong key']), [
+      '1 attempt was lost to infrastructure.',
+    ]);
+    assert.deepEqual(lines([lost('a', 'wrong key')], 'wrong key'), [
+      'The batch was stopped: wrong key',
+      '1 attempt was lost to infrastructure.',
+    ]);
   });
   it('gives the exit code', () => {
-    assert.deepEqual([[passed, failed], [passed, unscored], [unscored], [passed, lost('a', '')]].map((rows) => outcomeOf(attemptsOf(rows))), [0, 0, 1, 3]);
+    assert.deepEqual(
+      [[passed, failed], [passed, unscored], [unscored], [passed, lost('a', '')]].map((rows) =>
+        outcomeOf(attemptsOf(rows)),
+      ),
+      [0, 0, 1, 3],
+    );
   });
 });
 
 describe('the grid of a batch', () => {
   const rows = [
-    row('one', 1, 'ended', true, { status: 'done', passed: true }), row('one', 2, 'ended', true, { status: 'done', passed: false }),
-    row('one', 3, 'ended', true, { status: 'truncated', passed: false }), row('two', 1, 'ended', false, { status: 'infrastructure' }),
-    row('two', 2, 'running', false), row('two', 3, 'queued', false), row('two', 4, 'held', false), row('two', 5, 'ended', false, { status: 'cancelled' }),
+    row('one', 1, 'ended', true, { status: 'done', passed: true }),
+    row('one', 2, 'ended', true, { status: 'done', passed: false }),
+    row('one', 3, 'ended', true, { status: 'truncated', passed: false }),
+    row('two', 1, 'ended', false, { status: 'infrastructure' }),
+    row('two', 2, 'running', false),
+    row('two', 3, 'queued', false),
+    row('two', 4, 'held', false),
+    row('two', 5, 'ended', false, { status: 'cancelled' }),
     row('two', 6, 'ended', true, { status: 'done', passed: null }),
   ];
   it('has a mark of its own for every outcome', () => {
@@ -82,7 +174,15 @@ describe('the grid of a batch', () => {
 
 describe('the progress line', () => {
   it('counts what settled, runs and waits', () => {
-    const line = progressLine(4, [row('a', 1, 'ended', true, { status: 'done', passed: true, steps: 3, input_tokens: 100 }), row('a', 2, 'running', false, { steps: 1 })], 2_000, 120);
+    const line = progressLine(
+      4,
+      [
+        row('a', 1, 'ended', true, { status: 'done', passed: true, steps: 3, input_tokens: 100 }),
+        row('a', 2, 'running', false, { steps: 1 }),
+      ],
+      2_000,
+      120,
+    );
     assert.equal(line, '▓▓▓▓▓░░░░░░░░░░░░░░░ 1/4  ● 1  ✗ 0  ▷ 1  2.0 steps/s  100 tokens  2.0 s');
   });
   it('is never wider than the terminal', () => {

@@ -4,8 +4,8 @@ import { test } from 'node:test';
 import { BatchCalls, type BatchCallsPorts } from '../../../src/client/toolCalls/batchCalls.ts';
 import type { Api } from '../../../src/protocol/api.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
-import { scored } from '../host/rows.ts';
 import { Stream } from '../../support/stream.ts';
+import { scored } from '../host/rows.ts';
 
 const RENEW = new Set(['renew']);
 
@@ -20,7 +20,12 @@ class FakeBatch {
     const stream = new Stream();
     stream.start();
     for (let n = 1; n <= calls; n++) this.#call(stream, n, !passed && n === calls);
-    const row = scored(task, 1, passed, { rev, last: stream.last, ...(running ? { state: 'running', settles: false } : {}), progress: { tools: calls === 0 ? [] : ['renew'] } });
+    const row = scored(task, 1, passed, {
+      rev,
+      last: stream.last,
+      ...(running ? { state: 'running', settles: false } : {}),
+      progress: { tools: calls === 0 ? [] : ['renew'] },
+    });
     this.#streams.set(row.rollout, stream);
     this.rows.set(row.rollout, row);
     return row;
@@ -53,7 +58,12 @@ class FakeBatch {
   #call(stream: Stream, n: number, fails: boolean): void {
     const id = `c${n}`;
     stream.model('', [{ id, name: 'renew', arguments: { n } }]);
-    stream.toolEnd(stream.toolStart(id, 'renew', { n }), id, 'fine', fails ? { error: { class: 'tool_error', message: 'no' } } : {});
+    stream.toolEnd(
+      stream.toolStart(id, 'renew', { n }),
+      id,
+      'fine',
+      fails ? { error: { class: 'tool_error', message: 'no' } } : {},
+    );
   }
 }
 
@@ -113,12 +123,16 @@ test('a batch that runs: only what is new is read, until it is over', async (t) 
   const old = batch.attempt('t1', 1, true, 1);
   const row = batch.attempt('t2', 1, true, 2, true);
   const given = Promise.withResolvers<Parameters<BatchCallsPorts['follow']>[0]>();
-  const calls = new BatchCalls('b1', batch.ports({
-    follow: (handlers, signal) => new Promise((resolve) => {
-      given.resolve(handlers);
-      signal.addEventListener('abort', () => resolve());
+  const calls = new BatchCalls(
+    'b1',
+    batch.ports({
+      follow: (handlers, signal) =>
+        new Promise((resolve) => {
+          given.resolve(handlers);
+          signal.addEventListener('abort', () => resolve());
+        }),
     }),
-  }));
+  );
   let told = Promise.withResolvers<undefined>();
   calls.changed(() => told.resolve(undefined));
   const next = async (): Promise<void> => {
@@ -150,12 +164,16 @@ test('a fault while reading ends it, and is told', async () => {
   batch.attempt('t1', 1, true, 1);
   const ports = batch.ports();
   const calls = new BatchCalls('b1', {
-    ...ports, api: { events: () => Promise.reject(new Error('gone wrong')) } as unknown as Api,
+    ...ports,
+    api: { events: () => Promise.reject(new Error('gone wrong')) } as unknown as Api,
     follow: async (given, signal) => {
       await given.rows([...batch.rows.values()], 1);
       given.head(0, 1);
       await new Promise((resolve) => signal.addEventListener('abort', resolve));
     },
   });
-  await assert.rejects(calls.follow(() => false, never), /could not be read/);
+  await assert.rejects(
+    calls.follow(() => false, never),
+    /could not be read/,
+  );
 });

@@ -7,7 +7,7 @@ import { after, describe, it } from 'node:test';
 import { offlinePage } from '../../../src/client/offline/offlinePage.ts';
 import { openerOf } from '../../../src/client/openExternal.ts';
 import { StudioError } from '../../../src/common/errors.ts';
-import { readOffline, type OfflineData } from '../../../src/protocol/offline.ts';
+import { type OfflineData, readOffline } from '../../../src/protocol/offline.ts';
 import { logEvent } from '../../support/fakeWorker.ts';
 import { offlineExample } from '../../support/offlineExample.ts';
 import { FONT, pagesFolder } from '../../support/pagesFolder.ts';
@@ -24,11 +24,15 @@ describe('a page saved as one file', () => {
   const pages = pagesFolder(folder);
   after(() => rmSync(folder, { recursive: true, force: true }));
 
-  for (const [how, lines] of [['as JSON', 3], ['compressed', 4_000]] as const) {
+  for (const [how, lines] of [
+    ['as JSON', 3],
+    ['compressed', 4_000],
+  ] as const) {
     it(`holds its data ${how}, whatever the texts say`, async () => {
       const data = dataOf(HOSTILE, lines);
       const html = await offlinePage({ title: HOSTILE, data, pages });
-      const [, encoding, text = ''] = /<script type="[a-z/]+" id="offline"(?: data-encoding="([a-z]+)")?>([^<]*)<\/script>/.exec(html) ?? [];
+      const [, encoding, text = ''] =
+        /<script type="[a-z/]+" id="offline"(?: data-encoding="([a-z]+)")?>([^<]*)<\/script>/.exec(html) ?? [];
       assert.equal(encoding, how === 'compressed' ? 'gzip' : undefined);
       assert.deepEqual(await readOffline(text, encoding), data);
       assert.equal(html.match(/<script/gi)?.length, 2, 'data and page');
@@ -40,10 +44,19 @@ describe('a page saved as one file', () => {
   it('runs what it holds and nothing else: script and style by their hashes', async () => {
     const html = await offlinePage({ title: 't', data: dataOf('x', 1), pages });
     const policy = (/Content-Security-Policy" content="([^"]*)"/.exec(html)?.[1] ?? '').replaceAll('&#39;', "'");
-    const hash = (text: string | undefined): string => `'sha256-${createHash('sha256').update(text ?? '').digest('base64')}'`;
+    const hash = (text: string | undefined): string =>
+      `'sha256-${createHash('sha256')
+        .update(text ?? '')
+        .digest('base64')}'`;
     const [script, style] = [/<script>([^]*?)<\/script>/.exec(html)?.[1], /<style>([^]*?)<\/style>/.exec(html)?.[1]];
     assert.match(script ?? '', /console\.log/);
-    assert.ok(policy.includes(`script-src ${hash(script)}; style-src ${hash(style)}; font-src data:; img-src data: blob:; connect-src 'none'; worker-src blob:;`), policy);
+    assert.ok(
+      policy.includes(
+        `script-src ${hash(script)}; style-src ${hash(style)}; font-src data:; img-src data: blob:; connect-src ` +
+          `'none'; worker-src blob:;`,
+      ),
+      policy,
+    );
     assert.doesNotMatch(html, /sourceMappingURL|\bsrc=|href=(?!"data:,")|https?:/);
   });
 
@@ -53,13 +66,20 @@ describe('a page saved as one file', () => {
   });
 
   it('says so when there are no pages', async () => {
-    await assert.rejects(offlinePage({ title: 't', data: dataOf('x', 1), pages: path.join(folder, 'none') }), (error: unknown) => StudioError.is(error, 'unavailable') && /npm run build/.test(error.mend ?? ''));
+    await assert.rejects(
+      offlinePage({ title: 't', data: dataOf('x', 1), pages: path.join(folder, 'none') }),
+      (error: unknown) => StudioError.is(error, 'unavailable') && /npm run build/.test(error.mend ?? ''),
+    );
   });
 });
 
 describe('opening an address', () => {
   const url = 'http://127.0.0.1:1/view/#token=a&batch=b';
-  for (const [platform, command] of [['linux', 'xdg-open'], ['darwin', 'open'], ['win32', 'rundll32']] as const) {
+  for (const [platform, command] of [
+    ['linux', 'xdg-open'],
+    ['darwin', 'open'],
+    ['win32', 'rundll32'],
+  ] as const) {
     it(`hands it whole to ${command} on ${platform}`, () => {
       const [file, ...args] = openerOf(url, platform);
       assert.deepEqual([file, args.at(-1)], [command, url]);

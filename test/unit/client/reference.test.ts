@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { comparePlaceOf, isReference, parseReference, placeOf, taskOf } from '../../../src/client/reference.ts';
-import type { Api } from '../../../src/protocol/api.ts';
 import { StudioError } from '../../../src/common/errors.ts';
+import type { Api } from '../../../src/protocol/api.ts';
 
 const BATCH = 'b01m7yt5zts9x3a954';
 const ROLLOUT = 'r01m7yt5ydbtvw51dr';
@@ -20,14 +20,43 @@ describe('references', () => {
   });
 
   it('reads an attempt of a task whose id holds slashes, colons and at signs', () => {
-    assert.deepEqual(parseReference(`${BATCH}/a/b:c@d/3:4`), { kind: 'attempt', batch: BATCH, task: 'a/b:c@d', attempt: 3, point: { step: 4 } });
-    assert.deepEqual(parseReference('last/#12/1'), { kind: 'attempt', batch: 'last', task: '#12', attempt: 1, point: {} });
-    assert.deepEqual(parseReference('last/t@1/2@9'), { kind: 'attempt', batch: 'last', task: 't@1', attempt: 2, point: { seq: 9 } });
+    assert.deepEqual(parseReference(`${BATCH}/a/b:c@d/3:4`), {
+      kind: 'attempt',
+      batch: BATCH,
+      task: 'a/b:c@d',
+      attempt: 3,
+      point: { step: 4 },
+    });
+    assert.deepEqual(parseReference('last/#12/1'), {
+      kind: 'attempt',
+      batch: 'last',
+      task: '#12',
+      attempt: 1,
+      point: {},
+    });
+    assert.deepEqual(parseReference('last/t@1/2@9'), {
+      kind: 'attempt',
+      batch: 'last',
+      task: 't@1',
+      attempt: 2,
+      point: { seq: 9 },
+    });
   });
 
-  for (const text of ['', 'nothing', `${BATCH}:3`, `${BATCH}/task`, `${BATCH}/task/x`, `${ROLLOUT}:`, `${ROLLOUT}:1@2`]) {
+  for (const text of [
+    '',
+    'nothing',
+    `${BATCH}:3`,
+    `${BATCH}/task`,
+    `${BATCH}/task/x`,
+    `${ROLLOUT}:`,
+    `${ROLLOUT}:1@2`,
+  ]) {
     it(`refuses “${text}” and says what a reference looks like`, () => {
-      assert.throws(() => parseReference(text), (error: unknown) => StudioError.is(error, 'usage') && /BATCH\/TASK\/ATTEMPT/.test(error.mend ?? ''));
+      assert.throws(
+        () => parseReference(text),
+        (error: unknown) => StudioError.is(error, 'usage') && /BATCH\/TASK\/ATTEMPT/.test(error.mend ?? ''),
+      );
     });
   }
 });
@@ -49,14 +78,23 @@ describe('the page of a reference', () => {
 
   it('is the comparison of a task, whose id may look like an attempt', async () => {
     assert.deepEqual(await comparePlaceOf(api, 'last/a/b/3', signal), { page: 'compare', batch: BATCH, task: 'a/b/3' });
-    await assert.rejects(comparePlaceOf(api, BATCH, signal), (error: unknown) => StudioError.is(error, 'usage') && /BATCH\/TASK/.test(error.mend ?? ''));
+    await assert.rejects(
+      comparePlaceOf(api, BATCH, signal),
+      (error: unknown) => StudioError.is(error, 'usage') && /BATCH\/TASK/.test(error.mend ?? ''),
+    );
     const empty = { rollouts: () => Promise.resolve({ rollouts: [] }) } as unknown as Api;
-    await assert.rejects(comparePlaceOf(empty, `${BATCH}/none`, signal), (error: unknown) => StudioError.is(error, 'not_found') && /“none”/.test(error.message));
-    for (const text of ['', 'last', `${BATCH}/`, '/t', `${ROLLOUT}/t`, 'files/t']) assert.equal(taskOf(text), undefined, text);
+    await assert.rejects(
+      comparePlaceOf(empty, `${BATCH}/none`, signal),
+      (error: unknown) => StudioError.is(error, 'not_found') && /“none”/.test(error.message),
+    );
+    for (const text of ['', 'last', `${BATCH}/`, '/t', `${ROLLOUT}/t`, 'files/t'])
+      assert.equal(taskOf(text), undefined, text);
   });
 
   it('is told from the name of a file by its beginning', () => {
-    for (const text of ['last', 'last/t/1', BATCH, `${BATCH}/t/1`, `${ROLLOUT}:3`, `${ROLLOUT}@3`]) assert.equal(isReference(text), true, text);
-    for (const text of ['', 'results.json', './last', 'data/t/1', 'b1', 'lasting']) assert.equal(isReference(text), false, text);
+    for (const text of ['last', 'last/t/1', BATCH, `${BATCH}/t/1`, `${ROLLOUT}:3`, `${ROLLOUT}@3`])
+      assert.equal(isReference(text), true, text);
+    for (const text of ['', 'results.json', './last', 'data/t/1', 'b1', 'lasting'])
+      assert.equal(isReference(text), false, text);
   });
 });

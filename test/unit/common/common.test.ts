@@ -6,18 +6,22 @@ import { errorText, exitCodeOf, StudioError } from '../../../src/common/errors.t
 import { hashOf, seedOf, sha256Hex } from '../../../src/common/hash.ts';
 import { newId } from '../../../src/common/ids.ts';
 import { canonicalJson, jsonOf } from '../../../src/common/json.ts';
-import { redactor, REDACTED } from '../../../src/common/redact.ts';
+import { REDACTED, redactor } from '../../../src/common/redact.ts';
 
 describe('canonical JSON', () => {
   it('does not depend on the order of keys, and leaves undefined out', () => {
-    assert.equal(canonicalJson({ b: [1, { d: null, c: 'x' }], a: undefined, A: true }), '{"A":true,"b":[1,{"c":"x","d":null}]}');
+    assert.equal(
+      canonicalJson({ b: [1, { d: null, c: 'x' }], a: undefined, A: true }),
+      '{"A":true,"b":[1,{"c":"x","d":null}]}',
+    );
     assert.equal(hashOf({ a: 1, b: 2 }), hashOf({ b: 2, a: 1 }));
     assert.notEqual(hashOf([1, 2]), hashOf([2, 1]));
   });
   it('refuses what JSON cannot carry', () => {
     const cycle: Record<string, unknown> = {};
     cycle['self'] = cycle;
-    for (const value of [cycle, Number.NaN, Infinity, 1n, () => 1]) assert.throws(() => canonicalJson(value), TypeError);
+    for (const value of [cycle, Number.NaN, Infinity, 1n, () => 1])
+      assert.throws(() => canonicalJson(value), TypeError);
     const twice = { a: 1 };
     assert.equal(canonicalJson([twice, twice]), '[{"a":1},{"a":1}]');
   });
@@ -25,7 +29,10 @@ describe('canonical JSON', () => {
 
 describe('JSON of a text', () => {
   it('is its value, or nothing when it is none', () => {
-    assert.deepEqual([jsonOf('{"a":[1]}'), jsonOf('null'), jsonOf('{"a":'), jsonOf('')], [{ a: [1] }, null, undefined, undefined]);
+    assert.deepEqual(
+      [jsonOf('{"a":[1]}'), jsonOf('null'), jsonOf('{"a":'), jsonOf('')],
+      [{ a: [1] }, null, undefined, undefined],
+    );
   });
 });
 
@@ -34,7 +41,13 @@ describe('hashes and seeds', () => {
     assert.equal(sha256Hex('abc'), 'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad');
   });
   it('gives 32 bits that depend on every part', () => {
-    const seeds = new Set([seedOf(7, 'task', 1), seedOf(7, 'task', 2), seedOf(8, 'task', 1), seedOf(7, 'tas', 1), seedOf('7', 'task', 1)]);
+    const seeds = new Set([
+      seedOf(7, 'task', 1),
+      seedOf(7, 'task', 2),
+      seedOf(8, 'task', 1),
+      seedOf(7, 'tas', 1),
+      seedOf('7', 'task', 1),
+    ]);
     assert.equal(seeds.size, 5);
     for (const seed of seeds) assert.ok(Number.isInteger(seed) && seed >= 0 && seed < 2 ** 32);
     assert.equal(seedOf(7, 'task', 1), Number.parseInt(sha256Hex('[7,"task",1]').slice(0, 8), 16));
@@ -88,7 +101,9 @@ describe('disposables', () => {
     const order: string[] = [];
     const all = new Disposables();
     all.add(() => void order.push('first'));
-    all.add(() => { throw new Error('second'); });
+    all.add(() => {
+      throw new Error('second');
+    });
     all.add(() => void order.push('third'));
     await assert.rejects(all.dispose(), AggregateError);
     all.add(() => void order.push('late'));

@@ -1,18 +1,43 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { contentSecurityPolicy, escapeHtml, inlineScript, inlineStyle, jsonForHtml, pageHtml, type PageHtml } from '../../../src/common/pageHtml.ts';
+import {
+  contentSecurityPolicy,
+  escapeHtml,
+  inlineScript,
+  inlineStyle,
+  jsonForHtml,
+  type PageHtml,
+  pageHtml,
+} from '../../../src/common/pageHtml.ts';
 
-const SELF = { script: ["'self'"], style: ["'self'"], font: ["'self'"], img: ["'self'", 'data:'], connect: [], worker: ['blob:'] };
+const SELF = {
+  script: ["'self'"],
+  style: ["'self'"],
+  font: ["'self'"],
+  img: ["'self'", 'data:'],
+  connect: [],
+  worker: ['blob:'],
+};
 const PAGE: PageHtml = { title: 'A page', sources: SELF, script: { url: '/page.js' }, style: { url: '/page.css' } };
 
 describe('the document of a page', () => {
   it('lets a kind of source in only from where the host says, and everything else from nowhere', () => {
-    assert.equal(contentSecurityPolicy(SELF), "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; connect-src 'none'; worker-src blob:; base-uri 'none'; form-action 'none'");
+    assert.equal(
+      contentSecurityPolicy(SELF),
+      "default-src 'none'; script-src 'self'; style-src 'self'; font-src 'self'; img-src 'self' data:; " +
+        "connect-src 'none'; worker-src blob:; base-uri 'none'; form-action 'none'",
+    );
   });
 
   it('escapes all it is given', () => {
     const hostile = `"'><script>alert(1)</script>&`;
-    const html = pageHtml({ ...PAGE, title: hostile, script: { url: hostile }, style: { url: hostile }, bodyAttributes: { 'data-x': hostile } });
+    const html = pageHtml({
+      ...PAGE,
+      title: hostile,
+      script: { url: hostile },
+      style: { url: hostile },
+      bodyAttributes: { 'data-x': hostile },
+    });
     assert.equal(html.split('<script').length, 2);
     assert.equal(html.split(escapeHtml(hostile)).length, 6);
     assert.throws(() => pageHtml({ ...PAGE, bodyAttributes: { 'x onload': '1' } }), TypeError);
@@ -28,12 +53,18 @@ describe('the document of a page', () => {
   it('asks for a module at once, and runs it behind what it looks for without waiting for the styles', () => {
     const html = pageHtml({ ...PAGE, script: { module: '/start.js?a&b' } });
     assert.ok(html.indexOf('<link rel="modulepreload" href="/start.js?a&amp;b">') < html.indexOf('<body'));
-    assert.ok(html.indexOf('<script type="module" src="/start.js?a&amp;b" async></script>') > html.indexOf('<div id="page">'));
+    assert.ok(
+      html.indexOf('<script type="module" src="/start.js?a&amp;b" async></script>') > html.indexOf('<div id="page">'),
+    );
     assert.equal(html.split('<script').length, 2);
   });
 
   it('keeps a script and a style inside their elements', () => {
-    const html = pageHtml({ ...PAGE, script: { text: 'a = "</SCRIPT>" + `<!--` + (1 < 2);\r\n' }, style: { text: 'a:after { content: "</style><!--" }\r' } });
+    const html = pageHtml({
+      ...PAGE,
+      script: { text: 'a = "</SCRIPT>" + `<!--` + (1 < 2);\r\n' },
+      style: { text: 'a:after { content: "</style><!--" }\r' },
+    });
     assert.ok(html.includes('<script>a = "\\x3c/SCRIPT>" + `\\x3c!--` + (1 < 2);\n</script>'));
     assert.ok(html.includes('<style>a:after { content: "\\3c /style>\\3c !--" }\n</style>'));
     assert.equal(inlineScript('if (i<script.length)'), 'if (i<script.length)');
@@ -48,6 +79,7 @@ describe('the document of a page', () => {
     assert.deepEqual(JSON.parse(found), JSON.parse(json));
     assert.doesNotMatch(found, /</);
     assert.throws(() => pageHtml({ ...PAGE, data: [{ id: 'd', type: 'application/json', text: json }] }), TypeError);
-    for (const type of ['text/javascript', 'module', 'application/ecmascript']) assert.throws(() => pageHtml({ ...PAGE, data: [{ id: 'd', type, text: '' }] }), TypeError);
+    for (const type of ['text/javascript', 'module', 'application/ecmascript'])
+      assert.throws(() => pageHtml({ ...PAGE, data: [{ id: 'd', type, text: '' }] }), TypeError);
   });
 });

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { StudioError } from '../../../src/common/errors.ts';
-import { each, finish, inSlices, sorted, type Piecewise } from '../../../src/common/piecewise.ts';
+import { each, finish, inSlices, type Piecewise, sorted } from '../../../src/common/piecewise.ts';
 
 function* sumTo(most: number, looked: (number: number) => void = () => undefined): Piecewise<number> {
   let sum = 0;
-  yield* each(Array.from({ length: most }, (_, i) => i + 1), (number) => {
-    looked(number);
-    sum += number;
-  });
+  yield* each(
+    Array.from({ length: most }, (_, i) => i + 1),
+    (number) => {
+      looked(number);
+      sum += number;
+    },
+  );
   return sum;
 }
 
@@ -20,7 +23,11 @@ describe('piecewise work', () => {
 
   it('does its first slice at once, and lets others have their turn between slices', async () => {
     let last = 0;
-    const done = inSlices(sumTo(20_000, (number) => (last = number)), 0, new AbortController().signal);
+    const done = inSlices(
+      sumTo(20_000, (number) => (last = number)),
+      0,
+      new AbortController().signal,
+    );
     const first = last;
     assert.ok(first > 0 && first < 20_000, String(first));
     let turns = 0;
@@ -33,14 +40,22 @@ describe('piecewise work', () => {
   it('sorts numbers, also those that are no whole number of pieces', () => {
     for (const length of [0, 1, 7, 8, 9, 64, 1_001]) {
       const numbers = Array.from({ length }, (_, i) => (i % 5 === 0 ? Infinity : (i * 7_919) % 257));
-      assert.deepEqual([...finish(sorted(new Float64Array(numbers), 8))], numbers.toSorted((a, b) => a - b), `${length} numbers`);
+      assert.deepEqual(
+        [...finish(sorted(new Float64Array(numbers), 8))],
+        numbers.toSorted((a, b) => a - b),
+        `${length} numbers`,
+      );
     }
   });
 
   it('stops when told to', async () => {
     const stop = new AbortController();
     let last = 0;
-    const done = inSlices(sumTo(1_000_000, (number) => (last = number)), 0, stop.signal);
+    const done = inSlices(
+      sumTo(1_000_000, (number) => (last = number)),
+      0,
+      stop.signal,
+    );
     stop.abort();
     await assert.rejects(done, (error) => StudioError.is(error, 'cancelled'));
     assert.ok(last < 1_000_000);

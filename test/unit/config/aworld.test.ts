@@ -4,19 +4,28 @@ import os from 'node:os';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
-import { diskFiles } from '../../../src/client/disk.ts';
-import { checkFiles, configFilesUnder } from '../../../src/config/checkFiles.ts';
-import { importAworld, type AworldImport } from '../../../src/config/aworld/aworld.ts';
-import { loadBatch } from '../../../src/config/load.ts';
 import { root } from '../../../src/build/bundles.ts';
+import { diskFiles } from '../../../src/client/disk.ts';
 import { StudioError } from '../../../src/common/errors.ts';
+import { type AworldImport, importAworld } from '../../../src/config/aworld/aworld.ts';
+import { checkFiles, configFilesUnder } from '../../../src/config/checkFiles.ts';
+import { loadBatch } from '../../../src/config/load.ts';
 
 const none = (): string => assert.fail('no file is read');
 
-function imported(text: string, name = 'desk.yaml'): AworldImport & { yaml(agent: string): Record<string, unknown>; prompt(agent: string): string } {
+function imported(
+  text: string,
+  name = 'desk.yaml',
+): AworldImport & { yaml(agent: string): Record<string, unknown>; prompt(agent: string): string } {
   const made = importAworld(name, text, '/work', none);
-  const of = (file: string): string => made.files.find((one) => one.path === file)?.text ?? assert.fail(`${file} is not among ${made.files.map((one) => one.path).join(', ')}`);
-  return { ...made, yaml: (agent) => parse(of(`agents/${agent}.agent.yaml`)) as Record<string, unknown>, prompt: (agent) => of(`prompts/${agent}.md`) };
+  const of = (file: string): string =>
+    made.files.find((one) => one.path === file)?.text ??
+    assert.fail(`${file} is not among ${made.files.map((one) => one.path).join(', ')}`);
+  return {
+    ...made,
+    yaml: (agent) => parse(of(`agents/${agent}.agent.yaml`)) as Record<string, unknown>,
+    prompt: (agent) => of(`prompts/${agent}.md`),
+  };
 }
 
 /** Problems of what was made, as it would lie on a disk. */
@@ -56,47 +65,111 @@ agents:
 describe('agents of AWorld', () => {
   it('get their model, prompt, limits and servers; what has no place is told', async () => {
     const made = imported(TEAM);
-    assert.deepEqual(made.files.map((file) => file.path), ['planner', 'web-searcher', 'writer'].flatMap((name) => [`agents/${name}.agent.yaml`, `prompts/${name}.md`]));
+    assert.deepEqual(
+      made.files.map((file) => file.path),
+      ['planner', 'web-searcher', 'writer'].flatMap((name) => [`agents/${name}.agent.yaml`, `prompts/${name}.md`]),
+    );
     assert.deepEqual(made.yaml('planner'), {
-      version: 1, name: 'planner', description: 'Makes plans.',
-      model: { endpoint: '${env:LLM_URL}', name: 'qwen3-32b', api_key: '${env:KEY}', sampling: { temperature: 0.5, top_p: 0.9, extra: { top_k: 20 } } },
-      prompt: '../prompts/planner.md', tools: [{ mcp: { command: 'npx', args: ['-y', 'some-server'], env: { TOKEN: '${env:FILES_TOKEN}' } }, name: 'files' }], limits: { steps: 12 },
+      version: 1,
+      name: 'planner',
+      description: 'Makes plans.',
+      model: {
+        endpoint: '${env:LLM_URL}',
+        name: 'qwen3-32b',
+        api_key: '${env:KEY}',
+        sampling: { temperature: 0.5, top_p: 0.9, extra: { top_k: 20 } },
+      },
+      prompt: '../prompts/planner.md',
+      tools: [
+        { mcp: { command: 'npx', args: ['-y', 'some-server'], env: { TOKEN: '${env:FILES_TOKEN}' } }, name: 'files' },
+      ],
+      limits: { steps: 12 },
     });
     assert.equal(made.prompt('planner'), 'Plan the work.\n');
     // Beside the prompt, where AWorld's own loader overlooks it.
-    assert.deepEqual(made.yaml('web-searcher')['model'], { endpoint: '${env:LLM_BASE_URL}', name: 'other', api_key: '${env:LLM_API_KEY}' });
+    assert.deepEqual(made.yaml('web-searcher')['model'], {
+      endpoint: '${env:LLM_BASE_URL}',
+      name: 'other',
+      api_key: '${env:LLM_API_KEY}',
+    });
     assert.doesNotMatch(JSON.stringify(made), /sk-in-clear/);
     const notes = made.notes.join('\n');
-    for (const told of [/desk\.yaml:10:7: planner: `memory_config` was left out/, /web searcher: the key that stood in the file was left out/, /web searcher: no `mcp_config` says what its servers gone are/]) assert.match(notes, told);
+    for (const told of [
+      /desk\.yaml:10:7: planner: `memory_config` was left out/,
+      /web searcher: the key that stood in the file was left out/,
+      /web searcher: no `mcp_config` says what its servers gone are/,
+    ])
+      assert.match(notes, told);
     assert.deepEqual(await problems(made), []);
   });
   it('of a team lead it, hand on, or work one after another and beside each other', async () => {
     const led = imported(`${TEAM}swarm: { type: team, root: planner, members: [web searcher, writer] }\n`);
     assert.equal(led.main, 'agents/planner.agent.yaml');
-    assert.deepEqual(led.yaml('planner')['team'], { kind: 'leader', members: ['web-searcher.agent.yaml', 'writer.agent.yaml'] });
+    assert.deepEqual(led.yaml('planner')['team'], {
+      kind: 'leader',
+      members: ['web-searcher.agent.yaml', 'writer.agent.yaml'],
+    });
     const flow = imported(`${TEAM}swarm: { type: workflow, order: [planner, [web searcher, writer]] }\n`);
     assert.equal(flow.main, 'agents/desk.agent.yaml');
-    assert.deepEqual(flow.yaml('desk')['team'], { kind: 'workflow', members: ['planner.agent.yaml', ...['web-searcher', 'writer'].map((name) => ({ agent: `${name}.agent.yaml`, after: ['planner'] }))] });
-    const edges = imported(`${TEAM}swarm: { type: workflow, edges: [[planner, writer], { from: web searcher, to: writer }] }\n`);
-    assert.deepEqual(edges.yaml('desk')['team'], { kind: 'workflow', members: [{ agent: 'planner.agent.yaml', after: [] }, { agent: 'writer.agent.yaml', after: ['planner', 'web-searcher'] }, { agent: 'web-searcher.agent.yaml', after: [] }] });
+    assert.deepEqual(flow.yaml('desk')['team'], {
+      kind: 'workflow',
+      members: [
+        'planner.agent.yaml',
+        ...['web-searcher', 'writer'].map((name) => ({ agent: `${name}.agent.yaml`, after: ['planner'] })),
+      ],
+    });
+    const edges = imported(
+      `${TEAM}swarm: { type: workflow, edges: [[planner, writer], { from: web searcher, to: writer }] }\n`,
+    );
+    assert.deepEqual(edges.yaml('desk')['team'], {
+      kind: 'workflow',
+      members: [
+        { agent: 'planner.agent.yaml', after: [] },
+        { agent: 'writer.agent.yaml', after: ['planner', 'web-searcher'] },
+        { agent: 'web-searcher.agent.yaml', after: [] },
+      ],
+    });
     const handed = imported(`${TEAM}swarm: { type: handoff, edges: [[planner, writer], [writer, planner]] }\n`);
-    assert.deepEqual(handed.yaml('desk')['team'], { kind: 'handoff', members: [{ agent: 'planner.agent.yaml', to: ['writer'] }, { agent: 'writer.agent.yaml', to: ['planner'] }] });
-    const nested = imported(`${TEAM}swarm:\n  name: whole\n  type: workflow\n  agents: [planner, { id: inner, node_type: serial, agents: [web searcher, writer] }]\n`);
+    assert.deepEqual(handed.yaml('desk')['team'], {
+      kind: 'handoff',
+      members: [
+        { agent: 'planner.agent.yaml', to: ['writer'] },
+        { agent: 'writer.agent.yaml', to: ['planner'] },
+      ],
+    });
+    const nested = imported(
+      `${TEAM}swarm:\n  name: whole\n  type: workflow\n  agents: [planner, { id: inner, node_type: serial, ` +
+        'agents: [web searcher, writer] }]\n',
+    );
     assert.equal(nested.main, 'agents/whole.agent.yaml');
-    assert.deepEqual([nested.yaml('whole')['team'], nested.yaml('inner')['team']], [
-      { kind: 'workflow', members: ['planner.agent.yaml', 'inner.agent.yaml'] }, { kind: 'workflow', members: ['web-searcher.agent.yaml', 'writer.agent.yaml'] },
-    ]);
+    assert.deepEqual(
+      [nested.yaml('whole')['team'], nested.yaml('inner')['team']],
+      [
+        { kind: 'workflow', members: ['planner.agent.yaml', 'inner.agent.yaml'] },
+        { kind: 'workflow', members: ['web-searcher.agent.yaml', 'writer.agent.yaml'] },
+      ],
+    );
     for (const made of [led, flow, edges, handed, nested]) assert.deepEqual(await problems(made), [], made.main);
   });
   it('are listed in task files, and Markdown says one', async () => {
-    const task = imported('task_config: { max_steps: 7 }\nmcp_config: { mcpServers: { web: { url: "http://127.0.0.1:1/mcp" } } }\nagents:\n- { id: a, type: builtin, system_prompt: Go., mcp_servers: [web] }\n');
-    assert.deepEqual([task.yaml('a')['limits'], task.yaml('a')['tools']], [{ steps: 7 }, [{ mcp: { url: 'http://127.0.0.1:1/mcp' }, name: 'web' }]]);
+    const task = imported(
+      'task_config: { max_steps: 7 }\nmcp_config: { mcpServers: { web: { url: "http://127.0.0.1:1/mcp" } } ' +
+        '}\nagents:\n- { id: a, type: builtin, system_prompt: Go., mcp_servers: [web] }\n',
+    );
+    assert.deepEqual(
+      [task.yaml('a')['limits'], task.yaml('a')['tools']],
+      [{ steps: 7 }, [{ mcp: { url: 'http://127.0.0.1:1/mcp' }, name: 'web' }]],
+    );
     const written = imported('---\nname: reader\ndescription: Reads.\n---\nRead {{task.question}}.\n', 'reader.md');
-    assert.deepEqual([written.main, written.prompt('reader'), written.yaml('reader')['description']], ['agents/reader.agent.yaml', 'Read {{task.question}}.\n', 'Reads.']);
+    assert.deepEqual(
+      [written.main, written.prompt('reader'), written.yaml('reader')['description']],
+      ['agents/reader.agent.yaml', 'Read {{task.question}}.\n', 'Reads.'],
+    );
     assert.deepEqual([await problems(task), await problems(written)], [[], []]);
   });
   it('of a swarm alone are those it names; groups have teams of their own, whichever way they are named', async () => {
-    const whole = imported(`swarm:
+    const whole = imported(
+      `swarm:
   name: whole
   type: workflow
   max_steps: 20
@@ -114,48 +187,127 @@ describe('agents of AWorld', () => {
       agents: [{ id: lead, next: [a, b] }, a, { id: b, next: a }]
       next: [end]
     - id: end
-`, 'swarm.yaml');
-    assert.deepEqual(whole.files.map(({ path: file }) => file).filter((file) => file.startsWith('agents/')).sort(), ['a', 'b', 'both', 'end', 'lead', 'one', 'quick', 'start', 'steps', 'two', 'whole'].map((name) => `agents/${name}.agent.yaml`));
-    assert.deepEqual([whole.yaml('whole')['team'], whole.yaml('both')['team'], whole.yaml('steps')['team'], whole.yaml('lead')['team']], [
-      { kind: 'workflow', members: [{ agent: 'start.agent.yaml', after: [] }, { agent: 'both.agent.yaml', after: ['start'] }, { agent: 'lead.agent.yaml', after: ['both'] }, { agent: 'end.agent.yaml', after: ['lead'] }] },
-      { kind: 'workflow', members: [{ agent: 'quick.agent.yaml', after: [] }, { agent: 'steps.agent.yaml', after: [] }] },
-      { kind: 'workflow', members: ['one.agent.yaml', 'two.agent.yaml'] },
-      { kind: 'leader', members: ['a.agent.yaml', 'b.agent.yaml'] },
-    ]);
-    assert.deepEqual(whole.notes.filter((note) => !note.includes('no prompt')), [
-      'swarm.yaml:4:3: whole: `max_steps` of a swarm has no place here.',
-      'swarm.yaml:12:7: inner: b → a: in a team members do not speak to one another here, only to their leader.',
-    ]);
+`,
+      'swarm.yaml',
+    );
+    assert.deepEqual(
+      whole.files
+        .map(({ path: file }) => file)
+        .filter((file) => file.startsWith('agents/'))
+        .sort(),
+      ['a', 'b', 'both', 'end', 'lead', 'one', 'quick', 'start', 'steps', 'two', 'whole'].map(
+        (name) => `agents/${name}.agent.yaml`,
+      ),
+    );
+    assert.deepEqual(
+      [
+        whole.yaml('whole')['team'],
+        whole.yaml('both')['team'],
+        whole.yaml('steps')['team'],
+        whole.yaml('lead')['team'],
+      ],
+      [
+        {
+          kind: 'workflow',
+          members: [
+            { agent: 'start.agent.yaml', after: [] },
+            { agent: 'both.agent.yaml', after: ['start'] },
+            { agent: 'lead.agent.yaml', after: ['both'] },
+            { agent: 'end.agent.yaml', after: ['lead'] },
+          ],
+        },
+        {
+          kind: 'workflow',
+          members: [
+            { agent: 'quick.agent.yaml', after: [] },
+            { agent: 'steps.agent.yaml', after: [] },
+          ],
+        },
+        { kind: 'workflow', members: ['one.agent.yaml', 'two.agent.yaml'] },
+        { kind: 'leader', members: ['a.agent.yaml', 'b.agent.yaml'] },
+      ],
+    );
+    assert.deepEqual(
+      whole.notes.filter((note) => !note.includes('no prompt')),
+      [
+        'swarm.yaml:4:3: whole: `max_steps` of a swarm has no place here.',
+        'swarm.yaml:12:7: inner: b → a: in a team members do not speak to one another here, only to their leader.',
+      ],
+    );
     assert.deepEqual(await problems(whole), []);
   });
   it('have their servers from mcp_config in whatever form, and what has no place is told with its line', () => {
-    const config = { files: { type: 'stdio', command: 'npx', args: ['-y', 'some-server'], client_session_timeout_seconds: 600 }, web: { type: 'streamable-http', url: 'http://h/mcp' }, plain: { type: 'api', url: 'http://h/api' }, own: { type: 'function_tool' } };
-    const names = (made: AworldImport, agent: string): unknown => (parse(made.files.find(({ path: file }) => file === `agents/${agent}.agent.yaml`)?.text ?? '') as { tools?: { name?: string; tools?: string[] }[] }).tools?.map((one) => [one.name ?? '', ...(one.tools ?? [])]);
-    for (const written of [JSON.stringify({ mcpServers: config }), JSON.stringify(config), `'${JSON.stringify({ mcpServers: config })}'`, 'servers.json']) {
-      const made = importAworld('desk.yaml', `agents:\n  a:\n    system_prompt: Go.\n    mcp_config: ${written}\n`, '/work', (file) => (file === 'servers.json' ? JSON.stringify({ mcpServers: config }) : assert.fail(file)));
+    const config = {
+      files: { type: 'stdio', command: 'npx', args: ['-y', 'some-server'], client_session_timeout_seconds: 600 },
+      web: { type: 'streamable-http', url: 'http://h/mcp' },
+      plain: { type: 'api', url: 'http://h/api' },
+      own: { type: 'function_tool' },
+    };
+    const names = (made: AworldImport, agent: string): unknown =>
+      (
+        parse(made.files.find(({ path: file }) => file === `agents/${agent}.agent.yaml`)?.text ?? '') as {
+          tools?: { name?: string; tools?: string[] }[];
+        }
+      ).tools?.map((one) => [one.name ?? '', ...(one.tools ?? [])]);
+    for (const written of [
+      JSON.stringify({ mcpServers: config }),
+      JSON.stringify(config),
+      `'${JSON.stringify({ mcpServers: config })}'`,
+      'servers.json',
+    ]) {
+      const made = importAworld(
+        'desk.yaml',
+        `agents:\n  a:\n    system_prompt: Go.\n    mcp_config: ${written}\n`,
+        '/work',
+        (file) => (file === 'servers.json' ? JSON.stringify({ mcpServers: config }) : assert.fail(file)),
+      );
       assert.deepEqual(names(made, 'a'), [['files'], ['web']], written);
       assert.deepEqual(made.notes, [
-        'desk.yaml:4:5: a: its server plain cannot be used: it is a plain HTTP interface, of which rollout tool openapi makes tools where it has a description.',
+        'desk.yaml:4:5: a: its server plain cannot be used: it is a plain HTTP interface, of which rollout tool ' +
+          'openapi makes tools where it has a description.',
         'desk.yaml:4:5: a: its server own cannot be used: it is functions of a program in Python.',
-        'desk.yaml:4:5: a, files: `client_session_timeout_seconds`: how long a call may take is `limits.tool_seconds` of the agent here.',
+        'desk.yaml:4:5: a, files: `client_session_timeout_seconds`: how long a call may take is ' +
+          '`limits.tool_seconds` of the agent here.',
       ]);
     }
-    const markdown = imported(`---\nname: reader\nmcp_servers: files, web\ntool_list: { files: [read] }\nmcp_config: '${JSON.stringify(config)}'\nptc_tools: [x]\n---\nRead.\n`, 'reader.md');
-    assert.deepEqual([names(markdown, 'reader'), markdown.notes.at(0)], [[['files', 'read'], ['web']], 'reader.md:6:1: reader: `ptc_tools` was left out: nothing here corresponds.']);
-    const task = imported('task: { query: Who? }\ntask_config: { max_steps: 3, stream: true }\nagents:\n- { id: a, type: skill, skill_name: s }\n', 'task.yaml');
+    const markdown = imported(
+      '---\nname: reader\nmcp_servers: files, web\ntool_list: { files: [read] }\nmcp_config: ' +
+        `'${JSON.stringify(config)}'\nptc_tools: [x]\n---\nRead.\n`,
+      'reader.md',
+    );
+    assert.deepEqual(
+      [names(markdown, 'reader'), markdown.notes.at(0)],
+      [[['files', 'read'], ['web']], 'reader.md:6:1: reader: `ptc_tools` was left out: nothing here corresponds.'],
+    );
+    const task = imported(
+      'task: { query: Who? }\ntask_config: { max_steps: 3, stream: true }\nagents:\n- { id: a, type: skill, ' +
+        'skill_name: s }\n',
+      'task.yaml',
+    );
     assert.deepEqual(task.notes, [
-      'task.yaml:1:1: `task` has no place here: tasks are lines of a dataset.', 'task.yaml:2:30: `task_config.stream` has no place here.',
-      'task.yaml:4:25: a: `skill_name` was left out: nothing here corresponds.', 'task.yaml:4:3: a: it has no prompt; a plain one was written.',
+      'task.yaml:1:1: `task` has no place here: tasks are lines of a dataset.',
+      'task.yaml:2:30: `task_config.stream` has no place here.',
+      'task.yaml:4:25: a: `skill_name` was left out: nothing here corresponds.',
+      'task.yaml:4:3: a: it has no prompt; a plain one was written.',
       'task.yaml:4:12: a: agents of the type skill are made by a program; what the file says of it was taken.',
     ]);
     assert.throws(() => imported('agents: { a: { mcp_config: "{]" } }\n'), /mcp_config.* is no mapping of servers/);
   });
   it('that cannot be read say why, and where', () => {
     for (const [text, like, name] of [
-      ['agents: [\n', /desk\.yaml:\d+:\d+/, 'desk.yaml'], ['a: 1\n', /names no agents/, 'desk.yaml'], ['mcpServers: {}\n', /MCP servers and no agents/, 'mcp.json'],
-      [`${TEAM}swarm: { type: ring, order: [planner] }\n`, /type `ring`/, 'desk.yaml'], [`${TEAM}swarm: { order: [planner, nobody] }\n`, /names `nobody`/, 'desk.yaml'],
-      ['agents: { a: { system_prompt: "${vars.x}" } }\n', /vars\.x/, 'desk.yaml'], ['# A prompt\n', /front matter/, 'a.md'],
-    ] as const) assert.throws(() => imported(text, name), (error) => error instanceof StudioError && error.code === 'config' && like.test(error.message), text);
+      ['agents: [\n', /desk\.yaml:\d+:\d+/, 'desk.yaml'],
+      ['a: 1\n', /names no agents/, 'desk.yaml'],
+      ['mcpServers: {}\n', /MCP servers and no agents/, 'mcp.json'],
+      [`${TEAM}swarm: { type: ring, order: [planner] }\n`, /type `ring`/, 'desk.yaml'],
+      [`${TEAM}swarm: { order: [planner, nobody] }\n`, /names `nobody`/, 'desk.yaml'],
+      ['agents: { a: { system_prompt: "${vars.x}" } }\n', /vars\.x/, 'desk.yaml'],
+      ['# A prompt\n', /front matter/, 'a.md'],
+    ] as const)
+      assert.throws(
+        () => imported(text, name),
+        (error) => error instanceof StudioError && error.code === 'config' && like.test(error.message),
+        text,
+      );
   });
 });
 
@@ -165,7 +317,10 @@ describe('the workspace for GAIA', () => {
     try {
       cpSync(path.join(root, 'media/gaia'), folder, { recursive: true });
       const disk = diskFiles(folder);
-      assert.deepEqual((await checkFiles(disk, await configFilesUnder(disk, folder))).map(({ message }) => message), []);
+      assert.deepEqual(
+        (await checkFiles(disk, await configFilesUnder(disk, folder))).map(({ message }) => message),
+        [],
+      );
       const { value } = await loadBatch(disk, path.join(folder, 'batches/gaia.batch.yaml'));
       assert.equal(value?.dataset.tasks, 3);
     } finally {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { columnsOf } from '../../../src/config/dataset/columns.ts';
-import { formatOf, readTasks, type DatasetFormat, type DatasetItem } from '../../../src/config/dataset/dataset.ts';
+import { type DatasetFormat, type DatasetItem, formatOf, readTasks } from '../../../src/config/dataset/dataset.ts';
 import { jsonArrayRecords } from '../../../src/config/dataset/jsonArray.ts';
 import { RECORD_LIMIT } from '../../../src/config/dataset/record.ts';
 import type { Files } from '../../../src/config/files.ts';
@@ -18,14 +18,26 @@ interface Options {
   piece?: number;
 }
 
-async function read(name: string, content: string | Uint8Array, options: Options = {}): Promise<{ items: DatasetItem[]; problems: string[]; given: number }> {
+async function read(
+  name: string,
+  content: string | Uint8Array,
+  options: Options = {},
+): Promise<{ items: DatasetItem[]; problems: string[]; given: number }> {
   const files = memoryFiles({ [name]: content }, options.piece);
   const problems: string[] = [];
   const items: DatasetItem[] = [];
   const format: DatasetFormat = options.section?.format ?? formatOf(name)!;
   const { limit, only, offset = 0 } = options;
-  const spec = { path: `/w/${name}`, format, columns: columnsOf(options.section ?? {}), offset, ...(limit === undefined ? {} : { limit }), ...(only === undefined ? {} : { only }) };
-  for await (const item of readTasks(files, spec, (problem) => problems.push(formatProblem(problem, '/w')))) items.push(item);
+  const spec = {
+    path: `/w/${name}`,
+    format,
+    columns: columnsOf(options.section ?? {}),
+    offset,
+    ...(limit === undefined ? {} : { limit }),
+    ...(only === undefined ? {} : { only }),
+  };
+  for await (const item of readTasks(files, spec, (problem) => problems.push(formatProblem(problem, '/w'))))
+    items.push(item);
   return { items, problems, given: files.given() };
 }
 
@@ -33,7 +45,10 @@ const questions = (items: DatasetItem[]): string[] => items.map(({ task }) => ta
 
 describe('JSON Lines', () => {
   it('gives tasks with their lines, ids from the column or the line, the rest as meta', async () => {
-    const { items, problems } = await read('d.jsonl', '{"id":"a","question":"Où? 日本","answer":[1,2],"level":2,"city":"Rome","meta":{"x":1}}\r\n\n{"question":"second"}');
+    const { items, problems } = await read(
+      'd.jsonl',
+      '{"id":"a","question":"Où? 日本","answer":[1,2],"level":2,"city":"Rome","meta":{"x":1}}\r\n\n{"question":"second"}',
+    );
     assert.deepEqual(problems, []);
     assert.deepEqual(items, [
       { line: 1, task: { id: 'a', question: 'Où? 日本', answer: [1, 2], level: 2, meta: { city: 'Rome', x: 1 } } },
@@ -41,7 +56,17 @@ describe('JSON Lines', () => {
     ]);
   });
   it('tells each bad record with its place and reads the others', async () => {
-    const lines = ['{"question":"ok"}', '{"question":"a" "b"}', '[]', '{"question":5}', '{"answer":1}', '{"question":"ok too"}', '{"question":', '{"question":"x","level":[]}', '{"question":"x","v":NaN}'];
+    const lines = [
+      '{"question":"ok"}',
+      '{"question":"a" "b"}',
+      '[]',
+      '{"question":5}',
+      '{"answer":1}',
+      '{"question":"ok too"}',
+      '{"question":',
+      '{"question":"x","level":[]}',
+      '{"question":"x","v":NaN}',
+    ];
     const { items, problems } = await read('d.jsonl', lines.join('\n'));
     assert.deepEqual(questions(items), ['ok', 'ok too']);
     const json = 'Correct the record: keys and texts in double quotes, no comma at the end.';
@@ -56,9 +81,14 @@ describe('JSON Lines', () => {
     ]);
   });
   it('names both lines of a doubled id', async () => {
-    const { items, problems } = await read('d.jsonl', '{"id":1,"question":"a"}\n{"id":2,"question":"b"}\n{"id":"1","question":"c"}');
+    const { items, problems } = await read(
+      'd.jsonl',
+      '{"id":1,"question":"a"}\n{"id":2,"question":"b"}\n{"id":"1","question":"c"}',
+    );
     assert.deepEqual(questions(items), ['a', 'b']);
-    assert.deepEqual(problems, ['d.jsonl:3:1: the id `1` was given in line 1 already — Give every task an id of its own.']);
+    assert.deepEqual(problems, [
+      'd.jsonl:3:1: the id `1` was given in line 1 already — Give every task an id of its own.',
+    ]);
   });
   it('leaves out by offset and limit, picks by id, and reads no further than it must', async () => {
     const content = Array.from({ length: 1000 }, (_, index) => `{"id":"t${index}","question":"q${index}"}`).join('\n');
@@ -70,12 +100,18 @@ describe('JSON Lines', () => {
     assert.ok(picked.given < 1000);
   });
   it('says where text is not UTF-8', async () => {
-    const { items, problems } = await read('d.jsonl', new Uint8Array([...new TextEncoder().encode('{"question":"a"}\n{"question":"'), 0xe9, 0x22, 0x7d, 0x0a]), { piece: 64 });
+    const { items, problems } = await read(
+      'd.jsonl',
+      new Uint8Array([...new TextEncoder().encode('{"question":"a"}\n{"question":"'), 0xe9, 0x22, 0x7d, 0x0a]),
+      { piece: 64 },
+    );
     assert.equal(items.length, 0);
     assert.deepEqual(problems, ['d.jsonl:2:1: this is not UTF-8 text — Save the file with the encoding UTF-8.']);
   });
   it('refuses a record that would not fit, and goes on behind it', async () => {
-    const { items, problems } = await read('d.jsonl', `{"question":"${'x'.repeat(RECORD_LIMIT)}"}\n{"question":"ok"}`, { piece: 1 << 20 });
+    const { items, problems } = await read('d.jsonl', `{"question":"${'x'.repeat(RECORD_LIMIT)}"}\n{"question":"ok"}`, {
+      piece: 1 << 20,
+    });
     assert.deepEqual(questions(items), ['ok']);
     assert.match(problems.join(), /^d\.jsonl:1:1: the record is longer than 16 MiB/);
   });
@@ -84,39 +120,81 @@ describe('JSON Lines', () => {
 describe('columns', () => {
   it('follows the mapping of the batch file', async () => {
     const section = { question: 'frage', answer: 'antwort', id: 'nr', files: 'anhang', world: 'start' };
-    const { items } = await read('data/d.jsonl', '{"nr":5,"frage":"f","antwort":"a","anhang":["x/y.txt","../z.txt"],"start":{"seed":3,"state":{"a":1}},"id":"kept"}', { section });
+    const { items } = await read(
+      'data/d.jsonl',
+      '{"nr":5,"frage":"f","antwort":"a","anhang":["x/y.txt","../z.txt"],"start":{"seed":3,"state":{"a":1}},"id":"kept"}',
+      { section },
+    );
     assert.deepEqual(items[0]?.task, {
-      id: '5', question: 'f', answer: 'a', meta: { id: 'kept' }, world: { seed: 3, state: { a: 1 } },
-      files: [{ name: 'x/y.txt', path: '/w/data/x/y.txt' }, { name: 'z.txt', path: '/w/z.txt' }],
+      id: '5',
+      question: 'f',
+      answer: 'a',
+      meta: { id: 'kept' },
+      world: { seed: 3, state: { a: 1 } },
+      files: [
+        { name: 'x/y.txt', path: '/w/data/x/y.txt' },
+        { name: 'z.txt', path: '/w/z.txt' },
+      ],
     });
   });
   it('refuses what tasks cannot hold', async () => {
-    const lines = ['{"question":"q","files":[1]}', '{"question":"q","files":["a/x","a/x"]}', '{"question":"q","world":{"sed":1}}', '{"question":"q","id":{}}'];
+    const lines = [
+      '{"question":"q","files":[1]}',
+      '{"question":"q","files":["a/x","a/x"]}',
+      '{"question":"q","world":{"sed":1}}',
+      '{"question":"q","id":{}}',
+    ];
     const { problems } = await read('d.jsonl', lines.join('\n'));
-    assert.deepEqual(problems.map((text) => text.split(' — ')[0]), [
-      'd.jsonl:1:1: column `files` must be a path or a list of paths',
-      'd.jsonl:2:1: column `files` names two files `a/x`',
-      'd.jsonl:3:1: column `world` must be an object with `seed` (a whole number) and `state`',
-      'd.jsonl:4:1: column `id` must be text or a number',
-    ]);
+    assert.deepEqual(
+      problems.map((text) => text.split(' — ')[0]),
+      [
+        'd.jsonl:1:1: column `files` must be a path or a list of paths',
+        'd.jsonl:2:1: column `files` names two files `a/x`',
+        'd.jsonl:3:1: column `world` must be an object with `seed` (a whole number) and `state`',
+        'd.jsonl:4:1: column `id` must be text or a number',
+      ],
+    );
   });
   it('reads GAIA: its columns, its attachments beside it, not its example', async () => {
     const records = [
       { task_id: '0-0-0-0-0', Question: 'example', Level: 1, 'Final answer': 'x', file_name: '' },
-      { task_id: 'aa', Question: 'How many?', Level: 2, 'Final answer': '17', file_name: 'aa.xlsx', 'Annotator Metadata': { Steps: '1' } },
+      {
+        task_id: 'aa',
+        Question: 'How many?',
+        Level: 2,
+        'Final answer': '17',
+        file_name: 'aa.xlsx',
+        'Annotator Metadata': { Steps: '1' },
+      },
       { task_id: 'bb', Question: 'Hidden', Level: '3', 'Final answer': '?', file_name: '' },
     ];
-    const { items, problems } = await read('gaia/metadata.jsonl', records.map((record) => JSON.stringify(record)).join('\n'), { section: { format: 'gaia' } });
+    const { items, problems } = await read(
+      'gaia/metadata.jsonl',
+      records.map((record) => JSON.stringify(record)).join('\n'),
+      { section: { format: 'gaia' } },
+    );
     assert.deepEqual(problems, []);
-    assert.deepEqual(items.map(({ task }) => task), [
-      { id: 'aa', question: 'How many?', answer: '17', level: 2, files: [{ name: 'aa.xlsx', path: '/w/gaia/aa.xlsx' }], meta: { 'Annotator Metadata': { Steps: '1' } } },
-      { id: 'bb', question: 'Hidden', level: '3', meta: {} },
-    ]);
+    assert.deepEqual(
+      items.map(({ task }) => task),
+      [
+        {
+          id: 'aa',
+          question: 'How many?',
+          answer: '17',
+          level: 2,
+          files: [{ name: 'aa.xlsx', path: '/w/gaia/aa.xlsx' }],
+          meta: { 'Annotator Metadata': { Steps: '1' } },
+        },
+        { id: 'bb', question: 'Hidden', level: '3', meta: {} },
+      ],
+    );
   });
 });
 
 describe('CSV', () => {
-  const content = '\uFEFFid,question,answer,note\r\n1,"a ""quoted"", cell",x,\r\n2,"two\nlines",,n\r\n\r\n3,plain "quote" inside,y,"[1,\n2]"\r\n';
+  const content =
+    '\uFEFFid,question,answer,note\r\n1,"a ""quoted"", cell",x,\r\n2,"two\nlines",,n\r\n\r\n3,plain "quote" ' +
+    'inside,y,"[1,\n2]"\r\n';
   for (const piece of [1, 2, 3, 5, 1000]) {
     it(`reads quotes, line breaks and blanks, in pieces of ${piece} bytes`, async () => {
       const { items, problems } = await read('d.csv', content, { piece });
@@ -129,21 +207,34 @@ describe('CSV', () => {
     });
   }
   it('reads JSON in cells where a task wants more than text', async () => {
-    const { items } = await read('d.csv', 'question,files,world\nq,"[""a.txt"",""b.txt""]","{""seed"":4}"\nr,c d.txt,\n');
-    assert.deepEqual(items.map(({ task }) => [task.files?.map((file) => file.name), task.world]), [[['a.txt', 'b.txt'], { seed: 4 }], [['c d.txt'], undefined]]);
+    const { items } = await read(
+      'd.csv',
+      'question,files,world\nq,"[""a.txt"",""b.txt""]","{""seed"":4}"\nr,c d.txt,\n',
+    );
+    assert.deepEqual(
+      items.map(({ task }) => [task.files?.map((file) => file.name), task.world]),
+      [
+        [['a.txt', 'b.txt'], { seed: 4 }],
+        [['c d.txt'], undefined],
+      ],
+    );
   });
   it('tells of rows that do not fit and reads the others', async () => {
     const { items, problems } = await read('d.csv', 'question,answer\na,b,c\nd\n"e"f,g\nok,1\n"open,2\n');
     assert.deepEqual(questions(items), ['ok']);
     assert.deepEqual(problems, [
       'd.csv:2:1: this row has 3 cells, the header 2 — Put a cell with a comma in it in double quotes.',
-      'd.csv:3:1: this row has 1 cell, the header 2 — Add the missing commas; an empty cell is nothing between two commas.',
-      'd.csv:4:4: there is text behind the closing quote of a cell — Double the quotes inside a quoted cell: "he said ""yes""".',
-      'd.csv:6:1: a quote that is opened in this row is never closed — Close it, or double it if it belongs to the text.',
+      'd.csv:3:1: this row has 1 cell, the header 2 — Add the missing commas; an empty cell is nothing between ' +
+        'two commas.',
+      'd.csv:4:4: there is text behind the closing quote of a cell — Double the quotes inside a quoted cell: "he ' +
+        'said ""yes""".',
+      'd.csv:6:1: a quote that is opened in this row is never closed — Close it, or double it if it belongs to ' +
+        'the text.',
     ]);
   });
   it('tells of a header that is none', async () => {
-    const first = async (text: string): Promise<string> => (await read('d.csv', text)).problems.join('|').split(' — ')[0]!;
+    const first = async (text: string): Promise<string> =>
+      (await read('d.csv', text)).problems.join('|').split(' — ')[0]!;
     assert.equal(await first('question;answer\na;b'), 'd.csv:1:1: the columns are separated by `;`, not by commas');
     assert.equal(await first('question,,x\n'), 'd.csv:1:1: column 2 has no name');
     assert.equal(await first('question,a,a\n'), 'd.csv:1:1: two columns are called `a`');
@@ -155,7 +246,8 @@ describe('CSV', () => {
 });
 
 describe('JSON arrays', () => {
-  const content = '\n [ {"id":1,"question":"[a], {b}: \\"c\\" \\\\"} ,\n  {"question":"日本",\n "answer":{"x":[1,{"y":"]"}]}}\n]\n';
+  const content =
+    '\n [ {"id":1,"question":"[a], {b}: \\"c\\" \\\\"} ,\n  {"question":"日本",\n "answer":{"x":[1,{"y":"]"}]}}\n]\n';
   for (const piece of [1, 2, 3, 7, 1000]) {
     it(`cuts out elements, in pieces of ${piece} bytes`, async () => {
       const { items, problems } = await read('d.json', content, { piece });
@@ -171,12 +263,18 @@ describe('JSON arrays', () => {
     const random = (below: number): number => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) % below;
     const value = (depth: number): unknown => {
       switch (random(depth > 3 ? 4 : 6)) {
-        case 0: return random(1000) / 7;
-        case 1: return ['"', '\\', ']', '{,}', '\n', '', '😀'][random(7)];
-        case 2: return null;
-        case 3: return random(2) === 0;
-        case 4: return Array.from({ length: random(4) }, () => value(depth + 1));
-        default: return Object.fromEntries(Array.from({ length: random(4) }, (_, index) => [`k"${index}`, value(depth + 1)]));
+        case 0:
+          return random(1000) / 7;
+        case 1:
+          return ['"', '\\', ']', '{,}', '\n', '', '😀'][random(7)];
+        case 2:
+          return null;
+        case 3:
+          return random(2) === 0;
+        case 4:
+          return Array.from({ length: random(4) }, () => value(depth + 1));
+        default:
+          return Object.fromEntries(Array.from({ length: random(4) }, (_, index) => [`k"${index}`, value(depth + 1)]));
       }
     };
     for (let round = 0; round < 200; round++) {
@@ -184,21 +282,28 @@ describe('JSON arrays', () => {
       const text = JSON.stringify(array, null, random(2) === 0 ? undefined : 2);
       const files = memoryFiles({ x: text }, 1 + random(20));
       const records: unknown[] = [];
-      for await (const record of jsonArrayRecords(files.bytes('/w/x'))) records.push('value' in record ? record.value : record);
+      for await (const record of jsonArrayRecords(files.bytes('/w/x')))
+        records.push('value' in record ? record.value : record);
       assert.deepEqual(records, array, `round ${round}: ${text}`);
     }
   });
   it('tells of broken elements with their place and reads the others', async () => {
     const { items, problems } = await read('d.json', '[{"question":"a"},\n {"question" "b"}, ,{"question":"c"}]');
     assert.deepEqual(questions(items), ['a', 'c']);
-    assert.deepEqual(problems.map((text) => text.split(' — ')[0]), [
-      "d.json:2:14: this record is not JSON: expected ':' after property name",
-      'd.json:2:20: there is nothing before this comma',
-    ]);
+    assert.deepEqual(
+      problems.map((text) => text.split(' — ')[0]),
+      [
+        "d.json:2:14: this record is not JSON: expected ':' after property name",
+        'd.json:2:20: there is nothing before this comma',
+      ],
+    );
   });
   it('tells what is no array', async () => {
     const first = async (text: string): Promise<string | undefined> => (await read('d.json', text)).problems[0];
-    assert.match((await first('{"a":1}'))!, /^d\.json:1:1: a JSON dataset is one array of objects, and this does not begin with \[ — .*\.jsonl/);
+    assert.match(
+      (await first('{"a":1}'))!,
+      /^d\.json:1:1: a JSON dataset is one array of objects, and this does not begin with \[ — .*\.jsonl/,
+    );
     assert.match((await first('[{"question":"a"}'))!, /^d\.json:1:18: the array is not closed/);
     assert.match((await first('[{"question":"a"}] x'))!, /^d\.json:1:20: there is more text behind/);
     assert.match((await first(' \n'))!, /the file is empty/);

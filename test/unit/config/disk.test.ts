@@ -26,7 +26,10 @@ describe('diskFiles', () => {
   });
   it('tells what is there', async () => {
     assert.equal((await files.stat('agents'))?.kind, 'folder');
-    assert.deepEqual(await files.stat('data/tasks.jsonl'), { kind: 'file', bytes: Buffer.byteLength(FILES['data/tasks.jsonl']!) });
+    assert.deepEqual(await files.stat('data/tasks.jsonl'), {
+      kind: 'file',
+      bytes: Buffer.byteLength(FILES['data/tasks.jsonl']!),
+    });
     assert.equal(await files.stat('nope'), undefined);
     assert.equal(await files.stat('data/tasks.jsonl/x'), undefined);
     assert.deepEqual(await files.list('agents'), ['desk.agent.yaml', 'prompts/', 'tools/']);
@@ -35,9 +38,12 @@ describe('diskFiles', () => {
   });
   it('gives StudioErrors', async () => {
     await assert.rejects(files.readText('nope'), { name: 'StudioError', code: 'not_found' });
-    await assert.rejects(async () => {
-      for await (const chunk of files.bytes('nope')) assert.fail(String(chunk));
-    }, { name: 'StudioError', code: 'not_found' });
+    await assert.rejects(
+      async () => {
+        for await (const chunk of files.bytes('nope')) assert.fail(String(chunk));
+      },
+      { name: 'StudioError', code: 'not_found' },
+    );
     writeFileSync(path.join(folder, 'latin.txt'), new Uint8Array([0xe9, 0x0a]));
     await assert.rejects(files.readText('latin.txt'), { name: 'StudioError', code: 'config', message: /UTF-8/ });
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { z } from 'zod';
-import { fileKind, jsonSchema, jsonSchemas, type FileKind } from '../../../src/config/jsonSchema.ts';
+import { type FileKind, fileKind, jsonSchema, jsonSchemas } from '../../../src/config/jsonSchema.ts';
 import { agentFile } from '../../../src/config/schema/agentFile.ts';
 import { batchFile } from '../../../src/config/schema/batchFile.ts';
 import { worldFile } from '../../../src/config/schema/worldFile.ts';
@@ -21,9 +21,11 @@ function* groups(node: Node, path: string): Generator<[string, Node]> {
   if (node.properties !== undefined) yield [path, node];
   for (const [key, child] of Object.entries(node)) {
     if (key === 'default') continue;
-    if (Array.isArray(child)) for (const item of child) if (typeof item === 'object' && item !== null) yield* groups(item as Node, path);
+    if (Array.isArray(child))
+      for (const item of child) if (typeof item === 'object' && item !== null) yield* groups(item as Node, path);
     if (typeof child !== 'object' || child === null || Array.isArray(child)) continue;
-    if (key === 'properties') for (const [name, member] of Object.entries(child)) yield* groups(member as Node, `${path}.${name}`);
+    if (key === 'properties')
+      for (const [name, member] of Object.entries(child)) yield* groups(member as Node, `${path}.${name}`);
     else yield* groups(child as Node, path);
   }
 }
@@ -53,15 +55,26 @@ describe('JSON Schema', () => {
 });
 
 describe('the schemas', () => {
-  const examples: [FileKind, z.ZodObject, string][] = [['agent', agentFile, AGENT], ['batch', batchFile, BATCH], ['world', worldFile, WORLD]];
+  const examples: [FileKind, z.ZodObject, string][] = [
+    ['agent', agentFile, AGENT],
+    ['batch', batchFile, BATCH],
+    ['world', worldFile, WORLD],
+  ];
   for (const [kind, schema, text] of examples) {
     it(`take the ${kind} file of the design, and no key beside`, () => {
       const { value, problems } = parseFile('f', text);
       assert.deepEqual(problems, []);
       assert.ok(schema.safeParse(value).success);
       assert.equal(schema.safeParse({ ...(value as object), extra: 1 }).success, false);
-      const nested = Object.entries(value as object).filter(([, member]) => typeof member === 'object' && member !== null && !Array.isArray(member));
-      for (const [key, member] of nested) assert.equal(schema.safeParse({ ...(value as object), [key]: { ...(member as object), extra: 1 } }).success, false, key);
+      const nested = Object.entries(value as object).filter(
+        ([, member]) => typeof member === 'object' && member !== null && !Array.isArray(member),
+      );
+      for (const [key, member] of nested)
+        assert.equal(
+          schema.safeParse({ ...(value as object), [key]: { ...(member as object), extra: 1 } }).success,
+          false,
+          key,
+        );
     });
   }
   it('know the keys that come later', () => {
@@ -75,6 +88,12 @@ describe('the schemas', () => {
 
 describe('fileKind', () => {
   it('goes by the name', () => {
-    assert.deepEqual(['a.agent.yaml', 'x/b.batch.yml', 'c.World.json', 'agent.yaml', 'a.agent.md'].map(fileKind), ['agent', 'batch', 'world', undefined, undefined]);
+    assert.deepEqual(['a.agent.yaml', 'x/b.batch.yml', 'c.World.json', 'agent.yaml', 'a.agent.md'].map(fileKind), [
+      'agent',
+      'batch',
+      'world',
+      undefined,
+      undefined,
+    ]);
   });
 });

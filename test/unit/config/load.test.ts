@@ -1,22 +1,32 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DEFAULTS } from '../../../src/config/defaults.ts';
-import { loadAgent, loadBatch, loadWorld, type LoadedBatch, type LoadOptions } from '../../../src/config/load.ts';
 import { mcpName } from '../../../src/config/load/agent.ts';
+import { type LoadedBatch, type LoadOptions, loadAgent, loadBatch, loadWorld } from '../../../src/config/load.ts';
 import { formatProblem } from '../../../src/config/source/problem.ts';
 import { memoryFiles } from '../../support/memoryFiles.ts';
 import { FILES } from './sample.ts';
 
 const BATCH = 'batches/nightly.batch.yaml';
 
-async function load(changes: Record<string, string> = {}, options: LoadOptions = {}): Promise<{ value?: LoadedBatch; problems: string[] }> {
+async function load(
+  changes: Record<string, string> = {},
+  options: LoadOptions = {},
+): Promise<{ value?: LoadedBatch; problems: string[] }> {
   const { value, problems } = await loadBatch(memoryFiles({ ...FILES, ...changes }), BATCH, options);
-  return { ...(value === undefined ? {} : { value }), problems: problems.map((problem) => formatProblem(problem, '/w')) };
+  return {
+    ...(value === undefined ? {} : { value }),
+    problems: problems.map((problem) => formatProblem(problem, '/w')),
+  };
 }
 
 /** The sample's batch with one line replaced or added. */
-const batchWith = (from: string | RegExp, to: string): Record<string, string> => ({ [BATCH]: FILES[BATCH]!.replace(from, to) });
-const agentWith = (from: string | RegExp, to: string): Record<string, string> => ({ 'agents/desk.agent.yaml': FILES['agents/desk.agent.yaml']!.replace(from, to) });
+const batchWith = (from: string | RegExp, to: string): Record<string, string> => ({
+  [BATCH]: FILES[BATCH]!.replace(from, to),
+});
+const agentWith = (from: string | RegExp, to: string): Record<string, string> => ({
+  'agents/desk.agent.yaml': FILES['agents/desk.agent.yaml']!.replace(from, to),
+});
 
 describe('loadBatch', () => {
   it('reads the files of the design, units and all', async () => {
@@ -29,7 +39,10 @@ describe('loadBatch', () => {
     assert.deepEqual(value.agent.prompt, { text: FILES['agents/prompts/desk.md'], path: '/w/agents/prompts/desk.md' });
     assert.equal(value.world?.file.module, 'library.ts');
     assert.equal(value.dataset.tasks, 2);
-    assert.deepEqual(value.dataset.head.map(({ task }) => task.id), ['one', 'two']);
+    assert.deepEqual(
+      value.dataset.head.map(({ task }) => task.id),
+      ['one', 'two'],
+    );
   });
 
   it('puts in every default', async () => {
@@ -44,14 +57,39 @@ describe('loadBatch', () => {
     assert.equal(agent.file.model?.endpoint_wait, 600);
     assert.deepEqual(agent.file.tools, []);
     assert.equal(agent.file.answer, 'last_message');
-    assert.deepEqual([file.attempts, file.seed, file.hold_limit, file.order, file.priority, file.concurrency, file.retry.infrastructure, file.target], [1, 0, 3600, 'breadth', 0, 'auto', 3, 'local']);
+    assert.deepEqual(
+      [
+        file.attempts,
+        file.seed,
+        file.hold_limit,
+        file.order,
+        file.priority,
+        file.concurrency,
+        file.retry.infrastructure,
+        file.target,
+      ],
+      [1, 0, 3600, 'breadth', 0, 'auto', 3, 'local'],
+    );
     assert.deepEqual(agent.prompt, { text: 'Do it.' });
   });
 
   it('lets the caller override, without new contradictions', async () => {
-    const { value, problems } = await load({}, { attempts: 2, seed: 9, concurrency: 4, limit: 1, name: 'mine', root: '/w' });
+    const { value, problems } = await load(
+      {},
+      { attempts: 2, seed: 9, concurrency: 4, limit: 1, name: 'mine', root: '/w' },
+    );
     assert.deepEqual(problems, []);
-    assert.deepEqual([value?.file.attempts, value?.file.seed, value?.file.concurrency, value?.dataset.spec.limit, value?.name, value?.root], [2, 9, 4, 1, 'mine', '/w']);
+    assert.deepEqual(
+      [
+        value?.file.attempts,
+        value?.file.seed,
+        value?.file.concurrency,
+        value?.dataset.spec.limit,
+        value?.name,
+        value?.root,
+      ],
+      [2, 9, 4, 1, 'mine', '/w'],
+    );
     await assert.rejects(load({}, { attempts: 0 }), { name: 'StudioError', code: 'usage' });
     await assert.rejects(load({}, { concurrency: 1.5 }), { code: 'usage' });
   });
@@ -59,7 +97,9 @@ describe('loadBatch', () => {
   it('picks tasks by id, also behind the limit of the file', async () => {
     const few = batchWith('limit: 100', 'limit: 1');
     assert.deepEqual((await load(few, { tasks: ['two'] })).problems, []);
-    assert.deepEqual((await load({}, { tasks: ['one', 'twoo'] })).problems, ['batches/nightly.batch.yaml:4:18: tasks.jsonl has no task `twoo` — Did you mean `two`?']);
+    assert.deepEqual((await load({}, { tasks: ['one', 'twoo'] })).problems, [
+      'batches/nightly.batch.yaml:4:18: tasks.jsonl has no task `twoo` — Did you mean `two`?',
+    ]);
   });
 
   it('looks at as many records as it is told', async () => {
@@ -78,7 +118,10 @@ describe('loadBatch', () => {
 
   it('works with Windows paths', async () => {
     const inner = memoryFiles(Object.fromEntries(Object.entries(FILES).map(([path, text]) => [`C:/ws/${path}`, text])));
-    const { value, problems } = await loadBatch({ ...inner, absolute: (path) => `C:/ws/${path.replaceAll('\\', '/')}` }, 'batches\\nightly.batch.yaml');
+    const { value, problems } = await loadBatch(
+      { ...inner, absolute: (path) => `C:/ws/${path.replaceAll('\\', '/')}` },
+      'batches\\nightly.batch.yaml',
+    );
     assert.deepEqual(problems, []);
     assert.equal(value?.agent.path, 'C:/ws/agents/desk.agent.yaml');
   });
@@ -86,73 +129,271 @@ describe('loadBatch', () => {
 
 describe('what contradicts itself or is not there', () => {
   const cases: [name: string, changes: Record<string, string>, expected: string[]][] = [
-    ['a missing agent', batchWith('desk.agent', 'dekc.agent'), ['batches/nightly.batch.yaml:2:8: there is no file ../agents/dekc.agent.yaml beside nightly.batch.yaml — Did you mean `../agents/desk.agent.yaml`?']],
-    ['a folder for a file', batchWith('../agents/desk.agent.yaml', '../agents'), ['batches/nightly.batch.yaml:2:8: agents is a folder — Name a file in it.']],
-    ['a variable in a path', batchWith('../agents/desk.agent.yaml', '${env:A}/a.agent.yaml'), ['batches/nightly.batch.yaml:2:8: `agent` is a path, and paths cannot hold ${…} — Write the path itself, relative to this file.']],
-    ['a missing module', agentWith('tools/loans.ts', 'tools/loan.ts'), ['agents/desk.agent.yaml:11:13: there is no file tools/loan.ts beside desk.agent.yaml — Did you mean `tools/loans.ts`?']],
-    ['a module that is none', agentWith('tools/loans.ts', 'prompts/desk.md'), ['agents/desk.agent.yaml:11:13: `tools[0].module` must be a file that ends in .ts, .mts, .cts, .tsx, .js, .mjs, .cjs, .jsx, not `prompts/desk.md` — Name a file of that kind.']],
-    ['a missing prompt', agentWith('prompts/desk.md', 'prompts/none.md'), ['agents/desk.agent.yaml:9:9: there is no file prompts/none.md beside desk.agent.yaml — Create it, or correct the path: it is relative to the file that names it.']],
-    ['an empty prompt', { 'agents/prompts/desk.md': ' \n' }, ['agents/desk.agent.yaml:9:9: desk.md is empty — Write the prompt into it.']],
-    ['no prompt at all', agentWith(/prompt: .*\n/, ''), ['agents/desk.agent.yaml:1:1: `prompt` is missing — Add `prompt: prompts/desk.md`, or the text itself.']],
-    ['placeholders of nothing', { 'agents/prompts/desk.md': 'Hello\n  {{task.city}} {{task.meta.cty}} {{task.level}} {{task.}}' }, [
-      'agents/prompts/desk.md:2:3: `{{task.city}}`: tasks have no `city` — Did you mean `{{task.meta.city}}`?',
-      'agents/prompts/desk.md:2:17: `{{task.meta.cty}}`: tasks have no `meta.cty` — Did you mean `{{task.meta.city}}`?',
-      'agents/prompts/desk.md:2:35: `{{task.level}}`: tasks have no `level` — They have id, question, answer, files, meta.city.',
-      'agents/prompts/desk.md:2:50: `{{task.}}` names nothing — Write for example {{task.question}}.',
-    ]],
-    ['a placeholder of some tasks only', { 'data/tasks.jsonl': '{"question":"a","answer":1,"city":null}\n{"question":"b"}' }, [
-      'agents/prompts/desk.md:1:25: `{{task.meta.city}}`: task `#2` (line 2) has no `meta.city` — Give it to every record, null if there is nothing to say.',
-    ]],
-    ['placeholders to think about', { 'agents/prompts/desk.md': '{{question}} {{task.answer}} {{city}} {{other}}' }, [
-      'agents/prompts/desk.md:1:1: warning: `{{question}}` is not replaced by anything — Write {{task.question}}.',
-      'agents/prompts/desk.md:1:14: warning: `{{task.answer}}` tells the agent the expected answer — Remove it, unless that is what you want.',
-      'agents/prompts/desk.md:1:30: warning: `{{city}}` is not replaced by anything — Write {{task.meta.city}}.',
-    ]],
-    ['a column that is not there', batchWith('answer: answer', 'answer: anser'), ['batches/nightly.batch.yaml:4:67: tasks.jsonl has no column `anser` — Did you mean `answer: answer`?']],
-    ['a GAIA file read as another', { ...batchWith('question: question, answer: answer, ', ''), 'data/tasks.jsonl': '{"task_id":"a","Question":"q","Final answer":"x"}' }, ['batches/nightly.batch.yaml:4:18: tasks.jsonl has no column `question` — This looks like GAIA: add `format: gaia`.']],
-    ['no answers to compare with', { ...batchWith('answer: answer, ', ''), 'data/tasks.jsonl': '{"question":"q","city":"x"}' }, ['batches/nightly.batch.yaml:7:17: `exact` compares with expected answers, but no task has one — Name their column by `dataset.answer`, or choose another scorer.']],
-    ['a dataset without tasks', { 'data/tasks.jsonl': '\n' }, ['batches/nightly.batch.yaml:4:18: tasks.jsonl gives no task — Put a record into it.']],
-    ['an offset behind the end', batchWith('limit: 100', 'offset: 5'), ['batches/nightly.batch.yaml:4:18: tasks.jsonl gives no task behind the first 5 — Lower `offset`.']],
-    ['a dataset of no known format', { ...batchWith('tasks.jsonl', 'tasks.tsv'), 'data/tasks.tsv': 'x' }, ['batches/nightly.batch.yaml:4:18: the name tasks.tsv does not tell the format — Add `format: jsonl` (or csv, json, gaia) to `dataset`.']],
-    ['a missing attachment', { 'data/tasks.jsonl': '{"question":"q","answer":"a","city":"x","files":"f.png"}' }, ['data/tasks.jsonl:1:1: task `#1`: there is no file /w/data/f.png — Paths of attachments are relative to the dataset.']],
-    ['a world scorer without world', { ...batchWith(/world: .*\n/, ''), [BATCH]: batchWith(/world: .*\n/, '')[BATCH]!.replace('kind: exact', 'kind: world') }, ['batches/nightly.batch.yaml:6:17: the scorer is the world\'s verifier, but the batch has no `world` — Add `world: ../worlds/….world.yaml`, or choose another scorer.']],
-    ['patterns that are none', { ...batchWith('{ kind: exact }', '{ kind: regex, pattern: "(a" }'), ...agentWith('last_message', '{ regex: "[" }') }, [
-      'agents/desk.agent.yaml:14:18: this is not a regular expression: unterminated character class — Put a backslash before characters that stand for themselves; in YAML single quotes keep backslashes as they are.',
-      'batches/nightly.batch.yaml:7:33: this is not a regular expression: unterminated group — Put a backslash before characters that stand for themselves; in YAML single quotes keep backslashes as they are.',
-    ]],
-    ['a tag in brackets', agentWith('last_message', '{ tag: <answer> }'), ['agents/desk.agent.yaml:14:16: `<answer>` cannot be the name of a tag — Write the name alone, without < and >: `answer: { tag: answer }`.']],
-    ['an answer by a tool without tools', { ...agentWith(/tools:\n(  - .*\n)+answer: last_message/, 'answer: { tool: submit }'), ...batchWith(/world: .*\n/, '') }, ['agents/desk.agent.yaml:10:17: the answer is a call of `submit`, but the agent has no tools — Add `tools:` with one of that name, or write `answer: last_message`.']],
-    ['limits inside out', agentWith(/limits: .*/, 'limits: { seconds: 60, tool_seconds: 2 min, tokens: 2000 }'), [
-      'agents/desk.agent.yaml:6:58: one reply may have 4096 tokens, the whole rollout only 2000 — Raise `limits.tokens` or lower `max_tokens`.',
-      'agents/desk.agent.yaml:15:49: one tool result may have 8000 tokens, the whole rollout only 2000 — Raise `limits.tokens` or lower `tool_result_tokens`.',
-      'agents/desk.agent.yaml:16:38: a tool may take 120 s, the whole rollout only 60 s — Raise `seconds` or lower `tool_seconds`.',
-    ]],
-    ['more passes than attempts', batchWith('attempts: 32', 'attempts: 1'), ['batches/nightly.batch.yaml:8:26: 8 passes are never reached by 1 attempt — Raise `attempts` or lower `passes_per_task`.']],
-    ['one tool twice', agentWith('  - builtin', '  - module: tools/loans.ts\n  - mcp: { command: some-server }\n  - builtin: [code]\n  - builtin'), [
-      'agents/desk.agent.yaml:13:13: the module `tools/loans.ts` is named twice in `tools` — Keep one of the two.',
-      'agents/desk.agent.yaml:14:5: an MCP server `some-server` is named twice in `tools` — Give each a `name:` of its own.',
-      'agents/desk.agent.yaml:16:25: the built-in `code` is named twice in `tools` — Keep one of the two.',
-    ]],
-    ['endpoints that are none', agentWith('${env:VLLM_URL}', '[gpu-1:8000/v1, "http://gpu-2/v1", "http://gpu-2/v1", foo bar]'), [
-      'agents/desk.agent.yaml:4:14: `model.endpoint[0]` must be a URL, not the text "gpu-1:8000/v1" — Write `http://gpu-1:8000/v1`.',
-      'agents/desk.agent.yaml:4:48: this endpoint is listed twice — Keep one of the two.',
-      'agents/desk.agent.yaml:4:67: `model.endpoint[3]` must be a URL, not the text "foo bar" — Write for example `http://localhost:8000/v1`, or `demo:`.',
-    ]],
-    ['pods that cannot be', batchWith('sidecars: []', 'sidecars: [{ name: worker, image: x }, { name: b, env: [{ name: A, value: "${env:HOOK}" }], args: ["${env:HOOK}"] }]'), [
-      'batches/nightly.batch.yaml:16:93: a sidecar cannot be called `worker`: that is the container of the rollouts — Choose another name.',
-      'batches/nightly.batch.yaml:16:113: a sidecar needs an `image` — Write for example `{ name: browser, image: registry.example.org/browser:1 }`.',
-      'batches/nightly.batch.yaml:16:173: `${env:…}` works in a sidecar only as the whole `value` of an entry of its `env` — Write `env: [{ name: X, value: "${env:X}" }]`; the value then reaches the container as a secret.',
-    ]],
-    ['what is not yet available', { 'worlds/library.world.yaml': 'version: 1\nname: w\nkind: simulated\ndomain: search\n', ...agentWith('answer:', 'program: { command: [python3, a.py], env: { OPENAI_BASE_URL: "${gateway.url}" } }\nanswer:') }, [
-      'agents/desk.agent.yaml:14:1: `program` is not yet available — Remove it; an agent of prompt, model and tools works.',
-      'worlds/library.world.yaml:3:7: worlds of kind `simulated` are not yet available — Use `kind: module` with a TypeScript or JavaScript module.',
-    ]],
+    [
+      'a missing agent',
+      batchWith('desk.agent', 'dekc.agent'),
+      [
+        'batches/nightly.batch.yaml:2:8: there is no file ../agents/dekc.agent.yaml beside nightly.batch.yaml — ' +
+          'Did you mean `../agents/desk.agent.yaml`?',
+      ],
+    ],
+    [
+      'a folder for a file',
+      batchWith('../agents/desk.agent.yaml', '../agents'),
+      ['batches/nightly.batch.yaml:2:8: agents is a folder — Name a file in it.'],
+    ],
+    [
+      'a variable in a path',
+      batchWith('../agents/desk.agent.yaml', '${env:A}/a.agent.yaml'),
+      [
+        'batches/nightly.batch.yaml:2:8: `agent` is a path, and paths cannot hold ${…} — Write the path itself, ' +
+          'relative to this file.',
+      ],
+    ],
+    [
+      'a missing module',
+      agentWith('tools/loans.ts', 'tools/loan.ts'),
+      [
+        'agents/desk.agent.yaml:11:13: there is no file tools/loan.ts beside desk.agent.yaml — Did you mean ' +
+          '`tools/loans.ts`?',
+      ],
+    ],
+    [
+      'a module that is none',
+      agentWith('tools/loans.ts', 'prompts/desk.md'),
+      [
+        'agents/desk.agent.yaml:11:13: `tools[0].module` must be a file that ends in .ts, .mts, .cts, .tsx, .js, ' +
+          '.mjs, .cjs, .jsx, not `prompts/desk.md` — Name a file of that kind.',
+      ],
+    ],
+    [
+      'a missing prompt',
+      agentWith('prompts/desk.md', 'prompts/none.md'),
+      [
+        'agents/desk.agent.yaml:9:9: there is no file prompts/none.md beside desk.agent.yaml — Create it, or ' +
+          'correct the path: it is relative to the file that names it.',
+      ],
+    ],
+    [
+      'an empty prompt',
+      { 'agents/prompts/desk.md': ' \n' },
+      ['agents/desk.agent.yaml:9:9: desk.md is empty — Write the prompt into it.'],
+    ],
+    [
+      'no prompt at all',
+      agentWith(/prompt: .*\n/, ''),
+      ['agents/desk.agent.yaml:1:1: `prompt` is missing — Add `prompt: prompts/desk.md`, or the text itself.'],
+    ],
+    [
+      'placeholders of nothing',
+      { 'agents/prompts/desk.md': 'Hello\n  {{task.city}} {{task.meta.cty}} {{task.level}} {{task.}}' },
+      [
+        'agents/prompts/desk.md:2:3: `{{task.city}}`: tasks have no `city` — Did you mean `{{task.meta.city}}`?',
+        'agents/prompts/desk.md:2:17: `{{task.meta.cty}}`: tasks have no `meta.cty` — Did you mean ' +
+          '`{{task.meta.city}}`?',
+        'agents/prompts/desk.md:2:35: `{{task.level}}`: tasks have no `level` — They have id, question, answer, ' +
+          'files, meta.city.',
+        'agents/prompts/desk.md:2:50: `{{task.}}` names nothing — Write for example {{task.question}}.',
+      ],
+    ],
+    [
+      'a placeholder of some tasks only',
+      { 'data/tasks.jsonl': '{"question":"a","answer":1,"city":null}\n{"question":"b"}' },
+      [
+        'agents/prompts/desk.md:1:25: `{{task.meta.city}}`: task `#2` (line 2) has no `meta.city` — Give it to ' +
+          'every record, null if there is nothing to say.',
+      ],
+    ],
+    [
+      'placeholders to think about',
+      { 'agents/prompts/desk.md': '{{question}} {{task.answer}} {{city}} {{other}}' },
+      [
+        'agents/prompts/desk.md:1:1: warning: `{{question}}` is not replaced by anything — Write {{task.question}}.',
+        'agents/prompts/desk.md:1:14: warning: `{{task.answer}}` tells the agent the expected answer — Remove ' +
+          'it, unless that is what you want.',
+        'agents/prompts/desk.md:1:30: warning: `{{city}}` is not replaced by anything — Write {{task.meta.city}}.',
+      ],
+    ],
+    [
+      'a column that is not there',
+      batchWith('answer: answer', 'answer: anser'),
+      ['batches/nightly.batch.yaml:4:67: tasks.jsonl has no column `anser` — Did you mean `answer: answer`?'],
+    ],
+    [
+      'a GAIA file read as another',
+      {
+        ...batchWith('question: question, answer: answer, ', ''),
+        'data/tasks.jsonl': '{"task_id":"a","Question":"q","Final answer":"x"}',
+      },
+      [
+        'batches/nightly.batch.yaml:4:18: tasks.jsonl has no column `question` — This looks like GAIA: add ' +
+          '`format: gaia`.',
+      ],
+    ],
+    [
+      'no answers to compare with',
+      { ...batchWith('answer: answer, ', ''), 'data/tasks.jsonl': '{"question":"q","city":"x"}' },
+      [
+        'batches/nightly.batch.yaml:7:17: `exact` compares with expected answers, but no task has one — Name ' +
+          'their column by `dataset.answer`, or choose another scorer.',
+      ],
+    ],
+    [
+      'a dataset without tasks',
+      { 'data/tasks.jsonl': '\n' },
+      ['batches/nightly.batch.yaml:4:18: tasks.jsonl gives no task — Put a record into it.'],
+    ],
+    [
+      'an offset behind the end',
+      batchWith('limit: 100', 'offset: 5'),
+      ['batches/nightly.batch.yaml:4:18: tasks.jsonl gives no task behind the first 5 — Lower `offset`.'],
+    ],
+    [
+      'a dataset of no known format',
+      { ...batchWith('tasks.jsonl', 'tasks.tsv'), 'data/tasks.tsv': 'x' },
+      [
+        'batches/nightly.batch.yaml:4:18: the name tasks.tsv does not tell the format — Add `format: jsonl` (or ' +
+          'csv, json, gaia) to `dataset`.',
+      ],
+    ],
+    [
+      'a missing attachment',
+      { 'data/tasks.jsonl': '{"question":"q","answer":"a","city":"x","files":"f.png"}' },
+      [
+        'data/tasks.jsonl:1:1: task `#1`: there is no file /w/data/f.png — Paths of attachments are relative to ' +
+          'the dataset.',
+      ],
+    ],
+    [
+      'a world scorer without world',
+      {
+        ...batchWith(/world: .*\n/, ''),
+        [BATCH]: batchWith(/world: .*\n/, '')[BATCH]!.replace('kind: exact', 'kind: world'),
+      },
+      [
+        "batches/nightly.batch.yaml:6:17: the scorer is the world's verifier, but the batch has no `world` — Add " +
+          '`world: ../worlds/….world.yaml`, or choose another scorer.',
+      ],
+    ],
+    [
+      'patterns that are none',
+      {
+        ...batchWith('{ kind: exact }', '{ kind: regex, pattern: "(a" }'),
+        ...agentWith('last_message', '{ regex: "[" }'),
+      },
+      [
+        'agents/desk.agent.yaml:14:18: this is not a regular expression: unterminated character class — Put a ' +
+          'backslash before characters that stand for themselves; in YAML single quotes keep backslashes as they ' +
+          'are.',
+        'batches/nightly.batch.yaml:7:33: this is not a regular expression: unterminated group — Put a backslash ' +
+          'before characters that stand for themselves; in YAML single quotes keep backslashes as they are.',
+      ],
+    ],
+    [
+      'a tag in brackets',
+      agentWith('last_message', '{ tag: <answer> }'),
+      [
+        'agents/desk.agent.yaml:14:16: `<answer>` cannot be the name of a tag — Write the name alone, without < ' +
+          'and >: `answer: { tag: answer }`.',
+      ],
+    ],
+    [
+      'an answer by a tool without tools',
+      {
+        ...agentWith(/tools:\n(  - .*\n)+answer: last_message/, 'answer: { tool: submit }'),
+        ...batchWith(/world: .*\n/, ''),
+      },
+      [
+        'agents/desk.agent.yaml:10:17: the answer is a call of `submit`, but the agent has no tools — Add ' +
+          '`tools:` with one of that name, or write `answer: last_message`.',
+      ],
+    ],
+    [
+      'limits inside out',
+      agentWith(/limits: .*/, 'limits: { seconds: 60, tool_seconds: 2 min, tokens: 2000 }'),
+      [
+        'agents/desk.agent.yaml:6:58: one reply may have 4096 tokens, the whole rollout only 2000 — Raise ' +
+          '`limits.tokens` or lower `max_tokens`.',
+        'agents/desk.agent.yaml:15:49: one tool result may have 8000 tokens, the whole rollout only 2000 — Raise ' +
+          '`limits.tokens` or lower `tool_result_tokens`.',
+        'agents/desk.agent.yaml:16:38: a tool may take 120 s, the whole rollout only 60 s — Raise `seconds` or ' +
+          'lower `tool_seconds`.',
+      ],
+    ],
+    [
+      'more passes than attempts',
+      batchWith('attempts: 32', 'attempts: 1'),
+      [
+        'batches/nightly.batch.yaml:8:26: 8 passes are never reached by 1 attempt — Raise `attempts` or lower ' +
+          '`passes_per_task`.',
+      ],
+    ],
+    [
+      'one tool twice',
+      agentWith(
+        '  - builtin',
+        '  - module: tools/loans.ts\n  - mcp: { command: some-server }\n  - builtin: [code]\n  - builtin',
+      ),
+      [
+        'agents/desk.agent.yaml:13:13: the module `tools/loans.ts` is named twice in `tools` — Keep one of the two.',
+        'agents/desk.agent.yaml:14:5: an MCP server `some-server` is named twice in `tools` — Give each a ' +
+          '`name:` of its own.',
+        'agents/desk.agent.yaml:16:25: the built-in `code` is named twice in `tools` — Keep one of the two.',
+      ],
+    ],
+    [
+      'endpoints that are none',
+      agentWith('${env:VLLM_URL}', '[gpu-1:8000/v1, "http://gpu-2/v1", "http://gpu-2/v1", foo bar]'),
+      [
+        'agents/desk.agent.yaml:4:14: `model.endpoint[0]` must be a URL, not the text "gpu-1:8000/v1" — Write ' +
+          '`http://gpu-1:8000/v1`.',
+        'agents/desk.agent.yaml:4:48: this endpoint is listed twice — Keep one of the two.',
+        'agents/desk.agent.yaml:4:67: `model.endpoint[3]` must be a URL, not the text "foo bar" — Write for ' +
+          'example `http://localhost:8000/v1`, or `demo:`.',
+      ],
+    ],
+    [
+      'pods that cannot be',
+      batchWith(
+        'sidecars: []',
+        'sidecars: [{ name: worker, image: x }, { name: b, env: [{ name: A, value: "${env:HOOK}" }], args: ' +
+          '["${env:HOOK}"] }]',
+      ),
+      [
+        'batches/nightly.batch.yaml:16:93: a sidecar cannot be called `worker`: that is the container of the ' +
+          'rollouts — Choose another name.',
+        'batches/nightly.batch.yaml:16:113: a sidecar needs an `image` — Write for example `{ name: browser, ' +
+          'image: registry.example.org/browser:1 }`.',
+        'batches/nightly.batch.yaml:16:173: `${env:…}` works in a sidecar only as the whole `value` of an entry ' +
+          'of its `env` — Write `env: [{ name: X, value: "${env:X}" }]`; the value then reaches the container as a ' +
+          'secret.',
+      ],
+    ],
+    [
+      'what is not yet available',
+      {
+        'worlds/library.world.yaml': 'version: 1\nname: w\nkind: simulated\ndomain: search\n',
+        ...agentWith(
+          'answer:',
+          'program: { command: [python3, a.py], env: { OPENAI_BASE_URL: "${gateway.url}" } }\nanswer:',
+        ),
+      },
+      [
+        'agents/desk.agent.yaml:14:1: `program` is not yet available — Remove it; an agent of prompt, model and ' +
+          'tools works.',
+        'worlds/library.world.yaml:3:7: worlds of kind `simulated` are not yet available — Use `kind: module` ' +
+          'with a TypeScript or JavaScript module.',
+      ],
+    ],
   ];
   for (const [name, changes, expected] of cases) {
     it(`tells of ${name}`, async () => {
       const { value, problems } = await load(changes);
       assert.deepEqual(problems, expected);
-      assert.equal(value === undefined, expected.some((text) => !text.includes(': warning: ')));
+      assert.equal(
+        value === undefined,
+        expected.some((text) => !text.includes(': warning: ')),
+      );
     });
   }
 
@@ -164,19 +405,30 @@ describe('what contradicts itself or is not there', () => {
 
 describe('loadAgent, loadWorld', () => {
   it('check a file alone', async () => {
-    const files = memoryFiles({ ...FILES, 'w.world.yaml': 'version: 1\nname: w\nkind: module\nuser: { model: { endpoint: "demo:", name: m }, prompt: "I am {{task.}}" }\nperturb: [{ when: "true", p: 1, effect: error }]\n' });
+    const files = memoryFiles({
+      ...FILES,
+      'w.world.yaml':
+        'version: 1\nname: w\nkind: module\nuser: { model: { endpoint: "demo:", name: m }, prompt: "I am ' +
+        '{{task.}}" }\nperturb: [{ when: "true", p: 1, effect: error }]\n',
+    });
     assert.equal((await loadAgent(files, 'agents/desk.agent.yaml')).value?.file.name, 'desk');
     assert.equal((await loadWorld(files, 'worlds/library.world.yaml')).value?.file.name, 'library');
     const { value, problems } = await loadWorld(files, 'w.world.yaml');
     assert.equal(value, undefined);
-    assert.deepEqual(problems.map((problem) => `${problem.line} ${problem.code}`), ['1 missing', '4 placeholder', '5 not_yet']);
+    assert.deepEqual(
+      problems.map((problem) => `${problem.line} ${problem.code}`),
+      ['1 missing', '4 placeholder', '5 not_yet'],
+    );
   });
 });
 
 describe('mcpName', () => {
   it('is what a person would call the server', () => {
     const name = (mcp: Parameters<typeof mcpName>[0]['mcp']): string => mcpName({ mcp });
-    assert.equal(name({ command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem@2.1.0', '/tmp'] }), 'server-filesystem');
+    assert.equal(
+      name({ command: 'npx', args: ['-y', '@modelcontextprotocol/server-filesystem@2.1.0', '/tmp'] }),
+      'server-filesystem',
+    );
     assert.equal(name({ command: '/opt/bin/search-mcp', args: ['--port', '1'] }), 'search-mcp');
     assert.equal(name({ command: 'node', args: ['dist/notes.mjs'] }), 'notes');
     assert.equal(name({ command: 'uv', args: ['run', 'weather.py'] }), 'weather');

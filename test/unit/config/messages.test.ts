@@ -8,7 +8,9 @@ import { memoryFiles } from '../../support/memoryFiles.ts';
 import { FILES } from './sample.ts';
 
 async function check(path: string, text: string): Promise<string[]> {
-  return (await checkFiles(memoryFiles({ ...FILES, [path]: text }), [path])).map((problem) => formatProblem(problem, '/w'));
+  return (await checkFiles(memoryFiles({ ...FILES, [path]: text }), [path])).map((problem) =>
+    formatProblem(problem, '/w'),
+  );
 }
 
 describe('an agent file', () => {
@@ -45,50 +47,78 @@ colour: red
 `;
     assert.deepEqual(await check('agents/a.agent.yaml', text), [
       'agents/a.agent.yaml:1:10: `version` must be 1, not the text "1" — Remove the quotes: `version: 1`.',
-      'agents/a.agent.yaml:2:7: `name` must be a name of letters, digits, `-`, `_` and `.`, not the text "my agent" — Write for example `name: desk`.',
+      'agents/a.agent.yaml:2:7: `name` must be a name of letters, digits, `-`, `_` and `.`, not the text "my ' +
+        'agent" — Write for example `name: desk`.',
       'agents/a.agent.yaml:3:1: unknown key `modle` — Did you mean `model`?',
       'agents/a.agent.yaml:6:9: `model.name` must be text, not the number 7 — Put it in quotes: `name: "7"`.',
       'agents/a.agent.yaml:7:3: unknown key `temperature` in `model` — It belongs under `model.sampling`.',
-      'agents/a.agent.yaml:8:28: `model.sampling.temperature` must be a number, 0 or more, not the text "1.0" — Remove the quotes: `temperature: 1.0`.',
-      'agents/a.agent.yaml:8:42: `model.sampling.top_p` must be a number from 0 to 1, not the number 2 — Write for example `top_p: 0.95`.',
-      'agents/a.agent.yaml:8:57: `model.sampling.max_tokens` must be an amount from 1 up: a whole number, or 8k, 50M, not the text "many" — Write for example `max_tokens: 4096`.',
+      'agents/a.agent.yaml:8:28: `model.sampling.temperature` must be a number, 0 or more, not the text "1.0" — ' +
+        'Remove the quotes: `temperature: 1.0`.',
+      'agents/a.agent.yaml:8:42: `model.sampling.top_p` must be a number from 0 to 1, not the number 2 — Write ' +
+        'for example `top_p: 0.95`.',
+      'agents/a.agent.yaml:8:57: `model.sampling.max_tokens` must be an amount from 1 up: a whole number, or 8k, ' +
+        '50M, not the text "many" — Write for example `max_tokens: 4096`.',
       'agents/a.agent.yaml:8:63: unknown key `top_q` in `model.sampling` — Did you mean `top_p`?',
-      'agents/a.agent.yaml:9:12: `model.capture` must be a group of keys, not a list — Write its keys on lines of their own, indented below it.',
+      'agents/a.agent.yaml:9:12: `model.capture` must be a group of keys, not a list — Write its keys on lines ' +
+        'of their own, indented below it.',
       'agents/a.agent.yaml:10:3: `model.price.output` is missing — Add `output: 0.4`.',
-      'agents/a.agent.yaml:10:19: `model.price.input` must be a price per million tokens, 0 or more, not the number -1 — Write for example `input: 0.1`.',
-      'agents/a.agent.yaml:11:18: `model.endpoint_wait` must be a duration: seconds as a number, or 30s, 10 min, 1h, not the text "soon" — Write for example `endpoint_wait: 10 min`.',
+      'agents/a.agent.yaml:10:19: `model.price.input` must be a price per million tokens, 0 or more, not the ' +
+        'number -1 — Write for example `input: 0.1`.',
+      'agents/a.agent.yaml:11:18: `model.endpoint_wait` must be a duration: seconds as a number, or 30s, 10 min, ' +
+        '1h, not the text "soon" — Write for example `endpoint_wait: 10 min`.',
       'agents/a.agent.yaml:12:19: `model.headers.X-A` must be text, not the number 5 — Put it in quotes: `X-A: "5"`.',
-      'agents/a.agent.yaml:13:1: `prompt` has no value, it must be the prompt, or the path of a .md or .txt file — Write for example `prompt: prompts/desk.md`, or remove the key.',
+      'agents/a.agent.yaml:13:1: `prompt` has no value, it must be the prompt, or the path of a .md or .txt file ' +
+        '— Write for example `prompt: prompts/desk.md`, or remove the key.',
       'agents/a.agent.yaml:15:5: unknown key `modul` in `tools[0]` — Did you mean `module`?',
-      'agents/a.agent.yaml:16:10: an MCP server needs `command` or `url` — Add `command: uvx` with `args:`, or `url: http://…`.',
+      'agents/a.agent.yaml:16:10: an MCP server needs `command` or `url` — Add `command: uvx` with `args:`, or ' +
+        '`url: http://…`.',
       'agents/a.agent.yaml:17:10: an MCP server has either `command` or `url`, not both — Remove one of the two.',
       'agents/a.agent.yaml:18:35: `args` means nothing beside `url` — Remove it.',
-      'agents/a.agent.yaml:19:15: `tools[4].builtin[0]` must be one of browser, terminal, code, spreadsheet, documents, calculator, files, search, vision, audio, not the text "terminl" — Did you mean `terminal`?',
-      'agents/a.agent.yaml:20:14: `tools[5].builtin` must be a list out of browser, terminal, code, spreadsheet, documents, calculator, files, search, vision, audio, not the text "terminal" — Write for example `builtin: [terminal, code]`.',
+      'agents/a.agent.yaml:19:15: `tools[4].builtin[0]` must be one of browser, terminal, code, spreadsheet, ' +
+        'documents, calculator, files, search, vision, audio, not the text "terminl" — Did you mean `terminal`?',
+      'agents/a.agent.yaml:20:14: `tools[5].builtin` must be a list out of browser, terminal, code, spreadsheet, ' +
+        'documents, calculator, files, search, vision, audio, not the text "terminal" — Write for example ' +
+        '`builtin: [terminal, code]`.',
       'agents/a.agent.yaml:22:13: `shared` belongs to `mcp` — Remove it.',
-      'agents/a.agent.yaml:23:5: `tools[7]` must be an entry with one of `module`, `mcp`, `builtin`, not the text "calculator" — Write for example `- builtin: [calculator]`.',
-      'agents/a.agent.yaml:24:9: `answer` must be last_message, or one of { tool: … }, { tag: … }, { regex: … }, not the text "lst_message" — Write for example `answer: last_message`.',
-      'agents/a.agent.yaml:25:23: `context.reasoning` must be one of keep, drop, not the text "maybe" — Write `reasoning: keep`.',
-      'agents/a.agent.yaml:25:40: `context.overflow` must be one of fail, drop_oldest, summarize, not the text "drop-oldest" — Did you mean `drop_oldest`?',
-      'agents/a.agent.yaml:26:18: `limits.steps` must be a whole number, 1 or more, not the number 0 — Write for example `steps: 30`.',
-      'agents/a.agent.yaml:26:21: `limits.tokens` has no value, it must be an amount from 1 up: a whole number, or 8k, 50M — Write for example `tokens: 200k`, or remove the key.',
+      'agents/a.agent.yaml:23:5: `tools[7]` must be an entry with one of `module`, `mcp`, `builtin`, not the ' +
+        'text "calculator" — Write for example `- builtin: [calculator]`.',
+      'agents/a.agent.yaml:24:9: `answer` must be last_message, or one of { tool: … }, { tag: … }, { regex: … }, ' +
+        'not the text "lst_message" — Write for example `answer: last_message`.',
+      'agents/a.agent.yaml:25:23: `context.reasoning` must be one of keep, drop, not the text "maybe" — Write ' +
+        '`reasoning: keep`.',
+      'agents/a.agent.yaml:25:40: `context.overflow` must be one of fail, drop_oldest, summarize, not the text ' +
+        '"drop-oldest" — Did you mean `drop_oldest`?',
+      'agents/a.agent.yaml:26:18: `limits.steps` must be a whole number, 1 or more, not the number 0 — Write for ' +
+        'example `steps: 30`.',
+      'agents/a.agent.yaml:26:21: `limits.tokens` has no value, it must be an amount from 1 up: a whole number, ' +
+        'or 8k, 50M — Write for example `tokens: 200k`, or remove the key.',
       'agents/a.agent.yaml:26:31: unknown key `max_seconds` in `limits` — Did you mean `seconds`?',
       'agents/a.agent.yaml:27:1: unknown key `max_steps` — Did you mean `limits.steps`?',
-      'agents/a.agent.yaml:28:15: `team.kind` must be one of workflow, handoff, leader, not the text "handof" — Did you mean `handoff`?',
-      'agents/a.agent.yaml:28:32: `team.members` must be a list of at least one agent file, not a list — Write for example `members: [searcher.agent.yaml]`.',
-      'agents/a.agent.yaml:29:1: unknown key `colour` — Known here: version, name, description, model, prompt, tools, answer, context, limits, team, program.',
+      'agents/a.agent.yaml:28:15: `team.kind` must be one of workflow, handoff, leader, not the text "handof" — ' +
+        'Did you mean `handoff`?',
+      'agents/a.agent.yaml:28:32: `team.members` must be a list of at least one agent file, not a list — Write ' +
+        'for example `members: [searcher.agent.yaml]`.',
+      'agents/a.agent.yaml:29:1: unknown key `colour` — Known here: version, name, description, model, prompt, ' +
+        'tools, answer, context, limits, team, program.',
     ]);
   });
 
   it('of a newer version is not guessed at', async () => {
-    assert.deepEqual(await check('a.agent.yaml', 'version: 2\nfuture: {}\n'), ['a.agent.yaml:1:10: version 2: this file was made by a newer Rollout Studio — Update Rollout Studio; this one reads version 1.']);
+    assert.deepEqual(await check('a.agent.yaml', 'version: 2\nfuture: {}\n'), [
+      'a.agent.yaml:1:10: version 2: this file was made by a newer Rollout Studio — Update Rollout Studio; this ' +
+        'one reads version 1.',
+    ]);
   });
 
   it('is not guessed at behind a syntax error', async () => {
-    assert.deepEqual(await check('a.agent.yaml', 'version: 1\nnam: x\nmodel: { endpoint: ${env:X}, name: x }\nprompt: p\n'), [
-      'a.agent.yaml:2:1: unknown key `nam` — Did you mean `name`?',
-      'a.agent.yaml:3:21: inside [ ] and { } a text with ${…} cannot stand without quotes — Write it in quotes: "${env:NAME}".',
-    ]);
+    assert.deepEqual(
+      await check('a.agent.yaml', 'version: 1\nnam: x\nmodel: { endpoint: ${env:X}, name: x }\nprompt: p\n'),
+      [
+        'a.agent.yaml:2:1: unknown key `nam` — Did you mean `name`?',
+        'a.agent.yaml:3:21: inside [ ] and { } a text with ${…} cannot stand without quotes — Write it in ' +
+          'quotes: "${env:NAME}".',
+      ],
+    );
   });
 });
 
@@ -106,61 +136,132 @@ hold_limit: [1]
 order: sideways
 pods: { image: x, counts: 3, isolation: pods }
 `;
-    const files = memoryFiles({ ...FILES, 'batches/b.batch.yaml': text, 'agents/bad.agent.yaml': 'version: 1\nname: bad\nmodel: { endpoint: "demo:" }\nprompt: Hi {{task.nme}}\n' });
-    assert.deepEqual((await checkFiles(files, ['batches/b.batch.yaml'])).map((problem) => formatProblem(problem, '/w')), [
-      'agents/bad.agent.yaml:3:1: `model.name` is missing — Add `name: Qwen/Qwen3-32B`.',
-      'batches/b.batch.yaml:1:1: `version` is missing — Add `version: 1`.',
-      'batches/b.batch.yaml:2:39: unknown key `answr` in `dataset` — Did you mean `answer`?',
-      'batches/b.batch.yaml:3:11: `attempts` must be a whole number, 1 or more, not the number 2.5 — Write for example `attempts: 32`.',
-      'batches/b.batch.yaml:4:7: `seed` must be a whole number, 0 or more, not the number -1 — Write for example `seed: 7`.',
-      'batches/b.batch.yaml:5:17: `scorer.kind` must be one of exact, contains, regex, number, json, module, world, judge, not the text "exakt" — Did you mean `exact`?',
-      'batches/b.batch.yaml:6:19: `stop.failures` must be a share: 50%, or a number from 0 to 1, not the text "150%" — Write for example `failures: 50%`.',
-      'batches/b.batch.yaml:6:33: `stop.tokens` must be an amount from 1 up: a whole number, or 8k, 50M, not the text "50X" — Write for example `tokens: 50M`.',
-      'batches/b.batch.yaml:7:14: `concurrency` must be auto, or a whole number, 1 or more, not the number 0 — Write for example `concurrency: auto`.',
-      'batches/b.batch.yaml:8:16: `notify.url` must be an http or https URL — Write for example `https://example.org/hook`.',
-      'batches/b.batch.yaml:9:13: `hold_limit` must be a duration: seconds as a number, or 30s, 10 min, 1h, not a list — Write for example `hold_limit: 1h`.',
-      'batches/b.batch.yaml:10:8: `order` must be one of breadth, depth, not the text "sideways" — Write `order: breadth`.',
-      'batches/b.batch.yaml:11:19: unknown key `counts` in `pods` — Did you mean `count`?',
-      'batches/b.batch.yaml:11:41: `pods.isolation` must be one of shared, pod, not the text "pods" — Did you mean `pod`?',
-    ]);
+    const files = memoryFiles({
+      ...FILES,
+      'batches/b.batch.yaml': text,
+      'agents/bad.agent.yaml': 'version: 1\nname: bad\nmodel: { endpoint: "demo:" }\nprompt: Hi {{task.nme}}\n',
+    });
+    assert.deepEqual(
+      (await checkFiles(files, ['batches/b.batch.yaml'])).map((problem) => formatProblem(problem, '/w')),
+      [
+        'agents/bad.agent.yaml:3:1: `model.name` is missing — Add `name: Qwen/Qwen3-32B`.',
+        'batches/b.batch.yaml:1:1: `version` is missing — Add `version: 1`.',
+        'batches/b.batch.yaml:2:39: unknown key `answr` in `dataset` — Did you mean `answer`?',
+        'batches/b.batch.yaml:3:11: `attempts` must be a whole number, 1 or more, not the number 2.5 — Write for ' +
+          'example `attempts: 32`.',
+        'batches/b.batch.yaml:4:7: `seed` must be a whole number, 0 or more, not the number -1 — Write for ' +
+          'example `seed: 7`.',
+        'batches/b.batch.yaml:5:17: `scorer.kind` must be one of exact, contains, regex, number, json, module, ' +
+          'world, judge, not the text "exakt" — Did you mean `exact`?',
+        'batches/b.batch.yaml:6:19: `stop.failures` must be a share: 50%, or a number from 0 to 1, not the text ' +
+          '"150%" — Write for example `failures: 50%`.',
+        'batches/b.batch.yaml:6:33: `stop.tokens` must be an amount from 1 up: a whole number, or 8k, 50M, not ' +
+          'the text "50X" — Write for example `tokens: 50M`.',
+        'batches/b.batch.yaml:7:14: `concurrency` must be auto, or a whole number, 1 or more, not the number 0 — ' +
+          'Write for example `concurrency: auto`.',
+        'batches/b.batch.yaml:8:16: `notify.url` must be an http or https URL — Write for example ' +
+          '`https://example.org/hook`.',
+        'batches/b.batch.yaml:9:13: `hold_limit` must be a duration: seconds as a number, or 30s, 10 min, 1h, ' +
+          'not a list — Write for example `hold_limit: 1h`.',
+        'batches/b.batch.yaml:10:8: `order` must be one of breadth, depth, not the text "sideways" — Write ' +
+          '`order: breadth`.',
+        'batches/b.batch.yaml:11:19: unknown key `counts` in `pods` — Did you mean `count`?',
+        'batches/b.batch.yaml:11:41: `pods.isolation` must be one of shared, pod, not the text "pods" — Did you ' +
+          'mean `pod`?',
+      ],
+    );
   });
 
   it('tells of scorers that are not whole', async () => {
-    const scorer = async (text: string): Promise<string[]> => (await check('batches/b.batch.yaml', FILES['batches/nightly.batch.yaml']!.replace('{ kind: exact }', text))).map((line) => line.replace('batches/b.batch.yaml:7:', ''));
-    assert.deepEqual(await scorer('exact'), ['9: `scorer` must be a scorer, not the text "exact" — Write for example `scorer: { kind: exact }`.']);
+    const scorer = async (text: string): Promise<string[]> =>
+      (await check('batches/b.batch.yaml', FILES['batches/nightly.batch.yaml']!.replace('{ kind: exact }', text))).map(
+        (line) => line.replace('batches/b.batch.yaml:7:', ''),
+      );
+    assert.deepEqual(await scorer('exact'), [
+      '9: `scorer` must be a scorer, not the text "exact" — Write for example `scorer: { kind: exact }`.',
+    ]);
     assert.deepEqual(await scorer('{ pattern: x }'), ['1: `scorer.kind` is missing — Add `kind: exact`.']);
-    assert.deepEqual(await scorer('{ kind: regex }'), ['1: `scorer.pattern` is missing — Add `pattern: "Answer: (.*)"`.']);
-    assert.deepEqual(await scorer('{ kind: exact, ignore_case: true }'), ['24: unknown key `ignore_case` in `scorer` — Known here: kind.']);
+    assert.deepEqual(await scorer('{ kind: regex }'), [
+      '1: `scorer.pattern` is missing — Add `pattern: "Answer: (.*)"`.',
+    ]);
+    assert.deepEqual(await scorer('{ kind: exact, ignore_case: true }'), [
+      '24: unknown key `ignore_case` in `scorer` — Known here: kind.',
+    ]);
     assert.deepEqual(await scorer('{ kind: judge, model: { endpoint: [], name: x }, rubric: Be strict, pass: 2 }'), [
-      '43: `scorer.model.endpoint` must be a list of at least one URL, not a list — Write for example `endpoint: [http://gpu-1:8000/v1]`.',
+      '43: `scorer.model.endpoint` must be a list of at least one URL, not a list — Write for example `endpoint: ' +
+        '[http://gpu-1:8000/v1]`.',
       '83: `scorer.pass` must be a number from 0 to 1, not the number 2 — Write for example `pass: 0.5`.',
     ]);
-    assert.deepEqual(await scorer('{ kind: module, module: score.ts }'), ['33: there is no file score.ts beside b.batch.yaml — Create it, or correct the path: it is relative to the file that names it.']);
+    assert.deepEqual(await scorer('{ kind: module, module: score.ts }'), [
+      '33: there is no file score.ts beside b.batch.yaml — Create it, or correct the path: it is relative to the ' +
+        'file that names it.',
+    ]);
   });
 
   it('that is nothing, or something else', async () => {
-    const keys = 'the keys are version, agent, world, dataset, attempts, seed, scorer, stop, retry, target, concurrency, notify, order, priority, hold_limit, pods.';
-    assert.deepEqual(await check('b.batch.yaml', ''), [`b.batch.yaml:1:1: the file is empty — Begin with \`version: 1\`; ${keys}`]);
-    assert.deepEqual(await check('b.batch.yaml', '- a\n'), [`b.batch.yaml:1:1: the file must be a group of keys, not a list — Begin with \`version: 1\`; ${keys}`]);
-    assert.deepEqual((await checkFiles(memoryFiles(FILES), ['batches/nigtly.batch.yaml'])).map((problem) => formatProblem(problem, '/w')), ['batches/nigtly.batch.yaml:1:1: there is no file /w/batches/nigtly.batch.yaml — Did you mean `nightly.batch.yaml`?']);
+    const keys =
+      'the keys are version, agent, world, dataset, attempts, seed, scorer, stop, retry, target, concurrency, ' +
+      'notify, order, priority, hold_limit, pods.';
+    assert.deepEqual(await check('b.batch.yaml', ''), [
+      `b.batch.yaml:1:1: the file is empty — Begin with \`version: 1\`; ${keys}`,
+    ]);
+    assert.deepEqual(await check('b.batch.yaml', '- a\n'), [
+      `b.batch.yaml:1:1: the file must be a group of keys, not a list — Begin with \`version: 1\`; ${keys}`,
+    ]);
+    assert.deepEqual(
+      (await checkFiles(memoryFiles(FILES), ['batches/nigtly.batch.yaml'])).map((problem) =>
+        formatProblem(problem, '/w'),
+      ),
+      [
+        'batches/nigtly.batch.yaml:1:1: there is no file /w/batches/nigtly.batch.yaml — Did you mean ' +
+          '`nightly.batch.yaml`?',
+      ],
+    );
   });
 });
 
 describe('secrets', () => {
-  const model = (line: string): string => `version: 1\nname: a\nprompt: p\nmodel:\n  endpoint: "demo:"\n  name: m\n  ${line}\n`;
+  const model = (line: string): string =>
+    `version: 1\nname: a\nprompt: p\nmodel:\n  endpoint: "demo:"\n  name: m\n  ${line}\n`;
   it('are refused wherever they stand, and never repeated', async () => {
-    const mend = (name: string): string => `Put it into an environment variable and write "\${env:${name}}" here; as it was in a file, change it at its service.`;
-    const told = (key: string): string => `\`${key}\` holds what looks like a secret; secrets stand in files only by \${env:…}`;
-    assert.deepEqual(await check('a.agent.yaml', model('api_key: sk-abcdefghijklmnopqrst')), [`a.agent.yaml:7:12: ${told('model.api_key')} — ${mend('API_KEY')}`]);
-    assert.deepEqual(await check('a.agent.yaml', model('headers: { Authorization: Bearer 9f8e7d6c5b4a39281706f5 }')), [`a.agent.yaml:7:29: ${told('model.headers.Authorization')} — ${mend('AUTHORIZATION')}`]);
-    const env = await check('a.agent.yaml', `${model('price: { input: 1, output: 1 }')}tools:\n  - mcp: { command: x, args: [--token=ghp_abcdefghijklmnopqrstuv], env: { KEY: abcdefgh12345678ijkl } }\n`);
-    assert.deepEqual(env.map((text) => text.split(' holds')[0]), ['a.agent.yaml:9:31: `tools[0].mcp.args[0]`', 'a.agent.yaml:9:80: `tools[0].mcp.env.KEY`']);
-    const wrong = await check('a.agent.yaml', model('api_key: [sk-abcdefghijklmnopqrst]').replace('"demo:"', 'sk-abcdefghijklmnopqrst'));
+    const mend = (name: string): string =>
+      `Put it into an environment variable and write "\${env:${name}}" here; as it was in a file, change it at ` +
+      'its service.';
+    const told = (key: string): string =>
+      `\`${key}\` holds what looks like a secret; secrets stand in files only by \${env:…}`;
+    assert.deepEqual(await check('a.agent.yaml', model('api_key: sk-abcdefghijklmnopqrst')), [
+      `a.agent.yaml:7:12: ${told('model.api_key')} — ${mend('API_KEY')}`,
+    ]);
+    assert.deepEqual(await check('a.agent.yaml', model('headers: { Authorization: Bearer 9f8e7d6c5b4a39281706f5 }')), [
+      `a.agent.yaml:7:29: ${told('model.headers.Authorization')} — ${mend('AUTHORIZATION')}`,
+    ]);
+    const env = await check(
+      'a.agent.yaml',
+      `${model('price: { input: 1, output: 1 }')}tools:\n  - mcp: { command: x, args: ` +
+        '[--token=ghp_abcdefghijklmnopqrstuv], env: { KEY: abcdefgh12345678ijkl } }\n',
+    );
+    assert.deepEqual(
+      env.map((text) => text.split(' holds')[0]),
+      ['a.agent.yaml:9:31: `tools[0].mcp.args[0]`', 'a.agent.yaml:9:80: `tools[0].mcp.env.KEY`'],
+    );
+    const wrong = await check(
+      'a.agent.yaml',
+      model('api_key: [sk-abcdefghijklmnopqrst]').replace('"demo:"', 'sk-abcdefghijklmnopqrst'),
+    );
     assert.ok(wrong.length >= 3);
     assert.doesNotMatch(wrong.join('\n'), /abcdefghij/);
   });
   it('are not what references, dummies and names are', () => {
-    for (const fine of ['${env:OPENAI_API_KEY}', 'Bearer ${env:TOKEN}', 'EMPTY', 'token', '/usr/local/bin:/usr/bin', 'application/json; charset=utf-8', 'Qwen2.5-72B-Instruct', 'https://host/v1']) {
+    for (const fine of [
+      '${env:OPENAI_API_KEY}',
+      'Bearer ${env:TOKEN}',
+      'EMPTY',
+      'token',
+      '/usr/local/bin:/usr/bin',
+      'application/json; charset=utf-8',
+      'Qwen2.5-72B-Instruct',
+      'https://host/v1',
+    ]) {
       assert.equal(looksSecret(fine, true), false, fine);
     }
     assert.equal(looksSecret('abcdefgh12345678ijkl', false), false);
@@ -168,30 +269,65 @@ describe('secrets', () => {
     assert.equal(looksSecret('https://me:${env:PASS}@host/v1', false), false);
   });
   it('that are misspelt references are told', async () => {
-    assert.deepEqual(await check('a.agent.yaml', model('api_key: ${API_KEY}')), ['a.agent.yaml:7:12: warning: `${API_KEY}` is not replaced by anything — Write ${env:API_KEY} for an environment variable.']);
-    assert.deepEqual(await check('a.agent.yaml', model('api_key: ${env.API_KEY}')), ['a.agent.yaml:7:12: warning: `${env.API_KEY}` is not replaced by anything — Write ${env:API_KEY} for an environment variable.']);
+    assert.deepEqual(await check('a.agent.yaml', model('api_key: ${API_KEY}')), [
+      'a.agent.yaml:7:12: warning: `${API_KEY}` is not replaced by anything — Write ${env:API_KEY} for an ' +
+        'environment variable.',
+    ]);
+    assert.deepEqual(await check('a.agent.yaml', model('api_key: ${env.API_KEY}')), [
+      'a.agent.yaml:7:12: warning: `${env.API_KEY}` is not replaced by anything — Write ${env:API_KEY} for an ' +
+        'environment variable.',
+    ]);
   });
 });
 
 describe('checkFiles', () => {
   it('knows kinds by their names, and tells a thing once', async () => {
     const files = memoryFiles({
-      ...FILES, 'agents/desk.agent.yaml': FILES['agents/desk.agent.yaml']!.replace('name: desk', 'name: 5'),
-      'x.csv': 'a,b\n1\n', 'x.json': '[1]', 'x.txt': '', 'x.jsonl': '{}\n{', 'latin.csv': new Uint8Array([0x61, 0x0a, 0xe9]),
+      ...FILES,
+      'agents/desk.agent.yaml': FILES['agents/desk.agent.yaml']!.replace('name: desk', 'name: 5'),
+      'x.csv': 'a,b\n1\n',
+      'x.json': '[1]',
+      'x.txt': '',
+      'x.jsonl': '{}\n{',
+      'latin.csv': new Uint8Array([0x61, 0x0a, 0xe9]),
     });
-    const problems = await checkFiles(files, ['batches/nightly.batch.yaml', 'agents/desk.agent.yaml', 'worlds/library.world.yaml', 'data/tasks.jsonl', 'x.csv', 'x.json', 'x.txt', 'x.jsonl', 'latin.csv', 'no.csv']);
-    assert.deepEqual(problems.map((problem) => formatProblem(problem, '/w').split(' — ')[0]), [
-      'agents/desk.agent.yaml:2:7: `name` must be a name, not the number 5',
-      'latin.csv:2:1: this is not UTF-8 text',
-      'no.csv:1:1: there is no file /w/no.csv',
-      'x.csv:2:1: this row has 1 cell, the header 2',
-      'x.json:1:2: a record must be an object of columns',
-      'x.jsonl:2:2: this record is not JSON: expected property name or \'}\'',
-      'x.txt:1:1: the name x.txt tells no kind of file that is known here',
+    const problems = await checkFiles(files, [
+      'batches/nightly.batch.yaml',
+      'agents/desk.agent.yaml',
+      'worlds/library.world.yaml',
+      'data/tasks.jsonl',
+      'x.csv',
+      'x.json',
+      'x.txt',
+      'x.jsonl',
+      'latin.csv',
+      'no.csv',
     ]);
+    assert.deepEqual(
+      problems.map((problem) => formatProblem(problem, '/w').split(' — ')[0]),
+      [
+        'agents/desk.agent.yaml:2:7: `name` must be a name, not the number 5',
+        'latin.csv:2:1: this is not UTF-8 text',
+        'no.csv:1:1: there is no file /w/no.csv',
+        'x.csv:2:1: this row has 1 cell, the header 2',
+        'x.json:1:2: a record must be an object of columns',
+        "x.jsonl:2:2: this record is not JSON: expected property name or '}'",
+        'x.txt:1:1: the name x.txt tells no kind of file that is known here',
+      ],
+    );
   });
   it('finds the files of a workspace', async () => {
-    const files = memoryFiles({ ...FILES, 'node_modules/p/a.agent.yaml': '', '.git/b.agent.yaml': '', 'c.agent.yml': '' });
-    assert.deepEqual(await configFilesUnder(files, '.'), ['/w/agents/desk.agent.yaml', '/w/batches/nightly.batch.yaml', '/w/c.agent.yml', '/w/worlds/library.world.yaml']);
+    const files = memoryFiles({
+      ...FILES,
+      'node_modules/p/a.agent.yaml': '',
+      '.git/b.agent.yaml': '',
+      'c.agent.yml': '',
+    });
+    assert.deepEqual(await configFilesUnder(files, '.'), [
+      '/w/agents/desk.agent.yaml',
+      '/w/batches/nightly.batch.yaml',
+      '/w/c.agent.yml',
+      '/w/worlds/library.world.yaml',
+    ]);
   });
 });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { StudioError } from '../../../src/common/errors.ts';
-import { loadBatch, type LoadOptions } from '../../../src/config/load.ts';
-import { commandNeed, meets, needsOf, unmetText, type Need } from '../../../src/config/needs.ts';
+import { type LoadOptions, loadBatch } from '../../../src/config/load.ts';
+import { commandNeed, meets, type Need, needsOf, unmetText } from '../../../src/config/needs.ts';
 import { formatProblem } from '../../../src/config/source/problem.ts';
 import type { Submission } from '../../../src/config/submission.ts';
 import { isHere } from '../../../src/executor/local/programs.ts';
@@ -14,9 +14,16 @@ import { FILES } from './sample.ts';
 const BATCH = 'batches/nightly.batch.yaml';
 const AGENT = 'agents/desk.agent.yaml';
 
-async function problems(batch: string, agent: (text: string) => string = (text) => text, world = '', options: LoadOptions = {}): Promise<string[]> {
+async function problems(
+  batch: string,
+  agent: (text: string) => string = (text) => text,
+  world = '',
+  options: LoadOptions = {},
+): Promise<string[]> {
   const files = {
-    ...FILES, [BATCH]: FILES[BATCH]!.replace(/^pods:.*(\n +.*)*\n/m, '').replace('target: local', batch), [AGENT]: agent(FILES[AGENT]!),
+    ...FILES,
+    [BATCH]: FILES[BATCH]!.replace(/^pods:.*(\n +.*)*\n/m, '').replace('target: local', batch),
+    [AGENT]: agent(FILES[AGENT]!),
     'worlds/library.world.yaml': `${FILES['worlds/library.world.yaml']!}${world}`,
   };
   return (await loadBatch(memoryFiles(files), BATCH, options)).problems.map((problem) => formatProblem(problem, '/w'));
@@ -25,19 +32,39 @@ async function problems(batch: string, agent: (text: string) => string = (text) 
 describe('what tools need', () => {
   it('is shown by the command of an MCP server', () => {
     const of = (command: string, ...args: string[]): string | undefined => commandNeed(command, args);
-    assert.deepEqual([of('npx', '-y', 'some-server'), of('/usr/local/bin/node', 'x.js'), of('node.exe'), of('${env:HOME}/x')], [undefined, undefined, undefined, undefined]);
-    assert.deepEqual([of('uvx', 'x'), of('python3.12'), of('C:\\\\py\\\\python.exe'), of('docker', 'run'), of('./serve')], ['uv', 'python', 'python', 'docker', 'serve']);
+    assert.deepEqual(
+      [of('npx', '-y', 'some-server'), of('/usr/local/bin/node', 'x.js'), of('node.exe'), of('${env:HOME}/x')],
+      [undefined, undefined, undefined, undefined],
+    );
+    assert.deepEqual(
+      [of('uvx', 'x'), of('python3.12'), of('C:\\\\py\\\\python.exe'), of('docker', 'run'), of('./serve')],
+      ['uv', 'python', 'python', 'docker', 'serve'],
+    );
     assert.equal(of('npx', '@playwright/mcp'), 'browser');
   });
 
   it('is met by what pods say that their image has', () => {
-    assert.deepEqual([meets(undefined, 'python'), meets({}, 'node'), meets({ provides: ['python3'] }, 'python')], ['no', 'yes', 'yes']);
-    assert.deepEqual([meets({ image: 'i' }, 'python'), meets({ image: 'i', provides: [] }, 'python'), meets({ image: 'i', provides: ['chromium'] }, 'browser'), meets({ image: 'registry.example.org:5000/node:24-slim' }, 'python')], ['unknown', 'no', 'yes', 'no']);
+    assert.deepEqual(
+      [meets(undefined, 'python'), meets({}, 'node'), meets({ provides: ['python3'] }, 'python')],
+      ['no', 'yes', 'yes'],
+    );
+    assert.deepEqual(
+      [
+        meets({ image: 'i' }, 'python'),
+        meets({ image: 'i', provides: [] }, 'python'),
+        meets({ image: 'i', provides: ['chromium'] }, 'browser'),
+        meets({ image: 'registry.example.org:5000/node:24-slim' }, 'python'),
+      ],
+      ['unknown', 'no', 'yes', 'no'],
+    );
   });
 
   it('is looked for on the PATH of this machine', () => {
     const env = { PATH: path.dirname(process.execPath) };
-    assert.deepEqual([isHere(path.parse(process.execPath).name, env), isHere('no-such-program', env), isHere('browser', {})], [true, false, true]);
+    assert.deepEqual(
+      [isHere(path.parse(process.execPath).name, env), isHere('no-such-program', env), isHere('browser', {})],
+      [true, false, true],
+    );
     assert.equal(isHere('chromium', { CHROME_PATH: process.execPath }), true);
     if (process.platform === 'linux') assert.equal(isHere('chromium', { PATH: '/nowhere' }), false);
   });
@@ -47,29 +74,53 @@ describe('a batch file for a cluster', () => {
   it('is wrong where nothing has what a tool needs, which is told at the tool', async () => {
     assert.deepEqual(await problems('target: local'), []);
     assert.deepEqual(await problems('target: gpu'), [
-      'agents/desk.agent.yaml:12:21: the MCP server some-server needs uv, which the pods do not have: their image has Node.js — Name an image that has it (`pods.image`, with `pods.provides: [uv]`), or run the tool as a sidecar that serves MCP over HTTP and give its `url`.',
-      'agents/desk.agent.yaml:13:25: the built-in code needs python, which the pods do not have: their image has Node.js — Name an image that has it (`pods.image`, with `pods.provides: [python]`), or run the tool as a sidecar that serves MCP over HTTP and give its `url`, or write `code: { languages: [javascript] }` beside `builtin: [code]`.',
+      'agents/desk.agent.yaml:12:21: the MCP server some-server needs uv, which the pods do not have: their ' +
+        'image has Node.js — Name an image that has it (`pods.image`, with `pods.provides: [uv]`), or run the tool ' +
+        'as a sidecar that serves MCP over HTTP and give its `url`.',
+      'agents/desk.agent.yaml:13:25: the built-in code needs python, which the pods do not have: their image has ' +
+        'Node.js — Name an image that has it (`pods.image`, with `pods.provides: [python]`), or run the tool as a ' +
+        'sidecar that serves MCP over HTTP and give its `url`, or write `code: { languages: [javascript] }` beside ' +
+        '`builtin: [code]`.',
     ]);
     assert.deepEqual(await problems('target: gpu\npods: { image: x, provides: [uv, python] }'), []);
-    const scripts = (text: string): string => text.replace(/- builtin: .*/, (line) => `${line}\n    code: { languages: [javascript] }`);
+    const scripts = (text: string): string =>
+      text.replace(/- builtin: .*/, (line) => `${line}\n    code: { languages: [javascript] }`);
     assert.deepEqual(await problems('target: gpu\npods: { image: x, provides: [uv] }', scripts), []);
     assert.deepEqual(await problems('target: gpu', undefined, '', { target: 'local' }), [], 'it runs elsewhere');
     const [told, ...others] = await problems('target: gpu\npods: { image: x }', scripts);
-    assert.match(told ?? '', /^agents\/desk\.agent\.yaml:12:21: warning: the MCP server some-server needs uv, and nothing says that the image x has it — Write `pods\.provides: \[uv\]` if it does\.$/);
+    assert.match(
+      told ?? '',
+      /^agents\/desk\.agent\.yaml:12:21: warning: the MCP server some-server needs uv, and nothing says that the image x has it — Write `pods\.provides: \[uv\]` if it does\.$/,
+    );
     assert.deepEqual(others, []);
   });
 
   it('is looked through for the needs that files tell', async () => {
-    const agent = (text: string): string => text.replace('- module: tools/loans.ts', '- { module: tools/loans.ts, needs: [git, node] }').replace('command: uvx, args: [some-server]', 'command: npx, args: [some-server]').replace('- mcp:', '- mcp: e2b\n  - mcp:');
+    const agent = (text: string): string =>
+      text
+        .replace('- module: tools/loans.ts', '- { module: tools/loans.ts, needs: [git, node] }')
+        .replace('command: uvx, args: [some-server]', 'command: npx, args: [some-server]')
+        .replace('- mcp:', '- mcp: e2b\n  - mcp:');
     const found = await problems('target: gpu', agent, 'needs:\n  - ffmpeg\n');
-    assert.deepEqual(found.map((text) => text.replace(/, which the pods.*| — .*/, '')), [
-      'agents/desk.agent.yaml:11:39: the module tools/loans.ts needs git',
-      'agents/desk.agent.yaml:12:10: the MCP server e2b needs uv',
-      'agents/desk.agent.yaml:14:25: the built-in code needs python',
-      'worlds/library.world.yaml:6:5: the world library needs ffmpeg',
-    ]);
-    const elsewhere = await problems('target: gpu', (text) => text.replace('- mcp: { command: uvx, args: [some-server] }', '- mcp: { url: "http://localhost/mcp" }\n    needs: [python]'));
-    assert.match(elsewhere[0] ?? '', /^agents\/desk\.agent\.yaml:13:\d+: `needs` means nothing beside `url`: that server runs elsewhere — Remove it\.$/);
+    assert.deepEqual(
+      found.map((text) => text.replace(/, which the pods.*| — .*/, '')),
+      [
+        'agents/desk.agent.yaml:11:39: the module tools/loans.ts needs git',
+        'agents/desk.agent.yaml:12:10: the MCP server e2b needs uv',
+        'agents/desk.agent.yaml:14:25: the built-in code needs python',
+        'worlds/library.world.yaml:6:5: the world library needs ffmpeg',
+      ],
+    );
+    const elsewhere = await problems('target: gpu', (text) =>
+      text.replace(
+        '- mcp: { command: uvx, args: [some-server] }',
+        '- mcp: { url: "http://localhost/mcp" }\n    needs: [python]',
+      ),
+    );
+    assert.match(
+      elsewhere[0] ?? '',
+      /^agents\/desk\.agent\.yaml:13:\d+: `needs` means nothing beside `url`: that server runs elsewhere — Remove it\.$/,
+    );
   });
 });
 
@@ -78,18 +129,45 @@ describe('a submission', () => {
     agent: {
       file: 'a.agent.yaml',
       tools: [
-        { kind: 'mcp', name: 'search', position: { file: 'a.agent.yaml', line: 7, column: 5 }, shared: false, server: { command: 'uvx', args: ['x'], env: {} } },
+        {
+          kind: 'mcp',
+          name: 'search',
+          position: { file: 'a.agent.yaml', line: 7, column: 5 },
+          shared: false,
+          server: { command: 'uvx', args: ['x'], env: {} },
+        },
         { kind: 'builtin', name: 'terminal', needs: ['git'] },
-        { kind: 'builtin', name: 'code' }, { kind: 'builtin', name: 'code', settings: { code: { languages: ['javascript'] } } },
+        { kind: 'builtin', name: 'code' },
+        { kind: 'builtin', name: 'code', settings: { code: { languages: ['javascript'] } } },
       ],
     },
-    world: { name: 'w', file: 'w.world.yaml', needs: ['ffmpeg'], position: { file: 'w.world.yaml', line: 3, column: 8 } },
+    world: {
+      name: 'w',
+      file: 'w.world.yaml',
+      needs: ['ffmpeg'],
+      position: { file: 'w.world.yaml', line: 3, column: 8 },
+    },
   } as unknown as Submission;
 
   it('is refused with a line for each need that nothing meets', () => {
-    assert.deepEqual(needsOf(submission).map(({ name, told, at }) => [name, told, at]), [['uv', false, 'a.agent.yaml:7:5'], ['git', true, 'a.agent.yaml'], ['python', true, 'a.agent.yaml'], ['ffmpeg', true, 'w.world.yaml:3:8']]);
+    assert.deepEqual(
+      needsOf(submission).map(({ name, told, at }) => [name, told, at]),
+      [
+        ['uv', false, 'a.agent.yaml:7:5'],
+        ['git', true, 'a.agent.yaml'],
+        ['python', true, 'a.agent.yaml'],
+        ['ffmpeg', true, 'w.world.yaml:3:8'],
+      ],
+    );
     const unmet = ({ name, of }: Need) => (name === 'git' || name === 'python' ? undefined : unmetText(of, name));
-    assert.throws(() => requireNeeds(submission, unmet), (error) => StudioError.is(error, 'config') && /^a\.agent\.yaml:7:5: the MCP server search needs uv, .*\nw\.world\.yaml:3:8: the world w needs ffmpeg, /.test(error.message));
+    assert.throws(
+      () => requireNeeds(submission, unmet),
+      (error) =>
+        StudioError.is(error, 'config') &&
+        /^a\.agent\.yaml:7:5: the MCP server search needs uv, .*\nw\.world\.yaml:3:8: the world w needs ffmpeg, /.test(
+          error.message,
+        ),
+    );
     requireNeeds(submission, () => undefined);
   });
 });

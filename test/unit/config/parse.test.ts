@@ -7,25 +7,36 @@ import { closest } from '../../../src/config/source/suggest.ts';
 const told = (text: string): string[] => parseFile('f.yaml', text).problems.map((problem) => formatProblem(problem));
 
 describe('positions', () => {
-  const parsed = parseFile('f.yaml', [
-    'base: &base { steps: 3, seconds: 5 }',
-    'limits:',
-    '  <<: *base',
-    '  seconds: 60',
-    'tools:',
-    '  - module: a.ts',
-    '  - mcp: { command: uvx }',
-    'again: *base',
-  ].join('\n'));
+  const parsed = parseFile(
+    'f.yaml',
+    [
+      'base: &base { steps: 3, seconds: 5 }',
+      'limits:',
+      '  <<: *base',
+      '  seconds: 60',
+      'tools:',
+      '  - module: a.ts',
+      '  - mcp: { command: uvx }',
+      'again: *base',
+    ].join('\n'),
+  );
 
   it('knows where values and keys stand', () => {
     assert.deepEqual(parsed.valueRange(['limits', 'seconds']), { line: 4, column: 12, endLine: 4, endColumn: 14 });
     assert.deepEqual(parsed.keyRange(['limits', 'seconds']), { line: 4, column: 3, endLine: 4, endColumn: 10 });
-    assert.deepEqual(parsed.valueRange(['tools', 1, 'mcp', 'command']), { line: 7, column: 21, endLine: 7, endColumn: 24 });
+    assert.deepEqual(parsed.valueRange(['tools', 1, 'mcp', 'command']), {
+      line: 7,
+      column: 21,
+      endLine: 7,
+      endColumn: 24,
+    });
   });
   it('follows anchors and merged maps', () => {
     assert.deepEqual(parsed.value, {
-      base: { steps: 3, seconds: 5 }, limits: { steps: 3, seconds: 60 }, tools: [{ module: 'a.ts' }, { mcp: { command: 'uvx' } }], again: { steps: 3, seconds: 5 },
+      base: { steps: 3, seconds: 5 },
+      limits: { steps: 3, seconds: 60 },
+      tools: [{ module: 'a.ts' }, { mcp: { command: 'uvx' } }],
+      again: { steps: 3, seconds: 5 },
     });
     assert.deepEqual(parsed.keyRange(['limits', 'steps']), { line: 1, column: 15, endLine: 1, endColumn: 20 });
     assert.equal(parsed.valueRange(['again', 'steps']).column, 22);
@@ -55,29 +66,94 @@ describe('positions', () => {
 describe('syntax errors', () => {
   const cases: [name: string, text: string, expected: string[]][] = [
     ['a doubled key', 'a: 1\nb: 2\na: 3\n', ['f.yaml:3:1: `a` is written twice — Keep one of the two.']],
-    ['a tab', 'a:\n\tb: 1\n', ['f.yaml:2:1: this line is indented by a tab, YAML knows only spaces — Replace the tab by spaces.']],
-    ['unequal indentation', 'a:\n  b: 1\n c: 2\n', ['f.yaml:3:1: this line is indented unlike those it stands with — Give all keys of one group the same number of spaces.']],
-    ['an open bracket', 'a: [1,\nb: 2\n', ['f.yaml:2:1: a [ or { above is not closed before this line — Close it with ] or }, or indent what belongs to it.']],
+    [
+      'a tab',
+      'a:\n\tb: 1\n',
+      ['f.yaml:2:1: this line is indented by a tab, YAML knows only spaces — Replace the tab by spaces.'],
+    ],
+    [
+      'unequal indentation',
+      'a:\n  b: 1\n c: 2\n',
+      [
+        'f.yaml:3:1: this line is indented unlike those it stands with — Give all keys of one group the same ' +
+          'number of spaces.',
+      ],
+    ],
+    [
+      'an open bracket',
+      'a: [1,\nb: 2\n',
+      [
+        'f.yaml:2:1: a [ or { above is not closed before this line — Close it with ] or }, or indent what ' +
+          'belongs to it.',
+      ],
+    ],
     ['an open quote', 'a: "x\nb: 2\n', ['f.yaml:3:1: a quote that was opened is never closed — Close the quote.']],
-    ['two documents', 'a: 1\n---\nb: 2\n', ['f.yaml:2:1: a second document begins here (`---`) — Keep one document per file.']],
-    ['a colon too many', 'a: b: c\n', ['f.yaml:1:4: a second `:` in one line can be read in two ways — Put the text in quotes, or begin the inner key on its own line.']],
+    [
+      'two documents',
+      'a: 1\n---\nb: 2\n',
+      ['f.yaml:2:1: a second document begins here (`---`) — Keep one document per file.'],
+    ],
+    [
+      'a colon too many',
+      'a: b: c\n',
+      [
+        'f.yaml:1:4: a second `:` in one line can be read in two ways — Put the text in quotes, or begin the ' +
+          'inner key on its own line.',
+      ],
+    ],
     ['a bare @', 'a: @x\n', ['f.yaml:1:4: a text cannot begin with this character — Put the text in quotes.']],
-    ['an unknown tag', 'a: !x 1\n', ['f.yaml:1:4: a text cannot begin with an unknown tag (`!…`) — Put the text in quotes.']],
-    ['a variable in a flow map', 'a: { b: ${env:X} }\nc: 1\n', ['f.yaml:1:10: inside [ ] and { } a text with ${…} cannot stand without quotes — Write it in quotes: "${env:NAME}".']],
-    ['a placeholder without quotes', 'a: {{task.id}}\n', ['f.yaml:1:5: a text that begins with {{ cannot stand without quotes — Put the text in quotes, or begin it on the next line after |.']],
-    ['an anchor nobody set', 'a: 1\nb: *x\n', ['f.yaml:2:4: there is no anchor `&x` before this `*x` — Name a value with & first, or put the text in quotes.']],
-    ['a list where keys were', '- a\nb: 1\n', ['f.yaml:2:1: this is not YAML: unexpected scalar at node end — Look at indentation, quotes and brackets here and in the line above.']],
-    ['several at once', 'a: 1\na: 2\nb: @x\nc: "d\n', [
-      'f.yaml:2:1: `a` is written twice — Keep one of the two.',
-      'f.yaml:3:4: a text cannot begin with this character — Put the text in quotes.',
-      'f.yaml:5:1: a quote that was opened is never closed — Close the quote.',
-    ]],
+    [
+      'an unknown tag',
+      'a: !x 1\n',
+      ['f.yaml:1:4: a text cannot begin with an unknown tag (`!…`) — Put the text in quotes.'],
+    ],
+    [
+      'a variable in a flow map',
+      'a: { b: ${env:X} }\nc: 1\n',
+      [
+        'f.yaml:1:10: inside [ ] and { } a text with ${…} cannot stand without quotes — Write it in quotes: ' +
+          '"${env:NAME}".',
+      ],
+    ],
+    [
+      'a placeholder without quotes',
+      'a: {{task.id}}\n',
+      [
+        'f.yaml:1:5: a text that begins with {{ cannot stand without quotes — Put the text in quotes, or begin ' +
+          'it on the next line after |.',
+      ],
+    ],
+    [
+      'an anchor nobody set',
+      'a: 1\nb: *x\n',
+      ['f.yaml:2:4: there is no anchor `&x` before this `*x` — Name a value with & first, or put the text in quotes.'],
+    ],
+    [
+      'a list where keys were',
+      '- a\nb: 1\n',
+      [
+        'f.yaml:2:1: this is not YAML: unexpected scalar at node end — Look at indentation, quotes and brackets ' +
+          'here and in the line above.',
+      ],
+    ],
+    [
+      'several at once',
+      'a: 1\na: 2\nb: @x\nc: "d\n',
+      [
+        'f.yaml:2:1: `a` is written twice — Keep one of the two.',
+        'f.yaml:3:4: a text cannot begin with this character — Put the text in quotes.',
+        'f.yaml:5:1: a quote that was opened is never closed — Close the quote.',
+      ],
+    ],
   ];
   for (const [name, text, expected] of cases) it(`tells of ${name}`, () => assert.deepEqual(told(text), expected));
 
   it('survives an anchor that contains itself and one that explodes', () => {
     assert.match(told('a: &a [*a]\n').join(), /anchors of this file cannot be followed/);
-    const bomb = ['a0: &a0 [x, x]', ...Array.from({ length: 30 }, (_, i) => `a${i + 1}: &a${i + 1} [*a${i}, *a${i}]`)].join('\n');
+    const bomb = [
+      'a0: &a0 [x, x]',
+      ...Array.from({ length: 30 }, (_, i) => `a${i + 1}: &a${i + 1} [*a${i}, *a${i}]`),
+    ].join('\n');
     assert.match(told(bomb).join(), /anchors of this file cannot be followed/);
   });
   it('never puts a text of the file into a message', () => {

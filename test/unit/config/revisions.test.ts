@@ -5,37 +5,109 @@ import type { Submission, SubmittedTools } from '../../../src/config/submission.
 import { plainSubmission } from '../../support/rolloutServer.ts';
 
 const sha = (digit: string): string => digit.repeat(64);
-const module = (file: string, bundle: string, path?: string): Extract<SubmittedTools, { kind: 'module' }> => ({ kind: 'module', module: { file, bundle: sha(bundle), map: sha(bundle), ...(path === undefined ? {} : { path }) } });
+const module = (file: string, bundle: string, path?: string): Extract<SubmittedTools, { kind: 'module' }> => ({
+  kind: 'module',
+  module: { file, bundle: sha(bundle), map: sha(bundle), ...(path === undefined ? {} : { path }) },
+});
 
 function changed(change: (value: Submission) => Submission): string[] {
-  const before = { ...plainSubmission(), agent: { ...plainSubmission().agent, tools: [module('tools/a.ts', '1'), { kind: 'builtin', name: 'calculator' } as const] } };
+  const before = {
+    ...plainSubmission(),
+    agent: {
+      ...plainSubmission().agent,
+      tools: [module('tools/a.ts', '1'), { kind: 'builtin', name: 'calculator' } as const],
+    },
+  };
   return revisionDifferences(before, change(structuredClone(before)));
 }
-const agent = (value: Submission, part: Partial<Submission['agent']>): Submission => ({ ...value, agent: { ...value.agent, ...part } });
+const agent = (value: Submission, part: Partial<Submission['agent']>): Submission => ({
+  ...value,
+  agent: { ...value.agent, ...part },
+});
 
 describe('revisions', () => {
   it('names what differs, and nothing that does not count', () => {
-    assert.deepEqual(changed((value) => value), []);
-    assert.deepEqual(changed((value) => ({ ...value, attempts: 99, name: 'other', file: 'other', seed: 5, git: { commit: 'c0ffee', dirty: true }, concurrency: 3 })), [], 'how a batch is run');
-    assert.deepEqual(changed((value) => agent(value, { file: 'elsewhere.yaml', tools: [module('tools/a.ts', '1', '/home/a.ts'), { kind: 'builtin', name: 'calculator', position: { file: 'x', line: 3, column: 1 } }] })), [], 'where it stands');
-    assert.deepEqual(changed((value) => agent(value, { model: { ...value.agent.model, name: 'large', sampling: { temperature: 0.5 } } })), [`agent.model.name: ${plainSubmission().agent.model.name} → large`, 'agent.model.sampling.temperature added: 0.5']);
-    assert.deepEqual(changed((value) => agent(value, { prompt: { text: 'a\nlong one' } })), ['agent.prompt changed']);
-    assert.deepEqual(changed((value) => agent(value, { limits: { ...value.agent.limits, steps: 7 } })), [`agent.limits.steps: ${plainSubmission().agent.limits.steps} → 7`]);
+    assert.deepEqual(
+      changed((value) => value),
+      [],
+    );
+    assert.deepEqual(
+      changed((value) => ({
+        ...value,
+        attempts: 99,
+        name: 'other',
+        file: 'other',
+        seed: 5,
+        git: { commit: 'c0ffee', dirty: true },
+        concurrency: 3,
+      })),
+      [],
+      'how a batch is run',
+    );
+    assert.deepEqual(
+      changed((value) =>
+        agent(value, {
+          file: 'elsewhere.yaml',
+          tools: [
+            module('tools/a.ts', '1', '/home/a.ts'),
+            { kind: 'builtin', name: 'calculator', position: { file: 'x', line: 3, column: 1 } },
+          ],
+        }),
+      ),
+      [],
+      'where it stands',
+    );
+    assert.deepEqual(
+      changed((value) =>
+        agent(value, { model: { ...value.agent.model, name: 'large', sampling: { temperature: 0.5 } } }),
+      ),
+      [
+        `agent.model.name: ${plainSubmission().agent.model.name} → large`,
+        'agent.model.sampling.temperature added: 0.5',
+      ],
+    );
+    assert.deepEqual(
+      changed((value) => agent(value, { prompt: { text: 'a\nlong one' } })),
+      ['agent.prompt changed'],
+    );
+    assert.deepEqual(
+      changed((value) => agent(value, { limits: { ...value.agent.limits, steps: 7 } })),
+      [`agent.limits.steps: ${plainSubmission().agent.limits.steps} → 7`],
+    );
   });
 
   it('tells code by its bundle, and tools by their names', () => {
-    assert.deepEqual(changed((value) => agent(value, { tools: [module('tools/a.ts', '2')] })), ['agent.tools: calculator removed', 'code of tools/a.ts changed']);
-    assert.deepEqual(changed((value) => agent(value, { tools: [...value.agent.tools, module('tools/b.ts', '3')] })), ['agent.tools: tools/b.ts added']);
-    const world = (bundle: string): Submission['world'] => ({ name: 'w', file: 'w.yaml', kind: 'module', module: module('w.ts', bundle).module, perturb: [] });
+    assert.deepEqual(
+      changed((value) => agent(value, { tools: [module('tools/a.ts', '2')] })),
+      ['agent.tools: calculator removed', 'code of tools/a.ts changed'],
+    );
+    assert.deepEqual(
+      changed((value) => agent(value, { tools: [...value.agent.tools, module('tools/b.ts', '3')] })),
+      ['agent.tools: tools/b.ts added'],
+    );
+    const world = (bundle: string): Submission['world'] => ({
+      name: 'w',
+      file: 'w.yaml',
+      kind: 'module',
+      module: module('w.ts', bundle).module,
+      perturb: [],
+    });
     const before = { ...plainSubmission(), world: world('4') };
     assert.deepEqual(revisionDifferences(before, { ...before, world: world('5') }), ['code of w.ts changed']);
     assert.deepEqual(revisionDifferences(before, plainSubmission()), ['world removed']);
   });
 
   it('the same tool of a server that is started otherwise differs', () => {
-    const server = (command: string): SubmittedTools => ({ kind: 'mcp', name: 'files', server: { command, args: [], env: {} }, shared: false });
+    const server = (command: string): SubmittedTools => ({
+      kind: 'mcp',
+      name: 'files',
+      server: { command, args: [], env: {} },
+      shared: false,
+    });
     const before = agent(plainSubmission(), { tools: [server('one')] });
-    assert.deepEqual(revisionDifferences(before, agent(plainSubmission(), { tools: [server('two')] })), ['agent.tools files.server.command: one → two']);
+    assert.deepEqual(revisionDifferences(before, agent(plainSubmission(), { tools: [server('two')] })), [
+      'agent.tools files.server.command: one → two',
+    ]);
   });
 
   it('a long list of differences is cut, and says so', () => {
@@ -46,6 +118,8 @@ describe('revisions', () => {
   });
 
   it('another version of the product is told', () => {
-    assert.deepEqual(productDifference({ ...plainSubmission(), product: 'rollout-studio 0.0.1' }), ['product: rollout-studio 0.0.1 → rollout-studio dev']);
+    assert.deepEqual(productDifference({ ...plainSubmission(), product: 'rollout-studio 0.0.1' }), [
+      'product: rollout-studio 0.0.1 → rollout-studio dev',
+    ]);
   });
 });

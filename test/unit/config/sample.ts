@@ -47,6 +47,8 @@ export const FILES: Readonly<Record<string, string>> = {
   'agents/tools/loans.ts': 'export const renew = 1;',
   'worlds/library.world.yaml': WORLD,
   'worlds/library.ts': 'export const open = 1;',
-  'data/tasks.jsonl': '{"id":"one","question":"Renew it","answer":"yes","city":"Rome"}\n{"id":"two","question":"Find it","answer":"no","city":"Oslo"}\n',
+  'data/tasks.jsonl':
+    '{"id":"one","question":"Renew it","answer":"yes","city":"Rome"}\n{"id":"two","question":"Find ' +
+    'it","answer":"no","city":"Oslo"}\n',
   'batches/nightly.batch.yaml': BATCH,
 };

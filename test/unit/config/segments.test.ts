@@ -1,27 +1,64 @@
 // A long file parsed by its parts is what it is when it is parsed whole.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { parseFile, type ParsedFile, type Path } from '../../../src/config/source/parse.ts';
+import { type ParsedFile, type Path, parseFile } from '../../../src/config/source/parse.ts';
 import { Segments } from '../../../src/config/source/segments.ts';
 
 const ENTRIES = 300;
 const long = [
-  '# A comment above', 'version: 1', 'name: desk', 'prompt: |', '  Say: hello', '  - and so on', 'model:', '  endpoint: demo', '  name: demo', '', 'tools: # many', '  # the first',
-  ...Array.from({ length: ENTRIES }, (_, index) => [`  - mcp:`, `      url: http://localhost:3000/mcp${index}`, `    name: s${index}`, `    tools: [a, b]`, ...(index % 7 === 0 ? ['', '  # next'] : [])]).flat(),
-  'limits: { steps: 3 }', '',
+  '# A comment above',
+  'version: 1',
+  'name: desk',
+  'prompt: |',
+  '  Say: hello',
+  '  - and so on',
+  'model:',
+  '  endpoint: demo',
+  '  name: demo',
+  '',
+  'tools: # many',
+  '  # the first',
+  ...Array.from({ length: ENTRIES }, (_, index) => [
+    `  - mcp:`,
+    `      url: http://localhost:3000/mcp${index}`,
+    `    name: s${index}`,
+    `    tools: [a, b]`,
+    ...(index % 7 === 0 ? ['', '  # next'] : []),
+  ]).flat(),
+  'limits: { steps: 3 }',
+  '',
 ].join('\n');
 
 function compare(text: string, told = new Segments().parse('/f.yaml', text)): void {
   const whole = parseFile('/f.yaml', text);
   assert.deepEqual(told.value, whole.value);
   assert.deepEqual(told.problems, whole.problems);
-  const look = (parsed: ParsedFile, at: Path): unknown => [parsed.has(at), parsed.keyRange(at), parsed.valueRange(at), parsed.wholeRange(at)];
-  for (const at of [['version'], ['model'], ['model', 'name'], ['prompt'], ['tools'], ['tools', 0], ['tools', 5], ['tools', 120, 'mcp', 'url'], ['tools', 299, 'tools', 1], ['limits', 'steps'], ['nothing'], ['tools', 900]] satisfies Path[]) {
+  const look = (parsed: ParsedFile, at: Path): unknown => [
+    parsed.has(at),
+    parsed.keyRange(at),
+    parsed.valueRange(at),
+    parsed.wholeRange(at),
+  ];
+  for (const at of [
+    ['version'],
+    ['model'],
+    ['model', 'name'],
+    ['prompt'],
+    ['tools'],
+    ['tools', 0],
+    ['tools', 5],
+    ['tools', 120, 'mcp', 'url'],
+    ['tools', 299, 'tools', 1],
+    ['limits', 'steps'],
+    ['nothing'],
+    ['tools', 900],
+  ] satisfies Path[]) {
     assert.deepEqual(look(told, at), look(whole, at), at.join('.'));
   }
   const lines = text.split('\n');
   for (let line = 1; line <= lines.length; line += 13) {
-    for (const column of [1, 5, 9, 14].filter((place) => place <= (lines[line - 1] ?? '').length)) assert.deepEqual(told.at(line, column), whole.at(line, column), `${line}:${column}`);
+    for (const column of [1, 5, 9, 14].filter((place) => place <= (lines[line - 1] ?? '').length))
+      assert.deepEqual(told.at(line, column), whole.at(line, column), `${line}:${column}`);
   }
 }
 
@@ -43,13 +80,22 @@ describe('a file in parts', () => {
   it('follows edits', () => {
     const segments = new Segments();
     segments.parse('/f.yaml', long);
-    for (const text of [long.replace('mcp120\n', 'mcp120x\n'), long.replace('version: 1\n', 'version: 1\n\n\n'), long.replace('  - mcp:\n      url: http://localhost:3000/mcp60\n', ''), long]) compare(text, segments.parse('/f.yaml', text));
+    for (const text of [
+      long.replace('mcp120\n', 'mcp120x\n'),
+      long.replace('version: 1\n', 'version: 1\n\n\n'),
+      long.replace('  - mcp:\n      url: http://localhost:3000/mcp60\n', ''),
+      long,
+    ])
+      compare(text, segments.parse('/f.yaml', text));
   });
   it('tells of a mistake in one part, and reads the others', () => {
     const text = long.replace('name: s120\n', 'name: "s120\n');
     const parsed = new Segments().parse('/f.yaml', text);
     const line = text.slice(0, text.indexOf('"s120')).split('\n').length;
-    assert.ok(parsed.problems.length > 0 && parsed.problems.every((problem) => problem.line >= line && problem.line <= line + 3));
+    assert.ok(
+      parsed.problems.length > 0 &&
+        parsed.problems.every((problem) => problem.line >= line && problem.line <= line + 3),
+    );
     assert.equal(parsed.has(['limits', 'steps']), true);
   });
 });

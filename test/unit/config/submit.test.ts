@@ -1,18 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { sha256Hex } from '../../../src/common/hash.ts';
 import { StudioError } from '../../../src/common/errors.ts';
+import { sha256Hex } from '../../../src/common/hash.ts';
 import { envNamesIn, resolveEnv, resolveSubmission, strayPlaceholders } from '../../../src/config/env.ts';
-import { loadBatch, type LoadOptions } from '../../../src/config/load.ts';
+import { type LoadOptions, loadBatch } from '../../../src/config/load.ts';
 import { fieldNames, placeholdersOf, taskField } from '../../../src/config/prompt.ts';
 import { codeSha, configSha, modulesOf, submission, submissionSha } from '../../../src/config/submission.ts';
-import { buildSubmission, type BuiltSubmission, type SubmitPorts } from '../../../src/config/submit.ts';
+import { type BuiltSubmission, buildSubmission, type SubmitPorts } from '../../../src/config/submit.ts';
 import { memoryFiles } from '../../support/memoryFiles.ts';
 import { FILES } from './sample.ts';
 
 const ENV: Readonly<Record<string, string>> = { VLLM_URL: 'http://gpu:8000/v1', HOOK: 'https://hook/secret-path' };
 
-async function build(changes: Record<string, string | Uint8Array> = {}, ports: Partial<SubmitPorts> = {}, options: LoadOptions = {}): Promise<BuiltSubmission & { bundled: string[] }> {
+async function build(
+  changes: Record<string, string | Uint8Array> = {},
+  ports: Partial<SubmitPorts> = {},
+  options: LoadOptions = {},
+): Promise<BuiltSubmission & { bundled: string[] }> {
   const files = memoryFiles({ ...FILES, ...changes });
   const { value, problems } = await loadBatch(files, 'batches/nightly.batch.yaml', { root: '/w', ...options });
   assert.ok(value !== undefined, JSON.stringify(problems));
@@ -23,7 +27,13 @@ async function build(changes: Record<string, string | Uint8Array> = {}, ports: P
       bundled.push(path);
       const code = new TextEncoder().encode(`bundle of ${path}`);
       const map = new TextEncoder().encode(`map of ${path}`);
-      return Promise.resolve({ file: path.replace('/w/', ''), code, map, bundleSha: sha256Hex(code), mapSha: sha256Hex(map) });
+      return Promise.resolve({
+        file: path.replace('/w/', ''),
+        code,
+        map,
+        bundleSha: sha256Hex(code),
+        mapSha: sha256Hex(map),
+      });
     },
     env: (name) => ENV[name],
     git: () => Promise.resolve({ commit: 'c0ffee', dirty: true }),
@@ -43,31 +53,79 @@ describe('buildSubmission', () => {
   it('is self-contained, keeps references, and passes its own schema', async () => {
     const { submission: made, secrets } = await build();
     assert.deepEqual(submission.parse(made), made);
-    const module = (path: string): unknown => ({ file: path, path: `/w/${path}`, bundle: sha256Hex(`bundle of /w/${path}`), map: sha256Hex(`map of /w/${path}`) });
+    const module = (path: string): unknown => ({
+      file: path,
+      path: `/w/${path}`,
+      bundle: sha256Hex(`bundle of /w/${path}`),
+      map: sha256Hex(`map of /w/${path}`),
+    });
     assert.deepEqual(made, {
-      version: 1, name: 'nightly', file: 'batches/nightly.batch.yaml',
+      version: 1,
+      name: 'nightly',
+      file: 'batches/nightly.batch.yaml',
       agent: {
-        name: 'desk', file: 'agents/desk.agent.yaml',
+        name: 'desk',
+        file: 'agents/desk.agent.yaml',
         model: {
-          endpoints: ['${env:VLLM_URL}'], name: 'Qwen/Qwen3-32B', headers: {},
+          endpoints: ['${env:VLLM_URL}'],
+          name: 'Qwen/Qwen3-32B',
+          headers: {},
           sampling: { temperature: 1, top_p: 0.95, max_tokens: 4096, extra: { top_k: 20 } },
-          capture: { token_ids: true, logprobs: true }, price: { input: 0.1, output: 0.4 }, endpoint_wait_seconds: 600,
+          capture: { token_ids: true, logprobs: true },
+          price: { input: 0.1, output: 0.4 },
+          endpoint_wait_seconds: 600,
         },
         prompt: { text: FILES['agents/prompts/desk.md'], file: 'agents/prompts/desk.md' },
         tools: [
-          { kind: 'module', module: module('agents/tools/loans.ts'), position: { file: 'agents/desk.agent.yaml', line: 11, column: 5 } },
-          { kind: 'mcp', name: 'some-server', position: { file: 'agents/desk.agent.yaml', line: 12, column: 5 }, shared: false, server: { command: 'uvx', args: ['some-server'], env: {} } },
-          ...['terminal', 'code', 'calculator'].map((name) => ({ kind: 'builtin', name, position: { file: 'agents/desk.agent.yaml', line: 13, column: 5 } })),
+          {
+            kind: 'module',
+            module: module('agents/tools/loans.ts'),
+            position: { file: 'agents/desk.agent.yaml', line: 11, column: 5 },
+          },
+          {
+            kind: 'mcp',
+            name: 'some-server',
+            position: { file: 'agents/desk.agent.yaml', line: 12, column: 5 },
+            shared: false,
+            server: { command: 'uvx', args: ['some-server'], env: {} },
+          },
+          ...['terminal', 'code', 'calculator'].map((name) => ({
+            kind: 'builtin',
+            name,
+            position: { file: 'agents/desk.agent.yaml', line: 13, column: 5 },
+          })),
         ],
         answer: { kind: 'last_message' },
         context: { reasoning: 'keep', tool_result_tokens: 8000, overflow: 'fail' },
         limits: { steps: 30, seconds: 900, tool_seconds: 120, tokens: 200_000 },
       },
-      world: { name: 'library', file: 'worlds/library.world.yaml', kind: 'module', module: module('worlds/library.ts'), perturb: [] },
-      scorer: { kind: 'exact' }, attempts: 32, seed: 7, stop: { passes_per_task: 8, failures: 0.5, tokens: 50e6 }, retry: { infrastructure: 3 },
-      order: 'breadth', priority: 0, concurrency: 'auto', hold_limit_seconds: 3600, notify: { url: '${env:HOOK}' },
-      pods: { image: 'node:24-slim', count: 16, requests: { cpu: '1', memory: '2Gi' }, sidecars: [], isolation: 'shared' },
-      env: { names: ['HOOK', 'VLLM_URL'], shown: ['VLLM_URL'] }, git: { commit: 'c0ffee', dirty: true }, product: 'rollout-studio 1',
+      world: {
+        name: 'library',
+        file: 'worlds/library.world.yaml',
+        kind: 'module',
+        module: module('worlds/library.ts'),
+        perturb: [],
+      },
+      scorer: { kind: 'exact' },
+      attempts: 32,
+      seed: 7,
+      stop: { passes_per_task: 8, failures: 0.5, tokens: 50e6 },
+      retry: { infrastructure: 3 },
+      order: 'breadth',
+      priority: 0,
+      concurrency: 'auto',
+      hold_limit_seconds: 3600,
+      notify: { url: '${env:HOOK}' },
+      pods: {
+        image: 'node:24-slim',
+        count: 16,
+        requests: { cpu: '1', memory: '2Gi' },
+        sidecars: [],
+        isolation: 'shared',
+      },
+      env: { names: ['HOOK', 'VLLM_URL'], shown: ['VLLM_URL'] },
+      git: { commit: 'c0ffee', dirty: true },
+      product: 'rollout-studio 1',
     });
     assert.deepEqual(secrets, ENV);
     assert.doesNotMatch(JSON.stringify(made), /gpu:8000|secret-path/);
@@ -83,13 +141,21 @@ describe('buildSubmission', () => {
   });
 
   it('tells every variable that is not set, with its places', async () => {
-    const changes = { 'agents/desk.agent.yaml': FILES['agents/desk.agent.yaml']!.replace('  name: Qwen', '  api_key: ${env:KEY}\n  name: Qwen') };
+    const changes = {
+      'agents/desk.agent.yaml': FILES['agents/desk.agent.yaml']!.replace(
+        '  name: Qwen',
+        '  api_key: ${env:KEY}\n  name: Qwen',
+      ),
+    };
     await assert.rejects(build(changes, { env: (name) => (name === 'HOOK' ? '' : undefined) }), (error) => {
       assert.ok(StudioError.is(error, 'config'));
       assert.deepEqual(error.message.split('\n'), [
-        'agents/desk.agent.yaml:4:13: the environment variable VLLM_URL is not set — Set VLLM_URL where you submit, for example `export VLLM_URL=…`.',
-        'agents/desk.agent.yaml:5:12: the environment variable KEY is not set — Set KEY where you submit, for example `export KEY=…`.',
-        'batches/nightly.batch.yaml:12:16: the environment variable HOOK is empty — Set HOOK where you submit, for example `export HOOK=…`.',
+        'agents/desk.agent.yaml:4:13: the environment variable VLLM_URL is not set — Set VLLM_URL where you ' +
+          'submit, for example `export VLLM_URL=…`.',
+        'agents/desk.agent.yaml:5:12: the environment variable KEY is not set — Set KEY where you submit, for ' +
+          'example `export KEY=…`.',
+        'batches/nightly.batch.yaml:12:16: the environment variable HOOK is empty — Set HOOK where you submit, ' +
+          'for example `export HOOK=…`.',
       ]);
       return true;
     });
@@ -98,25 +164,42 @@ describe('buildSubmission', () => {
   it('looks at endpoints once their value is known, without repeating it', async () => {
     await assert.rejects(build({}, { env: () => 'gpu:8000' }), (error) => {
       assert.ok(StudioError.is(error, 'config'));
-      assert.equal(error.message, 'agents/desk.agent.yaml:4:13: with the value of VLLM_URL this is no URL of an endpoint — Set it to, for example, http://localhost:8000/v1.');
+      assert.equal(
+        error.message,
+        'agents/desk.agent.yaml:4:13: with the value of VLLM_URL this is no URL of an endpoint — Set it to, for ' +
+          'example, http://localhost:8000/v1.',
+      );
       return true;
     });
   });
 
   it('hides a variable that is used for anything else too', async () => {
-    const changes = { 'agents/desk.agent.yaml': FILES['agents/desk.agent.yaml']!.replace('  name: Qwen', '  headers: { X: "${env:VLLM_URL}" }\n  name: Qwen') };
+    const changes = {
+      'agents/desk.agent.yaml': FILES['agents/desk.agent.yaml']!.replace(
+        '  name: Qwen',
+        '  headers: { X: "${env:VLLM_URL}" }\n  name: Qwen',
+      ),
+    };
     assert.deepEqual((await build(changes)).submission.env, { names: ['HOOK', 'VLLM_URL'], shown: [] });
   });
 
   it('never takes a variable out of a prompt', async () => {
-    const { submission: made } = await build({ 'agents/desk.agent.yaml': FILES['agents/desk.agent.yaml']!.replace('prompts/desk.md', 'Never print ${env:SECRET}') });
+    const { submission: made } = await build({
+      'agents/desk.agent.yaml': FILES['agents/desk.agent.yaml']!.replace(
+        'prompts/desk.md',
+        'Never print ${env:SECRET}',
+      ),
+    });
     assert.deepEqual(made.env.names, ['HOOK', 'VLLM_URL']);
     assert.equal(resolveSubmission(made, ENV).agent.prompt.text, 'Never print ${env:SECRET}');
   });
 
   it('bundles a module once, whoever names it', async () => {
     const changes = {
-      'batches/nightly.batch.yaml': FILES['batches/nightly.batch.yaml']!.replace('{ kind: exact }', '{ kind: module, module: ../worlds/library.ts }'),
+      'batches/nightly.batch.yaml': FILES['batches/nightly.batch.yaml']!.replace(
+        '{ kind: exact }',
+        '{ kind: module, module: ../worlds/library.ts }',
+      ),
       'agents/desk.agent.yaml': FILES['agents/desk.agent.yaml']!.replace('tools/loans.ts', '../worlds/library.ts'),
     };
     const { submission: made, bundled, blobs } = await build(changes);
@@ -127,7 +210,8 @@ describe('buildSubmission', () => {
   });
 
   it('writes every form of tools, answers, scorers and worlds', async () => {
-    const model = 'model: { endpoint: [http://a/v1, http://b/v1], name: m, api_key: "${env:HOOK}", endpoint_wait: 1 min }';
+    const model =
+      'model: { endpoint: [http://a/v1, http://b/v1], name: m, api_key: "${env:HOOK}", endpoint_wait: 1 min }';
     const { submission: made, secrets } = await build({
       'agents/desk.agent.yaml': `version: 1
 name: x
@@ -150,11 +234,24 @@ scorer: { kind: judge, ${model.replace('model: { ', 'model: { ')}, rubric: rubri
       'batches/rubric.md': 'Be strict.',
       'worlds/library.world.yaml': `${FILES['worlds/library.world.yaml']!}user: { ${model}, prompt: "You are {{task.meta.city}}" }\n`,
     });
-    const sent = { endpoints: ['http://a/v1', 'http://b/v1'], name: 'm', api_key: '${env:HOOK}', headers: {}, sampling: {}, capture: { token_ids: false, logprobs: false }, endpoint_wait_seconds: 60 };
-    assert.deepEqual(made.agent.tools.map((tools) => (tools.kind === 'mcp' ? [tools.name, tools.shared, tools.tools, tools.server] : tools)), [
-      ['mcp:3000', true, ['one'], { url: 'http://mcp:3000/x', headers: { A: '${env:HOOK}' } }],
-      ['mine', false, undefined, { command: 'node', args: ['s.js'], env: { K: '${env:HOOK}' }, cwd: '/w/tools' }],
-    ]);
+    const sent = {
+      endpoints: ['http://a/v1', 'http://b/v1'],
+      name: 'm',
+      api_key: '${env:HOOK}',
+      headers: {},
+      sampling: {},
+      capture: { token_ids: false, logprobs: false },
+      endpoint_wait_seconds: 60,
+    };
+    assert.deepEqual(
+      made.agent.tools.map((tools) =>
+        tools.kind === 'mcp' ? [tools.name, tools.shared, tools.tools, tools.server] : tools,
+      ),
+      [
+        ['mcp:3000', true, ['one'], { url: 'http://mcp:3000/x', headers: { A: '${env:HOOK}' } }],
+        ['mine', false, undefined, { command: 'node', args: ['s.js'], env: { K: '${env:HOOK}' }, cwd: '/w/tools' }],
+      ],
+    );
     assert.deepEqual(made.agent.answer, { kind: 'tag', tag: 'a' });
     assert.deepEqual(made.agent.prompt, { text: 'Answer in <a>.' });
     assert.deepEqual(made.scorer, { kind: 'judge', model: sent, rubric: 'Be strict.', pass: 0.7 });
@@ -169,36 +266,70 @@ scorer: { kind: judge, ${model.replace('model: { ', 'model: { ')}, rubric: rubri
 
 describe('tasks and blobs', () => {
   const data = {
-    'data/tasks.jsonl': '{"id":"a","question":"q","answer":1,"city":"x","files":["f/one.txt","two.bin"]}\n{"id":"b","question":"r","city":"y","files":"f/copy.txt"}\n{"id":"c","question":"s","city":"z"}\n',
-    'data/f/one.txt': 'same', 'data/f/copy.txt': 'same', 'data/two.bin': new Uint8Array([0, 255]),
+    'data/tasks.jsonl':
+      '{"id":"a","question":"q","answer":1,"city":"x","files":["f/one.txt","two.bin"]}\n{"id":"b","question":"r","city":"y","files":"f/copy.txt"}\n{"id":"c","question":"s","city":"z"}\n',
+    'data/f/one.txt': 'same',
+    'data/f/copy.txt': 'same',
+    'data/two.bin': new Uint8Array([0, 255]),
   };
   it('name attachments by what is in them, each sent once', async () => {
     const { tasks, blobs } = await build(data);
     const same = sha256Hex('same');
     const binary = sha256Hex(new Uint8Array([0, 255]));
     const expected = [
-      { id: 'a', question: 'q', answer: 1, meta: { city: 'x' }, files: [{ name: 'f/one.txt', sha: same, bytes: 4 }, { name: 'two.bin', sha: binary, bytes: 2 }] },
+      {
+        id: 'a',
+        question: 'q',
+        answer: 1,
+        meta: { city: 'x' },
+        files: [
+          { name: 'f/one.txt', sha: same, bytes: 4 },
+          { name: 'two.bin', sha: binary, bytes: 2 },
+        ],
+      },
       { id: 'b', question: 'r', meta: { city: 'y' }, files: [{ name: 'f/copy.txt', sha: same, bytes: 4 }] },
       { id: 'c', question: 's', meta: { city: 'z' } },
     ];
     assert.deepEqual(await all(tasks), expected);
     const sent = await all(blobs);
-    assert.deepEqual(sent.map((blob) => ('path' in blob ? [blob.sha, blob.path] : sha256Hex(blob.bytes) === blob.sha)), [true, true, true, true, [same, '/w/data/f/one.txt'], [binary, '/w/data/two.bin']]);
+    assert.deepEqual(
+      sent.map((blob) => ('path' in blob ? [blob.sha, blob.path] : sha256Hex(blob.bytes) === blob.sha)),
+      [true, true, true, true, [same, '/w/data/f/one.txt'], [binary, '/w/data/two.bin']],
+    );
     assert.deepEqual(await all(tasks), expected, 'again');
   });
   it('follow limit and ids', async () => {
-    assert.deepEqual((await all((await build(data, {}, { limit: 1 })).tasks)).map((task) => task.id), ['a']);
-    assert.deepEqual((await all((await build(data, {}, { tasks: ['c', 'a'] })).tasks)).map((task) => task.id), ['a', 'c']);
+    assert.deepEqual(
+      (await all((await build(data, {}, { limit: 1 })).tasks)).map((task) => task.id),
+      ['a'],
+    );
+    assert.deepEqual(
+      (await all((await build(data, {}, { tasks: ['c', 'a'] })).tasks)).map((task) => task.id),
+      ['a', 'c'],
+    );
   });
   it('end at a record that nobody looked at before and that is wrong', async () => {
-    const { tasks } = await build({ 'data/tasks.jsonl': `${FILES['data/tasks.jsonl']!}{"id":"one","question":"again"}\n` }, {}, { records: 2 });
-    await assert.rejects(all(tasks), { code: 'config', message: 'data/tasks.jsonl:3:1: the id `one` was given in line 1 already — Give every task an id of its own.' });
+    const { tasks } = await build(
+      { 'data/tasks.jsonl': `${FILES['data/tasks.jsonl']!}{"id":"one","question":"again"}\n` },
+      {},
+      { records: 2 },
+    );
+    await assert.rejects(all(tasks), {
+      code: 'config',
+      message: 'data/tasks.jsonl:3:1: the id `one` was given in line 1 already — Give every task an id of its own.',
+    });
   });
 });
 
 describe('env', () => {
   it('resolves texts at any depth and nothing else', () => {
-    assert.deepEqual(resolveEnv({ a: ['${env:A}/${env:B}', 1, null], '${env:A}': true, b: { c: '${HOME} ${env:}' } }, { A: 'x', B: '$&' }), { a: ['x/$&', 1, null], '${env:A}': true, b: { c: '${HOME} ${env:}' } });
+    assert.deepEqual(
+      resolveEnv(
+        { a: ['${env:A}/${env:B}', 1, null], '${env:A}': true, b: { c: '${HOME} ${env:}' } },
+        { A: 'x', B: '$&' },
+      ),
+      { a: ['x/$&', 1, null], '${env:A}': true, b: { c: '${HOME} ${env:}' } },
+    );
   });
   it('throws where a value is missing, also one that objects have anyway', () => {
     assert.throws(() => resolveEnv('${env:NOPE}', {}), { name: 'StudioError', code: 'config', message: /NOPE/ });
@@ -212,12 +343,49 @@ describe('env', () => {
 
 describe('placeholders', () => {
   it('name fields of a task by path', () => {
-    const task = { id: 'i', question: 'q', level: 2, world: { seed: 1, state: { a: [5] } }, files: [{ name: 'x' }, { name: 'y' }], meta: { city: 'Rome', deep: { list: [1, { b: null }] } } };
-    const values = ['id', 'level', 'files', 'world.state.a.0', 'meta.city', 'meta.deep.list.1.b', 'answer', 'city', 'meta.toString', 'files.0', 'id.length', ''].map((path) => taskField(task, path));
-    assert.deepEqual(values, ['i', 2, 'x, y', 5, 'Rome', null, undefined, undefined, undefined, undefined, undefined, undefined]);
+    const task = {
+      id: 'i',
+      question: 'q',
+      level: 2,
+      world: { seed: 1, state: { a: [5] } },
+      files: [{ name: 'x' }, { name: 'y' }],
+      meta: { city: 'Rome', deep: { list: [1, { b: null }] } },
+    };
+    const values = [
+      'id',
+      'level',
+      'files',
+      'world.state.a.0',
+      'meta.city',
+      'meta.deep.list.1.b',
+      'answer',
+      'city',
+      'meta.toString',
+      'files.0',
+      'id.length',
+      '',
+    ].map((path) => taskField(task, path));
+    assert.deepEqual(values, [
+      'i',
+      2,
+      'x, y',
+      5,
+      'Rome',
+      null,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
     assert.deepEqual(fieldNames(task), ['id', 'question', 'level', 'world.state', 'files', 'meta.city', 'meta.deep']);
   });
   it('are found with their places', () => {
-    assert.deepEqual(placeholdersOf('a {{task.id}} {{ task.meta.x }} {{x}} {{task.}}'), [{ path: 'id', offset: 2, length: 11 }, { path: 'meta.x', offset: 14, length: 17 }, { path: '', offset: 38, length: 9 }]);
+    assert.deepEqual(placeholdersOf('a {{task.id}} {{ task.meta.x }} {{x}} {{task.}}'), [
+      { path: 'id', offset: 2, length: 11 },
+      { path: 'meta.x', offset: 14, length: 17 },
+      { path: '', offset: 38, length: 9 },
+    ]);
   });
 });

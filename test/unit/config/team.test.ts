@@ -5,61 +5,160 @@ import { loadAgent, loadBatch } from '../../../src/config/load.ts';
 import { needsOf } from '../../../src/config/needs.ts';
 import { revisionDifferences } from '../../../src/config/revisions.ts';
 import { formatProblem } from '../../../src/config/source/problem.ts';
-import { agentAt, agentsOf, codeSha, configSha, submission as submissionSchema, type Submission } from '../../../src/config/submission.ts';
+import {
+  agentAt,
+  agentsOf,
+  codeSha,
+  configSha,
+  type Submission,
+  submission as submissionSchema,
+} from '../../../src/config/submission.ts';
 import { buildSubmission } from '../../../src/config/submit.ts';
 import { memoryFiles } from '../../support/memoryFiles.ts';
 
 const MODEL = 'model: { endpoint: "${env:VLLM_URL}", name: m }\n';
-const worker = (name: string, more = ''): string => `version: 1\nname: ${name}\n${MODEL}prompt: You are ${name}.\n${more}`;
-const WORKERS = { 'a.agent.yaml': worker('a', 'description: Finds.\n'), 'b.agent.yaml': worker('b', 'tools: [{ module: t.ts }]\n'), 'c.agent.yaml': worker('c'), 't.ts': 'export const t = 1;' };
+const worker = (name: string, more = ''): string =>
+  `version: 1\nname: ${name}\n${MODEL}prompt: You are ${name}.\n${more}`;
+const WORKERS = {
+  'a.agent.yaml': worker('a', 'description: Finds.\n'),
+  'b.agent.yaml': worker('b', 'tools: [{ module: t.ts }]\n'),
+  'c.agent.yaml': worker('c'),
+  't.ts': 'export const t = 1;',
+};
 const HEAD = 'version: 1\nname: desk\n';
 
 async function problemsOf(desk: string, more: Record<string, string> = {}): Promise<string[]> {
-  const { problems } = await loadAgent(memoryFiles({ ...WORKERS, ...more, 'desk.agent.yaml': desk }), 'desk.agent.yaml');
+  const { problems } = await loadAgent(
+    memoryFiles({ ...WORKERS, ...more, 'desk.agent.yaml': desk }),
+    'desk.agent.yaml',
+  );
   return problems.map((problem) => formatProblem(problem, '/w'));
 }
 
 describe('a team in a file', () => {
   const good: [string, string][] = [
     ['a pipeline', `${HEAD}team: { kind: workflow, members: [a.agent.yaml, b.agent.yaml] }\n`],
-    ['a graph', `${HEAD}team:\n  kind: workflow\n  members:\n    - { agent: a.agent.yaml, after: [] }\n    - { agent: a.agent.yaml, name: second, after: [] }\n    - { agent: b.agent.yaml, after: [a, second], loop: { until: 'OK', most: 3 } }\n`],
+    [
+      'a graph',
+      `${HEAD}team:\n  kind: workflow\n  members:\n    - { agent: a.agent.yaml, after: [] }\n    - { agent: ` +
+        'a.agent.yaml, name: second, after: [] }\n    - { agent: b.agent.yaml, after: [a, second], loop: { until: ' +
+        `'OK', most: 3 } }\n`,
+    ],
     ['a handoff that a member begins', `${HEAD}team: { kind: handoff, members: [a.agent.yaml, b.agent.yaml] }\n`],
-    ['a handoff that this agent begins', `${HEAD}${MODEL}prompt: Sort.\nteam: { kind: handoff, members: [{ agent: a.agent.yaml, to: [desk] }, b.agent.yaml] }\n`],
+    [
+      'a handoff that this agent begins',
+      `${HEAD}${MODEL}prompt: Sort.\nteam: { kind: handoff, members: [{ agent: a.agent.yaml, to: [desk] }, ` +
+        'b.agent.yaml] }\n',
+    ],
     ['a leader', `${HEAD}${MODEL}prompt: Lead.\nteam: { kind: leader, members: [a.agent.yaml, b.agent.yaml] }\n`],
     ['a team in a team', `${HEAD}${MODEL}prompt: Lead.\nteam: { kind: leader, members: [inner.agent.yaml] }\n`],
   ];
   for (const [name, text] of good) {
     it(`may be ${name}`, async () => {
-      assert.deepEqual(await problemsOf(text, { 'inner.agent.yaml': 'version: 1\nname: inner\nteam: { kind: workflow, members: [a.agent.yaml, b.agent.yaml] }\n' }), []);
+      assert.deepEqual(
+        await problemsOf(text, {
+          'inner.agent.yaml':
+            'version: 1\nname: inner\nteam: { kind: workflow, members: [a.agent.yaml, b.agent.yaml] }\n',
+        }),
+        [],
+      );
     });
   }
 
   const bad: [string, string, string[]][] = [
-    ['a member that is not there', 'team: { kind: workflow, members: [x.agent.yaml] }\n', ['desk.agent.yaml:3:35: there is no file x.agent.yaml beside desk.agent.yaml — Did you mean `a.agent.yaml`?']],
-    ['two of one name', 'team: { kind: workflow, members: [a.agent.yaml, a.agent.yaml] }\n', [
-      'desk.agent.yaml:3:49: two agents of this team are called `a` — Give one a `name:` of its own, as in `{ agent: …, name: second }`.',
-    ]],
-    ['one that comes after nobody\'s member', 'team: { kind: workflow, members: [a.agent.yaml, { agent: b.agent.yaml, after: [aa] }] }\n', ['desk.agent.yaml:3:80: `aa` is no member of this team — Did you mean `a`?']],
-    ['a handoff to no member', 'team: { kind: handoff, members: [{ agent: a.agent.yaml, to: [zebra] }, b.agent.yaml] }\n', ['desk.agent.yaml:3:62: `zebra` is no member of this team — Its members are a, b.']],
-    ['members that wait for one another', 'team: { kind: workflow, members: [{ agent: a.agent.yaml, after: [b] }, b.agent.yaml] }\n', [
-      'desk.agent.yaml:3:65: these members wait for one another: a → b → a — Take one of them out of `after`; for a member that works again, use `loop`.',
-    ]],
-    ['one whom nobody hands the work to', 'team: { kind: handoff, members: [{ agent: a.agent.yaml, to: [b] }, { agent: b.agent.yaml, to: [] }, c.agent.yaml] }\n', [
-      'desk.agent.yaml:3:101: nobody ever hands the work to `c` — Add it to the `to` of a member, or remove it.',
-    ]],
-    ['a loop without a bound', 'team: { kind: workflow, members: [{ agent: a.agent.yaml, loop: { until: "(" } }] }\n', ['desk.agent.yaml:3:58: `team.members[0].loop.most` is missing — Add `most: 3`.']],
-    ['a rule that is none', 'team: { kind: workflow, members: [{ agent: a.agent.yaml, loop: { until: "(", most: 2 } }] }\n', [
-      'desk.agent.yaml:3:73: this is not a regular expression: unterminated group — Put a backslash before characters that stand for themselves; in YAML single quotes keep backslashes as they are.',
-    ]],
-    ['what belongs to another kind', 'team: { kind: workflow, members: [{ agent: a.agent.yaml, to: [] }] }\n', ['desk.agent.yaml:3:58: `to` means nothing in a team of kind `workflow` — Remove it.']],
-    ['a team of itself', 'team: { kind: workflow, members: [desk.agent.yaml] }\n', ['desk.agent.yaml:3:35: a team cannot be a member of itself: desk.agent.yaml → desk.agent.yaml — Name another agent, or let it work again with `loop`.']],
-    ['a prompt that nobody is given', `prompt: Work.\nteam: { kind: workflow, members: [a.agent.yaml] }\n`, ['desk.agent.yaml:3:1: `prompt` means nothing here: the members of a workflow do all the work — Remove it, or give it to a member.']],
-    ['a leader without a prompt', 'team: { kind: leader, members: [a.agent.yaml] }\n', [
-      'desk.agent.yaml:1:1: `prompt` is missing — Add the prompt of the leader: `prompt: prompts/desk.md`, or the text itself.',
-      'desk.agent.yaml:1:1: `model` is missing — Add `model:` with its `endpoint` and `name`.',
-    ]],
-    ['a name that no tool can have', 'team: { kind: handoff, members: [{ agent: a.agent.yaml, name: a.b }] }\n', ['desk.agent.yaml:3:34: `a.b` cannot be part of the name of a tool, by which the others reach it — Give it a `name:` of letters, digits, `-` and `_`.']],
-    ['an unknown key', 'team: { kind: workflow, members: [{ agent: a.agent.yaml, afer: [] }] }\n', ['desk.agent.yaml:3:58: unknown key `afer` in `team.members[0]` — Did you mean `after`?']],
+    [
+      'a member that is not there',
+      'team: { kind: workflow, members: [x.agent.yaml] }\n',
+      ['desk.agent.yaml:3:35: there is no file x.agent.yaml beside desk.agent.yaml — Did you mean `a.agent.yaml`?'],
+    ],
+    [
+      'two of one name',
+      'team: { kind: workflow, members: [a.agent.yaml, a.agent.yaml] }\n',
+      [
+        'desk.agent.yaml:3:49: two agents of this team are called `a` — Give one a `name:` of its own, as in `{ ' +
+          'agent: …, name: second }`.',
+      ],
+    ],
+    [
+      "one that comes after nobody's member",
+      'team: { kind: workflow, members: [a.agent.yaml, { agent: b.agent.yaml, after: [aa] }] }\n',
+      ['desk.agent.yaml:3:80: `aa` is no member of this team — Did you mean `a`?'],
+    ],
+    [
+      'a handoff to no member',
+      'team: { kind: handoff, members: [{ agent: a.agent.yaml, to: [zebra] }, b.agent.yaml] }\n',
+      ['desk.agent.yaml:3:62: `zebra` is no member of this team — Its members are a, b.'],
+    ],
+    [
+      'members that wait for one another',
+      'team: { kind: workflow, members: [{ agent: a.agent.yaml, after: [b] }, b.agent.yaml] }\n',
+      [
+        'desk.agent.yaml:3:65: these members wait for one another: a → b → a — Take one of them out of `after`; ' +
+          'for a member that works again, use `loop`.',
+      ],
+    ],
+    [
+      'one whom nobody hands the work to',
+      'team: { kind: handoff, members: [{ agent: a.agent.yaml, to: [b] }, { agent: b.agent.yaml, to: [] }, ' +
+        'c.agent.yaml] }\n',
+      ['desk.agent.yaml:3:101: nobody ever hands the work to `c` — Add it to the `to` of a member, or remove it.'],
+    ],
+    [
+      'a loop without a bound',
+      'team: { kind: workflow, members: [{ agent: a.agent.yaml, loop: { until: "(" } }] }\n',
+      ['desk.agent.yaml:3:58: `team.members[0].loop.most` is missing — Add `most: 3`.'],
+    ],
+    [
+      'a rule that is none',
+      'team: { kind: workflow, members: [{ agent: a.agent.yaml, loop: { until: "(", most: 2 } }] }\n',
+      [
+        'desk.agent.yaml:3:73: this is not a regular expression: unterminated group — Put a backslash before ' +
+          'characters that stand for themselves; in YAML single quotes keep backslashes as they are.',
+      ],
+    ],
+    [
+      'what belongs to another kind',
+      'team: { kind: workflow, members: [{ agent: a.agent.yaml, to: [] }] }\n',
+      ['desk.agent.yaml:3:58: `to` means nothing in a team of kind `workflow` — Remove it.'],
+    ],
+    [
+      'a team of itself',
+      'team: { kind: workflow, members: [desk.agent.yaml] }\n',
+      [
+        'desk.agent.yaml:3:35: a team cannot be a member of itself: desk.agent.yaml → desk.agent.yaml — Name ' +
+          'another agent, or let it work again with `loop`.',
+      ],
+    ],
+    [
+      'a prompt that nobody is given',
+      `prompt: Work.\nteam: { kind: workflow, members: [a.agent.yaml] }\n`,
+      [
+        'desk.agent.yaml:3:1: `prompt` means nothing here: the members of a workflow do all the work — Remove ' +
+          'it, or give it to a member.',
+      ],
+    ],
+    [
+      'a leader without a prompt',
+      'team: { kind: leader, members: [a.agent.yaml] }\n',
+      [
+        'desk.agent.yaml:1:1: `prompt` is missing — Add the prompt of the leader: `prompt: prompts/desk.md`, or ' +
+          'the text itself.',
+        'desk.agent.yaml:1:1: `model` is missing — Add `model:` with its `endpoint` and `name`.',
+      ],
+    ],
+    [
+      'a name that no tool can have',
+      'team: { kind: handoff, members: [{ agent: a.agent.yaml, name: a.b }] }\n',
+      [
+        'desk.agent.yaml:3:34: `a.b` cannot be part of the name of a tool, by which the others reach it — Give ' +
+          'it a `name:` of letters, digits, `-` and `_`.',
+      ],
+    ],
+    [
+      'an unknown key',
+      'team: { kind: workflow, members: [{ agent: a.agent.yaml, afer: [] }] }\n',
+      ['desk.agent.yaml:3:58: unknown key `afer` in `team.members[0]` — Did you mean `after`?'],
+    ],
   ];
   for (const [name, text, expected] of bad) {
     it(`has ${name} told`, async () => assert.deepEqual(await problemsOf(`${HEAD}${text}`), expected));
@@ -68,31 +167,55 @@ describe('a team in a file', () => {
   it('has the problems of its members told where they are', async () => {
     const problems = await problemsOf(`${HEAD}team: { kind: workflow, members: [a.agent.yaml, inner.agent.yaml] }\n`, {
       'a.agent.yaml': worker('a').replace('prompt', 'promt'),
-      'inner.agent.yaml': 'version: 1\nname: inner\nteam: { kind: handoff, members: [desk.agent.yaml, c.agent.yaml] }\n',
+      'inner.agent.yaml':
+        'version: 1\nname: inner\nteam: { kind: handoff, members: [desk.agent.yaml, c.agent.yaml] }\n',
       'c.agent.yaml': worker('c', 'limits: { steps: 0 }\n'),
     });
-    assert.deepEqual(problems.map((problem) => problem.split(' — ')[0]), [
-      'a.agent.yaml:1:1: `prompt` is missing', 'a.agent.yaml:4:1: unknown key `promt`',
-      'c.agent.yaml:5:18: `limits.steps` must be a whole number, 1 or more, not the number 0',
-      'inner.agent.yaml:3:34: a team cannot be a member of itself: desk.agent.yaml → inner.agent.yaml → desk.agent.yaml',
-    ]);
+    assert.deepEqual(
+      problems.map((problem) => problem.split(' — ')[0]),
+      [
+        'a.agent.yaml:1:1: `prompt` is missing',
+        'a.agent.yaml:4:1: unknown key `promt`',
+        'c.agent.yaml:5:18: `limits.steps` must be a whole number, 1 or more, not the number 0',
+        'inner.agent.yaml:3:34: a team cannot be a member of itself: desk.agent.yaml → inner.agent.yaml → ' +
+          'desk.agent.yaml',
+      ],
+    );
   });
 });
 
 describe('a team in a submission', () => {
   const FILES = {
-    ...WORKERS, 'inner.agent.yaml': 'version: 1\nname: inner\nteam: { kind: workflow, members: [b.agent.yaml, { agent: c.agent.yaml, after: [] }] }\n',
-    'desk.agent.yaml': `${HEAD}model: { endpoint: "demo:", name: d }\nprompt: Sort {{task.id}}.\nteam:\n  kind: handoff\n  members:\n    - a.agent.yaml\n    - { agent: inner.agent.yaml, name: pair, loop: { until: OK, most: 2 } }\n`,
-    'b.batch.yaml': 'version: 1\nagent: desk.agent.yaml\ndataset: { file: t.jsonl }\nscorer: { kind: exact }\n', 't.jsonl': '{"id":"one","question":"q","answer":"x"}\n',
+    ...WORKERS,
+    'inner.agent.yaml':
+      'version: 1\nname: inner\nteam: { kind: workflow, members: [b.agent.yaml, { agent: c.agent.yaml, after: [] ' +
+      '}] }\n',
+    'desk.agent.yaml':
+      `${HEAD}model: { endpoint: "demo:", name: d }\nprompt: Sort {{task.id}}.\nteam:\n  kind: handoff\n  ` +
+      'members:\n    - a.agent.yaml\n    - { agent: inner.agent.yaml, name: pair, loop: { until: OK, most: 2 } }\n',
+    'b.batch.yaml': 'version: 1\nagent: desk.agent.yaml\ndataset: { file: t.jsonl }\nscorer: { kind: exact }\n',
+    't.jsonl': '{"id":"one","question":"q","answer":"x"}\n',
   };
 
-  async function build(changes: Record<string, string> = {}): Promise<{ submission: Submission; secrets: Readonly<Record<string, string>> }> {
+  async function build(
+    changes: Record<string, string> = {},
+  ): Promise<{ submission: Submission; secrets: Readonly<Record<string, string>> }> {
     const files = memoryFiles({ ...FILES, ...changes });
     const { value, problems } = await loadBatch(files, 'b.batch.yaml');
     assert.deepEqual(problems, []);
     return buildSubmission(value!, {
-      files, env: () => 'http://gpu:8000/v1', git: () => Promise.resolve(undefined), product: 'test',
-      bundle: (path) => Promise.resolve({ file: path, code: new Uint8Array(), map: new Uint8Array(), bundleSha: 'a'.repeat(64), mapSha: 'b'.repeat(64) }),
+      files,
+      env: () => 'http://gpu:8000/v1',
+      git: () => Promise.resolve(undefined),
+      product: 'test',
+      bundle: (path) =>
+        Promise.resolve({
+          file: path,
+          code: new Uint8Array(),
+          map: new Uint8Array(),
+          bundleSha: 'a'.repeat(64),
+          mapSha: 'b'.repeat(64),
+        }),
     });
   }
 
@@ -102,33 +225,84 @@ describe('a team in a submission', () => {
     assert.deepEqual(secrets, { VLLM_URL: 'http://gpu:8000/v1' });
     assert.deepEqual(submission.env.shown, ['VLLM_URL']);
     const team = submission.agent.team!;
-    assert.deepEqual([team.kind, team.itself, team.members.map(({ name, position, loop }) => [name, position?.line, loop?.most])], ['handoff', true, [['a', 8, undefined], ['pair', 9, 2]]]);
+    assert.deepEqual(
+      [team.kind, team.itself, team.members.map(({ name, position, loop }) => [name, position?.line, loop?.most])],
+      [
+        'handoff',
+        true,
+        [
+          ['a', 8, undefined],
+          ['pair', 9, 2],
+        ],
+      ],
+    );
     const inner = team.members[1]!.agent;
-    assert.deepEqual([inner.name, inner.model.name, inner.team?.itself, inner.team?.members.map(({ name, after }) => [name, after])], ['inner', 'm', false, [['b', []], ['c', []]]]);
-    assert.deepEqual(agentsOf(submission).map(({ name }) => name), ['desk', 'a', 'inner', 'b', 'c']);
-    assert.deepEqual(agentsOf(resolveSubmission(submission, secrets)).map(({ model }) => model.endpoints[0]), ['demo:', ...Array.from({ length: 4 }, () => 'http://gpu:8000/v1')]);
-    assert.deepEqual(['desk', 'desk/desk#1', 'desk/a#3', 'desk/pair#1/b#2', 'desk/x#1', 'user'].map((path) => agentAt(submission, path)?.name), ['desk', 'desk', 'a', 'b', undefined, undefined]);
+    assert.deepEqual(
+      [inner.name, inner.model.name, inner.team?.itself, inner.team?.members.map(({ name, after }) => [name, after])],
+      [
+        'inner',
+        'm',
+        false,
+        [
+          ['b', []],
+          ['c', []],
+        ],
+      ],
+    );
+    assert.deepEqual(
+      agentsOf(submission).map(({ name }) => name),
+      ['desk', 'a', 'inner', 'b', 'c'],
+    );
+    assert.deepEqual(
+      agentsOf(resolveSubmission(submission, secrets)).map(({ model }) => model.endpoints[0]),
+      ['demo:', ...Array.from({ length: 4 }, () => 'http://gpu:8000/v1')],
+    );
+    assert.deepEqual(
+      ['desk', 'desk/desk#1', 'desk/a#3', 'desk/pair#1/b#2', 'desk/x#1', 'user'].map(
+        (path) => agentAt(submission, path)?.name,
+      ),
+      ['desk', 'desk', 'a', 'b', undefined, undefined],
+    );
   });
 
   it('is another one when a member is', async () => {
     const { submission: before } = await build();
-    const { submission: after } = await build({ 'b.agent.yaml': WORKERS['b.agent.yaml'].replace('You are b.', 'You are somebody.').replace('tools: [{ module: t.ts }]', 'tools: [{ builtin: [terminal], needs: [git] }]') });
+    const { submission: after } = await build({
+      'b.agent.yaml': WORKERS['b.agent.yaml']
+        .replace('You are b.', 'You are somebody.')
+        .replace('tools: [{ module: t.ts }]', 'tools: [{ builtin: [terminal], needs: [git] }]'),
+    });
     assert.notEqual(configSha(before), configSha(after));
     assert.notEqual(codeSha(before), codeSha(after));
-    assert.deepEqual(revisionDifferences(before, after), ['agent/pair/b.prompt: You are b. → You are somebody.', 'agent/pair/b.tools: /w/t.ts removed', 'agent/pair/b.tools: terminal added']);
-    assert.deepEqual(needsOf(after).map(({ name, at }) => `${name} ${at}`), ['git b.agent.yaml:5:9']);
+    assert.deepEqual(revisionDifferences(before, after), [
+      'agent/pair/b.prompt: You are b. → You are somebody.',
+      'agent/pair/b.tools: /w/t.ts removed',
+      'agent/pair/b.tools: terminal added',
+    ]);
+    assert.deepEqual(
+      needsOf(after).map(({ name, at }) => `${name} ${at}`),
+      ['git b.agent.yaml:5:9'],
+    );
     const moved = await build({ 'desk.agent.yaml': FILES['desk.agent.yaml'].replace('team:', '\nteam:') });
     assert.equal(configSha(moved.submission), configSha(before));
   });
 
   it('has a leader where the world has a user', async () => {
     const files = memoryFiles({
-      ...FILES, 'w.ts': '', 'w.world.yaml': 'version: 1\nname: w\nkind: module\nmodule: w.ts\nuser: { model: { endpoint: "demo:", name: m }, prompt: Ask. }\n',
+      ...FILES,
+      'w.ts': '',
+      'w.world.yaml':
+        'version: 1\nname: w\nkind: module\nmodule: w.ts\nuser: { model: { endpoint: "demo:", name: m }, prompt: ' +
+        'Ask. }\n',
       'b.batch.yaml': `${FILES['b.batch.yaml']}world: w.world.yaml\n`,
     });
     const { problems } = await loadBatch(files, 'b.batch.yaml');
-    assert.deepEqual(problems.map((problem) => formatProblem(problem, '/w')), [
-      'b.batch.yaml:2:8: the world has a user to talk to, and a team of kind `handoff` has no one agent that does — Use one agent, or a team with a leader.',
-    ]);
+    assert.deepEqual(
+      problems.map((problem) => formatProblem(problem, '/w')),
+      [
+        'b.batch.yaml:2:8: the world has a user to talk to, and a team of kind `handoff` has no one agent that ' +
+          'does — Use one agent, or a team with a leader.',
+      ],
+    );
   });
 });

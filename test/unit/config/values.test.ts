@@ -1,21 +1,49 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { basename, dirname, isAbsolute, joinPath, normalizePath, relative } from '../../../src/config/paths.ts';
 import { parseAmount, parseDuration, parseShare } from '../../../src/config/schema/values.ts';
-import { dirname, basename, isAbsolute, joinPath, normalizePath, relative } from '../../../src/config/paths.ts';
 
 describe('units', () => {
   it('reads durations as seconds', () => {
-    const good: [string | number, number][] = [['1h', 3600], ['30s', 30], ['10 min', 600], ['1h 30m', 5400], ['1h30m', 5400], ['2 days', 172_800], ['500ms', 0.5], ['1.5 h', 5400], ['45', 45], [12.5, 12.5], ['10 Minutes', 600]];
+    const good: [string | number, number][] = [
+      ['1h', 3600],
+      ['30s', 30],
+      ['10 min', 600],
+      ['1h 30m', 5400],
+      ['1h30m', 5400],
+      ['2 days', 172_800],
+      ['500ms', 0.5],
+      ['1.5 h', 5400],
+      ['45', 45],
+      [12.5, 12.5],
+      ['10 Minutes', 600],
+    ];
     for (const [text, seconds] of good) assert.equal(parseDuration(text), seconds, String(text));
-    for (const bad of ['', 'soon', '1 fortnight', '-5s', 'h', '5 5 5', -1, Number.NaN, Infinity]) assert.equal(parseDuration(bad), undefined, String(bad));
+    for (const bad of ['', 'soon', '1 fortnight', '-5s', 'h', '5 5 5', -1, Number.NaN, Infinity])
+      assert.equal(parseDuration(bad), undefined, String(bad));
   });
   it('reads shares', () => {
-    const good: [string | number, number][] = [['50%', 0.5], ['12.5 %', 0.125], [0.5, 0.5], ['0.5', 0.5], [1, 1], [0, 0], ['100%', 1]];
+    const good: [string | number, number][] = [
+      ['50%', 0.5],
+      ['12.5 %', 0.125],
+      [0.5, 0.5],
+      ['0.5', 0.5],
+      [1, 1],
+      [0, 0],
+      ['100%', 1],
+    ];
     for (const [text, share] of good) assert.equal(parseShare(text), share, String(text));
     for (const bad of ['', '150%', 50, -0.1, 'half', '%']) assert.equal(parseShare(bad), undefined, String(bad));
   });
   it('reads amounts', () => {
-    const good: [string | number, number][] = [['50M', 50e6], ['8k', 8000], ['1.5G', 1.5e9], [200_000, 200_000], ['200_000', 200_000], ['7', 7]];
+    const good: [string | number, number][] = [
+      ['50M', 50e6],
+      ['8k', 8000],
+      ['1.5G', 1.5e9],
+      [200_000, 200_000],
+      ['200_000', 200_000],
+      ['7', 7],
+    ];
     for (const [text, amount] of good) assert.equal(parseAmount(text), amount, String(text));
     for (const bad of ['', '50X', 1.5, -1, 'many', '1e3']) assert.equal(parseAmount(bad), undefined, String(bad));
   });

@@ -8,18 +8,36 @@ import { Stops } from '../../../src/trace/stops.ts';
 import { lendingDesk, Stream } from '../../support/stream.ts';
 import { task } from '../../support/trajectories.ts';
 
-function begin(stream: Stream): { model: TrajectoryModel; table: BreakpointTable; run: (direction?: 'forward' | 'backward') => Promise<string>; said: string[] } {
+function begin(stream: Stream): {
+  model: TrajectoryModel;
+  table: BreakpointTable;
+  run: (direction?: 'forward' | 'backward') => Promise<string>;
+  said: string[];
+} {
   const model = new TrajectoryModel();
   model.push(stream.events);
   const table = new BreakpointTable('debug:');
   const cursor = new RolloutCursor(model, task('renew-overdue'), Stops.of(model).first ?? { seq: 0, at: 0 });
   const said: string[] = [];
   return {
-    model, table, said,
+    model,
+    table,
+    said,
     run: async (direction = 'forward') => {
-      const { place, matched } = await cursor.run(direction, table.gates, table.stops, (text) => said.push(text), new AbortController().signal);
+      const { place, matched } = await cursor.run(
+        direction,
+        table.gates,
+        table.stops,
+        (text) => said.push(text),
+        new AbortController().signal,
+      );
       const span = model.span(place.seq);
-      const name = span?.kind === 'tool' ? `${span.start.data.name} ${JSON.stringify(span.start.data.arguments)}` : span?.kind === 'model' ? `step ${span.start.data.step}` : `event ${place.seq}`;
+      const name =
+        span?.kind === 'tool'
+          ? `${span.start.data.name} ${JSON.stringify(span.start.data.arguments)}`
+          : span?.kind === 'model'
+            ? `step ${span.start.data.step}`
+            : `event ${place.seq}`;
       return `${name}${place.at > place.seq ? ' after' : ''}${matched.length === 0 && !table.stops.has(place.seq) ? ' (none)' : ''}`;
     },
   };
@@ -31,8 +49,14 @@ const RENEW_18 = 'renew_loan {"loan_id":18,"days":14}';
 describe('breakpoints over a recording', () => {
   it('on a tool, with a condition, stop before the call; conditions may ask for the task', async () => {
     const { table, run } = begin(lendingDesk());
-    const told = table.setFunctions([{ name: 'renew_loan', condition: 'tool.arguments.loan_id == 18 && task.id == "renew-overdue"' }], new Set(['renew_loan']));
-    assert.deepEqual(told.map(({ verified }) => verified), [true]);
+    const told = table.setFunctions(
+      [{ name: 'renew_loan', condition: 'tool.arguments.loan_id == 18 && task.id == "renew-overdue"' }],
+      new Set(['renew_loan']),
+    );
+    assert.deepEqual(
+      told.map(({ verified }) => verified),
+      [true],
+    );
     assert.equal(await run(), RENEW_18);
     assert.equal(await run(), 'step 3 after (none)', 'nothing more: the end');
     assert.equal(await run('backward'), RENEW_18);
@@ -76,18 +100,35 @@ describe('breakpoints over a recording', () => {
 
   it('log points write what is evaluated and stop nothing', async () => {
     const { table, run, said } = begin(lendingDesk());
-    table.setLines('/desk/loans.ts', [{ line: 9, logMessage: 'loan {tool.arguments.loan_id}, {{as asked}}' }], () => ({ kind: 'tools', names: ['renew_loan'], line: 8 }));
+    table.setLines('/desk/loans.ts', [{ line: 9, logMessage: 'loan {tool.arguments.loan_id}, {{as asked}}' }], () => ({
+      kind: 'tools',
+      names: ['renew_loan'],
+      line: 8,
+    }));
     assert.match(await run(), /\(none\)$/);
     assert.deepEqual(said, ['loan 17, {as asked}', 'loan 18, {as asked}']);
   });
 
   it('tell what is wrong with them, and set the others all the same', () => {
     const { table } = begin(lendingDesk());
-    const told = table.setFunctions([{ name: 'renew_loan', condition: 'tool.nme ==' }, { name: 'renew_loan', hitCondition: 'often' }, { name: 'model' }], new Set(['renew_loan']));
-    assert.deepEqual(told.map(({ verified }) => verified), [false, false, true]);
+    const told = table.setFunctions(
+      [
+        { name: 'renew_loan', condition: 'tool.nme ==' },
+        { name: 'renew_loan', hitCondition: 'often' },
+        { name: 'model' },
+      ],
+      new Set(['renew_loan']),
+    );
+    assert.deepEqual(
+      told.map(({ verified }) => verified),
+      [false, false, true],
+    );
     assert.match(told[1]?.message ?? '', /“often” is no hit count/);
     assert.equal(table.gates.length, 1);
-    assert.deepEqual(table.setLines('/x.ts', [{ line: 3 }], () => undefined).map(({ verified, line }) => [verified, line]), [[false, 3]]);
+    assert.deepEqual(
+      table.setLines('/x.ts', [{ line: 3 }], () => undefined).map(({ verified, line }) => [verified, line]),
+      [[false, 3]],
+    );
     assert.equal(table.setExceptions([{ filter: 'nothing' }])[0]?.verified, false);
     assert.equal(table.setExceptions([{ filter: 'reward', condition: 'high' }])[0]?.verified, false, 'not a number');
   });
@@ -97,7 +138,10 @@ describe('breakpoints over a recording', () => {
     table.setFunctions([{ name: 'a' }, { name: 'b' }], new Set());
     table.setExceptions([{ filter: 'any' }]);
     table.setFunctions([{ name: 'c' }], new Set());
-    assert.deepEqual(table.gates.map(({ tool, when }) => tool ?? when), ['c', 'has(event.data.error)']);
+    assert.deepEqual(
+      table.gates.map(({ tool, when }) => tool ?? when),
+      ['c', 'has(event.data.error)'],
+    );
     assert.ok(table.gates.every(({ id }) => id.startsWith('debug:')));
   });
 });

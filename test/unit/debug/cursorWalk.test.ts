@@ -22,7 +22,10 @@ function modelOf(events: readonly TraceEvent[]): TrajectoryModel {
   return model;
 }
 
-/** A rollout of up to 40 steps: parallel calls, calls that fail or never end, members of a team in calls, messages in between. */
+/**
+ * A rollout of up to 40 steps: parallel calls, calls that fail or never end, members of a team in calls, messages in
+ * between.
+ */
 function randomStream(random: Random): Stream {
   const s = new Stream();
   const chance = (share: number): boolean => random.next() < share;
@@ -30,7 +33,11 @@ function randomStream(random: Random): Stream {
   s.message('user', 'Go.');
   const steps = 1 + Math.floor(random.next() * 40);
   for (let step = 0; step < steps; step++) {
-    const calls = Array.from({ length: Math.floor(random.next() * 4) }, (_, index) => ({ id: `c${step}-${index}`, name: `tool_${index}`, arguments: { step } }));
+    const calls = Array.from({ length: Math.floor(random.next() * 4) }, (_, index) => ({
+      id: `c${step}-${index}`,
+      name: `tool_${index}`,
+      arguments: { step },
+    }));
     s.model('…', calls);
     const open = calls.map((call) => ({ call, span: s.toolStart(call.id, call.name, call.arguments) }));
     for (const { call, span } of open.sort(() => random.next() - 0.5)) {
@@ -52,7 +59,8 @@ function randomStream(random: Random): Stream {
 
 describe('a walk of the cursor and the way back', () => {
   it('in the lending desk', async () => {
-    for (let seed = 1; seed <= SEEDS; seed++) assert.ok((await walkAndReturn(modelOf(lendingDesk().events), seed, MOVES, 'the lending desk')) > 0);
+    for (let seed = 1; seed <= SEEDS; seed++)
+      assert.ok((await walkAndReturn(modelOf(lendingDesk().events), seed, MOVES, 'the lending desk')) > 0);
   });
 
   it('in every recording of the fixtures', async () => {
@@ -60,7 +68,8 @@ describe('a walk of the cursor and the way back', () => {
     const { rollouts } = readTauBench(JSON.parse(readFileSync(file, 'utf8')), 'two-tasks.json', { batch: 'b1', at: 0 });
     let moved = 0;
     for (const [index, { task, attempt, events }] of rollouts.entries()) {
-      for (let seed = 1; seed <= SEEDS; seed++) moved += await walkAndReturn(modelOf(events), index * SEEDS + seed, MOVES, `${task}/${attempt}`);
+      for (let seed = 1; seed <= SEEDS; seed++)
+        moved += await walkAndReturn(modelOf(events), index * SEEDS + seed, MOVES, `${task}/${attempt}`);
     }
     assert.ok(moved > rollouts.length * SEEDS, `${moved} moves`);
   });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Json } from '../../../src/common/json.ts';
-import { valueNode, type Node } from '../../../src/debug/variables/node.ts';
+import { type Node, valueNode } from '../../../src/debug/variables/node.ts';
 
 const signal = new AbortController().signal;
 const none = { readBlob: () => Promise.reject(new Error('nothing was to be read')) };
@@ -14,9 +14,16 @@ async function inside(node: Node, page = all): Promise<Node[]> {
 
 describe('values', () => {
   it('are named as their user wrote them, with the expression and the edit that reach them', async () => {
-    const node = valueNode('arguments', { loan_id: 17, 'odd key/~': [1, { deep: 'x' }], $$ref: 'y' }, { ...none, expression: 'tool.arguments', edit: { of: { seq: 9 }, path: '/arguments' } });
+    const node = valueNode(
+      'arguments',
+      { loan_id: 17, 'odd key/~': [1, { deep: 'x' }], $$ref: 'y' },
+      { ...none, expression: 'tool.arguments', edit: { of: { seq: 9 }, path: '/arguments' } },
+    );
     const members = await inside(node);
-    assert.deepEqual(members.map(({ name, value }) => `${name}=${value}`), ['loan_id=17', 'odd key/~=(2) [1, {…}]', '$ref="y"']);
+    assert.deepEqual(
+      members.map(({ name, value }) => `${name}=${value}`),
+      ['loan_id=17', 'odd key/~=(2) [1, {…}]', '$ref="y"'],
+    );
     const [, odd] = members;
     assert.equal(odd?.expression, 'tool.arguments["odd key/~"]');
     assert.equal(odd.edit?.path, '/arguments/odd key~1~0');
@@ -25,36 +32,75 @@ describe('values', () => {
   });
 
   it('of any size are asked for page by page', async () => {
-    const list = valueNode('rows', Array.from({ length: 100_000 }, (_, index) => index), none);
+    const list = valueNode(
+      'rows',
+      Array.from({ length: 100_000 }, (_, index) => index),
+      none,
+    );
     assert.equal(list.children?.indexed, 100_000);
-    assert.deepEqual((await inside(list, { start: 99_998, count: 100 })).map(({ name }) => name), ['99998', '99999']);
-    const record = valueNode('map', Object.fromEntries(Array.from({ length: 2_500 }, (_, index): [string, Json] => [`k${index}`, index])), none);
+    assert.deepEqual(
+      (await inside(list, { start: 99_998, count: 100 })).map(({ name }) => name),
+      ['99998', '99999'],
+    );
+    const record = valueNode(
+      'map',
+      Object.fromEntries(Array.from({ length: 2_500 }, (_, index): [string, Json] => [`k${index}`, index])),
+      none,
+    );
     const groups = await inside(record);
-    assert.deepEqual(groups.map(({ name }) => name), ['[0…999]', '[1000…1999]', '[2000…2499]']);
+    assert.deepEqual(
+      groups.map(({ name }) => name),
+      ['[0…999]', '[1000…1999]', '[2000…2499]'],
+    );
     assert.equal((groups[2] === undefined ? [] : await inside(groups[2])).at(-1)?.name, 'k2499');
     const text = valueNode('log', 'line\n'.repeat(5_000), none);
     assert.ok(text.value.length < 500);
-    assert.deepEqual((await inside(text, { start: 4_999, count: 1 })).map(({ name, value }) => [name, value]), [['5000', 'line']]);
+    assert.deepEqual(
+      (await inside(text, { start: 4_999, count: 1 })).map(({ name, value }) => [name, value]),
+      [['5000', 'line']],
+    );
   });
 
   it('kept apart are read when they are opened, not before', async () => {
     let reads = 0;
-    const bytes = new TextEncoder().encode(JSON.stringify({ rows: Array.from({ length: 1_000 }, (_, id) => ({ id })) }));
+    const bytes = new TextEncoder().encode(
+      JSON.stringify({ rows: Array.from({ length: 1_000 }, (_, id) => ({ id })) }),
+    );
     const ref = { $blob: 'a'.repeat(64), bytes: 20_000_000, media: 'application/json', head: '{"rows":[{"id":0}' };
-    const node = valueNode('result', ref, { readBlob: () => {
-      reads += 1;
-      return Promise.resolve(bytes);
-    } });
+    const node = valueNode('result', ref, {
+      readBlob: () => {
+        reads += 1;
+        return Promise.resolve(bytes);
+      },
+    });
     assert.match(node.value, /^20\.0M bytes, application\/json: \{"rows"/);
     assert.equal(reads, 0);
     const [rows] = await inside(node);
     assert.equal(reads, 1);
     assert.equal(rows?.children?.indexed, 1_000);
-    const long = valueNode('result', ref, { readBlob: () => Promise.resolve(new TextEncoder().encode(JSON.stringify([1, 2, 3]))) });
-    assert.deepEqual((await inside(long)).map(({ name, children }) => [name, children?.indexed]), [['value', 3]], 'a list is one step in, where it can be paged');
+    const long = valueNode('result', ref, {
+      readBlob: () => Promise.resolve(new TextEncoder().encode(JSON.stringify([1, 2, 3]))),
+    });
+    assert.deepEqual(
+      (await inside(long)).map(({ name, children }) => [name, children?.indexed]),
+      [['value', 3]],
+      'a list is one step in, where it can be paged',
+    );
   });
 
   it('say what they are when there is nothing inside', () => {
-    assert.deepEqual([[], {}, '', null, true, 1.5].map((value) => valueNode('x', value, none)).map(({ value, children }) => [value, children !== undefined]), [['(0) []', false], ['{}', false], ['""', false], ['null', false], ['true', false], ['1.5', false]]);
+    assert.deepEqual(
+      [[], {}, '', null, true, 1.5]
+        .map((value) => valueNode('x', value, none))
+        .map(({ value, children }) => [value, children !== undefined]),
+      [
+        ['(0) []', false],
+        ['{}', false],
+        ['""', false],
+        ['null', false],
+        ['true', false],
+        ['1.5', false],
+      ],
+    );
   });
 });

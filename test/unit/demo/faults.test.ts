@@ -4,18 +4,42 @@ import { luckOf, NO_FAULTS, parseFaults } from '../../../src/model/demo/faults.t
 
 describe('settings', () => {
   it('are read from a query', () => {
-    const faults = parseFaults('latency_ms=50&tail=lognormal&slots=4&fail=429:0.1,503:.05&retry_after=1&cut=0.05&malformed=0.02&chunks=20&context=2048&tools=0');
+    const faults = parseFaults(
+      'latency_ms=50&tail=lognormal&slots=4&fail=429:0.1,503:.05&retry_after=1&cut=0.05&malformed=0.02&chunks=20&context=2048&tools=0',
+    );
     assert.deepEqual(faults, {
-      ...NO_FAULTS, latencyMs: 50, tail: 'lognormal', slots: 4, fail: [{ status: 429, p: 0.1 }, { status: 503, p: 0.05 }], retryAfter: 1,
-      cut: 0.05, malformed: 0.02, chunks: 20, context: 2048, tools: false,
+      ...NO_FAULTS,
+      latencyMs: 50,
+      tail: 'lognormal',
+      slots: 4,
+      fail: [
+        { status: 429, p: 0.1 },
+        { status: 503, p: 0.05 },
+      ],
+      retryAfter: 1,
+      cut: 0.05,
+      malformed: 0.02,
+      chunks: 20,
+      context: 2048,
+      tools: false,
     });
     assert.equal(parseFaults('', NO_FAULTS), NO_FAULTS);
   });
   it('name what is wrong with them', () => {
     assert.throws(() => parseFaults('latencyms=5'), /no setting `latencyms`; it has latency_ms, /);
     assert.throws(() => parseFaults('toString=5'), /no setting `toString`/);
-    for (const [query, takes] of [['latency_ms=fast', /a number from 0/], ['slots=0', /whole number from 1/], ['tail=heavy', /`fixed` or `lognormal`/], ['fail=429', /429:0.1/], ['cut=2', /from 0 to 1/], ['cut=', /from 0 to 1/]] as const) {
-      assert.throws(() => parseFaults(query), (error) => error instanceof RangeError && takes.test(error.message));
+    for (const [query, takes] of [
+      ['latency_ms=fast', /a number from 0/],
+      ['slots=0', /whole number from 1/],
+      ['tail=heavy', /`fixed` or `lognormal`/],
+      ['fail=429', /429:0.1/],
+      ['cut=2', /from 0 to 1/],
+      ['cut=', /from 0 to 1/],
+    ] as const) {
+      assert.throws(
+        () => parseFaults(query),
+        (error) => error instanceof RangeError && takes.test(error.message),
+      );
     }
   });
 });

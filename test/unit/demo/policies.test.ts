@@ -4,20 +4,41 @@ import { decide } from '../../../src/model/demo/policy/decide.ts';
 import { chatRequest } from '../../../src/model/demo/request.ts';
 import type { Turn } from '../../../src/model/demo/text/completion.ts';
 
-interface Said { role: string; content?: string; tool_calls?: unknown; tool_call_id?: string }
+interface Said {
+  role: string;
+  content?: string;
+  tool_calls?: unknown;
+  tool_call_id?: string;
+}
 
 function next(messages: Said[], tools: string[] = []): Turn {
-  return decide(chatRequest.parse({ messages, temperature: 1, tools: tools.map((name) => ({ type: 'function', function: { name } })) }), 1, 1);
+  return decide(
+    chatRequest.parse({
+      messages,
+      temperature: 1,
+      tools: tools.map((name) => ({ type: 'function', function: { name } })),
+    }),
+    1,
+    1,
+  );
 }
 
 describe('directions', () => {
-  const text = 'Try this:\n  call add {"a": 1}\n  and mul {"b": 2}\n  say Two at once.\ncall next times 2\ncall broken {"a": oops\nanswer It is {{last}}.';
+  const text =
+    'Try this:\n  call add {"a": 1}\n  and mul {"b": 2}\n  say Two at once.\ncall next times 2\ncall broken ' +
+    '{"a": oops\nanswer It is {{last}}.';
   const done = (turns: number): Said[] => [
     { role: 'user', content: text },
-    ...Array.from({ length: turns }, (_, i): Said[] => [{ role: 'assistant', content: '' }, { role: 'tool', tool_call_id: `c${i}`, content: `result ${i}` }]).flat(),
+    ...Array.from({ length: turns }, (_, i): Said[] => [
+      { role: 'assistant', content: '' },
+      { role: 'tool', tool_call_id: `c${i}`, content: `result ${i}` },
+    ]).flat(),
   ];
   it('are followed turn by turn', () => {
-    assert.deepEqual(next(done(0)).calls, [{ name: 'add', arguments: '{"a": 1}' }, { name: 'mul', arguments: '{"b": 2}' }]);
+    assert.deepEqual(next(done(0)).calls, [
+      { name: 'add', arguments: '{"a": 1}' },
+      { name: 'mul', arguments: '{"b": 2}' },
+    ]);
     assert.equal(next(done(0)).content, 'Two at once.');
     for (const turn of [1, 2]) assert.deepEqual(next(done(turn)).calls, [{ name: 'next', arguments: '{}' }]);
     assert.deepEqual(next(done(3)).calls, [{ name: 'broken', arguments: '{"a": oops' }]);
@@ -25,20 +46,40 @@ describe('directions', () => {
   });
   it('end with the last result where nothing else is said', () => {
     const asked = { role: 'user', content: 'call a' };
-    assert.equal(next([asked, { role: 'assistant', content: '' }, { role: 'tool', tool_call_id: 'x', content: '{"v":1}' }]).content, '{"v":1}');
+    assert.equal(
+      next([asked, { role: 'assistant', content: '' }, { role: 'tool', tool_call_id: 'x', content: '{"v":1}' }])
+        .content,
+      '{"v":1}',
+    );
   });
   it('can be one answer', () => assert.equal(next([{ role: 'user', content: 'answer 42' }]).content, '42'));
-  it('are not found in ordinary text', () => assert.match(next([{ role: 'user', content: 'Please\nanswer in French.\nCall me.' }]).content, /I am the demo model/));
+  it('are not found in ordinary text', () =>
+    assert.match(
+      next([{ role: 'user', content: 'Please\nanswer in French.\nCall me.' }]).content,
+      /I am the demo model/,
+    ));
 });
 
 describe('the judge', () => {
-  const judged = (body: string): unknown => JSON.parse(next([{ role: 'system', content: 'You are a judge. Give a score.' }, { role: 'user', content: body }]).content);
+  const judged = (body: string): unknown =>
+    JSON.parse(
+      next([
+        { role: 'system', content: 'You are a judge. Give a score.' },
+        { role: 'user', content: body },
+      ]).content,
+    );
   it('compares with what is expected', () => {
-    assert.equal((judged('<expected>\nParis\n</expected>\n<answer>\nIt is  paris.\n</answer>') as { score: number }).score, 1);
+    assert.equal(
+      (judged('<expected>\nParis\n</expected>\n<answer>\nIt is  paris.\n</answer>') as { score: number }).score,
+      1,
+    );
     assert.equal((judged('<expected>\nParis\n</expected>\n<answer>\nRome\n</answer>') as { score: number }).score, 0);
   });
   it('says so when there is nothing to compare with', () => {
-    assert.deepEqual(judged('<answer>\nRome\n</answer>'), { score: 0.5, explanation: 'The demo model judges by comparing with an expected answer, and there is none.' });
+    assert.deepEqual(judged('<answer>\nRome\n</answer>'), {
+      score: 0.5,
+      explanation: 'The demo model judges by comparing with an expected answer, and there is none.',
+    });
   });
 });
 
@@ -50,51 +91,106 @@ describe('the simulated user', () => {
     assert.equal(reply('Which address?'), 'I live at 4 Mill Lane.');
     assert.equal(reply('Shall I renew it?'), 'Yes, please.');
     assert.equal(reply('It is renewed.'), 'Thank you, that is all.');
-    assert.equal(next([{ role: 'system', content: 'Be Anna. When there is nothing left that you want, answer with ###STOP### alone.' }, { role: 'user', content: 'Done.' }]).content, '###STOP###');
+    assert.equal(
+      next([
+        { role: 'system', content: 'Be Anna. When there is nothing left that you want, answer with ###STOP### alone.' },
+        { role: 'user', content: 'Done.' },
+      ]).content,
+      '###STOP###',
+    );
   });
 });
 
 describe('the summary', () => {
   const tools = ['find_member', 'list_loans', 'return_book'];
-  const call = (name: string, args: string): Said => ({ role: 'assistant', content: '', tool_calls: [{ id: name, function: { name, arguments: args } }] });
+  const call = (name: string, args: string): Said => ({
+    role: 'assistant',
+    content: '',
+    tool_calls: [{ id: name, function: { name, arguments: args } }],
+  });
   const task = { role: 'user', content: 'Jonas Lind brings back "Night Ferry".' };
   const past = [
-    call('find_member', '{"name":"Jonas Lind"}'), { role: 'tool', tool_call_id: 'find_member', content: '[{"member_id":"M-1","name":"Jonas Lind","address":"1 Road"}]' },
+    call('find_member', '{"name":"Jonas Lind"}'),
+    {
+      role: 'tool',
+      tool_call_id: 'find_member',
+      content: '[{"member_id":"M-1","name":"Jonas Lind","address":"1 Road"}]',
+    },
     call('list_loans', '{"member_id":"M-1"}'),
-    { role: 'tool', tool_call_id: 'list_loans', content: '[{"loan_id":"L-1","book_id":"B-1","title":"Night Ferry","due":"2026-03-24","days_overdue":0,"renewals":0}]' },
+    {
+      role: 'tool',
+      tool_call_id: 'list_loans',
+      content:
+        '[{"loan_id":"L-1","book_id":"B-1","title":"Night Ferry","due":"2026-03-24","days_overdue":0,"renewals":0}]',
+    },
   ];
   it('keeps what the clerk needs to go on', () => {
-    const { content } = next([task, ...past, { role: 'user', content: 'Sum up the conversation so far for yourself.' }], tools);
-    const turn = decide(chatRequest.parse({
-      messages: [task, { role: 'user', content: `[Summary of the conversation so far]\n${content}` }], temperature: 0, tools: tools.map((name) => ({ type: 'function', function: { name } })),
-    }), 1, 1);
+    const { content } = next(
+      [task, ...past, { role: 'user', content: 'Sum up the conversation so far for yourself.' }],
+      tools,
+    );
+    const turn = decide(
+      chatRequest.parse({
+        messages: [task, { role: 'user', content: `[Summary of the conversation so far]\n${content}` }],
+        temperature: 0,
+        tools: tools.map((name) => ({ type: 'function', function: { name } })),
+      }),
+      1,
+      1,
+    );
     assert.deepEqual(turn.calls, [{ name: 'return_book', arguments: '{"loan_id":"L-1"}' }]);
   });
 });
 
 describe('a team', () => {
   const asked = { role: 'user', content: 'Jonas Lind returns "Night Ferry".' };
-  const turn = (messages: Said[], tools: readonly { name: string; parameters?: unknown }[]): Turn => decide(chatRequest.parse({ messages, tools: tools.map((tool) => ({ type: 'function', function: tool })) }), 1, 1);
+  const turn = (messages: Said[], tools: readonly { name: string; parameters?: unknown }[]): Turn =>
+    decide(chatRequest.parse({ messages, tools: tools.map((tool) => ({ type: 'function', function: tool })) }), 1, 1);
   it('has the request handed on once', () => {
     const tools = [{ name: 'find_member' }, { name: 'list_loans' }, { name: 'hand_off_to_office' }];
-    assert.deepEqual(turn([asked], tools).calls.map(({ name }) => name), ['hand_off_to_office']);
-    assert.deepEqual(turn([asked, { role: 'user', content: 'Please take this request.' }], tools).calls.map(({ name }) => name), ['find_member']);
+    assert.deepEqual(
+      turn([asked], tools).calls.map(({ name }) => name),
+      ['hand_off_to_office'],
+    );
+    assert.deepEqual(
+      turn([asked, { role: 'user', content: 'Please take this request.' }], tools).calls.map(({ name }) => name),
+      ['find_member'],
+    );
   });
   it('has its leader ask all members at once', () => {
-    const member = (name: string): { name: string; parameters: unknown } => ({ name, parameters: { type: 'object', properties: { task: { type: 'string' } } } });
-    const { calls } = turn([asked], [member('north'), member('south'), { name: 'find_member', parameters: { properties: { name: {} } } }]);
-    assert.deepEqual(calls, ['north', 'south'].map((name) => ({ name, arguments: JSON.stringify({ task: asked.content }) })));
+    const member = (name: string): { name: string; parameters: unknown } => ({
+      name,
+      parameters: { type: 'object', properties: { task: { type: 'string' } } },
+    });
+    const { calls } = turn(
+      [asked],
+      [member('north'), member('south'), { name: 'find_member', parameters: { properties: { name: {} } } }],
+    );
+    assert.deepEqual(
+      calls,
+      ['north', 'south'].map((name) => ({ name, arguments: JSON.stringify({ task: asked.content }) })),
+    );
   });
   it('has those who only look things up tell what the clerk goes on with', () => {
     const system = { role: 'system', content: 'Only look up members, with find_member.' };
     const desk = [{ name: 'find_member' }, { name: 'list_loans' }, { name: 'return_book' }];
     assert.deepEqual(turn([system, asked], desk).calls, [{ name: 'find_member', arguments: '{"name":"Jonas Lind"}' }]);
-    const told = turn([
-      system, asked, { role: 'assistant', tool_calls: [{ id: 'a', function: { name: 'find_member', arguments: '{"name":"Jonas Lind"}' } }] },
-      { role: 'tool', tool_call_id: 'a', content: '[{"member_id":"M-1","name":"Jonas Lind","address":"1 Road"}]' },
-    ], desk);
+    const told = turn(
+      [
+        system,
+        asked,
+        {
+          role: 'assistant',
+          tool_calls: [{ id: 'a', function: { name: 'find_member', arguments: '{"name":"Jonas Lind"}' } }],
+        },
+        { role: 'tool', tool_call_id: 'a', content: '[{"member_id":"M-1","name":"Jonas Lind","address":"1 Road"}]' },
+      ],
+      desk,
+    );
     assert.deepEqual(told.calls, []);
-    assert.deepEqual(turn([asked, { role: 'user', content: `members answered:\n${told.content}` }], desk).calls, [{ name: 'list_loans', arguments: '{"member_id":"M-1"}' }]);
+    assert.deepEqual(turn([asked, { role: 'user', content: `members answered:\n${told.content}` }], desk).calls, [
+      { name: 'list_loans', arguments: '{"member_id":"M-1"}' },
+    ]);
   });
 });
 

@@ -16,22 +16,49 @@ describe('the tokenizer', () => {
     assert.equal(ids.length, texts.length);
     assert.ok(ids.every((id) => Number.isInteger(id) && id >= 0 && id < VOCABULARY_SIZE));
   });
-  it('has no text twice', () => assert.deepEqual(TEXTS.filter((text, i) => TEXTS.indexOf(text) !== i), []));
+  it('has no text twice', () =>
+    assert.deepEqual(
+      TEXTS.filter((text, i) => TEXTS.indexOf(text) !== i),
+      [],
+    ));
   it('knows the words of the desk', () => assert.equal(tokenize('renew all overdue loans').ids.length, 4));
-  it('never changes', () => assert.deepEqual(tokenize('renew L-3001').ids.slice(0, 2), [TEXTS.indexOf('renew') + 256, 32]));
+  it('never changes', () =>
+    assert.deepEqual(tokenize('renew L-3001').ids.slice(0, 2), [TEXTS.indexOf('renew') + 256, 32]));
 });
 
 describe('the template', () => {
-  const turn = { reasoning: 'I need it.', content: 'Now.', calls: [{ name: 'a', arguments: '{"x":1}' }, { name: 'b', arguments: '{}' }] };
+  const turn = {
+    reasoning: 'I need it.',
+    content: 'Now.',
+    calls: [
+      { name: 'a', arguments: '{"x":1}' },
+      { name: 'b', arguments: '{}' },
+    ],
+  };
   it('renders a turn as it was sampled, so prompts grow by their end only', () => {
-    const asked = [{ role: 'system', content: 'S' }, { role: 'user', content: 'U' }];
-    const answered = [...asked, {
-      role: 'assistant', content: turn.content, reasoning: turn.reasoning,
-      tool_calls: turn.calls.map((call, i) => ({ id: String(i), function: call })),
-    }, { role: 'tool', tool_call_id: '0', content: 'r' }];
+    const asked = [
+      { role: 'system', content: 'S' },
+      { role: 'user', content: 'U' },
+    ];
+    const answered = [
+      ...asked,
+      {
+        role: 'assistant',
+        content: turn.content,
+        reasoning: turn.reasoning,
+        tool_calls: turn.calls.map((call, i) => ({ id: String(i), function: call })),
+      },
+      { role: 'tool', tool_call_id: '0', content: 'r' },
+    ];
     const tools = [{ type: 'function', function: { name: 'a' } }];
-    const first = renderPrompt(chatRequest.parse({ messages: asked, tools }).messages, chatRequest.parse({ messages: asked, tools }).tools).parts.flat();
-    const second = renderPrompt(chatRequest.parse({ messages: answered, tools }).messages, chatRequest.parse({ messages: answered, tools }).tools);
+    const first = renderPrompt(
+      chatRequest.parse({ messages: asked, tools }).messages,
+      chatRequest.parse({ messages: asked, tools }).tools,
+    ).parts.flat();
+    const second = renderPrompt(
+      chatRequest.parse({ messages: answered, tools }).messages,
+      chatRequest.parse({ messages: answered, tools }).tools,
+    );
     const sampled = complete(turn, 1000, []).segments.flatMap((segment) => segment.tokens.ids);
     const start = [...first, ...sampled];
     assert.deepEqual(second.parts.flat().slice(0, start.length), start);
@@ -41,7 +68,14 @@ describe('the template', () => {
 });
 
 describe('a completion', () => {
-  const turn = { reasoning: 'I need it.', content: '', calls: [{ name: 'a', arguments: '{"x":1}' }, { name: 'b', arguments: '{"y":"text"}' }] };
+  const turn = {
+    reasoning: 'I need it.',
+    content: '',
+    calls: [
+      { name: 'a', arguments: '{"x":1}' },
+      { name: 'b', arguments: '{"y":"text"}' },
+    ],
+  };
   const whole = complete(turn, 1000, []);
   it('that is cut in a call leaves it as text', () => {
     const cut = complete(turn, whole.count - 3, []);
@@ -59,6 +93,9 @@ describe('a completion', () => {
   });
   it('ends before a stop string', () => {
     const stopped = complete({ ...turn, content: 'one two three' }, 1000, ['three', 'two']);
-    assert.deepEqual([stopped.turn.content, stopped.turn.calls, stopped.finishReason, stopped.stopReason], ['one ', [], 'stop', 'two']);
+    assert.deepEqual(
+      [stopped.turn.content, stopped.turn.calls, stopped.finishReason, stopped.stopReason],
+      ['one ', [], 'stop', 'two'],
+    );
   });
 });

@@ -29,14 +29,23 @@ function fakeCluster() {
     namespace: 'n',
     get: (kind: string, name: string) => Promise.resolve(there.get(`${kind} ${name}`)),
     list: (kind: string) => Promise.resolve([...there.values()].filter((object) => object.kind === kind)),
-    create: (object: KubeObject) => (there.has(`Job ${object.metadata.name}`) ? Promise.reject(new StudioError('conflict', 'It is there.')) : Promise.resolve(put('create', object))),
+    create: (object: KubeObject) =>
+      there.has(`Job ${object.metadata.name}`)
+        ? Promise.reject(new StudioError('conflict', 'It is there.'))
+        : Promise.resolve(put('create', object)),
     apply: (object: KubeObject) => Promise.resolve({ object: put('apply', object), change: 'changed' }),
     remove: (kind: string, name: string) => {
       log.push(`remove ${kind} ${name}`);
       return Promise.resolve(there.delete(`${kind} ${name}`));
     },
   } as unknown as Cluster;
-  const secret = (name: string, key: string): unknown => JSON.parse(Buffer.from((there.get(`Secret ${name}`)?.['data'] as Record<string, string>)[key] ?? 'null', 'base64').toString());
+  const secret = (name: string, key: string): unknown =>
+    JSON.parse(
+      Buffer.from(
+        (there.get(`Secret ${name}`)?.['data'] as Record<string, string>)[key] ?? 'null',
+        'base64',
+      ).toString(),
+    );
   return { cluster, there, log, secret };
 }
 
@@ -49,24 +58,61 @@ async function kit(context: TestContext, secrets?: Record<string, string>) {
     file = path.join(folder, 'secrets.json');
     await writeFile(file, JSON.stringify(secrets));
   }
-  const host = { url: 'http://server', token: (batch: string) => `w.${batch}`, secrets: () => Promise.resolve(file) } as unknown as ClusterHost;
-  return { ...fake, objects: new BatchObjects({ cluster: fake.cluster, host, programs: 'sha', image: 'i:1', pullPolicy: 'Never', reconnectSeconds: 600 }) };
+  const host = {
+    url: 'http://server',
+    token: (batch: string) => `w.${batch}`,
+    secrets: () => Promise.resolve(file),
+  } as unknown as ClusterHost;
+  return {
+    ...fake,
+    objects: new BatchObjects({
+      cluster: fake.cluster,
+      host,
+      programs: 'sha',
+      image: 'i:1',
+      pullPolicy: 'Never',
+      reconnectSeconds: 600,
+    }),
+  };
 }
 
-const submission = (names: string[], isolation: 'shared' | 'pod' = 'shared'): Submission => ({ env: { names, shown: [] }, pods: { isolation } }) as unknown as Submission;
-const plan = (of: Submission): NewRound => ({ batch: 'b1', submission: of, round: 1, fruitless: 0, settled: 0, sizing: { completions: 2, parallelism: 2, slots: 4 } });
+const submission = (names: string[], isolation: 'shared' | 'pod' = 'shared'): Submission =>
+  ({ env: { names, shown: [] }, pods: { isolation } }) as unknown as Submission;
+const plan = (of: Submission): NewRound => ({
+  batch: 'b1',
+  submission: of,
+  round: 1,
+  fruitless: 0,
+  settled: 0,
+  sizing: { completions: 2, parallelism: 2, slots: 4 },
+});
 
 describe('BatchObjects', () => {
   it('makes what pods need before the Job, and gives it to the Job then', async (context) => {
     const { objects, there, log, secret } = await kit(context, { KEY: 'hidden' });
-    there.set('Deployment rollout-studio', { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'rollout-studio', uid: 'd' } });
+    there.set('Deployment rollout-studio', {
+      apiVersion: 'apps/v1',
+      kind: 'Deployment',
+      metadata: { name: 'rollout-studio', uid: 'd' },
+    });
     await objects.findServer(SIGNAL);
     await objects.create(plan(submission(['KEY'], 'pod')), SIGNAL);
     assert.deepEqual(log, [
-      'apply ConfigMap rollout-b1 of Deployment d', 'apply Secret rollout-b1 of Deployment d', 'create Job rollout-b1-1 of Deployment d',
-      'apply ConfigMap rollout-b1 of Job uid-rollout-b1-1', 'apply Secret rollout-b1 of Job uid-rollout-b1-1',
+      'apply ConfigMap rollout-b1 of Deployment d',
+      'apply Secret rollout-b1 of Deployment d',
+      'create Job rollout-b1-1 of Deployment d',
+      'apply ConfigMap rollout-b1 of Job uid-rollout-b1-1',
+      'apply Secret rollout-b1 of Job uid-rollout-b1-1',
     ]);
-    assert.deepEqual(secret('rollout-b1', 'worker.json'), { server: 'http://server', token: 'w.b1', batch: 'b1', slots: 4, reconnect_seconds: 600, programs: 'sha', rollouts: 1 });
+    assert.deepEqual(secret('rollout-b1', 'worker.json'), {
+      server: 'http://server',
+      token: 'w.b1',
+      batch: 'b1',
+      slots: 4,
+      reconnect_seconds: 600,
+      programs: 'sha',
+      rollouts: 1,
+    });
     assert.deepEqual(secret('rollout-b1', 'secrets.json'), { KEY: 'hidden' });
     assert.deepEqual([...(await objects.batches(SIGNAL))], ['b1']);
   });
@@ -81,7 +127,10 @@ describe('BatchObjects', () => {
     const mine = await kit(context, { KEY: 'hidden' });
     await mine.objects.handOver('b1', submission(['KEY']), SIGNAL);
     const other = await kit(context);
-    await assert.rejects(other.objects.create(plan(submission(['KEY'])), SIGNAL), (error) => StudioError.is(error, 'unavailable') && error.message.includes('KEY'));
+    await assert.rejects(
+      other.objects.create(plan(submission(['KEY'])), SIGNAL),
+      (error) => StudioError.is(error, 'unavailable') && error.message.includes('KEY'),
+    );
     assert.deepEqual(other.log, []);
     const handed = mine.there.get('Secret rollout-b1');
     assert.ok(handed !== undefined);

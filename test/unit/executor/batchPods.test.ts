@@ -8,25 +8,74 @@ import { BatchPods } from '../../../src/executor/kubernetes/batchPods.ts';
 import { batchJob } from '../../../src/executor/kubernetes/jobManifest.ts';
 import type { Round } from '../../../src/executor/kubernetes/jobRounds.ts';
 import { Rounds } from '../../../src/executor/kubernetes/rounds.ts';
-import { readObject, type Job } from '../../../src/kubernetes/access/objects.ts';
+import { type Job, readObject } from '../../../src/kubernetes/access/objects.ts';
 import type { BatchRecord } from '../../../src/store/store.ts';
 
-const SUBMISSION = { concurrency: 'auto', retry: { infrastructure: 1 }, pods: { count: 2 }, env: { names: [], shown: [] } } as unknown as Submission;
+const SUBMISSION = {
+  concurrency: 'auto',
+  retry: { infrastructure: 1 },
+  pods: { count: 2 },
+  env: { names: [], shown: [] },
+} as unknown as Submission;
 
-interface Changes { queued?: number; running?: number; passed?: number; sealed?: boolean; paused?: boolean; released?: boolean; stopping?: string }
+interface Changes {
+  queued?: number;
+  running?: number;
+  passed?: number;
+  sealed?: boolean;
+  paused?: boolean;
+  released?: boolean;
+  stopping?: string;
+}
 
-function record({ queued = 8, running = 0, passed = 0, sealed = true, paused = false, released = false, stopping }: Changes = {}): BatchRecord {
+function record({
+  queued = 8,
+  running = 0,
+  passed = 0,
+  sealed = true,
+  paused = false,
+  released = false,
+  stopping,
+}: Changes = {}): BatchRecord {
   return {
-    row: { batch: 'b1', tasks: 4, attempts: 2, counts: { passed, failed: 0, unscored: 0, cancelled: 0, infrastructure: 0, running, held: 0, queued } },
-    sealed, paused: paused || released, released, ...(stopping === undefined ? {} : { stopping }),
+    row: {
+      batch: 'b1',
+      tasks: 4,
+      attempts: 2,
+      counts: { passed, failed: 0, unscored: 0, cancelled: 0, infrastructure: 0, running, held: 0, queued },
+    },
+    sealed,
+    paused: paused || released,
+    released,
+    ...(stopping === undefined ? {} : { stopping }),
   } as unknown as BatchRecord;
 }
 
 /** As the cluster would show the Job. */
-function jobOf(plan: NewRound, conditions: { type: string; status: string; reason?: string; message?: string }[] = [], released = false): Job {
-  const object = batchJob({ ...plan, namespace: 'n', pods: plan.submission.pods ?? {}, image: 'i', pullPolicy: undefined, owner: undefined });
-  const metadata = { ...object.metadata, uid: `u${plan.round}`, annotations: { ...object.metadata.annotations, ...(released ? { 'rollout-studio/released': 'true' } : {}) } };
-  return readObject('Job', 'batch/v1', { ...object, metadata, spec: { ...(object['spec'] as object), ...(released ? { suspend: true } : {}) }, status: { conditions } });
+function jobOf(
+  plan: NewRound,
+  conditions: { type: string; status: string; reason?: string; message?: string }[] = [],
+  released = false,
+): Job {
+  const object = batchJob({
+    ...plan,
+    namespace: 'n',
+    pods: plan.submission.pods ?? {},
+    image: 'i',
+    pullPolicy: undefined,
+    owner: undefined,
+  });
+  const metadata = {
+    ...object.metadata,
+    uid: `u${plan.round}`,
+    annotations: { ...object.metadata.annotations, ...(released ? { 'rollout-studio/released': 'true' } : {}) },
+  };
+  return readObject('Job', 'batch/v1', {
+    ...object,
+    metadata,
+    spec: { ...(object['spec'] as object), ...(released ? { suspend: true } : {}) },
+    status: { conditions },
+  });
 }
 
 function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Submission } = {}) {
@@ -48,7 +97,8 @@ function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Su
       void say(`create ${plan.round} of ${plan.sizing.parallelism}x${plan.sizing.slots}`);
       return Promise.resolve(jobOf(plan));
     },
-    write: (_batch: string, _submission: Submission, slots: number, owner: { name: string }) => say(`write ${slots} for ${owner.name}`),
+    write: (_batch: string, _submission: Submission, slots: number, owner: { name: string }) =>
+      say(`write ${slots} for ${owner.name}`),
     handOver: () => say('hand over'),
     setReleased: ({ round }: Round, released: boolean) => {
       void say(`${released ? 'suspend' : 'let go'} ${round}`);
@@ -64,10 +114,25 @@ function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Su
     tell: (_batch: string, { what, text }: { what: string; text: string }) => say(`${what}: ${text}`),
     giveUp: (_batch: string, reason: string) => say(`give up: ${reason}`),
   } as unknown as ClusterHost;
-  const pods = new BatchPods({ host, objects, rounds, role: () => role, over: 0, lastBadEnd: () => 'Pod p failed.', signal: new AbortController().signal }, record(options.first), submission);
+  const pods = new BatchPods(
+    {
+      host,
+      objects,
+      rounds,
+      role: () => role,
+      over: 0,
+      lastBadEnd: () => 'Pod p failed.',
+      signal: new AbortController().signal,
+    },
+    record(options.first),
+    submission,
+  );
   open.push(pods);
   return {
-    pods, rounds, log, plans,
+    pods,
+    rounds,
+    log,
+    plans,
     be: (next: typeof role) => (role = next),
     look: async (changes?: Changes): Promise<string[]> => {
       const from = log.length;
@@ -80,7 +145,8 @@ function kit(options: { first?: Changes; refuse?: StudioError[]; submission?: Su
 }
 
 /** All that follows at once has followed. */
-const settled = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 0)).then(() => new Promise((resolve) => setTimeout(resolve, 0)));
+const settled = (): Promise<void> =>
+  new Promise((resolve) => setTimeout(resolve, 0)).then(() => new Promise((resolve) => setTimeout(resolve, 0)));
 
 const open: BatchPods[] = [];
 afterEach(() => {
@@ -111,10 +177,15 @@ describe('BatchPods', () => {
     const { look, rounds } = kit();
     await look();
     assert.deepEqual(await look({ queued: 6, running: 2, released: true }), [], 'not while something runs');
-    const told = 'pods_released: The batch is paused and keeps no pods: Job rollout-b1-1 is suspended until it is resumed. What its pods held goes on then, from where its record ends.';
+    const told =
+      'pods_released: The batch is paused and keeps no pods: Job rollout-b1-1 is suspended until it is resumed. ' +
+      'What its pods held goes on then, from where its record ends.';
     assert.deepEqual(await look({ queued: 8, released: true }), ['suspend 1', told]);
     assert.deepEqual([rounds.active('b1')?.released, await look({ queued: 8, released: true })], [true, []]);
-    assert.deepEqual(await look({ queued: 8 }), ['let go 1', 'pods_back: Job rollout-b1-1 goes on: its pods are started again.']);
+    assert.deepEqual(await look({ queued: 8 }), [
+      'let go 1',
+      'pods_back: Job rollout-b1-1 goes on: its pods are started again.',
+    ]);
     assert.deepEqual(await look({ queued: 8, released: true }), ['suspend 1', told], 'and once more');
   });
 
@@ -137,7 +208,9 @@ describe('BatchPods', () => {
     const { look, rounds, plans } = kit({ submission });
     await look();
     assert.deepEqual(await look({ released: true }), [
-      'remove job', 'pods_released: The batch is paused and keeps no pods: Job rollout-b1-1 is removed, and the next one waits for the queue team-a until it is resumed. What its pods held goes on then, from where its record ends.',
+      'remove job',
+      'pods_released: The batch is paused and keeps no pods: Job rollout-b1-1 is removed, and the next one waits ' +
+        'for the queue team-a until it is resumed. What its pods held goes on then, from where its record ends.',
     ]);
     const [plan] = plans;
     assert.ok(plan !== undefined);
@@ -148,7 +221,16 @@ describe('BatchPods', () => {
 
   it('takes up the Job of an earlier server', async () => {
     const { look, rounds } = kit();
-    rounds.see(jobOf({ batch: 'b1', submission: SUBMISSION, round: 3, fruitless: 0, settled: 0, sizing: { completions: 2, parallelism: 2, slots: 5 } }));
+    rounds.see(
+      jobOf({
+        batch: 'b1',
+        submission: SUBMISSION,
+        round: 3,
+        fruitless: 0,
+        settled: 0,
+        sizing: { completions: 2, parallelism: 2, slots: 5 },
+      }),
+    );
     assert.deepEqual([...(await look()), ...(await look())], ['write 5 for rollout-b1-3']);
   });
 
@@ -164,7 +246,9 @@ describe('BatchPods', () => {
     assert.deepEqual(await look({ queued: 3, passed: 5 }), ['create 2 of 2x2']);
     assert.deepEqual([plans[1]?.settled, plans[1]?.fruitless], [5, 0]);
     end('PodFailurePolicy');
-    assert.deepEqual(await look({ queued: 3, passed: 5 }), ['give up: Its pods cannot work: Job has failed indexes. Pod p failed.']);
+    assert.deepEqual(await look({ queued: 3, passed: 5 }), [
+      'give up: Its pods cannot work: Job has failed indexes. Pod p failed.',
+    ]);
     assert.deepEqual(await look({ queued: 3, passed: 5 }), []);
   });
 

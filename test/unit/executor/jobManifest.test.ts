@@ -4,15 +4,42 @@ import { batchConfigMap, batchJob, batchSecret, type JobPlan } from '../../../sr
 import { sidecarVariables } from '../../../src/executor/kubernetes/sidecarSecrets.ts';
 
 interface Manifest {
-  metadata: { name: string; labels: Record<string, string>; annotations: Record<string, string>; ownerReferences?: unknown[] };
+  metadata: {
+    name: string;
+    labels: Record<string, string>;
+    annotations: Record<string, string>;
+    ownerReferences?: unknown[];
+  };
   spec: {
-    completions: number; parallelism: number; suspend?: boolean; backoffLimitPerIndex: number; podFailurePolicy: { rules: { action: string; onExitCodes?: { values: number[] }; onPodConditions?: { type: string }[] }[] };
-    template: { metadata: { labels: Record<string, string> }; spec: Record<string, unknown> & { containers: Record<string, unknown>[]; initContainers?: Record<string, unknown>[]; volumes: unknown[] } };
+    completions: number;
+    parallelism: number;
+    suspend?: boolean;
+    backoffLimitPerIndex: number;
+    podFailurePolicy: {
+      rules: { action: string; onExitCodes?: { values: number[] }; onPodConditions?: { type: string }[] }[];
+    };
+    template: {
+      metadata: { labels: Record<string, string> };
+      spec: Record<string, unknown> & {
+        containers: Record<string, unknown>[];
+        initContainers?: Record<string, unknown>[];
+        volumes: unknown[];
+      };
+    };
   };
 }
 
 const PLAN: JobPlan = {
-  batch: 'b01abc', round: 2, namespace: 'n', pods: {}, sizing: { completions: 4, parallelism: 2, slots: 8 }, image: 'node:24-slim', pullPolicy: undefined, owner: undefined, settled: 7, fruitless: 1,
+  batch: 'b01abc',
+  round: 2,
+  namespace: 'n',
+  pods: {},
+  sizing: { completions: 4, parallelism: 2, slots: 8 },
+  image: 'node:24-slim',
+  pullPolicy: undefined,
+  owner: undefined,
+  settled: 7,
+  fruitless: 1,
 };
 
 function job(changes: Partial<JobPlan> = {}): Manifest {
@@ -23,16 +50,31 @@ describe('the Job of a batch', () => {
   it('is indexed, gives each place its own tries, and cleans up after itself', () => {
     const { metadata, spec } = job();
     assert.equal(metadata.name, 'rollout-b01abc-2');
-    assert.deepEqual({ ...spec, template: undefined, podFailurePolicy: undefined }, {
-      completionMode: 'Indexed', completions: 4, parallelism: 2, backoffLimitPerIndex: 6, ttlSecondsAfterFinished: 600, podReplacementPolicy: 'Failed', template: undefined, podFailurePolicy: undefined,
-    });
+    assert.deepEqual(
+      { ...spec, template: undefined, podFailurePolicy: undefined },
+      {
+        completionMode: 'Indexed',
+        completions: 4,
+        parallelism: 2,
+        backoffLimitPerIndex: 6,
+        ttlSecondsAfterFinished: 600,
+        podReplacementPolicy: 'Failed',
+        template: undefined,
+        podFailurePolicy: undefined,
+      },
+    );
     assert.deepEqual(spec.template.metadata.labels, metadata.labels);
     assert.equal(metadata.labels['rollout-studio/batch'], 'b01abc');
     assert.equal(metadata.ownerReferences, undefined);
   });
 
   it('counts no disruption, and never tries again what is configured wrongly', () => {
-    const rules = (isolation: 'shared' | 'pod'): string[] => job({ pods: { isolation } }).spec.podFailurePolicy.rules.map((rule) => `${rule.action} ${rule.onExitCodes?.values.join(',') ?? rule.onPodConditions?.map(({ type }) => type).join(',') ?? ''}`);
+    const rules = (isolation: 'shared' | 'pod'): string[] =>
+      job({ pods: { isolation } }).spec.podFailurePolicy.rules.map(
+        (rule) =>
+          `${rule.action} ` +
+          (rule.onExitCodes?.values.join(',') ?? rule.onPodConditions?.map(({ type }) => type).join(',') ?? ''),
+      );
     assert.deepEqual(rules('shared'), ['Ignore DisruptionTarget', 'FailJob 2']);
     assert.deepEqual(rules('pod'), ['Ignore DisruptionTarget', 'FailIndex 2']);
   });
@@ -45,9 +87,25 @@ describe('the Job of a batch', () => {
     assert.equal(spec['restartPolicy'], 'Never');
     assert.equal(spec['shareProcessNamespace'], true);
     assert.deepEqual(spec['securityContext'], { fsGroup: 1000 });
-    assert.deepEqual(worker['securityContext'], { runAsUser: 1000, runAsGroup: 1000, runAsNonRoot: true, allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] }, seccompProfile: { type: 'RuntimeDefault' } });
-    assert.deepEqual((worker['env'] as { name: string }[]).map(({ name }) => name), ['POD_NAME', 'HOME', 'TMPDIR']);
-    assert.ok(spec.volumes.some((volume) => JSON.stringify(volume) === '{"name":"config","secret":{"secretName":"rollout-b01abc","defaultMode":288,"items":[{"key":"worker.json","path":"worker.json"},{"key":"secrets.json","path":"secrets.json"}]}}'));
+    assert.deepEqual(worker['securityContext'], {
+      runAsUser: 1000,
+      runAsGroup: 1000,
+      runAsNonRoot: true,
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ['ALL'] },
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
+    assert.deepEqual(
+      (worker['env'] as { name: string }[]).map(({ name }) => name),
+      ['POD_NAME', 'HOME', 'TMPDIR'],
+    );
+    assert.ok(
+      spec.volumes.some(
+        (volume) =>
+          JSON.stringify(volume) ===
+          '{"name":"config","secret":{"secretName":"rollout-b01abc","defaultMode":288,"items":[{"key":"worker.json","path":"worker.json"},{"key":"secrets.json","path":"secrets.json"}]}}',
+      ),
+    );
     assert.equal(spec.initContainers, undefined);
   });
 
@@ -56,12 +114,27 @@ describe('the Job of a batch', () => {
     const { metadata, spec } = job({
       pullPolicy: 'Always',
       pods: {
-        image: 'mine:1', pull_policy: 'Never', requests: { cpu: '1' }, limits: { memory: '2Gi' }, node_selector: { disktype: 'ssd' }, tolerations, priority_class: 'low', queue: 'team-a', service_account: 'sa', backoff: 0,
+        image: 'mine:1',
+        pull_policy: 'Never',
+        requests: { cpu: '1' },
+        limits: { memory: '2Gi' },
+        node_selector: { disktype: 'ssd' },
+        tolerations,
+        priority_class: 'low',
+        queue: 'team-a',
+        service_account: 'sa',
+        backoff: 0,
       },
     });
     const pod = spec.template.spec;
-    assert.deepEqual([pod.containers[0]?.['image'], pod.containers[0]?.['imagePullPolicy'], pod.containers[0]?.['resources']], ['mine:1', 'Never', { requests: { cpu: '1' }, limits: { memory: '2Gi' } }]);
-    assert.deepEqual([pod['nodeSelector'], pod['tolerations'], pod['priorityClassName'], pod['serviceAccountName']], [{ disktype: 'ssd' }, tolerations, 'low', 'sa']);
+    assert.deepEqual(
+      [pod.containers[0]?.['image'], pod.containers[0]?.['imagePullPolicy'], pod.containers[0]?.['resources']],
+      ['mine:1', 'Never', { requests: { cpu: '1' }, limits: { memory: '2Gi' } }],
+    );
+    assert.deepEqual(
+      [pod['nodeSelector'], pod['tolerations'], pod['priorityClassName'], pod['serviceAccountName']],
+      [{ disktype: 'ssd' }, tolerations, 'low', 'sa'],
+    );
     assert.equal(metadata.labels['kueue.x-k8s.io/queue-name'], 'team-a');
     assert.equal(spec.template.metadata.labels['kueue.x-k8s.io/queue-name'], undefined);
     assert.deepEqual([spec.suspend, spec.backoffLimitPerIndex], [true, 0]);
@@ -69,13 +142,31 @@ describe('the Job of a batch', () => {
 
   it('lets the worker wait for its sidecars, and gives them their variables as secrets', () => {
     const sidecars = [
-      { name: 'browser', image: 'b:1', readinessProbe: { httpGet: { port: 80 }, periodSeconds: 20 }, env: [{ name: 'KEY', value: '${env:BROWSER_KEY}' }, { name: 'MODE', value: 'x' }] },
-      { name: 'plain', image: 'p:1', startupProbe: { exec: { command: ['true'] } }, readinessProbe: { httpGet: { port: 80 } } },
+      {
+        name: 'browser',
+        image: 'b:1',
+        readinessProbe: { httpGet: { port: 80 }, periodSeconds: 20 },
+        env: [
+          { name: 'KEY', value: '${env:BROWSER_KEY}' },
+          { name: 'MODE', value: 'x' },
+        ],
+      },
+      {
+        name: 'plain',
+        image: 'p:1',
+        startupProbe: { exec: { command: ['true'] } },
+        readinessProbe: { httpGet: { port: 80 } },
+      },
     ];
     const [browser, plain] = job({ pods: { sidecars } }).spec.template.spec.initContainers ?? [];
     assert.deepEqual(browser, {
-      ...sidecars[0], restartPolicy: 'Always', startupProbe: { httpGet: { port: 80 }, failureThreshold: 120, periodSeconds: 1 },
-      env: [{ name: 'KEY', valueFrom: { secretKeyRef: { name: 'rollout-b01abc', key: 'env.BROWSER_KEY' } } }, { name: 'MODE', value: 'x' }],
+      ...sidecars[0],
+      restartPolicy: 'Always',
+      startupProbe: { httpGet: { port: 80 }, failureThreshold: 120, periodSeconds: 1 },
+      env: [
+        { name: 'KEY', valueFrom: { secretKeyRef: { name: 'rollout-b01abc', key: 'env.BROWSER_KEY' } } },
+        { name: 'MODE', value: 'x' },
+      ],
     });
     assert.deepEqual(plain?.['startupProbe'], { exec: { command: ['true'] } });
     assert.deepEqual(sidecarVariables({ sidecars }), ['BROWSER_KEY']);
@@ -85,18 +176,34 @@ describe('the Job of a batch', () => {
 describe('what belongs to a batch', () => {
   const owner = { apiVersion: 'batch/v1', kind: 'Job', name: 'j', uid: 'u' };
   const about = { batch: 'b01abc', namespace: 'n', owner };
-  const worker = { server: 'http://s', token: 't', batch: 'b01abc', slots: 2, reconnect_seconds: 600, programs: 'a'.repeat(64) };
+  const worker = {
+    server: 'http://s',
+    token: 't',
+    batch: 'b01abc',
+    slots: 2,
+    reconnect_seconds: 600,
+    programs: 'a'.repeat(64),
+  };
 
   it('goes with its Job', () => {
-    for (const object of [batchConfigMap(about), batchSecret(about, worker, {}, [])]) assert.deepEqual([object.metadata.name, object.metadata.ownerReferences], ['rollout-b01abc', [owner]]);
+    for (const object of [batchConfigMap(about), batchSecret(about, worker, {}, [])])
+      assert.deepEqual([object.metadata.name, object.metadata.ownerReferences], ['rollout-b01abc', [owner]]);
     assert.equal(batchConfigMap({ ...about, owner: undefined }).metadata.ownerReferences, undefined);
   });
 
   it('keeps values in the Secret alone', () => {
     const secret = batchSecret(about, worker, { A: 'hidden', B: 'too' }, ['B']);
-    const data = Object.fromEntries(Object.entries(secret['data'] as Record<string, string>).map(([key, text]) => [key, Buffer.from(text, 'base64').toString()]));
+    const data = Object.fromEntries(
+      Object.entries(secret['data'] as Record<string, string>).map(([key, text]) => [
+        key,
+        Buffer.from(text, 'base64').toString(),
+      ]),
+    );
     assert.deepEqual(Object.keys(data), ['worker.json', 'secrets.json', 'env.B']);
-    assert.deepEqual([JSON.parse(data['worker.json'] ?? ''), JSON.parse(data['secrets.json'] ?? ''), data['env.B']], [worker, { A: 'hidden', B: 'too' }, 'too']);
+    assert.deepEqual(
+      [JSON.parse(data['worker.json'] ?? ''), JSON.parse(data['secrets.json'] ?? ''), data['env.B']],
+      [worker, { A: 'hidden', B: 'too' }, 'too'],
+    );
   });
 
   it('has a name whatever the id of the batch is', () => {

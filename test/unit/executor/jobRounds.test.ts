@@ -1,16 +1,37 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { nextRound, readRound, type Round, type Standing } from '../../../src/executor/kubernetes/jobRounds.ts';
-import { podSizing } from '../../../src/executor/kubernetes/sizing.ts';
 import type { Submission } from '../../../src/config/submission.ts';
+import { nextRound, type Round, readRound, type Standing } from '../../../src/executor/kubernetes/jobRounds.ts';
+import { podSizing } from '../../../src/executor/kubernetes/sizing.ts';
 import type { Job } from '../../../src/kubernetes/access/objects.ts';
 
 function round(changes: Partial<Round> = {}): Round {
-  return { name: 'rollout-b1-1', uid: 'u', round: 1, state: 'complete', suspended: false, released: false, reason: '', message: '', slots: 4, settled: 0, fruitless: 0, ...changes };
+  return {
+    name: 'rollout-b1-1',
+    uid: 'u',
+    round: 1,
+    state: 'complete',
+    suspended: false,
+    released: false,
+    reason: '',
+    message: '',
+    slots: 4,
+    settled: 0,
+    fruitless: 0,
+    ...changes,
+  };
 }
 
 function next(rounds: Round[], changes: Partial<Standing> = {}): ReturnType<typeof nextRound> {
-  return nextRound({ rounds, last: Math.max(0, ...rounds.map((one) => one.round)), over: 0, queued: 3, settled: 5, retries: 2, ...changes });
+  return nextRound({
+    rounds,
+    last: Math.max(0, ...rounds.map((one) => one.round)),
+    over: 0,
+    queued: 3,
+    settled: 5,
+    retries: 2,
+    ...changes,
+  });
 }
 
 describe('nextRound', () => {
@@ -28,27 +49,71 @@ describe('nextRound', () => {
   it('waits longer after each Job that settled none, and gives up', () => {
     const failed = { state: 'failed', settled: 5, reason: 'FailedIndexes', message: 'Job has failed indexes' } as const;
     assert.deepEqual(next([round(failed)]), { do: 'create', round: 2, fruitless: 1, afterMs: 1000 });
-    assert.deepEqual(next([round(), round({ ...failed, round: 2, fruitless: 1 })]), { do: 'create', round: 3, fruitless: 2, afterMs: 2000 });
-    assert.deepEqual(next([round({ ...failed, round: 3, fruitless: 2, name: 'rollout-b1-3' })]), { do: 'give_up', reason: 'Its pods ended 3 times and settled no attempt; the last Job, rollout-b1-3: Job has failed indexes.' });
+    assert.deepEqual(next([round(), round({ ...failed, round: 2, fruitless: 1 })]), {
+      do: 'create',
+      round: 3,
+      fruitless: 2,
+      afterMs: 2000,
+    });
+    assert.deepEqual(next([round({ ...failed, round: 3, fruitless: 2, name: 'rollout-b1-3' })]), {
+      do: 'give_up',
+      reason: 'Its pods ended 3 times and settled no attempt; the last Job, rollout-b1-3: Job has failed indexes.',
+    });
   });
 
   it('gives up at once what is configured wrongly, unless that was before the batch was taken back', () => {
-    const wrong = round({ state: 'failed', reason: 'PodFailurePolicy', message: 'Container worker failed with exit code 2', settled: 0 });
-    assert.deepEqual(next([wrong]), { do: 'give_up', reason: 'Its pods cannot work: Container worker failed with exit code 2.' });
+    const wrong = round({
+      state: 'failed',
+      reason: 'PodFailurePolicy',
+      message: 'Container worker failed with exit code 2',
+      settled: 0,
+    });
+    assert.deepEqual(next([wrong]), {
+      do: 'give_up',
+      reason: 'Its pods cannot work: Container worker failed with exit code 2.',
+    });
     assert.deepEqual(next([wrong], { over: 1 }), { do: 'create', round: 2, fruitless: 0, afterMs: 0 });
   });
 });
 
 describe('readRound', () => {
   const job = (changes: Partial<Job>): Job => ({
-    apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'rollout-b1-12', uid: 'u', annotations: { 'rollout-studio/batch-id': 'b1', 'rollout-studio/settled': '3', 'rollout-studio/fruitless': '1', 'rollout-studio/slots': '9' } }, ...changes,
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: {
+      name: 'rollout-b1-12',
+      uid: 'u',
+      annotations: {
+        'rollout-studio/batch-id': 'b1',
+        'rollout-studio/settled': '3',
+        'rollout-studio/fruitless': '1',
+        'rollout-studio/slots': '9',
+      },
+    },
+    ...changes,
   });
   it('reads how it stands', () => {
-    const { state, suspended, round: number, settled, fruitless, slots } = readRound(job({ spec: { suspend: true } })) ?? round();
-    assert.deepEqual({ state, suspended, number, settled, fruitless, slots }, { state: 'active', suspended: true, number: 12, settled: 3, fruitless: 1, slots: 9 });
-    assert.equal(readRound(job({ status: { conditions: [{ type: 'SuccessCriteriaMet', status: 'True' }] } }))?.state, 'active');
+    const {
+      state,
+      suspended,
+      round: number,
+      settled,
+      fruitless,
+      slots,
+    } = readRound(job({ spec: { suspend: true } })) ?? round();
+    assert.deepEqual(
+      { state, suspended, number, settled, fruitless, slots },
+      { state: 'active', suspended: true, number: 12, settled: 3, fruitless: 1, slots: 9 },
+    );
+    assert.equal(
+      readRound(job({ status: { conditions: [{ type: 'SuccessCriteriaMet', status: 'True' }] } }))?.state,
+      'active',
+    );
     assert.equal(readRound(job({ status: { conditions: [{ type: 'Complete', status: 'True' }] } }))?.state, 'complete');
-    assert.equal(readRound(job({ status: { conditions: [{ type: 'Failed', status: 'True', reason: 'FailedIndexes' }] } }))?.reason, 'FailedIndexes');
+    assert.equal(
+      readRound(job({ status: { conditions: [{ type: 'Failed', status: 'True', reason: 'FailedIndexes' }] } }))?.reason,
+      'FailedIndexes',
+    );
     assert.equal(readRound(job({ metadata: { name: 'other-1', uid: 'u' } })), undefined);
   });
 });

@@ -7,11 +7,20 @@ import type { KubeEvent, Pod } from '../../../src/kubernetes/access/objects.ts';
 type Status = NonNullable<Pod['status']>;
 type State = NonNullable<NonNullable<Status['containerStatuses']>[number]['state']>;
 
-function pod(status: Status = {}, changes: { uid?: string; batch?: string; deleted?: boolean; node?: string } = {}): Pod {
+function pod(
+  status: Status = {},
+  changes: { uid?: string; batch?: string; deleted?: boolean; node?: string } = {},
+): Pod {
   return {
-    apiVersion: 'v1', kind: 'Pod', spec: { nodeName: changes.node ?? 'n1' }, status,
+    apiVersion: 'v1',
+    kind: 'Pod',
+    spec: { nodeName: changes.node ?? 'n1' },
+    status,
     metadata: {
-      name: `p-${changes.uid ?? '1'}`, uid: changes.uid ?? '1', creationTimestamp: '2026-01-01T00:00:00Z', annotations: { 'rollout-studio/batch-id': changes.batch ?? 'b1' },
+      name: `p-${changes.uid ?? '1'}`,
+      uid: changes.uid ?? '1',
+      creationTimestamp: '2026-01-01T00:00:00Z',
+      annotations: { 'rollout-studio/batch-id': changes.batch ?? 'b1' },
       ...(changes.deleted === true ? { deletionTimestamp: '2026-01-01T00:01:00Z' } : {}),
     },
   };
@@ -22,32 +31,73 @@ function worker(state: State, more: Status = {}): Status {
 }
 
 function event(kind: string, reason: string, message: string, more: Partial<KubeEvent> = {}): KubeEvent {
-  return { apiVersion: 'v1', kind: 'Event', metadata: { name: 'e' }, reason, message, involvedObject: { kind, name: 'rollout-b1-1', uid: '1' }, ...more };
+  return {
+    apiVersion: 'v1',
+    kind: 'Event',
+    metadata: { name: 'e' },
+    reason,
+    message,
+    involvedObject: { kind, name: 'rollout-b1-1', uid: '1' },
+    ...more,
+  };
 }
 
-const disrupted = (reason: string): Status => ({ conditions: [{ type: 'DisruptionTarget', status: 'True', reason, message: 'because' }] });
+const disrupted = (reason: string): Status => ({
+  conditions: [{ type: 'DisruptionTarget', status: 'True', reason, message: 'because' }],
+});
 
 describe('podNews', () => {
-  const said = (status: Status): string[] => podNews(pod(status)).map(({ of, infra }) => `${of} ${infra.what}: ${infra.text}`);
+  const said = (status: Status): string[] =>
+    podNews(pod(status)).map(({ of, infra }) => `${of} ${infra.what}: ${infra.text}`);
 
   it('tells why a pod waits', () => {
     assert.deepEqual(said({}), []);
-    assert.deepEqual(said({ conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes are available' }] }), ['batch pod_pending: Pod p-1 waits for a node: 0/3 nodes are available']);
+    assert.deepEqual(
+      said({
+        conditions: [
+          { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes are available' },
+        ],
+      }),
+      ['batch pod_pending: Pod p-1 waits for a node: 0/3 nodes are available'],
+    );
     assert.deepEqual(said(worker({ waiting: { reason: 'ContainerCreating' } })), []);
-    assert.deepEqual(said(worker({ waiting: { reason: 'ErrImagePull', message: 'no such host' } })), ['batch pod_image: The image i:1 of pod p-1 cannot be had (ErrImagePull): no such host']);
-    assert.deepEqual(said(worker({ waiting: { reason: 'CreateContainerConfigError', message: 'no secret' } })), ['batch pod_start: The container worker of pod p-1 cannot start (CreateContainerConfigError): no secret']);
-    assert.deepEqual(said({ initContainerStatuses: [{ name: 'browser', image: 'b:1', state: { waiting: { reason: 'ImagePullBackOff' } } }] }), ['batch pod_image: The image b:1 of pod p-1 cannot be had (ImagePullBackOff): the cluster does not say why']);
+    assert.deepEqual(said(worker({ waiting: { reason: 'ErrImagePull', message: 'no such host' } })), [
+      'batch pod_image: The image i:1 of pod p-1 cannot be had (ErrImagePull): no such host',
+    ]);
+    assert.deepEqual(said(worker({ waiting: { reason: 'CreateContainerConfigError', message: 'no secret' } })), [
+      'batch pod_start: The container worker of pod p-1 cannot start (CreateContainerConfigError): no secret',
+    ]);
+    assert.deepEqual(
+      said({
+        initContainerStatuses: [{ name: 'browser', image: 'b:1', state: { waiting: { reason: 'ImagePullBackOff' } } }],
+      }),
+      ['batch pod_image: The image b:1 of pod p-1 cannot be had (ImagePullBackOff): the cluster does not say why'],
+    );
   });
 
   it('says the same of the same, whatever the numbers', () => {
-    const key = (message: string): string | undefined => podNews(pod({ conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }] }))[0]?.key;
+    const key = (message: string): string | undefined =>
+      podNews(pod({ conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }] }))[0]
+        ?.key;
     assert.equal(key('0/3 nodes: 3 Insufficient cpu'), key('1/12 nodes: 11 Insufficient cpu'));
     assert.notEqual(key('0/3 nodes: 3 Insufficient cpu'), key('0/3 nodes: 3 Insufficient memory'));
   });
 
   it('tells that it started, and after how long', () => {
     const [news] = podNews(pod(worker({ running: { startedAt: '2026-01-01T00:00:04Z' } })));
-    assert.deepEqual([news?.of, news?.infra], ['pod', { what: 'pod_started', pod: 'p-1', node: 'n1', ms: 4000, text: 'Pod p-1 started on node n1, 4 s after it was made.' }]);
+    assert.deepEqual(
+      [news?.of, news?.infra],
+      [
+        'pod',
+        {
+          what: 'pod_started',
+          pod: 'p-1',
+          node: 'n1',
+          ms: 4000,
+          text: 'Pod p-1 started on node n1, 4 s after it was made.',
+        },
+      ],
+    );
   });
 });
 
@@ -62,34 +112,86 @@ describe('podEnd', () => {
   });
   it('tells the cause, the nearest first', () => {
     assert.equal(podEnd(pod(worker({ terminated: { exitCode: 0 } })))?.well, true);
-    assert.match(end(pod(worker({ terminated: { exitCode: 137, reason: 'OOMKilled' } }), { deleted: true })) ?? '', /^pod_oom: Pod p-1 was ended on node n1: it used more memory/);
-    assert.equal(end(pod(worker({ terminated: { exitCode: 3, message: 'a\nServer is gone.\n' } }))), 'pod_failed: Pod p-1 ended with exit code 3 on node n1: Server is gone.');
-    assert.equal(end(pod(worker({ terminated: { exitCode: 3 } }), { deleted: true })), 'pod_deleted: Pod p-1 was deleted.');
+    assert.match(
+      end(pod(worker({ terminated: { exitCode: 137, reason: 'OOMKilled' } }), { deleted: true })) ?? '',
+      /^pod_oom: Pod p-1 was ended on node n1: it used more memory/,
+    );
+    assert.equal(
+      end(pod(worker({ terminated: { exitCode: 3, message: 'a\nServer is gone.\n' } }))),
+      'pod_failed: Pod p-1 ended with exit code 3 on node n1: Server is gone.',
+    );
+    assert.equal(
+      end(pod(worker({ terminated: { exitCode: 3 } }), { deleted: true })),
+      'pod_deleted: Pod p-1 was deleted.',
+    );
     assert.equal(end(pod(worker({ running: {} })), true), 'pod_deleted: Pod p-1 was deleted.');
-    for (const [reason, what] of [['EvictionByEvictionAPI', 'pod_evicted'], ['DeletionByTaintManager', 'node_lost'], ['PreemptionByScheduler', 'pod_preempted']] as const) {
-      assert.equal(end(pod(worker({ terminated: { exitCode: 3 } }, disrupted(reason)), { deleted: true })), `${what}: Pod p-1 was ${what === 'pod_evicted' ? 'evicted, as when its node is drained,' : 'taken away'} on node n1 (${reason}): because`);
+    for (const [reason, what] of [
+      ['EvictionByEvictionAPI', 'pod_evicted'],
+      ['DeletionByTaintManager', 'node_lost'],
+      ['PreemptionByScheduler', 'pod_preempted'],
+    ] as const) {
+      assert.equal(
+        end(pod(worker({ terminated: { exitCode: 3 } }, disrupted(reason)), { deleted: true })),
+        `${what}: Pod p-1 was ${what === 'pod_evicted' ? 'evicted, as when its node is drained,' : 'taken away'} ` +
+          `on node n1 (${reason}): because`,
+      );
     }
-    assert.equal(end(pod({ phase: 'Failed', reason: 'Evicted', message: 'disk pressure' })), 'pod_evicted: Pod p-1 was evicted on node n1: disk pressure');
+    assert.equal(
+      end(pod({ phase: 'Failed', reason: 'Evicted', message: 'disk pressure' })),
+      'pod_evicted: Pod p-1 was evicted on node n1: disk pressure',
+    );
   });
 });
 
 describe('events of the cluster', () => {
   it('tell of quotas, pulls and what does not go away', () => {
-    assert.deepEqual(jobEventNews(event('Job', 'FailedCreate', 'Error creating: pods "x" is forbidden: exceeded quota: few, used: pods=2')).map(({ infra }) => infra), [
-      { what: 'quota', text: 'The quota of the namespace is short, so pods wait until something there has ended: exceeded quota: few, used: pods=2' },
-    ]);
+    assert.deepEqual(
+      jobEventNews(
+        event('Job', 'FailedCreate', 'Error creating: pods "x" is forbidden: exceeded quota: few, used: pods=2'),
+      ).map(({ infra }) => infra),
+      [
+        {
+          what: 'quota',
+          text:
+            'The quota of the namespace is short, so pods wait until something there has ended: exceeded quota: ' +
+            'few, used: pods=2',
+        },
+      ],
+    );
     assert.equal(jobEventNews(event('Job', 'SuccessfulCreate', 'Created pod')).length, 0);
-    const [refused, again] = ['a-1-0-x7k2p', 'a-1-0-b9dqw'].map((name) => jobEventNews(event('Job', 'FailedCreate', `Error creating: pods "${name}" is forbidden: failed quota: small: must specify limits.memory for: worker`))[0]);
+    const [refused, again] = ['a-1-0-x7k2p', 'a-1-0-b9dqw'].map(
+      (name) =>
+        jobEventNews(
+          event(
+            'Job',
+            'FailedCreate',
+            `Error creating: pods "${name}" is forbidden: failed quota: small: must specify limits.memory for: worker`,
+          ),
+        )[0],
+    );
     assert.equal(refused?.key, again?.key, 'each try has a pod of another name');
-    assert.match(refused?.infra.text ?? '', /failed quota: small: must specify .* \(`pods\.requests` and `pods\.limits` of the batch file say them\)$/);
+    assert.match(
+      refused?.infra.text ?? '',
+      /failed quota: small: must specify .* \(`pods\.requests` and `pods\.limits` of the batch file say them\)$/,
+    );
     assert.equal(podEventNews(pod(), event('Pod', 'Pulling', 'Pulling image "x"'))[0]?.infra.what, 'pod_pulling');
     assert.equal(podEventNews(pod(), event('Pod', 'FailedMount', 'timed out', { count: 1 })).length, 0);
-    assert.equal(podEventNews(pod(), event('Pod', 'FailedMount', 'no secret', { count: 3 }))[0]?.infra.what, 'pod_pending');
+    assert.equal(
+      podEventNews(pod(), event('Pod', 'FailedMount', 'no secret', { count: 3 }))[0]?.infra.what,
+      'pod_pending',
+    );
   });
 });
 
 describe('PodWatch', () => {
-  function watched(worked = true): { watch: PodWatch; told: string[]; ended: string[]; active: Set<string>; working: Set<string>; asked: string[] } {
+  function watched(worked = true): {
+    watch: PodWatch;
+    told: string[];
+    ended: string[];
+    active: Set<string>;
+    working: Set<string>;
+    asked: string[];
+  } {
     const told: string[] = [];
     const ended: string[] = [];
     const active = new Set(['b1']);
@@ -177,17 +279,30 @@ describe('PodWatch', () => {
     await watch.onList([]);
     for (const uid of ['1', '2']) await watch.onEvent('ADDED', pod(running, { uid }));
     await watch.onEvent('ADDED', pod(running, { uid: '3', node: 'n2' }));
-    for (const uid of ['1', '2', '3']) watch.onClusterEvent({ ...event('Pod', 'NodeNotReady', 'Node is not ready'), involvedObject: { kind: 'Pod', uid } }, () => undefined);
+    for (const uid of ['1', '2', '3'])
+      watch.onClusterEvent(
+        { ...event('Pod', 'NodeNotReady', 'Node is not ready'), involvedObject: { kind: 'Pod', uid } },
+        () => undefined,
+      );
     const ready = worker({ running: {} }, { conditions: [{ type: 'Ready', status: 'True' }] });
     await watch.onEvent('ADDED', pod(ready, { uid: '4', node: 'n3' }));
-    watch.onClusterEvent({ ...event('Pod', 'NodeNotReady', 'Node is not ready'), involvedObject: { kind: 'Pod', uid: '4' } }, () => undefined);
+    watch.onClusterEvent(
+      { ...event('Pod', 'NodeNotReady', 'Node is not ready'), involvedObject: { kind: 'Pod', uid: '4' } },
+      () => undefined,
+    );
     await watch.lookForStuck();
     assert.ok(!told.some((line) => line.includes('node_lost')), 'not before it has been so for a while');
     await watch.lookForStuck(performance.now() + 10_000);
     await watch.onEvent('MODIFIED', pod(running, { uid: '1', deleted: true }));
     await watch.lookForStuck(performance.now() + 60_000);
-    assert.deepEqual(told.filter((line) => line.includes('node_lost')), ['b1 node_lost ', 'b1 node_lost ']);
-    assert.match(lostNode(pod()).infra.text, /^Node n1 does not answer any more\..*kubectl delete node.*out-of-service/);
+    assert.deepEqual(
+      told.filter((line) => line.includes('node_lost')),
+      ['b1 node_lost ', 'b1 node_lost '],
+    );
+    assert.match(
+      lostNode(pod()).infra.text,
+      /^Node n1 does not answer any more\..*kubectl delete node.*out-of-service/,
+    );
   });
 
   it('takes no node for lost whose worker is heard, and tells once it is not', async () => {
@@ -196,7 +311,10 @@ describe('PodWatch', () => {
     await watch.onList([]);
     for (const uid of ['1', '2']) {
       await watch.onEvent('ADDED', pod(running, { uid }));
-      watch.onClusterEvent({ ...event('Pod', 'NodeNotReady', 'Node is not ready'), involvedObject: { kind: 'Pod', uid } }, () => undefined);
+      watch.onClusterEvent(
+        { ...event('Pod', 'NodeNotReady', 'Node is not ready'), involvedObject: { kind: 'Pod', uid } },
+        () => undefined,
+      );
     }
     await watch.lookForStuck(performance.now() + 10_000);
     await watch.lookForStuck(performance.now() + 60_000);
@@ -204,12 +322,19 @@ describe('PodWatch', () => {
     assert.deepEqual(asked, ['b1', 'b1'], 'once a look, however many pods there are');
     working.clear();
     await watch.lookForStuck(performance.now() + 60_000);
-    assert.deepEqual(told.filter((line) => line.includes('node_lost')), ['b1 node_lost ']);
+    assert.deepEqual(
+      told.filter((line) => line.includes('node_lost')),
+      ['b1 node_lost '],
+    );
   });
 
   it('knows a Job’s batch by its name', () => {
     const { watch, told } = watched();
-    for (const name of ['rollout-b1-1', 'rollout-b2-1', 'rollout-b1-1']) watch.onClusterEvent({ ...event('Job', 'FailedCreate', 'exceeded quota: q'), involvedObject: { kind: 'Job', name } }, (of) => (of === 'rollout-b1-1' ? 'b1' : undefined));
+    for (const name of ['rollout-b1-1', 'rollout-b2-1', 'rollout-b1-1'])
+      watch.onClusterEvent(
+        { ...event('Job', 'FailedCreate', 'exceeded quota: q'), involvedObject: { kind: 'Job', name } },
+        (of) => (of === 'rollout-b1-1' ? 'b1' : undefined),
+      );
     assert.deepEqual(told, ['b1 quota ']);
   });
 });

@@ -1,4 +1,5 @@
-// OpenAPI descriptions as modules of tools: the module passes the type checker, and what it sends arrives at a real server.
+// OpenAPI descriptions as modules of tools: the module passes the type checker, and what it sends arrives at a real
+// server.
 import assert from 'node:assert/strict';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -8,8 +9,8 @@ import path from 'node:path';
 import { after, describe, it } from 'node:test';
 import ts from 'typescript';
 import { openApiTools } from '../../../src/formats/openapi/openapi.ts';
-import { openTools } from '../../../src/tools/hosts.ts';
 import { bundleModule } from '../../../src/tools/bundle.ts';
+import { openTools } from '../../../src/tools/hosts.ts';
 import { ClassedError } from '../../../src/trace/classedError.ts';
 import { callTool, toolBench } from '../../support/tools.ts';
 
@@ -71,22 +72,60 @@ function write(name: string, text: string): { file: string; made: ReturnType<typ
 
 describe('an OpenAPI description', () => {
   it('is a module that the strictest type checker takes', () => {
-    const files = [write('pets', PETS).file, write('small', '{"openapi": "3.1.0", "info": {}, "paths": {"/now": {"get": {"parameters": [{"name": "at", "in": "query", "schema": {"type": ["string", "null"], "exclusiveMinimum": 1}}]}}}}').file];
+    const files = [
+      write('pets', PETS).file,
+      write(
+        'small',
+        '{"openapi": "3.1.0", "info": {}, "paths": {"/now": {"get": {"parameters": [{"name": "at", "in": ' +
+          '"query", "schema": {"type": ["string", "null"], "exclusiveMinimum": 1}}]}}}}',
+      ).file,
+    ];
     const program = ts.createProgram(files, {
-      target: ts.ScriptTarget.ES2023, lib: ['lib.es2023.d.ts'], module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler, strict: true, noUncheckedIndexedAccess: true, exactOptionalPropertyTypes: true,
-      noUnusedLocals: true, noUnusedParameters: true, verbatimModuleSyntax: true, noEmit: true, skipLibCheck: true, types: ['node'], typeRoots: [path.join(root, 'node_modules', '@types')],
-      paths: { 'rollout-studio': [path.join(root, 'src', 'tools', 'sdk.ts')], zod: [path.join(root, 'node_modules', 'zod', 'index.d.ts')] },
+      target: ts.ScriptTarget.ES2023,
+      lib: ['lib.es2023.d.ts'],
+      module: ts.ModuleKind.ESNext,
+      moduleResolution: ts.ModuleResolutionKind.Bundler,
+      strict: true,
+      noUncheckedIndexedAccess: true,
+      exactOptionalPropertyTypes: true,
+      noUnusedLocals: true,
+      noUnusedParameters: true,
+      verbatimModuleSyntax: true,
+      noEmit: true,
+      skipLibCheck: true,
+      types: ['node'],
+      typeRoots: [path.join(root, 'node_modules', '@types')],
+      paths: {
+        'rollout-studio': [path.join(root, 'src', 'tools', 'sdk.ts')],
+        zod: [path.join(root, 'node_modules', 'zod', 'index.d.ts')],
+      },
     });
-    assert.deepEqual(ts.getPreEmitDiagnostics(program).map((problem) => `${problem.file?.fileName ?? ''}: ${ts.flattenDiagnosticMessageText(problem.messageText, '\n')}`), []);
+    assert.deepEqual(
+      ts
+        .getPreEmitDiagnostics(program)
+        .map(
+          (problem) => `${problem.file?.fileName ?? ''}: ${ts.flattenDiagnosticMessageText(problem.messageText, '\n')}`,
+        ),
+      [],
+    );
   });
 
   it('tells its tools, their effects, its secrets, and what it leaves out', () => {
     const { made } = write('pets', PETS);
-    assert.deepEqual(made.tools.map(({ name, operation, effect }) => `${name} ${operation} ${effect}`), [
-      'getPet GET /pets/{pet id} pure', 'put_pets_pet_id PUT /pets/{pet id} irreversible', 'delete_2 DELETE /pets/{pet id} irreversible', 'add_pet POST /pets irreversible', 'getPet_2 GET /broken pure',
-    ]);
+    assert.deepEqual(
+      made.tools.map(({ name, operation, effect }) => `${name} ${operation} ${effect}`),
+      [
+        'getPet GET /pets/{pet id} pure',
+        'put_pets_pet_id PUT /pets/{pet id} irreversible',
+        'delete_2 DELETE /pets/{pet id} irreversible',
+        'add_pet POST /pets irreversible',
+        'getPet_2 GET /broken pure',
+      ],
+    );
     assert.deepEqual(made.secrets, ['PET_S_STORE_API_KEY', 'PET_S_STORE_TOKEN']);
-    assert.deepEqual(made.skipped, [{ operation: 'POST /photo', why: 'it takes image/png; a tool sends JSON or a plain form' }]);
+    assert.deepEqual(made.skipped, [
+      { operation: 'POST /photo', why: 'it takes image/png; a tool sends JSON or a plain form' },
+    ]);
     assert.equal(made.baseUrl, 'https://pets.example.com/v1');
   });
 
@@ -95,11 +134,16 @@ describe('an OpenAPI description', () => {
     const seen: { line: string; headers: Record<string, unknown>; body: string }[] = [];
     const server = createServer((request, response) => {
       let body = '';
-      request.on('data', (chunk: Buffer) => { body += chunk.toString(); });
+      request.on('data', (chunk: Buffer) => {
+        body += chunk.toString();
+      });
       request.on('end', () => {
         seen.push({ line: `${request.method ?? ''} ${request.url ?? ''}`, headers: request.headers, body });
         if (request.method === 'DELETE') response.writeHead(409, { 'content-type': 'text/plain' }).end('has children');
-        else response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' }).end(JSON.stringify({ name: 'rex' }));
+        else
+          response
+            .writeHead(200, { 'content-type': 'application/json; charset=utf-8' })
+            .end(JSON.stringify({ name: 'rex' }));
       });
     }).listen(0, '127.0.0.1');
     await new Promise((resolve) => server.once('listening', resolve));
@@ -107,24 +151,80 @@ describe('an OpenAPI description', () => {
     try {
       const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/`;
       const bundle = await bundleModule(file, folder);
-      const blobs = new Map([[bundle.bundleSha, bundle.code], [bundle.mapSha, bundle.map]]);
-      const tools = await openTools([{ kind: 'module', module: { file: bundle.file, bundle: bundle.bundleSha, map: bundle.mapSha }, secrets: { PET_S_STORE_URL: url, PET_S_STORE_API_KEY: 'k-1' } }], {
-        ...bench.environment, readBlob: (sha) => Promise.resolve(blobs.get(sha) ?? new Uint8Array()),
-      });
-      assert.deepEqual((await callTool(tools, 'getPet', { 'pet id': 7, tags: ['a b', 'c'], fields: ['x', 'y'], 'X-Trace': 't' })).response, { name: 'rex' });
-      assert.deepEqual([seen[0]?.line, seen[0]?.headers['x-key'], seen[0]?.headers['x-trace']], ['GET /v1/pets/7?tags=a+b&tags=c&fields=x%2Cy', 'k-1', 't']);
+      const blobs = new Map([
+        [bundle.bundleSha, bundle.code],
+        [bundle.mapSha, bundle.map],
+      ]);
+      const tools = await openTools(
+        [
+          {
+            kind: 'module',
+            module: { file: bundle.file, bundle: bundle.bundleSha, map: bundle.mapSha },
+            secrets: { PET_S_STORE_URL: url, PET_S_STORE_API_KEY: 'k-1' },
+          },
+        ],
+        {
+          ...bench.environment,
+          readBlob: (sha) => Promise.resolve(blobs.get(sha) ?? new Uint8Array()),
+        },
+      );
+      assert.deepEqual(
+        (await callTool(tools, 'getPet', { 'pet id': 7, tags: ['a b', 'c'], fields: ['x', 'y'], 'X-Trace': 't' }))
+          .response,
+        { name: 'rex' },
+      );
+      assert.deepEqual(
+        [seen[0]?.line, seen[0]?.headers['x-key'], seen[0]?.headers['x-trace']],
+        ['GET /v1/pets/7?tags=a+b&tags=c&fields=x%2Cy', 'k-1', 't'],
+      );
       await callTool(tools, 'add_pet', { body: { name: 'rex' } });
-      assert.deepEqual([seen[1]?.line, seen[1]?.body, seen[1]?.headers['x-key']], ['POST /v1/pets', 'name=rex&n=1', undefined]);
-      await callTool(tools, 'put_pets_pet_id', { 'pet id': 7, body: { name: 'rex', kind: 'dog', parent: { name: 'mom', kind: 'dog' } } });
-      assert.deepEqual(JSON.parse(seen[2]?.body ?? ''), { name: 'rex', kind: 'dog', parent: { name: 'mom', kind: 'dog', 'in-house': false }, 'in-house': false });
-      const parameters = tools.specs.find(({ name }) => name === 'getPet')?.parameters as { properties: Record<string, unknown>; required: string[] };
-      assert.deepEqual([parameters.properties['pet id'], parameters.required], [{ type: 'integer', description: 'Its number' }, ['pet id']]);
-      await assert.rejects(callTool(tools, 'delete_2', { 'pet id': 7 }), (error) => error instanceof ClassedError && error.message.includes('needs the secret PET_S_STORE_TOKEN'));
-      await assert.rejects(callTool(tools, 'put_pets_pet_id', { 'pet id': 7, body: { name: 'Rex!', kind: 'dog' } }), (error) => error instanceof ClassedError && error.class === 'invalid_arguments');
-      const again = await openTools([{ kind: 'module', module: { file: bundle.file, bundle: bundle.bundleSha, map: bundle.mapSha }, secrets: { PET_S_STORE_URL: url, PET_S_STORE_TOKEN: 't-1' } }], {
-        ...bench.environment, readBlob: (sha) => Promise.resolve(blobs.get(sha) ?? new Uint8Array()),
+      assert.deepEqual(
+        [seen[1]?.line, seen[1]?.body, seen[1]?.headers['x-key']],
+        ['POST /v1/pets', 'name=rex&n=1', undefined],
+      );
+      await callTool(tools, 'put_pets_pet_id', {
+        'pet id': 7,
+        body: { name: 'rex', kind: 'dog', parent: { name: 'mom', kind: 'dog' } },
       });
-      await assert.rejects(callTool(again, 'delete_2', { 'pet id': 7 }), /DELETE \/pets\/\{pet id\} answered 409: has children/);
+      assert.deepEqual(JSON.parse(seen[2]?.body ?? ''), {
+        name: 'rex',
+        kind: 'dog',
+        parent: { name: 'mom', kind: 'dog', 'in-house': false },
+        'in-house': false,
+      });
+      const parameters = tools.specs.find(({ name }) => name === 'getPet')?.parameters as {
+        properties: Record<string, unknown>;
+        required: string[];
+      };
+      assert.deepEqual(
+        [parameters.properties['pet id'], parameters.required],
+        [{ type: 'integer', description: 'Its number' }, ['pet id']],
+      );
+      await assert.rejects(
+        callTool(tools, 'delete_2', { 'pet id': 7 }),
+        (error) => error instanceof ClassedError && error.message.includes('needs the secret PET_S_STORE_TOKEN'),
+      );
+      await assert.rejects(
+        callTool(tools, 'put_pets_pet_id', { 'pet id': 7, body: { name: 'Rex!', kind: 'dog' } }),
+        (error) => error instanceof ClassedError && error.class === 'invalid_arguments',
+      );
+      const again = await openTools(
+        [
+          {
+            kind: 'module',
+            module: { file: bundle.file, bundle: bundle.bundleSha, map: bundle.mapSha },
+            secrets: { PET_S_STORE_URL: url, PET_S_STORE_TOKEN: 't-1' },
+          },
+        ],
+        {
+          ...bench.environment,
+          readBlob: (sha) => Promise.resolve(blobs.get(sha) ?? new Uint8Array()),
+        },
+      );
+      await assert.rejects(
+        callTool(again, 'delete_2', { 'pet id': 7 }),
+        /DELETE \/pets\/\{pet id\} answered 409: has children/,
+      );
       assert.equal(seen.at(-1)?.headers['authorization'], 'Bearer t-1');
       await Promise.all([tools.close(), again.close()]);
     } finally {
@@ -134,12 +234,17 @@ describe('an OpenAPI description', () => {
   });
 
   it('is refused where it is none', () => {
-    const refused = (text: string, pattern: RegExp): void => assert.throws(() => openApiTools('api.yaml', text), pattern);
+    const refused = (text: string, pattern: RegExp): void =>
+      assert.throws(() => openApiTools('api.yaml', text), pattern);
     refused('swagger: "2.0"', /Swagger 2\.0/);
     refused('a: [', /^StudioError: api\.yaml: /);
     refused('openapi: 3.0.0\npaths: {}', /no operation/);
     refused('openapi: 3.0.0\npaths: { /a: { get: { parameters: [{ $ref: "#/x" }] } } }', /#\/x leads nowhere/);
-    refused('openapi: 3.0.0\npaths: { /a: { get: { parameters: [{ $ref: "#/p/A" }] } } }\np: { A: { $ref: "#/p/B" }, B: { $ref: "#/p/A" } }', /in a circle/);
+    refused(
+      'openapi: 3.0.0\npaths: { /a: { get: { parameters: [{ $ref: "#/p/A" }] } } }\np: { A: { $ref: "#/p/B" }, ' +
+        'B: { $ref: "#/p/A" } }',
+      /in a circle/,
+    );
     refused('openapi: 3.0.0\npaths: { /a: { get: { parameters: [{ $ref: "other.yaml#/A" }] } } }', /another file/);
   });
 });

@@ -21,7 +21,14 @@ function dataOf<K extends EventKind>(stream: readonly TraceEvent[], kind: K): Ev
 describe('tau-bench results', () => {
   it('become well-formed streams, one for each trial, in order of the trials', () => {
     assert.equal(imported.name, 'two-tasks');
-    assert.deepEqual(imported.rollouts.map(({ task, attempt }) => [task, attempt]), [['0', 1], ['0', 2], ['7', 1]]);
+    assert.deepEqual(
+      imported.rollouts.map(({ task, attempt }) => [task, attempt]),
+      [
+        ['0', 1],
+        ['0', 2],
+        ['7', 1],
+      ],
+    );
     for (const { events: stream } of imported.rollouts) {
       stream.forEach((event, index) => {
         assert.equal(event.seq, index + 1);
@@ -34,38 +41,62 @@ describe('tau-bench results', () => {
 
   it('keep the task with what the benchmark expects', () => {
     assert.deepEqual(imported.tasks[0], {
-      id: '0', question: 'You are Ada. You want your book renewed.',
-      answer: { actions: [{ name: 'renew_loan', kwargs: { loan_id: 17 } }], outputs: [] }, meta: { user_id: 'ada_1' },
+      id: '0',
+      question: 'You are Ada. You want your book renewed.',
+      answer: { actions: [{ name: 'renew_loan', kwargs: { loan_id: 17 } }], outputs: [] },
+      meta: { user_id: 'ada_1' },
     });
     assert.deepEqual(imported.tasks[1], { id: '7', question: '', meta: {} });
   });
 
   it('keep every message and call', () => {
     const stream = events('0', 2);
-    assert.deepEqual(dataOf(stream, 'message').map((message) => [message.m, message.role, message.origin]), [
-      [1, 'system', 'given'], [2, 'user', 'given'], [3, 'assistant', 'sampled'], [4, 'user', 'given'],
-      [5, 'assistant', 'sampled'], [6, 'tool', 'tool'], [7, 'assistant', 'sampled'], [8, 'user', 'given'],
-    ]);
+    assert.deepEqual(
+      dataOf(stream, 'message').map((message) => [message.m, message.role, message.origin]),
+      [
+        [1, 'system', 'given'],
+        [2, 'user', 'given'],
+        [3, 'assistant', 'sampled'],
+        [4, 'user', 'given'],
+        [5, 'assistant', 'sampled'],
+        [6, 'tool', 'tool'],
+        [7, 'assistant', 'sampled'],
+        [8, 'user', 'given'],
+      ],
+    );
     const model = new TrajectoryModel();
     model.push(stream);
     assert.equal(model.steps.length, 4);
     const [tool] = model.tools;
-    assert.deepEqual([tool!.start.data.name, tool!.start.data.arguments, model.resultOf(tool!)?.value], ['renew_loan', { loan_id: 17, days: 14 }, '{"due": "2026-05-15"}']);
-    assert.deepEqual(dataOf(stream, 'model.start').map((start) => start.context), [[[1, 2]], [[1, 4]], [[1, 6]]]);
+    assert.deepEqual(
+      [tool!.start.data.name, tool!.start.data.arguments, model.resultOf(tool!)?.value],
+      ['renew_loan', { loan_id: 17, days: 14 }, '{"due": "2026-05-15"}'],
+    );
+    assert.deepEqual(
+      dataOf(stream, 'model.start').map((start) => start.context),
+      [[[1, 2]], [[1, 4]], [[1, 6]]],
+    );
     assert.deepEqual(model.openSpans(), []);
   });
 
   it('make nothing up', () => {
-    for (const start of dataOf(events('0', 2), 'rollout.start')) assert.deepEqual(start, { batch: 'b1', task: '0', attempt: 2, try: 1, times: 'none' });
-    for (const call of dataOf(events('0', 2), 'model.start')) assert.deepEqual(Object.keys(call).sort(), ['context', 'sampling', 'step']);
+    for (const start of dataOf(events('0', 2), 'rollout.start'))
+      assert.deepEqual(start, { batch: 'b1', task: '0', attempt: 2, try: 1, times: 'none' });
+    for (const call of dataOf(events('0', 2), 'model.start'))
+      assert.deepEqual(Object.keys(call).sort(), ['context', 'sampling', 'step']);
     for (const end of dataOf(events('0', 2), 'model.end')) {
-      assert.deepEqual([end.usage, end.ms, end.finish_reason, end.source, end.trainable], [undefined, undefined, undefined, 'imported', false]);
+      assert.deepEqual(
+        [end.usage, end.ms, end.finish_reason, end.source, end.trainable],
+        [undefined, undefined, undefined, 'imported', false],
+      );
     }
     assert.deepEqual(dataOf(events('0', 2), 'rollout.end')[0]!.totals, { steps: 3, tool_calls: 1 });
   });
 
   it('keep reward and its parts', () => {
-    assert.deepEqual(dataOf(events('0', 2), 'score'), [{ scorer: 'tau-bench', value: 1, passed: true, parts: { r_actions: 1, r_outputs: 1 } }]);
+    assert.deepEqual(dataOf(events('0', 2), 'score'), [
+      { scorer: 'tau-bench', value: 1, passed: true, parts: { r_actions: 1, r_outputs: 1 } },
+    ]);
     assert.deepEqual(dataOf(events('0', 1), 'score'), [{ scorer: 'tau-bench', value: 0, passed: false }]);
     const [end] = dataOf(events('0', 1), 'rollout.end');
     assert.deepEqual([end!.status, end!.passed, end!.reward, end!.answer], ['done', false, 0, null]);
@@ -73,22 +104,43 @@ describe('tau-bench results', () => {
 
   it('keep what is broken as it was: unparsable arguments, failed tools, a call nobody answered', () => {
     const stream = events('0', 1);
-    assert.deepEqual(dataOf(stream, 'tool.start').map((start) => [start.name, start.arguments, start.raw]), [['renew_loan', '{"loan_id": 17', '{"loan_id": 17'], ['transfer_to_human', {}, undefined]]);
-    assert.deepEqual(dataOf(stream, 'tool.end').map((end) => [end.status, end.error]), [['error', { class: 'tool_error', message: 'Error: arguments are not JSON' }]]);
+    assert.deepEqual(
+      dataOf(stream, 'tool.start').map((start) => [start.name, start.arguments, start.raw]),
+      [
+        ['renew_loan', '{"loan_id": 17', '{"loan_id": 17'],
+        ['transfer_to_human', {}, undefined],
+      ],
+    );
+    assert.deepEqual(
+      dataOf(stream, 'tool.end').map((end) => [end.status, end.error]),
+      [['error', { class: 'tool_error', message: 'Error: arguments are not JSON' }]],
+    );
     const model = new TrajectoryModel();
     model.push(stream);
-    assert.deepEqual(model.openSpans().map((span) => span.seq), [model.tools[1]!.seq]);
+    assert.deepEqual(
+      model.openSpans().map((span) => span.seq),
+      [model.tools[1]!.seq],
+    );
   });
 
   it('do not score a fault of the harness', () => {
     const stream = events('7', 1);
-    assert.deepEqual(stream.map((event) => event.kind), ['rollout.start', 'rollout.end']);
+    assert.deepEqual(
+      stream.map((event) => event.kind),
+      ['rollout.start', 'rollout.end'],
+    );
     const [end] = dataOf(stream, 'rollout.end');
-    assert.deepEqual([end!.status, end!.reward, end!.error], ['infrastructure', null, { class: 'infrastructure', message: 'the model server went away' }]);
+    assert.deepEqual(
+      [end!.status, end!.reward, end!.error],
+      ['infrastructure', null, { class: 'infrastructure', message: 'the model server went away' }],
+    );
   });
 
   it('say what was left out, and where it is', () => {
-    assert.deepEqual(imported.skipped.map(({ place }) => place), ['two-tasks.json[3]', 'two-tasks.json[4].traj[1]']);
+    assert.deepEqual(
+      imported.skipped.map(({ place }) => place),
+      ['two-tasks.json[3]', 'two-tasks.json[4].traj[1]'],
+    );
     assert.match(imported.skipped[0]!.why, /^reward: /);
     assert.match(imported.skipped[1]!.why, /^role: /);
   });
@@ -96,18 +148,26 @@ describe('tau-bench results', () => {
   it('are known by their beginning', () => {
     assert.ok(tauBench.detect(text.slice(0, 400), 'x.json'));
     assert.ok(tauBench.detect(`\ufeff${text.slice(0, 400)}`, 'x.json'));
-    for (const other of ['{"task_id": 1}', '[{"id": 1}]', '', '[{"task_id": "a", "question": "b"}]']) assert.ok(!tauBench.detect(other, 'x.json'), other);
+    for (const other of ['{"task_id": 1}', '[{"id": 1}]', '', '[{"task_id": "a", "question": "b"}]'])
+      assert.ok(!tauBench.detect(other, 'x.json'), other);
   });
 
   it('are refused as a whole when they are something else', async () => {
-    const read = (content: string): Promise<unknown> => tauBench.read({ name: 'x.json', text: () => Promise.resolve(content) }, options);
+    const read = (content: string): Promise<unknown> =>
+      tauBench.read({ name: 'x.json', text: () => Promise.resolve(content) }, options);
     await assert.rejects(read('{"a": 1}'), (error) => StudioError.is(error, 'usage') && /no list/.test(error.message));
     await assert.rejects(read('[{"task'), (error) => StudioError.is(error, 'usage') && /not JSON/.test(error.message));
   });
 
   it('count attempts in order where trials are missing or doubled', () => {
-    const entry = (trial?: number): object => ({ task_id: 1, reward: 1, traj: [], ...(trial === undefined ? {} : { trial }) });
-    const attempts = (...entries: object[]): number[] => readTauBench(entries, 'x', options).rollouts.map(({ attempt }) => attempt);
+    const entry = (trial?: number): object => ({
+      task_id: 1,
+      reward: 1,
+      traj: [],
+      ...(trial === undefined ? {} : { trial }),
+    });
+    const attempts = (...entries: object[]): number[] =>
+      readTauBench(entries, 'x', options).rollouts.map(({ attempt }) => attempt);
     assert.deepEqual(attempts(entry(3), entry(0)), [1, 4]);
     assert.deepEqual(attempts(entry(), entry()), [1, 2]);
     assert.deepEqual(attempts(entry(1), entry(0), entry(1)), [1, 2, 3]);
@@ -116,8 +176,20 @@ describe('tau-bench results', () => {
   it('read other shapes of messages: parts, images, several calls, calls without ids, stray answers', () => {
     const traj = [
       { role: 'developer', content: 'rules' },
-      { role: 'user', content: [{ type: 'text', text: 'look' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } }, { type: 'image_url', image_url: { url: 'https://x.test/a.png' } }, { type: 'odd', b: 1, a: 2 }] },
-      { role: 'assistant', reasoning_content: 'hm', tool_calls: [{ function: { name: 'f', arguments: { a: 1 } } }, { function: { name: 'g' } }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'look' },
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } },
+          { type: 'image_url', image_url: { url: 'https://x.test/a.png' } },
+          { type: 'odd', b: 1, a: 2 },
+        ],
+      },
+      {
+        role: 'assistant',
+        reasoning_content: 'hm',
+        tool_calls: [{ function: { name: 'f', arguments: { a: 1 } } }, { function: { name: 'g' } }],
+      },
       { role: 'tool', name: 'g', content: 'from g' },
       { role: 'tool', name: 'f', content: [{ type: 'text', text: 'from f' }] },
       { role: 'tool', tool_call_id: 'nobody', content: 'stray' },
@@ -128,13 +200,21 @@ describe('tau-bench results', () => {
     for (const event of stream) assert.deepEqual(checkEvent(event), { ok: true });
     const messages = dataOf(stream, 'message');
     assert.deepEqual(messages[1]!.parts, [
-      { type: 'text', content: 'look' }, { type: 'blob', mime_type: 'image/png', modality: 'image', content: 'AAAA' },
-      { type: 'uri', uri: 'https://x.test/a.png', modality: 'image' }, { type: 'text', content: '{"a":2,"b":1,"type":"odd"}' },
+      { type: 'text', content: 'look' },
+      { type: 'blob', mime_type: 'image/png', modality: 'image', content: 'AAAA' },
+      { type: 'uri', uri: 'https://x.test/a.png', modality: 'image' },
+      { type: 'text', content: '{"a":2,"b":1,"type":"odd"}' },
     ]);
     assert.deepEqual(messages[2]!.parts[0], { type: 'reasoning', content: 'hm' });
     const model = new TrajectoryModel();
     model.push(stream);
-    assert.deepEqual(model.tools.map((tool) => [tool.start.data.name, model.resultOf(tool)?.value]), [['f', 'from f'], ['g', 'from g']]);
+    assert.deepEqual(
+      model.tools.map((tool) => [tool.start.data.name, model.resultOf(tool)?.value]),
+      [
+        ['f', 'from f'],
+        ['g', 'from g'],
+      ],
+    );
     assert.equal(messages.length, 6);
     assert.deepEqual(dataOf(stream, 'rollout.end')[0]!.reward, null);
   });
@@ -142,7 +222,9 @@ describe('tau-bench results', () => {
   it('have equal fingerprints for equal trajectories', () => {
     const raw = JSON.parse(text) as { trial: number; task_id: number }[];
     const again = readTauBench([raw[0], { ...raw[0], trial: 5 }, raw[1]], 'x', options);
-    const [first, other, second] = again.rollouts.toSorted((a, b) => a.attempt - b.attempt).map((rollout) => dataOf(rollout.events, 'rollout.end')[0]!.fingerprint);
+    const [first, other, second] = again.rollouts
+      .toSorted((a, b) => a.attempt - b.attempt)
+      .map((rollout) => dataOf(rollout.events, 'rollout.end')[0]!.fingerprint);
     assert.notEqual(first, other);
     assert.equal(other, second);
   });

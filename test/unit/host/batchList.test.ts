@@ -10,10 +10,36 @@ import { Api } from '../../../src/protocol/api.ts';
 import type { BatchRow } from '../../../src/protocol/client.ts';
 import type { ServerState } from '../../../src/protocol/page.ts';
 
-const NO_COUNTS: BatchRow['counts'] = { passed: 0, failed: 0, unscored: 0, cancelled: 0, infrastructure: 0, running: 0, held: 0, queued: 0 };
+const NO_COUNTS: BatchRow['counts'] = {
+  passed: 0,
+  failed: 0,
+  unscored: 0,
+  cancelled: 0,
+  infrastructure: 0,
+  running: 0,
+  held: 0,
+  queued: 0,
+};
 
 function batch(id: string, more: Partial<BatchRow> = {}): BatchRow {
-  return { batch: id, name: id, created_at: 0, state: 'ended', submission: 's', tasks: 12, attempts: 8, counts: { ...NO_COUNTS, passed: 96 }, truncated: 0, steps: 0, input_tokens: 0, output_tokens: 0, imported: false, rev: 1, last: 1, ...more };
+  return {
+    batch: id,
+    name: id,
+    created_at: 0,
+    state: 'ended',
+    submission: 's',
+    tasks: 12,
+    attempts: 8,
+    counts: { ...NO_COUNTS, passed: 96 },
+    truncated: 0,
+    steps: 0,
+    input_tokens: 0,
+    output_tokens: 0,
+    imported: false,
+    rev: 1,
+    last: 1,
+    ...more,
+  };
 }
 
 interface Desk {
@@ -39,17 +65,31 @@ function desk(batches: BatchRow[]): Desk {
       const rest = at.batches.filter((row) => before === null || row.batch < before);
       const one = /^\/v1\/batches\/(\w+)$/.exec(url.pathname)?.[1];
       const page = rest.slice(0, limit);
-      const body = one !== undefined ? at.batches.find((row) => row.batch === one) : { batches: page, ...(rest.length > limit ? { next: page.at(-1)?.batch } : {}) };
-      return Promise.resolve({ status: 200, text: () => Promise.resolve(JSON.stringify(body)), bytes: () => Promise.reject(new Error('not asked for')) });
+      const body =
+        one !== undefined
+          ? at.batches.find((row) => row.batch === one)
+          : { batches: page, ...(rest.length > limit ? { next: page.at(-1)?.batch } : {}) };
+      return Promise.resolve({
+        status: 200,
+        text: () => Promise.resolve(JSON.stringify(body)),
+        bytes: () => Promise.reject(new Error('not asked for')),
+      });
     },
   });
   const address = { url: 'http://server', token: 't' };
-  const connection: Connection = { api, address: () => address, readAddress: () => address, reconnect: () => Promise.resolve() };
+  const connection: Connection = {
+    api,
+    address: () => address,
+    readAddress: () => address,
+    reconnect: () => Promise.resolve(),
+  };
   const connected = new Emitter<Connection>();
   const moved = new Emitter<undefined>();
   const list = new HostBatchList({
     server: {
-      state: new Observable<ServerState>({ state: 'ok' }), connected: connected.event, moved: moved.event,
+      state: new Observable<ServerState>({ state: 'ok' }),
+      connected: connected.event,
+      moved: moved.event,
       connection: (options) => {
         at.starts.push(options?.start);
         return at.there ? Promise.resolve(connection) : Promise.reject(new StudioError('unavailable', 'none'));
@@ -59,13 +99,20 @@ function desk(batches: BatchRow[]): Desk {
     log: (text) => assert.fail(text),
   });
   const at: Desk = {
-    list, batches, asked: [], starts: [], connected, moved, there: true,
-    changed: () => new Promise((resolve) => {
-      const listener = list.rows.changed((rows) => {
-        listener.dispose();
-        resolve(rows);
-      });
-    }),
+    list,
+    batches,
+    asked: [],
+    starts: [],
+    connected,
+    moved,
+    there: true,
+    changed: () =>
+      new Promise((resolve) => {
+        const listener = list.rows.changed((rows) => {
+          listener.dispose();
+          resolve(rows);
+        });
+      }),
   };
   return at;
 }
@@ -129,7 +176,10 @@ describe('the list', () => {
     const next = at.changed();
     at.list.refresh();
     assert.equal((await next).at(-1)?.state, 'ended');
-    assert.deepEqual(at.asked.filter((path) => !path.includes('?')), ['/v1/batches/b1']);
+    assert.deepEqual(
+      at.asked.filter((path) => !path.includes('?')),
+      ['/v1/batches/b1'],
+    );
     at.list.dispose();
   });
 
@@ -162,7 +212,10 @@ describe('the list', () => {
 
 describe('the status bar', () => {
   const ok: ServerState = { state: 'ok' };
-  const running = batch('b2', { state: 'running', counts: { ...NO_COUNTS, passed: 30, failed: 1, running: 5, queued: 60 } });
+  const running = batch('b2', {
+    state: 'running',
+    counts: { ...NO_COUNTS, passed: 30, failed: 1, running: 5, queued: 60 },
+  });
 
   test('says what runs, and leads to it', () => {
     const status = statusText([running, batch('b1')], ok);

@@ -4,22 +4,66 @@ import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
 import { storeOf } from '../../../src/host/server/storeOf.ts';
-import { diagnosticsText, type DiagnosticFacts } from '../../../src/host/window/diagnosticsText.ts';
+import { type DiagnosticFacts, diagnosticsText } from '../../../src/host/window/diagnosticsText.ts';
 import { KeptLines } from '../../../src/host/window/keptLines.ts';
 
 const facts: DiagnosticFacts = {
-  product: 'rollout-studio 1', editor: 'Editor 1.100.0', system: 'linux', remote: undefined, trusted: true, target: 'local', store: '/data/store',
-  settings: { 'rollout.store': '' }, server: 'No rollout server runs.', log: [], secrets: [],
+  product: 'rollout-studio 1',
+  editor: 'Editor 1.100.0',
+  system: 'linux',
+  remote: undefined,
+  trusted: true,
+  target: 'local',
+  store: '/data/store',
+  settings: { 'rollout.store': '' },
+  server: 'No rollout server runs.',
+  log: [],
+  secrets: [],
 };
 
 test('no password, token or stored value is in it, wherever it stands', () => {
   const store = 'postgres://me:p%40ssw0rd@host/db';
   const text = diagnosticsText({
-    ...facts, store, settings: { 'rollout.store': store }, secrets: ['sk-live-12345', 'token-of-the-server'],
-    server: { product: 'p', protocol: 1, pid: 1, store, started_at: 0, queued: 0, running: 0, held: 0, workers: [], endpoints: [{ endpoint: 'https://user:hunter22@models/v1', permits: 1, state: 'ok', text: 'Authorization: Bearer abc.def-ghi' }] },
-    log: ['asked with sk-live-12345', 'token token-of-the-server', 'connected to postgres://a:other-one@h/d', 'p@ssw0rd'],
+    ...facts,
+    store,
+    settings: { 'rollout.store': store },
+    secrets: ['sk-live-12345', 'token-of-the-server'],
+    server: {
+      product: 'p',
+      protocol: 1,
+      pid: 1,
+      store,
+      started_at: 0,
+      queued: 0,
+      running: 0,
+      held: 0,
+      workers: [],
+      endpoints: [
+        {
+          endpoint: 'https://user:hunter22@models/v1',
+          permits: 1,
+          state: 'ok',
+          text: 'Authorization: Bearer abc.def-ghi',
+        },
+      ],
+    },
+    log: [
+      'asked with sk-live-12345',
+      'token token-of-the-server',
+      'connected to postgres://a:other-one@h/d',
+      'p@ssw0rd',
+    ],
   });
-  for (const secret of ['p%40ssw0rd', 'p@ssw0rd', 'sk-live-12345', 'token-of-the-server', 'hunter22', 'abc.def-ghi', 'other-one']) assert.ok(!text.includes(secret), secret);
+  for (const secret of [
+    'p%40ssw0rd',
+    'p@ssw0rd',
+    'sk-live-12345',
+    'token-of-the-server',
+    'hunter22',
+    'abc.def-ghi',
+    'other-one',
+  ])
+    assert.ok(!text.includes(secret), secret);
   assert.match(text, /asked with \[redacted\]/);
   assert.match(text, /postgres:\/\/me:\*\*\*@host\/db/);
 });

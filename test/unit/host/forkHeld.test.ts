@@ -6,21 +6,45 @@ import { forkHeld } from '../../../src/host/debug/forkHeld.ts';
 describe('a fork for the debugger', () => {
   it('is asked of the command line, with its edits in a file that goes away', async () => {
     let edits = '';
-    const made = await forkHeld({
-      rollout: 'r1', seq: 7, edits: [{ of: { m: 3 }, path: '/parts/0/content', value: 'x' }], acceptIrreversible: true,
-      runs: { model: 'larger', agent: 'a.agent.yaml' }, store: undefined,
-    }, (args) => {
-      const at = args.indexOf('--edit');
-      edits = args[at + 1] ?? '';
-      assert.deepEqual(JSON.parse(readFileSync(edits, 'utf8')), [{ of: { m: 3 }, path: '/parts/0/content', value: 'x' }]);
-      assert.deepEqual(args.toSpliced(at, 2), ['fork', 'r1@7', '--hold', '--detach', '--accept-irreversible', '--agent', 'a.agent.yaml', '--model', 'larger']);
-      return Promise.resolve({ batch: 'b1', rollout: 'r1', seq: 7, differs: ['agent.model.name: demo → larger'] });
-    });
+    const made = await forkHeld(
+      {
+        rollout: 'r1',
+        seq: 7,
+        edits: [{ of: { m: 3 }, path: '/parts/0/content', value: 'x' }],
+        acceptIrreversible: true,
+        runs: { model: 'larger', agent: 'a.agent.yaml' },
+        store: undefined,
+      },
+      (args) => {
+        const at = args.indexOf('--edit');
+        edits = args[at + 1] ?? '';
+        assert.deepEqual(JSON.parse(readFileSync(edits, 'utf8')), [
+          { of: { m: 3 }, path: '/parts/0/content', value: 'x' },
+        ]);
+        assert.deepEqual(args.toSpliced(at, 2), [
+          'fork',
+          'r1@7',
+          '--hold',
+          '--detach',
+          '--accept-irreversible',
+          '--agent',
+          'a.agent.yaml',
+          '--model',
+          'larger',
+        ]);
+        return Promise.resolve({ batch: 'b1', rollout: 'r1', seq: 7, differs: ['agent.model.name: demo → larger'] });
+      },
+    );
     assert.deepEqual(made, { batch: 'b1', differs: ['agent.model.name: demo → larger'] });
     assert.equal(existsSync(edits), false);
   });
 
   it('fails with the command’s own words', async () => {
-    await assert.rejects(forkHeld({ rollout: 'r1', seq: 1, edits: [], acceptIrreversible: false, runs: {}, store: undefined }, () => Promise.reject(new Error('no such rollout'))), /no such rollout/);
+    await assert.rejects(
+      forkHeld({ rollout: 'r1', seq: 1, edits: [], acceptIrreversible: false, runs: {}, store: undefined }, () =>
+        Promise.reject(new Error('no such rollout')),
+      ),
+      /no such rollout/,
+    );
   });
 });

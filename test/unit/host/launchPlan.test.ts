@@ -3,7 +3,17 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { launchTarget } from '../../../src/host/launch/argument.ts';
 import { LaunchMemory, type Memory } from '../../../src/host/launch/memory.ts';
-import { answersText, attemptChoices, attemptCount, needsTaskFile, runArguments, taskChoices, wrongAttempts, type FileFacts, type LaunchAnswers } from '../../../src/host/launch/plan.ts';
+import {
+  answersText,
+  attemptChoices,
+  attemptCount,
+  type FileFacts,
+  type LaunchAnswers,
+  needsTaskFile,
+  runArguments,
+  taskChoices,
+  wrongAttempts,
+} from '../../../src/host/launch/plan.ts';
 import { BACK } from '../../../src/host/window/questions/answer.ts';
 import { SKIPPED, walk } from '../../../src/host/window/questions/steps.ts';
 
@@ -22,9 +32,18 @@ class TestMemory implements Memory {
 
 describe('which tasks', () => {
   test('all, the first ones, some', () => {
-    assert.deepEqual(taskChoices(desk, undefined).map(({ label }) => label), ['All 12', 'First 10', 'Pick tasks…']);
-    assert.deepEqual(taskChoices({ ...desk, tasks: 4 }, undefined).map(({ label }) => label), ['All 4', 'Pick tasks…']);
-    assert.deepEqual(taskChoices({ ...desk, tasks: 1 }, undefined).map(({ label }) => label), ['All 1']);
+    assert.deepEqual(
+      taskChoices(desk, undefined).map(({ label }) => label),
+      ['All 12', 'First 10', 'Pick tasks…'],
+    );
+    assert.deepEqual(
+      taskChoices({ ...desk, tasks: 4 }, undefined).map(({ label }) => label),
+      ['All 4', 'Pick tasks…'],
+    );
+    assert.deepEqual(
+      taskChoices({ ...desk, tasks: 1 }, undefined).map(({ label }) => label),
+      ['All 1'],
+    );
     assert.equal(taskChoices({ tasks: 10_000, whole: false, attempts: 1 }, undefined)[0]?.label, 'All 10000+');
   });
 
@@ -38,13 +57,17 @@ describe('which tasks', () => {
 
 describe('how many attempts', () => {
   test('the file’s own number is offered once', () => {
-    assert.deepEqual(attemptChoices(desk, undefined).map(({ label }) => label), ['8', '1', '4', '32', 'Other…']);
+    assert.deepEqual(
+      attemptChoices(desk, undefined).map(({ label }) => label),
+      ['8', '1', '4', '32', 'Other…'],
+    );
     assert.equal(attemptChoices(desk, { tasks: { kind: 'all' }, attempts: 5 }).at(-1)?.description, 'last time 5');
   });
 
   test('a typed number is a whole one from 1', () => {
     assert.equal(wrongAttempts('16'), undefined);
-    for (const text of ['', '0', '-1', '1.5', '1e3', 'many', '100001']) assert.notEqual(wrongAttempts(text), undefined, text);
+    for (const text of ['', '0', '-1', '1.5', '1e3', 'many', '100001'])
+      assert.notEqual(wrongAttempts(text), undefined, text);
   });
 
   test('how many that makes', () => {
@@ -56,18 +79,32 @@ describe('how many attempts', () => {
 
 describe('the command line', () => {
   test('names only what differs from the file', () => {
-    assert.deepEqual(runArguments('/w/desk.batch.yaml', { tasks: { kind: 'all' } }, undefined), ['run', '/w/desk.batch.yaml', '--detach']);
-    assert.deepEqual(runArguments('f', { tasks: { kind: 'first', count: 10 }, attempts: 4 }, undefined).slice(2), ['--detach', '--attempts=4', '--limit=10']);
+    assert.deepEqual(runArguments('/w/desk.batch.yaml', { tasks: { kind: 'all' } }, undefined), [
+      'run',
+      '/w/desk.batch.yaml',
+      '--detach',
+    ]);
+    assert.deepEqual(runArguments('f', { tasks: { kind: 'first', count: 10 }, attempts: 4 }, undefined).slice(2), [
+      '--detach',
+      '--attempts=4',
+      '--limit=10',
+    ]);
   });
 
   test('ids that look like options stay ids', () => {
-    assert.deepEqual(runArguments('f', { tasks: { kind: 'some', ids: ['-x', '--task'] } }, undefined).slice(3), ['--task=-x', '--task=--task']);
+    assert.deepEqual(runArguments('f', { tasks: { kind: 'some', ids: ['-x', '--task'] } }, undefined).slice(3), [
+      '--task=-x',
+      '--task=--task',
+    ]);
   });
 
   test('many ids go by a file', () => {
     const few: LaunchAnswers = { tasks: { kind: 'some', ids: ['a'] } };
     const many: LaunchAnswers = { tasks: { kind: 'some', ids: Array.from({ length: 21 }, (_, index) => `t${index}`) } };
-    assert.deepEqual([needsTaskFile(few), needsTaskFile(many), needsTaskFile({ tasks: { kind: 'all' } })], [false, true, false]);
+    assert.deepEqual(
+      [needsTaskFile(few), needsTaskFile(many), needsTaskFile({ tasks: { kind: 'all' } })],
+      [false, true, false],
+    );
     assert.deepEqual(runArguments('f', many, '/tmp/ids').slice(3), ['--task-file=/tmp/ids']);
   });
 });
@@ -85,7 +122,14 @@ describe('steps', () => {
   });
 
   test('end when one is closed; back at the first asks it again', async () => {
-    assert.equal(await walk([() => Promise.resolve('a'), () => Promise.resolve(undefined), () => assert.fail('asked after the end')]), false);
+    assert.equal(
+      await walk([
+        () => Promise.resolve('a'),
+        () => Promise.resolve(undefined),
+        () => assert.fail('asked after the end'),
+      ]),
+      false,
+    );
     const answers = [BACK, 'a'];
     assert.equal(await walk([() => Promise.resolve(answers.shift())]), true);
     assert.equal(answers.length, 0);
@@ -97,9 +141,25 @@ describe('what a launch is called on', () => {
     const file = process.platform === 'win32' ? 'C:\\w\\a.batch.yaml' : '/w/a.batch.yaml';
     assert.deepEqual(launchTarget({ scheme: 'file', fsPath: file, path: file }), { kind: 'file', file });
     assert.deepEqual(launchTarget({ file, task: 't1' }), { kind: 'file', file, tasks: { kind: 'some', ids: ['t1'] } });
-    assert.deepEqual(launchTarget({ file: { scheme: 'file', fsPath: file }, task: ['t1', 't2'] }), { kind: 'file', file, tasks: { kind: 'some', ids: ['t1', 't2'] } });
-    assert.deepEqual(launchTarget({ kind: 'task', batch: 'b1', task: 't1', reference: 'b1/t1' }), { kind: 'task', batch: 'b1', task: 't1' });
-    for (const other of [undefined, 3, 'relative.yaml', { file: 7 }, { batch: 'b1' }, { scheme: 'untitled', fsPath: file }]) assert.equal(launchTarget(other), undefined);
+    assert.deepEqual(launchTarget({ file: { scheme: 'file', fsPath: file }, task: ['t1', 't2'] }), {
+      kind: 'file',
+      file,
+      tasks: { kind: 'some', ids: ['t1', 't2'] },
+    });
+    assert.deepEqual(launchTarget({ kind: 'task', batch: 'b1', task: 't1', reference: 'b1/t1' }), {
+      kind: 'task',
+      batch: 'b1',
+      task: 't1',
+    });
+    for (const other of [
+      undefined,
+      3,
+      'relative.yaml',
+      { file: 7 },
+      { batch: 'b1' },
+      { scheme: 'untitled', fsPath: file },
+    ])
+      assert.equal(launchTarget(other), undefined);
   });
 });
 
@@ -110,7 +170,10 @@ describe('memory', () => {
     await memory.keepFile({ file: '/a', answers, values: [] });
     await memory.keepFile({ file: '/b', answers, values: ['KEY'] });
     await memory.keepFile({ file: '/a', answers: { tasks: { kind: 'first', count: 10 } }, values: [] });
-    assert.deepEqual(memory.files.map(({ file }) => file), ['/a', '/b']);
+    assert.deepEqual(
+      memory.files.map(({ file }) => file),
+      ['/a', '/b'],
+    );
     assert.deepEqual(memory.file('/a')?.answers, { tasks: { kind: 'first', count: 10 } });
     assert.deepEqual(memory.file('/b')?.values, ['KEY']);
     await memory.keepBatch({ batch: 'b1', file: '/a', answers });
@@ -121,7 +184,10 @@ describe('memory', () => {
   test('what another version wrote is left out, and the rest is read', async () => {
     const store = new TestMemory();
     await store.update('launch.files', [{ file: 3 }, { file: '/a', answers: { tasks: { kind: 'all' } } }]);
-    assert.deepEqual(new LaunchMemory(store).files.map(({ file }) => file), ['/a']);
+    assert.deepEqual(
+      new LaunchMemory(store).files.map(({ file }) => file),
+      ['/a'],
+    );
     await store.update('launch.files', 'nonsense');
     assert.deepEqual(new LaunchMemory(store).files, []);
   });

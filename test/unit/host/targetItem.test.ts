@@ -1,10 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { targetItem, type TargetSeen } from '../../../src/host/targets/targetItem.ts';
+import { type TargetSeen, targetItem } from '../../../src/host/targets/targetItem.ts';
 import { batchRow } from './rows.ts';
 
 const LAB = { name: 'lab', kind: 'cluster', place: 'context gpu, namespace team' } as const;
-const seen = (changes: Partial<TargetSeen> = {}): TargetSeen => ({ targets: [LAB], used: 'lab', state: { state: 'ok' }, product: 'rollout-studio 1.2.3', batches: [], ...changes });
+const seen = (changes: Partial<TargetSeen> = {}): TargetSeen => ({
+  targets: [LAB],
+  used: 'lab',
+  state: { state: 'ok' },
+  product: 'rollout-studio 1.2.3',
+  batches: [],
+  ...changes,
+});
 
 describe('the target in the status bar', () => {
   it('is not there where there is nothing to choose', () => {
@@ -17,7 +24,12 @@ describe('the target in the status bar', () => {
     const item = targetItem(seen({ batches: [running, batchRow({ state: 'ended' })] }));
     assert.ok(item !== undefined);
     assert.equal(item.text, '$(server-environment) lab');
-    assert.deepEqual(item.tooltip.split('\n'), ['Target lab: context gpu, namespace team', 'rollout-studio 1.2.3', 'desk: running 12/96', 'Click to select another target.']);
+    assert.deepEqual(item.tooltip.split('\n'), [
+      'Target lab: context gpu, namespace team',
+      'rollout-studio 1.2.3',
+      'desk: running 12/96',
+      'Click to select another target.',
+    ]);
     assert.match(item.label, /^Rollout target lab, 1 running/);
     assert.match(targetItem(seen({ batches: Array.from({ length: 12 }, () => running) }))?.tooltip ?? '', /and 2 more/);
     assert.match(targetItem(seen())?.tooltip ?? '', /No batch runs/);
@@ -27,6 +39,9 @@ describe('the target in the status bar', () => {
     const lost = targetItem(seen({ state: { state: 'lost', text: 'The target lab does not answer. Trying again…' } }));
     assert.match(lost?.tooltip ?? '', /^The target lab does not answer/m);
     assert.match(lost?.label ?? '', /not connected/);
-    assert.deepEqual([targetItem(seen({ used: 'gone' }))?.text, targetItem(seen({ targets: [{ ...LAB, kind: 'url' }] }))?.text], ['$(warning) gone', '$(globe) lab']);
+    assert.deepEqual(
+      [targetItem(seen({ used: 'gone' }))?.text, targetItem(seen({ targets: [{ ...LAB, kind: 'url' }] }))?.text],
+      ['$(warning) gone', '$(globe) lab'],
+    );
   });
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Connection } from '../../../src/client/connect.ts';
 import { Emitter, Observable } from '../../../src/common/emitter.ts';
-import { Ways, type OwnLink, type Where } from '../../../src/host/server/ways.ts';
+import { type OwnLink, Ways, type Where } from '../../../src/host/server/ways.ts';
 import type { ServerState } from '../../../src/protocol/page.ts';
 
 /** A link that is connected to nothing; `go` chooses another target. */
@@ -57,13 +57,20 @@ describe('the way of a page to its server', () => {
     window.go({ target: 'lab' });
     assert.equal(made.length, 1, 'pages of one server share a link');
     assert.deepEqual([made[0]?.target, one.elsewhere], ['local', true]);
-    assert.deepEqual(one.state.value, { state: 'ok', elsewhere: { text: 'This page is of the target local; the window works with lab.', target: 'local' } });
+    assert.deepEqual(one.state.value, {
+      state: 'ok',
+      elsewhere: { text: 'This page is of the target local; the window works with lab.', target: 'local' },
+    });
     const heard: Connection[] = [];
     one.connected((connection) => heard.push(connection));
     assert.equal(await one.connection(), made[0]?.own);
     window.state.set({ state: 'lost' });
     await window.connection();
-    assert.deepEqual([one.state.value.state, heard], ['ok', [made[0]?.own]], 'what becomes of the window’s server is nothing to it');
+    assert.deepEqual(
+      [one.state.value.state, heard],
+      ['ok', [made[0]?.own]],
+      'what becomes of the window’s server is nothing to it',
+    );
     made[0]?.state.set({ state: 'stopped', text: 'gone' });
     assert.deepEqual([one.state.value.state, one.state.value.text], ['stopped', 'gone']);
 
@@ -73,7 +80,10 @@ describe('the way of a page to its server', () => {
     assert.deepEqual([made.map(({ target }) => target), made[0]?.disposed], [['local', 'lab'], false]);
     window.go({ target: 'local' });
     assert.deepEqual([one.state.value, two.elsewhere, there.elsewhere], [{ state: 'lost' }, false, true]);
-    assert.deepEqual(made.map(({ disposed }) => disposed), [true, false]);
+    assert.deepEqual(
+      made.map(({ disposed }) => disposed),
+      [true, false],
+    );
     assert.equal(await two.connection(), window.own);
     there.dispose();
     assert.equal(made[1]?.disposed, true, 'the last page takes the link along');
@@ -83,9 +93,15 @@ describe('the way of a page to its server', () => {
     const { window, ways } = setUp();
     const page = ways.open(ways.here);
     window.go({ store: 'postgres://me:secret@host/db' });
-    assert.deepEqual(page.state.value.elsewhere, { text: 'This page is of the store /s; the window works with another.' });
+    assert.deepEqual(page.state.value.elsewhere, {
+      text: 'This page is of the store /s; the window works with another.',
+    });
     window.go({ target: 'lab' });
-    assert.deepEqual(page.state.value.elsewhere, { text: 'This page is of the target local; the window works with lab.' }, '“local” would now be the other store');
+    assert.deepEqual(
+      page.state.value.elsewhere,
+      { text: 'This page is of the target local; the window works with lab.' },
+      '“local” would now be the other store',
+    );
     const remote = ways.open(ways.here);
     window.go({ store: '/other' });
     assert.equal(remote.elsewhere, false, 'a target has a store of its own');

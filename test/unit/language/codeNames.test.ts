@@ -4,7 +4,9 @@ import { namesAbroad, namesAtHome, type Span } from '../../../src/language/names
 
 /** Marks the places with » and «. */
 function marked(text: string, spans: readonly Span[]): string {
-  return spans.toReversed().reduce((shown, { start, end }) => `${shown.slice(0, start)}»${shown.slice(start, end)}«${shown.slice(end)}`, text);
+  return spans
+    .toReversed()
+    .reduce((shown, { start, end }) => `${shown.slice(0, start)}»${shown.slice(start, end)}«${shown.slice(end)}`, text);
 }
 
 test('in its own module a name is its declaration and its uses, not what only looks like it', () => {
@@ -12,23 +14,44 @@ test('in its own module a name is its declaration and its uses, not what only lo
 export const find = tool({ description: 'find something', run: () => other.find() });
 const all = { find, find: 1, findAll: find.run };
 `;
-  assert.equal(marked(source, namesAtHome(source, 'find')), `// find it
+  assert.equal(
+    marked(source, namesAtHome(source, 'find')),
+    `// find it
 export const »find« = tool({ description: 'find something', run: () => other.find() });
 const all = { »find«, find: 1, findAll: »find«.run };
-`);
+`,
+  );
 });
 
 test('what is exported under another name keeps its own', () => {
   const source = 'const inner = tool({});\nexport { inner as find, other };\n';
-  assert.equal(marked(source, namesAtHome(source, 'find')), 'const inner = tool({});\nexport { inner as »find«, other };\n');
+  assert.equal(
+    marked(source, namesAtHome(source, 'find')),
+    'const inner = tool({});\nexport { inner as »find«, other };\n',
+  );
 });
 
 test('in other modules it is followed through imports of every form', () => {
   const home = (specifier: string): boolean => specifier === './home.ts';
   const at = (source: string): string => marked(source, namesAbroad(source, 'find', home));
-  assert.equal(at("import { find, other } from './home.ts';\nfind.run(find);\n"), "import { »find«, other } from './home.ts';\n»find«.run(»find«);\n");
-  assert.equal(at("import { find as search } from './home.ts';\nsearch(find);\n"), "import { »find« as search } from './home.ts';\nsearch(find);\n");
-  assert.equal(at("import * as home from './home.ts';\nhome.find(); elsewhere.find();\n"), "import * as home from './home.ts';\nhome.»find«(); elsewhere.find();\n");
-  assert.equal(at("export { find } from './home.ts';\nexport { find as seek } from './home.ts';\n"), "export { »find« } from './home.ts';\nexport { »find« as seek } from './home.ts';\n");
-  assert.equal(at("import { find } from './elsewhere.ts';\nfind();\n"), "import { find } from './elsewhere.ts';\nfind();\n");
+  assert.equal(
+    at("import { find, other } from './home.ts';\nfind.run(find);\n"),
+    "import { »find«, other } from './home.ts';\n»find«.run(»find«);\n",
+  );
+  assert.equal(
+    at("import { find as search } from './home.ts';\nsearch(find);\n"),
+    "import { »find« as search } from './home.ts';\nsearch(find);\n",
+  );
+  assert.equal(
+    at("import * as home from './home.ts';\nhome.find(); elsewhere.find();\n"),
+    "import * as home from './home.ts';\nhome.»find«(); elsewhere.find();\n",
+  );
+  assert.equal(
+    at("export { find } from './home.ts';\nexport { find as seek } from './home.ts';\n"),
+    "export { »find« } from './home.ts';\nexport { »find« as seek } from './home.ts';\n",
+  );
+  assert.equal(
+    at("import { find } from './elsewhere.ts';\nfind();\n"),
+    "import { find } from './elsewhere.ts';\nfind();\n",
+  );
 });

@@ -26,7 +26,9 @@ it('variables are those of the environment and those the editor keeps; in Restri
 it('what built-in tools take is read once, in Restricted Mode too, and told when it is there', async () => {
   const asked: string[] = [];
   const known = facts(asked);
-  const told = new Promise<void>((resolve) => { known.changed(() => resolve()); });
+  const told = new Promise<void>((resolve) => {
+    known.changed(() => resolve());
+  });
   assert.equal(known.builtinTools('calculator'), undefined);
   await told;
   assert.deepEqual(known.builtinTools('calculator'), [{ name: 'calculate' }]);

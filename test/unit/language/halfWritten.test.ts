@@ -1,4 +1,5 @@
-// Files are half written most of the time: whatever stands in one, every question gets an answer, and no answer lies outside the text.
+// Files are half written most of the time: whatever stands in one, every question gets an answer, and no answer lies
+// outside the text.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { Position, Range } from 'vscode-languageserver-types';
@@ -19,7 +20,45 @@ import { Random } from '../../support/random.ts';
 import { DESK, workspaceOf } from './workspaceKit.ts';
 
 const ROUNDS = 120;
-const PIECES = ['\t', '\uFEFF', '\r\n', '\r', '"', "'", '{', '}', '[', ']', ':', ': ', '- ', '\n  ', '\n', '&a ', '*a', '<<: *a', '!!x ', '%', '#', '|', '>', '---\n', '?', '{{task.', '}}', '${env:', '💡', 'é', '\u2028', 'null', '~', '0x', 'agent: ', 'tools:\n', '\0'];
+const PIECES = [
+  '\t',
+  '\uFEFF',
+  '\r\n',
+  '\r',
+  '"',
+  "'",
+  '{',
+  '}',
+  '[',
+  ']',
+  ':',
+  ': ',
+  '- ',
+  '\n  ',
+  '\n',
+  '&a ',
+  '*a',
+  '<<: *a',
+  '!!x ',
+  '%',
+  '#',
+  '|',
+  '>',
+  '---\n',
+  '?',
+  '{{task.',
+  '}}',
+  '${env:',
+  '💡',
+  'é',
+  '\u2028',
+  'null',
+  '~',
+  '0x',
+  'agent: ',
+  'tools:\n',
+  '\0',
+];
 
 function broken(text: string, random: Random): string {
   const at = (): number => Math.floor(random.next() * (text.length + 1));
@@ -59,25 +98,33 @@ it('every question about a half written file is answered', async (t) => {
     const end = lines.positionAt(text.length);
     const inside = (range: Range | undefined): void => {
       if (range === undefined) return;
-      const before = (a: Position, b: Position): boolean => a.line < b.line || (a.line === b.line && a.character <= b.character);
-      assert.ok(range.start.line >= 0 && range.start.character >= 0 && before(range.start, range.end) && before(range.end, end), `${JSON.stringify(range)} is not in the text`);
+      const before = (a: Position, b: Position): boolean =>
+        a.line < b.line || (a.line === b.line && a.character <= b.character);
+      assert.ok(
+        range.start.line >= 0 && range.start.character >= 0 && before(range.start, range.end) && before(range.end, end),
+        `${JSON.stringify(range)} is not in the text`,
+      );
     };
     try {
       const { problems } = await checkFile(workspace, path);
       for (const { line, column } of problems) assert.ok(line >= 1 && column >= 1);
       inside((await hover(workspace, path, position))?.range);
-      for (const item of (await complete(workspace, path, position))?.items ?? []) if (item.textEdit !== undefined && 'range' in item.textEdit) inside(item.textEdit.range);
+      for (const item of (await complete(workspace, path, position))?.items ?? [])
+        if (item.textEdit !== undefined && 'range' in item.textEdit) inside(item.textEdit.range);
       await definition(workspace, path, position);
       await findReferences(workspace, path, position, { declaration: true });
       inside((await prepareRename(workspace, path, position).catch(whyNot))?.range);
       await rename(workspace, path, position, 'other').catch(whyNot);
       for (const { range } of await documentSymbols(workspace, path)) inside(range);
-      for (const { startLine, endLine } of await foldingRanges(workspace, path)) assert.ok(startLine <= endLine && endLine <= end.line);
+      for (const { startLine, endLine } of await foldingRanges(workspace, path))
+        assert.ok(startLine <= endLine && endLine <= end.line);
       for (const { range } of await documentLinks(workspace, path)) inside(range);
       await inlayHints(workspace, path, { start: { line: 0, character: 0 }, end });
       await codeActions(workspace, path, here, { problems, mayCreate: true });
     } catch (error) {
-      throw new Error(`round ${round}: ${path} at ${position.line}:${position.character}\n${JSON.stringify(text)}`, { cause: error });
+      throw new Error(`round ${round}: ${path} at ${position.line}:${position.character}\n${JSON.stringify(text)}`, {
+        cause: error,
+      });
     }
   }
 });

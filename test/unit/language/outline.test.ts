@@ -26,36 +26,73 @@ model: { endpoint: x, name: y }
 `;
 
 function tree(symbols: readonly DocumentSymbol[]): unknown[] {
-  return symbols.map(({ name, detail, range, children }) => [`${range.start.line + 1}-${range.end.line + 1} ${name}${detail === undefined ? '' : `: ${detail}`}`, ...(children === undefined ? [] : tree(children))]);
+  return symbols.map(({ name, detail, range, children }) => [
+    `${range.start.line + 1}-${range.end.line + 1} ${name}${detail === undefined ? '' : `: ${detail}`}`,
+    ...(children === undefined ? [] : tree(children)),
+  ]);
 }
 
 test('the outline has every key, and items of lists by what they name', async () => {
   assert.deepEqual(tree(await documentSymbols(workspaceOf({ [AGENT]: TEXT }), AGENT)), [
-    ['1-1 version: 1'], ['4-4 name: a'], ['5-7 prompt: # Heading'],
-    ['9-14 tools', ['10-10 loans.ts', ['10-10 module: tools/loans.ts']], ['11-13 fetch', ['11-12 mcp', ['12-12 command: uvx']], ['13-13 name: fetch']], ['14-14 terminal, code', ['14-14 builtin']]],
+    ['1-1 version: 1'],
+    ['4-4 name: a'],
+    ['5-7 prompt: # Heading'],
+    [
+      '9-14 tools',
+      ['10-10 loans.ts', ['10-10 module: tools/loans.ts']],
+      ['11-13 fetch', ['11-12 mcp', ['12-12 command: uvx']], ['13-13 name: fetch']],
+      ['14-14 terminal, code', ['14-14 builtin']],
+    ],
     ['15-15 model', ['15-15 endpoint: x'], ['15-15 name: y']],
   ]);
 });
 
 test('a symbol holds its name, also where an anchor is repeated and where the text is broken', async () => {
-  for (const text of ['a: &x { b: 1 }\nc: *x\n<<: *x\n', 'name: a\ntools:\n  - module: [\nmodel: {', '', '- 1\n', 'a:\n  "": 1\n']) {
-    const all = (symbols: readonly DocumentSymbol[]): DocumentSymbol[] => symbols.flatMap((symbol) => [symbol, ...all(symbol.children ?? [])]);
+  for (const text of [
+    'a: &x { b: 1 }\nc: *x\n<<: *x\n',
+    'name: a\ntools:\n  - module: [\nmodel: {',
+    '',
+    '- 1\n',
+    'a:\n  "": 1\n',
+  ]) {
+    const all = (symbols: readonly DocumentSymbol[]): DocumentSymbol[] =>
+      symbols.flatMap((symbol) => [symbol, ...all(symbol.children ?? [])]);
     for (const { range, selectionRange, name } of all(await documentSymbols(workspaceOf({ [AGENT]: text }), AGENT))) {
       const key = (at: { line: number; character: number }): number => at.line * 1000 + at.character;
-      assert.ok(key(range.start) <= key(selectionRange.start) && key(selectionRange.end) <= key(range.end) && name !== '', JSON.stringify({ text, name, range, selectionRange }));
+      assert.ok(
+        key(range.start) <= key(selectionRange.start) && key(selectionRange.end) <= key(range.end) && name !== '',
+        JSON.stringify({ text, name, range, selectionRange }),
+      );
     }
   }
 });
 
 test('what is indented folds, lists below their key, comments together', async () => {
   const folds = await foldingRanges(workspaceOf({ [AGENT]: TEXT }), AGENT);
-  assert.deepEqual(folds.map(({ startLine, endLine, kind }) => `${startLine + 1}-${endLine + 1}${kind === undefined ? '' : ` ${kind}`}`), ['2-3 comment', '5-7', '9-14', '11-13']);
-  assert.deepEqual(await foldingRanges(workspaceOf({ '/w/p.md': '# a\n  b\n' }), '/w/p.md'), [], 'Markdown has its own');
+  assert.deepEqual(
+    folds.map(
+      ({ startLine, endLine, kind }) => `${startLine + 1}-${endLine + 1}${kind === undefined ? '' : ` ${kind}`}`,
+    ),
+    ['2-3 comment', '5-7', '9-14', '11-13'],
+  );
+  assert.deepEqual(
+    await foldingRanges(workspaceOf({ '/w/p.md': '# a\n  b\n' }), '/w/p.md'),
+    [],
+    'Markdown has its own',
+  );
 });
 
 test('paths lead to their files, where there are such', async () => {
-  const workspace = workspaceOf({ ...DESK, '/w/batches/lost.batch.yaml': 'version: 1\nagent: ../agents/gone.agent.yaml\ndataset: { file: ../data/tasks.jsonl }\n' });
-  const targets = async (file: string): Promise<(string | undefined)[]> => (await documentLinks(workspace, file)).map(({ target }) => target);
-  assert.deepEqual(await targets('/w/agents/desk.agent.yaml'), ['file:///w/prompts/desk.md', 'file:///w/tools/index.ts']);
+  const workspace = workspaceOf({
+    ...DESK,
+    '/w/batches/lost.batch.yaml':
+      'version: 1\nagent: ../agents/gone.agent.yaml\ndataset: { file: ../data/tasks.jsonl }\n',
+  });
+  const targets = async (file: string): Promise<(string | undefined)[]> =>
+    (await documentLinks(workspace, file)).map(({ target }) => target);
+  assert.deepEqual(await targets('/w/agents/desk.agent.yaml'), [
+    'file:///w/prompts/desk.md',
+    'file:///w/tools/index.ts',
+  ]);
   assert.deepEqual(await targets('/w/batches/lost.batch.yaml'), ['file:///w/data/tasks.jsonl']);
 });

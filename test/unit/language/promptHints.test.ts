@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { inlayHints } from '../../../src/language/features/prompt.ts';
 import { estimateTokens } from '../../../src/language/prompts/tokenEstimate.ts';
-import { NO_FACTS, type Facts } from '../../../src/language/workspace/facts.ts';
+import { type Facts, NO_FACTS } from '../../../src/language/workspace/facts.ts';
 import { DESK, workspaceOf } from './workspaceKit.ts';
 
 const WHOLE = { start: { line: 0, character: 0 }, end: { line: 100, character: 0 } };
@@ -34,7 +34,10 @@ test('where the endpoint tells, it is asked for that very text and model', async
 });
 
 test('what is not shown, and what is no prompt, has no number', async () => {
-  assert.deepEqual(await inlayHints(workspaceOf(), '/w/agents/desk.agent.yaml', { ...WHOLE, start: { line: 5, character: 0 } }), []);
+  assert.deepEqual(
+    await inlayHints(workspaceOf(), '/w/agents/desk.agent.yaml', { ...WHOLE, start: { line: 5, character: 0 } }),
+    [],
+  );
   assert.deepEqual(await inlayHints(workspaceOf({ ...DESK, '/w/README.md': 'text' }), '/w/README.md', WHOLE), []);
   assert.deepEqual(await inlayHints(workspaceOf(), '/w/batches/one.batch.yaml', WHOLE), []);
 });

@@ -4,7 +4,7 @@ import { StudioError } from '../../../src/common/errors.ts';
 import { renameFiles } from '../../../src/language/features/fileRenames.ts';
 import { findReferences } from '../../../src/language/features/references.ts';
 import { prepareRename, rename } from '../../../src/language/features/rename.ts';
-import { lspRange, Lines, rangeOf } from '../../../src/language/workspace/text.ts';
+import { Lines, lspRange, rangeOf } from '../../../src/language/workspace/text.ts';
 import { pathOf } from '../../../src/language/workspace/uris.ts';
 import type { Workspace } from '../../../src/language/workspace.ts';
 import { at, DESK, edited, workspaceOf } from './workspaceKit.ts';
@@ -21,57 +21,106 @@ async function shown(workspace: Workspace, file: string, text: string): Promise<
 
 /** The changed files, each as it was with one text in place of another. */
 function replaced(changes: Readonly<Record<string, readonly [string, string][]>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(changes).map(([file, pairs]) => [file, pairs.reduce((text, [old, put]) => {
-    assert.ok(text.includes(old), `${file} has ${old}`);
-    return text.replaceAll(old, put);
-  }, DESK[file] ?? '')]));
+  return Object.fromEntries(
+    Object.entries(changes).map(([file, pairs]) => [
+      file,
+      pairs.reduce((text, [old, put]) => {
+        assert.ok(text.includes(old), `${file} has ${old}`);
+        return text.replaceAll(old, put);
+      }, DESK[file] ?? ''),
+    ]),
+  );
 }
 
 const TOOL_PLACES = [
-  '/w/agents/inline.agent.yaml:5 find_books', '/w/prompts/desk.md:3 find_books', '/w/tools/books.ts:2 find_books', '/w/tools/books.ts:3 find_books',
-  '/w/tools/index.ts:1 find_books', '/w/worlds/library.ts:2 find_books', '/w/worlds/library.world.yaml:6 find_books',
+  '/w/agents/inline.agent.yaml:5 find_books',
+  '/w/prompts/desk.md:3 find_books',
+  '/w/tools/books.ts:2 find_books',
+  '/w/tools/books.ts:3 find_books',
+  '/w/tools/index.ts:1 find_books',
+  '/w/worlds/library.ts:2 find_books',
+  '/w/worlds/library.world.yaml:6 find_books',
 ];
 
 test('a tool is found at every place, from wherever one asks', async () => {
   const workspace = workspaceOf();
-  for (const [file, text] of [['/w/tools/books.ts', 'find_books = tool'], ['/w/prompts/desk.md', 'find_books'], ['/w/agents/inline.agent.yaml', 'find_books'], ['/w/tools/index.ts', 'find_books']] as const) {
+  for (const [file, text] of [
+    ['/w/tools/books.ts', 'find_books = tool'],
+    ['/w/prompts/desk.md', 'find_books'],
+    ['/w/agents/inline.agent.yaml', 'find_books'],
+    ['/w/tools/index.ts', 'find_books'],
+  ] as const) {
     assert.deepEqual(await shown(workspace, file, text), TOOL_PLACES, file);
   }
 });
 
 test('a tool is renamed in code, prompts and files; not where only the word is the same', async () => {
   const workspace = workspaceOf();
-  const edit = await rename(workspace, '/w/agents/desk.agent.yaml', await at(workspace, '/w/agents/desk.agent.yaml', 'submit'), 'give_answer');
-  assert.deepEqual(await edited(workspace, edit), replaced({
-    '/w/agents/desk.agent.yaml': [['tool: submit', 'tool: give_answer']],
-    '/w/prompts/desk.md': [['`submit`', '`give_answer`']],
-    '/w/tools/submit.ts': [['const submit', 'const give_answer']],
-  }));
+  const edit = await rename(
+    workspace,
+    '/w/agents/desk.agent.yaml',
+    await at(workspace, '/w/agents/desk.agent.yaml', 'submit'),
+    'give_answer',
+  );
+  assert.deepEqual(
+    await edited(workspace, edit),
+    replaced({
+      '/w/agents/desk.agent.yaml': [['tool: submit', 'tool: give_answer']],
+      '/w/prompts/desk.md': [['`submit`', '`give_answer`']],
+      '/w/tools/submit.ts': [['const submit', 'const give_answer']],
+    }),
+  );
 });
 
 test('a name that no tool can have is refused, with what to do', async () => {
   const workspace = workspaceOf();
   const position = await at(workspace, '/w/tools/submit.ts', 'submit = tool');
-  await assert.rejects(rename(workspace, '/w/tools/submit.ts', position, 'no name'), (error) => StudioError.is(error, 'usage') && /letters, digits/.test(error.mend ?? ''));
+  await assert.rejects(
+    rename(workspace, '/w/tools/submit.ts', position, 'no name'),
+    (error) => StudioError.is(error, 'usage') && /letters, digits/.test(error.mend ?? ''),
+  );
 });
 
 test('a column is renamed in the dataset, in prompts and in code; the fields of a task keep their names', async () => {
   const workspace = workspaceOf();
-  const edit = await rename(workspace, '/w/prompts/desk.md', await at(workspace, '/w/prompts/desk.md', 'meta.city'), 'town');
-  assert.deepEqual(await edited(workspace, edit), replaced({
-    '/w/data/tasks.jsonl': [['"city"', '"town"']],
-    '/w/prompts/desk.md': [['meta.city', 'meta.town']],
-    '/w/agents/inline.agent.yaml': [['meta.city', 'meta.town']],
-    '/w/tools/books.ts': [['meta.city', 'meta.town']],
-  }));
-  const answer = await rename(workspace, '/w/batches/one.batch.yaml', await at(workspace, '/w/batches/one.batch.yaml', 'solution'), 'truth');
-  assert.deepEqual(Object.keys(await edited(workspace, answer)).sort(), ['/w/batches/one.batch.yaml', '/w/batches/two.batch.yaml', '/w/data/tasks.jsonl']);
+  const edit = await rename(
+    workspace,
+    '/w/prompts/desk.md',
+    await at(workspace, '/w/prompts/desk.md', 'meta.city'),
+    'town',
+  );
+  assert.deepEqual(
+    await edited(workspace, edit),
+    replaced({
+      '/w/data/tasks.jsonl': [['"city"', '"town"']],
+      '/w/prompts/desk.md': [['meta.city', 'meta.town']],
+      '/w/agents/inline.agent.yaml': [['meta.city', 'meta.town']],
+      '/w/tools/books.ts': [['meta.city', 'meta.town']],
+    }),
+  );
+  const answer = await rename(
+    workspace,
+    '/w/batches/one.batch.yaml',
+    await at(workspace, '/w/batches/one.batch.yaml', 'solution'),
+    'truth',
+  );
+  assert.deepEqual(Object.keys(await edited(workspace, answer)).sort(), [
+    '/w/batches/one.batch.yaml',
+    '/w/batches/two.batch.yaml',
+    '/w/data/tasks.jsonl',
+  ]);
 });
 
 test('a column that is taken by its usual name, or a name that is there already, is refused', async () => {
   const workspace = workspaceOf();
-  await assert.rejects(prepareRename(workspace, '/w/prompts/desk.md', await at(workspace, '/w/prompts/desk.md', 'task.question')), (error) => StudioError.is(error, 'usage') && /question: question/.test(error.mend ?? ''));
-  await assert.rejects(rename(workspace, '/w/data/tasks.jsonl', await at(workspace, '/w/data/tasks.jsonl', 'city'), 'solution'), /already/);
+  await assert.rejects(
+    prepareRename(workspace, '/w/prompts/desk.md', await at(workspace, '/w/prompts/desk.md', 'task.question')),
+    (error) => StudioError.is(error, 'usage') && /question: question/.test(error.mend ?? ''),
+  );
+  await assert.rejects(
+    rename(workspace, '/w/data/tasks.jsonl', await at(workspace, '/w/data/tasks.jsonl', 'city'), 'solution'),
+    /already/,
+  );
 });
 
 test('a file is renamed with every path that names it', async () => {
@@ -79,15 +128,20 @@ test('a file is renamed with every path that names it', async () => {
   const batch = '/w/batches/one.batch.yaml';
   const edit = await rename(workspace, batch, await at(workspace, batch, 'desk.agent.yaml'), 'front.agent.yaml');
   assert.deepEqual(await edited(workspace, edit), {
-    ...replaced({ [batch]: [['desk.agent.yaml', 'front.agent.yaml']] }), '/w/agents/front.agent.yaml': DESK['/w/agents/desk.agent.yaml'],
+    ...replaced({ [batch]: [['desk.agent.yaml', 'front.agent.yaml']] }),
+    '/w/agents/front.agent.yaml': DESK['/w/agents/desk.agent.yaml'],
   });
   const agent = '/w/agents/inline.agent.yaml';
   const module = await rename(workspace, agent, await at(workspace, agent, 'books.ts'), 'shelf.ts');
   assert.deepEqual(await edited(workspace, module), {
-    ...replaced({ [agent]: [['books.ts', 'shelf.ts']], '/w/tools/index.ts': [['./books.ts', './shelf.ts']] }), '/w/tools/shelf.ts': DESK['/w/tools/books.ts'],
+    ...replaced({ [agent]: [['books.ts', 'shelf.ts']], '/w/tools/index.ts': [['./books.ts', './shelf.ts']] }),
+    '/w/tools/shelf.ts': DESK['/w/tools/books.ts'],
   });
   await assert.rejects(rename(workspace, batch, await at(workspace, batch, 'desk.agent.yaml'), 'front.yaml'), /ending/);
-  await assert.rejects(rename(workspace, batch, await at(workspace, batch, 'desk.agent.yaml'), 'inline.agent.yaml'), /already/);
+  await assert.rejects(
+    rename(workspace, batch, await at(workspace, batch, 'desk.agent.yaml'), 'inline.agent.yaml'),
+    /already/,
+  );
 });
 
 test('only the name itself is marked for a rename, and nothing where there is none', async () => {
@@ -99,21 +153,38 @@ test('only the name itself is marked for a rename, and nothing where there is no
   assert.deepEqual(found.range, lspRange(lines.range(lines.text.indexOf('desk.md'), 'desk.md'.length)));
   assert.equal((await prepareRename(workspace, agent, await at(workspace, agent, 'KEY')))?.placeholder, 'KEY');
   assert.equal(await prepareRename(workspace, agent, await at(workspace, agent, 'version')), undefined);
-  assert.equal(await prepareRename(workspace, '/w/tools/books.ts', await at(workspace, '/w/tools/books.ts', 'description')), undefined);
+  assert.equal(
+    await prepareRename(workspace, '/w/tools/books.ts', await at(workspace, '/w/tools/books.ts', 'description')),
+    undefined,
+  );
 });
 
 test('an environment variable is found in all files', async () => {
-  assert.deepEqual(await shown(workspaceOf(), '/w/agents/desk.agent.yaml', 'KEY'), ['/w/agents/desk.agent.yaml:3 KEY', '/w/agents/inline.agent.yaml:3 KEY']);
+  assert.deepEqual(await shown(workspaceOf(), '/w/agents/desk.agent.yaml', 'KEY'), [
+    '/w/agents/desk.agent.yaml:3 KEY',
+    '/w/agents/inline.agent.yaml:3 KEY',
+  ]);
 });
 
 test('what is moved in the explorer is named by its new place, and names others from there', async () => {
   const workspace = workspaceOf();
   const folder = await renameFiles(workspace, [{ from: '/w/tools', to: '/w/desk/code' }]);
-  assert.deepEqual(await edited(workspace, folder), replaced({
-    '/w/agents/desk.agent.yaml': [['../tools/index.ts', '../desk/code/index.ts']], '/w/agents/inline.agent.yaml': [['../tools/books.ts', '../desk/code/books.ts']],
-  }));
+  assert.deepEqual(
+    await edited(workspace, folder),
+    replaced({
+      '/w/agents/desk.agent.yaml': [['../tools/index.ts', '../desk/code/index.ts']],
+      '/w/agents/inline.agent.yaml': [['../tools/books.ts', '../desk/code/books.ts']],
+    }),
+  );
   const agent = await renameFiles(workspace, [{ from: '/w/agents/desk.agent.yaml', to: '/w/main.agent.yaml' }]);
-  assert.deepEqual(await edited(workspace, agent), replaced({
-    '/w/agents/desk.agent.yaml': [['../tools/index.ts', 'tools/index.ts'], ['../prompts/desk.md', 'prompts/desk.md']], '/w/batches/one.batch.yaml': [['../agents/desk.agent.yaml', '../main.agent.yaml']],
-  }));
+  assert.deepEqual(
+    await edited(workspace, agent),
+    replaced({
+      '/w/agents/desk.agent.yaml': [
+        ['../tools/index.ts', 'tools/index.ts'],
+        ['../prompts/desk.md', 'prompts/desk.md'],
+      ],
+      '/w/batches/one.batch.yaml': [['../agents/desk.agent.yaml', '../main.agent.yaml']],
+    }),
+  );
 });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { estimateTokens } from '../../../src/language/prompts/tokenEstimate.ts';
+import { Tokenizers, type TokenizeTarget } from '../../../src/language/prompts/tokenize.ts';
 import { startDemoServer } from '../../../src/model/demo/demoServer.ts';
 import { tokenize } from '../../../src/model/demo/text/tokenizer.ts';
-import { Tokenizers, type TokenizeTarget } from '../../../src/language/prompts/tokenize.ts';
 
 const TARGET: TokenizeTarget = { endpoint: 'http://gpu:8000/v1', model: 'm', apiKey: 'k', headers: { team: 'a' } };
 
@@ -11,7 +11,9 @@ test('an estimate is near what usual vocabularies give', () => {
   assert.equal(estimateTokens(''), 0);
   assert.equal(estimateTokens('The quick brown fox jumps over the lazy dog.'), 10); // as cl100k has it
   assert.equal(estimateTokens('1234567'), 3);
-  const prose = 'Do what you are asked with the tools, and nothing beyond it. Every change is made by a tool call: what you only say has not happened.';
+  const prose =
+    'Do what you are asked with the tools, and nothing beyond it. Every change is made by a tool call: what you ' +
+    'only say has not happened.';
   assert.ok(Math.abs(estimateTokens(prose) - 31) <= 3, String(estimateTokens(prose)));
 });
 
@@ -34,10 +36,13 @@ test('an endpoint with /tokenize is asked for a text, with what it wants to see'
 test('one that cannot tell is left alone for some minutes', async () => {
   let asked = 0;
   let now = 0;
-  const tokenizers = new Tokenizers(() => {
-    asked += 1;
-    return Promise.resolve(new Response('no', { status: 404 }));
-  }, () => now);
+  const tokenizers = new Tokenizers(
+    () => {
+      asked += 1;
+      return Promise.resolve(new Response('no', { status: 404 }));
+    },
+    () => now,
+  );
   assert.equal(await tokenizers.count(TARGET, 'a'), undefined);
   assert.equal(await tokenizers.count(TARGET, 'b'), undefined);
   assert.equal(asked, 1);
@@ -47,7 +52,10 @@ test('one that cannot tell is left alone for some minutes', async () => {
 });
 
 test('what is no answer, and a connection that fails, are no number', async () => {
-  for (const response of [() => Promise.resolve(Response.json({ tokens: 3 })), () => Promise.reject(new TypeError('fetch failed'))]) {
+  for (const response of [
+    () => Promise.resolve(Response.json({ tokens: 3 })),
+    () => Promise.reject(new TypeError('fetch failed')),
+  ]) {
     assert.equal(await new Tokenizers(response).count(TARGET, 'a'), undefined);
   }
 });
@@ -56,7 +64,7 @@ test('of what is typed only the newest texts are asked for, one at a time', asyn
   const asked: string[] = [];
   let atOnce = 0;
   const tokenizers = new Tokenizers(async (_, init) => {
-    assert.equal(atOnce += 1, 1);
+    assert.equal((atOnce += 1), 1);
     await new Promise((resolve) => setImmediate(resolve));
     atOnce -= 1;
     const { prompt } = JSON.parse(typeof init?.body === 'string' ? init.body : '{}') as { prompt: string };
@@ -65,7 +73,10 @@ test('of what is typed only the newest texts are asked for, one at a time', asyn
   });
   const texts = Array.from({ length: 20 }, (_, index) => 'x'.repeat(index + 1));
   const counts = await Promise.all(texts.map((text) => tokenizers.count(TARGET, text)));
-  assert.deepEqual(counts, texts.map(({ length }) => (length === 1 || length > 16 ? length : undefined)));
+  assert.deepEqual(
+    counts,
+    texts.map(({ length }) => (length === 1 || length > 16 ? length : undefined)),
+  );
   assert.equal(asked.length, 5);
   assert.deepEqual(await Promise.all(['a', 'bb'].map((text) => tokenizers.count(TARGET, text))), [1, 2]);
 });

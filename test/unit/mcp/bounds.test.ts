@@ -13,10 +13,13 @@ const ALPHABET = ['a', 'Ä', '€', '🎲', '\n'];
 test('slices of any text hold what was asked for, never half a character, and put together are the text', () => {
   const random = new Random();
   for (let round = 0; round < 200; round++) {
-    const text = Array.from({ length: Math.floor(random.next() * 60) }, () => ALPHABET[Math.floor(random.next() * ALPHABET.length)]).join('');
+    const text = Array.from(
+      { length: Math.floor(random.next() * 60) },
+      () => ALPHABET[Math.floor(random.next() * ALPHABET.length)],
+    ).join('');
     const most = 4 + Math.floor(random.next() * 20);
     let whole = '';
-    for (let offset: number | undefined = 0; offset !== undefined;) {
+    for (let offset: number | undefined = 0; offset !== undefined; ) {
       const part: ReturnType<typeof sliceBytes> = sliceBytes(text, offset, most);
       assert.ok(bytesOf(part.text) <= most && part.text.isWellFormed(), `seed ${random.seed}`);
       whole += part.text;
@@ -40,14 +43,21 @@ test('one line is one line of so many characters', () => {
 
 test('a room takes what fits', () => {
   const room = new Room(10);
-  assert.deepEqual([room.take('12345'), room.take({ long: 'value' }), room.take('€'), room.left], [true, false, true, 2]);
+  assert.deepEqual(
+    [room.take('12345'), room.take({ long: 'value' }), room.take('€'), room.left],
+    [true, false, true, 2],
+  );
 });
 
 test('a cursor comes back as it was, and only to its own tool', () => {
   const places = cursor('one', z.object({ step: z.number() }));
   assert.deepEqual(places.read(places.write({ step: 3 })), { step: 3 });
   for (const wrong of ['', '%', 'e30', cursor('two', z.object({ step: z.number() })).write({ step: 3 })]) {
-    assert.throws(() => places.read(wrong), (error) => StudioError.is(error, 'usage') && error.mend !== undefined, wrong);
+    assert.throws(
+      () => places.read(wrong),
+      (error) => StudioError.is(error, 'usage') && error.mend !== undefined,
+      wrong,
+    );
   }
 });
 
@@ -56,6 +66,10 @@ test('files lie in the workspace', () => {
   assert.equal(workspaceFile(folder, 'a/../b.yaml'), path.join(folder, 'b.yaml'));
   assert.equal(workspaceFile(folder, path.join(folder, '..b')), path.join(folder, '..b'));
   for (const wrong of ['..', '../work-2/b.yaml', path.resolve('elsewhere.yaml'), 'a/../../b']) {
-    assert.throws(() => workspaceFile(folder, wrong), (error) => StudioError.is(error, 'forbidden'), wrong);
+    assert.throws(
+      () => workspaceFile(folder, wrong),
+      (error) => StudioError.is(error, 'forbidden'),
+      wrong,
+    );
   }
 });

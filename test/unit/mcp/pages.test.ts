@@ -1,12 +1,12 @@
 /** Pages of a trajectory, its calls in full, and what is found in it. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Api } from '../../../src/protocol/api.ts';
 import { bytesOf, PAGE_BYTES } from '../../../src/mcp/answers/bounds.ts';
 import { callTexts, partOf } from '../../../src/mcp/reading/callText.ts';
 import { compare } from '../../../src/mcp/reading/comparison.ts';
 import { findIn } from '../../../src/mcp/reading/search.ts';
 import { readPage } from '../../../src/mcp/tools/readTrajectory.ts';
+import { Api } from '../../../src/protocol/api.ts';
 import { TrajectoryModel } from '../../../src/trace/model.ts';
 import { compileQuery } from '../../../src/trace/query.ts';
 import { trajectoryText } from '../../../src/trace/text.ts';
@@ -57,7 +57,7 @@ test('a step that no page holds comes in pieces', () => {
   const model = long(2, 3 * PAGE_BYTES);
   const pages = allPages(model, { first: 0, last: Infinity, full: true });
   assert.ok(pages.length >= 6);
-  assert.equal(pages.join('').split('wörd').length - 1, 2 * (3 * PAGE_BYTES) / 5);
+  assert.equal(pages.join('').split('wörd').length - 1, (2 * (3 * PAGE_BYTES)) / 5);
 });
 
 test('a range of steps has its header and nothing of the others', () => {
@@ -75,26 +75,53 @@ test('a call has every part it has, and values kept as blobs are whole', async (
   s.model('', [{ id: 'c1', name: 'fetch', arguments: { $$deep: 1 } }]);
   const call = s.toolStart('c1', 'fetch', { $$deep: 1 });
   s.add('log', { stream: 'out', text: 'on my way\n' }, { span: call });
-  s.toolEnd(call, 'c1', { $blob: 'a'.repeat(64), bytes: 9, media: 'application/json', head: '[1' }, { error: { class: 'tool_error', message: 'too much', stack: 'at fetch' } });
+  s.toolEnd(
+    call,
+    'c1',
+    { $blob: 'a'.repeat(64), bytes: 9, media: 'application/json', head: '[1' },
+    { error: { class: 'tool_error', message: 'too much', stack: 'at fetch' } },
+  );
   s.diff([{ table: 'loans', key: 17, op: 'delete' }], call);
   const model = modelOf(s);
-  const api = new Api({ request: ({ path }) => Promise.resolve({ status: path === `/v1/blobs/${'a'.repeat(64)}` ? 200 : 404, text: () => Promise.resolve(''), bytes: () => Promise.resolve(new TextEncoder().encode('[1,{"a":2}]')) }) });
+  const api = new Api({
+    request: ({ path }) =>
+      Promise.resolve({
+        status: path === `/v1/blobs/${'a'.repeat(64)}` ? 200 : 404,
+        text: () => Promise.resolve(''),
+        bytes: () => Promise.resolve(new TextEncoder().encode('[1,{"a":2}]')),
+      }),
+  });
   const [span] = model.tools;
   assert.ok(span !== undefined);
   const texts = await callTexts(model, span, api, new AbortController().signal);
   assert.deepEqual(texts, {
-    arguments: '{\n  "$deep": 1\n}', result: '[\n  1,\n  {\n    "a": 2\n  }\n]', error: 'tool_error: too much\nat fetch', world: 'delete loans 17', output: 'on my way\n',
+    arguments: '{\n  "$deep": 1\n}',
+    result: '[\n  1,\n  {\n    "a": 2\n  }\n]',
+    error: 'tool_error: too much\nat fetch',
+    world: 'delete loans 17',
+    output: 'on my way\n',
   });
   assert.match(partOf(texts, 'all'), /^arguments:\n\{[^]*\n\nresult:\n\[[^]*\n\nerror:\ntool_error/);
 });
 
 test('a search gives one place for each step, with the words around', () => {
   const model = modelOf(lendingDesk());
-  const find = (text: string, from = 0): string[] => [...findIn(model, compileQuery(text), { reference: 'b1/t/1', task: undefined, from })].map((one) => `${one.reference} ${one.events} ${one.what}: ${one.excerpt}`);
+  const find = (text: string, from = 0): string[] =>
+    [...findIn(model, compileQuery(text), { reference: 'b1/t/1', task: undefined, from })].map(
+      (one) => `${one.reference} ${one.events} ${one.what}: ${one.excerpt}`,
+    );
   assert.deepEqual(find('overdue ADA'), ['b1/t/1:0 1 user message: Renew everything overdue for Ada.']);
-  assert.deepEqual(find('tool.error != null && tool.name == "renew_loan"'), ['b1/t/1:2 1 tool.end: error, 12 ms, limit reached']);
-  assert.deepEqual(find('ada').map((one) => one.split(' ')[0]), ['b1/t/1:0', 'b1/t/1:1']);
-  assert.deepEqual(find('ada', 1).map((one) => one.split(' ')[0]), ['b1/t/1:1']);
+  assert.deepEqual(find('tool.error != null && tool.name == "renew_loan"'), [
+    'b1/t/1:2 1 tool.end: error, 12 ms, limit reached',
+  ]);
+  assert.deepEqual(
+    find('ada').map((one) => one.split(' ')[0]),
+    ['b1/t/1:0', 'b1/t/1:1'],
+  );
+  assert.deepEqual(
+    find('ada', 1).map((one) => one.split(' ')[0]),
+    ['b1/t/1:1'],
+  );
   assert.deepEqual(find('nothing of the kind'), []);
 });
 
@@ -104,19 +131,35 @@ test('two attempts are compared turn by turn', () => {
     s.start();
     s.message('user', 'Look.');
     for (const [index, text] of looks.entries()) {
-      s.model(`I look for ${text}.`, [{ id: `c${index}`, name: text === 'stop' ? 'halt' : 'look', arguments: { text } }]);
+      s.model(`I look for ${text}.`, [
+        { id: `c${index}`, name: text === 'stop' ? 'halt' : 'look', arguments: { text } },
+      ]);
       s.toolEnd(s.toolStart(`c${index}`, text === 'stop' ? 'halt' : 'look', { text }), `c${index}`, `seen ${text}`);
     }
     s.model(`I saw ${looks.length}.`);
     s.end();
     return modelOf(s);
   };
-  const { split, common, rows, row, otherResult } = compare(attempt('sun', 'rain', 'wind', 'moon'), attempt('sun', 'snow', 'stop', 'wind', 'moon'));
+  const { split, common, rows, row, otherResult } = compare(
+    attempt('sun', 'rain', 'wind', 'moon'),
+    attempt('sun', 'snow', 'stop', 'wind', 'moon'),
+  );
   assert.deepEqual([common, otherResult, split?.rejoin?.a.step, split?.rejoin?.b.step], [1, undefined, 3, 4]);
-  assert.deepEqual(Array.from({ length: rows }, (_, index) => [row(index).what, row(index).a?.step, row(index).b?.step]), [
-    ['same', 1, 1], ['other arguments', 2, 2], ['only b', undefined, 3], ['same', 3, 4], ['same', 4, 5], ['other words', 5, 6],
+  assert.deepEqual(
+    Array.from({ length: rows }, (_, index) => [row(index).what, row(index).a?.step, row(index).b?.step]),
+    [
+      ['same', 1, 1],
+      ['other arguments', 2, 2],
+      ['only b', undefined, 3],
+      ['same', 3, 4],
+      ['same', 4, 5],
+      ['other words', 5, 6],
+    ],
+  );
+  assert.deepEqual(row(1).differences, [
+    'look arguments/text: "rain" → "snow"',
+    'look result: "seen rain" → "seen snow"',
   ]);
-  assert.deepEqual(row(1).differences, ['look arguments/text: "rain" → "snow"', 'look result: "seen rain" → "seen snow"']);
   assert.deepEqual(row(2).b, { step: 3, calls: ['halt {text: "stop"} ← seen stop'], text: 'I look for stop.' });
   assert.equal(compare(attempt('sun'), attempt('sun')).split, undefined);
 });

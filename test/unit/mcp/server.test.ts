@@ -1,13 +1,15 @@
-/** The server's core over a transport in memory and a store of a test's: errors, pages of rows, lost servers, limits. */
+/**
+ * The server's core over a transport in memory and a store of a test's: errors, pages of rows, lost servers, limits.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Client, InMemoryTransport, type CallToolResult } from '@modelcontextprotocol/client';
+import { type CallToolResult, Client, InMemoryTransport } from '@modelcontextprotocol/client';
 import { McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
 import type { Connection } from '../../../src/client/connect.ts';
 import { StudioError } from '../../../src/common/errors.ts';
 import { ANSWER_BYTES } from '../../../src/mcp/answers/bounds.ts';
-import { rowsFrom, Tasks, type RowPlace } from '../../../src/mcp/reading/rows.ts';
+import { type RowPlace, rowsFrom, Tasks } from '../../../src/mcp/reading/rows.ts';
 import { Session } from '../../../src/mcp/session.ts';
 import { defineTool, type StudioTool } from '../../../src/mcp/tool.ts';
 import { Api } from '../../../src/protocol/api.ts';
@@ -20,17 +22,33 @@ function apiOf(answer: Answering): Api {
   return new Api({
     request: ({ path }) => {
       const url = new URL(path, 'http://store');
-      return soon(() => JSON.stringify(answer(url.pathname, url.searchParams)))
-        .then((body) => ({ status: 200, text: () => Promise.resolve(body), bytes: () => Promise.resolve(new TextEncoder().encode(body)) }));
+      return soon(() => JSON.stringify(answer(url.pathname, url.searchParams))).then((body) => ({
+        status: 200,
+        text: () => Promise.resolve(body),
+        bytes: () => Promise.resolve(new TextEncoder().encode(body)),
+      }));
     },
   });
 }
 
-const SERVER = { product: 'test', protocol: 1, pid: 1, store: 's', started_at: 0, queued: 0, running: 0, held: 0, workers: [], endpoints: [] };
+const SERVER = {
+  product: 'test',
+  protocol: 1,
+  pid: 1,
+  store: 's',
+  started_at: 0,
+  queued: 0,
+  running: 0,
+  held: 0,
+  workers: [],
+  endpoints: [],
+};
 
 /** Does something now, and gives what it gave or threw as a promise. */
 function soon<T>(act: () => T): Promise<T> {
-  return new Promise((resolve) => { resolve(act()); });
+  return new Promise((resolve) => {
+    resolve(act());
+  });
 }
 
 function connectionOf(api: Api, more: Partial<Connection> = {}): Connection {
@@ -57,7 +75,12 @@ async function call(tool: StudioTool, session: Session): Promise<CallToolResult>
 
 function toolThat(run: () => string): StudioTool {
   return defineTool({
-    name: 'it', title: 'It', description: 'It.', input: z.strictObject({}), output: z.object({ said: z.string() }), effect: 'read',
+    name: 'it',
+    title: 'It',
+    description: 'It.',
+    input: z.strictObject({}),
+    output: z.object({ said: z.string() }),
+    effect: 'read',
     run: () => soon(run).then((text) => ({ data: { said: text.slice(0, 10) }, text })),
   });
 }
@@ -65,15 +88,39 @@ function toolThat(run: () => string): StudioTool {
 const fine = sessionOf(() => Promise.resolve(connectionOf(apiOf(() => SERVER))));
 
 test('what is wrong comes back as an answer with its mend', async () => {
-  const told = await call(toolThat(() => { throw new StudioError('not_found', 'There is no such thing.', { mend: 'Look again.' }); }), fine);
-  assert.deepEqual([told.isError, told.content], [true, [{ type: 'text', text: 'There is no such thing. Look again.' }]]);
-  const fault = await call(toolThat(() => { throw new Error('a fault'); }), fine);
+  const told = await call(
+    toolThat(() => {
+      throw new StudioError('not_found', 'There is no such thing.', { mend: 'Look again.' });
+    }),
+    fine,
+  );
+  assert.deepEqual(
+    [told.isError, told.content],
+    [true, [{ type: 'text', text: 'There is no such thing. Look again.' }]],
+  );
+  const fault = await call(
+    toolThat(() => {
+      throw new Error('a fault');
+    }),
+    fine,
+  );
   assert.equal(fault.isError, true);
 });
 
 test('no answer is longer than the limit', async () => {
-  assert.equal((await call(toolThat(() => 'x'.repeat(ANSWER_BYTES)), fine)).isError, undefined);
-  const longer = await call(toolThat(() => 'x'.repeat(ANSWER_BYTES + 1)), fine);
+  assert.equal(
+    (
+      await call(
+        toolThat(() => 'x'.repeat(ANSWER_BYTES)),
+        fine,
+      )
+    ).isError,
+    undefined,
+  );
+  const longer = await call(
+    toolThat(() => 'x'.repeat(ANSWER_BYTES + 1)),
+    fine,
+  );
   assert.equal(longer.isError, true);
   assert.match(JSON.stringify(longer.content), /40000 is the most/);
 });
@@ -91,11 +138,19 @@ test('a server that is gone is found again, and a first connection that failed i
     alive = true;
     return Promise.resolve();
   };
-  const session = sessionOf(() => soon(() => {
-    if (++tries === 1) throw new StudioError('unavailable', 'No server.', { mend: 'Start one.' });
-    return connectionOf(api, { reconnect });
-  }));
-  const said = async (): Promise<unknown> => (await call(toolThat(() => 'fine'), session)).isError;
+  const session = sessionOf(() =>
+    soon(() => {
+      if (++tries === 1) throw new StudioError('unavailable', 'No server.', { mend: 'Start one.' });
+      return connectionOf(api, { reconnect });
+    }),
+  );
+  const said = async (): Promise<unknown> =>
+    (
+      await call(
+        toolThat(() => 'fine'),
+        session,
+      )
+    ).isError;
   assert.deepEqual([await said(), await said(), tries, reconnects], [true, undefined, 2, 0]);
   alive = false;
   assert.deepEqual([await said(), tries, reconnects], [undefined, 2, 1]);
@@ -104,15 +159,29 @@ test('a server that is gone is found again, and a first connection that failed i
 test('rows are taken up again at any place, and their tasks found', async () => {
   const total = 1203;
   const row = (index: number): RolloutRow => ({
-    rollout: `r${index}`, batch: 'b', task: `t${index}`, task_index: index, attempt: 1, try: 1, state: 'queued', epoch: 0, last: 0, settles: false, progress: EMPTY_PROGRESS, rev: 1,
+    rollout: `r${index}`,
+    batch: 'b',
+    task: `t${index}`,
+    task_index: index,
+    attempt: 1,
+    try: 1,
+    state: 'queued',
+    epoch: 0,
+    last: 0,
+    settles: false,
+    progress: EMPTY_PROGRESS,
+    rev: 1,
   });
   const all = Array.from({ length: total }, (_, index) => index);
   const api = apiOf((path, query) => {
     const limit = Number(query.get('limit'));
     const from = query.has('after') ? Number(query.get('after')) + 1 : 0;
     const page = all.slice(from, from + limit);
-    const next = from + limit < total ? { next: path.endsWith('tasks') ? from + limit - 1 : String(from + limit - 1) } : {};
-    return path.endsWith('tasks') ? { tasks: page.map((index) => ({ id: `t${index}`, question: '?', meta: {} })), ...next } : { rollouts: page.map(row), ...next };
+    const next =
+      from + limit < total ? { next: path.endsWith('tasks') ? from + limit - 1 : String(from + limit - 1) } : {};
+    return path.endsWith('tasks')
+      ? { tasks: page.map((index) => ({ id: `t${index}`, question: '?', meta: {} })), ...next }
+      : { rollouts: page.map(row), ...next };
   });
   const { signal } = new AbortController();
   const seen: string[] = [];
@@ -129,7 +198,10 @@ test('rows are taken up again at any place, and their tasks found', async () => 
       }
     }
   }
-  assert.deepEqual(seen, all.map((index) => `t${index}`));
+  assert.deepEqual(
+    seen,
+    all.map((index) => `t${index}`),
+  );
   const tasks = new Tasks(api, 'b');
   for (const index of [0, 199, 200, 1202]) assert.equal((await tasks.get(index, signal))?.id, `t${index}`);
 });

@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { toChatMessages, toChatText } from '../../../src/trace/chat/messages.ts';
+import type { JsonObject } from '../../../src/common/json.ts';
 import { AnswerBuilder } from '../../../src/model/chat/answer.ts';
 import { cutOffCall } from '../../../src/model/chat/cutOffCall.ts';
 import { Dialect } from '../../../src/model/chat/dialect.ts';
 import { prepareRequest } from '../../../src/model/chat/request.ts';
-import { EventStreamReader } from '../../../src/model/http/sse.ts';
-import { retryAfterMs } from '../../../src/model/http/retryAfter.ts';
 import { byAffinity, locate, shownEndpoint } from '../../../src/model/endpoint.ts';
-import type { JsonObject } from '../../../src/common/json.ts';
+import { retryAfterMs } from '../../../src/model/http/retryAfter.ts';
+import { EventStreamReader } from '../../../src/model/http/sse.ts';
 import type { Message, ModelRequest } from '../../../src/rollout/ports.ts';
+import { toChatMessages, toChatText } from '../../../src/trace/chat/messages.ts';
 import type { Part } from '../../../src/trace/schema.ts';
 import { chunk, usageChunk } from '../../support/endpoint.ts';
 
@@ -23,15 +23,31 @@ describe('toChatMessages', () => {
       [
         message(1, 'system', text('Be brief.')),
         message(2, 'user', text('What is on it?'), PNG),
-        message(3, 'assistant', { type: 'reasoning', content: 'hm' }, text('Looking.'), { type: 'tool_call', id: 'c1', name: 'look', arguments: { at: 1 } }),
+        message(3, 'assistant', { type: 'reasoning', content: 'hm' }, text('Looking.'), {
+          type: 'tool_call',
+          id: 'c1',
+          name: 'look',
+          arguments: { at: 1 },
+        }),
         message(4, 'tool', { type: 'tool_call_response', id: 'c1', response: { ok: true } }),
       ],
       ['reasoning'],
     );
     assert.deepEqual(chat, [
       { role: 'system', content: 'Be brief.' },
-      { role: 'user', content: [{ type: 'text', text: 'What is on it?' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,aGk=' } }] },
-      { role: 'assistant', content: 'Looking.', reasoning: 'hm', tool_calls: [{ id: 'c1', type: 'function', function: { name: 'look', arguments: '{"at":1}' } }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'What is on it?' },
+          { type: 'image_url', image_url: { url: 'data:image/png;base64,aGk=' } },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: 'Looking.',
+        reasoning: 'hm',
+        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'look', arguments: '{"at":1}' } }],
+      },
       { role: 'tool', tool_call_id: 'c1', content: '{"ok":true}' },
     ]);
   });
@@ -45,14 +61,25 @@ describe('toChatMessages', () => {
       ],
       [],
     );
-    assert.deepEqual(chat.map((entry) => entry.role), ['tool', 'tool', 'user', 'user']);
-    assert.deepEqual(chat[2]?.content, [{ type: 'text', text: 'From the tool call a:' }, { type: 'image_url', image_url: { url: 'data:image/png;base64,aGk=' } }]);
+    assert.deepEqual(
+      chat.map((entry) => entry.role),
+      ['tool', 'tool', 'user', 'user'],
+    );
+    assert.deepEqual(chat[2]?.content, [
+      { type: 'text', text: 'From the tool call a:' },
+      { type: 'image_url', image_url: { url: 'data:image/png;base64,aGk=' } },
+    ]);
   });
 
   it('gives the same as text, again and again, whatever names reasoning has', () => {
     const messages = [
       message(1, 'system', text('Be "brief".')),
-      message(2, 'assistant', { type: 'reasoning', content: 'hm' }, { type: 'tool_call', id: 'a', name: 'f', arguments: {} }),
+      message(
+        2,
+        'assistant',
+        { type: 'reasoning', content: 'hm' },
+        { type: 'tool_call', id: 'a', name: 'f', arguments: {} },
+      ),
       message(3, 'tool', { type: 'tool_call_response', id: 'a', response: 'one' }, PNG),
       message(4, 'user', text('go on')),
     ];
@@ -62,7 +89,10 @@ describe('toChatMessages', () => {
   });
 
   it('sends arguments that could not be parsed as JSON all the same, for templates parse them', () => {
-    const [chat] = toChatMessages([message(1, 'assistant', { type: 'tool_call', id: 'a', name: 'f', arguments: '{"x": ' })], []);
+    const [chat] = toChatMessages(
+      [message(1, 'assistant', { type: 'tool_call', id: 'a', name: 'f', arguments: '{"x": ' })],
+      [],
+    );
     assert.ok(chat?.role === 'assistant');
     assert.equal(chat.content, null);
     assert.deepEqual(JSON.parse(chat.tool_calls?.[0]?.function.arguments ?? ''), { unparsable: '{"x": ' });
@@ -71,7 +101,19 @@ describe('toChatMessages', () => {
   it('leaves reasoning out where the endpoint has no name for it, and refuses unread blobs', () => {
     const parts: Part[] = [{ type: 'reasoning', content: 'hm' }, text('x')];
     assert.deepEqual(toChatMessages([message(1, 'assistant', ...parts)], []), [{ role: 'assistant', content: 'x' }]);
-    assert.throws(() => toChatMessages([message(1, 'user', { type: 'text', content: { $blob: 'a'.repeat(64), bytes: 1, media: 'text/plain', head: '' } })], []), TypeError);
+    assert.throws(
+      () =>
+        toChatMessages(
+          [
+            message(1, 'user', {
+              type: 'text',
+              content: { $blob: 'a'.repeat(64), bytes: 1, media: 'text/plain', head: '' },
+            }),
+          ],
+          [],
+        ),
+      TypeError,
+    );
   });
 });
 
@@ -89,12 +131,30 @@ describe('AnswerBuilder', () => {
       chunk({ delta: { reasoning: 'I ' }, ids: [11], logprobs: [-0.25] }),
       chunk({ delta: { reasoning: 'need it.' }, ids: [12], logprobs: [-1] }),
       chunk({ delta: { content: '\n\n' }, ids: [13], logprobs: [-2] }),
-      chunk({ delta: { content: null, tool_calls: [{ id: 'call-a', type: 'function', index: 0, function: { name: 'find' } }] }, ids: [14], logprobs: [-3] }),
+      chunk({
+        delta: {
+          content: null,
+          tool_calls: [{ id: 'call-a', type: 'function', index: 0, function: { name: 'find' } }],
+        },
+        ids: [14],
+        logprobs: [-3],
+      }),
       chunk({ delta: { tool_calls: [{ index: 0, function: { arguments: '{"name"' } }] }, ids: [15], logprobs: [-4] }),
-      chunk({ delta: { tool_calls: [{ index: 0, function: { arguments: ': "Ann"}' } }] }, ids: [16, 17], logprobs: [-5, -6] }),
-      chunk({ delta: { tool_calls: [{ id: 'call-b', index: 1, function: { name: 'list', arguments: '{}' } }] }, ids: [18], logprobs: [-7] }),
+      chunk({
+        delta: { tool_calls: [{ index: 0, function: { arguments: ': "Ann"}' } }] },
+        ids: [16, 17],
+        logprobs: [-5, -6],
+      }),
+      chunk({
+        delta: { tool_calls: [{ id: 'call-b', index: 1, function: { name: 'list', arguments: '{}' } }] },
+        ids: [18],
+        logprobs: [-7],
+      }),
       chunk({ finish: 'tool_calls', ids: [19], logprobs: [-8] }),
-      usageChunk(3, 10, { prompt_tokens_details: { cached_tokens: 2 }, completion_tokens_details: { reasoning_tokens: 3 } }),
+      usageChunk(3, 10, {
+        prompt_tokens_details: { cached_tokens: 2 },
+        completion_tokens_details: { reasoning_tokens: 3 },
+      }),
     ]);
     assert.deepEqual(answer.parts, [
       { type: 'reasoning', content: 'I need it.' },
@@ -111,38 +171,72 @@ describe('AnswerBuilder', () => {
   it('reads a whole answer the same way', () => {
     const builder = new AnswerBuilder();
     builder.whole({
-      choices: [{
-        index: 0, finish_reason: 'tool_calls', token_ids: [7, 8],
-        message: { role: 'assistant', content: null, reasoning: 'hm', tool_calls: [{ id: 'x', type: 'function', function: { name: 'find', arguments: '{"a":1}' } }] },
-        logprobs: { content: [{ token: 'a', logprob: -1 }, { token: 'b', logprob: -2 }] },
-      }],
-      prompt_token_ids: [4], usage: { prompt_tokens: 1, completion_tokens: 2 }, metrics: { queue_time_ms: 1.5 },
+      choices: [
+        {
+          index: 0,
+          finish_reason: 'tool_calls',
+          token_ids: [7, 8],
+          message: {
+            role: 'assistant',
+            content: null,
+            reasoning: 'hm',
+            tool_calls: [{ id: 'x', type: 'function', function: { name: 'find', arguments: '{"a":1}' } }],
+          },
+          logprobs: {
+            content: [
+              { token: 'a', logprob: -1 },
+              { token: 'b', logprob: -2 },
+            ],
+          },
+        },
+      ],
+      prompt_token_ids: [4],
+      usage: { prompt_tokens: 1, completion_tokens: 2 },
+      metrics: { queue_time_ms: 1.5 },
     });
     const answer = builder.build(1, true);
-    assert.deepEqual(answer.parts, [{ type: 'reasoning', content: 'hm' }, { type: 'tool_call', id: 'x', name: 'find', arguments: { a: 1 } }]);
+    assert.deepEqual(answer.parts, [
+      { type: 'reasoning', content: 'hm' },
+      { type: 'tool_call', id: 'x', name: 'find', arguments: { a: 1 } },
+    ]);
     assert.deepEqual([answer.promptIds, answer.completionIds, answer.queueMs], [[4], [7, 8], 1.5]);
   });
 
   it('keeps the text of arguments that do not parse, and makes ids where there are none', () => {
-    const answer = build([chunk({ delta: { tool_calls: [{ index: 0, function: { name: 'f', arguments: '{"x": 1' } }] } }), chunk({ finish: 'length' })]);
+    const answer = build([
+      chunk({ delta: { tool_calls: [{ index: 0, function: { name: 'f', arguments: '{"x": 1' } }] } }),
+      chunk({ finish: 'length' }),
+    ]);
     assert.deepEqual(answer.parts, [{ type: 'tool_call', id: 'call_ff_0', name: 'f', arguments: '{"x": 1' }]);
     assert.equal(answer.finishReason, 'length');
   });
 
   it('tells calls apart that share an index', () => {
-    const call = (id: string, name: string): ReturnType<typeof chunk> => chunk({ delta: { tool_calls: [{ index: 0, id, function: { name, arguments: '{}' } }] } });
-    assert.deepEqual(build([call('a', 'f'), call('b', 'g')]).parts.map((part) => part.type === 'tool_call' && part.name), ['f', 'g']);
+    const call = (id: string, name: string): ReturnType<typeof chunk> =>
+      chunk({ delta: { tool_calls: [{ index: 0, id, function: { name, arguments: '{}' } }] } });
+    assert.deepEqual(
+      build([call('a', 'f'), call('b', 'g')]).parts.map((part) => part.type === 'tool_call' && part.name),
+      ['f', 'g'],
+    );
   });
 
   it('finds a call that the engine left in the text, only when tools were offered', () => {
-    const chunks = [chunk({ delta: { content: 'Well.\n<tool_call>\n{"name": "renew", "argum' } }), chunk({ finish: 'length' })];
-    assert.deepEqual(build(chunks).parts, [{ type: 'text', content: 'Well.\n' }, { type: 'tool_call', id: 'call_ff_0', name: 'renew', arguments: '{"name": "renew", "argum' }]);
+    const chunks = [
+      chunk({ delta: { content: 'Well.\n<tool_call>\n{"name": "renew", "argum' } }),
+      chunk({ finish: 'length' }),
+    ];
+    assert.deepEqual(build(chunks).parts, [
+      { type: 'text', content: 'Well.\n' },
+      { type: 'tool_call', id: 'call_ff_0', name: 'renew', arguments: '{"name": "renew", "argum' },
+    ]);
     assert.equal(build(chunks, false).parts.length, 1);
     assert.equal(cutOffCall('<tool_call>\n{"na'), undefined);
   });
 
   it('keeps text without calls as it came', () => {
-    assert.deepEqual(build([chunk({ delta: { content: '\n\nIt is due.' } }), chunk({ finish: 'stop' })]).parts, [{ type: 'text', content: '\n\nIt is due.' }]);
+    assert.deepEqual(build([chunk({ delta: { content: '\n\nIt is due.' } }), chunk({ finish: 'stop' })]).parts, [
+      { type: 'text', content: '\n\nIt is due.' },
+    ]);
     assert.deepEqual(build([chunk({ finish: 'stop' })]).parts, []);
   });
 });
@@ -162,27 +256,48 @@ describe('EventStreamReader', () => {
 
 describe('prepareRequest', () => {
   const request: ModelRequest = {
-    endpoint: 'http://x/v1', model: 'm', messages: [message(1, 'user', text('hi'))], tools: [], seed: 5,
-    sampling: { temperature: 0.5, max_tokens: 9, extra: { top_k: 3 } }, capture: { token_ids: true, logprobs: true },
+    endpoint: 'http://x/v1',
+    model: 'm',
+    messages: [message(1, 'user', text('hi'))],
+    tools: [],
+    seed: 5,
+    sampling: { temperature: 0.5, max_tokens: 9, extra: { top_k: 3 } },
+    capture: { token_ids: true, logprobs: true },
   };
 
   it('sends what the endpoint takes', () => {
     assert.deepEqual(JSON.parse(prepareRequest(request, new Dialect()).body), {
-      model: 'm', messages: [{ role: 'user', content: 'hi' }], temperature: 0.5, max_tokens: 9, seed: 5, stream: true,
-      stream_options: { include_usage: true }, return_token_ids: true, logprobs: true, top_k: 3,
+      model: 'm',
+      messages: [{ role: 'user', content: 'hi' }],
+      temperature: 0.5,
+      max_tokens: 9,
+      seed: 5,
+      stream: true,
+      stream_options: { include_usage: true },
+      return_token_ids: true,
+      logprobs: true,
+      top_k: 3,
     });
   });
 
   it('lets `extra` win over everything', () => {
-    const body = JSON.parse(prepareRequest({ ...request, tools: [], sampling: { temperature: 1, extra: { temperature: 0, model: 'other', tools: [] } } }, new Dialect()).body) as JsonObject;
+    const body = JSON.parse(
+      prepareRequest(
+        { ...request, tools: [], sampling: { temperature: 1, extra: { temperature: 0, model: 'other', tools: [] } } },
+        new Dialect(),
+      ).body,
+    ) as JsonObject;
     assert.deepEqual([body['temperature'], body['model'], body['tools']], [0, 'other', []]);
   });
 
   it('leaves out what was refused by name', () => {
     const dialect = new Dialect();
     const { sent } = prepareRequest(request, dialect);
-    assert.equal(dialect.learn("Unrecognized request argument supplied: return_token_ids", sent), true);
-    assert.equal(dialect.learn("'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", sent), true);
+    assert.equal(dialect.learn('Unrecognized request argument supplied: return_token_ids', sent), true);
+    assert.equal(
+      dialect.learn("'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead.", sent),
+      true,
+    );
     assert.equal(dialect.learn('the moon is full', sent), false);
     const body = JSON.parse(prepareRequest(request, dialect).body) as JsonObject;
     assert.equal('return_token_ids' in body || 'max_tokens' in body, false);
@@ -200,9 +315,18 @@ describe('prepareRequest', () => {
 
 describe('endpoints', () => {
   it('finds the demo model with its query, and keeps keys out of what is shown', () => {
-    assert.deepEqual(locate('demo:?latency_ms=20&p=1', () => 'http://h:1/demo/'), { baseUrl: 'http://h:1/demo/v1', query: { latency_ms: '20', p: '1' } });
-    assert.deepEqual(locate('demo:', () => 'http://h:1/demo'), { baseUrl: 'http://h:1/demo/v1', query: {} });
-    assert.deepEqual(locate('https://h/api/v1/?key=1', () => ''), { baseUrl: 'https://h/api/v1', query: { key: '1' } });
+    assert.deepEqual(
+      locate('demo:?latency_ms=20&p=1', () => 'http://h:1/demo/'),
+      { baseUrl: 'http://h:1/demo/v1', query: { latency_ms: '20', p: '1' } },
+    );
+    assert.deepEqual(
+      locate('demo:', () => 'http://h:1/demo'),
+      { baseUrl: 'http://h:1/demo/v1', query: {} },
+    );
+    assert.deepEqual(
+      locate('https://h/api/v1/?key=1', () => ''),
+      { baseUrl: 'https://h/api/v1', query: { key: '1' } },
+    );
     assert.equal(shownEndpoint('https://me:secret@h/v1?key=1'), 'https://h/v1');
   });
 
@@ -212,7 +336,8 @@ describe('endpoints', () => {
     const first = (list: string[], key: string): string | undefined => byAffinity(list, key)[0];
     for (const replica of replicas) assert.ok(keys.filter((key) => first(replicas, key) === replica).length > 60);
     const left = replicas.slice(0, 2);
-    for (const key of keys) if (first(replicas, key) !== 'http://c/v1') assert.equal(first(left, key), first(replicas, key));
+    for (const key of keys)
+      if (first(replicas, key) !== 'http://c/v1') assert.equal(first(left, key), first(replicas, key));
   });
 
   it('reads Retry-After in both its forms', () => {

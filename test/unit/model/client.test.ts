@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, describe, it } from 'node:test';
 import type { SubmittedModel } from '../../../src/config/submission.ts';
-import { createModelClient } from '../../../src/model/client.ts';
 import type { EndpointReport } from '../../../src/model/client.ts';
+import { createModelClient } from '../../../src/model/client.ts';
 import { ModelConnections } from '../../../src/model/connections.ts';
 import { PermitGate } from '../../../src/model/permits.ts';
 import { Replicas } from '../../../src/model/replicas.ts';
@@ -28,25 +28,69 @@ interface Outcome {
   readonly reply: Promise<ModelReply>;
 }
 
-function call({ endpoints, model = {}, request = {}, context = {}, demoUrl = 'http://127.0.0.1:1/demo' }: Setup): Outcome {
+function call({
+  endpoints,
+  model = {},
+  request = {},
+  context = {},
+  demoUrl = 'http://127.0.0.1:1/demo',
+}: Setup): Outcome {
   const reports: EndpointReport[] = [];
   const waits: boolean[] = [];
   const gate = new PermitGate({ random: () => 0 });
   const client = createModelClient(
-    { endpoints: [...endpoints], name: 'm', headers: {}, sampling: {}, capture: { token_ids: false, logprobs: false }, endpoint_wait_seconds: 20, ...model },
-    { connections, gate, replicas: new Replicas(), report: (report) => reports.push(report), affinity: 'task', demoUrl: () => demoUrl, now: () => Date.now(), random: () => 0 },
+    {
+      endpoints: [...endpoints],
+      name: 'm',
+      headers: {},
+      sampling: {},
+      capture: { token_ids: false, logprobs: false },
+      endpoint_wait_seconds: 20,
+      ...model,
+    },
+    {
+      connections,
+      gate,
+      replicas: new Replicas(),
+      report: (report) => reports.push(report),
+      affinity: 'task',
+      demoUrl: () => demoUrl,
+      now: () => Date.now(),
+      random: () => 0,
+    },
   );
   const reply = client.complete(
-    { endpoint: endpoints[0] ?? '', model: 'm', messages: [{ m: 1, role: 'user', parts: [{ type: 'text', content: 'hi' }] }], tools: [], sampling: {}, seed: 1, capture: { token_ids: false, logprobs: false }, ...request },
+    {
+      endpoint: endpoints[0] ?? '',
+      model: 'm',
+      messages: [{ m: 1, role: 'user', parts: [{ type: 'text', content: 'hi' }] }],
+      tools: [],
+      sampling: {},
+      seed: 1,
+      capture: { token_ids: false, logprobs: false },
+      ...request,
+    },
     { signal: new AbortController().signal, onWait: (waiting) => waits.push(waiting), ...context },
   );
   void reply.catch(() => undefined).finally(() => gate.close());
   return { reports, waits, gate, reply };
 }
 
-const TOOL: ModelRequest['tools'] = [{ name: 'f', description: 'd', parameters: { type: 'object' }, effect: 'pure', sessionBound: false, from: { kind: 'builtin', name: 'x' } }];
+const TOOL: ModelRequest['tools'] = [
+  {
+    name: 'f',
+    description: 'd',
+    parameters: { type: 'object' },
+    effect: 'pure',
+    sessionBound: false,
+    from: { kind: 'builtin', name: 'x' },
+  },
+];
 
-async function one(script: Script, setup: Omit<Setup, 'endpoints'> = {}): Promise<Outcome & { endpoint: FakeEndpoint; reply: Promise<ModelReply> }> {
+async function one(
+  script: Script,
+  setup: Omit<Setup, 'endpoints'> = {},
+): Promise<Outcome & { endpoint: FakeEndpoint; reply: Promise<ModelReply> }> {
   const endpoint = await fakeEndpoint(script);
   const outcome = call({ endpoints: [endpoint.url], ...setup });
   void outcome.reply.catch(() => undefined).finally(() => endpoint[Symbol.asyncDispose]());
@@ -62,7 +106,10 @@ describe('createModelClient: answers', () => {
     assert.deepEqual(given.usage, { input_tokens: 3, output_tokens: 2 });
     assert.deepEqual(given.retries, []);
     assert.ok(given.ms > 0 && given.firstMs !== undefined && given.firstMs <= given.ms);
-    assert.deepEqual(reports.map((report) => report.what), ['ok']);
+    assert.deepEqual(
+      reports.map((report) => report.what),
+      ['ok'],
+    );
     assert.deepEqual(waits, []);
     const [seen] = endpoint.seen;
     assert.equal(seen?.path, '/v1/chat/completions');
@@ -71,7 +118,11 @@ describe('createModelClient: answers', () => {
 
   it('sends the key and the headers, and the query of a demo endpoint', async () => {
     await using endpoint = await fakeEndpoint((_, response) => answerText(response, 'x'));
-    await call({ endpoints: ['demo:?latency_ms=5'], model: { api_key: 'k1', headers: { 'x-team': 'blue' } }, demoUrl: endpoint.url.replace('/v1', '/demo') }).reply;
+    await call({
+      endpoints: ['demo:?latency_ms=5'],
+      model: { api_key: 'k1', headers: { 'x-team': 'blue' } },
+      demoUrl: endpoint.url.replace('/v1', '/demo'),
+    }).reply;
     assert.equal(endpoint.seen[0]?.path, '/demo/v1/chat/completions?latency_ms=5');
     assert.equal(endpoint.seen[0].headers['authorization'], 'Bearer k1');
     assert.equal(endpoint.seen[0].headers['x-team'], 'blue');
@@ -79,16 +130,20 @@ describe('createModelClient: answers', () => {
 
   it('captures token ids and log probabilities as the engine gave them', async () => {
     const { reply, endpoint } = await one(
-      (_, response) => answerStream(response, [
-        chunk({ delta: { role: 'assistant', content: '' }, top: { prompt_token_ids: [5, 6] } }),
-        chunk({ delta: { content: 'a' }, ids: [7], logprobs: [-0.125] }),
-        chunk({ finish: 'stop', ids: [8], logprobs: [-2] }),
-        usageChunk(2, 2),
-      ]),
+      (_, response) =>
+        answerStream(response, [
+          chunk({ delta: { role: 'assistant', content: '' }, top: { prompt_token_ids: [5, 6] } }),
+          chunk({ delta: { content: 'a' }, ids: [7], logprobs: [-0.125] }),
+          chunk({ finish: 'stop', ids: [8], logprobs: [-2] }),
+          usageChunk(2, 2),
+        ]),
       { request: { capture: { token_ids: true, logprobs: true } } },
     );
     const { tokens, whyNot } = await reply;
-    assert.deepEqual({ ...tokens, logprobs: [...(tokens?.logprobs ?? [])] }, { prompt: [5, 6], completion: [7, 8], logprobs: [-0.125, -2] });
+    assert.deepEqual(
+      { ...tokens, logprobs: [...(tokens?.logprobs ?? [])] },
+      { prompt: [5, 6], completion: [7, 8], logprobs: [-0.125, -2] },
+    );
     assert.equal(whyNot, undefined);
     assert.equal(endpoint.seen[0]?.body['return_token_ids'], true);
   });
@@ -98,7 +153,10 @@ describe('createModelClient: answers', () => {
     const ignored = await one((_, response) => answerText(response, 'x'), { request: capture });
     assert.match((await ignored.reply).whyNot ?? '', /gives no token ids/);
     const refused = await one(
-      (seen, response) => ('return_token_ids' in seen.body ? refuse(response, 400, { message: 'Unrecognized request argument supplied: return_token_ids' }) : answerText(response, 'x')),
+      (seen, response) =>
+        'return_token_ids' in seen.body
+          ? refuse(response, 400, { message: 'Unrecognized request argument supplied: return_token_ids' })
+          : answerText(response, 'x'),
       { request: capture },
     );
     const given = await refused.reply;
@@ -109,7 +167,10 @@ describe('createModelClient: answers', () => {
 
   it('does without the usage chunk where stream_options is refused', async () => {
     const { reply, endpoint } = await one((seen, response) =>
-      'stream_options' in seen.body ? refuse(response, 422, { message: 'extra fields not permitted: stream_options' }) : answerStream(response, [chunk({ delta: { content: 'x' } }), chunk({ finish: 'stop' })]));
+      'stream_options' in seen.body
+        ? refuse(response, 422, { message: 'extra fields not permitted: stream_options' })
+        : answerStream(response, [chunk({ delta: { content: 'x' } }), chunk({ finish: 'stop' })]),
+    );
     assert.equal((await reply).usage, undefined);
     assert.equal(endpoint.seen.length, 2);
   });
@@ -117,7 +178,9 @@ describe('createModelClient: answers', () => {
   it('takes a whole answer from an endpoint that does not stream', async () => {
     const { reply } = await one((_, response) => {
       response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ choices: [{ message: { role: 'assistant', content: 'whole' }, finish_reason: 'stop' }] }));
+      response.end(
+        JSON.stringify({ choices: [{ message: { role: 'assistant', content: 'whole' }, finish_reason: 'stop' }] }),
+      );
     });
     assert.deepEqual((await reply).parts, [{ type: 'text', content: 'whole' }]);
   });
@@ -125,7 +188,11 @@ describe('createModelClient: answers', () => {
   it('tells the text as it comes, coalesced', async () => {
     const told: string[] = [];
     const words = Array.from({ length: 300 }, (_, n) => `word${n} `);
-    const { reply } = await one((_, response) => answerStream(response, [...words.map((content) => chunk({ delta: { content } })), chunk({ finish: 'stop' })]), { context: { onDelta: (text) => told.push(text) } });
+    const { reply } = await one(
+      (_, response) =>
+        answerStream(response, [...words.map((content) => chunk({ delta: { content } })), chunk({ finish: 'stop' })]),
+      { context: { onDelta: (text) => told.push(text) } },
+    );
     await reply;
     assert.equal(told.join(''), words.join(''));
     assert.ok(told.length < 10, `${told.length} deltas`);
@@ -135,11 +202,14 @@ describe('createModelClient: answers', () => {
     let told: (text: string) => void = () => undefined;
     const first = new Promise<string>((resolve) => (told = resolve));
     let end: () => void = () => undefined;
-    const { reply } = await one((_, response) => {
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.write(sse([chunk({ delta: { content: 'slow' } })], false));
-      end = () => response.end(sse([chunk({ finish: 'stop' })]));
-    }, { context: { onDelta: (text) => told(text) } });
+    const { reply } = await one(
+      (_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(sse([chunk({ delta: { content: 'slow' } })], false));
+        end = () => response.end(sse([chunk({ finish: 'stop' })]));
+      },
+      { context: { onDelta: (text) => told(text) } },
+    );
     assert.equal(await first, 'slow');
     end();
     await reply;
@@ -154,9 +224,19 @@ describe('createModelClient: trouble', () => {
       else answerText(response, 'at last');
     });
     const given = await reply;
-    assert.deepEqual(given.retries.map((retry) => retry.class), ['429', '503']);
+    assert.deepEqual(
+      given.retries.map((retry) => retry.class),
+      ['429', '503'],
+    );
     assert.ok((given.retries[0]?.ms ?? 0) >= 300, 'Retry-After is honoured');
-    assert.deepEqual(reports.map(({ what, retry_after_ms: ms }) => ({ what, ms })), [{ what: 'busy', ms: 300 }, { what: 'busy', ms: undefined }, { what: 'ok', ms: undefined }]);
+    assert.deepEqual(
+      reports.map(({ what, retry_after_ms: ms }) => ({ what, ms })),
+      [
+        { what: 'busy', ms: 300 },
+        { what: 'busy', ms: undefined },
+        { what: 'ok', ms: undefined },
+      ],
+    );
     assert.deepEqual(waits, [true, false, true, false]);
   });
 
@@ -183,31 +263,55 @@ describe('createModelClient: trouble', () => {
     });
     const given = await reply;
     assert.deepEqual(given.parts, [{ type: 'text', content: 'whole' }]);
-    assert.deepEqual(given.retries.map((retry) => retry.class), ['cut']);
+    assert.deepEqual(
+      given.retries.map((retry) => retry.class),
+      ['cut'],
+    );
   });
 
   it('asks again when a stream ends early without a word, or with the error of a dying engine', async () => {
     const { reply } = await one((_, response, nth) => {
       response.writeHead(200, { 'content-type': 'text/event-stream' });
       if (nth === 1) response.end(sse([chunk({ delta: { content: 'half' } })], false));
-      else if (nth === 2) response.end(sse([{ error: { message: 'EngineCore encountered an issue.', type: 'InternalServerError', code: 500 } }]));
+      else if (nth === 2)
+        response.end(
+          sse([{ error: { message: 'EngineCore encountered an issue.', type: 'InternalServerError', code: 500 } }]),
+        );
       else response.end(sse([chunk({ delta: { content: 'whole' } }), chunk({ finish: 'stop' })]));
     });
-    assert.deepEqual((await reply).retries.map((retry) => retry.class), ['cut', '500']);
+    assert.deepEqual(
+      (await reply).retries.map((retry) => retry.class),
+      ['cut', '500'],
+    );
   });
 
   it('asks again when the engine itself ended the answer, in good order', async () => {
     const { reply, reports } = await one((_, response, nth) =>
-      nth === 1 ? answerStream(response, [chunk({ delta: { content: 'half' } }), chunk({ finish: 'abort' }), usageChunk(3, 1)]) : answerText(response, 'whole'));
+      nth === 1
+        ? answerStream(response, [chunk({ delta: { content: 'half' } }), chunk({ finish: 'abort' }), usageChunk(3, 1)])
+        : answerText(response, 'whole'),
+    );
     const given = await reply;
     assert.deepEqual(given.parts, [{ type: 'text', content: 'whole' }]);
-    assert.deepEqual(given.retries.map((retry) => retry.class), ['aborted']);
-    assert.deepEqual(reports.map(({ what }) => what), ['ok', 'down', 'ok']);
+    assert.deepEqual(
+      given.retries.map((retry) => retry.class),
+      ['aborted'],
+    );
+    assert.deepEqual(
+      reports.map(({ what }) => what),
+      ['ok', 'down', 'ok'],
+    );
   });
 
   it('gives up after endpoint_wait_seconds, as infrastructure', async () => {
-    const { reply, waits } = await one((_, response) => refuse(response, 500, { message: 'boom' }), { model: { endpoint_wait_seconds: 0.4 } });
-    await assert.rejects(reply, { name: 'ClassedError', class: 'infrastructure', message: /did not answer for 0\.4 s.*boom/ });
+    const { reply, waits } = await one((_, response) => refuse(response, 500, { message: 'boom' }), {
+      model: { endpoint_wait_seconds: 0.4 },
+    });
+    await assert.rejects(reply, {
+      name: 'ClassedError',
+      class: 'infrastructure',
+      message: /did not answer for 0\.4 s.*boom/,
+    });
     assert.equal(waits.at(-1), false);
   });
 
@@ -238,36 +342,78 @@ describe('createModelClient: trouble', () => {
 
   it('says that the input is too long', async () => {
     for (const error of [
-      { message: "This model's maximum context length is 2048 tokens. However, your prompt contains at least 2049 input tokens", param: 'input_tokens', code: 400 },
+      {
+        message:
+          "This model's maximum context length is 2048 tokens. However, your prompt contains at least 2049 input " +
+          'tokens',
+        param: 'input_tokens',
+        code: 400,
+      },
       { message: 'too much', code: 'context_length_exceeded' },
       { message: 'The prompt is too long: 9000 tokens' },
     ]) {
       const { reply } = await one((_, response) => refuse(response, 400, error));
       await assert.rejects(reply, { class: 'context_overflow' }, error.message);
     }
-    const { reply } = await one((_, response) => refuse(response, 400, { message: "This model's maximum context length is 2048 tokens. However, you requested 2100 tokens (1900 in the messages, 200 in the completion)." }), { request: { sampling: { max_tokens: 200 } } });
+    const { reply } = await one(
+      (_, response) =>
+        refuse(response, 400, {
+          message:
+            "This model's maximum context length is 2048 tokens. However, you requested 2100 tokens (1900 in the " +
+            'messages, 200 in the completion).',
+        }),
+      { request: { sampling: { max_tokens: 200 } } },
+    );
     await assert.rejects(reply, { class: 'context_overflow', message: /too long for m: .*2048 tokens/ });
   });
 
   it('says that no reply may be so long, and stops the batch: no call would pass', async () => {
     for (const error of [
-      { message: 'max_tokens=8192 cannot be greater than max_model_len=2048. Please request fewer output tokens.', param: 'max_tokens' },
-      { message: "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 2048 tokens and your request has 11 input tokens (8192 > 2048 - 11)." },
-      { message: 'max_tokens is too large: 8192. This model supports at most 4096 completion tokens.', param: 'max_tokens' },
+      {
+        message: 'max_tokens=8192 cannot be greater than max_model_len=2048. Please request fewer output tokens.',
+        param: 'max_tokens',
+      },
+      {
+        message:
+          "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is " +
+          '2048 tokens and your request has 11 input tokens (8192 > 2048 - 11).',
+      },
+      {
+        message: 'max_tokens is too large: 8192. This model supports at most 4096 completion tokens.',
+        param: 'max_tokens',
+      },
     ]) {
-      const { reply, reports } = await one((_, response) => refuse(response, 400, error), { request: { sampling: { max_tokens: 8192 } } });
-      await assert.rejects(reply, { class: 'infrastructure', message: /model\.sampling\.max_tokens .*8192.*Lower it.*--max-model-len/ }, error.message);
-      assert.deepEqual(reports.map(({ what, text }) => [what, text?.includes('Lower it')]), [['missing', true]]);
+      const { reply, reports } = await one((_, response) => refuse(response, 400, error), {
+        request: { sampling: { max_tokens: 8192 } },
+      });
+      await assert.rejects(
+        reply,
+        { class: 'infrastructure', message: /model\.sampling\.max_tokens .*8192.*Lower it.*--max-model-len/ },
+        error.message,
+      );
+      assert.deepEqual(
+        reports.map(({ what, text }) => [what, text?.includes('Lower it')]),
+        [['missing', true]],
+      );
     }
-    const zero = await one((_, response) => refuse(response, 400, { message: 'max_tokens must be at least 1, got 0.', param: 'max_tokens' }), { request: { sampling: { max_tokens: 0 } } });
+    const zero = await one(
+      (_, response) => refuse(response, 400, { message: 'max_tokens must be at least 1, got 0.', param: 'max_tokens' }),
+      { request: { sampling: { max_tokens: 0 } } },
+    );
     await assert.rejects(zero.reply, { class: 'model_error', message: /must be at least 1/ });
   });
 
   it('says what to do about a wrong key, a wrong model, a wrong address', async () => {
     const denied = await one((_, response) => refuse(response, 401, { message: 'Incorrect API key provided' }));
-    await assert.rejects(denied.reply, { class: 'infrastructure', message: /refused the key \(401\): Incorrect API key provided\. Check model\.api_key/ });
+    await assert.rejects(denied.reply, {
+      class: 'infrastructure',
+      message: /refused the key \(401\): Incorrect API key provided\. Check model\.api_key/,
+    });
     // The server is told the same, for it stops the batch with it.
-    assert.deepEqual(denied.reports.map(({ what, text }) => [what, text?.includes('Check model.api_key')]), [['denied', true]]);
+    assert.deepEqual(
+      denied.reports.map(({ what, text }) => [what, text?.includes('Check model.api_key')]),
+      [['denied', true]],
+    );
 
     const missing = await one((seen, response) => {
       if (seen.path !== '/v1/models') {
@@ -277,7 +423,10 @@ describe('createModelClient: trouble', () => {
       response.writeHead(200, { 'content-type': 'application/json' });
       response.end(JSON.stringify({ object: 'list', data: [{ id: 'desk' }, { id: 'other' }] }));
     });
-    await assert.rejects(missing.reply, { class: 'infrastructure', message: /does not exist.*desk, other.*model\.name/ });
+    await assert.rejects(missing.reply, {
+      class: 'infrastructure',
+      message: /does not exist.*desk, other.*model\.name/,
+    });
     assert.equal(missing.reports[0]?.what, 'missing');
 
     const nowhere = await one((_, response) => {
@@ -291,13 +440,21 @@ describe('createModelClient: trouble', () => {
   });
 
   it('says that tools are not taken', async () => {
-    const { reply, reports } = await one((_, response) => refuse(response, 400, { message: '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set' }), { request: { tools: TOOL } });
+    const { reply, reports } = await one(
+      (_, response) =>
+        refuse(response, 400, {
+          message: '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
+        }),
+      { request: { tools: TOOL } },
+    );
     await assert.rejects(reply, { class: 'infrastructure', message: /takes no tools/ });
     assert.equal(reports[0]?.what, 'missing');
   });
 
   it('leaves a refusal to the call itself once the endpoint has answered', async () => {
-    await using endpoint = await fakeEndpoint((_, response, nth) => (nth === 1 ? answerText(response, 'fine') : refuse(response, 403, { message: 'no more' })));
+    await using endpoint = await fakeEndpoint((_, response, nth) =>
+      nth === 1 ? answerText(response, 'fine') : refuse(response, 403, { message: 'no more' }),
+    );
     await call({ endpoints: [endpoint.url] }).reply;
     await assert.rejects(call({ endpoints: [endpoint.url] }).reply, { class: 'model_error', message: /no more/ });
   });
@@ -327,11 +484,14 @@ describe('createModelClient: trouble', () => {
     const abort = new AbortController();
     let closed: () => void = () => undefined;
     const gone = new Promise<void>((resolve) => (closed = resolve));
-    const { reply } = await one((_, response) => {
-      response.on('close', closed);
-      response.writeHead(200, { 'content-type': 'text/event-stream' });
-      response.write(sse([chunk({ delta: { content: 'half' } })], false), () => abort.abort());
-    }, { context: { signal: abort.signal } });
+    const { reply } = await one(
+      (_, response) => {
+        response.on('close', closed);
+        response.writeHead(200, { 'content-type': 'text/event-stream' });
+        response.write(sse([chunk({ delta: { content: 'half' } })], false), () => abort.abort());
+      },
+      { context: { signal: abort.signal } },
+    );
     await assert.rejects(reply, { class: 'cancelled' });
     await gone;
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { afterEach, describe, it } from 'node:test';
-import { PermitGate } from '../../../src/model/permits.ts';
 import type { Permit } from '../../../src/model/permits.ts';
+import { PermitGate } from '../../../src/model/permits.ts';
 
 const never = new AbortController().signal;
 const A = 'http://a/v1';

@@ -23,7 +23,8 @@ describe('Replicas', () => {
 
   it('that come and go take only their own share of the tasks', () => {
     const replicas = new Replicas();
-    const firsts = (): string[] => Array.from({ length: 300 }, (_, task) => replicas.order([SERVICE], `task ${task}`)()[0] ?? '');
+    const firsts = (): string[] =>
+      Array.from({ length: 300 }, (_, task) => replicas.order([SERVICE], `task ${task}`)()[0] ?? '');
     replicas.set({ [SERVICE]: [url(1), url(2), url(3)] });
     const before = firsts();
     for (const each of [1, 2, 3]) assert.ok(before.filter((first) => first === url(each)).length > 60);

@@ -1,16 +1,23 @@
 // Which breakpoints a batch has, by what its stream tells.
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { BatchBreakpoints } from '../../../src/protocol/batchBreakpoints.ts';
 import type { Json } from '../../../src/common/json.ts';
+import { BatchBreakpoints } from '../../../src/protocol/batchBreakpoints.ts';
 import { Stream } from '../../support/stream.ts';
 
 it('keeps those of other clients when one replaces its own, and none when all are replaced', () => {
   const s = new Stream();
-  const tell = (args: Json): void => void s.add('control', { command: `c${s.last}`, verb: 'breakpoints', by: 'me', args });
+  const tell = (args: Json): void =>
+    void s.add('control', { command: `c${s.last}`, verb: 'breakpoints', by: 'me', args });
   const all = new BatchBreakpoints();
   const now = (): string[] => all.all.map(({ id }) => id);
-  tell({ breakpoints: [{ id: 'a.1', side: 'before', tool: 'renew' }, { id: 'a.2', side: 'after' }], of: 'a.' });
+  tell({
+    breakpoints: [
+      { id: 'a.1', side: 'before', tool: 'renew' },
+      { id: 'a.2', side: 'after' },
+    ],
+    of: 'a.',
+  });
   tell({ breakpoints: [{ id: 'b.1', side: 'before', tool: 'renew' }], of: 'b.' });
   assert.equal(all.add(s.events), true);
   assert.deepEqual(now(), ['a.1', 'a.2', 'b.1']);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { gzipSync } from 'node:zlib';
 import { describe, it } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { StudioError } from '../../../src/common/errors.ts';
 import { newId } from '../../../src/common/ids.ts';
 import { Api } from '../../../src/protocol/api.ts';
-import { follow, type FollowHandlers } from '../../../src/protocol/follow.ts';
+import { type FollowHandlers, follow } from '../../../src/protocol/follow.ts';
 import { offlineSocket, offlineTransport, readOffline } from '../../../src/protocol/offline.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
@@ -24,15 +24,24 @@ describe('a saved file answers as a server does', () => {
     const second = await api.tasks('b1', { limit: 2, after: first.next ?? 0 });
     assert.deepEqual([second.tasks.map(({ id }) => id), second.next], [['t2'], undefined]);
     const page = await api.rollouts('b1', { limit: 4 });
-    assert.deepEqual(page.rollouts.map(({ rollout }) => rollout), ['r012', 'r021', 'r112', 'r121']);
+    assert.deepEqual(
+      page.rollouts.map(({ rollout }) => rollout),
+      ['r012', 'r021', 'r112', 'r121'],
+    );
     const rest = await api.rollouts('b1', { limit: 4, after: page.next ?? '' });
     assert.deepEqual([rest.rollouts.map(({ rollout }) => rollout), rest.next], [['r212', 'r221'], undefined]);
-    assert.deepEqual((await api.rollouts('b1', { task: 't1', attempt: 1, all: 1 })).rollouts.map(({ rollout }) => rollout), ['r111', 'r112']);
+    assert.deepEqual(
+      (await api.rollouts('b1', { task: 't1', attempt: 1, all: 1 })).rollouts.map(({ rollout }) => rollout),
+      ['r111', 'r112'],
+    );
   });
 
   it('a rollout with its task and what it goes on from', async () => {
     const info = await api.rollout('r121');
-    assert.deepEqual([info.row.rollout, info.task.id, info.lineage, info.submission], ['r121', 't1', [{ rollout: 'r0', to: 4 }], batch?.submission]);
+    assert.deepEqual(
+      [info.row.rollout, info.task.id, info.lineage, info.submission],
+      ['r121', 't1', [{ rollout: 'r0', to: 4 }], batch?.submission],
+    );
   });
 
   it('events between two cursors, and blobs', async () => {
@@ -45,18 +54,38 @@ describe('a saved file answers as a server does', () => {
   });
 
   it('what is not there, or would change something, is refused in words', async () => {
-    await assert.rejects(api.batch('b2'), (error: unknown) => StudioError.is(error, 'not_found') && /not in this file/.test(error.message));
+    await assert.rejects(
+      api.batch('b2'),
+      (error: unknown) => StudioError.is(error, 'not_found') && /not in this file/.test(error.message),
+    );
     await assert.rejects(api.rollout('r999'), (error: unknown) => StudioError.is(error, 'not_found'));
-    await assert.rejects(api.events('r021'), (error: unknown) => StudioError.is(error, 'gone') && /trajector/.test(error.mend ?? ''));
-    await assert.rejects(api.getBlob('d'.repeat(64)), (error: unknown) => StudioError.is(error, 'not_found') && /too large/.test(error.message));
-    await assert.rejects(api.commandBatch('b1', { command: newId('c'), verb: 'cancel' }), (error: unknown) => StudioError.is(error, 'forbidden') && /saved file/.test(error.message));
+    await assert.rejects(
+      api.events('r021'),
+      (error: unknown) => StudioError.is(error, 'gone') && /trajector/.test(error.mend ?? ''),
+    );
+    await assert.rejects(
+      api.getBlob('d'.repeat(64)),
+      (error: unknown) => StudioError.is(error, 'not_found') && /too large/.test(error.message),
+    );
+    await assert.rejects(
+      api.commandBatch('b1', { command: newId('c'), verb: 'cancel' }),
+      (error: unknown) => StudioError.is(error, 'forbidden') && /saved file/.test(error.message),
+    );
     await assert.rejects(api.events('constructor'), (error: unknown) => StudioError.is(error, 'gone'));
   });
 
   /** Follows until the head. */
-  async function followed(stream: string, cursor: { after?: number; afterRev?: number; deltas?: boolean } = {}): Promise<{ events: TraceEvent[]; rows: RolloutRow[]; head: [number, number | undefined]; opened: number }> {
+  async function followed(
+    stream: string,
+    cursor: { after?: number; afterRev?: number; deltas?: boolean } = {},
+  ): Promise<{ events: TraceEvent[]; rows: RolloutRow[]; head: [number, number | undefined]; opened: number }> {
     const end = new AbortController();
-    const got = { events: [] as TraceEvent[], rows: [] as RolloutRow[], head: [0, undefined] as [number, number | undefined], opened: 0 };
+    const got = {
+      events: [] as TraceEvent[],
+      rows: [] as RolloutRow[],
+      head: [0, undefined] as [number, number | undefined],
+      opened: 0,
+    };
     const handlers: FollowHandlers = {
       events: (events) => void got.events.push(...events),
       rows: (changed) => void got.rows.push(...changed),
@@ -69,7 +98,12 @@ describe('a saved file answers as a server does', () => {
         end.abort();
       },
     };
-    await follow(offlineSocket(data), { stream, ...cursor }, handlers, AbortSignal.any([end.signal, AbortSignal.timeout(30_000)]));
+    await follow(
+      offlineSocket(data),
+      { stream, ...cursor },
+      handlers,
+      AbortSignal.any([end.signal, AbortSignal.timeout(30_000)]),
+    );
     assert.ok(end.signal.aborted, 'it came to the head');
     return got;
   }
@@ -77,10 +111,17 @@ describe('a saved file answers as a server does', () => {
   it('a batch is followed: its events, and its rows by revision', async () => {
     const all = await followed('b1');
     assert.deepEqual([all.events.length, all.rows.length, all.head], [2, rows.length, [2, 40]]);
-    assert.deepEqual(all.rows.map(({ rev }) => rev), rows.map(({ rev }) => rev).sort((a, b) => a - b));
+    assert.deepEqual(
+      all.rows.map(({ rev }) => rev),
+      rows.map(({ rev }) => rev).sort((a, b) => a - b),
+    );
     const rest = await followed('b1', { after: 2, afterRev: 22 });
     assert.deepEqual([rest.events.length, rest.rows.every(({ rev }) => rev > 22)], [0, true]);
-    assert.deepEqual(rows.map(({ rollout }) => rollout), ['r011', 'r012', 'r021', 'r111', 'r112', 'r121', 'r211', 'r212', 'r221'], 'the data is as it was');
+    assert.deepEqual(
+      rows.map(({ rollout }) => rollout),
+      ['r011', 'r012', 'r021', 'r111', 'r112', 'r121', 'r211', 'r212', 'r221'],
+      'the data is as it was',
+    );
   });
 
   it('a trajectory is followed from any cursor', async () => {
@@ -92,6 +133,8 @@ describe('a saved file answers as a server does', () => {
   it('reads its data as it is, and compressed', async () => {
     assert.deepEqual(await readOffline(JSON.stringify(data), undefined), data);
     assert.deepEqual(await readOffline(gzipSync(JSON.stringify(data)).toString('base64'), 'gzip'), data);
-    await assert.rejects(readOffline(JSON.stringify({ ...data, version: 2 }), undefined), (error: unknown) => StudioError.is(error, 'version'));
+    await assert.rejects(readOffline(JSON.stringify({ ...data, version: 2 }), undefined), (error: unknown) =>
+      StudioError.is(error, 'version'),
+    );
   });
 });

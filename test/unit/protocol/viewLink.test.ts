@@ -27,11 +27,17 @@ describe('the address of a page', () => {
   }
 
   it('says nothing of changing when the token may only read', () => {
-    assert.equal(viewUrl(ADDRESS, { page: 'batch', batch: 'b1' }, false), 'http://127.0.0.1:4711/view/#token=abc&batch=b1');
+    assert.equal(
+      viewUrl(ADDRESS, { page: 'batch', batch: 'b1' }, false),
+      'http://127.0.0.1:4711/view/#token=abc&batch=b1',
+    );
   });
 
   it('takes no place from what names none, and no number from what is none', () => {
     assert.equal(placeFromParams(new URLSearchParams('token=1')), undefined);
-    assert.deepEqual(placeFromParams(new URLSearchParams('rollout=r1&seq=-1&step=1e3')), { page: 'trajectory', rollout: 'r1' });
+    assert.deepEqual(placeFromParams(new URLSearchParams('rollout=r1&seq=-1&step=1e3')), {
+      page: 'trajectory',
+      rollout: 'r1',
+    });
   });
 });

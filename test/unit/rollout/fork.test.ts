@@ -2,7 +2,19 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { ForkEdit } from '../../../src/config/submission.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
-import { completed, end, essence, kinds, kit, NumberWorld, ScriptedModel, ScriptedTools, submission, type Kit, type KitOptions } from '../../support/rolloutKit.ts';
+import {
+  completed,
+  end,
+  essence,
+  type Kit,
+  type KitOptions,
+  kinds,
+  kit,
+  NumberWorld,
+  ScriptedModel,
+  ScriptedTools,
+  submission,
+} from '../../support/rolloutKit.ts';
 
 interface Run extends Kit {
   readonly model: ScriptedModel;
@@ -14,7 +26,12 @@ interface Run extends Kit {
 function run(options: KitOptions = {}, job: Partial<Kit['job']> = {}): Run {
   const model = new ScriptedModel([
     { calls: [{ name: 'rate', arguments: { of: 'a' } }] },
-    (request) => ({ calls: [{ name: 'add', arguments: { n: lastResult(request.messages) } }, { name: 'rate', arguments: { of: 'b' } }] }),
+    (request) => ({
+      calls: [
+        { name: 'add', arguments: { n: lastResult(request.messages) } },
+        { name: 'rate', arguments: { of: 'b' } },
+      ],
+    }),
     (request) => ({ calls: [{ name: 'add', arguments: { n: lastResult(request.messages) } }] }),
     (request) => ({ text: `42, after ${JSON.stringify(request.messages.at(-1)!.parts)}` }),
   ]);
@@ -25,13 +42,17 @@ function run(options: KitOptions = {}, job: Partial<Kit['job']> = {}): Run {
 
 function lastResult(messages: readonly { parts: readonly unknown[] }[]): number {
   for (const message of messages.toReversed()) {
-    for (const part of message.parts as { response?: unknown }[]) if (typeof part.response === 'number') return part.response;
+    for (const part of message.parts as { response?: unknown }[])
+      if (typeof part.response === 'number') return part.response;
   }
   return 0;
 }
 
 function fork(parent: Kit, cut: number, edits: readonly ForkEdit[] = [], more: Partial<Kit['job']> = {}): Run {
-  return run({ after: { events: parent.stream().slice(0, cut), blobs: new Map(parent.recorder.blobs) } }, { rollout: 'r2', fork: { rollout: 'r1', seq: cut }, edits, ...more });
+  return run(
+    { after: { events: parent.stream().slice(0, cut), blobs: new Map(parent.recorder.blobs) } },
+    { rollout: 'r2', fork: { rollout: 'r1', seq: cut }, edits, ...more },
+  );
 }
 
 describe('a fork', () => {
@@ -43,15 +64,32 @@ describe('a fork', () => {
       const child = fork(parent, cut);
       const stream = await child.run();
       const { status, answer, reward, fingerprint } = end(stream);
-      assert.deepEqual({ status, answer, reward, fingerprint }, { status: wanted.status, answer: wanted.answer, reward: wanted.reward, fingerprint: wanted.fingerprint }, `cut at ${cut}`);
-      assert.equal(child.model.requests.length, 4 - completed(events.slice(0, cut), 'model.end'), `model calls, cut at ${cut}`);
-      assert.equal(child.tools.calls.length, 2 - events.slice(0, cut).filter((event) => event.kind === 'tool.end' && nameOf(events, event) === 'rate').length, `tool calls, cut at ${cut}`);
+      assert.deepEqual(
+        { status, answer, reward, fingerprint },
+        { status: wanted.status, answer: wanted.answer, reward: wanted.reward, fingerprint: wanted.fingerprint },
+        `cut at ${cut}`,
+      );
+      assert.equal(
+        child.model.requests.length,
+        4 - completed(events.slice(0, cut), 'model.end'),
+        `model calls, cut at ${cut}`,
+      );
+      assert.equal(
+        child.tools.calls.length,
+        2 -
+          events.slice(0, cut).filter((event) => event.kind === 'tool.end' && nameOf(events, event) === 'rate').length,
+        `tool calls, cut at ${cut}`,
+      );
       assert.equal(child.world.value, 7, `the world, cut at ${cut}`);
       const start = child.recorder.of('rollout.start')[0]!;
       assert.equal(start.seq, cut + 1);
       assert.deepEqual(start.data.fork, { rollout: 'r1', seq: cut });
       assert.ok(!kinds(child.recorder.events).includes('log'), 'nothing to be told');
-      assert.deepEqual(child.recorder.events.filter((event) => 'error' in event.data), [], 'what was open at the cut has not failed');
+      assert.deepEqual(
+        child.recorder.events.filter((event) => 'error' in event.data),
+        [],
+        'what was open at the cut has not failed',
+      );
     }
   });
 
@@ -60,7 +98,19 @@ describe('a fork', () => {
     const events = await parent.run();
     const third = parent.recorder.of('model.start')[2]!.seq;
     const { totals, touched } = end(await fork(parent, third - 1).run());
-    assert.deepEqual({ ...totals, ms: 0 }, { steps: 2, tool_calls: 1, input_tokens: 20, output_tokens: 10, cached_tokens: 0, ms: 0, held_ms: 0, cost: 40e-6 });
+    assert.deepEqual(
+      { ...totals, ms: 0 },
+      {
+        steps: 2,
+        tool_calls: 1,
+        input_tokens: 20,
+        output_tokens: 10,
+        cached_tokens: 0,
+        ms: 0,
+        held_ms: 0,
+        cost: 40e-6,
+      },
+    );
     assert.equal(touched, false);
     assert.equal(end(events).totals.steps, 4);
   });
@@ -72,15 +122,27 @@ describe('a fork', () => {
     const second = parent.recorder.of('model.start')[1]!.seq;
     const child = fork(parent, second - 1, [{ of: { seq: rate.seq }, path: '/result', value: 6 }]);
     const stream = await child.run();
-    assert.deepEqual(kinds(child.recorder.events).slice(0, 5), ['rollout.start', 'rollout.lease', 'edit', 'message', 'world.close']);
+    assert.deepEqual(kinds(child.recorder.events).slice(0, 5), [
+      'rollout.start',
+      'rollout.lease',
+      'edit',
+      'message',
+      'world.close',
+    ]);
     assert.equal(child.recorder.boundaries[0], second - 1 + 5, 'one append');
     const edited = child.recorder.of('message')[0]!.data;
     assert.equal(edited.origin, 'edited');
     const seen = child.model.requests[0]!.messages.at(-1)!;
-    assert.deepEqual([seen.m, seen.role, seen.parts], [edited.m, 'tool', [{ type: 'tool_call_response', id: 'c0_0', response: 6 }]]);
+    assert.deepEqual(
+      [seen.m, seen.role, seen.parts],
+      [edited.m, 'tool', [{ type: 'tool_call_response', id: 'c0_0', response: 6 }]],
+    );
     assert.equal(child.world.value, 10, '6 as edited, then 4');
     assert.equal(end(stream).touched, false);
-    assert.deepEqual(child.recorder.of('model.start')[0]!.data.context, [[1, 3], [edited.m, edited.m]]);
+    assert.deepEqual(child.recorder.of('model.start')[0]!.data.context, [
+      [1, 3],
+      [edited.m, edited.m],
+    ]);
   });
 
   it('goes on from an edited message of the model', async () => {
@@ -94,7 +156,11 @@ describe('a fork', () => {
     const late = fork(parent, again.seq, [{ of: { m: said.data.m! }, path: '/parts/0/arguments/n', value: 5 }]);
     await late.run();
     assert.deepEqual(late.world.calls, ['add 3', 'add 4'], 'what was called before the cut stays called');
-    assert.equal(late.model.requests[0]!.messages[4]!.m, late.recorder.of('message')[0]!.data.m, 'but later calls see the edit');
+    assert.equal(
+      late.model.requests[0]!.messages[4]!.m,
+      late.recorder.of('message')[0]!.data.m,
+      'but later calls see the edit',
+    );
   });
 
   it('makes an open call with edited arguments', async () => {
@@ -142,11 +208,16 @@ describe('a fork', () => {
 
   it('says that sessions begin anew', async () => {
     const parts = (): KitOptions => ({
-      tools: new ScriptedTools({ browse: { sessionBound: true, run: () => 'page' } }), model: new ScriptedModel([{ calls: [{ name: 'browse' }] }, { text: '42' }]),
+      tools: new ScriptedTools({ browse: { sessionBound: true, run: () => 'page' } }),
+      model: new ScriptedModel([{ calls: [{ name: 'browse' }] }, { text: '42' }]),
     });
     const parent = kit(parts());
     await parent.run();
-    const child = kit({ ...parts(), job: { rollout: 'r2', fork: { rollout: 'r1', seq: 10 } }, after: { events: parent.stream().slice(0, 10), blobs: new Map() } });
+    const child = kit({
+      ...parts(),
+      job: { rollout: 'r2', fork: { rollout: 'r1', seq: 10 } },
+      after: { events: parent.stream().slice(0, 10), blobs: new Map() },
+    });
     assert.equal(end(await child.run()).status, 'done');
     assert.match(child.recorder.logs[0]!, /fresh sessions of browse/);
   });
@@ -155,7 +226,11 @@ describe('a fork', () => {
     const parent = run();
     await parent.run();
     const start = parent.recorder.of('tool.start')[0]!;
-    for (const edit of [{ of: { m: 99 }, path: '/parts', value: [] }, { of: { seq: start.seq }, path: '/arguments/of', value: 'x' }, { of: { m: 2 }, path: '/role', value: 'x' }]) {
+    for (const edit of [
+      { of: { m: 99 }, path: '/parts', value: [] },
+      { of: { seq: start.seq }, path: '/arguments/of', value: 'x' },
+      { of: { m: 2 }, path: '/role', value: 'x' },
+    ]) {
       const child = fork(parent, 20, [edit]);
       const { status, error, reward } = end(await child.run());
       assert.deepEqual([status, error?.class, reward], ['done', 'invalid_arguments', null]);

@@ -3,8 +3,16 @@ import { describe, it } from 'node:test';
 import { deferred } from '../../../src/common/abort.ts';
 import { StudioError } from '../../../src/common/errors.ts';
 import { ClassedError } from '../../../src/trace/classedError.ts';
-import { conflict, heldAt, run, TOOL, type Run } from '../../support/gateKit.ts';
-import { end, kinds, kit, ScriptedModel, ScriptedTools, submission, type KitOptions } from '../../support/rolloutKit.ts';
+import { conflict, heldAt, type Run, run, TOOL } from '../../support/gateKit.ts';
+import {
+  end,
+  type KitOptions,
+  kinds,
+  kit,
+  ScriptedModel,
+  ScriptedTools,
+  submission,
+} from '../../support/rolloutKit.ts';
 
 describe('a breakpoint', () => {
   it('holds before a tool: nothing is called until it is released', async () => {
@@ -22,12 +30,25 @@ describe('a breakpoint', () => {
     const data = release.data as { how: string; command?: string; by?: string; held_ms: number };
     assert.deepEqual([data.how, data.command, data.by], ['continue', 'k1', 'ann']);
     assert.deepEqual(one.slot, { given: 1, taken: 1 });
-    assert.deepEqual([end(events).status, end(events).touched, end(events).totals.held_ms], ['done', false, Math.round(data.held_ms)]);
+    assert.deepEqual(
+      [end(events).status, end(events).touched, end(events).totals.held_ms],
+      ['done', false, Math.round(data.held_ms)],
+    );
   });
 
   it('holds after one, on a condition, from the n-th hit on', async () => {
-    const model = new ScriptedModel([...Array.from({ length: 4 }, (_, a) => ({ calls: [{ name: 'times', arguments: { a, b: 7 } }] })), { text: '42' }]);
-    const one = run({ model, job: { breakpoints: [{ id: 'bp', side: 'after', kind: 'tool', when: 'tool.result >= 7.0 && tool.arguments.b == 7', hits: 2 }] } });
+    const model = new ScriptedModel([
+      ...Array.from({ length: 4 }, (_, a) => ({ calls: [{ name: 'times', arguments: { a, b: 7 } }] })),
+      { text: '42' },
+    ]);
+    const one = run({
+      model,
+      job: {
+        breakpoints: [
+          { id: 'bp', side: 'after', kind: 'tool', when: 'tool.result >= 7.0 && tool.arguments.b == 7', hits: 2 },
+        ],
+      },
+    });
     const done = one.run();
     const hold = await heldAt(one);
     assert.equal(hold.span, one.recorder.of('tool.start')[2]!.seq, 'the second of those over 7');
@@ -46,18 +67,43 @@ describe('a breakpoint', () => {
 
   it('that holds once asks whether it is the first', async () => {
     const asked: string[] = [];
-    const one = run({ job: { breakpoints: [{ ...TOOL, once: true }] }, ports: { claim: (id) => { asked.push(id); return Promise.resolve(false); } } });
+    const one = run({
+      job: { breakpoints: [{ ...TOOL, once: true }] },
+      ports: {
+        claim: (id) => {
+          asked.push(id);
+          return Promise.resolve(false);
+        },
+      },
+    });
     assert.ok(!kinds(await one.run()).includes('hold'));
     assert.deepEqual(asked, ['bp']);
   });
 
   it('only says so when the worker holds enough already', async () => {
     let given = 0;
-    const none = { holdPermits: { take: () => false, give: () => { given++; } } };
+    const none = {
+      holdPermits: {
+        take: () => false,
+        give: () => {
+          given++;
+        },
+      },
+    };
     const one = run({ job: { breakpoints: [TOOL] }, ports: none });
     assert.ok(!kinds(await one.run()).includes('hold'));
     assert.match(one.recorder.logs[0]!, /did not hold/);
-    const other = run({ job: { breakpoints: [TOOL] }, ports: { holdPermits: { take: () => true, give: () => { given++; } } } });
+    const other = run({
+      job: { breakpoints: [TOOL] },
+      ports: {
+        holdPermits: {
+          take: () => true,
+          give: () => {
+            given++;
+          },
+        },
+      },
+    });
     const done = other.run();
     await heldAt(other);
     await other.command('release');
@@ -86,15 +132,27 @@ describe('a held rollout', () => {
     const sides: string[] = [];
     for (let nth = 1; nth <= 4; nth++) {
       const hold = await heldAt(one, nth);
-      sides.push(`${hold.data.why} ${hold.data.side} ${one.recorder.events.find((event) => event.seq === hold.span)!.kind}`);
+      sides.push(
+        `${hold.data.why} ${hold.data.side} ${one.recorder.events.find((event) => event.seq === hold.span)!.kind}`,
+      );
       await one.command(nth === 4 ? 'release' : 'step');
     }
-    assert.deepEqual(sides, ['breakpoint before tool.start', 'step after tool.start', 'step before model.start', 'step after model.start']);
+    assert.deepEqual(sides, [
+      'breakpoint before tool.start',
+      'step after tool.start',
+      'step before model.start',
+      'step after model.start',
+    ]);
     assert.equal(end(await done).status, 'done');
   });
 
   it('counts against no limit', async () => {
-    const one = run({ job: { breakpoints: [TOOL], submission: submission({ limits: { steps: 5, seconds: 0.15, tool_seconds: 1, tokens: 1000 } }) } });
+    const one = run({
+      job: {
+        breakpoints: [TOOL],
+        submission: submission({ limits: { steps: 5, seconds: 0.15, tool_seconds: 1, tokens: 1000 } }),
+      },
+    });
     const done = one.run();
     await heldAt(one);
     await new Promise((resolve) => setTimeout(resolve, 250));
@@ -106,13 +164,23 @@ describe('a held rollout', () => {
 
   it('is stepped into the code of its call: no clock runs while that is debugged, and it holds again behind', async () => {
     const debugged = deferred<undefined>();
-    const tools = new ScriptedTools({ times: { run: async ({ a }, { inspect }) => {
-      inspect?.opened('ws://127.0.0.1:1/x');
-      if (inspect !== undefined) await debugged.promise;
-      inspect?.closed();
-      return a ?? null;
-    } } });
-    const one = run({ tools, job: { breakpoints: [TOOL], submission: submission({ limits: { steps: 5, seconds: 0.3, tool_seconds: 0.2, tokens: 1000 } }) } });
+    const tools = new ScriptedTools({
+      times: {
+        run: async ({ a }, { inspect }) => {
+          inspect?.opened('ws://127.0.0.1:1/x');
+          if (inspect !== undefined) await debugged.promise;
+          inspect?.closed();
+          return a ?? null;
+        },
+      },
+    });
+    const one = run({
+      tools,
+      job: {
+        breakpoints: [TOOL],
+        submission: submission({ limits: { steps: 5, seconds: 0.3, tool_seconds: 0.2, tokens: 1000 } }),
+      },
+    });
     const done = one.run();
     await heldAt(one);
     const stepped = await one.command('step', { inspect: true });
@@ -154,7 +222,14 @@ describe('a held rollout', () => {
   });
 
   it('takes an edited result, message or setting of the model', async () => {
-    const one = run({ job: { breakpoints: [{ id: 'any', side: 'after', tool: 'times' }, { id: 'm', side: 'before', kind: 'model', when: 'step == 2' }] } });
+    const one = run({
+      job: {
+        breakpoints: [
+          { id: 'any', side: 'after', tool: 'times' },
+          { id: 'm', side: 'before', kind: 'model', when: 'step == 2' },
+        ],
+      },
+    });
     const done = one.run();
     const after = await heldAt(one);
     const ended = one.recorder.of('tool.end')[0]!;
@@ -168,7 +243,9 @@ describe('a held rollout', () => {
     await one.command('release');
     await done;
     const request = one.model.requests[1]!;
-    assert.deepEqual(request.messages.at(-1)!.parts, [{ type: 'tool_call_response', id: 'c0_0', response: 'forty-three' }]);
+    assert.deepEqual(request.messages.at(-1)!.parts, [
+      { type: 'tool_call_response', id: 'c0_0', response: 'forty-three' },
+    ]);
     assert.equal(request.messages.at(-1)!.role, 'tool');
     assert.equal(request.sampling.temperature, 0);
   });
@@ -179,19 +256,36 @@ describe('a held rollout', () => {
     await heldAt(one);
     const ended = one.recorder.of('model.end')[0]!;
     await one.command('edit', { of: { m: ended.data.m! }, path: '/parts/1/arguments/a', value: 10 });
-    await assert.rejects(one.command('edit', { of: { seq: ended.span! }, path: '/sampling/temperature', value: 0 }), conflict);
-    await assert.rejects(one.command('edit', { of: { m: ended.data.m! }, path: '/parts/0/type', value: 'song' }), (error) => StudioError.is(error, 'usage'));
+    await assert.rejects(
+      one.command('edit', { of: { seq: ended.span! }, path: '/sampling/temperature', value: 0 }),
+      conflict,
+    );
+    await assert.rejects(
+      one.command('edit', { of: { m: ended.data.m! }, path: '/parts/0/type', value: 'song' }),
+      (error) => StudioError.is(error, 'usage'),
+    );
     await one.command('release');
     await done;
     assert.deepEqual(one.tools.calls[0]!.arguments, { a: 10, b: 7 });
-    assert.deepEqual(one.recorder.of('message').filter((event) => event.data.m === ended.data.m).map((event) => event.data.origin), ['sampled'], 'the sampled one stays');
+    assert.deepEqual(
+      one.recorder
+        .of('message')
+        .filter((event) => event.data.m === ended.data.m)
+        .map((event) => event.data.origin),
+      ['sampled'],
+      'the sampled one stays',
+    );
   });
 
   it('takes an injected message where the model sees it next', async () => {
     const one = run({ job: { breakpoints: [TOOL, { id: 'm', side: 'before', kind: 'model', when: 'step == 2' }] } });
     const done = one.run();
     await heldAt(one);
-    const { seq } = await one.command('inject', { message: { role: 'user', parts: [{ type: 'text', content: 'hurry' }] } }, 'i1');
+    const { seq } = await one.command(
+      'inject',
+      { message: { role: 'user', parts: [{ type: 'text', content: 'hurry' }] } },
+      'i1',
+    );
     await one.command('release');
     await heldAt(one, 2);
     await one.command('inject', { message: { role: 'user', parts: [{ type: 'text', content: 'now' }] } });
@@ -199,9 +293,17 @@ describe('a held rollout', () => {
     const events = await done;
     const injected = events.find((event) => event.seq === seq)!;
     assert.deepEqual([injected.kind, (injected.data as { origin: string }).origin], ['message', 'given']);
-    assert.deepEqual(one.model.requests[1]!.messages.slice(3).map(({ role, parts: [part] }) => [role, part?.type === 'text' ? part.content : 42]), [
-      ['tool', 42], ['user', 'hurry'], ['user', 'now'],
-    ]);
+    assert.deepEqual(
+      one.model.requests[1]!.messages.slice(3).map(({ role, parts: [part] }) => [
+        role,
+        part?.type === 'text' ? part.content : 42,
+      ]),
+      [
+        ['tool', 42],
+        ['user', 'hurry'],
+        ['user', 'now'],
+      ],
+    );
     assert.equal(end(events).touched, true);
   });
 
@@ -215,7 +317,9 @@ describe('a held rollout', () => {
     const ended = one.recorder.of('tool.end')[0]!;
     assert.equal(ended.seq, seq);
     assert.equal(ended.data.source, 'edited');
-    assert.deepEqual(one.model.requests[1]!.messages.at(-1)!.parts, [{ type: 'tool_call_response', id: 'c0_0', response: { made: 'up' } }]);
+    assert.deepEqual(one.model.requests[1]!.messages.at(-1)!.parts, [
+      { type: 'tool_call_response', id: 'c0_0', response: { made: 'up' } },
+    ]);
     assert.equal(end(events).touched, true);
   });
 
@@ -238,7 +342,15 @@ describe('a held rollout', () => {
   it('ends with its hold when a call beside it ends the try', async () => {
     const model = new ScriptedModel([{ calls: [{ name: 'die' }, { name: 'times' }] }]);
     let die = (): void => undefined;
-    const tools = new ScriptedTools({ times: { run: () => 1 }, die: { run: () => new Promise((_resolve, reject) => { die = () => reject(new ClassedError('infrastructure', 'dead')); }) } });
+    const tools = new ScriptedTools({
+      times: { run: () => 1 },
+      die: {
+        run: () =>
+          new Promise((_resolve, reject) => {
+            die = () => reject(new ClassedError('infrastructure', 'dead'));
+          }),
+      },
+    });
     const one = kit({ model, tools, job: { breakpoints: [TOOL] } });
     const done = one.run();
     await heldAt(one);
@@ -246,12 +358,23 @@ describe('a held rollout', () => {
     die();
     const events = await done;
     assert.equal(end(events).status, 'infrastructure');
-    assert.deepEqual(kinds(events).filter((kind) => kind === 'hold' || kind === 'release'), ['hold', 'release']);
+    assert.deepEqual(
+      kinds(events).filter((kind) => kind === 'hold' || kind === 'release'),
+      ['hold', 'release'],
+    );
     assert.equal(tools.calls.filter((call) => call.name === 'times').length, 0);
   });
 
   it('is held at one gate at a time', async () => {
-    const model = new ScriptedModel([{ calls: [{ name: 'times', arguments: { a: 1, b: 1 } }, { name: 'times', arguments: { a: 2, b: 2 } }] }, { text: '42' }]);
+    const model = new ScriptedModel([
+      {
+        calls: [
+          { name: 'times', arguments: { a: 1, b: 1 } },
+          { name: 'times', arguments: { a: 2, b: 2 } },
+        ],
+      },
+      { text: '42' },
+    ]);
     const one = run({ model, job: { breakpoints: [TOOL] } });
     const done = one.run();
     await heldAt(one);
@@ -277,8 +400,15 @@ describe('a pause', () => {
 
   it('by command answers with the hold it led to', async () => {
     let go = (): void => undefined;
-    const gate = new Promise<void>((resolve) => { go = resolve; });
-    const model = new ScriptedModel([async () => { await gate; return { text: '42' }; }]);
+    const gate = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const model = new ScriptedModel([
+      async () => {
+        await gate;
+        return { text: '42' };
+      },
+    ]);
     const one = run({ model });
     const done = one.run();
     await one.recorder.when((event) => event.kind === 'model.start');
@@ -298,10 +428,16 @@ describe('a pause', () => {
   it('that no gate comes for is refused at the end', async () => {
     const model = new ScriptedModel([{ text: '42' }]);
     let hold: Promise<unknown> | undefined;
-    const one = run({ model, scorer: { name: 's', score: () => {
-      hold = one.command('hold');
-      return Promise.resolve({ value: 1, passed: true });
-    } } });
+    const one = run({
+      model,
+      scorer: {
+        name: 's',
+        score: () => {
+          hold = one.command('hold');
+          return Promise.resolve({ value: 1, passed: true });
+        },
+      },
+    });
     await one.run();
     await assert.rejects(hold!, conflict);
   });
@@ -351,7 +487,9 @@ describe('a question to a person', () => {
     const release = one.recorder.of('release')[0]!;
     assert.equal(release.seq, seq);
     assert.equal(release.data.value, 'yes');
-    assert.deepEqual(one.model.requests[1]!.messages.at(-1)!.parts, [{ type: 'tool_call_response', id: 'c0_0', response: 'yes' }]);
+    assert.deepEqual(one.model.requests[1]!.messages.at(-1)!.parts, [
+      { type: 'tool_call_response', id: 'c0_0', response: 'yes' },
+    ]);
     assert.equal(end(events).touched, false);
   });
 

@@ -14,13 +14,17 @@ it('what tools and the world print while they close is recorded before the end',
   };
   const numbers = new NumberWorld();
   const world: World = {
-    name: 'numbers', kind: 'module',
+    name: 'numbers',
+    kind: 'module',
     open: async (input) => {
       const session = await numbers.open(input);
-      return { ...session, close: async (onLog) => {
-        onLog?.('out', 'the world ends');
-        await session.close();
-      } };
+      return {
+        ...session,
+        close: async (onLog) => {
+          onLog?.('out', 'the world ends');
+          await session.close();
+        },
+      };
     },
   };
   const one = kit({ tools, world });
@@ -29,8 +33,15 @@ it('what tools and the world print while they close is recorded before the end',
   assert.deepEqual(kinds(events).slice(-2), ['world.close', 'rollout.end']);
   const opened = events.find((event) => event.kind === 'world.open')?.seq;
   assert.deepEqual(
-    one.recorder.of('log').map(({ span, data }) => ({ span, stream: data.stream, text: plain(data.text) })).sort((a, b) => a.text.localeCompare(b.text)),
-    [{ span: undefined, stream: 'out', text: 'a tool ' }, { span: undefined, stream: 'err', text: 'ends' }, { span: opened, stream: 'out', text: 'the world ends' }],
+    one.recorder
+      .of('log')
+      .map(({ span, data }) => ({ span, stream: data.stream, text: plain(data.text) }))
+      .sort((a, b) => a.text.localeCompare(b.text)),
+    [
+      { span: undefined, stream: 'out', text: 'a tool ' },
+      { span: undefined, stream: 'err', text: 'ends' },
+      { span: opened, stream: 'out', text: 'the world ends' },
+    ],
   );
   assert.deepEqual([tools.closed, numbers.closed], [1, 1]);
 });

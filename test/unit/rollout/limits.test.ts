@@ -3,22 +3,40 @@ import { describe, it } from 'node:test';
 import { StudioError } from '../../../src/common/errors.ts';
 import { ClassedError } from '../../../src/trace/classedError.ts';
 import { ERROR_CLASSES } from '../../../src/trace/schema.ts';
-import { end, kinds, kit, NumberWorld, ScriptedModel, ScriptedTools, submission, type KitOptions } from '../../support/rolloutKit.ts';
+import {
+  end,
+  type KitOptions,
+  kinds,
+  kit,
+  NumberWorld,
+  ScriptedModel,
+  ScriptedTools,
+  submission,
+} from '../../support/rolloutKit.ts';
 
-const limits = (change: object): KitOptions['job'] => ({ submission: submission({ limits: { steps: 20, seconds: 60, tool_seconds: 10, tokens: 100_000, ...change } }) });
+const limits = (change: object): KitOptions['job'] => ({
+  submission: submission({ limits: { steps: 20, seconds: 60, tool_seconds: 10, tokens: 100_000, ...change } }),
+});
 const forever = { calls: [{ name: 'add', arguments: { n: 1 } }] };
 
 describe('limits cut a rollout short, and its final state is scored', () => {
   it('steps', async () => {
     const model = new ScriptedModel(Array.from({ length: 10 }, () => forever));
-    const { status, reward, passed, answer, error, totals } = end(await kit({ model, world: new NumberWorld(), job: limits({ steps: 3 }) }).run());
-    assert.deepEqual([status, reward, passed, answer, error?.class, totals.steps], ['truncated', 3, true, null, 'limit', 3]);
+    const { status, reward, passed, answer, error, totals } = end(
+      await kit({ model, world: new NumberWorld(), job: limits({ steps: 3 }) }).run(),
+    );
+    assert.deepEqual(
+      [status, reward, passed, answer, error?.class, totals.steps],
+      ['truncated', 3, true, null, 'limit', 3],
+    );
     assert.match(error!.message, /3 steps/);
   });
 
   it('tokens', async () => {
     const model = new ScriptedModel(Array.from({ length: 10 }, () => forever));
-    const { status, error, totals } = end(await kit({ model, world: new NumberWorld(), job: limits({ tokens: 40 }) }).run());
+    const { status, error, totals } = end(
+      await kit({ model, world: new NumberWorld(), job: limits({ tokens: 40 }) }).run(),
+    );
     assert.deepEqual([status, error?.class, totals.steps], ['truncated', 'limit', 3]);
     assert.match(error!.message, /40 tokens/);
   });
@@ -33,7 +51,11 @@ describe('limits cut a rollout short, and its final state is scored', () => {
 
   it('seconds, in a tool that goes on regardless', async () => {
     const tools = new ScriptedTools({ hang: { run: () => new Promise(() => undefined) } });
-    const one = kit({ model: new ScriptedModel([{ calls: [{ name: 'hang' }] }]), tools, job: limits({ seconds: 0.05 }) });
+    const one = kit({
+      model: new ScriptedModel([{ calls: [{ name: 'hang' }] }]),
+      tools,
+      job: limits({ seconds: 0.05 }),
+    });
     const began = performance.now();
     const { status, error } = end(await one.run());
     assert.deepEqual([status, error?.class], ['truncated', 'limit']);
@@ -42,29 +64,39 @@ describe('limits cut a rollout short, and its final state is scored', () => {
   });
 
   it('but not the seconds that a call waits for its endpoint', async () => {
-    const model = new ScriptedModel([async (_request, context) => {
-      context.onWait?.(true);
-      await new Promise((resolve) => setTimeout(resolve, 120));
-      context.onWait?.(false);
-      return { text: '42' };
-    }]);
+    const model = new ScriptedModel([
+      async (_request, context) => {
+        context.onWait?.(true);
+        await new Promise((resolve) => setTimeout(resolve, 120));
+        context.onWait?.(false);
+        return { text: '42' };
+      },
+    ]);
     assert.equal(end(await kit({ model, job: limits({ seconds: 0.06 }) }).run()).status, 'done');
   });
 
   it('tool_seconds ends only the call, a sign of life begins them anew', async () => {
     const aborted: unknown[] = [];
     const tools = new ScriptedTools({
-      hang: { run: (_args, context) => new Promise((_resolve, reject) => {
-        context.signal.addEventListener('abort', () => { aborted.push(context.signal.reason); reject(new Error('aborted')); });
-      }) },
-      slow: { run: async (_args, context) => {
-        // Together longer than the limit, each far below it also on a busy machine.
-        for (let i = 0; i < 8; i++) {
-          await new Promise((resolve) => setTimeout(resolve, 100));
-          context.onProgress();
-        }
-        return 'there';
-      } },
+      hang: {
+        run: (_args, context) =>
+          new Promise((_resolve, reject) => {
+            context.signal.addEventListener('abort', () => {
+              aborted.push(context.signal.reason);
+              reject(new Error('aborted'));
+            });
+          }),
+      },
+      slow: {
+        run: async (_args, context) => {
+          // Together longer than the limit, each far below it also on a busy machine.
+          for (let i = 0; i < 8; i++) {
+            await new Promise((resolve) => setTimeout(resolve, 100));
+            context.onProgress();
+          }
+          return 'there';
+        },
+      },
     });
     const model = new ScriptedModel([{ calls: [{ name: 'hang' }, { name: 'slow' }] }, { text: '42' }]);
     const one = kit({ model, tools, job: limits({ tool_seconds: 0.6 }) });
@@ -73,19 +105,47 @@ describe('limits cut a rollout short, and its final state is scored', () => {
     assert.equal(ends.get(8)!.error!.class, 'timeout');
     assert.equal(ends.get(9)!.status, 'ok');
     assert.equal(aborted.length, 1);
-    assert.match(JSON.stringify(model.requests[1]!.messages.at(-2)!.parts), /Error \(timeout\): hang did not end within 0.6 s/);
+    assert.match(
+      JSON.stringify(model.requests[1]!.messages.at(-2)!.parts),
+      /Error \(timeout\): hang did not end within 0.6 s/,
+    );
   });
 });
 
 describe('a tool call that fails is answered to the model, with its class', () => {
-  const schema = { type: 'object', properties: { days: { type: 'integer' }, how: { enum: ['a', 'b'] } }, required: ['days'], additionalProperties: false };
+  const schema = {
+    type: 'object',
+    properties: { days: { type: 'integer' }, how: { enum: ['a', 'b'] } },
+    required: ['days'],
+    additionalProperties: false,
+  };
   const cases: [string, { name: string; arguments?: unknown }, string, RegExp][] = [
-    ['unknown_tool', { name: 'renew_laon' }, 'unknown_tool', /There is no tool "renew_laon". The tools are: renew, fail, lie/],
+    [
+      'unknown_tool',
+      { name: 'renew_laon' },
+      'unknown_tool',
+      /There is no tool "renew_laon". The tools are: renew, fail, lie/,
+    ],
     ['malformed_output', { name: 'renew', arguments: '{"days": 3' }, 'malformed_output', /not valid JSON .*"days"/],
-    ['invalid_arguments: type', { name: 'renew', arguments: { days: 'three' } }, 'invalid_arguments', /days must be integer, not string/],
+    [
+      'invalid_arguments: type',
+      { name: 'renew', arguments: { days: 'three' } },
+      'invalid_arguments',
+      /days must be integer, not string/,
+    ],
     ['invalid_arguments: missing', { name: 'renew' }, 'invalid_arguments', /"days" is missing/],
-    ['invalid_arguments: too much', { name: 'renew', arguments: { days: 1, day: 2 } }, 'invalid_arguments', /"day" is not an argument/],
-    ['invalid_arguments: choice', { name: 'renew', arguments: { days: 1, how: 'c' } }, 'invalid_arguments', /how must be one of \["a","b"\]/],
+    [
+      'invalid_arguments: too much',
+      { name: 'renew', arguments: { days: 1, day: 2 } },
+      'invalid_arguments',
+      /"day" is not an argument/,
+    ],
+    [
+      'invalid_arguments: choice',
+      { name: 'renew', arguments: { days: 1, how: 'c' } },
+      'invalid_arguments',
+      /how must be one of \["a","b"\]/,
+    ],
     ['invalid_arguments: no object', { name: 'renew', arguments: [1] }, 'invalid_arguments', /one JSON object/],
     ['tool_error', { name: 'fail' }, 'tool_error', /out of order/],
     ['a class that only the rollout has', { name: 'lie' }, 'tool_error', /cancelled by myself/],
@@ -94,8 +154,18 @@ describe('a tool call that fails is answered to the model, with its class', () =
     it(name, async () => {
       const tools = new ScriptedTools({
         renew: { parameters: schema, run: () => 'renewed' },
-        fail: { run: () => { throw new ClassedError('tool_error', 'out of order', { place: { file: 'tools/loans.ts', line: 41, column: 9 } }); } },
-        lie: { run: () => { throw new ClassedError('cancelled', 'cancelled by myself'); } },
+        fail: {
+          run: () => {
+            throw new ClassedError('tool_error', 'out of order', {
+              place: { file: 'tools/loans.ts', line: 41, column: 9 },
+            });
+          },
+        },
+        lie: {
+          run: () => {
+            throw new ClassedError('cancelled', 'cancelled by myself');
+          },
+        },
       });
       const model = new ScriptedModel([{ calls: [call as { name: string }] }, { text: '42' }]);
       const one = kit({ model, tools });
@@ -112,30 +182,59 @@ describe('a tool call that fails is answered to the model, with its class', () =
 
   it('keeps the text of arguments that do not parse, and takes none for none', async () => {
     const tools = new ScriptedTools({ f: { run: () => 1 } });
-    const one = kit({ tools, model: new ScriptedModel([{ calls: [{ name: 'f', arguments: '{"a":' }, { name: 'f', arguments: '' }] }, { text: '42' }]) });
+    const one = kit({
+      tools,
+      model: new ScriptedModel([
+        {
+          calls: [
+            { name: 'f', arguments: '{"a":' },
+            { name: 'f', arguments: '' },
+          ],
+        },
+        { text: '42' },
+      ]),
+    });
     await one.run();
     const [broken, empty] = one.recorder.of('tool.start').map((event) => event.data);
     assert.deepEqual([broken!.arguments, broken!.raw], [{}, '{"a":']);
     assert.deepEqual([empty!.arguments, empty!.raw], [{}, undefined]);
-    assert.deepEqual(tools.calls.map((call) => call.arguments), [{}]);
+    assert.deepEqual(
+      tools.calls.map((call) => call.arguments),
+      [{}],
+    );
   });
 
   it('but infrastructure ends the try, and the calls beside it', async () => {
     const tools = new ScriptedTools({
       hang: { run: () => new Promise(() => undefined) },
-      die: { run: () => { throw new ClassedError('infrastructure', 'the host died'); } },
+      die: {
+        run: () => {
+          throw new ClassedError('infrastructure', 'the host died');
+        },
+      },
     });
     const one = kit({ tools, model: new ScriptedModel([{ calls: [{ name: 'hang' }, { name: 'die' }] }]) });
     const { status, error, reward } = end(await one.run());
-    assert.deepEqual([status, error?.class, error?.message, reward], ['infrastructure', 'infrastructure', 'the host died', null]);
-    assert.deepEqual(one.recorder.of('tool.end').map((event) => event.data.error!.class).sort(), ['cancelled', 'infrastructure']);
+    assert.deepEqual(
+      [status, error?.class, error?.message, reward],
+      ['infrastructure', 'infrastructure', 'the host died', null],
+    );
+    assert.deepEqual(
+      one.recorder
+        .of('tool.end')
+        .map((event) => event.data.error!.class)
+        .sort(),
+      ['cancelled', 'infrastructure'],
+    );
     assert.ok(!kinds(one.recorder.events).includes('score'));
   });
 });
 
 describe('a failure of the model', () => {
   const expected: Record<string, [string, number | null]> = {
-    infrastructure: ['infrastructure', null], context_overflow: ['truncated', 0], world_error: ['done', null],
+    infrastructure: ['infrastructure', null],
+    context_overflow: ['truncated', 0],
+    world_error: ['done', null],
   };
   for (const errorClass of ERROR_CLASSES) {
     if (errorClass === 'limit' || errorClass === 'cancelled') continue; // only the rollout itself is
@@ -144,14 +243,21 @@ describe('a failure of the model', () => {
       const { status, reward, error, answer } = end(await one.run());
       const [wantedStatus, wantedReward] = expected[errorClass] ?? ['done', 0];
       assert.deepEqual([status, reward, error?.class, answer], [wantedStatus, wantedReward, errorClass, null]);
-      assert.match(error?.message ?? '', errorClass === 'context_overflow' ? /^so it is There is no older step to leave out/ : /^so it is$/);
+      assert.match(
+        error?.message ?? '',
+        errorClass === 'context_overflow' ? /^so it is There is no older step to leave out/ : /^so it is$/,
+      );
       const { trainable, error: told } = one.recorder.of('model.end')[0]!.data;
       assert.deepEqual([trainable, told?.class], [false, errorClass]);
     });
   }
 
   it('without a class, or with one that only the rollout has, is a fault of ours', async () => {
-    for (const error of [new TypeError('oops'), new ClassedError('cancelled', 'by nobody'), new ClassedError('limit', 'whose?')]) {
+    for (const error of [
+      new TypeError('oops'),
+      new ClassedError('cancelled', 'by nobody'),
+      new ClassedError('limit', 'whose?'),
+    ]) {
       assert.equal(end(await kit({ model: new ScriptedModel([error]) }).run()).status, 'infrastructure');
     }
   });
@@ -169,34 +275,58 @@ describe('what fails around the agent', () => {
   });
 
   it('tools that do not open', async () => {
-    const dead = kit({ ports: { openTools: () => Promise.reject(new ClassedError('tool_error', 'tools/x.ts does not parse')) } });
+    const dead = kit({
+      ports: { openTools: () => Promise.reject(new ClassedError('tool_error', 'tools/x.ts does not parse')) },
+    });
     const { status, reward, error } = end(await dead.run());
     assert.deepEqual([status, reward, error?.message], ['done', null, 'tools/x.ts does not parse']);
-    const wrong = kit({ ports: { openTools: () => Promise.reject(new StudioError('config', 'tools/x.ts is not there.', { mend: 'Write it.' })) } });
-    assert.deepEqual([end(await wrong.run()).status, end(wrong.stream()).error], ['done', { class: 'tool_error', message: 'tools/x.ts is not there. Write it.' }]);
+    const wrong = kit({
+      ports: {
+        openTools: () => Promise.reject(new StudioError('config', 'tools/x.ts is not there.', { mend: 'Write it.' })),
+      },
+    });
+    assert.deepEqual(
+      [end(await wrong.run()).status, end(wrong.stream()).error],
+      ['done', { class: 'tool_error', message: 'tools/x.ts is not there. Write it.' }],
+    );
     const lost = kit({ ports: { openTools: () => Promise.reject(new Error('EPIPE')) } });
     assert.equal(end(await lost.run()).status, 'infrastructure');
   });
 
   it('two tools of one name', async () => {
-    const { error } = end(await kit({ world: new NumberWorld(), tools: new ScriptedTools({ add: { run: () => 1 } }) }).run());
+    const { error } = end(
+      await kit({ world: new NumberWorld(), tools: new ScriptedTools({ add: { run: () => 1 } }) }).run(),
+    );
     assert.match(error!.message, /Two tools are named "add": one of module kit, one of world numbers/);
   });
 
   it('a scorer that throws gives no score but its error', async () => {
-    const one = kit({ scorer: { name: 's', score: () => Promise.reject(new ClassedError('infrastructure', 'the judge is away')) } });
+    const one = kit({
+      scorer: { name: 's', score: () => Promise.reject(new ClassedError('infrastructure', 'the judge is away')) },
+    });
     const { status, reward, passed } = end(await one.run());
     assert.deepEqual([status, reward, passed], ['done', null, null]);
-    assert.deepEqual(one.recorder.of('score')[0]!.data, { scorer: 's', value: null, passed: null, error: { class: 'infrastructure', message: 'the judge is away' } });
+    assert.deepEqual(one.recorder.of('score')[0]!.data, {
+      scorer: 's',
+      value: null,
+      passed: null,
+      error: { class: 'infrastructure', message: 'the judge is away' },
+    });
   });
 
   it('a prompt the task cannot fill', async () => {
-    const { status, error, reward } = end(await kit({ job: { submission: submission({ prompt: { text: 'Hi {{task.meta.name}}' } }) } }).run());
+    const { status, error, reward } = end(
+      await kit({ job: { submission: submission({ prompt: { text: 'Hi {{task.meta.name}}' } }) } }).run(),
+    );
     assert.deepEqual([status, error?.class, reward], ['done', 'invalid_arguments', 0]);
   });
 
   it('closes all it opened, whatever happens', async () => {
-    for (const model of [new ScriptedModel([{ text: '42' }]), new ScriptedModel([new ClassedError('infrastructure', 'x')]), new ScriptedModel([new ClassedError('model_error', 'x')])]) {
+    for (const model of [
+      new ScriptedModel([{ text: '42' }]),
+      new ScriptedModel([new ClassedError('infrastructure', 'x')]),
+      new ScriptedModel([new ClassedError('model_error', 'x')]),
+    ]) {
       const world = new NumberWorld();
       const tools = new ScriptedTools({});
       await kit({ model, world, tools }).run();

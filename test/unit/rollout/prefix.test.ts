@@ -3,11 +3,30 @@ import { describe, it } from 'node:test';
 import { Diverged, Prefix, type PrefixRequest } from '../../../src/rollout/act/prefix.ts';
 import type { EffectKind, RecordedAction } from '../../../src/rollout/act/recorded.ts';
 
-function action(seq: number, key: string, state: 'complete' | 'open' | 'lost' = 'complete', agent = 'desk', name = 'f'): RecordedAction {
+function action(
+  seq: number,
+  key: string,
+  state: 'complete' | 'open' | 'lost' = 'complete',
+  agent = 'desk',
+  name = 'f',
+): RecordedAction {
   const error = { class: 'infrastructure', message: 'lost' } as const;
   return {
-    agent, kind: 'tool', name, key, seq, start: { call: key, name, arguments: {}, effect: 'pure' },
-    ...(state === 'open' ? {} : { end: { seq: seq + 1, message: undefined, data: { status: state === 'lost' ? 'error' : 'ok', source: 'live', ...(state === 'lost' ? { error } : {}) } } }),
+    agent,
+    kind: 'tool',
+    name,
+    key,
+    seq,
+    start: { call: key, name, arguments: {}, effect: 'pure' },
+    ...(state === 'open'
+      ? {}
+      : {
+          end: {
+            seq: seq + 1,
+            message: undefined,
+            data: { status: state === 'lost' ? 'error' : 'ok', source: 'live', ...(state === 'lost' ? { error } : {}) },
+          },
+        }),
   };
 }
 
@@ -38,7 +57,10 @@ describe('a prefix', () => {
   });
 
   it('keeps agents apart', () => {
-    const prefix = new Prefix([action(1, 'a', 'complete', 'desk/one#1'), action(3, 'a', 'complete', 'desk/two#1')], 'strict');
+    const prefix = new Prefix(
+      [action(1, 'a', 'complete', 'desk/one#1'), action(3, 'a', 'complete', 'desk/two#1')],
+      'strict',
+    );
     assert.deepEqual(taken(prefix, ask('a', 'f', 'desk/two#1')), ['answered', 3]);
     assert.deepEqual(taken(prefix, ask('a', 'f', 'desk')), ['new', false]);
   });
@@ -67,7 +89,9 @@ describe('a prefix', () => {
   });
 
   it('may be strict for some answers only', () => {
-    const prefix = new Prefix([action(1, 'a'), action(30, 'b')], (expected) => (expected.seq < 10 ? 'in_order' : 'strict'));
+    const prefix = new Prefix([action(1, 'a'), action(30, 'b')], (expected) =>
+      expected.seq < 10 ? 'in_order' : 'strict',
+    );
     assert.deepEqual(taken(prefix, ask('x')), ['answered', 1]);
     assert.throws(() => prefix.take(ask('x')), Diverged);
   });
@@ -84,7 +108,14 @@ describe('a prefix', () => {
     const actions = Array.from({ length: 5000 }, (_, index) => action(index * 2 + 1, `k${index}`));
     const prefix = new Prefix(actions, 'strict');
     let looks = 0;
-    for (const { key } of actions) prefix.take({ ...ask(key), key: () => { looks++; return key; } });
+    for (const { key } of actions)
+      prefix.take({
+        ...ask(key),
+        key: () => {
+          looks++;
+          return key;
+        },
+      });
     assert.equal(looks, 5000);
   });
 });

@@ -3,14 +3,42 @@ import { describe, it } from 'node:test';
 import { deferred } from '../../../src/common/abort.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { Random } from '../../support/random.ts';
-import { completed, end, essence, kinds, kit, NumberWorld, ScriptedModel, ScriptedTools, submission, type Kit, type KitOptions, type Said } from '../../support/rolloutKit.ts';
+import {
+  completed,
+  end,
+  essence,
+  type Kit,
+  type KitOptions,
+  kinds,
+  kit,
+  NumberWorld,
+  type Said,
+  ScriptedModel,
+  ScriptedTools,
+  submission,
+} from '../../support/rolloutKit.ts';
 
 /** A run with all there is: reasoning that is dropped, parallel calls, errors, a cut result, snapshots, tokens. */
 const SCRIPT: Said[] = [
-  { reasoning: 'first', text: 'Looking.', calls: [{ name: 'look', arguments: { at: 'a' } }, { name: 'add', arguments: { n: 2 } }, { name: 'fail' }], tokens: { prompt: [1, 2], completion: [3] } },
-  { calls: Array.from({ length: 9 }, () => ({ name: 'add', arguments: { n: 1 } })), tokens: { prompt: [1, 2, 3, 4], completion: [5] } },
-  { reasoning: 'second', calls: [{ name: 'look', arguments: 'not json' }, { name: 'nothing' }, { name: 'long' }], tokens: { prompt: [1, 2, 3, 4, 5], completion: [6] } },
-  { calls: [...Array.from({ length: 8 }, () => ({ name: 'add', arguments: { n: 1 } })), { name: 'peek' }], tokens: { prompt: [1, 2, 3, 4, 5, 6], completion: [7] } },
+  {
+    reasoning: 'first',
+    text: 'Looking.',
+    calls: [{ name: 'look', arguments: { at: 'a' } }, { name: 'add', arguments: { n: 2 } }, { name: 'fail' }],
+    tokens: { prompt: [1, 2], completion: [3] },
+  },
+  {
+    calls: Array.from({ length: 9 }, () => ({ name: 'add', arguments: { n: 1 } })),
+    tokens: { prompt: [1, 2, 3, 4], completion: [5] },
+  },
+  {
+    reasoning: 'second',
+    calls: [{ name: 'look', arguments: 'not json' }, { name: 'nothing' }, { name: 'long' }],
+    tokens: { prompt: [1, 2, 3, 4, 5], completion: [6] },
+  },
+  {
+    calls: [...Array.from({ length: 8 }, () => ({ name: 'add', arguments: { n: 1 } })), { name: 'peek' }],
+    tokens: { prompt: [1, 2, 3, 4, 5, 6], completion: [7] },
+  },
   { text: 'It is 42.', tokens: { prompt: [1, 2, 3, 4, 5, 6, 7, 8], completion: [9] } },
 ];
 const SUBMISSION = submission({ context: { reasoning: 'drop', tool_result_tokens: 20, overflow: 'fail' } });
@@ -25,11 +53,20 @@ function rich(options: KitOptions = {}): Run {
   const model = new ScriptedModel(SCRIPT);
   const tools = new ScriptedTools({
     look: { run: (args) => ({ seen: args }) },
-    fail: { run: () => { throw new Error('out of order'); } },
+    fail: {
+      run: () => {
+        throw new Error('out of order');
+      },
+    },
     long: { run: () => 'abcdefghij'.repeat(50) },
   });
   const world = new NumberWorld();
-  return { ...kit({ model, tools, world, ...options, job: { submission: SUBMISSION, ...options.job } }), model, tools, world };
+  return {
+    ...kit({ model, tools, world, ...options, job: { submission: SUBMISSION, ...options.job } }),
+    model,
+    tools,
+    world,
+  };
 }
 
 function resume(events: readonly TraceEvent[], blobs: Map<string, Uint8Array>, epoch = 2): Run {
@@ -48,9 +85,17 @@ describe('a resumed rollout', () => {
       const again = resume(prefix, new Map(whole.recorder.blobs));
       const events = await again.run();
       assert.deepEqual(essence(events), wanted, `resumed after event ${boundary}`);
-      assert.equal(again.model.requests.length, models - completed(prefix, 'model.end'), `model calls after event ${boundary}`);
-      const own = prefix.filter((event) => event.kind === 'tool.end' && ['look', 'long', 'fail'].includes(nameOf(prefix, event))).length;
-      const unreachable = prefix.filter((event) => event.kind === 'tool.end' && event.data.error?.class === 'malformed_output').length;
+      assert.equal(
+        again.model.requests.length,
+        models - completed(prefix, 'model.end'),
+        `model calls after event ${boundary}`,
+      );
+      const own = prefix.filter(
+        (event) => event.kind === 'tool.end' && ['look', 'long', 'fail'].includes(nameOf(prefix, event)),
+      ).length;
+      const unreachable = prefix.filter(
+        (event) => event.kind === 'tool.end' && event.data.error?.class === 'malformed_output',
+      ).length;
       assert.equal(again.tools.calls.length, calls - own + unreachable, `tool calls after event ${boundary}`);
       assert.equal(again.world.value, whole.world.value, `the world after event ${boundary}`);
       assert.equal(again.world.opened.length, 1);
@@ -61,7 +106,9 @@ describe('a resumed rollout', () => {
     const whole = rich();
     const undisturbed = await whole.run();
     const snapshot = whole.recorder.of('world.snapshot')[0]!;
-    const ends = undisturbed.filter((event) => event.kind === 'tool.end' && event.seq > snapshot.seq).map((event) => event.seq);
+    const ends = undisturbed
+      .filter((event) => event.kind === 'tool.end' && event.seq > snapshot.seq)
+      .map((event) => event.seq);
     const again = resume(undisturbed.slice(0, ends[1]), new Map(whole.recorder.blobs));
     await again.run();
     assert.equal(again.world.opened[0]!.from, '17');
@@ -81,7 +128,11 @@ describe('a resumed rollout', () => {
       await once.run();
       const second = once.recorder.boundaries[Math.floor(random.next() * (once.recorder.boundaries.length - 1))]!;
       const twice = resume(once.stream().slice(0, second), once.recorder.blobs, 3);
-      assert.deepEqual(essence(await twice.run()), wanted, `seed ${random.seed}: lost after events ${first} and ${second}`);
+      assert.deepEqual(
+        essence(await twice.run()),
+        wanted,
+        `seed ${random.seed}: lost after events ${first} and ${second}`,
+      );
     }
   });
 
@@ -90,7 +141,11 @@ describe('a resumed rollout', () => {
     const undisturbed = await whole.run();
     for (let last = 2; last < undisturbed.length - 1; last++) {
       const events = await resume(undisturbed.slice(0, last), new Map(whole.recorder.blobs)).run();
-      assert.deepEqual({ ...end(events), totals: 0 }, { ...end(undisturbed), totals: 0 }, `resumed after event ${last}`);
+      assert.deepEqual(
+        { ...end(events), totals: 0 },
+        { ...end(undisturbed), totals: 0 },
+        `resumed after event ${last}`,
+      );
     }
   });
 
@@ -102,7 +157,10 @@ describe('a resumed rollout', () => {
     await again.run();
     const tokens = again.recorder.of('model.end')[0]!.data.tokens!;
     const second = whole.recorder.of('model.start')[1]!;
-    assert.deepEqual(JSON.parse(Buffer.from(again.recorder.blobs.get(tokens.$blob)!).toString()), { prompt: { of: second.seq, keep: 5, ids: [] }, completion: [6] });
+    assert.deepEqual(JSON.parse(Buffer.from(again.recorder.blobs.get(tokens.$blob)!).toString()), {
+      prompt: { of: second.seq, keep: 5, ids: [] },
+      completion: [6],
+    });
   });
 
   it('closes what was open as infrastructure, with its lease', async () => {
@@ -123,7 +181,14 @@ describe('a resumed rollout', () => {
   it('ends the try when what it asks is not what was recorded', async () => {
     const whole = rich();
     const undisturbed = await whole.run();
-    const other = rich({ job: { how: 'resumed', epoch: 2, submission: submission({ ...SUBMISSION.agent, prompt: { text: 'Another prompt.' } }) }, after: { events: undisturbed.slice(0, 12), blobs: whole.recorder.blobs } });
+    const other = rich({
+      job: {
+        how: 'resumed',
+        epoch: 2,
+        submission: submission({ ...SUBMISSION.agent, prompt: { text: 'Another prompt.' } }),
+      },
+      after: { events: undisturbed.slice(0, 12), blobs: whole.recorder.blobs },
+    });
     const { status, error, passed } = end(await other.run());
     assert.equal(status, 'infrastructure');
     assert.equal(error!.class, 'infrastructure');
@@ -139,20 +204,38 @@ describe('a resumed rollout', () => {
     const events = await first.run();
     const start = first.recorder.of('tool.start')[0]!.seq;
     const again = tools();
-    const lost = await kit({ tools: again, model: model(), job: { how: 'resumed', epoch: 2 }, after: { events: events.slice(0, start), blobs: new Map() } }).run();
+    const lost = await kit({
+      tools: again,
+      model: model(),
+      job: { how: 'resumed', epoch: 2 },
+      after: { events: events.slice(0, start), blobs: new Map() },
+    }).run();
     assert.equal(end(lost).status, 'infrastructure');
     assert.match(end(lost).error!.message, /pay/);
     assert.equal(again.calls.length, 0);
     const answered = tools();
-    const fine = await kit({ tools: answered, model: model(), job: { how: 'resumed', epoch: 2 }, after: { events: events.slice(0, start + 2), blobs: new Map() } }).run();
+    const fine = await kit({
+      tools: answered,
+      model: model(),
+      job: { how: 'resumed', epoch: 2 },
+      after: { events: events.slice(0, start + 2), blobs: new Map() },
+    }).run();
     assert.equal(end(fine).status, 'done');
     assert.equal(answered.calls.length, 0);
   });
 
   it('makes an irreversible call only once its start is stored, and after a loss every call', async () => {
-    for (const [effect, how, waits] of [['irreversible', 'fresh', true], ['pure', 'fresh', false], ['pure', 'resumed', true]] as const) {
+    for (const [effect, how, waits] of [
+      ['irreversible', 'fresh', true],
+      ['pure', 'fresh', false],
+      ['pure', 'resumed', true],
+    ] as const) {
       const tools = new ScriptedTools({ pay: { effect, run: () => 'paid' } });
-      const one = kit({ tools, model: new ScriptedModel([{ calls: [{ name: 'pay' }] }, { text: '42' }]), job: { how } });
+      const one = kit({
+        tools,
+        model: new ScriptedModel([{ calls: [{ name: 'pay' }] }, { text: '42' }]),
+        job: { how },
+      });
       const stored = deferred<undefined>();
       let asked = 0;
       one.recorder.flushed = () => {
@@ -175,11 +258,16 @@ describe('a resumed rollout', () => {
 
   it('ends the try when its worker was lost three times in the same call', async () => {
     let events: readonly TraceEvent[] = [];
-    const tools = new ScriptedTools({ crash: { run: () => new Promise<never>(() => undefined) }, fine: { run: () => 'fine' } });
+    const tools = new ScriptedTools({
+      crash: { run: () => new Promise<never>(() => undefined) },
+      fine: { run: () => 'fine' },
+    });
     for (let epoch = 1; epoch <= 3; epoch++) {
       const one = kit({
-        tools, model: new ScriptedModel([{ calls: [{ name: 'fine' }] }, { calls: [{ name: 'crash', arguments: { n: 1 } }] }]),
-        job: { how: epoch === 1 ? 'fresh' : 'resumed', epoch }, ...(epoch === 1 ? {} : { after: { events, blobs: new Map() } }),
+        tools,
+        model: new ScriptedModel([{ calls: [{ name: 'fine' }] }, { calls: [{ name: 'crash', arguments: { n: 1 } }] }]),
+        job: { how: epoch === 1 ? 'fresh' : 'resumed', epoch },
+        ...(epoch === 1 ? {} : { after: { events, blobs: new Map() } }),
       });
       const running = one.run();
       await one.recorder.when((event) => event.kind === 'tool.start' && event.data.name === 'crash');
@@ -187,37 +275,71 @@ describe('a resumed rollout', () => {
       one.rollout.abort('the test goes on');
       await running;
     }
-    const given = await kit({ tools, model: new ScriptedModel([]), job: { how: 'resumed', epoch: 4 }, after: { events, blobs: new Map() } }).run();
+    const given = await kit({
+      tools,
+      model: new ScriptedModel([]),
+      job: { how: 'resumed', epoch: 4 },
+      after: { events, blobs: new Map() },
+    }).run();
     assert.equal(end(given).status, 'infrastructure');
     assert.match(end(given).error!.message, /^Each worker that made the call of crash was lost in it/);
-    const twice = events.slice(0, events.findLastIndex((event) => event.kind === 'rollout.lease'));
-    const goesOn = kit({ tools: new ScriptedTools({ crash: { run: () => 'not this time' }, fine: { run: () => 'fine' } }), model: new ScriptedModel([{ text: '' }, { calls: [{ name: 'crash', arguments: { n: 1 } }] }, { text: '42' }]), job: { how: 'resumed', epoch: 3 }, after: { events: twice, blobs: new Map() } });
+    const twice = events.slice(
+      0,
+      events.findLastIndex((event) => event.kind === 'rollout.lease'),
+    );
+    const goesOn = kit({
+      tools: new ScriptedTools({ crash: { run: () => 'not this time' }, fine: { run: () => 'fine' } }),
+      model: new ScriptedModel([{ text: '' }, { calls: [{ name: 'crash', arguments: { n: 1 } }] }, { text: '42' }]),
+      job: { how: 'resumed', epoch: 3 },
+      after: { events: twice, blobs: new Map() },
+    });
     assert.equal(end(await goesOn.run()).status, 'done');
   });
 
   it('makes a new try when a session was used that is gone', async () => {
     const parts = (): KitOptions => ({
-      tools: new ScriptedTools({ browse: { sessionBound: true, run: () => 'page' } }), model: new ScriptedModel([{ calls: [{ name: 'browse' }] }, { text: '42' }]),
+      tools: new ScriptedTools({ browse: { sessionBound: true, run: () => 'page' } }),
+      model: new ScriptedModel([{ calls: [{ name: 'browse' }] }, { text: '42' }]),
     });
     const first = kit(parts());
     const events = await first.run();
-    const used = await kit({ ...parts(), job: { how: 'resumed', epoch: 2 }, after: { events: events.slice(0, 10), blobs: new Map() } }).run();
+    const used = await kit({
+      ...parts(),
+      job: { how: 'resumed', epoch: 2 },
+      after: { events: events.slice(0, 10), blobs: new Map() },
+    }).run();
     assert.equal(end(used).status, 'infrastructure');
     assert.match(end(used).error!.message, /browse/);
-    const unused = await kit({ ...parts(), job: { how: 'resumed', epoch: 2 }, after: { events: events.slice(0, 8), blobs: new Map() } }).run();
+    const unused = await kit({
+      ...parts(),
+      job: { how: 'resumed', epoch: 2 },
+      after: { events: events.slice(0, 8), blobs: new Map() },
+    }).run();
     assert.equal(end(unused).status, 'done');
   });
 
   it('makes a new try when the world cannot come back, unless a snapshot holds what was done', async () => {
-    const script = (adds: number): ScriptedModel => new ScriptedModel([
-      { calls: [{ name: 'burn', arguments: { n: 5 } }] }, { calls: Array.from({ length: adds }, () => ({ name: 'add', arguments: { n: 1 } })) }, { calls: [{ name: 'peek' }] }, { text: 'done' },
-    ]);
-    for (const [adds, status] of [[3, 'infrastructure'], [15, 'done']] as const) {
+    const script = (adds: number): ScriptedModel =>
+      new ScriptedModel([
+        { calls: [{ name: 'burn', arguments: { n: 5 } }] },
+        { calls: Array.from({ length: adds }, () => ({ name: 'add', arguments: { n: 1 } })) },
+        { calls: [{ name: 'peek' }] },
+        { text: 'done' },
+      ]);
+    for (const [adds, status] of [
+      [3, 'infrastructure'],
+      [15, 'done'],
+    ] as const) {
       const first = kit({ world: new NumberWorld(), model: script(adds) });
       const events = await first.run();
       const third = first.recorder.of('model.start')[2]!.seq;
       const world = new NumberWorld();
-      const resumed = await kit({ world, model: script(adds), job: { how: 'resumed', epoch: 2 }, after: { events: events.slice(0, third), blobs: new Map(first.recorder.blobs) } }).run();
+      const resumed = await kit({
+        world,
+        model: script(adds),
+        job: { how: 'resumed', epoch: 2 },
+        after: { events: events.slice(0, third), blobs: new Map(first.recorder.blobs) },
+      }).run();
       assert.equal(end(resumed).status, status, `${adds} calls after the irreversible one`);
       if (status === 'done') assert.equal(end(resumed).reward, 20);
     }
@@ -230,25 +352,39 @@ describe('a resumed rollout', () => {
     const drifting = new NumberWorld();
     const open = drifting.open.bind(drifting);
     drifting.open = (input) => open({ ...input, from: Buffer.from('100') });
-    const again = rich({ world: drifting, job: { how: 'resumed', epoch: 2 }, after: { events: events.slice(0, third), blobs: new Map(first.recorder.blobs) } });
+    const again = rich({
+      world: drifting,
+      job: { how: 'resumed', epoch: 2 },
+      after: { events: events.slice(0, third), blobs: new Map(first.recorder.blobs) },
+    });
     await again.run();
     assert.equal(again.recorder.logs.filter((text) => text.includes('answered differently')).length, 1);
   });
 
   it('sees the messages it saw before, although secrets are not in the record', async () => {
     const redact = (text: string): string => text.replaceAll('hunter2', '[redacted]');
-    const spec = submission({ prompt: { text: 'The key is hunter2.' }, context: { reasoning: 'keep', tool_result_tokens: 5, overflow: 'fail' } });
-    const make = (more: KitOptions = {}): Kit => kit({
-      model: new ScriptedModel([{ calls: [{ name: 'f' }] }, { text: '42' }]), tools: new ScriptedTools({ f: { run: () => ({ env: ['hunter2 and a long tail', 'hunter2'] }) } }),
-      ports: { redact }, ...more, job: { submission: spec, ...more.job },
+    const spec = submission({
+      prompt: { text: 'The key is hunter2.' },
+      context: { reasoning: 'keep', tool_result_tokens: 5, overflow: 'fail' },
     });
+    const make = (more: KitOptions = {}): Kit =>
+      kit({
+        model: new ScriptedModel([{ calls: [{ name: 'f' }] }, { text: '42' }]),
+        tools: new ScriptedTools({ f: { run: () => ({ env: ['hunter2 and a long tail', 'hunter2'] }) } }),
+        ports: { redact },
+        ...more,
+        job: { submission: spec, ...more.job },
+      });
     const first = make();
     const whole = await first.run();
     // What the worker's recorder leaves out of everything is left out of the messages by the rollout itself.
     assert.ok(!JSON.stringify(whole.filter((event) => event.kind === 'message')).includes('hunter2'));
     for (const boundary of first.recorder.boundaries.slice(0, -1)) {
       const events = JSON.parse(redact(JSON.stringify(whole.slice(0, boundary)))) as TraceEvent[];
-      const again = make({ job: { how: 'resumed', epoch: 2 }, after: { events, blobs: new Map(first.recorder.blobs) } });
+      const again = make({
+        job: { how: 'resumed', epoch: 2 },
+        after: { events, blobs: new Map(first.recorder.blobs) },
+      });
       assert.deepEqual(essence(await again.run()), essence(whole), `resumed after event ${boundary}`);
     }
   });
@@ -259,8 +395,15 @@ describe('a resumed rollout', () => {
     const scored = whole.recorder.of('score')[0]!.seq;
     let asked = 0;
     const again = rich({
-      scorer: { name: 'counting', score: () => { asked++; return Promise.resolve({ value: 0, passed: false }); } },
-      job: { how: 'resumed', epoch: 2 }, after: { events: undisturbed.slice(0, scored), blobs: new Map(whole.recorder.blobs) },
+      scorer: {
+        name: 'counting',
+        score: () => {
+          asked++;
+          return Promise.resolve({ value: 0, passed: false });
+        },
+      },
+      job: { how: 'resumed', epoch: 2 },
+      after: { events: undisturbed.slice(0, scored), blobs: new Map(whole.recorder.blobs) },
     });
     assert.equal(end(await again.run()).reward, end(undisturbed).reward);
     assert.equal(asked, 0);
@@ -271,7 +414,14 @@ describe('a resumed rollout', () => {
     const whole = rich();
     const events = (await whole.run()).slice(0, 12);
     const late = events.map((event, index) => ({ ...event, at: event.at + index * 1000 }));
-    const again = rich({ job: { how: 'resumed', epoch: 2, submission: submission({ ...SUBMISSION.agent, limits: { ...SUBMISSION.agent.limits, seconds: 5 } }) }, after: { events: late, blobs: whole.recorder.blobs } });
+    const again = rich({
+      job: {
+        how: 'resumed',
+        epoch: 2,
+        submission: submission({ ...SUBMISSION.agent, limits: { ...SUBMISSION.agent.limits, seconds: 5 } }),
+      },
+      after: { events: late, blobs: whole.recorder.blobs },
+    });
     const ended = end(await again.run());
     assert.equal(ended.status, 'truncated');
     assert.ok(ended.totals.ms! >= 10_000, String(ended.totals.ms));

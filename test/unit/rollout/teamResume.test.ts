@@ -3,8 +3,8 @@ import { describe, it } from 'node:test';
 import type { SubmittedAgent } from '../../../src/config/submission.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { Random } from '../../support/random.ts';
-import { completed, end, NumberWorld, type KitOptions, type Said } from '../../support/rolloutKit.ts';
-import { ask, handOff, member, stories, team, teamKit, type TeamKit } from '../../support/teamKit.ts';
+import { completed, end, type KitOptions, NumberWorld, type Said } from '../../support/rolloutKit.ts';
+import { ask, handOff, member, stories, type TeamKit, team, teamKit } from '../../support/teamKit.ts';
 
 /** Lets others go first, by chance that follows from who asks. */
 function slowly(said: Said): (request: { readonly seed: number }) => Promise<Said> {
@@ -16,16 +16,31 @@ function slowly(said: Said): (request: { readonly seed: number }) => Promise<Sai
 
 const add = (n: number): NonNullable<Said['calls']>[number] => ({ name: 'add', arguments: { n } });
 
-/** A handoff to a leader whose members work on one world at the same time, and a workflow with a parallel pair that loops. */
+/**
+ * A handoff to a leader whose members work on one world at the same time, and a workflow with a parallel pair that
+ * loops.
+ */
 const SCRIPTS = {
   desk: [handOff('lead', 'go on')],
-  lead: [slowly({ calls: [ask('worker', 'a'), ask('worker', 'b'), add(1), ask('pair', 'both')] }), slowly({ calls: [ask('worker', 'c'), { name: 'peek' }] }), { text: '42' }],
+  lead: [
+    slowly({ calls: [ask('worker', 'a'), ask('worker', 'b'), add(1), ask('pair', 'both')] }),
+    slowly({ calls: [ask('worker', 'c'), { name: 'peek' }] }),
+    { text: '42' },
+  ],
   worker: [slowly({ calls: [add(2), { name: 'look' }] }), slowly({ calls: [add(3)] }), slowly({ text: 'worked' })],
   north: [slowly({ calls: [add(4)] }), slowly({ text: 'snow' })],
   south: [slowly({ calls: [add(5), { name: 'look', arguments: { at: 'south' } }] }), slowly({ text: 'sun' })],
 };
-const PAIR = member('pair', { ...team('workflow', [member('north', { after: [] }), member('south', { after: [] })]), loop: { until: 'NEVER', most: 2 } });
-const AGENT: Partial<SubmittedAgent> = team('handoff', [member('lead', team('leader', [member('worker'), PAIR]))], { limits: { steps: 60, seconds: 60, tool_seconds: 10, tokens: 100_000 } }, true);
+const PAIR = member('pair', {
+  ...team('workflow', [member('north', { after: [] }), member('south', { after: [] })]),
+  loop: { until: 'NEVER', most: 2 },
+});
+const AGENT: Partial<SubmittedAgent> = team(
+  'handoff',
+  [member('lead', team('leader', [member('worker'), PAIR]))],
+  { limits: { steps: 60, seconds: 60, tool_seconds: 10, tokens: 100_000 } },
+  true,
+);
 
 interface Run extends TeamKit {
   readonly world: NumberWorld;
@@ -36,7 +51,11 @@ function run(options: KitOptions & { readonly snapshots?: boolean } = {}): Run {
   return { ...teamKit(AGENT, SCRIPTS, { world, ...options }), world };
 }
 
-function resume(events: readonly TraceEvent[], blobs: Map<string, Uint8Array>, options: { readonly epoch?: number; readonly snapshots?: boolean } = {}): Run {
+function resume(
+  events: readonly TraceEvent[],
+  blobs: Map<string, Uint8Array>,
+  options: { readonly epoch?: number; readonly snapshots?: boolean } = {},
+): Run {
   return run({ ...options, job: { how: 'resumed', epoch: options.epoch ?? 2 }, after: { events, blobs } });
 }
 
@@ -45,19 +64,23 @@ function resume(events: readonly TraceEvent[], blobs: Map<string, Uint8Array>, o
  * first: only who did what in which turn is compared.
  */
 function done(events: readonly TraceEvent[]): Record<string, string[]> {
-  return Object.fromEntries(Object.entries(stories(events)).map(([agent, lines]) => {
-    const turns: string[][] = [[]];
-    for (const line of lines) {
-      if (line.startsWith('says ')) turns.push([line.replaceAll(/\\*"value\\*":\d+/g, 'value')], []);
-      else turns.at(-1)?.push(line.replaceAll(/\\*"value\\*":\d+/g, 'value'));
-    }
-    return [agent, turns.flatMap((turn) => turn.toSorted())];
-  }));
+  return Object.fromEntries(
+    Object.entries(stories(events)).map(([agent, lines]) => {
+      const turns: string[][] = [[]];
+      for (const line of lines) {
+        if (line.startsWith('says ')) turns.push([line.replaceAll(/\\*"value\\*":\d+/g, 'value')], []);
+        else turns.at(-1)?.push(line.replaceAll(/\\*"value\\*":\d+/g, 'value'));
+      }
+      return [agent, turns.flatMap((turn) => turn.toSorted())];
+    }),
+  );
 }
 
 /** Values of the world in the order of its calls, as the record has them. */
 function values(events: readonly TraceEvent[]): number[] {
-  return events.flatMap((event) => (event.kind === 'world.diff' ? event.data.changes.map(({ after }) => Number(after)) : []));
+  return events.flatMap((event) =>
+    event.kind === 'world.diff' ? event.data.changes.map(({ after }) => Number(after)) : [],
+  );
 }
 
 describe('a team that is resumed', () => {
@@ -77,10 +100,18 @@ describe('a team that is resumed', () => {
       assert.equal(again.asked(), asked - completed(prefix, 'model.end'), `model calls after event ${boundary}`);
       assert.equal(again.world.value, whole.world.value, `the world after event ${boundary}`);
       assert.deepEqual(again.recorder.logs, [], `after event ${boundary}`);
-      assert.deepEqual(values(events), values(events).toSorted((a, b) => a - b), `what the world was after event ${boundary}`);
+      assert.deepEqual(
+        values(events),
+        values(events).toSorted((a, b) => a - b),
+        `what the world was after event ${boundary}`,
+      );
       assert.equal(end(events).totals.steps, end(undisturbed).totals.steps);
       const steps = events.flatMap((event) => (event.kind === 'model.start' ? [event.data.step] : []));
-      assert.deepEqual([...new Set(steps)], Array.from({ length: new Set(steps).size }, (_, index) => index + 1), 'steps are numbered in the order of their starts');
+      assert.deepEqual(
+        [...new Set(steps)],
+        Array.from({ length: new Set(steps).size }, (_, index) => index + 1),
+        'steps are numbered in the order of their starts',
+      );
     }
   });
 
@@ -100,11 +131,14 @@ describe('a team that is resumed', () => {
       assert.deepEqual(done(events), wanted, `TEST_SEED=${random.seed}: lost after ${first} and ${second}`);
       assert.equal(twice.asked(), whole.asked() - completed(prefix, 'model.end'), `lost after ${first} and ${second}`);
       assert.deepEqual(twice.recorder.logs, []);
-      assert.deepEqual(values(events), values(events).toSorted((a, b) => a - b));
+      assert.deepEqual(
+        values(events),
+        values(events).toSorted((a, b) => a - b),
+      );
     }
   });
 
-  it('outlives any number of workers in a member\'s call', async () => {
+  it("outlives any number of workers in a member's call", async () => {
     const agent = team('leader', [member('worker')]);
     const scripts = { desk: [{ calls: [ask('worker', 'long')] }, { text: '42' }], worker: [{ text: 'worked' }] };
     const isCall = (event: TraceEvent): boolean => event.kind === 'model.start' && event.agent === 'desk/worker#1';
@@ -113,22 +147,31 @@ describe('a team that is resumed', () => {
     let events: readonly TraceEvent[] = last.stream();
     for (let epoch = 2; epoch < 8; epoch++) {
       events = last.stream().slice(0, last.recorder.events.find(isCall)!.seq);
-      last = teamKit(agent, scripts, { job: { how: 'resumed', epoch }, after: { events, blobs: new Map(last.recorder.blobs) } });
+      last = teamKit(agent, scripts, {
+        job: { how: 'resumed', epoch },
+        after: { events, blobs: new Map(last.recorder.blobs) },
+      });
       await last.run();
       assert.equal(end(last.stream()).answer, '42');
       assert.equal(last.asked(), 2);
     }
-    assert.equal(events.filter((event) => event.kind === 'tool.end' && event.data.error?.class === 'infrastructure').length, 5);
+    assert.equal(
+      events.filter((event) => event.kind === 'tool.end' && event.data.error?.class === 'infrastructure').length,
+      5,
+    );
   });
 });
 
 describe('a team that is forked', () => {
-  it('goes on from any event, with the record\'s answers before it', async () => {
+  it("goes on from any event, with the record's answers before it", async () => {
     const whole = run();
     const undisturbed = await whole.run();
     for (let cut = 3; cut < undisturbed.length - 1; cut += 7) {
       const prefix = undisturbed.slice(0, cut);
-      const fork = run({ job: { rollout: 'r2', fork: { rollout: 'r1', seq: cut } }, after: { events: prefix, blobs: new Map(whole.recorder.blobs) } });
+      const fork = run({
+        job: { rollout: 'r2', fork: { rollout: 'r1', seq: cut } },
+        after: { events: prefix, blobs: new Map(whole.recorder.blobs) },
+      });
       const events = await fork.run();
       assert.equal(end(events).answer, '42', `forked at ${cut}`);
       assert.equal(fork.asked(), whole.asked() - completed(prefix, 'model.end'), `forked at ${cut}`);
@@ -140,17 +183,25 @@ describe('a team that is forked', () => {
     const whole = run();
     const undisturbed = await whole.run();
     const cut = Math.floor(undisturbed.length / 2);
-    const fork = teamKit(team('handoff', [member('lead')], {}, true), { desk: [handOff('lead', 'other')], lead: [{ calls: [add(1)] }, { text: '42' }] }, {
-      world: new NumberWorld(), job: { rollout: 'r2', fork: { rollout: 'r1', seq: cut } }, after: { events: undisturbed.slice(0, cut), blobs: new Map(whole.recorder.blobs) },
-    });
+    const fork = teamKit(
+      team('handoff', [member('lead')], {}, true),
+      { desk: [handOff('lead', 'other')], lead: [{ calls: [add(1)] }, { text: '42' }] },
+      {
+        world: new NumberWorld(),
+        job: { rollout: 'r2', fork: { rollout: 'r1', seq: cut } },
+        after: { events: undisturbed.slice(0, cut), blobs: new Map(whole.recorder.blobs) },
+      },
+    );
     const events = await fork.run();
     assert.equal(end(events).status, 'done');
   });
 });
 
 describe('a held team', () => {
-  it('is held at a member\'s gate, the others at their next one, and goes on', async () => {
-    const held = run({ job: { breakpoints: [{ id: 'b1', side: 'before', tool: 'look', when: 'agent == "desk/lead#1/worker#2"' }] } });
+  it("is held at a member's gate, the others at their next one, and goes on", async () => {
+    const held = run({
+      job: { breakpoints: [{ id: 'b1', side: 'before', tool: 'look', when: 'agent == "desk/lead#1/worker#2"' }] },
+    });
     const running = held.run();
     const hold = await held.recorder.when((event) => event.kind === 'hold');
     assert.equal(hold.agent, 'desk/lead#1/worker#2');
@@ -169,7 +220,10 @@ describe('a held team', () => {
     await held.recorder.when((event) => event.kind === 'hold');
     await held.command('skip', { result: 'never mind' });
     const events = await running;
-    assert.equal(events.some((event) => event.agent?.includes('pair') === true), false);
+    assert.equal(
+      events.some((event) => event.agent?.includes('pair') === true),
+      false,
+    );
     const again = resume(events.slice(0, -2), new Map(held.recorder.blobs));
     assert.equal(end(await again.run()).answer, '42');
     assert.equal(again.asked(), 0);

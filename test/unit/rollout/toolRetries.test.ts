@@ -4,14 +4,19 @@ import { ClassedError } from '../../../src/trace/classedError.ts';
 import { TrajectoryModel } from '../../../src/trace/model.ts';
 import { trajectoryText } from '../../../src/trace/text.ts';
 import { readEvent } from '../../../src/trace/upgrades.ts';
-import { kit, ScriptedModel, ScriptedTools, type Kit, type ToolScript } from '../../support/rolloutKit.ts';
+import { type Kit, kit, ScriptedModel, ScriptedTools, type ToolScript } from '../../support/rolloutKit.ts';
 
 /** A tool that fails so often before it answers. */
-function flaky(failures: number, script: Partial<ToolScript> = {}, error = (): Error => new Error('the line is busy')): ScriptedTools {
+function flaky(
+  failures: number,
+  script: Partial<ToolScript> = {},
+  error = (): Error => new Error('the line is busy'),
+): ScriptedTools {
   let made = 0;
   return new ScriptedTools({
     dial: {
-      retry: { times: 3, waitMs: 2 }, ...script,
+      retry: { times: 3, waitMs: 2 },
+      ...script,
       run: () => {
         made += 1;
         if (made <= failures) throw error();
@@ -21,7 +26,8 @@ function flaky(failures: number, script: Partial<ToolScript> = {}, error = (): E
   });
 }
 
-const asks = (): ScriptedModel => new ScriptedModel([{ calls: [{ id: 'x', name: 'dial', arguments: { to: 7 } }] }, { text: '42' }]);
+const asks = (): ScriptedModel =>
+  new ScriptedModel([{ calls: [{ id: 'x', name: 'dial', arguments: { to: 7 } }] }, { text: '42' }]);
 
 function endOf(one: Kit) {
   const [found] = one.recorder.of('tool.end');
@@ -36,16 +42,25 @@ describe('a tool that may be called again', () => {
     const one = kit({ model, tools });
     await one.run();
     assert.equal(tools.calls.length, 3);
-    assert.equal(new Set(tools.calls.map(({ seed, id, arguments: given }) => JSON.stringify([seed, id, given]))).size, 1);
+    assert.equal(
+      new Set(tools.calls.map(({ seed, id, arguments: given }) => JSON.stringify([seed, id, given]))).size,
+      1,
+    );
     const { status, retries, ms } = endOf(one);
     assert.equal(status, 'ok');
-    assert.deepEqual(retries?.map((retry) => retry.class), ['tool_error', 'tool_error']);
+    assert.deepEqual(
+      retries?.map((retry) => retry.class),
+      ['tool_error', 'tool_error'],
+    );
     const waited = retries.map((retry) => retry.ms);
     assert.ok((waited[0] ?? 0) >= 1 && (waited[1] ?? 0) >= 3, `the wait doubles: ${waited.join(', ')}`);
     assert.ok((ms ?? 0) >= 5, 'its time is that of all of it');
-    assert.deepEqual(model.requests[1]?.messages.at(-1)?.parts, [{ type: 'tool_call_response', id: 'x', response: { made: 3 } }]);
+    assert.deepEqual(model.requests[1]?.messages.at(-1)?.parts, [
+      { type: 'tool_call_response', id: 'x', response: { made: 3 } },
+    ]);
     assert.deepEqual(one.recorder.logs, [
-      'tool_error: the line is busy\nThe call is made again in 0.002 s (1 of 3).\n', 'tool_error: the line is busy\nThe call is made again in 0.004 s (2 of 3).\n',
+      'tool_error: the line is busy\nThe call is made again in 0.002 s (1 of 3).\n',
+      'tool_error: the line is busy\nThe call is made again in 0.004 s (2 of 3).\n',
     ]);
     const read = new TrajectoryModel();
     read.push(one.stream().map((event) => readEvent(JSON.parse(JSON.stringify(event)))));
@@ -65,10 +80,15 @@ describe('a tool that may be called again', () => {
     let made = 0;
     const tools = new ScriptedTools({
       dial: {
-        retry: { times: 1, waitMs: 0 }, timeoutSeconds: 0.05,
+        retry: { times: 1, waitMs: 0 },
+        timeoutSeconds: 0.05,
         run: (_args, { signal }) => {
           made += 1;
-          return made > 1 ? 'there' : new Promise<string>((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true }));
+          return made > 1
+            ? 'there'
+            : new Promise<string>((_resolve, reject) =>
+                signal.addEventListener('abort', () => reject(new Error('stopped')), { once: true }),
+              );
         },
       },
     });
@@ -84,7 +104,13 @@ describe('a tool that may be called again', () => {
     await one.run();
     assert.equal(wrong.calls.length, 1);
     assert.equal(endOf(one).retries, undefined);
-    const tools = new ScriptedTools({ dial: { run: () => { throw new Error('busy'); } } });
+    const tools = new ScriptedTools({
+      dial: {
+        run: () => {
+          throw new Error('busy');
+        },
+      },
+    });
     await kit({ model: asks(), tools }).run();
     assert.equal(tools.calls.length, 1);
   });
@@ -105,7 +131,12 @@ describe('a tool that may be called again', () => {
     const events = await one.run();
     const until = events.findIndex((event) => event.kind === 'tool.end') + 1;
     const tools = flaky(2);
-    const again = kit({ model: asks(), tools, job: { how: 'resumed', epoch: 2 }, after: { events: events.slice(0, until), blobs: one.recorder.blobs } });
+    const again = kit({
+      model: asks(),
+      tools,
+      job: { how: 'resumed', epoch: 2 },
+      after: { events: events.slice(0, until), blobs: one.recorder.blobs },
+    });
     await again.run();
     assert.equal(tools.calls.length, 0);
   });

@@ -23,7 +23,10 @@ async function ok(library: OpenSample, name: string, args: Record<string, string
 describe('the tasks', () => {
   it('are twelve, of three levels, with ids of their own', () => {
     assert.equal(new Set(tasks.map(({ id }) => id)).size, 12);
-    assert.deepEqual([1, 2, 3].map((level) => tasks.filter((known) => known.level === level).length), [4, 4, 4]);
+    assert.deepEqual(
+      [1, 2, 3].map((level) => tasks.filter((known) => known.level === level).length),
+      [4, 4, 4],
+    );
   });
   it('fail on the untouched library, unless nothing is to be changed', async () => {
     for (const { id, answer } of tasks) {
@@ -62,65 +65,101 @@ describe('the rules of the desk', () => {
       assert.deepEqual(library.diff(), [], 'nothing changed');
     });
   }
-  it('lends no sixth book', () => withLibrary('borrow-one', async (full) => {
-    for (const book_id of ['B-203', 'B-205', 'B-212', 'B-218']) await ok(full, 'check_out', { member_id: 'M-1003', book_id });
-    const sixth = await full.call('check_out', { member_id: 'M-1003', book_id: 'B-221' });
-    assert.match('error' in sixth ? sixth.error : '', /5 loans, which is the limit/);
-  }));
-  it('renews from the due date, or from today when that has passed', () => withLibrary('renew-one', async (open) => {
-    assert.deepEqual(await ok(open, 'renew_loan', { loan_id: 'L-3001' }), { loan_id: 'L-3001', title: 'The Salt Road', due: '2026-04-03', renewals: 1 });
-    assert.deepEqual(await ok(open, 'renew_loan', { loan_id: 'L-3006' }), { loan_id: 'L-3006', title: 'Letters to a Lighthouse', due: '2026-03-30', renewals: 1 });
-  }));
-  it('keeps a returned book for who waited longest, and lends it to nobody else', () => withLibrary('hand-over', async (open) => {
-    const back = await ok(open, 'return_book', { loan_id: 'L-3012' });
-    assert.deepEqual(back, {
-      loan_id: 'L-3012', title: "The Cartographer's Debt", returned: '2026-03-16', fine: { fine_id: 'F-510', amount: '1.80' },
-      kept_for: { member_id: 'M-1010', name: 'Ines Duarte' },
-    });
-    const other = await open.call('check_out', { member_id: 'M-1003', book_id: 'B-207' });
-    assert.match('error' in other ? other.error : '', /no copy/);
-    await ok(open, 'check_out', { member_id: 'M-1010', book_id: 'B-207' });
-  }));
+  it('lends no sixth book', () =>
+    withLibrary('borrow-one', async (full) => {
+      for (const book_id of ['B-203', 'B-205', 'B-212', 'B-218'])
+        await ok(full, 'check_out', { member_id: 'M-1003', book_id });
+      const sixth = await full.call('check_out', { member_id: 'M-1003', book_id: 'B-221' });
+      assert.match('error' in sixth ? sixth.error : '', /5 loans, which is the limit/);
+    }));
+  it('renews from the due date, or from today when that has passed', () =>
+    withLibrary('renew-one', async (open) => {
+      assert.deepEqual(await ok(open, 'renew_loan', { loan_id: 'L-3001' }), {
+        loan_id: 'L-3001',
+        title: 'The Salt Road',
+        due: '2026-04-03',
+        renewals: 1,
+      });
+      assert.deepEqual(await ok(open, 'renew_loan', { loan_id: 'L-3006' }), {
+        loan_id: 'L-3006',
+        title: 'Letters to a Lighthouse',
+        due: '2026-03-30',
+        renewals: 1,
+      });
+    }));
+  it('keeps a returned book for who waited longest, and lends it to nobody else', () =>
+    withLibrary('hand-over', async (open) => {
+      const back = await ok(open, 'return_book', { loan_id: 'L-3012' });
+      assert.deepEqual(back, {
+        loan_id: 'L-3012',
+        title: "The Cartographer's Debt",
+        returned: '2026-03-16',
+        fine: { fine_id: 'F-510', amount: '1.80' },
+        kept_for: { member_id: 'M-1010', name: 'Ines Duarte' },
+      });
+      const other = await open.call('check_out', { member_id: 'M-1003', book_id: 'B-207' });
+      assert.match('error' in other ? other.error : '', /no copy/);
+      await ok(open, 'check_out', { member_id: 'M-1010', book_id: 'B-207' });
+    }));
 });
 
 describe('diff', () => {
-  it('gives each changed row once, with before and after', () => withLibrary('hand-over', async (library) => {
-    await ok(library, 'list_loans', { member_id: 'M-1009' });
-    assert.deepEqual(library.diff(), []);
-    await ok(library, 'return_book', { loan_id: 'L-3012' });
-    const changes = library.diff();
-    assert.deepEqual(changes.map(({ table, key, op }) => [table, key, op]), [['loans', 'L-3012', 'update'], ['fines', 'F-510', 'insert'], ['holds', 'H-402', 'update']]);
-    const [loan, fine] = changes as unknown as { before?: Record<string, Json>; after?: Record<string, Json> }[];
-    assert.deepEqual([loan!.before!['returned'], loan!.after!['returned']], [null, '2026-03-16']);
-    assert.deepEqual([fine!.before, fine!.after!['cents']], [undefined, 180]);
-    assert.deepEqual(library.diff(), []);
-  }));
+  it('gives each changed row once, with before and after', () =>
+    withLibrary('hand-over', async (library) => {
+      await ok(library, 'list_loans', { member_id: 'M-1009' });
+      assert.deepEqual(library.diff(), []);
+      await ok(library, 'return_book', { loan_id: 'L-3012' });
+      const changes = library.diff();
+      assert.deepEqual(
+        changes.map(({ table, key, op }) => [table, key, op]),
+        [
+          ['loans', 'L-3012', 'update'],
+          ['fines', 'F-510', 'insert'],
+          ['holds', 'H-402', 'update'],
+        ],
+      );
+      const [loan, fine] = changes as unknown as { before?: Record<string, Json>; after?: Record<string, Json> }[];
+      assert.deepEqual([loan!.before!['returned'], loan!.after!['returned']], [null, '2026-03-16']);
+      assert.deepEqual([fine!.before, fine!.after!['cents']], [undefined, 180]);
+      assert.deepEqual(library.diff(), []);
+    }));
 });
 
 describe('snapshot', () => {
-  it('goes on where it was taken: rows, journal and new ids', () => withLibrary('hand-over', async (library) => {
-    await ok(library, 'return_book', { loan_id: 'L-3012' });
-    const fork = await OpenSample.open(library.task, { from: library.snapshot() });
-    try {
-      assert.deepEqual(fork.snapshot(), library.snapshot());
-      assert.deepEqual(fork.diff(), [], 'what happened before is not told again');
-      for (const each of [library, fork]) {
-        await ok(each, 'pay_fine', { fine_id: 'F-510' });
-        assert.equal((await ok(each, 'check_out', { member_id: 'M-1010', book_id: 'B-207' }) as { loan_id: string }).loan_id, 'L-3039');
-        assert.deepEqual(each.verify('2026-04-06').parts, {
-          'loans L-3012 (returned 2026-03-16)': 1, 'new fines (member_id M-1009, cents 180, paid 2026-03-16)': 1,
-          'holds H-402 (status fulfilled, copy_id C-207-1)': 1, 'new loans (member_id M-1010, copy_id C-207-1, due 2026-04-06)': 1, 'nothing else': 1, answer: 1,
-        });
+  it('goes on where it was taken: rows, journal and new ids', () =>
+    withLibrary('hand-over', async (library) => {
+      await ok(library, 'return_book', { loan_id: 'L-3012' });
+      const fork = await OpenSample.open(library.task, { from: library.snapshot() });
+      try {
+        assert.deepEqual(fork.snapshot(), library.snapshot());
+        assert.deepEqual(fork.diff(), [], 'what happened before is not told again');
+        for (const each of [library, fork]) {
+          await ok(each, 'pay_fine', { fine_id: 'F-510' });
+          assert.equal(
+            ((await ok(each, 'check_out', { member_id: 'M-1010', book_id: 'B-207' })) as { loan_id: string }).loan_id,
+            'L-3039',
+          );
+          assert.deepEqual(each.verify('2026-04-06').parts, {
+            'loans L-3012 (returned 2026-03-16)': 1,
+            'new fines (member_id M-1009, cents 180, paid 2026-03-16)': 1,
+            'holds H-402 (status fulfilled, copy_id C-207-1)': 1,
+            'new loans (member_id M-1010, copy_id C-207-1, due 2026-04-06)': 1,
+            'nothing else': 1,
+            answer: 1,
+          });
+        }
+      } finally {
+        fork.close();
       }
-    } finally {
-      fork.close();
-    }
-  }));
+    }));
 });
 
 describe('the seed', () => {
   it('of the task decides, not that of the attempt', async () => {
-    const [a, b] = [await OpenSample.open(task('renew-one'), { seed: 1 }), await OpenSample.open(task('renew-one'), { seed: 2 })];
+    const [a, b] = [
+      await OpenSample.open(task('renew-one'), { seed: 1 }),
+      await OpenSample.open(task('renew-one'), { seed: 2 }),
+    ];
     const other = await OpenSample.open({ ...task('renew-one'), world: { seed: 99 } });
     assert.deepEqual(a.snapshot(), b.snapshot());
     assert.notDeepEqual(a.snapshot(), other.snapshot());
@@ -129,23 +168,32 @@ describe('the seed', () => {
 });
 
 describe('verify', () => {
-  it('says what is missing, what nobody asked for, and what the answer should be', () => withLibrary('renew-one', async (library) => {
-    await ok(library, 'renew_loan', { loan_id: 'L-3002' });
-    assert.deepEqual(library.verify(null), {
-      value: 0, passed: false, parts: { 'loans L-3001 (due 2026-04-03, renewals 1)': 0, 'nothing else': 0, answer: 0 },
-      explanation: 'missing: loans L-3001 (due 2026-04-03, renewals 1); not asked for: change of loans L-3002; answer null instead of "2026-04-03".',
-    });
-  }));
-  it('does not take a row that changed more than it should', () => withLibrary('renew-or-return', async (library) => {
-    for (const loan_id of ['L-3014', 'L-3016']) await ok(library, 'renew_loan', { loan_id });
-    for (const loan_id of ['L-3015', 'L-3017']) await ok(library, 'return_book', { loan_id });
-    assert.equal(library.verify('2').passed, true);
-    await ok(library, 'return_book', { loan_id: 'L-3014' });
-    assert.equal(library.verify('2').passed, false);
-  }));
-  it('reads the answer in the last line, as a word', () => withLibrary('fines-total', (library) => {
-    for (const said of ['3.40', 'He owes two fines.\n**€3.40**', 'The total is 3.40.', 3.4.toFixed(2)]) assert.equal(library.verify(said).passed, true, said);
-    for (const said of ['13.40', '3.40\nAnything else?', '', null, { total: '3.40' }]) assert.equal(library.verify(said).passed, false);
-    return Promise.resolve();
-  }));
+  it('says what is missing, what nobody asked for, and what the answer should be', () =>
+    withLibrary('renew-one', async (library) => {
+      await ok(library, 'renew_loan', { loan_id: 'L-3002' });
+      assert.deepEqual(library.verify(null), {
+        value: 0,
+        passed: false,
+        parts: { 'loans L-3001 (due 2026-04-03, renewals 1)': 0, 'nothing else': 0, answer: 0 },
+        explanation:
+          'missing: loans L-3001 (due 2026-04-03, renewals 1); not asked for: change of loans L-3002; answer ' +
+          'null instead of "2026-04-03".',
+      });
+    }));
+  it('does not take a row that changed more than it should', () =>
+    withLibrary('renew-or-return', async (library) => {
+      for (const loan_id of ['L-3014', 'L-3016']) await ok(library, 'renew_loan', { loan_id });
+      for (const loan_id of ['L-3015', 'L-3017']) await ok(library, 'return_book', { loan_id });
+      assert.equal(library.verify('2').passed, true);
+      await ok(library, 'return_book', { loan_id: 'L-3014' });
+      assert.equal(library.verify('2').passed, false);
+    }));
+  it('reads the answer in the last line, as a word', () =>
+    withLibrary('fines-total', (library) => {
+      for (const said of ['3.40', 'He owes two fines.\n**€3.40**', 'The total is 3.40.', (3.4).toFixed(2)])
+        assert.equal(library.verify(said).passed, true, said);
+      for (const said of ['13.40', '3.40\nAnything else?', '', null, { total: '3.40' }])
+        assert.equal(library.verify(said).passed, false);
+      return Promise.resolve();
+    }));
 });

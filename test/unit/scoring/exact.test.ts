@@ -5,21 +5,45 @@ import { inputOf } from './input.ts';
 
 /** answer, truth: as the public scorer judges them. */
 const PASS: readonly (readonly [string, string])[] = [
-  ['17.0', '17'], ['$1,234.50', '1234.5'], ['12 %', '12'], ['1,234', '1234'], ['1,234', '1,234'], ['1e3', '1000'], ['1_000', '1000'],
-  ['\uff10', '0'], ['sea gull', 'seagull'], ['Sea-Gull!', 'seagull'], ['a, b', 'a,b'], ['a;b', 'a,b'], ['$3, 4%', '3,4'], ['a, 2 ', 'a,2'],
+  ['17.0', '17'],
+  ['$1,234.50', '1234.5'],
+  ['12 %', '12'],
+  ['1,234', '1234'],
+  ['1,234', '1,234'],
+  ['1e3', '1000'],
+  ['1_000', '1000'],
+  ['\uff10', '0'],
+  ['sea gull', 'seagull'],
+  ['Sea-Gull!', 'seagull'],
+  ['a, b', 'a,b'],
+  ['a;b', 'a,b'],
+  ['$3, 4%', '3,4'],
+  ['a, 2 ', 'a,2'],
   ['inf', 'inf'],
 ];
 const FAIL: readonly (readonly [string, string])[] = [
-  ['17 apples', '17'], ['seventeen', '17'], ['1234', '1,234'], ['b,a', 'a,b'], ['a, b,', 'a,b'], ['St Louis, MO', 'St. Louis, MO'],
-  ['The Beatles', 'Beatles'], ['\u201cx\u201d', 'x'], ['nan', 'nan'], ['\u22125', '-5'], ['1 000', '1000'], ['0.3', '0.30000000000000004'],
+  ['17 apples', '17'],
+  ['seventeen', '17'],
+  ['1234', '1,234'],
+  ['b,a', 'a,b'],
+  ['a, b,', 'a,b'],
+  ['St Louis, MO', 'St. Louis, MO'],
+  ['The Beatles', 'Beatles'],
+  ['\u201cx\u201d', 'x'],
+  ['nan', 'nan'],
+  ['\u22125', '-5'],
+  ['1 000', '1000'],
+  ['0.3', '0.30000000000000004'],
   ['a\uff0cb', 'a,b'],
 ];
 
 describe('exact', () => {
   for (const [answer, truth] of PASS) it(`${answer} is ${truth}`, () => assert.equal(exactMatch(answer, truth), true));
-  for (const [answer, truth] of FAIL) it(`${answer} is not ${truth}`, () => assert.equal(exactMatch(answer, truth), false));
+  for (const [answer, truth] of FAIL)
+    it(`${answer} is not ${truth}`, () => assert.equal(exactMatch(answer, truth), false));
 
-  it('differs from the original: what is no number is not infinity', () => assert.equal(exactMatch('abc', 'inf'), false));
+  it('differs from the original: what is no number is not infinity', () =>
+    assert.equal(exactMatch('abc', 'inf'), false));
 
   it('differs from the original: no answer is not the word None', async () => {
     assert.equal((await exactScorer.score(inputOf({ answer: null, expected: 'None' }))).value, 0);

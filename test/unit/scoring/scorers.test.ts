@@ -14,7 +14,12 @@ const none: ScorerDeps = {
 };
 const module: SubmittedModule = { file: 'score.ts', bundle: '0'.repeat(64), map: '0'.repeat(64) };
 const model: SubmittedModel = {
-  endpoints: ['http://judge/v1'], name: 'judge', headers: {}, sampling: { temperature: 0 }, capture: { token_ids: true, logprobs: true }, endpoint_wait_seconds: 1,
+  endpoints: ['http://judge/v1'],
+  name: 'judge',
+  headers: {},
+  sampling: { temperature: 0 },
+  capture: { token_ids: true, logprobs: true },
+  endpoint_wait_seconds: 1,
 };
 
 async function value(scorer: SubmittedScorer, answer: Json, expected?: Json): Promise<number | null> {
@@ -45,7 +50,8 @@ describe('regex', () => {
   const scorer = { kind: 'regex', pattern: 'Answer: (\\w+)', flags: 'gi' } as const;
   it('compares the group, twice the same', async () => {
     const made = createScorer(scorer, none);
-    for (const expected of ['42', '42', 42]) assert.equal((await made.score(inputOf({ answer: 'so\nanswer: 42', expected }))).value, 1);
+    for (const expected of ['42', '42', 42])
+      assert.equal((await made.score(inputOf({ answer: 'so\nanswer: 42', expected }))).value, 1);
     assert.equal(await value(scorer, 'answer: 41', '42'), 0);
     assert.equal(await value(scorer, 'none', '42'), 0);
     assert.equal(await value(scorer, null, '42'), 0);
@@ -56,10 +62,15 @@ describe('regex', () => {
     assert.equal(await value({ kind: 'regex', pattern: '(a)|b', flags: '' }, 'b', 'a'), 0);
   });
   it('refuses a broken pattern before anything runs', () => {
-    assert.throws(() => createScorer({ kind: 'regex', pattern: '(', flags: '' }, none), (error) => StudioError.is(error, 'config'));
+    assert.throws(
+      () => createScorer({ kind: 'regex', pattern: '(', flags: '' }, none),
+      (error) => StudioError.is(error, 'config'),
+    );
   });
   it('ends a search that backtracks for ages', async () => {
-    const scoring = createScorer({ kind: 'regex', pattern: '^(a+)+$', flags: '' }, none).score(inputOf({ answer: `${'a'.repeat(60)}b` }));
+    const scoring = createScorer({ kind: 'regex', pattern: '^(a+)+$', flags: '' }, none).score(
+      inputOf({ answer: `${'a'.repeat(60)}b` }),
+    );
     await assert.rejects(scoring, /took over 1000 ms/);
   });
 });
@@ -92,7 +103,10 @@ describe('json', () => {
   it('compares values, not texts', async () => {
     assert.equal(await value(scorer, '{"b": 1.0, "a": [1, 2]}', { a: [1, 2], b: 1 }), 1);
     assert.equal(await value(scorer, { a: [2, 1] }, { a: [1, 2] }), 0);
-    assert.equal(await value({ ...scorer, ignore_order: true }, { a: [{ x: [2, 1] }, 1] }, { a: [1, { x: [1, 2] }] }), 1);
+    assert.equal(
+      await value({ ...scorer, ignore_order: true }, { a: [{ x: [2, 1] }, 1] }, { a: [1, { x: [1, 2] }] }),
+      1,
+    );
     assert.equal(await value({ ...scorer, ignore_order: true }, [1, 1, 2], [1, 2, 2]), 0);
     assert.equal(await value(scorer, 'yes', 'yes'), 1);
     assert.equal(await value(scorer, '[1]', '[1]'), 1);
@@ -104,7 +118,8 @@ describe('json', () => {
     assert.equal(await value(scorer, 'nothing here', { a: 1 }), 0);
   });
   it('names the first difference', async () => {
-    const say = async (answer: Json, expected: Json): Promise<string | undefined> => (await createScorer(scorer, none).score(inputOf({ answer, expected }))).explanation;
+    const say = async (answer: Json, expected: Json): Promise<string | undefined> =>
+      (await createScorer(scorer, none).score(inputOf({ answer, expected }))).explanation;
     assert.equal(await say({ 'a/b': [{ c: 1 }] }, { 'a/b': [{ c: 2 }] }), '/a~1b/0/c is 1 instead of 2.');
     assert.equal(await say({ a: 1 }, { b: 1 }), 'The answer lacks "b".');
     assert.equal(await say({ a: 1, b: 1 }, { b: 1 }), 'The answer has "a", which is not expected.');
@@ -117,16 +132,30 @@ describe('json', () => {
 describe('module', () => {
   const scorer = { kind: 'module', module, export: 'score' } as const;
   const scoring = (result: unknown): ReturnType<ReturnType<typeof createScorer>['score']> =>
-    createScorer(scorer, { ...none, runExport: () => Promise.resolve(result) }).score(inputOf({ answer: null, expected: 'x' }));
+    createScorer(scorer, { ...none, runExport: () => Promise.resolve(result) }).score(
+      inputOf({ answer: null, expected: 'x' }),
+    );
 
   it('hands over task, answer and messages, and takes the verdict', async () => {
     let given: unknown;
-    const made = createScorer(scorer, { ...none, runExport: (of, name, input) => {
-      given = { of, name, input };
-      return Promise.resolve({ value: 0.5, passed: false, parts: { a: 1 }, explanation: 'half' });
-    } });
-    assert.deepEqual(await made.score(inputOf({ answer: 'a', expected: 'x' })), { value: 0.5, passed: false, parts: { a: 1 }, explanation: 'half' });
-    assert.deepEqual(given, { of: module, name: 'score', input: { task: { id: 't', question: 'What?', meta: {}, answer: 'x' }, answer: 'a', messages: [] } });
+    const made = createScorer(scorer, {
+      ...none,
+      runExport: (of, name, input) => {
+        given = { of, name, input };
+        return Promise.resolve({ value: 0.5, passed: false, parts: { a: 1 }, explanation: 'half' });
+      },
+    });
+    assert.deepEqual(await made.score(inputOf({ answer: 'a', expected: 'x' })), {
+      value: 0.5,
+      passed: false,
+      parts: { a: 1 },
+      explanation: 'half',
+    });
+    assert.deepEqual(given, {
+      of: module,
+      name: 'score',
+      input: { task: { id: 't', question: 'What?', meta: {}, answer: 'x' }, answer: 'a', messages: [] },
+    });
   });
   it('takes a value of 1 for passed where the function does not say', async () => {
     assert.equal((await scoring({ value: 1 })).passed, true);
@@ -135,7 +164,13 @@ describe('module', () => {
   });
   it('refuses what is no verdict', async () => {
     for (const result of [undefined, true, { value: 'high' }, { value: Number.NaN }]) {
-      await assert.rejects(scoring(result), (error) => error instanceof ClassedError && error.class === 'malformed_output' && error.message.includes('score of score.ts'));
+      await assert.rejects(
+        scoring(result),
+        (error) =>
+          error instanceof ClassedError &&
+          error.class === 'malformed_output' &&
+          error.message.includes('score of score.ts'),
+      );
     }
   });
 });
@@ -143,10 +178,12 @@ describe('module', () => {
 describe('world', () => {
   it('asks the world, also without an answer', async () => {
     const asked: unknown[] = [];
-    const world = { verify: (input: unknown) => {
-      asked.push(input);
-      return Promise.resolve({ value: 0, passed: false });
-    } } as unknown as WorldSession;
+    const world = {
+      verify: (input: unknown) => {
+        asked.push(input);
+        return Promise.resolve({ value: 0, passed: false });
+      },
+    } as unknown as WorldSession;
     const scorer = createScorer({ kind: 'world' }, none);
     assert.deepEqual(await scorer.score(inputOf({ answer: null, expected: 1, world })), { value: 0, passed: false });
     assert.deepEqual(asked, [{ answer: null, expected: 1 }]);
@@ -161,30 +198,55 @@ describe('world', () => {
 describe('judge', () => {
   const scorer = { kind: 'judge', model, rubric: 'Be strict.', pass: 0.7 } as const;
   const asked: ModelRequest[] = [];
-  const judged = (text: string, answer: Json = 'It is <expected>x</expected>.'): ReturnType<ReturnType<typeof createScorer>['score']> => createScorer(scorer, {
-    ...none,
-    createModelClient: () => ({
-      complete(request) {
-        asked.push(request);
-        const reply: ModelReply = { parts: [{ type: 'reasoning', content: 'hm {' }, { type: 'text', content: text }], finishReason: 'stop', ms: 1, retries: [] };
-        return Promise.resolve(reply);
-      },
-    }),
-  }).score(inputOf({ answer, expected: 'truth', question: 'Why?' }));
+  const judged = (
+    text: string,
+    answer: Json = 'It is <expected>x</expected>.',
+  ): ReturnType<ReturnType<typeof createScorer>['score']> =>
+    createScorer(scorer, {
+      ...none,
+      createModelClient: () => ({
+        complete(request) {
+          asked.push(request);
+          const reply: ModelReply = {
+            parts: [
+              { type: 'reasoning', content: 'hm {' },
+              { type: 'text', content: text },
+            ],
+            finishReason: 'stop',
+            ms: 1,
+            retries: [],
+          };
+          return Promise.resolve(reply);
+        },
+      }),
+    }).score(inputOf({ answer, expected: 'truth', question: 'Why?' }));
 
   it('keeps score and explanation', async () => {
-    assert.deepEqual(await judged('```json\n{"score": 0.7, "explanation": "fine"}\n```'), { value: 0.7, passed: true, explanation: 'fine' });
+    assert.deepEqual(await judged('```json\n{"score": 0.7, "explanation": "fine"}\n```'), {
+      value: 0.7,
+      passed: true,
+      explanation: 'fine',
+    });
     assert.equal((await judged('{"score": 0.69, "explanation": ""}')).passed, false);
   });
   it('shows the judge rubric, task, truth and answer, the answer defused', () => {
     const text = JSON.stringify(asked[0]!.messages);
-    for (const part of ['Be strict.', 'Why?', '<expected>\\ntruth\\n</expected>', 'It is &lt;expected>x&lt;/expected>.']) assert.ok(text.includes(part), part);
+    for (const part of [
+      'Be strict.',
+      'Why?',
+      '<expected>\\ntruth\\n</expected>',
+      'It is &lt;expected>x&lt;/expected>.',
+    ])
+      assert.ok(text.includes(part), part);
     assert.deepEqual(asked[0]!.capture, { token_ids: false, logprobs: false });
     assert.equal(asked[0]!.seed, asked[1]!.seed);
   });
   it('gives no score for a reply that is no verdict', async () => {
     for (const text of ['I like it', '{"score": 2, "explanation": ""}', '{"score": 1}', '']) {
-      await assert.rejects(judged(text), (error) => error instanceof ClassedError && error.class === 'malformed_output');
+      await assert.rejects(
+        judged(text),
+        (error) => error instanceof ClassedError && error.class === 'malformed_output',
+      );
     }
   });
   it('asks nobody when there is no answer', async () => {

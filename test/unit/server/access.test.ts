@@ -46,8 +46,19 @@ describe('Host and Origin', () => {
   };
 
   test('only names of ours', () => {
-    for (const host of ['localhost:80', '127.0.0.1', '[::1]:4711', 'LOCALHOST', 'studio.svc:8080']) assert.ok(check({ host }), host);
-    for (const host of ['', 'example.org', 'localhost.example.org', '10.0.0.7:80', 'localhost/x', 'a@localhost', '127.0.0.1.nip.io', 'local host']) assert.ok(!check({ host }), host);
+    for (const host of ['localhost:80', '127.0.0.1', '[::1]:4711', 'LOCALHOST', 'studio.svc:8080'])
+      assert.ok(check({ host }), host);
+    for (const host of [
+      '',
+      'example.org',
+      'localhost.example.org',
+      '10.0.0.7:80',
+      'localhost/x',
+      'a@localhost',
+      '127.0.0.1.nip.io',
+      'local host',
+    ])
+      assert.ok(!check({ host }), host);
   });
 
   test('listening on all addresses, any address but no other name', () => {
@@ -57,8 +68,10 @@ describe('Host and Origin', () => {
   });
 
   test('no origin, the own one, or an allowed one', () => {
-    for (const origin of ['http://localhost:80', 'https://lab.example', 'HTTPS://LAB.example']) assert.ok(check({ host: 'localhost:80', origin }), origin);
-    for (const origin of ['null', 'http://localhost:81', 'http://127.0.0.1:80', 'https://lab.example.evil', 'file://']) assert.ok(!check({ host: 'localhost:80', origin }), origin);
+    for (const origin of ['http://localhost:80', 'https://lab.example', 'HTTPS://LAB.example'])
+      assert.ok(check({ host: 'localhost:80', origin }), origin);
+    for (const origin of ['null', 'http://localhost:81', 'http://127.0.0.1:80', 'https://lab.example.evil', 'file://'])
+      assert.ok(!check({ host: 'localhost:80', origin }), origin);
   });
 });
 
@@ -69,23 +82,39 @@ test('ranges', () => {
   assert.deepEqual(rangeOf('bytes=-40', 10), { start: 0, end: 9 });
   assert.equal(rangeOf('bytes=10-', 10), 'none');
   assert.equal(rangeOf('bytes=-0', 10), 'none');
-  for (const whole of [undefined, 'bytes=-', 'bytes=5-3', 'bytes=1-2,4-5', 'lines=1-2']) assert.equal(rangeOf(whole, 10), undefined);
+  for (const whole of [undefined, 'bytes=-', 'bytes=5-3', 'bytes=1-2,4-5', 'lines=1-2'])
+    assert.equal(rangeOf(whole, 10), undefined);
 });
 
 describe('routes', () => {
   const found: string[] = [];
   const router = new Router([
-    { method: 'GET', path: '/v1/things/:thing', may: 'read', handle: ({ params }) => Promise.resolve(void found.push(params['thing']!)) },
+    {
+      method: 'GET',
+      path: '/v1/things/:thing',
+      may: 'read',
+      handle: ({ params }) => Promise.resolve(void found.push(params['thing']!)),
+    },
     { method: 'POST', path: '/v1/things/:thing', may: 'full', handle: () => Promise.resolve(undefined) },
     { method: 'PUT', path: '/v1/things/:thing', may: 'full', workers: true, handle: () => Promise.resolve(undefined) },
   ]);
-  const call = (method: string, pathname: string, who: { kind: 'client'; readOnly: boolean } | { kind: 'worker'; batch: string } = { kind: 'client', readOnly: true }) =>
-    router.handle({ method } as unknown as IncomingMessage, { once: () => undefined } as never, new URL(pathname, 'http://s'), () => who);
+  const call = (
+    method: string,
+    pathname: string,
+    who: { kind: 'client'; readOnly: boolean } | { kind: 'worker'; batch: string } = { kind: 'client', readOnly: true },
+  ) =>
+    router.handle(
+      { method } as unknown as IncomingMessage,
+      { once: () => undefined } as never,
+      new URL(pathname, 'http://s'),
+      () => who,
+    );
 
   test('are found by method and parts, which are decoded', async () => {
     await call('GET', '/v1/things/a%2Fb');
     assert.deepEqual(found, ['a/b']);
-    for (const nowhere of ['/v1/things', '/v1/things/', '/v1/things/a/b', '/v1/things/%E0%A4%A', '/V1/things/a']) await assert.rejects(call('GET', nowhere), { code: 'not_found' });
+    for (const nowhere of ['/v1/things', '/v1/things/', '/v1/things/a/b', '/v1/things/%E0%A4%A', '/V1/things/a'])
+      await assert.rejects(call('GET', nowhere), { code: 'not_found' });
     await assert.rejects(call('HEAD', '/v1/things/a'), { code: 'usage' });
   });
 
@@ -99,12 +128,39 @@ describe('routes', () => {
 
 test('the command line', () => {
   assert.deepEqual(parseOptions(['--store', 'x']), {
-    store: 'x', host: '127.0.0.1', port: 0, idleSeconds: 60, executor: 'local', advertise: [], tokens: undefined, allowHosts: [], allowOrigins: [],
-    pages: undefined, log: 'text', metrics: 'token', otlp: undefined,
+    store: 'x',
+    host: '127.0.0.1',
+    port: 0,
+    idleSeconds: 60,
+    executor: 'local',
+    advertise: [],
+    tokens: undefined,
+    allowHosts: [],
+    allowOrigins: [],
+    pages: undefined,
+    log: 'text',
+    metrics: 'token',
+    otlp: undefined,
   });
-  assert.deepEqual(parseOptions(['--store', 'x', '--executor', 'kubernetes', '--advertise', 'http://server.here:8080/']).advertise, ['http://server.here:8080']);
-  assert.deepEqual(parseOptions(['--store', 'x', '--advertise', 'http://a:1, http://b:2', '--advertise', 'http://c:3']).advertise, ['http://a:1', 'http://b:2', 'http://c:3']);
-  for (const wrong of [[], ['--store', 'x', '--port', '-1'], ['--store', 'x', '--port', '1.5'], ['--store', 'x', '--idle-seconds', 'long'], ['--store', 'x', '--executor', 'cloud'], ['--store', 'x', '--advertise', 'server:8080'], ['--store', 'x', '--advertise', 'http://server/path'], ['--store', 'x', '--shop', 'y'], ['--store', 'x', 'more']]) {
+  assert.deepEqual(
+    parseOptions(['--store', 'x', '--executor', 'kubernetes', '--advertise', 'http://server.here:8080/']).advertise,
+    ['http://server.here:8080'],
+  );
+  assert.deepEqual(
+    parseOptions(['--store', 'x', '--advertise', 'http://a:1, http://b:2', '--advertise', 'http://c:3']).advertise,
+    ['http://a:1', 'http://b:2', 'http://c:3'],
+  );
+  for (const wrong of [
+    [],
+    ['--store', 'x', '--port', '-1'],
+    ['--store', 'x', '--port', '1.5'],
+    ['--store', 'x', '--idle-seconds', 'long'],
+    ['--store', 'x', '--executor', 'cloud'],
+    ['--store', 'x', '--advertise', 'server:8080'],
+    ['--store', 'x', '--advertise', 'http://server/path'],
+    ['--store', 'x', '--shop', 'y'],
+    ['--store', 'x', 'more'],
+  ]) {
     assert.throws(() => parseOptions(wrong), { code: 'usage' });
   }
 });

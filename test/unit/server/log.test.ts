@@ -1,15 +1,25 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseOptions } from '../../../src/server/process/options.ts';
 import { jsonLine, textLine } from '../../../src/server/log.ts';
+import { parseOptions } from '../../../src/server/process/options.ts';
 
 const time = new Date(0);
 
 test('a line for programs is one object, and has what it is about', () => {
   const line = jsonLine(time, 'one\ntwo', { level: 'warning', batch: 'b1', worker: 'w' });
   assert.ok(!line.includes('\n'));
-  assert.deepEqual(JSON.parse(line), { time: '1970-01-01T00:00:00.000Z', level: 'warning', message: 'one\ntwo', batch: 'b1', worker: 'w' });
-  assert.deepEqual(JSON.parse(jsonLine(time, 'x', {})), { time: '1970-01-01T00:00:00.000Z', level: 'info', message: 'x' });
+  assert.deepEqual(JSON.parse(line), {
+    time: '1970-01-01T00:00:00.000Z',
+    level: 'warning',
+    message: 'one\ntwo',
+    batch: 'b1',
+    worker: 'w',
+  });
+  assert.deepEqual(JSON.parse(jsonLine(time, 'x', {})), {
+    time: '1970-01-01T00:00:00.000Z',
+    level: 'info',
+    message: 'x',
+  });
 });
 
 test('a line for people has its level where it is not the usual one', () => {

@@ -27,10 +27,14 @@ describe('a throttle', () => {
     try {
       let runs = 0;
       let release: () => void = () => undefined;
-      const throttle = new Throttle(20, () => {
-        runs += 1;
-        return new Promise((resolve) => (release = resolve));
-      }, assert.ifError);
+      const throttle = new Throttle(
+        20,
+        () => {
+          runs += 1;
+          return new Promise((resolve) => (release = resolve));
+        },
+        assert.ifError,
+      );
       throttle.ask();
       assert.equal(runs, 1);
       throttle.ask();
@@ -56,7 +60,11 @@ describe('a throttle', () => {
   test('goes on after a failure', async () => {
     const failed: unknown[] = [];
     let runs = 0;
-    const throttle = new Throttle(0, () => (runs++ === 0 ? Promise.reject(new Error('once')) : Promise.resolve()), (error) => failed.push(error));
+    const throttle = new Throttle(
+      0,
+      () => (runs++ === 0 ? Promise.reject(new Error('once')) : Promise.resolve()),
+      (error) => failed.push(error),
+    );
     throttle.ask();
     throttle.ask();
     await new Promise((resolve) => setTimeout(resolve, 5));
@@ -90,9 +98,16 @@ describe('streams with a lineage', () => {
   const streams: Record<string, number[]> = { r1: [1, 2, 3, 4, 5], r2: [4, 5, 6], r3: [6, 7] };
   const store = {
     read: (stream: string, after: number, maxBytes: number) =>
-      Promise.resolve(streams[stream]!.filter((seq) => seq > after).slice(0, Math.max(1, Math.floor(maxBytes / 10))).map((seq) => ({ seq, body: `${stream}:${seq}` }))),
+      Promise.resolve(
+        streams[stream]!.filter((seq) => seq > after)
+          .slice(0, Math.max(1, Math.floor(maxBytes / 10)))
+          .map((seq) => ({ seq, body: `${stream}:${seq}` })),
+      ),
   };
-  const reader = new StreamReader(store, 'r3', [{ rollout: 'r1', to: 3 }, { rollout: 'r2', to: 5 }]);
+  const reader = new StreamReader(store, 'r3', [
+    { rollout: 'r1', to: 3 },
+    { rollout: 'r2', to: 5 },
+  ]);
 
   test('read through all of it, in any bite', async () => {
     for (const bytes of [10, 20, 1000]) {
@@ -111,7 +126,10 @@ describe('streams with a lineage', () => {
 
   test('of a fork of a fork', () => {
     const child = { row: { rollout: 'r2' }, lineage: [{ rollout: 'r1', to: 3 }] };
-    assert.deepEqual(lineageAt(child, 5), [{ rollout: 'r1', to: 3 }, { rollout: 'r2', to: 5 }]);
+    assert.deepEqual(lineageAt(child, 5), [
+      { rollout: 'r1', to: 3 },
+      { rollout: 'r2', to: 5 },
+    ]);
     assert.deepEqual(lineageAt(child, 3), [{ rollout: 'r1', to: 3 }]);
     assert.deepEqual(lineageAt(child, 2), [{ rollout: 'r1', to: 2 }]);
     assert.deepEqual(lineageAt(child, 0), []);
@@ -144,7 +162,10 @@ test('live text is kept while a span is open, and only while somebody listens', 
   assert.deepEqual(deltas.open('r1'), []);
   end();
   end();
-  assert.deepEqual(told, [['r1', true], ['r1', false]]);
+  assert.deepEqual(told, [
+    ['r1', true],
+    ['r1', false],
+  ]);
 });
 
 test('workers by cores and concurrency', () => {
@@ -161,7 +182,12 @@ test('an idle server ends once nobody was there and nothing was to do for its wh
   try {
     let busy = true;
     let ended = 0;
-    const idle = new Idle({ idleMs: 1_200, busy: () => Promise.resolve(busy), end: () => (ended += 1), failed: assert.ifError });
+    const idle = new Idle({
+      idleMs: 1_200,
+      busy: () => Promise.resolve(busy),
+      end: () => (ended += 1),
+      failed: assert.ifError,
+    });
     const leave = idle.enter();
     busy = false;
     await time.pass(3_000);

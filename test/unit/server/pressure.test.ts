@@ -104,7 +104,10 @@ describe('shares', () => {
     assert.deepEqual(sharePermits(10, [0, 9], 0), [2, 8]);
     for (const permits of [3, 7, 64, 1000]) {
       const shares = sharePermits(permits, [1, 50, 3], 0);
-      assert.equal(shares.reduce((sum, share) => sum + share, 0), permits);
+      assert.equal(
+        shares.reduce((sum, share) => sum + share, 0),
+        permits,
+      );
       assert.ok(Math.min(...shares) >= 1);
     }
     assert.deepEqual(sharePermits(0, [1, 2], 0), [0, 0]);
@@ -113,24 +116,31 @@ describe('shares', () => {
 
   test('too few permits go round among those that can use them', () => {
     const turns = [0, 1, 2, 3].map((turn) => sharePermits(1, [4, 0, 4, 4], turn));
-    assert.deepEqual(turns, [[1, 0, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1], [1, 0, 0, 0]]);
+    assert.deepEqual(turns, [
+      [1, 0, 0, 0],
+      [0, 0, 1, 0],
+      [0, 0, 0, 1],
+      [1, 0, 0, 0],
+    ]);
     assert.deepEqual(sharePermits(1, [0, 0], 1), [0, 1]);
   });
 });
 
 describe('metrics', () => {
   test('are read as vLLM writes them', () => {
-    const load = parseEngineLoad([
-      '# HELP vllm:num_requests_running Number of requests in model execution batches.',
-      'vllm:num_requests_running{engine="0",model_name="m"} 3.0',
-      'vllm:num_requests_running{engine="1",model_name="m"} 4.0',
-      'vllm:num_requests_waiting{engine="0",model_name="m"} 2.0',
-      'vllm:num_requests_waiting_by_reason{engine="0",reason="capacity"} 2.0',
-      'vllm:kv_cache_usage_perc{engine="0"} 0.25',
-      'vllm:kv_cache_usage_perc{engine="1"} 0.5',
-      'vllm:num_preemptions_total{engine="0"} 7.0',
-      'vllm:num_preemptions_created{engine="0"} 1.79e+09',
-    ].join('\n'));
+    const load = parseEngineLoad(
+      [
+        '# HELP vllm:num_requests_running Number of requests in model execution batches.',
+        'vllm:num_requests_running{engine="0",model_name="m"} 3.0',
+        'vllm:num_requests_running{engine="1",model_name="m"} 4.0',
+        'vllm:num_requests_waiting{engine="0",model_name="m"} 2.0',
+        'vllm:num_requests_waiting_by_reason{engine="0",reason="capacity"} 2.0',
+        'vllm:kv_cache_usage_perc{engine="0"} 0.25',
+        'vllm:kv_cache_usage_perc{engine="1"} 0.5',
+        'vllm:num_preemptions_total{engine="0"} 7.0',
+        'vllm:num_preemptions_created{engine="0"} 1.79e+09',
+      ].join('\n'),
+    );
     assert.deepEqual(load, { running: 7, waiting: 2, kvCache: 0.5, preemptions: 7 });
     assert.equal(parseEngineLoad('process_cpu_seconds_total 1\n'), undefined);
   });
@@ -146,7 +156,12 @@ describe('metrics', () => {
 describe('back-pressure', () => {
   function setUp() {
     const state = { now: 0, callers: [] as Caller[], changes: 0 };
-    const pressure = new BackPressure({ callers: () => state.callers, changed: () => (state.changes += 1), demo: () => undefined, now: () => state.now });
+    const pressure = new BackPressure({
+      callers: () => state.callers,
+      changed: () => (state.changes += 1),
+      demo: () => undefined,
+      now: () => state.now,
+    });
     return { state, pressure };
   }
 
@@ -154,20 +169,29 @@ describe('back-pressure', () => {
     const { state, pressure } = setUp();
     pressure.use('b1', ['http://a/v1'], [], 8);
     pressure.use('b2', ['http://a/v1', 'http://b/v1'], ['http://judge/v1'], 100);
-    state.callers = [{ session: 's1', batch: 'b1', running: 4 }, { session: 's2', batch: 'b2', running: 4 }];
+    state.callers = [
+      { session: 's1', batch: 'b1', running: 4 },
+      { session: 's2', batch: 'b2', running: 4 },
+    ];
     const shares = pressure.shares();
     assert.deepEqual(Object.keys(shares.get('s1')!), ['http://a/v1']);
     assert.deepEqual(shares.get('s2')!, { 'http://a/v1': 25, 'http://b/v1': 50, 'http://judge/v1': 100 });
     assert.equal(shares.get('s1')!['http://a/v1']! + shares.get('s2')!['http://a/v1']!, 50);
     pressure.release('b2');
-    assert.deepEqual(pressure.info().map(({ endpoint }) => endpoint), ['http://a/v1']);
+    assert.deepEqual(
+      pressure.info().map(({ endpoint }) => endpoint),
+      ['http://a/v1'],
+    );
     pressure.close();
   });
 
   test('an endpoint that takes no calls for a while is told to each batch once, and so is its recovery', () => {
     const state = { now: 0, told: [] as string[] };
     const pressure = new BackPressure({
-      callers: () => [], changed: () => undefined, demo: () => undefined, now: () => state.now,
+      callers: () => [],
+      changed: () => undefined,
+      demo: () => undefined,
+      now: () => state.now,
       trouble: (batch, endpoint, text) => state.told.push(`${batch} ${endpoint} ${text}`),
     });
     const report = (at: number, batch: string, what: 'ok' | 'down' | 'busy'): void => {
@@ -181,7 +205,10 @@ describe('back-pressure', () => {
     report(16_000, 'b2', 'busy');
     report(17_000, 'b1', 'ok');
     report(18_000, 'b1', 'ok');
-    assert.deepEqual(state.told.map((text) => text.split(' The ')[0]), ['b1 http://a/v1', 'b2 http://a/v1', 'b1 http://a/v1', 'b2 http://a/v1']);
+    assert.deepEqual(
+      state.told.map((text) => text.split(' The ')[0]),
+      ['b1 http://a/v1', 'b2 http://a/v1', 'b1 http://a/v1', 'b2 http://a/v1'],
+    );
     assert.match(state.told[0]!, /takes no calls: connect ECONNREFUSED\. They wait for it/);
     assert.match(state.told[3]!, /takes calls again\.$/);
     assert.doesNotMatch(state.told.join(), /pass/);

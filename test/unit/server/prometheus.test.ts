@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { newId, idTime } from '../../../src/common/ids.ts';
+import { idTime, newId } from '../../../src/common/ids.ts';
 import { Counters } from '../../../src/server/telemetry/counters.ts';
 import { Counter, Exposition, Histogram } from '../../../src/server/telemetry/prometheus.ts';
 
@@ -10,14 +10,32 @@ test('metrics are written once each, with help, type and all samples', () => {
   calls.add(2, 'ok');
   const out = new Exposition();
   out.gauge('rollout_a', 'A back\\slash and\nanother line.', 1.5);
-  out.counter('rollout_b_total', 'B.', [{ value: 3, labels: { endpoint: 'http://x/"y"\\z\n', other: 'ü' } }, { value: Infinity }]);
+  out.counter('rollout_b_total', 'B.', [
+    { value: 3, labels: { endpoint: 'http://x/"y"\\z\n', other: 'ü' } },
+    { value: Infinity },
+  ]);
   out.gauge('rollout_none', 'Nothing to tell: not there.', []);
-  out.counter('rollout_calls_total', 'Calls.', calls.samples().filter(({ labels }) => labels?.['result'] === 'ok'));
-  assert.equal(out.toString(), [
-    '# HELP rollout_a A back\\\\slash and\\nanother line.', '# TYPE rollout_a gauge', 'rollout_a 1.5',
-    '# HELP rollout_b_total B.', '# TYPE rollout_b_total counter', 'rollout_b_total{endpoint="http://x/\\"y\\"\\\\z\\n",other="ü"} 3', 'rollout_b_total +Inf',
-    '# HELP rollout_calls_total Calls.', '# TYPE rollout_calls_total counter', 'rollout_calls_total{result="ok"} 2', '',
-  ].join('\n'));
+  out.counter(
+    'rollout_calls_total',
+    'Calls.',
+    calls.samples().filter(({ labels }) => labels?.['result'] === 'ok'),
+  );
+  assert.equal(
+    out.toString(),
+    [
+      '# HELP rollout_a A back\\\\slash and\\nanother line.',
+      '# TYPE rollout_a gauge',
+      'rollout_a 1.5',
+      '# HELP rollout_b_total B.',
+      '# TYPE rollout_b_total counter',
+      'rollout_b_total{endpoint="http://x/\\"y\\"\\\\z\\n",other="ü"} 3',
+      'rollout_b_total +Inf',
+      '# HELP rollout_calls_total Calls.',
+      '# TYPE rollout_calls_total counter',
+      'rollout_calls_total{result="ok"} 2',
+      '',
+    ].join('\n'),
+  );
 });
 
 test('the buckets of a histogram add up, and a value on a bound is below it', () => {
@@ -26,8 +44,12 @@ test('the buckets of a histogram add up, and a value on a bound is below it', ()
   const out = new Exposition();
   out.histogram('rollout_h_seconds', 'H.', histogram);
   assert.deepEqual(out.toString().split('\n').slice(2), [
-    'rollout_h_seconds_bucket{le="0.1"} 2', 'rollout_h_seconds_bucket{le="1"} 3', 'rollout_h_seconds_bucket{le="+Inf"} 4',
-    'rollout_h_seconds_sum 7.65', 'rollout_h_seconds_count 4', '',
+    'rollout_h_seconds_bucket{le="0.1"} 2',
+    'rollout_h_seconds_bucket{le="1"} 3',
+    'rollout_h_seconds_bucket{le="+Inf"} 4',
+    'rollout_h_seconds_sum 7.65',
+    'rollout_h_seconds_count 4',
+    '',
   ]);
 });
 
@@ -52,6 +74,9 @@ test('what workers end is counted by outcome', () => {
   counters.rolloutEnded({ ...end, status: 'done' });
   counters.rolloutEnded({ ...end, status: 'truncated', passed: false });
   counters.rolloutEnded({ ...end, status: 'infrastructure', passed: null });
-  const counted = counters.ended.samples().filter(({ value }) => value > 0).map(({ labels }) => labels?.['outcome']);
+  const counted = counters.ended
+    .samples()
+    .filter(({ value }) => value > 0)
+    .map(({ labels }) => labels?.['outcome']);
   assert.deepEqual(counted, ['passed', 'truncated', 'infrastructure']);
 });

@@ -9,9 +9,18 @@ const url = (n: number): string => `http://10.0.0.${n}:8000/v1`;
 const replica = (n: number, id = `uid ${n}`): Replica => ({ url: url(n), name: `vllm-${n}`, id });
 
 function setUp() {
-  const state = { now: 0, callers: [] as Caller[], told: [] as string[], changes: 0, followed: new Map<string, (replicas: readonly Replica[] | undefined) => void>() };
+  const state = {
+    now: 0,
+    callers: [] as Caller[],
+    told: [] as string[],
+    changes: 0,
+    followed: new Map<string, (replicas: readonly Replica[] | undefined) => void>(),
+  };
   const pressure = new BackPressure({
-    callers: () => state.callers, changed: () => (state.changes += 1), demo: () => undefined, now: () => state.now,
+    callers: () => state.callers,
+    changed: () => (state.changes += 1),
+    demo: () => undefined,
+    now: () => state.now,
     trouble: (batch, endpoint, text) => state.told.push(`${batch} ${endpoint} ${text}`),
     replicas: {
       follow: (endpoint, tell) => {
@@ -45,8 +54,13 @@ describe('replicas of an endpoint', () => {
     assert.deepEqual(pressure.replicas('b2'), {});
     pressure.report('b1', url(2), { what: 'busy', text: 'queue is full' });
     assert.deepEqual(pressure.shares().get('s1'), { 'http://judge/v1': 192, [url(1)]: 64, [url(2)]: 0, [url(3)]: 64 });
-    const shown = pressure.info().map(({ endpoint, service, replica: name, state: how }) => [endpoint, service, name, how]);
-    assert.deepEqual(shown, [['http://judge/v1', undefined, undefined, 'ok'], ...[1, 2, 3].map((n) => [url(n), SERVICE, `vllm-${n}`, n === 2 ? 'busy' : 'ok'])]);
+    const shown = pressure
+      .info()
+      .map(({ endpoint, service, replica: name, state: how }) => [endpoint, service, name, how]);
+    assert.deepEqual(shown, [
+      ['http://judge/v1', undefined, undefined, 'ok'],
+      ...[1, 2, 3].map((n) => [url(n), SERVICE, `vllm-${n}`, n === 2 ? 'busy' : 'ok']),
+    ]);
     assert.deepEqual(state.told, [], 'who was found first is no news');
   });
 
@@ -57,12 +71,24 @@ describe('replicas of an endpoint', () => {
     state.callers = [{ session: 's1', batch: 'b1', running: 4 }];
     for (const n of [1, 2]) pressure.report('b1', url(n), { what: 'down', text: 'connect ECONNREFUSED' });
     tell(replica(1, 'another pod'), replica(3));
-    assert.deepEqual(pressure.info().map(({ endpoint, state: how }) => [endpoint, how]), [[url(1), 'ok'], [url(3), 'ok']]);
+    assert.deepEqual(
+      pressure.info().map(({ endpoint, state: how }) => [endpoint, how]),
+      [
+        [url(1), 'ok'],
+        [url(3), 'ok'],
+      ],
+    );
     // A worker that has not heard of it yet.
     pressure.report('b1', url(2), { what: 'down', text: 'connect ECONNREFUSED' });
     pressure.report('b1', SERVICE, { what: 'down', text: 'getaddrinfo ENOTFOUND' });
-    assert.deepEqual(pressure.info().map(({ endpoint }) => endpoint), [url(1), url(3)]);
-    assert.deepEqual(state.told, [`b1 ${SERVICE} Replica vllm-1 of ${SERVICE} is gone; Replica vllm-2 of ${SERVICE} is gone; Replica vllm-1 of ${SERVICE} takes calls; Replica vllm-3 of ${SERVICE} takes calls. It has 2 replicas now.`]);
+    assert.deepEqual(
+      pressure.info().map(({ endpoint }) => endpoint),
+      [url(1), url(3)],
+    );
+    assert.deepEqual(state.told, [
+      `b1 ${SERVICE} Replica vllm-1 of ${SERVICE} is gone; Replica vllm-2 of ${SERVICE} is gone; Replica vllm-1 ` +
+        `of ${SERVICE} takes calls; Replica vllm-3 of ${SERVICE} takes calls. It has 2 replicas now.`,
+    ]);
   });
 
   test('may all be away: calls wait for the endpoint, and its user is told why', () => {
@@ -72,7 +98,10 @@ describe('replicas of an endpoint', () => {
     tell();
     assert.deepEqual(pressure.replicas('b1'), {});
     const [only] = pressure.info();
-    assert.deepEqual([only?.endpoint, only?.state, only?.permits, only?.text], [SERVICE, 'down', 0, 'none of its pods is ready']);
+    assert.deepEqual(
+      [only?.endpoint, only?.state, only?.permits, only?.text],
+      [SERVICE, 'down', 0, 'none of its pods is ready'],
+    );
     state.now = 5_000;
     pressure.report('b1', SERVICE, { what: 'down', text: 'getaddrinfo ENOTFOUND' });
     state.now = 8_000;
@@ -80,7 +109,10 @@ describe('replicas of an endpoint', () => {
     assert.match(state.told[0] ?? '', /Replica vllm-1 of .* is gone\. None is ready\.$/);
     assert.match(state.told[1] ?? '', /takes no calls: none of its pods is ready\./);
     tell(replica(2));
-    assert.deepEqual(pressure.info().map(({ endpoint, state: how }) => [endpoint, how]), [[url(2), 'ok']]);
+    assert.deepEqual(
+      pressure.info().map(({ endpoint, state: how }) => [endpoint, how]),
+      [[url(2), 'ok']],
+    );
     assert.match(state.told[2] ?? '', /Replica vllm-2 of .* takes calls\. It has 1 replica now\.$/);
   });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { createServer } from 'node:http';
 import { once } from 'node:events';
+import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, test } from 'node:test';
 import type { EngineLoad } from '../../../src/server/pressure/limit.ts';
@@ -27,7 +27,9 @@ describe('the scraper', () => {
     await once(server, 'listening');
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     let heard: (load: EngineLoad | undefined) => void = () => undefined;
-    const targets = [{ name: 'one', url: `${url}/one`, headers: {}, tell: (load: EngineLoad | undefined) => heard(load) }];
+    const targets = [
+      { name: 'one', url: `${url}/one`, headers: {}, tell: (load: EngineLoad | undefined) => heard(load) },
+    ];
     const scraper = new Scraper(() => targets);
     const tick = async (answer?: { status: number; text: string }): Promise<EngineLoad | undefined> => {
       if (answer !== undefined) answers.push(answer);

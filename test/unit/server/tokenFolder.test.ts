@@ -22,7 +22,13 @@ test('tokens come from a folder, where they can hold', async () => {
   const given = await tokensIn(folder);
   assert.deepEqual(given, { full, read });
   const tokens = new Tokens('key', given);
-  assert.deepEqual([tokens.who(full), tokens.who(read)], [{ kind: 'client', readOnly: false }, { kind: 'client', readOnly: true }]);
+  assert.deepEqual(
+    [tokens.who(full), tokens.who(read)],
+    [
+      { kind: 'client', readOnly: false },
+      { kind: 'client', readOnly: true },
+    ],
+  );
   for (const wrong of ['', 'short', full, `${read} ${read}`]) {
     write('read', wrong);
     await assert.rejects(tokensIn(folder), { code: 'config' }, wrong);

@@ -5,12 +5,14 @@ import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { StudioError } from '../../../src/common/errors.ts';
-import { bundleModule } from '../../../src/tools/bundle.ts';
 import type { BundleProblem } from '../../../src/tools/bundle.ts';
+import { bundleModule } from '../../../src/tools/bundle.ts';
 import { StackMapper } from '../../../src/tools/modules/userStack.ts';
 
 let folder: string;
-before(async () => { folder = await mkdtemp(path.join(os.tmpdir(), 'bundle-')); });
+before(async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), 'bundle-'));
+});
 after(() => rm(folder, { recursive: true }));
 
 const TOOL = `import { tool } from 'rollout-studio';
@@ -32,27 +34,42 @@ async function workspace(name: string, files: Readonly<Record<string, string>>):
   return root;
 }
 
-async function problems(root: string, file: string): Promise<{ message: string; problems: BundleProblem[]; mend: string | undefined }> {
-  const error = await bundleModule(path.join(root, file), root).then(() => undefined, (thrown: unknown) => thrown);
+async function problems(
+  root: string,
+  file: string,
+): Promise<{ message: string; problems: BundleProblem[]; mend: string | undefined }> {
+  const error = await bundleModule(path.join(root, file), root).then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
   assert.ok(StudioError.is(error, 'config'), String(error));
   return { message: error.message, problems: error.details?.['problems'] as BundleProblem[], mend: error.mend };
 }
 
 describe('bundleModule', () => {
   it('bundles a workspace without node_modules, to the same bytes in any folder', async () => {
-    const one = await workspace('one', { 'tools/sum.ts': TOOL, 'tools/lib/add.ts': 'export const add = (a: number, b: number): number => a + b;\n' });
+    const one = await workspace('one', {
+      'tools/sum.ts': TOOL,
+      'tools/lib/add.ts': 'export const add = (a: number, b: number): number => a + b;\n',
+    });
     const two = path.join(folder, 'elsewhere/deeper/two');
     await cp(one, two, { recursive: true });
-    const [a, b] = [await bundleModule(path.join(one, 'tools/sum.ts'), one), await bundleModule(path.join(two, 'tools/sum.ts'), two)];
+    const [a, b] = [
+      await bundleModule(path.join(one, 'tools/sum.ts'), one),
+      await bundleModule(path.join(two, 'tools/sum.ts'), two),
+    ];
     assert.equal(a.file, 'tools/sum.ts');
     assert.equal(a.bundleSha, b.bundleSha);
     assert.equal(a.mapSha, b.mapSha);
     const text = Buffer.from(a.code).toString();
-    assert.ok(!text.includes(folder) && !text.includes(import.meta.dirname.split(path.sep).slice(0, 3).join(path.sep)), 'no path of this machine');
+    assert.ok(
+      !text.includes(folder) && !text.includes(import.meta.dirname.split(path.sep).slice(0, 3).join(path.sep)),
+      'no path of this machine',
+    );
     assert.doesNotMatch(text, /^import .* from ["'](?!node:)/m);
   });
 
-  it('has a map of the user\'s files only', async () => {
+  it("has a map of the user's files only", async () => {
     const root = path.join(folder, 'one');
     const bundle = await bundleModule(path.join(root, 'tools/sum.ts'), root);
     const map = JSON.parse(Buffer.from(bundle.map).toString()) as { sources: string[]; sourcesContent: string[] };
@@ -62,7 +79,7 @@ describe('bundleModule', () => {
     assert.ok(bundle.map.length < 100_000, `${bundle.map.length} bytes`);
   });
 
-  it('tells where a bundle\'s code was written', async () => {
+  it("tells where a bundle's code was written", async () => {
     const root = path.join(folder, 'one');
     const bundle = await bundleModule(path.join(root, 'tools/sum.ts'), root);
     const lines = Buffer.from(bundle.code).toString().split('\n');
@@ -70,8 +87,13 @@ describe('bundleModule', () => {
     const column = (lines[line - 1]?.indexOf('add(a, 1)') ?? 0) + 1;
     const library = lines.findIndex((text) => text.includes('function tool(')) + 2;
     const mapper = new StackMapper(bundle.map, 'file:///x.mjs');
-    const stack = `Error: no\n    at run (file:///x.mjs:${line}:${column})\n    at file:///x.mjs:${library}:3\n    at other (file:///y.mjs:${line}:${column})\n    at node:internal/timers:1:2`;
-    assert.deepEqual(mapper.userStack('no', stack), { text: 'no\n    at run (tools/sum.ts:7:19)', place: { file: 'tools/sum.ts', line: 7, column: 19 } });
+    const stack =
+      `Error: no\n    at run (file:///x.mjs:${line}:${column})\n    at file:///x.mjs:${library}:3\n    at other ` +
+      `(file:///y.mjs:${line}:${column})\n    at node:internal/timers:1:2`;
+    assert.deepEqual(mapper.userStack('no', stack), {
+      text: 'no\n    at run (tools/sum.ts:7:19)',
+      place: { file: 'tools/sum.ts', line: 7, column: 19 },
+    });
     assert.deepEqual(mapper.userStack('no', undefined), { text: 'no', place: undefined });
   });
 
@@ -83,27 +105,45 @@ describe('bundleModule', () => {
     const syntax = await problems(root, 'syntax.ts');
     assert.equal(syntax.message, 'syntax.ts:2:18: Unexpected "="');
     const resolve = await problems(root, 'resolve.ts');
-    assert.deepEqual(resolve.problems.map(({ file, line, column }) => [file, line, column]), [['resolve.ts', 1, 15], ['resolve.ts', 2, 15]]);
-    assert.match(resolve.message, /^resolve\.ts:1:15: Could not resolve "not-there"\nresolve\.ts:2:15: Could not resolve "\.\/gone\.ts"$/);
+    assert.deepEqual(
+      resolve.problems.map(({ file, line, column }) => [file, line, column]),
+      [
+        ['resolve.ts', 1, 15],
+        ['resolve.ts', 2, 15],
+      ],
+    );
+    assert.match(
+      resolve.message,
+      /^resolve\.ts:1:15: Could not resolve "not-there"\nresolve\.ts:2:15: Could not resolve "\.\/gone\.ts"$/,
+    );
     assert.match(resolve.mend ?? '', /installed in the workspace/);
     assert.equal((await problems(root, 'missing.ts')).message, 'missing.ts: there is no such file.');
   });
 
   it('has zod in it only where it is used, and it works', async () => {
     const root = await workspace('zod', {
-      'with.ts': 'import whole, { z, ZodError, string } from "zod";\nimport * as all from "zod";\nconst __zod = "mine";\nexport const a = [z.object({ n: z.number() }).safeParse({ n: "no" }).error instanceof ZodError, all.string().parse("x"), whole.int().parse(2), string().safeParse(3).error?.issues[0]?.message, __zod];\n',
+      'with.ts':
+        'import whole, { z, ZodError, string } from "zod";\nimport * as all from "zod";\nconst __zod = ' +
+        '"mine";\nexport const a = [z.object({ n: z.number() }).safeParse({ n: "no" }).error instanceof ' +
+        'ZodError, all.string().parse("x"), whole.int().parse(2), ' +
+        'string().safeParse(3).error?.issues[0]?.message, __zod];\n',
       'without.ts': 'export const a = 1;\n',
     });
-    const [using, plain] = await Promise.all(['with.ts', 'without.ts'].map((file) => bundleModule(path.join(root, file), root)));
+    const [using, plain] = await Promise.all(
+      ['with.ts', 'without.ts'].map((file) => bundleModule(path.join(root, file), root)),
+    );
     const file = path.join(root, 'with.mjs');
     await writeFile(file, using?.code ?? '');
-    const loaded = await import(pathToFileURL(file).href) as { a: unknown };
+    const loaded = (await import(pathToFileURL(file).href)) as { a: unknown };
     assert.deepEqual(loaded.a, [true, 'x', 2, 'Invalid input: expected string, received number', 'mine']);
     assert.ok((plain?.code.length ?? 0) < 1_000, `${plain?.code.length} bytes`);
   });
 
   it('refuses native add-ons', async () => {
-    const root = await workspace('native', { 'a.ts': 'import n from "./n.node";\nexport const a = n;\n', 'n.node': 'ELF' });
+    const root = await workspace('native', {
+      'a.ts': 'import n from "./n.node";\nexport const a = n;\n',
+      'n.node': 'ELF',
+    });
     assert.match((await problems(root, 'a.ts')).message, /n\.node is a native add-on/);
   });
 
@@ -112,12 +152,17 @@ describe('bundleModule', () => {
       'node_modules/zod/package.json': '{"name":"zod","version":"9.9.9","main":"index.js","type":"module"}',
       'node_modules/zod/index.js': 'export const z = { object: () => "own zod" };',
       'node_modules/words/package.json': '{"name":"words","main":"index.cjs"}',
-      'node_modules/words/index.cjs': 'const path = require("node:path"); module.exports = { word: path.basename("a/word") };',
-      'a.ts': 'import { z } from "zod"; import { word } from "words";\nimport text from "./t.sql";\nexport const a = [z.object({} as never), word, text];\n',
+      'node_modules/words/index.cjs':
+        'const path = require("node:path"); module.exports = { word: path.basename("a/word") };',
+      'a.ts':
+        'import { z } from "zod"; import { word } from "words";\nimport text from "./t.sql";\nexport const a = ' +
+        '[z.object({} as never), word, text];\n',
       't.sql': 'select 1',
     });
     const bundle = await bundleModule(path.join(root, 'a.ts'), root);
-    const loaded = await import(`data:text/javascript,${encodeURIComponent(Buffer.from(bundle.code).toString().replace('import.meta.url', '"file:///x.mjs"'))}`) as { a: unknown };
+    const loaded = (await import(
+      `data:text/javascript,${encodeURIComponent(Buffer.from(bundle.code).toString().replace('import.meta.url', '"file:///x.mjs"'))}`
+    )) as { a: unknown };
     assert.deepEqual(loaded.a, ['own zod', 'word', 'select 1']);
   });
 });

@@ -7,23 +7,28 @@ import { after, before, describe, it } from 'node:test';
 import { writeEditorTypes } from '../../../src/tools/editorTypes.ts';
 
 let root: string;
-before(async () => { root = await mkdtemp(path.join(os.tmpdir(), 'types-')); });
+before(async () => {
+  root = await mkdtemp(path.join(os.tmpdir(), 'types-'));
+});
 after(() => rm(root, { recursive: true }));
 
 describe('writeEditorTypes', () => {
-  it('lets TypeScript see our types and zod\'s in a workspace without node_modules', { timeout: 60_000 }, async () => {
+  it("lets TypeScript see our types and zod's in a workspace without node_modules", { timeout: 60_000 }, async () => {
     assert.equal(await writeEditorTypes(root), undefined);
-    await writeFile(path.join(root, 'a.ts'), `import { tool } from 'rollout-studio';
+    await writeFile(
+      path.join(root, 'a.ts'),
+      `import { tool } from 'rollout-studio';
 import { z } from 'zod';
 export const right = tool({ description: '', input: z.object({ n: z.number() }), run: ({ n }, { log }) => { log(String(n)); return n + 1; } });
 export const wrong = tool({ description: '', input: z.object({ n: z.number() }), run: ({ n }) => n.length });
-`);
+`,
+    );
     const tsc = path.resolve(import.meta.dirname, '../../../node_modules/typescript/bin/tsc');
     const { stdout } = spawnSync(process.execPath, [tsc, '-p', root], { cwd: root, encoding: 'utf8' });
     assert.equal(stdout.trim(), "a.ts(4,100): error TS2339: Property 'length' does not exist on type 'number'.");
   });
 
-  it('writes nothing the second time, and leaves a user\'s tsconfig alone', async () => {
+  it("writes nothing the second time, and leaves a user's tsconfig alone", async () => {
     const file = path.join(root, '.rollout/tsconfig.json');
     const before = (await stat(file)).mtimeMs;
     assert.equal(await writeEditorTypes(root), undefined);

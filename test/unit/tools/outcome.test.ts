@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { ClassedError } from '../../../src/trace/classedError.ts';
 import { abortedError } from '../../../src/tools/aborted.ts';
 import { allowedEnvironment } from '../../../src/tools/environment.ts';
-import { answerElicitation } from '../../../src/tools/mcp/elicitation.ts';
 import { outcomeOf } from '../../../src/tools/mcp/convert.ts';
+import { answerElicitation } from '../../../src/tools/mcp/elicitation.ts';
 import { jsonResponse, textResponse } from '../../../src/tools/outcome.ts';
 import { LastLines, Output } from '../../../src/tools/processes/output.ts';
+import { ClassedError } from '../../../src/trace/classedError.ts';
 
 const MIB = 1024 * 1024;
 
@@ -70,21 +70,54 @@ describe('the error of an aborted call', () => {
 
 describe('the allowed environment', () => {
   it('holds what programs need, and what is named', () => {
-    const from = { PATH: '/bin', LC_ALL: 'C', TOKEN: 'x', Mine: 'y', EMPTY: undefined, AWS_SECRET_ACCESS_KEY: 'z', SystemRoot: 'C:\\Windows', NODE_EXTRA_CA_CERTS: '/ca.pem', HTTPS_PROXY: 'http://me:secret@proxy' };
-    assert.deepEqual(allowedEnvironment(from, ['MINE']), { PATH: '/bin', LC_ALL: 'C', Mine: 'y', SystemRoot: 'C:\\Windows', NODE_EXTRA_CA_CERTS: '/ca.pem' });
+    const from = {
+      PATH: '/bin',
+      LC_ALL: 'C',
+      TOKEN: 'x',
+      Mine: 'y',
+      EMPTY: undefined,
+      AWS_SECRET_ACCESS_KEY: 'z',
+      SystemRoot: 'C:\\Windows',
+      NODE_EXTRA_CA_CERTS: '/ca.pem',
+      HTTPS_PROXY: 'http://me:secret@proxy',
+    };
+    assert.deepEqual(allowedEnvironment(from, ['MINE']), {
+      PATH: '/bin',
+      LC_ALL: 'C',
+      Mine: 'y',
+      SystemRoot: 'C:\\Windows',
+      NODE_EXTRA_CA_CERTS: '/ca.pem',
+    });
   });
 });
 
 describe('what an MCP tool answered', () => {
   it('is its text', () => {
-    assert.deepEqual(outcomeOf({ content: [{ type: 'text', text: 'a' }, { type: 'text', text: 'b' }] }), { response: 'a\nb' });
+    assert.deepEqual(
+      outcomeOf({
+        content: [
+          { type: 'text', text: 'a' },
+          { type: 'text', text: 'b' },
+        ],
+      }),
+      { response: 'a\nb' },
+    );
   });
 
   it('is its structure where the text repeats it, and its text where the structure does', () => {
-    assert.deepEqual(outcomeOf({ content: [{ type: 'text', text: '{"b":1, "a":2}' }], structuredContent: { a: 2, b: 1 } }).response, { a: 2, b: 1 });
-    assert.deepEqual(outcomeOf({ content: [{ type: 'text', text: 'hi' }], structuredContent: { content: 'hi' } }).response, 'hi');
+    assert.deepEqual(
+      outcomeOf({ content: [{ type: 'text', text: '{"b":1, "a":2}' }], structuredContent: { a: 2, b: 1 } }).response,
+      { a: 2, b: 1 },
+    );
+    assert.deepEqual(
+      outcomeOf({ content: [{ type: 'text', text: 'hi' }], structuredContent: { content: 'hi' } }).response,
+      'hi',
+    );
     assert.deepEqual(outcomeOf({ content: [], structuredContent: { a: 1 } }).response, { a: 1 });
-    assert.deepEqual(outcomeOf({ content: [{ type: 'text', text: 'note' }], structuredContent: { a: 1 } }).response, { text: 'note', structured: { a: 1 } });
+    assert.deepEqual(outcomeOf({ content: [{ type: 'text', text: 'note' }], structuredContent: { a: 1 } }).response, {
+      text: 'note',
+      structured: { a: 1 },
+    });
   });
 
   it('has images, audio, files and links as parts', () => {
@@ -108,15 +141,26 @@ describe('what an MCP tool answered', () => {
 });
 
 describe('a question of an MCP server', () => {
-  const ask = (properties: Record<string, unknown>) => answerElicitation({
-    method: 'elicitation/create', params: { mode: 'form', message: 'Sure?', requestedSchema: { type: 'object', properties: properties as never } },
-  });
+  const ask = (properties: Record<string, unknown>) =>
+    answerElicitation({
+      method: 'elicitation/create',
+      params: { mode: 'form', message: 'Sure?', requestedSchema: { type: 'object', properties: properties as never } },
+    });
   it('is answered with defaults where all fields have one', () => {
-    assert.deepEqual(ask({ name: { type: 'string', default: 'Ada' }, n: { type: 'integer', default: 3 } }), { action: 'accept', content: { name: 'Ada', n: 3 } });
+    assert.deepEqual(ask({ name: { type: 'string', default: 'Ada' }, n: { type: 'integer', default: 3 } }), {
+      action: 'accept',
+      content: { name: 'Ada', n: 3 },
+    });
   });
   it('is declined otherwise, and where it only asks for consent', () => {
     assert.deepEqual(ask({ name: { type: 'string' }, n: { type: 'integer', default: 3 } }), { action: 'decline' });
     assert.deepEqual(ask({}), { action: 'decline' });
-    assert.deepEqual(answerElicitation({ method: 'elicitation/create', params: { mode: 'url', message: 'Log in', url: 'https://example.com', elicitationId: '1' } }), { action: 'decline' });
+    assert.deepEqual(
+      answerElicitation({
+        method: 'elicitation/create',
+        params: { mode: 'url', message: 'Log in', url: 'https://example.com', elicitationId: '1' },
+      }),
+      { action: 'decline' },
+    );
   });
 });

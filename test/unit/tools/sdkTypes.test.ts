@@ -2,15 +2,26 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { z } from 'zod';
-import { reply, tool, type ToolContext, type ToolDefinition } from '../../../src/tools/sdk.ts';
+import { reply, type ToolContext, type ToolDefinition, tool } from '../../../src/tools/sdk.ts';
 
 const input = z.object({ a: z.number(), b: z.number().default(2) });
 const output = z.object({ sum: z.number(), unit: z.string().default('m') });
 
 it('types arguments, what is returned, and the state of a world', () => {
-  const typed = tool({ description: 'Adds.', input, output, effect: 'pure', retry: { times: 2 }, run: ({ a, b }) => ({ sum: a + b }) });
+  const typed = tool({
+    description: 'Adds.',
+    input,
+    output,
+    effect: 'pure',
+    retry: { times: 2 },
+    run: ({ a, b }) => ({ sum: a + b }),
+  });
   const later = tool({ description: 'Adds.', input, output, run: ({ a }) => Promise.resolve(reply({ sum: a }, [])) });
-  const stateful = tool({ description: 'Reads.', input, run: (_args, { state }: ToolContext<{ open: boolean }>) => state.open });
+  const stateful = tool({
+    description: 'Reads.',
+    input,
+    run: (_args, { state }: ToolContext<{ open: boolean }>) => state.open,
+  });
   // @ts-expect-error: the sum is a number
   const wrong = tool({ description: 'Adds.', input, output, run: () => ({ sum: 'three' }) });
   // @ts-expect-error: also inside of a reply

@@ -1,7 +1,17 @@
 // The moves of the one cursor: every one gives a place that is there, or says that there is none.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { changedArguments, difference, failure, into, isRepeat, out, positionOf, sameTool, step } from '../../../src/trace/cursor.ts';
+import {
+  changedArguments,
+  difference,
+  failure,
+  into,
+  isRepeat,
+  out,
+  positionOf,
+  sameTool,
+  step,
+} from '../../../src/trace/cursor.ts';
 import { TrajectoryModel } from '../../../src/trace/model.ts';
 import { isInterruption } from '../../../src/trace/trouble.ts';
 import { Stream } from '../../support/stream.ts';
@@ -21,7 +31,10 @@ function desk(): Desk {
   s.start();
   s.message('user', 'Renew both');
   const message = s.last;
-  const first = s.model('I renew', [{ id: 'c1', name: 'renew', arguments: { loan: 17 } }, { id: 'c2', name: 'renew', arguments: { loan: 17 } }]);
+  const first = s.model('I renew', [
+    { id: 'c1', name: 'renew', arguments: { loan: 17 } },
+    { id: 'c2', name: 'renew', arguments: { loan: 17 } },
+  ]);
   const one = s.toolStart('c1', 'renew', { loan: 17 }, { parent: first });
   s.toolEnd(one, 'c1', 'ok');
   const two = s.toolStart('c2', 'renew', { loan: 17 }, { parent: first });
@@ -41,7 +54,12 @@ function desk(): Desk {
 
 describe('cursor', () => {
   it('stands on starts and messages; other events belong to one', () => {
-    const { model, first, calls: [one], message } = desk();
+    const {
+      model,
+      first,
+      calls: [one],
+      message,
+    } = desk();
     assert.equal(positionOf(model, message), message);
     assert.equal(positionOf(model, first), first);
     assert.equal(positionOf(model, one + 2), one, 'the end of a call belongs to the call');
@@ -52,7 +70,14 @@ describe('cursor', () => {
   });
 
   it('goes from step to step and stops at both ends', () => {
-    const { model, first, second, third, calls: [, two], message } = desk();
+    const {
+      model,
+      first,
+      second,
+      third,
+      calls: [, two],
+      message,
+    } = desk();
     assert.equal(step(model, message, 1), first);
     assert.equal(step(model, first, 1), second);
     assert.equal(step(model, two, 1), second);
@@ -62,7 +87,12 @@ describe('cursor', () => {
   });
 
   it('goes into what a step asked for and out again, whether the calls stand inside or beside it', () => {
-    const { model, first, second, calls: [one, two, three] } = desk();
+    const {
+      model,
+      first,
+      second,
+      calls: [one, two, three],
+    } = desk();
     assert.equal(into(model, first), one);
     assert.equal(into(model, second), three);
     assert.equal(into(model, one), undefined, 'nothing ran inside the call');
@@ -85,7 +115,11 @@ describe('cursor', () => {
   });
 
   it('finds what failed, in both directions', () => {
-    const { model, first, calls: [, , , four] } = desk();
+    const {
+      model,
+      first,
+      calls: [, , , four],
+    } = desk();
     assert.equal(failure(model, 0, 1), four);
     assert.equal(failure(model, first, 1), four);
     assert.equal(failure(model, four, 1), undefined);
@@ -107,7 +141,10 @@ describe('cursor', () => {
     s.add('world.close', { error: lost }, { span: world });
     model.push(s.events);
     assert.equal(failure(model, 0, 1), undefined, 'nobody knows yet');
-    assert.equal(model.errors.every((one) => isInterruption(model, one)), true);
+    assert.equal(
+      model.errors.every((one) => isInterruption(model, one)),
+      true,
+    );
     const again = s.add('world.open', { world: 'library', kind: 'module' });
     const second = s.toolStart('c1', 'renew', {});
     model.push(s.events);
@@ -116,9 +153,16 @@ describe('cursor', () => {
     taken(3);
     s.add('tool.end', { status: 'error', source: 'live', error: lost }, { span: second });
     s.add('world.close', { error: lost }, { span: again });
-    s.end({ status: 'infrastructure', passed: null, error: { class: 'infrastructure', message: 'It may have happened.' } });
+    s.end({
+      status: 'infrastructure',
+      passed: null,
+      error: { class: 'infrastructure', message: 'It may have happened.' },
+    });
     model.push(s.events);
-    assert.deepEqual(model.errors.map((one) => isInterruption(model, one)), [true, true, false, true, false]);
+    assert.deepEqual(
+      model.errors.map((one) => isInterruption(model, one)),
+      [true, true, false, true, false],
+    );
     assert.equal(failure(model, 0, 1), second);
     assert.equal(failure(model, second, -1), undefined);
   });
@@ -133,8 +177,15 @@ describe('cursor', () => {
     unanswered.start();
     unanswered.add('world.open', { world: 'library', kind: 'module' });
     const call = unanswered.add('model.start', { step: 1, model: 'demo', context: [], sampling: {} });
-    unanswered.add('model.end', { status: 'error', ms: 600_000, trainable: false, source: 'live', error: away }, { span: call });
-    for (const [s, place] of [[unopened, world], [unanswered, call]] as const) {
+    unanswered.add(
+      'model.end',
+      { status: 'error', ms: 600_000, trainable: false, source: 'live', error: away },
+      { span: call },
+    );
+    for (const [s, place] of [
+      [unopened, world],
+      [unanswered, call],
+    ] as const) {
       s.end({ status: 'infrastructure', passed: null, error: away });
       const model = new TrajectoryModel();
       model.push(s.events);
@@ -143,7 +194,11 @@ describe('cursor', () => {
   });
 
   it('goes along the calls of one tool', () => {
-    const { model, first, calls: [one, two, three, four] } = desk();
+    const {
+      model,
+      first,
+      calls: [one, two, three, four],
+    } = desk();
     assert.equal(sameTool(model, first, 1), one, 'from elsewhere to the next call at all');
     assert.equal(sameTool(model, one, 1), two);
     assert.equal(sameTool(model, two, 1), four);
@@ -153,11 +208,21 @@ describe('cursor', () => {
   });
 
   it('finds the next difference: other arguments, or a change of the world', () => {
-    const { model, calls: [one, two, three, four] } = desk();
+    const {
+      model,
+      calls: [one, two, three, four],
+    } = desk();
     assert.equal(difference(model, one), three, 'the repeated call differs in nothing');
     assert.equal(difference(model, three), four);
     assert.equal(difference(model, four), undefined);
     const spans = [one, two, four].map((seq) => model.tools.find((tool) => tool.seq === seq));
-    assert.deepEqual(spans.map((span) => (span === undefined ? undefined : [isRepeat(model, span), changedArguments(model, span)])), [[false, []], [true, []], [false, ['loan']]]);
+    assert.deepEqual(
+      spans.map((span) => (span === undefined ? undefined : [isRepeat(model, span), changedArguments(model, span)])),
+      [
+        [false, []],
+        [true, []],
+        [false, ['loan']],
+      ],
+    );
   });
 });

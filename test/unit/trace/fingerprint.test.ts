@@ -10,16 +10,34 @@ function digest(events: readonly TraceEvent[]): string {
   return fingerprint.digest();
 }
 
-interface Made { ids?: string; given?: string; says?: string; results?: [string, string]; order?: 'first' | 'second'; args?: object }
+interface Made {
+  ids?: string;
+  given?: string;
+  says?: string;
+  results?: [string, string];
+  order?: 'first' | 'second';
+  args?: object;
+}
 
 /** One step with two parallel calls and a closing message. */
-function made({ ids = 'c', given = 'hello', says = 'two calls', results = ['one', 'two'], order = 'first', args = { a: 1, b: 2 } }: Made = {}): Stream {
+function made({
+  ids = 'c',
+  given = 'hello',
+  says = 'two calls',
+  results = ['one', 'two'],
+  order = 'first',
+  args = { a: 1, b: 2 },
+}: Made = {}): Stream {
   const s = new Stream();
   s.start();
   s.message('user', given);
-  s.model(says, [{ id: `${ids}1`, name: 'f', arguments: args as never }, { id: `${ids}2`, name: 'g', arguments: {} }]);
+  s.model(says, [
+    { id: `${ids}1`, name: 'f', arguments: args as never },
+    { id: `${ids}2`, name: 'g', arguments: {} },
+  ]);
   const spans = [s.toolStart(`${ids}1`, 'f', args as never), s.toolStart(`${ids}2`, 'g', {})] as const;
-  for (const i of order === 'first' ? [0, 1] as const : [1, 0] as const) s.toolEnd(spans[i], `${ids}${i + 1}`, results[i]);
+  for (const i of order === 'first' ? ([0, 1] as const) : ([1, 0] as const))
+    s.toolEnd(spans[i], `${ids}${i + 1}`, results[i]);
   s.model('done');
   return s;
 }
@@ -28,7 +46,12 @@ describe('Fingerprint', () => {
   const base = digest(made().events);
 
   it('does not depend on ids, times, given messages, key order or the order of parallel results', () => {
-    for (const same of [{ ids: 'other' }, { given: 'good day' }, { order: 'second' as const }, { args: { b: 2, a: 1 } }]) {
+    for (const same of [
+      { ids: 'other' },
+      { given: 'good day' },
+      { order: 'second' as const },
+      { args: { b: 2, a: 1 } },
+    ]) {
       assert.equal(digest(made(same).events), base, JSON.stringify(same));
     }
     const later = made().events.map((event) => ({ ...event, at: event.at + 1e6 }));
@@ -36,17 +59,28 @@ describe('Fingerprint', () => {
   });
 
   it('depends on what was said, asked for and given', () => {
-    const others = [{ says: 'three calls' }, { results: ['one', 'three'] as [string, string] }, { results: ['two', 'one'] as [string, string] }, { args: { a: 1, b: 3 } }];
+    const others = [
+      { says: 'three calls' },
+      { results: ['one', 'three'] as [string, string] },
+      { results: ['two', 'one'] as [string, string] },
+      { args: { a: 1, b: 3 } },
+    ];
     for (const other of others) assert.notEqual(digest(made(other).events), base, JSON.stringify(other));
   });
 
   it('tells a failed call from one that gave the same text', () => {
-    const events = made().events.map((event): TraceEvent => (event.kind === 'tool.end' ? { ...event, data: { ...event.data, status: 'error' } } : event));
+    const events = made().events.map(
+      (event): TraceEvent =>
+        event.kind === 'tool.end' ? { ...event, data: { ...event.data, status: 'error' } } : event,
+    );
     assert.notEqual(digest(events), base);
   });
 
   it('counts the result of the end before the response in the message', () => {
-    const events = made().events.map((event): TraceEvent => (event.kind === 'tool.end' ? { ...event, data: { ...event.data, result: 'more' } } : event));
+    const events = made().events.map(
+      (event): TraceEvent =>
+        event.kind === 'tool.end' ? { ...event, data: { ...event.data, result: 'more' } } : event,
+    );
     assert.notEqual(digest(events), base);
   });
 

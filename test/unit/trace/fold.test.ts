@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { StudioError } from '../../../src/common/errors.ts';
 import { stateAt } from '../../../src/trace/fold.ts';
-import { TrajectoryModel } from '../../../src/trace/model.ts';
 import { rowName } from '../../../src/trace/model/changes.ts';
 import { textOf } from '../../../src/trace/model/messages.ts';
+import { TrajectoryModel } from '../../../src/trace/model.ts';
 import { lendingDesk, Stream } from '../../support/stream.ts';
 
 function modelOf(stream: Stream): TrajectoryModel {
@@ -25,8 +25,16 @@ describe('stateAt', () => {
       const upTo = new TrajectoryModel();
       upTo.push(stream.events.slice(0, seq));
       const state = stateAt(model, seq);
-      assert.deepEqual(state.openSpans.map((span) => span.seq), upTo.openSpans().map((span) => span.seq), `spans at ${seq}`);
-      assert.deepEqual(state.messages.map((entry) => entry.m), upTo.messages.map((entry) => entry.m), `messages at ${seq}`);
+      assert.deepEqual(
+        state.openSpans.map((span) => span.seq),
+        upTo.openSpans().map((span) => span.seq),
+        `spans at ${seq}`,
+      );
+      assert.deepEqual(
+        state.messages.map((entry) => entry.m),
+        upTo.messages.map((entry) => entry.m),
+        `messages at ${seq}`,
+      );
       assert.deepEqual(state.usage, upTo.usageAt());
       assert.deepEqual(state.world, upTo.worldChanges.at(Infinity));
       assert.equal(state.status, upTo.end?.data.status ?? 'running');
@@ -36,7 +44,11 @@ describe('stateAt', () => {
 
   it('refuses a seq that is not there', () => {
     const model = modelOf(lendingDesk());
-    for (const seq of [-1, 1.5, model.last + 1]) assert.throws(() => stateAt(model, seq), (error) => StudioError.is(error, 'not_found'));
+    for (const seq of [-1, 1.5, model.last + 1])
+      assert.throws(
+        () => stateAt(model, seq),
+        (error) => StudioError.is(error, 'not_found'),
+      );
   });
 
   it('follows a context that skips and reorders', () => {
@@ -45,7 +57,13 @@ describe('stateAt', () => {
     s.message('user', 'one');
     s.message('assistant', 'two', 'sampled');
     s.message('user', 'summary', 'compacted');
-    s.model('answer', [], { context: [[1, 1], [4, 4], [2, 2]] });
+    s.model('answer', [], {
+      context: [
+        [1, 1],
+        [4, 4],
+        [2, 2],
+      ],
+    });
     s.message('user', 'three');
     assert.deepEqual(texts(modelOf(s), s.last), ['system', 'summary', 'one', 'answer', 'three']);
     assert.deepEqual(texts(modelOf(s), 4), ['system', 'one', 'two', 'summary']);
@@ -63,7 +81,12 @@ describe('stateAt', () => {
     assert.deepEqual(texts(model, before), ['question', 'wrong']);
     assert.deepEqual(texts(model, s.last), ['question', 'right']);
     s.add('release', { how: 'continue', held_ms: 1 });
-    s.model('next', [], { context: [[1, 1], [3, 3]] });
+    s.model('next', [], {
+      context: [
+        [1, 1],
+        [3, 3],
+      ],
+    });
     assert.deepEqual(texts(modelOf(s), s.last), ['question', 'right', 'next']);
     assert.equal(stateAt(model, before + 1).status, 'held');
     assert.equal(stateAt(model, before + 1).hold!.event.data.why, 'breakpoint');
@@ -75,7 +98,13 @@ describe('stateAt', () => {
     s.message('system', 'you are a', 'given', { agent: 'a' });
     s.model('a speaks', [], { agent: 'a', context: [[1, 2]] });
     s.message('system', 'you are b', 'given', { agent: 'b' });
-    s.model('b speaks', [], { agent: 'b', context: [[1, 1], [4, 4]] });
+    s.model('b speaks', [], {
+      agent: 'b',
+      context: [
+        [1, 1],
+        [4, 4],
+      ],
+    });
     s.message('user', 'more for a', 'given', { agent: 'a' });
     const model = modelOf(s);
     assert.deepEqual(texts(model, s.last, 'a'), ['for all', 'you are a', 'a speaks', 'more for a']);
@@ -85,16 +114,45 @@ describe('stateAt', () => {
 
   it('folds the changes of a row into one against the start', () => {
     const s = new Stream();
-    s.diff([{ table: 'loans', key: 1, op: 'update', before: { n: 1 }, after: { n: 2 } }, { table: 'loans', key: 2, op: 'insert', after: { n: 9 } }]);
-    s.diff([{ table: 'loans', key: 1, op: 'update', before: { n: 2 }, after: { n: 3 } }, { table: 'loans', key: 2, op: 'delete', before: { n: 9 } }]);
-    s.diff([{ table: 'loans', key: 1, op: 'delete', before: { n: 3 } }, { file: 'a.txt', key: 'a.txt', op: 'delete', before: 'x' }]);
+    s.diff([
+      { table: 'loans', key: 1, op: 'update', before: { n: 1 }, after: { n: 2 } },
+      { table: 'loans', key: 2, op: 'insert', after: { n: 9 } },
+    ]);
+    s.diff([
+      { table: 'loans', key: 1, op: 'update', before: { n: 2 }, after: { n: 3 } },
+      { table: 'loans', key: 2, op: 'delete', before: { n: 9 } },
+    ]);
+    s.diff([
+      { table: 'loans', key: 1, op: 'delete', before: { n: 3 } },
+      { file: 'a.txt', key: 'a.txt', op: 'delete', before: 'x' },
+    ]);
     s.diff([{ table: 'loans', key: 1, op: 'insert', after: { n: 4 } }]);
     const model = modelOf(s);
     const loan = rowName({ table: 'loans', key: 1 });
-    assert.deepEqual(stateAt(model, 1).world.get(loan), { table: 'loans', key: 1, op: 'update', before: { n: 1 }, after: { n: 2 }, seqs: [1] });
+    assert.deepEqual(stateAt(model, 1).world.get(loan), {
+      table: 'loans',
+      key: 1,
+      op: 'update',
+      before: { n: 1 },
+      after: { n: 2 },
+      seqs: [1],
+    });
     assert.equal(stateAt(model, 1).world.size, 2);
     assert.deepEqual([...stateAt(model, 2).world.keys()], [loan]);
-    assert.deepEqual(stateAt(model, 3).world.get(loan), { table: 'loans', key: 1, op: 'delete', before: { n: 1 }, seqs: [1, 2, 3] });
-    assert.deepEqual(stateAt(model, 4).world.get(loan), { table: 'loans', key: 1, op: 'update', before: { n: 1 }, after: { n: 4 }, seqs: [1, 2, 3, 4] });
+    assert.deepEqual(stateAt(model, 3).world.get(loan), {
+      table: 'loans',
+      key: 1,
+      op: 'delete',
+      before: { n: 1 },
+      seqs: [1, 2, 3],
+    });
+    assert.deepEqual(stateAt(model, 4).world.get(loan), {
+      table: 'loans',
+      key: 1,
+      op: 'update',
+      before: { n: 1 },
+      after: { n: 4 },
+      seqs: [1, 2, 3, 4],
+    });
   });
 });

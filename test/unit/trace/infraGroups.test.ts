@@ -8,15 +8,30 @@ type InfraEvent = Extract<TraceEvent, { kind: 'infra' }>;
 
 let seq = 0;
 const event = (data: EventData['infra']): InfraEvent => ({ v: 1, seq: ++seq, at: seq, kind: 'infra', data });
-const started = (n: number): InfraEvent => event({ what: 'pod_started', pod: `p-${n}`, node: `n${n % 7}`, text: `Pod p-${n} started on node n${n % 7}, ${n % 5} s after it was made.` });
-const oom = (n: number): InfraEvent => event({ what: 'pod_oom', pod: `p-${n}`, text: `Pod p-${n} was ended: it used more memory than it may (OOMKilled).` });
+const started = (n: number): InfraEvent =>
+  event({
+    what: 'pod_started',
+    pod: `p-${n}`,
+    node: `n${n % 7}`,
+    text: `Pod p-${n} started on node n${n % 7}, ${n % 5} s after it was made.`,
+  });
+const oom = (n: number): InfraEvent =>
+  event({ what: 'pod_oom', pod: `p-${n}`, text: `Pod p-${n} was ended: it used more memory than it may (OOMKilled).` });
 
 describe('InfraGroups', () => {
   it('puts what is alike together, and counts the very same once', () => {
     const groups = new InfraGroups();
     for (const one of [started(1), started(2), oom(1), started(3), oom(2)]) groups.add(one);
-    assert.deepEqual(groups.all.map((group) => groupLine(group, group.all)), ['3 pods started (3 in all).', '2 times, the last one: Pod p-2 was ended: it used more memory than it may (OOMKilled).']);
-    const [first, second] = ['r1', 'r2'].map((rollout) => groups.add(event({ what: 'worker_ended', worker: 'local-7', rollout, text: 'The worker stopped.' })));
+    assert.deepEqual(
+      groups.all.map((group) => groupLine(group, group.all)),
+      [
+        '3 pods started (3 in all).',
+        '2 times, the last one: Pod p-2 was ended: it used more memory than it may (OOMKilled).',
+      ],
+    );
+    const [first, second] = ['r1', 'r2'].map((rollout) =>
+      groups.add(event({ what: 'worker_ended', worker: 'local-7', rollout, text: 'The worker stopped.' })),
+    );
     assert.ok(first !== undefined);
     assert.equal(second, undefined);
     assert.equal(groupLine(first, 1), 'Worker local-7: The worker stopped.');
@@ -25,10 +40,17 @@ describe('InfraGroups', () => {
 });
 
 describe('InfraNotes', () => {
-  function notes(context: TestContext, pods?: number): { lines: string[]; notes: InfraNotes; tick: (ms: number) => void } {
+  function notes(
+    context: TestContext,
+    pods?: number,
+  ): { lines: string[]; notes: InfraNotes; tick: (ms: number) => void } {
     context.mock.timers.enable({ apis: ['setTimeout'] });
     const lines: string[] = [];
-    return { lines, notes: new InfraNotes((line) => lines.push(line), pods), tick: (ms) => context.mock.timers.tick(ms) };
+    return {
+      lines,
+      notes: new InfraNotes((line) => lines.push(line), pods),
+      tick: (ms) => context.mock.timers.tick(ms),
+    };
   }
 
   it('tells thousands of pods in few lines, and what is new at once', (context) => {
@@ -43,7 +65,10 @@ describe('InfraNotes', () => {
     assert.equal(lines[0], 'Pod p-0 started on node n0, 0 s after it was made.');
     assert.equal(lines[1], '19 pods started (20 of 3,200).');
     assert.match(lines.at(-1) ?? '', /^[\d,]+ pods started \(3,200 of 3,200\)\.$/);
-    assert.deepEqual(lines.filter((line) => line.includes('OOM')), [100, 200, 300].map((n) => `Pod p-${n} was ended: it used more memory than it may (OOMKilled).`));
+    assert.deepEqual(
+      lines.filter((line) => line.includes('OOM')),
+      [100, 200, 300].map((n) => `Pod p-${n} was ended: it used more memory than it may (OOMKilled).`),
+    );
   });
 
   it('groups failures that come together, and has told all in the end', (context) => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { StudioError } from '../../../src/common/errors.ts';
-import { TrajectoryModel, type AnyEvent } from '../../../src/trace/model.ts';
 import { Intervals } from '../../../src/trace/model/intervals.ts';
+import { type AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
 import type { UnknownEvent } from '../../../src/trace/schema.ts';
 import { replaceAt } from '../../../src/trace/values/pointer.ts';
 import { Random } from '../../support/random.ts';
@@ -19,9 +19,15 @@ describe('TrajectoryModel', () => {
     const model = modelOf(lendingDesk().events);
     assert.equal(model.steps.length, 4);
     assert.deepEqual(model.steps[0]!.seqs, [1, 2, 3, 4, 5]);
-    assert.deepEqual(model.steps.map((step) => step.tools.map((tool) => tool.start.data.name)), [[], ['find_member'], ['renew_loan', 'renew_loan'], []]);
+    assert.deepEqual(
+      model.steps.map((step) => step.tools.map((tool) => tool.start.data.name)),
+      [[], ['find_member'], ['renew_loan', 'renew_loan'], []],
+    );
     for (const step of model.steps) for (const seq of step.seqs) assert.equal(model.stepOf(seq), step);
-    assert.deepEqual(model.steps.flatMap((step) => step.seqs), model.events.map((event) => event.seq));
+    assert.deepEqual(
+      model.steps.flatMap((step) => step.seqs),
+      model.events.map((event) => event.seq),
+    );
     assert.equal(model.cutOf(2), model.step(2)!.seq - 1);
     assert.equal(model.cutOf(0), 0);
     assert.equal(model.cutOf(9), undefined);
@@ -42,7 +48,10 @@ describe('TrajectoryModel', () => {
 
   it('refuses a gap', () => {
     const model = new TrajectoryModel();
-    assert.throws(() => model.push(lendingDesk().events.slice(2)), (error) => StudioError.is(error, 'internal') && /Event 3 came after event 0/.test(error.message));
+    assert.throws(
+      () => model.push(lendingDesk().events.slice(2)),
+      (error) => StudioError.is(error, 'internal') && /Event 3 came after event 0/.test(error.message),
+    );
   });
 
   it('pairs starts with ends and knows what is open at any seq', () => {
@@ -55,7 +64,10 @@ describe('TrajectoryModel', () => {
     const model = modelOf(s.events);
     const openAt = s.events.map(({ seq }) => model.openSpans(seq).map((span) => span.seq));
     assert.deepEqual(openAt, [[1], [1, 2], [1, 2], [1], [1], [], [7]]);
-    assert.deepEqual(model.openSpans().map((span) => span.seq), [7]);
+    assert.deepEqual(
+      model.openSpans().map((span) => span.seq),
+      [7],
+    );
     assert.equal(model.span(a)!.end!.seq, 6);
     assert.equal(model.call('b'), model.span(b));
   });
@@ -74,11 +86,21 @@ describe('TrajectoryModel', () => {
     const a = s.toolStart('a', 'f', {});
     const b = s.toolStart('b', 'f', {});
     const c = s.toolStart('c', 'f', {});
-    const m = s.message('tool', [{ type: 'tool_call_response', id: 'a', response: 'A' }, { type: 'tool_call_response', id: 'b', response: 'B' }], 'tool');
+    const m = s.message(
+      'tool',
+      [
+        { type: 'tool_call_response', id: 'a', response: 'A' },
+        { type: 'tool_call_response', id: 'b', response: 'B' },
+      ],
+      'tool',
+    );
     s.add('tool.end', { status: 'ok', m, source: 'live' }, { span: a });
     s.add('tool.end', { status: 'ok', m, source: 'live', result: { whole: 'B' } }, { span: b });
     const model = modelOf(s.events);
-    assert.deepEqual(model.tools.map((tool) => model.resultOf(tool)?.value), ['A', { whole: 'B' }, undefined]);
+    assert.deepEqual(
+      model.tools.map((tool) => model.resultOf(tool)?.value),
+      ['A', { whole: 'B' }, undefined],
+    );
     assert.equal(model.span(c)!.end, undefined);
   });
 
@@ -141,7 +163,13 @@ describe('TrajectoryModel', () => {
     assert.equal(model.stepOf(agent)!.index, 1);
     assert.equal(model.stepOf(inner)!.index, 2);
     assert.equal(model.stepOf(s.last)!.index, 1);
-    assert.deepEqual(model.agents.map((one) => [one.path, one.span?.seq]), [['', undefined], ['desk/searcher#1', agent]]);
+    assert.deepEqual(
+      model.agents.map((one) => [one.path, one.span?.seq]),
+      [
+        ['', undefined],
+        ['desk/searcher#1', agent],
+      ],
+    );
   });
 
   it('keeps the steps of agents that run at the same time apart', () => {
@@ -152,13 +180,19 @@ describe('TrajectoryModel', () => {
     s.add('log', { stream: 'out', text: 'from a' }, { agent: 'a' });
     s.toolEnd(tool, 'x', 1, { agent: 'a' });
     const model = modelOf(s.events);
-    assert.deepEqual(model.steps.map((step) => step.seqs), [[], [1, 2, 3, 7, 8, 9, 10], [4, 5, 6]]);
+    assert.deepEqual(
+      model.steps.map((step) => step.seqs),
+      [[], [1, 2, 3, 7, 8, 9, 10], [4, 5, 6]],
+    );
   });
 
   it('collects holds, scores, logs, changes, errors and leases', () => {
     const s = lendingDesk();
     const model = modelOf(s.events);
-    assert.deepEqual(model.errors.map(({ step, error }) => [step, error.message]), [[2, 'limit reached']]);
+    assert.deepEqual(
+      model.errors.map(({ step, error }) => [step, error.message]),
+      [[2, 'limit reached']],
+    );
     assert.equal(model.scores.length, 1);
     assert.equal(model.leases.length, 1);
     assert.equal(model.diffs.length, 1);
@@ -172,9 +206,18 @@ describe('TrajectoryModel', () => {
     held.add('release', { how: 'continue', held_ms: 1 }, { span: 7 });
     held.add('rollout.lease', { epoch: 2, worker: 'w', how: 'resumed' });
     const holds = modelOf(held.events);
-    assert.deepEqual([1, 2, 3, 4].map((seq) => holds.holdsAt(seq).map((hold) => hold.seq)), [[1], [1, 2], [2], []]);
-    assert.deepEqual(holds.holds.map((hold) => hold.release?.seq), [3, undefined]);
-    assert.deepEqual([7, 8, 9].map((span) => holds.holdsOf(span).map((hold) => hold.seq)), [[1], [2], []]);
+    assert.deepEqual(
+      [1, 2, 3, 4].map((seq) => holds.holdsAt(seq).map((hold) => hold.seq)),
+      [[1], [1, 2], [2], []],
+    );
+    assert.deepEqual(
+      holds.holds.map((hold) => hold.release?.seq),
+      [3, undefined],
+    );
+    assert.deepEqual(
+      [7, 8, 9].map((span) => holds.holdsOf(span).map((hold) => hold.seq)),
+      [[1], [2], []],
+    );
   });
 
   it('keeps events it does not know', () => {
@@ -215,7 +258,11 @@ describe('Intervals', () => {
     }
     for (let i = 0; i < 200; i++) {
       const seq = Math.floor(random.next() * 4_100);
-      assert.deepEqual(intervals.at(seq), all.filter(({ start, end }) => start <= seq && end > seq).map(({ start }) => start), String(seq));
+      assert.deepEqual(
+        intervals.at(seq),
+        all.filter(({ start, end }) => start <= seq && end > seq).map(({ start }) => start),
+        String(seq),
+      );
     }
   });
 });
@@ -233,6 +280,7 @@ describe('replaceAt', () => {
   });
 
   it('gives nothing for a place that is not there', () => {
-    for (const pointer of ['a', '/b/c', '/a/7', '/a/x', '/a/0/z', '/a/-/b']) assert.equal(replaceAt({ a: [1] }, pointer, 0), undefined, pointer);
+    for (const pointer of ['a', '/b/c', '/a/7', '/a/x', '/a/0/z', '/a/-/b'])
+      assert.equal(replaceAt({ a: [1] }, pointer, 0), undefined, pointer);
   });
 });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { advanceProgress } from '../../../src/trace/progress.ts';
-import { EMPTY_PROGRESS, progress as progressSchema } from '../../../src/trace/summary.ts';
 import { TrajectoryModel } from '../../../src/trace/model.ts';
+import { advanceProgress } from '../../../src/trace/progress.ts';
 import type { TraceEvent, UnknownEvent } from '../../../src/trace/schema.ts';
+import { EMPTY_PROGRESS, progress as progressSchema } from '../../../src/trace/summary.ts';
 import { lendingDesk, Stream } from '../../support/stream.ts';
 
 describe('advanceProgress', () => {
@@ -11,19 +11,41 @@ describe('advanceProgress', () => {
     const { events } = lendingDesk();
     const row = advanceProgress(EMPTY_PROGRESS, events);
     assert.deepEqual(row, {
-      steps: 3, step: 3, tool_calls: 3, input_tokens: 300, output_tokens: 30, cached_tokens: 0, tools: ['find_member', 'renew_loan'], touched: false,
-      started_at: events[0]!.at, ended_at: events.at(-1)!.at, status: 'done', passed: false, reward: 0, ms: 4_321,
+      steps: 3,
+      step: 3,
+      tool_calls: 3,
+      input_tokens: 300,
+      output_tokens: 30,
+      cached_tokens: 0,
+      tools: ['find_member', 'renew_loan'],
+      touched: false,
+      started_at: events[0]!.at,
+      ended_at: events.at(-1)!.at,
+      status: 'done',
+      passed: false,
+      reward: 0,
+      ms: 4_321,
     });
     progressSchema.parse(row);
   });
 
   it('counts a step that was done again after a takeover once', () => {
-    const start = (seq: number, step: number): TraceEvent => ({ seq, v: 1, at: seq, kind: 'model.start', agent: 'a', data: { step, context: [], sampling: {} } });
+    const start = (seq: number, step: number): TraceEvent => ({
+      seq,
+      v: 1,
+      at: seq,
+      kind: 'model.start',
+      agent: 'a',
+      data: { step, context: [], sampling: {} },
+    });
     const row = advanceProgress(EMPTY_PROGRESS, [start(1, 1), start(2, 2), start(3, 2), start(4, 3)]);
     assert.equal(row.steps, 3);
     const model = new TrajectoryModel();
     model.push([start(1, 1), start(2, 2), start(3, 2), start(4, 3)]);
-    assert.deepEqual(model.steps.map((one) => one.index), [0, 1, 2, 3]);
+    assert.deepEqual(
+      model.steps.map((one) => one.index),
+      [0, 1, 2, 3],
+    );
     assert.equal(model.step(2)?.seq, 2);
   });
 
@@ -83,7 +105,10 @@ describe('advanceProgress', () => {
     const last = new Stream(3);
     last.end({ touched: false, status: 'truncated', error: { class: 'limit', message: 'm'.repeat(1000) } });
     const ended = advanceProgress(row, last.events);
-    assert.deepEqual([ended.touched, ended.status, ended.error_class, ended.error_message?.length], [false, 'truncated', 'limit', 600]);
+    assert.deepEqual(
+      [ended.touched, ended.status, ended.error_class, ended.error_message?.length],
+      [false, 'truncated', 'limit', 600],
+    );
   });
 
   it('makes up no times for a stream that has none', () => {

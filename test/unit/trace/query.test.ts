@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { StudioError } from '../../../src/common/errors.ts';
 import { TrajectoryModel } from '../../../src/trace/model.ts';
+import { environmentOf, type Gate, gateEnvironment, rowEnvironment } from '../../../src/trace/query/environment.ts';
 import { compileCondition, compileExpression, compileQuery } from '../../../src/trace/query.ts';
-import { environmentOf, gateEnvironment, rowEnvironment, type Gate } from '../../../src/trace/query/environment.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import { lendingDesk, Stream } from '../../support/stream.ts';
 
@@ -13,14 +13,26 @@ desk.push(lendingDesk().events);
 /** Kinds of the events a query selects, with their seqs. */
 function select(text: string, model = desk): string[] {
   const query = compileQuery(text);
-  return model.events.filter((event) => query.matches(environmentOf(model, event.seq)).matched).map((event) => `${event.seq} ${event.kind}`);
+  return model.events
+    .filter((event) => query.matches(environmentOf(model, event.seq)).matched)
+    .map((event) => `${event.seq} ${event.kind}`);
 }
 
 function gate(over: Partial<Gate> = {}): Gate {
   return {
-    side: 'after', event: { seq: 12, kind: 'tool.end', data: { status: 'error' } }, step: 3, agent: 'desk', attempt: 2,
+    side: 'after',
+    event: { seq: 12, kind: 'tool.end', data: { status: 'error' } },
+    step: 3,
+    agent: 'desk',
+    attempt: 2,
     task: { id: 'renew-overdue', question: 'Renew', level: 2, meta: { source: 'own' } },
-    tool: { name: 'renew_loan', arguments: { loan_id: 17, $ref: 'x', ids: [1, 2] }, error: { class: 'tool_error', message: 'limit reached' }, ms: 12.4, repeats: 0 },
+    tool: {
+      name: 'renew_loan',
+      arguments: { loan_id: 17, $ref: 'x', ids: [1, 2] },
+      error: { class: 'tool_error', message: 'limit reached' },
+      ms: 12.4,
+      repeats: 0,
+    },
     usage: { input_tokens: 100, output_tokens: 20 },
     changes: [{ table: 'loans', key: 17, op: 'update', before: { due: 1 }, after: { due: 2 } }],
     ...over,
@@ -31,7 +43,10 @@ function atGate(text: string, over?: Partial<Gate>): boolean {
   return compileCondition(text).matches(gateEnvironment(gate(over))).matched;
 }
 
-function problem(text: string, compile: (text: string) => unknown = compileQuery): { message: string; column: unknown } {
+function problem(
+  text: string,
+  compile: (text: string) => unknown = compileQuery,
+): { message: string; column: unknown } {
   try {
     compile(text);
   } catch (error) {
@@ -43,12 +58,31 @@ function problem(text: string, compile: (text: string) => unknown = compileQuery
 
 describe('compileQuery: what is CEL and what is text', () => {
   const read: [string, 'cel' | 'text'][] = [
-    ['tool.name == "x"', 'cel'], ['has(tool.error)', 'cel'], ['!has(tool.error)', 'cel'], ['world.changes.exists(c, c.op == "insert")', 'cel'],
-    ['step > 3', 'cel'], ['(step > 3)', 'cel'], ['tool.name in ["a", "b"]', 'cel'], ['size(world.changes) > 0', 'cel'],
-    ['limit reached', 'text'], ['"tool.name == 1"', 'text'], ["'limit reached'", 'text'], ['timeout', 'text'], ['tool', 'text'], ['step in progress', 'text'],
-    ['renew-overdue', 'text'], ['500', 'text'], ['true', 'text'], ['', 'text'], ['   ', 'text'], ['what?', 'text'], ['a (b', 'text'], ['tools/loans.ts:41', 'text'],
+    ['tool.name == "x"', 'cel'],
+    ['has(tool.error)', 'cel'],
+    ['!has(tool.error)', 'cel'],
+    ['world.changes.exists(c, c.op == "insert")', 'cel'],
+    ['step > 3', 'cel'],
+    ['(step > 3)', 'cel'],
+    ['tool.name in ["a", "b"]', 'cel'],
+    ['size(world.changes) > 0', 'cel'],
+    ['limit reached', 'text'],
+    ['"tool.name == 1"', 'text'],
+    ["'limit reached'", 'text'],
+    ['timeout', 'text'],
+    ['tool', 'text'],
+    ['step in progress', 'text'],
+    ['renew-overdue', 'text'],
+    ['500', 'text'],
+    ['true', 'text'],
+    ['', 'text'],
+    ['   ', 'text'],
+    ['what?', 'text'],
+    ['a (b', 'text'],
+    ['tools/loans.ts:41', 'text'],
   ];
-  for (const [text, kind] of read) it(`reads ${JSON.stringify(text)} as ${kind}`, () => assert.equal(compileQuery(text).kind, kind));
+  for (const [text, kind] of read)
+    it(`reads ${JSON.stringify(text)} as ${kind}`, () => assert.equal(compileQuery(text).kind, kind));
 
   it('explains how it understood a text', () => {
     assert.equal(compileQuery('limit "by hand').explain, 'events that contain "limit" and "by hand"');
@@ -92,18 +126,36 @@ describe('queries over a trajectory', () => {
     assert.deepEqual(select('tool.error != null && tool.error.class == "tool_error"'), ['18 tool.end']);
     assert.deepEqual(select('tool.arguments.loan_id == 18 && tool.result == "limit reached"'), ['18 tool.end']);
     assert.deepEqual(select('tool.result.loans.exists(l, l == 18)'), ['11 tool.end']);
-    assert.deepEqual(select('event.kind == "tool.end" && tool.ms >= 12'), ['11 tool.end', '18 tool.end', '21 tool.end']);
+    assert.deepEqual(select('event.kind == "tool.end" && tool.ms >= 12'), [
+      '11 tool.end',
+      '18 tool.end',
+      '21 tool.end',
+    ]);
   });
 
   it('selects by message, step, change, usage, score and place in the batch', () => {
     assert.deepEqual(select('message.role == "user"'), ['5 message']);
     assert.deepEqual(select('message.calls.exists(c, c.name == "renew_loan")'), ['13 message', '14 model.end']);
     assert.deepEqual(select('message.text.contains("limit") && event.kind == "message"'), ['23 message']);
-    assert.deepEqual(select('world.changes.exists(c, c.table == "loans" && c.after.due > c.before.due)'), ['19 world.diff', '20 message', '21 tool.end']);
-    assert.deepEqual(select('usage.input_tokens + usage.output_tokens > 300'), ['24 model.end', '25 score', '26 rollout.end']);
+    assert.deepEqual(select('world.changes.exists(c, c.table == "loans" && c.after.due > c.before.due)'), [
+      '19 world.diff',
+      '20 message',
+      '21 tool.end',
+    ]);
+    assert.deepEqual(select('usage.input_tokens + usage.output_tokens > 300'), [
+      '24 model.end',
+      '25 score',
+      '26 rollout.end',
+    ]);
     assert.deepEqual(select('reward == 0'), ['25 score', '26 rollout.end']);
     assert.deepEqual(select('status == "done"'), ['26 rollout.end']);
-    assert.deepEqual(select('step == 0 && attempt == 1 && task.id == "renew-overdue" && agent == ""'), ['1 rollout.start', '2 rollout.lease', '3 world.open', '4 message', '5 message']);
+    assert.deepEqual(select('step == 0 && attempt == 1 && task.id == "renew-overdue" && agent == ""'), [
+      '1 rollout.start',
+      '2 rollout.lease',
+      '3 world.open',
+      '4 message',
+      '5 message',
+    ]);
     assert.deepEqual(select('step % 2 == 1 && event.kind == "model.start"'), ['6 model.start', '22 model.start']);
   });
 
@@ -111,7 +163,10 @@ describe('queries over a trajectory', () => {
     assert.deepEqual(select('tool.name != "find_member" && event.kind == "message"'), ['17 message', '20 message']);
     const match = compileQuery('tool.name == "x"').matches(environmentOf(desk, 1));
     assert.deepEqual(match, { matched: false, why: 'there is no "name" here' });
-    assert.deepEqual(compileCondition('reward > 0.5').matches(environmentOf(desk, 1)), { matched: false, why: 'null > double does not go' });
+    assert.deepEqual(compileCondition('reward > 0.5').matches(environmentOf(desk, 1)), {
+      matched: false,
+      why: 'null > double does not go',
+    });
   });
 
   it('asks for what it needs before it evaluates, without a change to what it selects', () => {
@@ -136,7 +191,10 @@ describe('queries over a trajectory', () => {
 
   it('searches a blob by its beginning, not by its hash', () => {
     const s = new Stream();
-    s.add('log', { stream: 'out', text: { $blob: 'a'.repeat(64), bytes: 9, media: 'text/plain', head: 'the Beginning' } });
+    s.add('log', {
+      stream: 'out',
+      text: { $blob: 'a'.repeat(64), bytes: 9, media: 'text/plain', head: 'the Beginning' },
+    });
     const model = new TrajectoryModel();
     model.push(s.events);
     assert.deepEqual(select('beginning', model), ['1 log']);
@@ -154,14 +212,32 @@ describe('queries over a trajectory', () => {
 
 describe('conditions at a gate', () => {
   it('has all of the vocabulary', () => {
-    assert.ok(atGate('tool.name == "renew_loan" && tool.arguments.loan_id == 17 && tool.ms > 12 && tool.error.class == "tool_error"'));
+    assert.ok(
+      atGate(
+        'tool.name == "renew_loan" && tool.arguments.loan_id == 17 && tool.ms > 12 && tool.error.class == "tool_error"',
+      ),
+    );
     assert.ok(atGate('task.id == "renew-overdue" && task.level >= 2 && task.meta.source == "own" && attempt == 2'));
-    assert.ok(atGate('step == 3 && agent.startsWith("desk") && usage.input_tokens == 100 && status == "running" && reward == null'));
+    assert.ok(
+      atGate(
+        'step == 3 && agent.startsWith("desk") && usage.input_tokens == 100 && status == "running" && reward == null',
+      ),
+    );
     assert.ok(atGate('world.changes.exists(c, c.key == 17) && event.kind == "tool.end"'));
     assert.ok(atGate('tool.arguments["$ref"] == "x"'));
-    assert.ok(atGate('message.text == "hi" && message.calls[0].name == "f"', {
-      message: { m: 1, role: 'assistant', origin: 'sampled', parts: [{ type: 'text', content: 'hi' }, { type: 'tool_call', id: 'c', name: 'f', arguments: {} }] },
-    }));
+    assert.ok(
+      atGate('message.text == "hi" && message.calls[0].name == "f"', {
+        message: {
+          m: 1,
+          role: 'assistant',
+          origin: 'sampled',
+          parts: [
+            { type: 'text', content: 'hi' },
+            { type: 'tool_call', id: 'c', name: 'f', arguments: {} },
+          ],
+        },
+      }),
+    );
   });
 
   it('knows nothing of a result before there is one', () => {
@@ -171,14 +247,28 @@ describe('conditions at a gate', () => {
   });
 
   it('mixes whole and broken numbers as people do', () => {
-    for (const text of ['step + 1 == 4', 'step * 2 == 6', 'step / 2 == 1.5', '7 - step == 4', 'step % 2 == 1', '1.5 * size(tool.arguments.ids) == 3', '5 / 2 == 2', '1.5 + 1.5 == 3', '3 != 2.5', '!(2.0 != 2)']) assert.ok(atGate(text), text);
+    for (const text of [
+      'step + 1 == 4',
+      'step * 2 == 6',
+      'step / 2 == 1.5',
+      '7 - step == 4',
+      'step % 2 == 1',
+      '1.5 * size(tool.arguments.ids) == 3',
+      '5 / 2 == 2',
+      '1.5 + 1.5 == 3',
+      '3 != 2.5',
+      '!(2.0 != 2)',
+    ])
+      assert.ok(atGate(text), text);
   });
 
   it('stays cheap', () => {
     const xs = Array.from({ length: 3_000 }, (_, i) => i);
     const big: Partial<Gate> = { event: { seq: 1, kind: 'x', data: { xs, text: 'a'.repeat(50_000) } } };
     assert.ok(atGate('event.data.xs.exists(a, event.data.xs.exists(b, a == b + 1))', big));
-    const match = compileCondition('event.data.xs.exists(a, event.data.xs.exists(b, a == b + 5000))').matches(gateEnvironment(gate(big)));
+    const match = compileCondition('event.data.xs.exists(a, event.data.xs.exists(b, a == b + 5000))').matches(
+      gateEnvironment(gate(big)),
+    );
     assert.ok(!match.matched && /too long/.test(match.why ?? ''));
     const inside = compileCondition('event.data.xs.all(a, a in event.data.xs)').matches(gateEnvironment(gate(big)));
     assert.ok(!inside.matched && /too long/.test(inside.why ?? ''));
@@ -205,7 +295,10 @@ describe('expressions', () => {
   it('give any value as JSON', () => {
     assert.deepEqual(value('tool.arguments'), { ok: true, value: { loan_id: 17, $ref: 'x', ids: [1, 2] } });
     assert.deepEqual(value('size(world.changes)'), { ok: true, value: 1 });
-    assert.deepEqual(value('{"a": [step, 2.5, null, true, "x"]}'), { ok: true, value: { a: [3, 2.5, null, true, 'x'] } });
+    assert.deepEqual(value('{"a": [step, 2.5, null, true, "x"]}'), {
+      ok: true,
+      value: { a: [3, 2.5, null, true, 'x'] },
+    });
     assert.deepEqual(value('timestamp("2024-01-01T00:00:00Z")'), { ok: true, value: '2024-01-01T00:00:00.000Z' });
     assert.deepEqual(value('duration("5s")'), { ok: true, value: '5s' });
     assert.deepEqual(value('9007199254740993'), { ok: true, value: '9007199254740993' });
@@ -220,11 +313,37 @@ describe('expressions', () => {
 describe('rowEnvironment', () => {
   it('has a rollout as a whole', () => {
     const row: RolloutRow = {
-      rollout: 'r1', batch: 'b1', task: 't', task_index: 0, attempt: 4, try: 1, state: 'ended', epoch: 1, last: 9, settles: true, rev: 1,
-      progress: { steps: 5, tool_calls: 1, input_tokens: 10, output_tokens: 5, cached_tokens: 0, tools: ['renew_loan'], touched: false, status: 'truncated', reward: 0.5, error_class: 'limit' },
+      rollout: 'r1',
+      batch: 'b1',
+      task: 't',
+      task_index: 0,
+      attempt: 4,
+      try: 1,
+      state: 'ended',
+      epoch: 1,
+      last: 9,
+      settles: true,
+      rev: 1,
+      progress: {
+        steps: 5,
+        tool_calls: 1,
+        input_tokens: 10,
+        output_tokens: 5,
+        cached_tokens: 0,
+        tools: ['renew_loan'],
+        touched: false,
+        status: 'truncated',
+        reward: 0.5,
+        error_class: 'limit',
+      },
     };
     const matches = (text: string): boolean => compileQuery(text).matches(rowEnvironment(row)).matched;
-    assert.ok(matches('status == "truncated" && reward >= 0.5 && step == 5 && attempt > 3 && task.id == "t" && usage.output_tokens == 5'));
+    assert.ok(
+      matches(
+        'status == "truncated" && reward >= 0.5 && step == 5 && attempt > 3 && task.id == "t" && ' +
+          'usage.output_tokens == 5',
+      ),
+    );
     assert.ok(matches('renew_loan'));
     assert.ok(!matches('tool.name == "renew_loan"'));
     assert.ok(compileQuery('status == "running"').matches(rowEnvironment({ ...row, state: 'running' })).matched);

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { describe, it } from 'node:test';
 import type { Json } from '../../../src/common/json.ts';
-import { checkEvent, INLINE_LIMIT, type EventOf, type TraceEvent } from '../../../src/trace/schema.ts';
-import { blobsOf, spill, unspill, type SpilledBlob } from '../../../src/trace/spill.ts';
+import { checkEvent, type EventOf, INLINE_LIMIT, type TraceEvent } from '../../../src/trace/schema.ts';
+import { blobsOf, type SpilledBlob, spill, unspill } from '../../../src/trace/spill.ts';
 import { unescapeKeys } from '../../../src/trace/values/keys.ts';
 import { lendingDesk, Stream } from '../../support/stream.ts';
 
@@ -19,7 +19,10 @@ function readerOf(blobs: readonly SpilledBlob[]): (ref: { $blob: string }) => Pr
   return (ref) => Promise.resolve(blobs.find((blob) => blob.sha === ref.$blob)!.bytes);
 }
 
-async function roundTrip<E extends TraceEvent>(event: E, own?: ReadonlySet<string>): Promise<{ stored: E; blobs: SpilledBlob[]; back: E }> {
+async function roundTrip<E extends TraceEvent>(
+  event: E,
+  own?: ReadonlySet<string>,
+): Promise<{ stored: E; blobs: SpilledBlob[]; back: E }> {
   const { event: stored, blobs } = spill(event, own);
   assert.deepEqual(checkEvent(stored), { ok: true });
   for (const blob of blobs) assert.equal(blob.sha, createHash('sha256').update(blob.bytes).digest('hex'));
@@ -59,7 +62,15 @@ describe('spill', () => {
 
   it('reaches every place that holds a value', async () => {
     const s = new Stream();
-    s.message('assistant', [{ type: 'reasoning', content: BIG }, { type: 'text', content: BIG }, { type: 'tool_call', id: 'c', name: 'f', arguments: { a: BIG } }], 'sampled');
+    s.message(
+      'assistant',
+      [
+        { type: 'reasoning', content: BIG },
+        { type: 'text', content: BIG },
+        { type: 'tool_call', id: 'c', name: 'f', arguments: { a: BIG } },
+      ],
+      'sampled',
+    );
     s.message('tool', [{ type: 'tool_call_response', id: 'c', response: BIG }], 'tool');
     s.add('message', { m: 3, role: 'user', parts: [], origin: 'given', headers: { $h: BIG } });
     s.toolStart('c', 'f', { a: BIG });
@@ -114,7 +125,11 @@ describe('spill', () => {
   it('escapes keys of users, at any depth, and never takes them for references', async () => {
     const value: Json = { $blob: 'mine', $$twice: [{ $ref: { plain: 1, $deep: null } }], ok: '$text' };
     const { stored, back, blobs } = await roundTrip(result(value));
-    assert.deepEqual(stored.data.result, { $$blob: 'mine', $$$twice: [{ $$ref: { plain: 1, $$deep: null } }], ok: '$text' });
+    assert.deepEqual(stored.data.result, {
+      $$blob: 'mine',
+      $$$twice: [{ $$ref: { plain: 1, $$deep: null } }],
+      ok: '$text',
+    });
     assert.equal(blobs.length, 0);
     assert.deepEqual(back.data.result, value);
     assert.deepEqual(unescapeKeys(stored.data.result as Json), value);
@@ -136,7 +151,9 @@ describe('spill', () => {
     assert.equal(big.blobs.length, 1);
     assert.deepEqual((big.event.data.result as { whole: unknown }).whole, whole);
     assert.deepEqual(new Set(blobsOf(big.event)), new Set([sha, big.blobs[0]!.sha]));
-    assert.deepEqual(spill(result({ whole })).event.data.result, { whole: { $$blob: sha, bytes: 5, media: 'text/plain', head: 'h' } });
+    assert.deepEqual(spill(result({ whole })).event.data.result, {
+      whole: { $$blob: sha, bytes: 5, media: 'text/plain', head: 'h' },
+    });
   });
 
   it('does not change the event it was given', () => {
@@ -151,7 +168,12 @@ describe('spill', () => {
     const s = new Stream();
     s.start({ config: a, code: b });
     s.add('world.snapshot', { snapshot: c, bytes: 1 });
-    s.add('model.end', { status: 'ok', trainable: true, source: 'live', tokens: { $blob: a, bytes: 1, media: 'application/json', head: '' } });
+    s.add('model.end', {
+      status: 'ok',
+      trainable: true,
+      source: 'live',
+      tokens: { $blob: a, bytes: 1, media: 'application/json', head: '' },
+    });
     assert.deepEqual(s.events.map(blobsOf), [[a, b], [c], [a]]);
   });
 });

@@ -1,22 +1,38 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { StudioError } from '../../../src/common/errors.ts';
-import { report, type ReportInput } from '../../../src/trace/statistics.ts';
 import { parseFailUnder, reaches } from '../../../src/trace/statistics/bar.ts';
 import { compareReports } from '../../../src/trace/statistics/compare.ts';
 import { passAll, passAt, reportedKs } from '../../../src/trace/statistics/passRates.ts';
 import { comparisonSchema, reportSchema } from '../../../src/trace/statistics/schema.ts';
+import { type ReportInput, report } from '../../../src/trace/statistics.ts';
 import { EMPTY_PROGRESS, type Progress, type RolloutRow } from '../../../src/trace/summary.ts';
 import { Random } from '../../support/random.ts';
 
 let count = 0;
 
-function row(task: string, attempt: number, progress: Partial<Progress> = {}, over: Partial<RolloutRow> = {}): RolloutRow {
+function row(
+  task: string,
+  attempt: number,
+  progress: Partial<Progress> = {},
+  over: Partial<RolloutRow> = {},
+): RolloutRow {
   count += 1;
   const ended = progress.status !== undefined;
   return {
-    rollout: `r${count}`, batch: 'b1', task, task_index: 0, attempt, try: 1, state: ended ? 'ended' : 'queued', epoch: 1, last: 9,
-    settles: progress.status === 'done' || progress.status === 'truncated', rev: count, progress: { ...EMPTY_PROGRESS, ...progress }, ...over,
+    rollout: `r${count}`,
+    batch: 'b1',
+    task,
+    task_index: 0,
+    attempt,
+    try: 1,
+    state: ended ? 'ended' : 'queued',
+    epoch: 1,
+    last: 9,
+    settles: progress.status === 'done' || progress.status === 'truncated',
+    rev: count,
+    progress: { ...EMPTY_PROGRESS, ...progress },
+    ...over,
   };
 }
 
@@ -25,7 +41,9 @@ const FAIL = { status: 'done', passed: false, reward: 0 } as const;
 
 /** `{a: '+-', b: '--'}`: attempts of each task by outcome. */
 function rowsOf(outcomes: Readonly<Record<string, string>>): RolloutRow[] {
-  return Object.entries(outcomes).flatMap(([task, marks]) => Array.from(marks, (mark, i) => row(task, i + 1, mark === '+' ? PASS : FAIL)));
+  return Object.entries(outcomes).flatMap(([task, marks]) =>
+    Array.from(marks, (mark, i) => row(task, i + 1, mark === '+' ? PASS : FAIL)),
+  );
 }
 
 function made(input: Omit<ReportInput, 'batch'>): ReturnType<typeof report> {
@@ -34,7 +52,9 @@ function made(input: Omit<ReportInput, 'batch'>): ReturnType<typeof report> {
 
 /** Every choice of k of the attempts, for the share in which some or all pass. */
 function enumerate(passes: readonly boolean[], k: number): { any: number; all: number } {
-  let choices = 0, any = 0, all = 0;
+  let choices = 0,
+    any = 0,
+    all = 0;
   for (let mask = 0; mask < 1 << passes.length; mask++) {
     const chosen = passes.filter((_, i) => (mask >> i) & 1);
     if (chosen.length !== k) continue;
@@ -87,7 +107,10 @@ describe('report', () => {
     near(result.pass_at?.['2'], (1 + 2 / 3) / 2);
     near(result.pass_all?.['2'], (1 / 3 + 0) / 2);
     assert.deepEqual(result.tasks_at, { 1: 3, 2: 2, 3: 2 });
-    assert.deepEqual([result.tasks, result.attempts, result.scored, result.passed, result.failed, result.solved], [3, 7, 7, 3, 4, 2]);
+    assert.deepEqual(
+      [result.tasks, result.attempts, result.scored, result.passed, result.failed, result.solved],
+      [3, 7, 7, 3, 4, 2],
+    );
   });
 
   it('drops no attempt', () => {
@@ -108,10 +131,16 @@ describe('report', () => {
       [result.attempts, result.scored, result.unscored, result.cancelled, result.infrastructure, result.open],
       [15, 3, 2, 1, 1, 8],
     );
-    assert.equal(result.attempts, result.scored + result.unscored + result.cancelled + result.infrastructure + result.open);
+    assert.equal(
+      result.attempts,
+      result.scored + result.unscored + result.cancelled + result.infrastructure + result.open,
+    );
     assert.equal(result.truncated, 2);
     assert.equal(result.passed + result.failed, result.scored);
-    assert.deepEqual(result.by_error, { limit: { attempts: 2, passed: 0 }, infrastructure: { attempts: 1, passed: 0 } });
+    assert.deepEqual(result.by_error, {
+      limit: { attempts: 2, passed: 0 },
+      infrastructure: { attempts: 1, passed: 0 },
+    });
   });
 
   it('counts each attempt once, by the rollout that settled it, and the tokens of all its tries', () => {
@@ -135,12 +164,20 @@ describe('report', () => {
   });
 
   it('has no pass@k where the stop rule chose the attempts', () => {
-    const rows = [...rowsOf({ a: '++', b: '----' }), row('a', 3, { status: 'cancelled' }), row('a', 4, { status: 'cancelled' })];
+    const rows = [
+      ...rowsOf({ a: '++', b: '----' }),
+      row('a', 3, { status: 'cancelled' }),
+      row('a', 4, { status: 'cancelled' }),
+    ];
     const result = made({ rows, passesPerTask: 2, levels: new Map([['a', 1]]) });
-    assert.deepEqual([result.pass_at, result.pass_all, result.intervals.pass_at, result.by_level['1']?.pass_at], [null, null, null, null]);
+    assert.deepEqual(
+      [result.pass_at, result.pass_all, result.intervals.pass_at, result.by_level['1']?.pass_at],
+      [null, null, null, null],
+    );
     assert.match(result.why['pass_at'] ?? '', /stops a task after 2 passes/);
     assert.equal(result.solved, 1);
-    assert.notEqual(made({ rows: rowsOf({ a: '++--', b: '----' }), passesPerTask: 2 }).pass_at, null); // the rule took nothing away
+    // the rule took nothing away
+    assert.notEqual(made({ rows: rowsOf({ a: '++--', b: '----' }), passesPerTask: 2 }).pass_at, null);
   });
 
   it('says why a figure is missing', () => {
@@ -156,12 +193,29 @@ describe('report', () => {
 
   it('breaks down by level, tool and time', () => {
     const rows = [
-      row('a', 1, { ...PASS, tools: ['find', 'renew'], ms: 100 }), row('a', 2, { ...FAIL, tools: ['find'], ms: 300 }),
-      row('b', 1, { ...FAIL, ms: 200 }), row('b', 2, { ...FAIL, ms: 5000 }, { duplicate_of: 'r1' }), row('b', 3, { tools: ['find'] }, { state: 'running' }),
+      row('a', 1, { ...PASS, tools: ['find', 'renew'], ms: 100 }),
+      row('a', 2, { ...FAIL, tools: ['find'], ms: 300 }),
+      row('b', 1, { ...FAIL, ms: 200 }),
+      row('b', 2, { ...FAIL, ms: 5000 }, { duplicate_of: 'r1' }),
+      row('b', 3, { tools: ['find'] }, { state: 'running' }),
     ];
-    const result = made({ rows, levels: new Map<string, string | number>([['a', 10], ['b', 2]]) });
+    const result = made({
+      rows,
+      levels: new Map<string, string | number>([
+        ['a', 10],
+        ['b', 2],
+      ]),
+    });
     assert.deepEqual(Object.keys(result.by_level), ['2', '10']);
-    assert.deepEqual(result.by_level['10'], { tasks: 1, scored: 2, passed: 1, solved: 1, pass_at: { 1: 0.5, 2: 1, 3: null }, tasks_at: { 1: 1, 2: 1, 3: 0 }, pass_all: { 1: 0.5, 2: 0, 3: null } });
+    assert.deepEqual(result.by_level['10'], {
+      tasks: 1,
+      scored: 2,
+      passed: 1,
+      solved: 1,
+      pass_at: { 1: 0.5, 2: 1, 3: null },
+      tasks_at: { 1: 1, 2: 1, 3: 0 },
+      pass_all: { 1: 0.5, 2: 0, 3: null },
+    });
     assert.deepEqual(result.by_tool, { find: { attempts: 2, passed: 1 }, renew: { attempts: 1, passed: 1 } });
     assert.deepEqual(result.ms, { p50: 200, p95: 5000, max: 5000, total: 5600 });
     assert.equal(result.duplicates, 1);
@@ -169,8 +223,18 @@ describe('report', () => {
 
   it('is the same for the same rows in any order', () => {
     const random = new Random(3);
-    const rows = rowsOf(Object.fromEntries(Array.from({ length: 40 }, (_, i) => [`t${i}`, Array.from({ length: 4 }, () => (random.next() < 0.4 ? '+' : '-')).join('')])));
-    const shuffled = rows.map((value) => ({ value, key: random.next() })).sort((a, b) => a.key - b.key).map(({ value }) => value);
+    const rows = rowsOf(
+      Object.fromEntries(
+        Array.from({ length: 40 }, (_, i) => [
+          `t${i}`,
+          Array.from({ length: 4 }, () => (random.next() < 0.4 ? '+' : '-')).join(''),
+        ]),
+      ),
+    );
+    const shuffled = rows
+      .map((value) => ({ value, key: random.next() }))
+      .sort((a, b) => a.key - b.key)
+      .map(({ value }) => value);
     assert.deepEqual(made({ rows: shuffled }), made({ rows }));
   });
 });
@@ -188,13 +252,34 @@ describe('compareReports', () => {
     near(first?.difference, 0);
     near(result.pass_all?.['2']?.difference, 1 / 3);
     assert.deepEqual([result.better, result.worse, result.same], [1, 1, 1]);
-    assert.deepEqual(result.changed.map((task) => [task.task, task.difference]), [['a', 0.5], ['c', -0.5]]);
+    assert.deepEqual(
+      result.changed.map((task) => [task.task, task.difference]),
+      [
+        ['a', 0.5],
+        ['c', -0.5],
+      ],
+    );
   });
 
   it('sees a difference that every task shares, however hard the tasks are', () => {
-    const marks = (better: boolean): Record<string, string> => Object.fromEntries(Array.from({ length: 20 }, (_, i) => [`t${i}`, i % 2 === 0 ? (better ? '+---' : '----') : (better ? '++++' : '+++-')]));
-    const result = compareReports({ batch: 'n', rows: rowsOf(marks(true)) }, { batch: 'o', rows: rowsOf(marks(false)) });
-    assert.deepEqual(result.pass_at?.['1'], { here: 0.625, baseline: 0.375, difference: 0.25, interval: [0.25, 0.25], tasks: 20 });
+    const marks = (better: boolean): Record<string, string> =>
+      Object.fromEntries(
+        Array.from({ length: 20 }, (_, i) => [
+          `t${i}`,
+          i % 2 === 0 ? (better ? '+---' : '----') : better ? '++++' : '+++-',
+        ]),
+      );
+    const result = compareReports(
+      { batch: 'n', rows: rowsOf(marks(true)) },
+      { batch: 'o', rows: rowsOf(marks(false)) },
+    );
+    assert.deepEqual(result.pass_at?.['1'], {
+      here: 0.625,
+      baseline: 0.375,
+      difference: 0.25,
+      interval: [0.25, 0.25],
+      tasks: 20,
+    });
   });
 
   it('says why there is nothing to compare', () => {
@@ -209,9 +294,19 @@ describe('compareReports', () => {
 describe('bars', () => {
   it('are read as they are written', () => {
     assert.deepEqual(parseFailUnder('pass@8=0.5'), [{ text: 'pass@8=0.5', metric: 'pass_at', k: 8, least: 0.5 }]);
-    assert.deepEqual(parseFailUnder('pass^4 = 20%, pass@1=.25').map(({ metric, k, least }) => [metric, k, least]), [['pass_all', 4, 0.2], ['pass_at', 1, 0.25]]);
+    assert.deepEqual(
+      parseFailUnder('pass^4 = 20%, pass@1=.25').map(({ metric, k, least }) => [metric, k, least]),
+      [
+        ['pass_all', 4, 0.2],
+        ['pass_at', 1, 0.25],
+      ],
+    );
     for (const bad of ['', 'pass@0=0.5', 'pass@8', 'pass@8=1.5', 'pass@8=120%', 'pass8=1', 'pass@8=x', 'pass@1=0.5,']) {
-      assert.throws(() => parseFailUnder(bad), (error) => StudioError.is(error, 'usage'), bad);
+      assert.throws(
+        () => parseFailUnder(bad),
+        (error) => StudioError.is(error, 'usage'),
+        bad,
+      );
     }
   });
 
@@ -220,7 +315,10 @@ describe('bars', () => {
     const check = (text: string): boolean => parseFailUnder(text).every((bar) => reaches(result, bar).ok);
     assert.ok(check('pass@1=0.25') && check('pass@2=0.5') && check('pass^2=0'));
     assert.ok(!check('pass@1=0.26'));
-    assert.deepEqual(reaches(result, parseFailUnder('pass@5=0')[0]!), { ok: false, text: 'pass@5 cannot be told: no task has 5 scored attempts' });
+    assert.deepEqual(reaches(result, parseFailUnder('pass@5=0')[0]!), {
+      ok: false,
+      text: 'pass@5 cannot be told: no task has 5 scored attempts',
+    });
     assert.match(reaches(result, parseFailUnder('pass@1=0.26')[0]!).text, /pass@1 is 0.250, under 0.26/);
   });
 });

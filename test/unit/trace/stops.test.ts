@@ -1,12 +1,12 @@
 // Where a debugger stops, and how it steps: what lies in what, and that every way back is the way there.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { TrajectoryModel } from '../../../src/trace/model.ts';
-import { Stops, type Place } from '../../../src/trace/stops.ts';
 import { RolloutCursor, type Step } from '../../../src/debug/cursor.ts';
-import { task } from '../../support/trajectories.ts';
+import { TrajectoryModel } from '../../../src/trace/model.ts';
+import { type Place, Stops } from '../../../src/trace/stops.ts';
 import { Random } from '../../support/random.ts';
 import { lendingDesk, Stream } from '../../support/stream.ts';
+import { task } from '../../support/trajectories.ts';
 
 function modelOf(stream: Stream): TrajectoryModel {
   const model = new TrajectoryModel();
@@ -59,18 +59,46 @@ function team(): Stream {
 describe('stops', () => {
   it('steps over calls, into them, and out to what follows', () => {
     const model = modelOf(lendingDesk());
-    assert.deepEqual(walk(model, ['next', 'next', 'next', 'next', 'next']), ['user', 'step 1', 'step 2', 'step 3', 'end']);
-    assert.deepEqual(walk(model, ['next', 'next', 'into', 'into', 'into', 'next', 'next']), ['user', 'step 1', 'find_member', 'step 2', 'renew_loan', 'renew_loan', 'step 3']);
+    assert.deepEqual(walk(model, ['next', 'next', 'next', 'next', 'next']), [
+      'user',
+      'step 1',
+      'step 2',
+      'step 3',
+      'end',
+    ]);
+    assert.deepEqual(walk(model, ['next', 'next', 'into', 'into', 'into', 'next', 'next']), [
+      'user',
+      'step 1',
+      'find_member',
+      'step 2',
+      'renew_loan',
+      'renew_loan',
+      'step 3',
+    ]);
     assert.deepEqual(walk(model, ['next', 'next', 'into', 'out']), ['user', 'step 1', 'find_member', 'step 2']);
   });
 
   it('keeps the members of a team apart, and comes out where their caller goes on', () => {
     const model = modelOf(team());
-    assert.deepEqual(walk(model, ['next', 'into', 'into', 'into', 'into', 'next', 'next']), ['step 1', 'ask', 'agent lead/a', 'step 2', 'look', 'step 4', 'step 5'], 'never through the other one');
-    assert.deepEqual(walk(model, ['next', 'into', 'into', 'next', 'into', 'next']), ['step 1', 'ask', 'agent lead/a', 'agent lead/b', 'step 3', 'step 5']);
+    assert.deepEqual(
+      walk(model, ['next', 'into', 'into', 'into', 'into', 'next', 'next']),
+      ['step 1', 'ask', 'agent lead/a', 'step 2', 'look', 'step 4', 'step 5'],
+      'never through the other one',
+    );
+    assert.deepEqual(walk(model, ['next', 'into', 'into', 'next', 'into', 'next']), [
+      'step 1',
+      'ask',
+      'agent lead/a',
+      'agent lead/b',
+      'step 3',
+      'step 5',
+    ]);
     const stops = Stops.of(model);
     const look = model.tools.find((tool) => tool.start.data.name === 'look');
-    assert.deepEqual(stops.chain(look?.seq ?? 0).map((seq) => nameOf(model, { seq, at: seq })), ['look', 'step 2', 'agent lead/a', 'ask', 'step 1']);
+    assert.deepEqual(
+      stops.chain(look?.seq ?? 0).map((seq) => nameOf(model, { seq, at: seq })),
+      ['look', 'step 2', 'agent lead/a', 'ask', 'step 1'],
+    );
   });
 
   it('grows with its model and gives the place of every event', () => {
@@ -83,7 +111,11 @@ describe('stops', () => {
       if (place !== undefined) assert.equal(place.at, event.seq);
     }
     const failed = model.tools[2];
-    assert.deepEqual(Stops.of(model).placeOf(failed?.end?.seq ?? 0), { seq: failed?.seq, at: failed?.end?.seq }, 'an end is at its call');
+    assert.deepEqual(
+      Stops.of(model).placeOf(failed?.end?.seq ?? 0),
+      { seq: failed?.seq, at: failed?.end?.seq },
+      'an end is at its call',
+    );
   });
 
   it('any steps forth and as many back end where they began', () => {

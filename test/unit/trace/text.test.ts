@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { describe, it } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { StudioError } from '../../../src/common/errors.ts';
-import { TrajectoryModel, type AnyEvent } from '../../../src/trace/model.ts';
-import { stepText, trajectoryText } from '../../../src/trace/text.ts';
+import { type AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
 import { columns, harmless, shorten, wrap } from '../../../src/trace/text/terminal.ts';
 import { amountText, durationText } from '../../../src/trace/text/units.ts';
+import { stepText, trajectoryText } from '../../../src/trace/text.ts';
 import { lendingDesk, Stream } from '../../support/stream.ts';
 
 const PLAIN = { width: 90, color: false } as const;
@@ -34,8 +34,32 @@ function eventful(): Stream {
   s.add('rollout.lease', { epoch: 2, worker: 'w2', how: 'resumed' });
   s.message('user', 'A long question. '.repeat(40));
   s.add('model.start', { step: 1, model: 'demo', context: [[1, 1]], sampling: {} }, { agent: 'desk' });
-  s.message('assistant', [{ type: 'reasoning', content: 'Who knows?\nThe searcher.' }, { type: 'tool_call', id: 'c1', name: 'searcher', arguments: { query: 'Ada' } }, { type: 'tool_call', id: 'cx', name: 'forgotten', arguments: {} }], 'sampled', { agent: 'desk', span: 4 });
-  s.add('model.end', { status: 'ok', m: 2, finish_reason: 'length', usage: { input_tokens: 18_000, output_tokens: 200, cached_tokens: 10 }, ms: 65_000, queue_ms: 4_000, retries: [{ at: 1, ms: 5, class: 'rate_limit' }], trainable: false, why_not: 'cut off', source: 'live' }, { agent: 'desk', span: 4 });
+  s.message(
+    'assistant',
+    [
+      { type: 'reasoning', content: 'Who knows?\nThe searcher.' },
+      { type: 'tool_call', id: 'c1', name: 'searcher', arguments: { query: 'Ada' } },
+      { type: 'tool_call', id: 'cx', name: 'forgotten', arguments: {} },
+    ],
+    'sampled',
+    { agent: 'desk', span: 4 },
+  );
+  s.add(
+    'model.end',
+    {
+      status: 'ok',
+      m: 2,
+      finish_reason: 'length',
+      usage: { input_tokens: 18_000, output_tokens: 200, cached_tokens: 10 },
+      ms: 65_000,
+      queue_ms: 4_000,
+      retries: [{ at: 1, ms: 5, class: 'rate_limit' }],
+      trainable: false,
+      why_not: 'cut off',
+      source: 'live',
+    },
+    { agent: 'desk', span: 4 },
+  );
   const call = s.toolStart('c1', 'searcher', { query: 'Ada' }, { agent: 'desk' });
   s.add('hold', { why: 'breakpoint', breakpoint: 'bp1', side: 'before' }, { agent: 'desk', span: call });
   s.add('edit', { of: { seq: call }, path: '/arguments/query', value: 'Ada Byron', by: 'me' }, { agent: 'desk' });
@@ -44,22 +68,93 @@ function eventful(): Stream {
   s.model('Found her.', [], { agent: 'desk/searcher#1', parent: agent });
   s.add('agent.end', { status: 'ok', ms: 900 }, { agent: 'desk/searcher#1', span: agent });
   s.add('log', { stream: 'err', text: 'one\ntwo\nthree\nfour\nfive' }, { agent: 'desk', span: call });
-  s.diff([
-    { table: 'members', key: 3, op: 'insert', after: { name: 'Ada' } }, { file: 'notes/a.txt', key: 'notes/a.txt', op: 'delete', before: 'x' },
-    { table: 'loans', key: { copy: 1 }, op: 'update', before: 1, after: 2 },
-  ], call);
-  s.add('tool.end', { status: 'ok', result: { $blob: 'a'.repeat(64), bytes: 90_000, media: 'application/json', head: '{"id": 3, "name": "Ada Byron"' }, ms: 2_000, source: 'live', cut: 4096, injected: 'rule 2' }, { agent: 'desk', span: call });
-  s.add('model.start', { step: 3, model: 'demo', endpoint: 'http://gpu-1:8000/v1', context: [[1, 3], [5, 5]], sampling: { temperature: 0.7 } }, { agent: 'desk' });
-  s.add('model.end', { status: 'error', ms: 10, trainable: false, source: 'live', error: { class: 'model_error', message: 'no such model' } }, { agent: 'desk', span: s.last });
-  s.add('score', { scorer: 'judge', value: null, passed: null, error: { class: 'infrastructure', message: 'the judge did not answer' } });
-  s.end({ status: 'truncated', passed: null, reward: null, answer: null, touched: true, error: { class: 'limit', message: '30 steps are over', place: { file: 'agents/desk.agent.yaml', line: 9, column: 3 } }, totals: { steps: 3, tool_calls: 1, input_tokens: 18_100, output_tokens: 210, cached_tokens: 10, ms: 3_725_000, held_ms: 90_000, cost: 0.012_345 } });
+  s.diff(
+    [
+      { table: 'members', key: 3, op: 'insert', after: { name: 'Ada' } },
+      { file: 'notes/a.txt', key: 'notes/a.txt', op: 'delete', before: 'x' },
+      { table: 'loans', key: { copy: 1 }, op: 'update', before: 1, after: 2 },
+    ],
+    call,
+  );
+  s.add(
+    'tool.end',
+    {
+      status: 'ok',
+      result: {
+        $blob: 'a'.repeat(64),
+        bytes: 90_000,
+        media: 'application/json',
+        head: '{"id": 3, "name": "Ada Byron"',
+      },
+      ms: 2_000,
+      source: 'live',
+      cut: 4096,
+      injected: 'rule 2',
+    },
+    { agent: 'desk', span: call },
+  );
+  s.add(
+    'model.start',
+    {
+      step: 3,
+      model: 'demo',
+      endpoint: 'http://gpu-1:8000/v1',
+      context: [
+        [1, 3],
+        [5, 5],
+      ],
+      sampling: { temperature: 0.7 },
+    },
+    { agent: 'desk' },
+  );
+  s.add(
+    'model.end',
+    {
+      status: 'error',
+      ms: 10,
+      trainable: false,
+      source: 'live',
+      error: { class: 'model_error', message: 'no such model' },
+    },
+    { agent: 'desk', span: s.last },
+  );
+  s.add('score', {
+    scorer: 'judge',
+    value: null,
+    passed: null,
+    error: { class: 'infrastructure', message: 'the judge did not answer' },
+  });
+  s.end({
+    status: 'truncated',
+    passed: null,
+    reward: null,
+    answer: null,
+    touched: true,
+    error: {
+      class: 'limit',
+      message: '30 steps are over',
+      place: { file: 'agents/desk.agent.yaml', line: 9, column: 3 },
+    },
+    totals: {
+      steps: 3,
+      tool_calls: 1,
+      input_tokens: 18_100,
+      output_tokens: 210,
+      cached_tokens: 10,
+      ms: 3_725_000,
+      held_ms: 90_000,
+      cost: 0.012_345,
+    },
+  });
   return s;
 }
 
 describe('trajectoryText', () => {
-  it('reads well', () => golden('lending-desk', trajectoryText(modelOf(lendingDesk().events), { ...PLAIN, rollout: 'r1' })));
+  it('reads well', () =>
+    golden('lending-desk', trajectoryText(modelOf(lendingDesk().events), { ...PLAIN, rollout: 'r1' })));
   it('tells all that can happen', () => golden('eventful', trajectoryText(modelOf(eventful().events), PLAIN)));
-  it('stays readable in a narrow terminal', () => golden('narrow', trajectoryText(modelOf(lendingDesk().events), { width: 44, color: false })));
+  it('stays readable in a narrow terminal', () =>
+    golden('narrow', trajectoryText(modelOf(lendingDesk().events), { width: 44, color: false })));
 
   it('tells how far a running rollout is', () => {
     const { events } = lendingDesk();
@@ -101,7 +196,8 @@ describe('trajectoryText', () => {
 });
 
 describe('stepText', () => {
-  it('shows one step in full', () => golden('step-2', stepText(modelOf(lendingDesk().events), 2, { ...PLAIN, rollout: 'r1' })));
+  it('shows one step in full', () =>
+    golden('step-2', stepText(modelOf(lendingDesk().events), 2, { ...PLAIN, rollout: 'r1' })));
 
   it('leaves nothing out', () => {
     const s = new Stream();
@@ -114,7 +210,10 @@ describe('stepText', () => {
   });
 
   it('says which steps there are', () => {
-    assert.throws(() => stepText(modelOf(lendingDesk().events), 9, PLAIN), (error) => StudioError.is(error, 'not_found') && /0 to 3/.test(error.mend ?? ''));
+    assert.throws(
+      () => stepText(modelOf(lendingDesk().events), 9, PLAIN),
+      (error) => StudioError.is(error, 'not_found') && /0 to 3/.test(error.mend ?? ''),
+    );
   });
 });
 
@@ -137,7 +236,17 @@ describe('text for terminals', () => {
   it('makes controls visible', () => assert.equal(harmless('a\tb\r\nc\x00\x7f\x85'), 'a  b\nc␀␡\ufffd'));
 
   it('gives figures as people say them', () => {
-    assert.deepEqual([0, 3.24, 12.4, 999.4, 999.6, 42_100, 59_990, 65_000, 3_725_000].map(durationText), ['0 ms', '3.2 ms', '12 ms', '999 ms', '1.0 s', '42.1 s', '1 min 0 s', '1 min 5 s', '1 h 2 min']);
+    assert.deepEqual([0, 3.24, 12.4, 999.4, 999.6, 42_100, 59_990, 65_000, 3_725_000].map(durationText), [
+      '0 ms',
+      '3.2 ms',
+      '12 ms',
+      '999 ms',
+      '1.0 s',
+      '42.1 s',
+      '1 min 0 s',
+      '1 min 5 s',
+      '1 h 2 min',
+    ]);
     assert.deepEqual([812, 18_234, 999_949, 3_400_000].map(amountText), ['812', '18.2k', '999.9k', '3.4M']);
   });
 });

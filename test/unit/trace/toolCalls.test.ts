@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { TrajectoryModel } from '../../../src/trace/model.ts';
 import { attemptsOf } from '../../../src/trace/statistics/outcomes.ts';
 import { callsText } from '../../../src/trace/toolCalls/callsText.ts';
-import { callFacts, newestFirst, type CallFact } from '../../../src/trace/toolCalls/fact.ts';
+import { type CallFact, callFacts, newestFirst } from '../../../src/trace/toolCalls/fact.ts';
 import { toolStats, useShares } from '../../../src/trace/toolCalls/stats.ts';
 import { callLine, percent, statsText } from '../../../src/trace/toolCalls/text.ts';
 import { lineNow, thrownLines } from '../../../src/trace/toolCalls/thrown.ts';
@@ -11,25 +11,51 @@ import { Stream } from '../../support/stream.ts';
 import { rolloutRow, scored } from '../host/rows.ts';
 
 function fact(over: Partial<CallFact> = {}): CallFact {
-  return { rollout: 'r1', seq: 5, step: 1, tool: 'renew', at: 1, ms: 10, open: false, source: 'live', error: undefined, values: { arguments: { n: 1 }, result: 'fine' }, ...over };
+  return {
+    rollout: 'r1',
+    seq: 5,
+    step: 1,
+    tool: 'renew',
+    at: 1,
+    ms: 10,
+    open: false,
+    source: 'live',
+    error: undefined,
+    values: { arguments: { n: 1 }, result: 'fine' },
+    ...over,
+  };
 }
 
-const failed = (message: string, line: number, over: Partial<CallFact> = {}): CallFact => fact({ error: { class: 'tool_error', message, place: { file: 'tools/a.ts', line, column: 3 } }, ...over });
+const failed = (message: string, line: number, over: Partial<CallFact> = {}): CallFact =>
+  fact({ error: { class: 'tool_error', message, place: { file: 'tools/a.ts', line, column: 3 } }, ...over });
 
 test('facts of a trajectory: arguments and result as they were, open calls, errors', () => {
   const stream = new Stream();
   stream.start();
-  stream.model('', [{ id: 'a', name: 'renew', arguments: { n: 1 } }, { id: 'b', name: 'renew', arguments: { n: 2 } }]);
+  stream.model('', [
+    { id: 'a', name: 'renew', arguments: { n: 1 } },
+    { id: 'b', name: 'renew', arguments: { n: 2 } },
+  ]);
   const first = stream.toolStart('a', 'renew', { n: 1 });
   stream.toolEnd(first, 'a', 'fine');
   const second = stream.toolStart('b', 'renew', { n: 2 });
   const model = new TrajectoryModel();
   model.push(stream.events);
   const facts = callFacts(model, 'r9');
-  assert.deepEqual(facts.map(({ rollout, seq, step, tool, open }) => ({ rollout, seq, step, tool, open })), [
-    { rollout: 'r9', seq: first, step: 1, tool: 'renew', open: false }, { rollout: 'r9', seq: second, step: 1, tool: 'renew', open: true },
-  ]);
-  assert.deepEqual(facts.map(({ values }) => values), [{ arguments: { n: 1 }, result: 'fine' }, { arguments: { n: 2 }, result: undefined }]);
+  assert.deepEqual(
+    facts.map(({ rollout, seq, step, tool, open }) => ({ rollout, seq, step, tool, open })),
+    [
+      { rollout: 'r9', seq: first, step: 1, tool: 'renew', open: false },
+      { rollout: 'r9', seq: second, step: 1, tool: 'renew', open: true },
+    ],
+  );
+  assert.deepEqual(
+    facts.map(({ values }) => values),
+    [
+      { arguments: { n: 1 }, result: 'fine' },
+      { arguments: { n: 2 }, result: undefined },
+    ],
+  );
 });
 
 test('calls that a fork shares with its parent are the parent’s', () => {
@@ -43,11 +69,20 @@ test('calls that a fork shares with its parent are the parent’s', () => {
   const own = stream.toolStart('b', 'renew', {});
   const model = new TrajectoryModel();
   model.push(stream.events);
-  assert.deepEqual(callFacts(model, 'r1').map(({ seq }) => seq), [own]);
+  assert.deepEqual(
+    callFacts(model, 'r1').map(({ seq }) => seq),
+    [own],
+  );
 });
 
 test('figures: errors by class, times by nearest rank of the calls that tell them', () => {
-  const facts = [...Array.from({ length: 20 }, (_, index) => fact({ ms: index + 1 })), failed('x', 3), fact({ ms: undefined, open: true }), fact({ ms: undefined, error: { class: 'timeout', message: 't' } }), failed('y', 3)];
+  const facts = [
+    ...Array.from({ length: 20 }, (_, index) => fact({ ms: index + 1 })),
+    failed('x', 3),
+    fact({ ms: undefined, open: true }),
+    fact({ ms: undefined, error: { class: 'timeout', message: 't' } }),
+    failed('y', 3),
+  ];
   const stats = toolStats(facts);
   assert.deepEqual(stats, { calls: 24, open: 1, errors: 3, byClass: { tool_error: 2, timeout: 1 }, p50: 10, p95: 19 });
   assert.deepEqual(Object.keys(stats.byClass), ['tool_error', 'timeout'], 'the most frequent first');
@@ -56,7 +91,9 @@ test('figures: errors by class, times by nearest rank of the calls that tell the
 
 test('shares count scored attempts by the rollout that settled them', () => {
   const rows = [
-    scored('t1', 1, true, { progress: { tools: ['renew', 'find'] } }), scored('t1', 2, true), scored('t2', 1, false, { progress: { tools: ['renew'] } }),
+    scored('t1', 1, true, { progress: { tools: ['renew', 'find'] } }),
+    scored('t1', 2, true),
+    scored('t2', 1, false, { progress: { tools: ['renew'] } }),
     rolloutRow({ task: 't3', state: 'running', settles: false, progress: { tools: ['renew'] } }),
     rolloutRow({ task: 't4', settles: false, progress: { status: 'infrastructure', tools: ['renew'] } }),
   ];
@@ -69,33 +106,81 @@ test('the line over a tool', () => {
   const all = { attempts: 8, read: 8 };
   const stats = { calls: 412, open: 0, errors: 25, byClass: { tool_error: 25 }, p50: 12, p95: 90 } as const;
   const shares = { passed: { used: 31, of: 100 }, failed: { used: 58, of: 100 } };
-  assert.equal(statsText(stats, shares, all), '412 calls · 6 % errors · p50 12 ms, p95 90 ms · in 31 % of passed, 58 % of failed attempts');
-  assert.equal(statsText({ ...stats, calls: 1, errors: 0, p50: null, p95: null }, { passed: { used: 0, of: 0 }, failed: { used: 2, of: 2 } }, all), '1 call · no errors · in 100 % of failed attempts');
-  assert.equal(statsText({ ...stats, calls: 2000, open: 3, errors: 1 }, undefined, { attempts: 4096, read: 1000 }), '2,000 calls (3 running) · < 1 % errors · p50 12 ms, p95 90 ms · calls of 1,000 of 4,096 attempts read');
-  assert.deepEqual([percent(0, 5), percent(1, 1000), percent(999, 1000), percent(5, 5), percent(1, 3)], ['0 %', '< 1 %', '99 %', '100 %', '33 %']);
+  assert.equal(
+    statsText(stats, shares, all),
+    '412 calls · 6 % errors · p50 12 ms, p95 90 ms · in 31 % of passed, 58 % of failed attempts',
+  );
+  assert.equal(
+    statsText(
+      { ...stats, calls: 1, errors: 0, p50: null, p95: null },
+      { passed: { used: 0, of: 0 }, failed: { used: 2, of: 2 } },
+      all,
+    ),
+    '1 call · no errors · in 100 % of failed attempts',
+  );
+  assert.equal(
+    statsText({ ...stats, calls: 2000, open: 3, errors: 1 }, undefined, { attempts: 4096, read: 1000 }),
+    '2,000 calls (3 running) · < 1 % errors · p50 12 ms, p95 90 ms · calls of 1,000 of 4,096 attempts read',
+  );
+  assert.deepEqual(
+    [percent(0, 5), percent(1, 1000), percent(999, 1000), percent(5, 5), percent(1, 3)],
+    ['0 %', '< 1 %', '99 %', '100 %', '33 %'],
+  );
 });
 
 test('a call on one line, whatever is in it', () => {
   assert.equal(callLine(fact(), 100), 'renew {n: 1} → fine');
   assert.equal(callLine(failed('no\nway', 3), 100), 'renew {n: 1} ✗ tool_error: no ⏎ way');
-  assert.equal(callLine(fact({ open: true, values: { arguments: 'raw {', result: undefined } }), 100), 'renew raw { … running');
+  assert.equal(
+    callLine(fact({ open: true, values: { arguments: 'raw {', result: undefined } }), 100),
+    'renew raw { … running',
+  );
   assert.equal(callLine(fact({ values: undefined, ms: 1 }), 100), 'renew … → nothing');
-  assert.equal(callLine(fact({ values: { arguments: { text: '\u001b[31mred\u0007' }, result: null } }), 100).includes('\u001b'), false);
+  assert.equal(
+    callLine(fact({ values: { arguments: { text: '\u001b[31mred\u0007' }, result: null } }), 100).includes('\u001b'),
+    false,
+  );
   assert.equal(callLine(fact(), 10), 'renew {n:…');
 });
 
 test('newest first, by time, then by place', () => {
-  const facts = [fact({ at: 1, seq: 5 }), fact({ at: 3, seq: 9 }), fact({ at: 3, seq: 12 }), fact({ at: 3, rollout: 'r2', seq: 2 })];
-  assert.deepEqual(facts.toSorted(newestFirst).map(({ rollout, seq }) => `${rollout}@${seq}`), ['r2@2', 'r1@12', 'r1@9', 'r1@5']);
+  const facts = [
+    fact({ at: 1, seq: 5 }),
+    fact({ at: 3, seq: 9 }),
+    fact({ at: 3, seq: 12 }),
+    fact({ at: 3, rollout: 'r2', seq: 2 }),
+  ];
+  assert.deepEqual(
+    facts.toSorted(newestFirst).map(({ rollout, seq }) => `${rollout}@${seq}`),
+    ['r2@2', 'r1@12', 'r1@9', 'r1@5'],
+  );
 });
 
 test('lines that threw: how often, what, and the newest call', () => {
-  const facts = [failed('a', 7, { seq: 30 }), failed('b', 7, { seq: 20 }), failed('b', 7, { seq: 15 }), failed('c', 3, { seq: 10 }), fact(), failed('d', 1, { error: { class: 'tool_error', message: 'd', place: { file: 'other.ts', line: 1, column: 1 } } })];
+  const facts = [
+    failed('a', 7, { seq: 30 }),
+    failed('b', 7, { seq: 20 }),
+    failed('b', 7, { seq: 15 }),
+    failed('c', 3, { seq: 10 }),
+    fact(),
+    failed('d', 1, { error: { class: 'tool_error', message: 'd', place: { file: 'other.ts', line: 1, column: 1 } } }),
+  ];
   const lines = thrownLines(facts, (file) => file === 'tools/a.ts');
-  assert.deepEqual(lines.map(({ line, count, newest, messages }) => ({ line, count, newest: newest.seq, messages })), [
-    { line: 3, count: 1, newest: 10, messages: [{ text: 'c', count: 1 }] },
-    { line: 7, count: 3, newest: 30, messages: [{ text: 'b', count: 2 }, { text: 'a', count: 1 }] },
-  ]);
+  assert.deepEqual(
+    lines.map(({ line, count, newest, messages }) => ({ line, count, newest: newest.seq, messages })),
+    [
+      { line: 3, count: 1, newest: 10, messages: [{ text: 'c', count: 1 }] },
+      {
+        line: 7,
+        count: 3,
+        newest: 30,
+        messages: [
+          { text: 'b', count: 2 },
+          { text: 'a', count: 1 },
+        ],
+      },
+    ],
+  );
 });
 
 test('a line that threw is found where it moved to, and not where it says something else', () => {
@@ -109,14 +194,27 @@ test('a line that threw is found where it moved to, and not where it says someth
 });
 
 test('calls as a document: a line for each that tells the outcome, its values below, long ones cut', () => {
-  const facts = [failed('no way', 7, { values: { arguments: { n: 1, list: [1, 2] }, result: undefined } }), fact({ rollout: 'r2', values: { arguments: {}, result: 'x'.repeat(9_000) } }), fact({ values: undefined })];
-  const { text, blocks } = callsText('renew in desk', facts, ({ rollout }) => (rollout === 'r1' ? { task: 't1', attempt: 2, outcome: 'failed' } : undefined), false);
+  const facts = [
+    failed('no way', 7, { values: { arguments: { n: 1, list: [1, 2] }, result: undefined } }),
+    fact({ rollout: 'r2', values: { arguments: {}, result: 'x'.repeat(9_000) } }),
+    fact({ values: undefined }),
+  ];
+  const { text, blocks } = callsText(
+    'renew in desk',
+    facts,
+    ({ rollout }) => (rollout === 'r1' ? { task: 't1', attempt: 2, outcome: 'failed' } : undefined),
+    false,
+  );
   const lines = text.split('\n');
   assert.equal(lines[0], 'renew in desk');
-  assert.deepEqual(blocks.map(({ line, marked }) => (lines[line] ?? '').slice(0, marked)), ['failed', 'unknown', 'failed']);
+  assert.deepEqual(
+    blocks.map(({ line, marked }) => (lines[line] ?? '').slice(0, marked)),
+    ['failed', 'unknown', 'failed'],
+  );
   assert.equal(lines[blocks[0]?.line ?? 0], 'failed  {n: 1, list: [1, 2]} ✗ tool_error: no way');
   assert.equal(lines[(blocks[0]?.line ?? 0) + 1], '  t1 · attempt 2 · step 1 · 10 ms · r1@5');
   assert.ok(lines.includes('      "n": 1,'));
   assert.match(text, /… 5,000 more characters: open the step/);
-  for (const [index, { line, lastLine }] of blocks.entries()) assert.ok(line > (blocks[index - 1]?.lastLine ?? 0) && lastLine >= line && lines[lastLine] !== '');
+  for (const [index, { line, lastLine }] of blocks.entries())
+    assert.ok(line > (blocks[index - 1]?.lastLine ?? 0) && lastLine >= line && lines[lastLine] !== '');
 });

@@ -9,7 +9,11 @@ import { troubleOf, worse } from '../../../src/trace/trouble.ts';
 import { Stream } from '../../support/stream.ts';
 
 /** The first tool call of a stream whose events are 10 ms apart, and ms from its start until it was made. */
-function firstCall(s: Stream): { readonly model: TrajectoryModel; readonly span: ToolSpan; readonly after: number | undefined } {
+function firstCall(s: Stream): {
+  readonly model: TrajectoryModel;
+  readonly span: ToolSpan;
+  readonly after: number | undefined;
+} {
   const model = new TrajectoryModel();
   model.push(s.events);
   const [span] = model.tools;
@@ -29,7 +33,9 @@ function called(hold?: EventData['hold']): { readonly s: Stream; readonly span: 
 /** What its first call waited, in ms from its start; held ones until 100 ms. */
 function waits(s: Stream): string[] {
   const { model, span } = firstCall(s);
-  return waitsOf(model, span, span.start.at + 100).map(({ from, to, held }) => `${held ? 'held' : '-'} ${from - span.start.at}-${to - span.start.at}`);
+  return waitsOf(model, span, span.start.at + 100).map(
+    ({ from, to, held }) => `${held ? 'held' : '-'} ${from - span.start.at}-${to - span.start.at}`,
+  );
 }
 
 describe('when a call was made', () => {
@@ -60,7 +66,11 @@ describe('when a call was made', () => {
   it('is never where its worker was lost while it was held', () => {
     const { s, span } = called({ why: 'pause', side: 'before' });
     s.add('rollout.lease', { epoch: 2, worker: 'w2', how: 'resumed' });
-    s.add('tool.end', { status: 'error', source: 'live', error: { class: 'infrastructure', message: 'Its worker was lost.' } }, { span });
+    s.add(
+      'tool.end',
+      { status: 'error', source: 'live', error: { class: 'infrastructure', message: 'Its worker was lost.' } },
+      { span },
+    );
     assert.equal(firstCall(s).after, undefined);
     assert.deepEqual(waits(s), ['- 0-10', 'held 10-30']);
   });
@@ -80,23 +90,40 @@ describe('when a call was made', () => {
     s.toolEnd(first, 'c1', 'ok', { ms: 30 });
     s.toolEnd(second, 'c2', 'ok', { ms: 15 });
     const { model } = firstCall(s);
-    assert.deepEqual(model.tools.map((span) => (madeAt(model, span) ?? 0) - span.start.at), [0, 25]);
+    assert.deepEqual(
+      model.tools.map((span) => (madeAt(model, span) ?? 0) - span.start.at),
+      [0, 25],
+    );
   });
 });
 
 describe('what went wrong with a call', () => {
   it('is its own fault or that of infrastructure', () => {
-    const end = (data: Partial<EventData['tool.end']>): { end: Extract<TraceEvent, { kind: 'tool.end' }> } => ({ end: { seq: 2, v: 1, at: 0, kind: 'tool.end', data: { status: 'error', source: 'live', ...data } } });
+    const end = (data: Partial<EventData['tool.end']>): { end: Extract<TraceEvent, { kind: 'tool.end' }> } => ({
+      end: { seq: 2, v: 1, at: 0, kind: 'tool.end', data: { status: 'error', source: 'live', ...data } },
+    });
     assert.equal(troubleOf(undefined), undefined);
     assert.equal(troubleOf({}), undefined, 'it is open');
     assert.equal(troubleOf(end({ status: 'ok' })), undefined);
     assert.equal(troubleOf(end({ status: 'cut' })), undefined);
     assert.equal(troubleOf(end({})), 'error', 'a source that tells no more than that');
     assert.equal(troubleOf(end({ error: { class: 'timeout', message: 'late' } })), 'error');
-    assert.equal(troubleOf(end({ error: { class: 'infrastructure', message: 'Its worker was lost.' } })), 'interrupted');
+    assert.equal(
+      troubleOf(end({ error: { class: 'infrastructure', message: 'Its worker was lost.' } })),
+      'interrupted',
+    );
   });
 
   it('of a step is the gravest', () => {
-    assert.deepEqual([worse(undefined, undefined), worse('interrupted', undefined), worse(undefined, 'interrupted'), worse('interrupted', 'error'), worse('error', 'interrupted')], [undefined, 'interrupted', 'interrupted', 'error', 'error']);
+    assert.deepEqual(
+      [
+        worse(undefined, undefined),
+        worse('interrupted', undefined),
+        worse(undefined, 'interrupted'),
+        worse('interrupted', 'error'),
+        worse('error', 'interrupted'),
+      ],
+      [undefined, 'interrupted', 'interrupted', 'error', 'error'],
+    );
   });
 });

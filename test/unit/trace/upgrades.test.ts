@@ -9,8 +9,20 @@ import { lendingDesk } from '../../support/stream.ts';
 const upgrades: Upgrades = {
   current: 3,
   steps: new Map([
-    [1, (event) => (event.kind === 'output' ? { ...event, kind: 'log', data: { stream: 'out', body: (event.data as { line: string }).line } } : event)],
-    [2, (event) => (event.kind === 'log' ? { ...event, data: { stream: 'out', text: (event.data as { body: string }).body } } : event)],
+    [
+      1,
+      (event) =>
+        event.kind === 'output'
+          ? { ...event, kind: 'log', data: { stream: 'out', body: (event.data as { line: string }).line } }
+          : event,
+    ],
+    [
+      2,
+      (event) =>
+        event.kind === 'log'
+          ? { ...event, data: { stream: 'out', text: (event.data as { body: string }).body } }
+          : event,
+    ],
   ]),
 };
 
@@ -25,18 +37,41 @@ describe('readEvent', () => {
   });
 
   it('upgrades step by step, and leaves what it was given alone', () => {
-    const old = Object.freeze({ seq: 4, v: 1, at: 5, kind: 'output', data: Object.freeze({ line: 'hello' }), more: 'kept' });
-    assert.deepEqual(readEvent(old, { upgrades }), { seq: 4, v: 3, at: 5, kind: 'log', data: { stream: 'out', text: 'hello' }, more: 'kept' });
-    assert.deepEqual(readEvent({ ...old, v: 2, kind: 'log', data: { stream: 'out', body: 'b' } }, { upgrades }).data, { stream: 'out', text: 'b' });
+    const old = Object.freeze({
+      seq: 4,
+      v: 1,
+      at: 5,
+      kind: 'output',
+      data: Object.freeze({ line: 'hello' }),
+      more: 'kept',
+    });
+    assert.deepEqual(readEvent(old, { upgrades }), {
+      seq: 4,
+      v: 3,
+      at: 5,
+      kind: 'log',
+      data: { stream: 'out', text: 'hello' },
+      more: 'kept',
+    });
+    assert.deepEqual(readEvent({ ...old, v: 2, kind: 'log', data: { stream: 'out', body: 'b' } }, { upgrades }).data, {
+      stream: 'out',
+      text: 'b',
+    });
   });
 
   it('checks what a step made, also in streams that were checked when they were written', () => {
     const broken: Upgrades = { current: 2, steps: new Map([[1, (event) => ({ ...event, data: {} })]]) };
-    assert.throws(() => readEvent({ seq: 1, v: 1, at: 0, kind: 'log', data: {} }, { upgrades: broken, checked: true }), /event 1 \(log\)/);
+    assert.throws(
+      () => readEvent({ seq: 1, v: 1, at: 0, kind: 'log', data: {} }, { upgrades: broken, checked: true }),
+      /event 1 \(log\)/,
+    );
   });
 
   it('refuses a newer version and says what to do', () => {
-    assert.throws(() => readEvent({ seq: 9, v: TRACE_VERSION + 1, at: 0, kind: 'log', data: {} }), (error) => StudioError.is(error, 'version') && /Upgrade/.test(error.mend ?? ''));
+    assert.throws(
+      () => readEvent({ seq: 9, v: TRACE_VERSION + 1, at: 0, kind: 'log', data: {} }),
+      (error) => StudioError.is(error, 'version') && /Upgrade/.test(error.mend ?? ''),
+    );
   });
 
   it('keeps unknown kinds and unknown fields', () => {
@@ -48,11 +83,21 @@ describe('readEvent', () => {
 
   it('says where a damaged event is damaged', () => {
     const bad: [unknown, RegExp][] = [
-      [null, /not an object/], ['{}', /not an object/], [{}, /seq/], [{ seq: 0 }, /seq/], [{ seq: 1 }, /event 1.*v:/],
-      [{ seq: 1, v: 1 }, /kind/], [{ seq: 1, v: 1, kind: 'log' }, /at/],
+      [null, /not an object/],
+      ['{}', /not an object/],
+      [{}, /seq/],
+      [{ seq: 0 }, /seq/],
+      [{ seq: 1 }, /event 1.*v:/],
+      [{ seq: 1, v: 1 }, /kind/],
+      [{ seq: 1, v: 1, kind: 'log' }, /at/],
       [{ seq: 2, v: 1, at: 0, kind: 'log', data: { stream: 'up', text: '' } }, /event 2 \(log\).*data\.stream/],
     ];
-    for (const [raw, expected] of bad) assert.throws(() => readEvent(raw), (error) => StudioError.is(error, 'storage') && expected.test(error.message), JSON.stringify(raw));
+    for (const [raw, expected] of bad)
+      assert.throws(
+        () => readEvent(raw),
+        (error) => StudioError.is(error, 'storage') && expected.test(error.message),
+        JSON.stringify(raw),
+      );
   });
 
   it('does not check data again that was checked when it was appended', () => {

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import type { OpenSocket, SocketEvents } from '../../../src/protocol/follow.ts';
 import { openingFrames } from '../../../src/protocol/opening.ts';
 import type { Transport } from '../../../src/protocol/transport.ts';
-import { answeredEarly, openedEarly, type EarlySocket } from '../../../webview/host/early.ts';
+import { answeredEarly, type EarlySocket, openedEarly } from '../../../webview/host/early.ts';
 
 /** As far as a page uses one. */
 class Socket extends EventTarget {
@@ -31,7 +31,13 @@ function early(socket: Socket, kept: readonly string[]): EarlySocket {
 function listener(): SocketEvents & { readonly heard: string[]; readonly opened: Promise<undefined> } {
   const heard: string[] = [];
   const { promise, resolve } = Promise.withResolvers<undefined>();
-  return { heard, opened: promise, open: () => resolve(undefined), message: (text) => heard.push(text), close: () => heard.push('closed') };
+  return {
+    heard,
+    opened: promise,
+    open: () => resolve(undefined),
+    message: (text) => heard.push(text),
+    close: () => heard.push('closed'),
+  };
 }
 
 describe('an early socket', () => {
@@ -70,10 +76,13 @@ describe('an early socket', () => {
 
   it('is used once', async () => {
     const opened: SocketEvents[] = [];
-    const open = openedEarly((events) => {
-      opened.push(events);
-      return { send: () => undefined, close: () => undefined };
-    }, early(new Socket(), []));
+    const open = openedEarly(
+      (events) => {
+        opened.push(events);
+        return { send: () => undefined, close: () => undefined };
+      },
+      early(new Socket(), []),
+    );
     open(listener());
     open(listener());
     assert.equal(opened.length, 1);
@@ -83,17 +92,31 @@ describe('an early socket', () => {
 
 describe('an early answer', () => {
   const asked: string[] = [];
-  const transport: Transport = { request: ({ path }) => {
-    asked.push(path);
-    return Promise.resolve({ status: 200, text: () => Promise.resolve('late'), bytes: () => Promise.resolve(new Uint8Array()) });
-  } };
+  const transport: Transport = {
+    request: ({ path }) => {
+      asked.push(path);
+      return Promise.resolve({
+        status: 200,
+        text: () => Promise.resolve('late'),
+        bytes: () => Promise.resolve(new Uint8Array()),
+      });
+    },
+  };
 
   it('is given once; a failed one is asked for again', async () => {
     const failed = Promise.reject(new TypeError('fetch failed'));
     failed.catch(() => undefined);
-    const answered = answeredEarly(transport, { replies: new Map([['/v1/batches/b1', Promise.resolve(new Response('early'))], ['/v1/server', failed]]) });
+    const answered = answeredEarly(transport, {
+      replies: new Map([
+        ['/v1/batches/b1', Promise.resolve(new Response('early'))],
+        ['/v1/server', failed],
+      ]),
+    });
     const ask = async (path: string): Promise<string> => (await answered.request({ method: 'GET', path })).text();
-    assert.deepEqual([await ask('/v1/batches/b1'), await ask('/v1/batches/b1'), await ask('/v1/server')], ['early', 'late', 'late']);
+    assert.deepEqual(
+      [await ask('/v1/batches/b1'), await ask('/v1/batches/b1'), await ask('/v1/server')],
+      ['early', 'late', 'late'],
+    );
     assert.deepEqual(asked, ['/v1/batches/b1', '/v1/server']);
   });
 });

@@ -3,75 +3,153 @@ import { describe, it } from 'node:test';
 import { ago, bytes, compact, count, duration, percent } from '../../../webview/format.ts';
 import { nameOf } from '../../../webview/keys.ts';
 import { ansiSpans } from '../../../webview/text/ansiSpans.ts';
-import { markdownBlocks, markdownSpans, type Block, type Span } from '../../../webview/text/markdownBlocks.ts';
+import { type Block, markdownBlocks, markdownSpans, type Span } from '../../../webview/text/markdownBlocks.ts';
 
-const words = (spans: readonly Span[]): string => spans.map((span) => ('text' in span ? span.text : words(span.spans))).join('');
-const outline = (blocks: readonly Block[]): unknown[] => blocks.map((block) => {
-  switch (block.type) {
-    case 'paragraph':
-      return words(block.spans);
-    case 'heading':
-      return `h${block.level} ${words(block.spans)}`;
-    case 'code':
-      return `code ${block.language}: ${block.text}`;
-    case 'list':
-      return [block.ordered ? `ol ${block.start}` : 'ul', ...block.items.map(outline)];
-    case 'quote':
-      return ['quote', ...outline(block.blocks)];
-    case 'table':
-      return ['table', block.head.map(words), ...block.rows.map((row) => row.map(words))];
-    case 'rule':
-      return 'rule';
-  }
-});
+const words = (spans: readonly Span[]): string =>
+  spans.map((span) => ('text' in span ? span.text : words(span.spans))).join('');
+const outline = (blocks: readonly Block[]): unknown[] =>
+  blocks.map((block) => {
+    switch (block.type) {
+      case 'paragraph':
+        return words(block.spans);
+      case 'heading':
+        return `h${block.level} ${words(block.spans)}`;
+      case 'code':
+        return `code ${block.language}: ${block.text}`;
+      case 'list':
+        return [block.ordered ? `ol ${block.start}` : 'ul', ...block.items.map(outline)];
+      case 'quote':
+        return ['quote', ...outline(block.blocks)];
+      case 'table':
+        return ['table', block.head.map(words), ...block.rows.map((row) => row.map(words))];
+      case 'rule':
+        return 'rule';
+    }
+  });
 
 describe('Markdown', () => {
   it('reads the blocks that models write', () => {
-    assert.deepEqual(outline(markdownBlocks('# Plan\n\nFirst *this*,\nthen that.\n\n- one\n  - inner\n- two\n\n3. three\n4. four\n\n> said\n> so\n\n---\n```ts\nconst a = 1;\n```\n')), [
-      'h1 Plan', 'First this,\nthen that.', ['ul', ['one', ['ul', ['inner']]], ['two']], ['ol 3', ['three'], ['four']], ['quote', 'said\nso'], 'rule', 'code ts: const a = 1;',
-    ]);
+    assert.deepEqual(
+      outline(
+        markdownBlocks(
+          '# Plan\n\nFirst *this*,\nthen that.\n\n- one\n  - inner\n- two\n\n3. three\n4. four\n\n> said\n> ' +
+            'so\n\n---\n```ts\nconst a = 1;\n```\n',
+        ),
+      ),
+      [
+        'h1 Plan',
+        'First this,\nthen that.',
+        ['ul', ['one', ['ul', ['inner']]], ['two']],
+        ['ol 3', ['three'], ['four']],
+        ['quote', 'said\nso'],
+        'rule',
+        'code ts: const a = 1;',
+      ],
+    );
   });
 
   it('reads tables, and a line with a bar that is none', () => {
-    assert.deepEqual(outline(markdownBlocks('| a | b |\n| --- | :-: |\n| 1 | x\\|y |\n| 2 |\n\na | b')), [['table', ['a', 'b'], ['1', 'x|y'], ['2', '']], 'a | b']);
+    assert.deepEqual(outline(markdownBlocks('| a | b |\n| --- | :-: |\n| 1 | x\\|y |\n| 2 |\n\na | b')), [
+      ['table', ['a', 'b'], ['1', 'x|y'], ['2', '']],
+      'a | b',
+    ]);
   });
 
   it('leaves HTML and unfinished marks as text', () => {
-    assert.deepEqual(markdownSpans('<img src=x onerror=alert(1)> **open'), [{ type: 'text', text: '<img src=x onerror=alert(1)> **open' }]);
+    assert.deepEqual(markdownSpans('<img src=x onerror=alert(1)> **open'), [
+      { type: 'text', text: '<img src=x onerror=alert(1)> **open' },
+    ]);
     assert.deepEqual(outline(markdownBlocks('```\nnever closed')), ['code : never closed']);
-    assert.deepEqual(markdownSpans('snake_case_name 2*3*4').map((span) => span.type), ['text', 'em', 'text'].slice(0, 3));
+    assert.deepEqual(
+      markdownSpans('snake_case_name 2*3*4').map((span) => span.type),
+      ['text', 'em', 'text'].slice(0, 3),
+    );
   });
 
   it('makes links of http addresses only', () => {
-    const links = (text: string): string[] => markdownSpans(text).flatMap((span) => (span.type === 'link' ? [span.url] : []));
-    assert.deepEqual(links('see https://a.example/x_(y). [b](http://b.example) [c](javascript:alert(1)) [d](file:///etc/passwd)'), ['https://a.example/x_(y', 'http://b.example']);
+    const links = (text: string): string[] =>
+      markdownSpans(text).flatMap((span) => (span.type === 'link' ? [span.url] : []));
+    assert.deepEqual(
+      links('see https://a.example/x_(y). [b](http://b.example) [c](javascript:alert(1)) [d](file:///etc/passwd)'),
+      ['https://a.example/x_(y', 'http://b.example'],
+    );
   });
 
   it('takes no time for what is meant to take long', () => {
     const started = performance.now();
-    for (const text of ['*'.repeat(30_000), '['.repeat(30_000), '`a'.repeat(10_000), `${'> '.repeat(5_000)}x`, '- '.repeat(5_000), '**a '.repeat(4_000)]) assert.ok(markdownBlocks(text).length > 0);
+    for (const text of [
+      '*'.repeat(30_000),
+      '['.repeat(30_000),
+      '`a'.repeat(10_000),
+      `${'> '.repeat(5_000)}x`,
+      '- '.repeat(5_000),
+      '**a '.repeat(4_000),
+    ])
+      assert.ok(markdownBlocks(text).length > 0);
     assert.ok(performance.now() - started < 10_000);
   });
 });
 
 describe('colours of terminals', () => {
   it('are kept, every other sequence is dropped', () => {
-    assert.deepEqual(ansiSpans('a\u001b[1;31mred\u001b[0m\u001b[2K\u001b]8;;http://x\u0007link\u001b]8;;\u0007 \u001b[38;5;2mgreen\u001b[38;2;1;2;3m?\u001b[39mplain'), [
-      { text: 'a' }, { text: 'red', colour: 1, bold: true }, { text: 'link' }, { text: ' ' }, { text: 'green', colour: 2 }, { text: '?', colour: 2 }, { text: 'plain' },
-    ]);
+    assert.deepEqual(
+      ansiSpans(
+        'a\u001b[1;31mred\u001b[0m\u001b[2K\u001b]8;;http://x\u0007link\u001b]8;;\u0007 ' +
+          '\u001b[38;5;2mgreen\u001b[38;2;1;2;3m?\u001b[39mplain',
+      ),
+      [
+        { text: 'a' },
+        { text: 'red', colour: 1, bold: true },
+        { text: 'link' },
+        { text: ' ' },
+        { text: 'green', colour: 2 },
+        { text: '?', colour: 2 },
+        { text: 'plain' },
+      ],
+    );
   });
 });
 
 describe('numbers and keys', () => {
   it('are written as people read them', () => {
-    assert.deepEqual([count(12345.4), compact(950), compact(18_240), compact(999_960), compact(4_100_000), percent(0.314)], ['12,345', '950', '18.2k', '1.0M', '4.1M', '31 %']);
-    assert.deepEqual([duration(0), duration(1.24), duration(12), duration(999.6), duration(42_100), duration(59_960), duration(185_000), duration(7_800_000)], ['0 ms', '1.2 ms', '12 ms', '1.0 s', '42.1 s', '1:00 min', '3:05 min', '2:10 h']);
+    assert.deepEqual(
+      [count(12345.4), compact(950), compact(18_240), compact(999_960), compact(4_100_000), percent(0.314)],
+      ['12,345', '950', '18.2k', '1.0M', '4.1M', '31 %'],
+    );
+    assert.deepEqual(
+      [
+        duration(0),
+        duration(1.24),
+        duration(12),
+        duration(999.6),
+        duration(42_100),
+        duration(59_960),
+        duration(185_000),
+        duration(7_800_000),
+      ],
+      ['0 ms', '1.2 ms', '12 ms', '1.0 s', '42.1 s', '1:00 min', '3:05 min', '2:10 h'],
+    );
     assert.deepEqual([bytes(418), bytes(65_536), bytes(20_000_000)], ['418 B', '66 kB', '20.0 MB']);
-    assert.deepEqual([ago(0, 30_000), ago(0, 180_000), ago(0, 7_200_000), ago(0, 172_800_000)], ['just now', '3 min ago', '2 h ago', '2 d ago']);
+    assert.deepEqual(
+      [ago(0, 30_000), ago(0, 180_000), ago(0, 7_200_000), ago(0, 172_800_000)],
+      ['just now', '3 min ago', '2 h ago', '2 d ago'],
+    );
   });
 
   it('have names', () => {
-    const key = (name: string, over: Partial<KeyboardEvent> = {}): string => nameOf({ key: name, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...over });
-    assert.deepEqual([key('j'), key('E', { shiftKey: true }), key('?', { shiftKey: true }), key('F', { ctrlKey: true }), key('f', { metaKey: true }), key('ArrowLeft', { altKey: true }), key('F3', { shiftKey: true })], ['j', 'shift+e', '?', 'mod+f', 'mod+f', 'alt+ArrowLeft', 'shift+F3']);
+    const key = (name: string, over: Partial<KeyboardEvent> = {}): string =>
+      nameOf({ key: name, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...over });
+    assert.deepEqual(
+      [
+        key('j'),
+        key('E', { shiftKey: true }),
+        key('?', { shiftKey: true }),
+        key('F', { ctrlKey: true }),
+        key('f', { metaKey: true }),
+        key('ArrowLeft', { altKey: true }),
+        key('F3', { shiftKey: true }),
+      ],
+      ['j', 'shift+e', '?', 'mod+f', 'mod+f', 'alt+ArrowLeft', 'shift+F3'],
+    );
   });
 });

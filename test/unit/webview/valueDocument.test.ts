@@ -5,7 +5,12 @@ import { RANGE, ValueDocument } from '../../../webview/values/valueDocument.ts';
 
 function rowsOf(value: Json, against?: Json): string[] {
   const document = new ValueDocument(value, against);
-  return document.rows(new Set(document.firstOpen())).map((row) => `${'  '.repeat(row.depth)}${row.name}=${row.open === true ? '' : row.text}${row.change === undefined ? '' : ` ${row.change}`}${row.was === undefined ? '' : ` was ${row.was}`}`);
+  return document
+    .rows(new Set(document.firstOpen()))
+    .map(
+      (row) =>
+        `${'  '.repeat(row.depth)}${row.name}=${row.open === true ? '' : row.text}${row.change === undefined ? '' : ` ${row.change}`}${row.was === undefined ? '' : ` was ${row.was}`}`,
+    );
 }
 
 describe('a value as a tree', () => {
@@ -18,7 +23,10 @@ describe('a value as a tree', () => {
   it('folds long lists into ranges and opens them one by one', () => {
     const document = new ValueDocument(Array.from({ length: 450 }, (_, i) => i));
     const closed = document.rows(new Set(document.firstOpen()));
-    assert.deepEqual(closed.map((row) => row.name), ['0 … 199', '200 … 399', '400 … 449']);
+    assert.deepEqual(
+      closed.map((row) => row.name),
+      ['0 … 199', '200 … 399', '400 … 449'],
+    );
     const opened = document.rows(new Set([closed[1]?.key ?? '']));
     assert.equal(opened.length, 3 + RANGE);
     assert.deepEqual([opened[2]?.key, opened[2]?.text], ['/200', '200']);
@@ -34,9 +42,10 @@ describe('a value as a tree', () => {
   });
 
   it('marks what changed, came and went', () => {
-    assert.deepEqual(rowsOf({ id: 17, days: 14, note: 'n', deep: { a: 2 } }, { id: 17, days: 7, gone: true, deep: { a: 1 } }), [
-      'id=17', 'days=14 changed was 7', 'note=n added', 'deep= changed', '  a=2 changed was 1', 'gone=true removed',
-    ]);
+    assert.deepEqual(
+      rowsOf({ id: 17, days: 14, note: 'n', deep: { a: 2 } }, { id: 17, days: 7, gone: true, deep: { a: 1 } }),
+      ['id=17', 'days=14 changed was 7', 'note=n added', 'deep= changed', '  a=2 changed was 1', 'gone=true removed'],
+    );
     assert.deepEqual(rowsOf([1], { a: 1 }), ['0=1'], 'a list is not compared with a record');
   });
 

@@ -40,7 +40,11 @@ interface Bench {
 }
 
 /** A pool whose server is a function, and whose rollouts are `run`. */
-function bench(run: (job: RolloutJob, ports: RolloutPorts, aborted: Promise<string>) => Promise<void>, answer: Answer, { slots = 2, inspectable = true, rollouts = Infinity } = {}): Bench {
+function bench(
+  run: (job: RolloutJob, ports: RolloutPorts, aborted: Promise<string>) => Promise<void>,
+  answer: Answer,
+  { slots = 2, inspectable = true, rollouts = Infinity } = {},
+): Bench {
   const frames: WorkerFrame[] = [];
   const aborts: string[] = [];
   const commands: Json[] = [];
@@ -51,22 +55,49 @@ function bench(run: (job: RolloutJob, ports: RolloutPorts, aborted: Promise<stri
     return true;
   };
   const flusher = new Flusher();
-  const pools = createToolPools({ directory: folder, env: {}, processGroups: { owner: 'test', add: () => undefined, remove: () => undefined } });
-  const blobs = new Blobs({ getBlob: (name) => (name === sha ? Promise.resolve(Buffer.from(canonicalJson(submission))) : Promise.reject(new Error(`no blob ${name}`))), putBlob: () => Promise.resolve() }, new AbortController().signal);
+  const pools = createToolPools({
+    directory: folder,
+    env: {},
+    processGroups: { owner: 'test', add: () => undefined, remove: () => undefined },
+  });
+  const blobs = new Blobs(
+    {
+      getBlob: (name) =>
+        name === sha
+          ? Promise.resolve(Buffer.from(canonicalJson(submission)))
+          : Promise.reject(new Error(`no blob ${name}`)),
+      putBlob: () => Promise.resolve(),
+    },
+    new AbortController().signal,
+  );
   const parts: WorkerParts = {
-    worker: 'w', folder, clock: { now: () => 5 }, blobs, pools,
+    worker: 'w',
+    folder,
+    clock: { now: () => 5 },
+    blobs,
+    pools,
     submissions: new Submissions({ readBlob: (name) => blobs.read(name, new AbortController().signal), secrets: {} }),
     events: () => Promise.resolve([]),
     link: { sendText: (text) => send(JSON.parse(text) as WorkerFrame), soon: flusher.soon },
-    slots: new Slots(slots, () => pool.ask()), claims: new Claims(send), holdPermits: { take: () => true, give: () => undefined },
-    gate: new PermitGate(), replicas: new Replicas(), connections: new ModelConnections(), report: () => undefined, demoUrl: () => '', demoKey: () => '',
+    slots: new Slots(slots, () => pool.ask()),
+    claims: new Claims(send),
+    holdPermits: { take: () => true, give: () => undefined },
+    gate: new PermitGate(),
+    replicas: new Replicas(),
+    connections: new ModelConnections(),
+    report: () => undefined,
+    demoUrl: () => '',
+    demoKey: () => '',
     createRollout: (job, ports): RolloutHandle => {
       const aborted = Promise.withResolvers<string>();
       return {
         run: () => run(job, ports, aborted.promise),
         command: ({ args }) => {
           commands.push(args ?? null);
-          return Promise.resolve({ seq: 9, ...(isJsonObject(args) && args['inspect'] === true ? { inspector: 'ws://127.0.0.1:1/x' } : {}) });
+          return Promise.resolve({
+            seq: 9,
+            ...(isJsonObject(args) && args['inspect'] === true ? { inspector: 'ws://127.0.0.1:1/x' } : {}),
+          });
         },
         setBreakpoints: () => undefined,
         setLost: () => undefined,
@@ -76,16 +107,42 @@ function bench(run: (job: RolloutJob, ports: RolloutPorts, aborted: Promise<stri
         },
       };
     },
-    inspectable, log: () => undefined,
+    inspectable,
+    log: () => undefined,
   };
-  const pool: RolloutPool = new RolloutPool({ parts, send, onDrained: () => drained.resolve(undefined), onDrain: () => undefined, rollouts });
-  return { pool, frames, aborts, commands, drained: drained.promise.then(() => undefined), appended: () => frames.flatMap((frame) => (frame.type === 'append' ? frame.events : [])) };
+  const pool: RolloutPool = new RolloutPool({
+    parts,
+    send,
+    onDrained: () => drained.resolve(undefined),
+    onDrain: () => undefined,
+    rollouts,
+  });
+  return {
+    pool,
+    frames,
+    aborts,
+    commands,
+    drained: drained.promise.then(() => undefined),
+    appended: () => frames.flatMap((frame) => (frame.type === 'append' ? frame.events : [])),
+  };
 }
 
 function grant(changes: Partial<Grant> = {}): Grant {
   return {
-    type: 'grant', rollout: 'r1', epoch: 1, batch: 'b1', submission: sha, task: { id: 't', question: 'q', meta: {} }, attempt: 1, try: 1,
-    lineage: [], last: 0, breakpoints: [], paused: false, held: false, ...changes,
+    type: 'grant',
+    rollout: 'r1',
+    epoch: 1,
+    batch: 'b1',
+    submission: sha,
+    task: { id: 't', question: 'q', meta: {} },
+    attempt: 1,
+    try: 1,
+    lineage: [],
+    last: 0,
+    breakpoints: [],
+    paused: false,
+    held: false,
+    ...changes,
   };
 }
 
@@ -101,26 +158,37 @@ describe('RolloutPool', () => {
     pool.ask();
     assert.deepEqual(frames, [{ type: 'lease', want: 2 }]);
     pool.frame(grant());
-    while (frames.filter((frame) => frame.type === 'lease').length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
+    while (frames.filter((frame) => frame.type === 'lease').length < 2)
+      await new Promise((resolve) => setTimeout(resolve, 5));
     assert.deepEqual(frames.filter((frame) => frame.type === 'lease').at(-1), { type: 'lease', want: 1 });
     assert.ok(existsSync(folder));
     pool.frame({ type: 'granted', now: 0, drained: true });
     await drained;
-    assert.deepEqual(appended().map((event) => event.seq), [1]);
+    assert.deepEqual(
+      appended().map((event) => event.seq),
+      [1],
+    );
     assert.equal(existsSync(path.join(folder, 'r1')), false);
   });
 
   it('takes no more rollouts than it is to, and has nothing to do after the last', async () => {
-    const { pool, frames, drained } = bench((_, ports) => {
-      ports.recorder.append([log(1)], []);
-      return Promise.resolve();
-    }, ack, { rollouts: 1 });
+    const { pool, frames, drained } = bench(
+      (_, ports) => {
+        ports.recorder.append([log(1)], []);
+        return Promise.resolve();
+      },
+      ack,
+      { rollouts: 1 },
+    );
     pool.ask();
     pool.frame(grant());
     pool.frame({ type: 'granted', now: 1, drained: false });
     await drained;
     pool.ask();
-    assert.deepEqual(frames.filter((frame) => frame.type === 'lease'), [{ type: 'lease', want: 1 }]);
+    assert.deepEqual(
+      frames.filter((frame) => frame.type === 'lease'),
+      [{ type: 'lease', want: 1 }],
+    );
   });
 
   it('ends a rollout whose event the server does not take, with the words of the server', async () => {
@@ -130,7 +198,10 @@ describe('RolloutPool', () => {
         ports.recorder.append([log(1), log(2)], []);
         await aborted;
       },
-      (frame) => (refusals++ === 0 ? { type: 'refuse', rollout: 'r1', code: 'invalid', durable: 0, message: 'data.text: too odd' } : ack(frame)),
+      (frame) =>
+        refusals++ === 0
+          ? { type: 'refuse', rollout: 'r1', code: 'invalid', durable: 0, message: 'data.text: too odd' }
+          : ack(frame),
     );
     pool.frame(grant());
     pool.frame({ type: 'granted', now: 0, drained: true });
@@ -144,12 +215,17 @@ describe('RolloutPool', () => {
 
   it('lets a debugger into the code of a call only where the store is of the same machine', async () => {
     for (const inspectable of [true, false]) {
-      const { pool, frames, commands } = bench((_, _ports, aborted) => aborted.then(() => undefined), ack, { inspectable });
+      const { pool, frames, commands } = bench((_, _ports, aborted) => aborted.then(() => undefined), ack, {
+        inspectable,
+      });
       pool.frame(grant());
       pool.frame({ type: 'control', command: 'k1', rollout: 'r1', verb: 'step', args: { inspect: true }, by: 'ann' });
       while (!frames.some((frame) => frame.type === 'done')) await new Promise((resolve) => setTimeout(resolve, 5));
       assert.deepEqual(commands, [inspectable ? { inspect: true } : {}]);
-      assert.deepEqual(frames.find((frame) => frame.type === 'done'), { type: 'done', command: 'k1', seq: 9, ...(inspectable ? { inspector: 'ws://127.0.0.1:1/x' } : {}) });
+      assert.deepEqual(
+        frames.find((frame) => frame.type === 'done'),
+        { type: 'done', command: 'k1', seq: 9, ...(inspectable ? { inspector: 'ws://127.0.0.1:1/x' } : {}) },
+      );
       await pool.close('over', false);
     }
   });
@@ -170,13 +246,10 @@ describe('RolloutPool', () => {
   });
 
   it('drops what the server names after a reconnection, and goes on with the rest', async () => {
-    const { pool, aborts, drained, appended } = bench(
-      async (job, ports, aborted) => {
-        ports.recorder.append([log(1)], []);
-        if (job.rollout === 'r1') await aborted;
-      },
-      ack,
-    );
+    const { pool, aborts, drained, appended } = bench(async (job, ports, aborted) => {
+      ports.recorder.append([log(1)], []);
+      if (job.rollout === 'r1') await aborted;
+    }, ack);
     pool.frame(grant());
     pool.frame(grant({ rollout: 'r2' }));
     while (appended().length < 2) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -191,7 +264,10 @@ describe('RolloutPool', () => {
     pool.frame(grant({ epoch: 4 }));
     pool.frame({ type: 'granted', now: 0, drained: true });
     await drained;
-    assert.deepEqual(appended().map((event) => event.kind), ['rollout.start', 'rollout.lease', 'rollout.end']);
+    assert.deepEqual(
+      appended().map((event) => event.kind),
+      ['rollout.start', 'rollout.lease', 'rollout.end'],
+    );
   });
 
   it('answers commands, also after a lost connection, and says what is not here', async () => {

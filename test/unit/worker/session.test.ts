@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
+import { WebSocketServer } from 'ws';
 import type { StudioError } from '../../../src/common/errors.ts';
-import { PROTOCOL } from '../../../src/protocol/worker.ts';
 import type { ServerToWorker, WorkerFrame } from '../../../src/protocol/worker.ts';
+import { PROTOCOL } from '../../../src/protocol/worker.ts';
 import { ServerAddress } from '../../../src/worker/session/address.ts';
 import { Session } from '../../../src/worker/session/session.ts';
 
@@ -29,7 +29,8 @@ class FakeServer {
       socket.on('message', (data) => {
         const frame = JSON.parse((data as Buffer).toString()) as WorkerFrame;
         this.heard.push(frame);
-        if (frame.type === 'hello') this.send({ type: 'welcome', session: 's1', clock: 1, beat_s: 0.2, lease_s: this.lease, keep: [], drop: [] });
+        if (frame.type === 'hello')
+          this.send({ type: 'welcome', session: 's1', clock: 1, beat_s: 0.2, lease_s: this.lease, keep: [], drop: [] });
         if (frame.type === 'beat' && this.answersBeats) this.send({ type: 'beat', clock: 2, permits: { e: 3 } });
         for (const listener of this.#listeners) listener();
       });
@@ -60,9 +61,19 @@ class FakeServer {
   }
 }
 
-interface Opened { session: Session; frames: ServerToWorker[]; fences: boolean[]; gone: Promise<StudioError>; welcomes: () => number; welcomed: Promise<void> }
+interface Opened {
+  session: Session;
+  frames: ServerToWorker[];
+  fences: boolean[];
+  gone: Promise<StudioError>;
+  welcomes: () => number;
+  welcomed: Promise<void>;
+}
 
-function open(port: number, options: { others?: number[]; discovery?: string; giveUpSeconds?: number; fenceSeconds?: number } = {}): Opened {
+function open(
+  port: number,
+  options: { others?: number[]; discovery?: string; giveUpSeconds?: number; fenceSeconds?: number } = {},
+): Opened {
   const frames: ServerToWorker[] = [];
   const fences: boolean[] = [];
   let welcomes = 0;
@@ -71,7 +82,16 @@ function open(port: number, options: { others?: number[]; discovery?: string; gi
   const welcomed = Promise.withResolvers<undefined>();
   const { others = [], discovery, ...rest } = options;
   const session = new Session(
-    { address: new ServerAddress([port, ...others].map((one) => `http://127.0.0.1:${one}/`), discovery), token: 't', worker: 'w', slots: 4, ...rest },
+    {
+      address: new ServerAddress(
+        [port, ...others].map((one) => `http://127.0.0.1:${one}/`),
+        discovery,
+      ),
+      token: 't',
+      worker: 'w',
+      slots: 4,
+      ...rest,
+    },
     {
       rollouts: () => [{ rollout: 'r1', epoch: 1, last: 9 }],
       load: () => ({ running: 1, held: 0, waiting: 0, rss: 1 }),
@@ -85,7 +105,14 @@ function open(port: number, options: { others?: number[]; discovery?: string; gi
       gone: gone.resolve,
     },
   );
-  return { session, frames, fences, gone: gone.promise, welcomes: () => welcomes, welcomed: welcomed.promise.then(() => undefined) };
+  return {
+    session,
+    frames,
+    fences,
+    gone: gone.promise,
+    welcomes: () => welcomes,
+    welcomed: welcomed.promise.then(() => undefined),
+  };
 }
 
 describe('Session', () => {
@@ -95,8 +122,18 @@ describe('Session', () => {
     assert.equal(session.send({ type: 'lease', want: 1 }), false, 'not before the welcome');
     await welcomed;
     await server.until(() => server.heard.filter((frame) => frame.type === 'beat').length >= 2);
-    assert.deepEqual(server.heard[0], { type: 'hello', protocol: PROTOCOL, worker: 'w', slots: 4, rollouts: [{ rollout: 'r1', epoch: 1, last: 9 }] });
-    assert.deepEqual(server.heard.flatMap((frame) => (frame.type === 'beat' ? [frame.skew_ms] : [])).slice(0, 2), [3_600_000, undefined], 'that its clock is off is said once');
+    assert.deepEqual(server.heard[0], {
+      type: 'hello',
+      protocol: PROTOCOL,
+      worker: 'w',
+      slots: 4,
+      rollouts: [{ rollout: 'r1', epoch: 1, last: 9 }],
+    });
+    assert.deepEqual(
+      server.heard.flatMap((frame) => (frame.type === 'beat' ? [frame.skew_ms] : [])).slice(0, 2),
+      [3_600_000, undefined],
+      'that its clock is off is said once',
+    );
     assert.equal(session.send({ type: 'lease', want: 1 }), true);
     await server.until(() => server.heard.at(-1)?.type === 'lease');
     assert.deepEqual(frames[0], { type: 'beat', clock: 2, permits: { e: 3 } });
@@ -126,11 +163,26 @@ describe('Session', () => {
     await welcomed;
     await first.close();
     const second = await FakeServer.start();
-    await writeFile(discovery, JSON.stringify({ pid: 1, host: '127.0.0.1', port: second.port, token: 'a', read_token: 'b', protocol: PROTOCOL, product: 'x', started_at: 1 }));
+    await writeFile(
+      discovery,
+      JSON.stringify({
+        pid: 1,
+        host: '127.0.0.1',
+        port: second.port,
+        token: 'a',
+        read_token: 'b',
+        protocol: PROTOCOL,
+        product: 'x',
+        started_at: 1,
+      }),
+    );
     await second.until(() => second.heard.some((frame) => frame.type === 'beat'));
     assert.equal(welcomes(), 2);
     const [hello] = second.heard;
-    assert.ok(hello?.type === 'hello' && hello.away_ms !== undefined && hello.away_ms < 60_000, 'it says that it was here before');
+    assert.ok(
+      hello?.type === 'hello' && hello.away_ms !== undefined && hello.away_ms < 60_000,
+      'it says that it was here before',
+    );
     await session.bye(500);
     await second.close();
     await rm(folder, { recursive: true });

@@ -3,14 +3,14 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, it } from 'node:test';
+import type { Grant, WorkerFrame } from '../../../src/protocol/worker.ts';
+import type { TraceEvent } from '../../../src/trace/schema.ts';
+import { checkEvent } from '../../../src/trace/schema.ts';
 import { closingEvents } from '../../../src/worker/run/closing.ts';
 import { EndpointReports } from '../../../src/worker/run/endpointReports.ts';
 import { Slots } from '../../../src/worker/run/slots.ts';
 import { makeWorkDirectory, removeWorkDirectory } from '../../../src/worker/run/workDirectory.ts';
 import { ServerClock } from '../../../src/worker/session/serverClock.ts';
-import type { Grant, WorkerFrame } from '../../../src/protocol/worker.ts';
-import { checkEvent } from '../../../src/trace/schema.ts';
-import type { TraceEvent } from '../../../src/trace/schema.ts';
 
 const never = new AbortController().signal;
 
@@ -50,10 +50,16 @@ describe('makeWorkDirectory', () => {
     const parent = await mkdtemp(path.join(tmpdir(), 'rs-work-'));
     try {
       const task = (name: string) => ({ id: 't', question: 'q', meta: {}, files: [{ name, sha: 'a', bytes: 2 }] });
-      const directory = await makeWorkDirectory(parent, 'r1', task('in/a.txt'), () => Promise.resolve(Buffer.from('hi')));
+      const directory = await makeWorkDirectory(parent, 'r1', task('in/a.txt'), () =>
+        Promise.resolve(Buffer.from('hi')),
+      );
       assert.equal(await readFile(path.join(directory, 'in', 'a.txt'), 'utf8'), 'hi');
       for (const name of ['../x', '/etc/x', 'a/../../x', '.']) {
-        await assert.rejects(makeWorkDirectory(parent, 'r2', task(name), () => Promise.resolve(Buffer.from(''))), { code: 'config' }, name);
+        await assert.rejects(
+          makeWorkDirectory(parent, 'r2', task(name), () => Promise.resolve(Buffer.from(''))),
+          { code: 'config' },
+          name,
+        );
       }
       await removeWorkDirectory(parent, 'r1');
       await assert.rejects(readFile(path.join(directory, 'in', 'a.txt')), { code: 'ENOENT' });
@@ -71,7 +77,10 @@ describe('EndpointReports', () => {
     assert.equal(frames.length, 0);
     reports.report({ endpoint: 'e', what: 'busy', retry_after_ms: 10 });
     reports.report({ endpoint: 'e', what: 'ok' });
-    assert.deepEqual(frames.map((frame) => frame.type === 'endpoint' && frame.what), ['busy', 'ok']);
+    assert.deepEqual(
+      frames.map((frame) => frame.type === 'endpoint' && frame.what),
+      ['busy', 'ok'],
+    );
     await new Promise((resolve) => setTimeout(resolve, 130));
     assert.deepEqual(frames[2], { type: 'endpoint', endpoint: 'e', what: 'ok', count: 5 });
     reports.close();
@@ -91,7 +100,10 @@ describe('ServerClock', () => {
   /** A machine whose clocks the test sets. */
   const machine = (ahead: number) => {
     const time = { server: 1_000_000, ms: 500 };
-    const clock = new ServerClock(() => time.server + ahead, () => time.ms);
+    const clock = new ServerClock(
+      () => time.server + ahead,
+      () => time.ms,
+    );
     const pass = (ms: number): void => {
       time.server += ms;
       time.ms += ms;
@@ -140,14 +152,32 @@ describe('ServerClock', () => {
 
 describe('closingEvents', () => {
   const grant: Grant = {
-    type: 'grant', rollout: 'r1', epoch: 3, batch: 'b1', submission: 's', task: { id: 't', question: 'q', meta: {} }, attempt: 1, try: 2,
-    lineage: [], last: 0, breakpoints: [], paused: false, held: false,
+    type: 'grant',
+    rollout: 'r1',
+    epoch: 3,
+    batch: 'b1',
+    submission: 's',
+    task: { id: 't', question: 'q', meta: {} },
+    attempt: 1,
+    try: 2,
+    lineage: [],
+    last: 0,
+    breakpoints: [],
+    paused: false,
+    held: false,
   };
   const clock = { now: () => 2_000 };
 
   it('writes a whole stream for a rollout that never began', () => {
     const events = closingEvents({ grant, worker: 'w', clock, durable: [], last: 0, message: 'no submission' });
-    assert.deepEqual(events.map(({ seq, kind }) => [seq, kind]), [[1, 'rollout.start'], [2, 'rollout.lease'], [3, 'rollout.end']]);
+    assert.deepEqual(
+      events.map(({ seq, kind }) => [seq, kind]),
+      [
+        [1, 'rollout.start'],
+        [2, 'rollout.lease'],
+        [3, 'rollout.end'],
+      ],
+    );
     for (const event of events) assert.deepEqual(checkEvent(event), { ok: true });
   });
 
@@ -156,11 +186,21 @@ describe('closingEvents', () => {
       { seq: 1, v: 1, at: 1_000, kind: 'rollout.start', data: { batch: 'b1', task: 't', attempt: 1, try: 2 } },
       { seq: 2, v: 1, at: 1_000, kind: 'rollout.lease', data: { epoch: 3, worker: 'w', how: 'fresh' } },
       { seq: 3, v: 1, at: 1_100, kind: 'model.start', data: { step: 1, model: 'm', context: [], sampling: {} } },
-      { seq: 4, v: 1, at: 1_200, kind: 'model.end', span: 3, data: { status: 'ok', trainable: false, source: 'live', usage: { input_tokens: 7, output_tokens: 2 } } },
+      {
+        seq: 4,
+        v: 1,
+        at: 1_200,
+        kind: 'model.end',
+        span: 3,
+        data: { status: 'ok', trainable: false, source: 'live', usage: { input_tokens: 7, output_tokens: 2 } },
+      },
     ];
     const [end, ...rest] = closingEvents({ grant, worker: 'w', clock, durable, last: 4, message: 'refused' });
     assert.equal(rest.length, 0);
     assert.ok(end?.kind === 'rollout.end');
-    assert.deepEqual([end.seq, end.data.status, end.data.totals.steps, end.data.totals.input_tokens, end.data.totals.ms], [5, 'infrastructure', 1, 7, 1000]);
+    assert.deepEqual(
+      [end.seq, end.data.status, end.data.totals.steps, end.data.totals.input_tokens, end.data.totals.ms],
+      [5, 'infrastructure', 1, 7, 1000],
+    );
   });
 });

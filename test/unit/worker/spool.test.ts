@@ -7,10 +7,19 @@ import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { Blobs } from '../../../src/worker/spool/blobs.ts';
 import { Flusher } from '../../../src/worker/spool/flusher.ts';
 import { redaction } from '../../../src/worker/spool/redaction.ts';
-import { Spool } from '../../../src/worker/spool/spool.ts';
 import type { Loss } from '../../../src/worker/spool/spool.ts';
+import { Spool } from '../../../src/worker/spool/spool.ts';
 
-interface Frame { type: string; rollout: string; epoch: number; from: number; events: TraceEvent[]; span: number; offset: number; text: string }
+interface Frame {
+  type: string;
+  rollout: string;
+  epoch: number;
+  from: number;
+  events: TraceEvent[];
+  span: number;
+  offset: number;
+  text: string;
+}
 
 function event(seq: number, text = 'x'): TraceEvent {
   return { seq, v: 1, at: 1, kind: 'log', data: { stream: 'out', text } };
@@ -22,16 +31,39 @@ function blob(text: string): PendingBlob {
 }
 
 /** A spool whose frames are kept, with its flushes by hand. */
-function setup(options: { last?: number; secrets?: string[]; put?: (sha: string, bytes: Uint8Array) => Promise<void>; watched?: boolean } = {}): {
-  spool: Spool; frames: Frame[]; losses: Loss[]; flush: () => void; connect: (on: boolean) => void; seqs: () => number[][];
+function setup(
+  options: {
+    last?: number;
+    secrets?: string[];
+    put?: (sha: string, bytes: Uint8Array) => Promise<void>;
+    watched?: boolean;
+  } = {},
+): {
+  spool: Spool;
+  frames: Frame[];
+  losses: Loss[];
+  flush: () => void;
+  connect: (on: boolean) => void;
+  seqs: () => number[][];
 } {
   const frames: Frame[] = [];
   const losses: Loss[] = [];
   let connected = true;
   let dirty = false;
-  const blobs = new Blobs({ getBlob: () => Promise.reject(new Error('none')), putBlob: (sha, bytes) => options.put?.(sha, bytes) ?? Promise.resolve() }, new AbortController().signal);
+  const blobs = new Blobs(
+    {
+      getBlob: () => Promise.reject(new Error('none')),
+      putBlob: (sha, bytes) => options.put?.(sha, bytes) ?? Promise.resolve(),
+    },
+    new AbortController().signal,
+  );
   const spool = new Spool({
-    rollout: 'r1', epoch: 2, last: options.last ?? 0, blobs, redaction: redaction(options.secrets ?? []), watched: options.watched ?? false,
+    rollout: 'r1',
+    epoch: 2,
+    last: options.last ?? 0,
+    blobs,
+    redaction: redaction(options.secrets ?? []),
+    watched: options.watched ?? false,
     link: {
       sendText: (frame) => {
         if (connected) frames.push(JSON.parse(frame) as Frame);
@@ -42,7 +74,9 @@ function setup(options: { last?: number; secrets?: string[]; put?: (sha: string,
     onLoss: (loss) => losses.push(loss),
   });
   return {
-    spool, frames, losses,
+    spool,
+    frames,
+    losses,
     flush: () => {
       if (dirty) spool.flush();
       dirty = false;
@@ -69,7 +103,10 @@ describe('Spool', () => {
     assert.equal(frames.length, 1, 'they wait for the ack');
     spool.acked(7);
     flush();
-    assert.deepEqual(seqs(), [[5, 6, 7], [8, 9]]);
+    assert.deepEqual(seqs(), [
+      [5, 6, 7],
+      [8, 9],
+    ]);
   });
 
   it('keeps frames below their limit, and appends whole', () => {
@@ -78,15 +115,24 @@ describe('Spool', () => {
     spool.append([event(1, long), event(2, long)], []);
     spool.append([event(3, long), event(4, long)], []);
     void spool.flushed();
-    assert.deepEqual(seqs(), [[1, 2], [3, 4]]);
+    assert.deepEqual(seqs(), [
+      [1, 2],
+      [3, 4],
+    ]);
   });
 
   it('cuts an append that no frame can hold', () => {
     const { spool, seqs } = setup();
     const long = 'y'.repeat(300_000);
-    spool.append([1, 2, 3, 4, 5].map((seq) => event(seq, long)), []);
+    spool.append(
+      [1, 2, 3, 4, 5].map((seq) => event(seq, long)),
+      [],
+    );
     void spool.flushed();
-    assert.deepEqual(seqs(), [[1, 2, 3], [4, 5]]);
+    assert.deepEqual(seqs(), [
+      [1, 2, 3],
+      [4, 5],
+    ]);
   });
 
   it('says when all is stored, and sends at once for it', async () => {
@@ -127,7 +173,10 @@ describe('Spool', () => {
     connect(true);
     spool.resume(1);
     flush();
-    assert.deepEqual(seqs(), [[1, 2], [2, 3]]);
+    assert.deepEqual(seqs(), [
+      [1, 2],
+      [2, 3],
+    ]);
     assert.equal(frames[1]?.from, 2);
   });
 
@@ -223,8 +272,17 @@ describe('Spool', () => {
     assert.equal(frames.length, 0);
     spool.watch(true);
     spool.delta(3, 'lo');
-    assert.deepEqual(frames.map(({ type, span, offset, text }) => [type, span, offset, text]), [['delta', 3, 0, 'Hel'], ['delta', 3, 3, 'lo']]);
-    spool.append([{ seq: 1, v: 1, at: 1, kind: 'model.end', span: 3, data: { status: 'ok', trainable: false, source: 'live' } }], []);
+    assert.deepEqual(
+      frames.map(({ type, span, offset, text }) => [type, span, offset, text]),
+      [
+        ['delta', 3, 0, 'Hel'],
+        ['delta', 3, 3, 'lo'],
+      ],
+    );
+    spool.append(
+      [{ seq: 1, v: 1, at: 1, kind: 'model.end', span: 3, data: { status: 'ok', trainable: false, source: 'live' } }],
+      [],
+    );
     spool.watch(false);
     spool.watch(true);
     assert.equal(frames.length, 2, 'a span that ended has no live text');
@@ -236,16 +294,33 @@ describe('redaction', () => {
     const clean = redaction(['s3cret"key']);
     const holder = blob('{"token":"s3cret\\"key"}');
     const other = blob('nothing here');
-    const events: TraceEvent[] = [{
-      seq: 1, v: 1, at: 1, kind: 'message',
-      data: { m: 1, role: 'user', origin: 'given', parts: [{ type: 'text', content: 'the key is s3cret"key' }, { type: 'text', content: { $blob: holder.sha, bytes: holder.bytes.length, media: 'x', head: 's3cret"key' } }] },
-    }];
+    const events: TraceEvent[] = [
+      {
+        seq: 1,
+        v: 1,
+        at: 1,
+        kind: 'message',
+        data: {
+          m: 1,
+          role: 'user',
+          origin: 'given',
+          parts: [
+            { type: 'text', content: 'the key is s3cret"key' },
+            {
+              type: 'text',
+              content: { $blob: holder.sha, bytes: holder.bytes.length, media: 'x', head: 's3cret"key' },
+            },
+          ],
+        },
+      },
+    ];
     const { texts, blobs } = clean.append(events, [holder, other]);
     assert.equal(texts[0]?.includes('s3cret'), false);
     const cleaned = blobs[0];
     assert.ok(cleaned !== undefined && cleaned.sha !== holder.sha);
     assert.equal(createHash('sha256').update(cleaned.bytes).digest('hex'), cleaned.sha);
-    const parts = (JSON.parse(texts[0]) as { data: { parts: { content: { $blob: string; bytes: number } }[] } }).data.parts;
+    const parts = (JSON.parse(texts[0]) as { data: { parts: { content: { $blob: string; bytes: number } }[] } }).data
+      .parts;
     assert.deepEqual([parts[1]?.content.$blob, parts[1]?.content.bytes], [cleaned.sha, cleaned.bytes.length]);
     assert.equal(blobs[1], other);
   });
@@ -259,7 +334,8 @@ describe('redaction', () => {
 
   it('lets no secret out in two halves of live text', () => {
     const { spool, frames } = setup({ secrets: ['hunter2-hunter2'], watched: true });
-    for (const piece of ['the password is hun', 'ter2-hun', `ter2, and then ${'more '.repeat(20)}`]) spool.delta(1, piece);
+    for (const piece of ['the password is hun', 'ter2-hun', `ter2, and then ${'more '.repeat(20)}`])
+      spool.delta(1, piece);
     const shown = frames.map((frame) => frame.text).join('');
     assert.match(shown, /^the password is \[redacted\], and then more/);
   });

@@ -1,9 +1,17 @@
 /** A stored trajectory as the calls of its model: what was asked, what was answered, and the tokens of both. */
-import type { Api } from '../../../src/protocol/api.ts';
+
 import type { Json, JsonObject } from '../../../src/common/json.ts';
-import { toChatMessages, toChatTools, type ChatMessage, type ChatTool } from '../../../src/trace/chat/messages.ts';
+import type { Api } from '../../../src/protocol/api.ts';
 import type { ToolSpec } from '../../../src/rollout/ports.ts';
-import { tokenRecord, type EventData, type EventOf, type Part, type TokenRecord, type TraceEvent } from '../../../src/trace/schema.ts';
+import { type ChatMessage, type ChatTool, toChatMessages, toChatTools } from '../../../src/trace/chat/messages.ts';
+import {
+  type EventData,
+  type EventOf,
+  type Part,
+  type TokenRecord,
+  type TraceEvent,
+  tokenRecord,
+} from '../../../src/trace/schema.ts';
 
 export interface Tokens {
   readonly prompt: readonly number[];
@@ -43,13 +51,20 @@ export interface ToolUse {
 /** All uses of tools of a rollout that has ended, in order. */
 export function toolUses(events: readonly TraceEvent[]): ToolUse[] {
   const messages = events.filter((event) => event.kind === 'message').map(({ data }) => data);
-  return events.filter((event) => event.kind === 'tool.start').map((start) => {
-    const end = events.find((event): event is EventOf<'tool.end'> => event.kind === 'tool.end' && event.span === start.seq);
-    const written = messages.flatMap(({ parts }) => parts).find((part): part is ToolUse['written'] => part.type === 'tool_call' && part.id === start.data.call);
-    const heard = messages.find(({ m }) => m === end?.data.m);
-    if (end === undefined || written === undefined || heard === undefined) throw new Error(`the use of a tool at ${start.seq} is not recorded whole`);
-    return { start, end, written, heard };
-  });
+  return events
+    .filter((event) => event.kind === 'tool.start')
+    .map((start) => {
+      const end = events.find(
+        (event): event is EventOf<'tool.end'> => event.kind === 'tool.end' && event.span === start.seq,
+      );
+      const written = messages
+        .flatMap(({ parts }) => parts)
+        .find((part): part is ToolUse['written'] => part.type === 'tool_call' && part.id === start.data.call);
+      const heard = messages.find(({ m }) => m === end?.data.m);
+      if (end === undefined || written === undefined || heard === undefined)
+        throw new Error(`the use of a tool at ${start.seq} is not recorded whole`);
+      return { start, end, written, heard };
+    });
 }
 
 /** Reads trajectories of one server; lists of tools are read once. */
@@ -70,13 +85,22 @@ export class Trajectories {
     const calls: Call[] = [];
     for (const start of events) {
       if (start.kind !== 'model.start') continue;
-      const end = events.find((event): event is EventOf<'model.end'> => event.kind === 'model.end' && event.span === start.seq);
+      const end = events.find(
+        (event): event is EventOf<'model.end'> => event.kind === 'model.end' && event.span === start.seq,
+      );
       if (end === undefined) throw new Error(`the call ${start.seq} of ${rollout} has no end`);
       if (end.data.tokens !== undefined) tokens.set(start.seq, await this.#tokens(end.data.tokens.$blob, tokens));
-      const told = start.data.context.flatMap(([first, last]) => Array.from({ length: last - first + 1 }, (_, index) => messages.get(first + index)!));
+      const told = start.data.context.flatMap(([first, last]) =>
+        Array.from({ length: last - first + 1 }, (_, index) => messages.get(first + index)!),
+      );
       calls.push({
-        rollout, start, end, parts: messages.get(end.data.m ?? 0)?.parts ?? [], tokens: tokens.get(start.seq),
-        messages: toChatMessages(told, ['reasoning']), tools: start.data.tools === undefined ? [] : await this.#toolsOf(start.data.tools),
+        rollout,
+        start,
+        end,
+        parts: messages.get(end.data.m ?? 0)?.parts ?? [],
+        tokens: tokens.get(start.seq),
+        messages: toChatMessages(told, ['reasoning']),
+        tools: start.data.tools === undefined ? [] : await this.#toolsOf(start.data.tools),
       });
     }
     const end = events.at(-1);
@@ -90,14 +114,19 @@ export class Trajectories {
     const base = of === undefined ? undefined : [...of.prompt, ...of.completion];
     const bytes = Buffer.from(record.logprobs ?? '', 'base64');
     return {
-      prompt: [...(base ?? []).slice(0, record.prompt.keep ?? 0), ...record.prompt.ids], completion: record.completion, record, base,
+      prompt: [...(base ?? []).slice(0, record.prompt.keep ?? 0), ...record.prompt.ids],
+      completion: record.completion,
+      record,
+      base,
       logprobs: Float32Array.from({ length: bytes.length / 4 }, (_, index) => bytes.readFloatLE(index * 4)),
     };
   }
 
   #toolsOf(sha: string): Promise<ChatTool[]> {
     let tools = this.#tools.get(sha);
-    if (tools === undefined) this.#tools.set(sha, (tools = this.#json(sha).then((list) => toChatTools(list as unknown as ToolSpec[])))); // as stored: [{name, description, parameters}]
+    if (tools === undefined)
+      // as stored: [{name, description, parameters}]
+      this.#tools.set(sha, (tools = this.#json(sha).then((list) => toChatTools(list as unknown as ToolSpec[]))));
     return tools;
   }
 
@@ -113,5 +142,9 @@ export function textOf(parts: readonly Part[], type: 'text' | 'reasoning'): stri
 
 /** Calls whose arguments could be parsed. */
 export function toolCallsOf(parts: readonly Part[]): { name: string; arguments: JsonObject }[] {
-  return parts.flatMap((part) => (part.type === 'tool_call' && typeof part.arguments === 'object' ? [{ name: part.name, arguments: part.arguments as JsonObject }] : []));
+  return parts.flatMap((part) =>
+    part.type === 'tool_call' && typeof part.arguments === 'object'
+      ? [{ name: part.name, arguments: part.arguments as JsonObject }]
+      : [],
+  );
 }

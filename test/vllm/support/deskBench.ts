@@ -1,10 +1,10 @@
 /** The tiny desk's workspace and a store of its own: batches on a real endpoint, run as a user runs them. */
 import { cpSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { connect, type Connection } from '../../../src/client/connect.ts';
+import { type Connection, connect } from '../../../src/client/connect.ts';
 import { subscribe } from '../../../src/client/subscribe.ts';
-import type { FollowHandlers } from '../../../src/protocol/follow.ts';
 import type { ServerInfo } from '../../../src/protocol/client.ts';
+import type { FollowHandlers } from '../../../src/protocol/follow.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import { Bench, root } from '../../support/cli.ts';
 import { Trajectories, type Trajectory } from './calls.ts';
@@ -49,7 +49,15 @@ export class DeskBench {
   }
 
   #json<T>({ attempts, concurrency, tasks = [] }: BatchOptions, more: readonly string[]): Promise<T> {
-    const args = ['run', 'desk.batch.yaml', '--attempts', String(attempts), '--concurrency', String(concurrency), ...tasks.flatMap((id) => ['--task', id])];
+    const args = [
+      'run',
+      'desk.batch.yaml',
+      '--attempts',
+      String(attempts),
+      '--concurrency',
+      String(concurrency),
+      ...tasks.flatMap((id) => ['--task', id]),
+    ];
     return this.#bench.json<T>([...args, ...more], { cwd: this.#bench.path('workspace') });
   }
 
@@ -68,7 +76,9 @@ export class DeskBench {
   async toldOfEndpoint(batch: string): Promise<string[]> {
     const { api } = await this.connection();
     const told: string[] = [];
-    for await (const page of api.allEvents(batch)) for (const event of page) if (event.kind === 'infra' && event.data.what === 'endpoint') told.push(event.data.text);
+    for await (const page of api.allEvents(batch))
+      for (const event of page)
+        if (event.kind === 'infra' && event.data.what === 'endpoint') told.push(event.data.text);
     return told;
   }
 
@@ -85,11 +95,20 @@ export class DeskBench {
   async follow(batch: string, rows: NonNullable<FollowHandlers['rows']>, signal: AbortSignal): Promise<void> {
     const done = new AbortController();
     const seen = { end: false };
-    await subscribe(await this.connection(), { stream: batch }, {
-      rows,
-      events: (events) => { if (events.some((event) => event.kind === 'batch.end')) seen.end = true; },
-      head: () => { if (seen.end) done.abort(); },
-    }, AbortSignal.any([done.signal, signal]));
+    await subscribe(
+      await this.connection(),
+      { stream: batch },
+      {
+        rows,
+        events: (events) => {
+          if (events.some((event) => event.kind === 'batch.end')) seen.end = true;
+        },
+        head: () => {
+          if (seen.end) done.abort();
+        },
+      },
+      AbortSignal.any([done.signal, signal]),
+    );
     if (!seen.end) throw new Error('the batch did not come to its end');
   }
 
@@ -97,11 +116,20 @@ export class DeskBench {
   async listen(rollout: string, signal: AbortSignal): Promise<Map<number, string>> {
     const texts = new Map<number, string>();
     const done = new AbortController();
-    await subscribe(await this.connection(), { stream: rollout, deltas: true }, {
-      open: (spans) => { for (const { span, text } of spans) texts.set(span, text); },
-      delta: (span, offset, text) => texts.set(span, (texts.get(span) ?? '').slice(0, offset) + text),
-      events: (events) => { if (events.some((event) => event.kind === 'rollout.end')) done.abort(); },
-    }, AbortSignal.any([done.signal, signal]));
+    await subscribe(
+      await this.connection(),
+      { stream: rollout, deltas: true },
+      {
+        open: (spans) => {
+          for (const { span, text } of spans) texts.set(span, text);
+        },
+        delta: (span, offset, text) => texts.set(span, (texts.get(span) ?? '').slice(0, offset) + text),
+        events: (events) => {
+          if (events.some((event) => event.kind === 'rollout.end')) done.abort();
+        },
+      },
+      AbortSignal.any([done.signal, signal]),
+    );
     return texts;
   }
 

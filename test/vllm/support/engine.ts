@@ -1,5 +1,5 @@
 /** A real vLLM of the suite's own, from the kit: started, stopped and started again at the same address. */
-import { spawn, type ChildProcess } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
 import readline from 'node:readline';
@@ -34,10 +34,14 @@ export class Engine {
     if (kit === undefined) throw new Error('the kit with vLLM is not here');
     const port = await freePort();
     // One name for this checkout: what a run that was killed left behind is stopped by the next one.
-    const name = `suite-${createHash('sha256').update(import.meta.dirname).digest('hex').slice(0, 8)}`;
+    const name = `suite-${createHash('sha256')
+      .update(import.meta.dirname)
+      .digest('hex')
+      .slice(0, 8)}`;
     const script = fileURLToPath(new URL('engineGuard.ts', import.meta.url));
     const guard = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', script, kit, ...OPTIONS], {
-      stdio: ['pipe', 'pipe', 'inherit'], env: { ...process.env, ROLLOUT_VLLM_NAME: name, ROLLOUT_VLLM_PORT: String(port) },
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: { ...process.env, ROLLOUT_VLLM_NAME: name, ROLLOUT_VLLM_PORT: String(port) },
     });
     const engine = new Engine(guard, port);
     try {
@@ -72,7 +76,9 @@ export class Engine {
 
   /** The prompt's ids, by the engine's own template and tokenizer. */
   async tokenize(messages: readonly unknown[], tools: readonly unknown[]): Promise<number[]> {
-    return tokenized.parse(await this.#post('/tokenize', { model: 'desk', messages, ...(tools.length === 0 ? {} : { tools }) })).tokens;
+    return tokenized.parse(
+      await this.#post('/tokenize', { model: 'desk', messages, ...(tools.length === 0 ? {} : { tools }) }),
+    ).tokens;
   }
 
   async detokenize(tokens: readonly number[]): Promise<string> {
@@ -88,11 +94,22 @@ export class Engine {
 
   /** The first sampled answer with log probabilities makes the engine compile for up to 20 seconds. */
   async #warmUp(): Promise<void> {
-    await this.#post('/v1/chat/completions', { model: 'desk', messages: [{ role: 'user', content: 'hello' }], max_tokens: 2, temperature: 1, seed: 1, logprobs: true });
+    await this.#post('/v1/chat/completions', {
+      model: 'desk',
+      messages: [{ role: 'user', content: 'hello' }],
+      max_tokens: 2,
+      temperature: 1,
+      seed: 1,
+      logprobs: true,
+    });
   }
 
   async #post(path: string, body: unknown): Promise<unknown> {
-    const response = await fetch(this.#root + path, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
+    const response = await fetch(this.#root + path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
     if (!response.ok) throw new Error(`${path}: ${response.status} ${await response.text()}`);
     return response.json();
   }

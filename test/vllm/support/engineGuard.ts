@@ -34,5 +34,9 @@ commands.on('line', (command) => {
 });
 commands.on('close', () => {
   // One that is just starting ends `up` by being stopped; what that leaves is stopped once more.
-  void script('down').catch(() => undefined).then(() => last).then(() => script('down')).finally(() => process.exit(0));
+  void script('down')
+    .catch(() => undefined)
+    .then(() => last)
+    .then(() => script('down'))
+    .finally(() => process.exit(0));
 });

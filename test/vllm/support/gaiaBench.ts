@@ -6,7 +6,10 @@ import { connect } from '../../../src/client/connect.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import { Bench, type Ran } from '../../support/cli.ts';
 
-const agentFile = z.looseObject({ model: z.looseObject({ sampling: z.looseObject({ max_tokens: z.number() }) }), tools: z.array(z.unknown()) });
+const agentFile = z.looseObject({
+  model: z.looseObject({ sampling: z.looseObject({ max_tokens: z.number() }) }),
+  tools: z.array(z.unknown()),
+});
 
 /** What a user changes in the agent's file. */
 export interface Changes {
@@ -43,7 +46,9 @@ export class GaiaBench {
   /** Of the newest batch, by the attempt. */
   async rows(): Promise<RolloutRow[]> {
     const { api } = await connect({ store: this.#bench.store, start: false });
-    const { batches: [batch] } = await api.batches({ limit: 1 });
+    const {
+      batches: [batch],
+    } = await api.batches({ limit: 1 });
     return Array.fromAsync(api.allRollouts(batch?.batch ?? ''));
   }
 

@@ -1,9 +1,23 @@
 /** Questions to the library desk, in the words the tiny model was taught. */
+
 import type { JsonObject } from '../../../src/common/json.ts';
 import { Random } from '../../support/random.ts';
 
 const FIRST = ['Ada', 'Bruno', 'Clara', 'Dmitri', 'Elena', 'Farid', 'Greta', 'Hugo', 'Ines', 'Jonas', 'Karin', 'Liam'];
-const LAST = ['Abel', 'Brandt', 'Castro', 'Duarte', 'Engel', 'Fischer', 'Gomez', 'Haas', 'Ivanov', 'Jansen', 'Keller', 'Lopez'];
+const LAST = [
+  'Abel',
+  'Brandt',
+  'Castro',
+  'Duarte',
+  'Engel',
+  'Fischer',
+  'Gomez',
+  'Haas',
+  'Ivanov',
+  'Jansen',
+  'Keller',
+  'Lopez',
+];
 const ADJECTIVE = ['Silent', 'Crimson', 'Broken', 'Distant', 'Golden', 'Hidden', 'Iron', 'Jade'];
 const NOUN = ['Harbor', 'Garden', 'Ladder', 'Mirror', 'Orchard', 'Bridge', 'Lantern', 'River'];
 const KINDS = ['count', 'due', 'renew', 'unknown'] as const;
@@ -26,7 +40,11 @@ export function deskTasks(count: number, seed: number): DeskTask[] {
     const kind = KINDS[index % KINDS.length]!;
     const name = `${pick(FIRST)} ${pick(LAST)}`;
     const first = whole(10, 90);
-    const loans = Array.from({ length: whole(1, 3) }, (_nothing, at) => ({ title: `${ADJECTIVE[(first + at) % ADJECTIVE.length]!} ${pick(NOUN)}`, loan_id: `L${first + at}`, due: date() }));
+    const loans = Array.from({ length: whole(1, 3) }, (_nothing, at) => ({
+      title: `${ADJECTIVE[(first + at) % ADJECTIVE.length]!} ${pick(NOUN)}`,
+      loan_id: `L${first + at}`,
+      due: date(),
+    }));
     const wanted = pick(loans);
     const newDue = date();
     const [question, answer] = {

@@ -4,24 +4,37 @@ import { stat } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { chromium, type Browser } from 'playwright-core';
+import { type Browser, chromium } from 'playwright-core';
 import { findProgram } from '../../../src/build/system/programs.ts';
 
 const ARGS = [
-  '--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--disable-quic', '--no-first-run',
-  '--disable-background-networking', '--disable-component-update', '--disable-sync',
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-dev-shm-usage',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
 ];
 
 /** Starts the system's Chromium; one is enough for all tests of a file. */
 export async function launchBrowser(): Promise<Browser> {
   const executablePath = findProgram('chromium');
-  if (executablePath === undefined) throw new Error('There is no Chromium: npm run test:webview installs it on Debian; elsewhere set CHROMIUM to one.');
+  if (executablePath === undefined)
+    throw new Error('There is no Chromium: npm run test:webview installs it on Debian; elsewhere set CHROMIUM to one.');
   return chromium.launch({ executablePath, args: ARGS, timeout: 60_000 });
 }
 
 const TYPES: Readonly<Record<string, string>> = {
-  '.html': 'text/html; charset=utf-8', '.js': 'text/javascript; charset=utf-8', '.css': 'text/css; charset=utf-8', '.json': 'application/json',
-  '.svg': 'image/svg+xml', '.png': 'image/png', '.ttf': 'font/ttf', '.map': 'application/json',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.json': 'application/json',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+  '.ttf': 'font/ttf',
+  '.map': 'application/json',
 };
 
 export interface Served {
@@ -30,27 +43,43 @@ export interface Served {
   close(): Promise<void>;
 }
 
-/** Serves folders on 127.0.0.1: a request is answered by the first folder that has the file. `headers` go with every answer. */
-export async function serveFolders(folders: readonly string[], headers: Readonly<Record<string, string>> = {}): Promise<Served> {
+/**
+ * Serves folders on 127.0.0.1: a request is answered by the first folder that has the file. `headers` go with every
+ * answer.
+ */
+export async function serveFolders(
+  folders: readonly string[],
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Served> {
   const server = createServer((request, response) => {
     const pathname = decodeURIComponent(new URL(request.url ?? '/', 'http://localhost').pathname);
     const name = path.normalize(pathname.endsWith('/') ? `${pathname}index.html` : pathname);
-    find(folders, name).then((file) => {
-      if (file === undefined) {
-        response.writeHead(404).end();
-        return;
-      }
-      response.writeHead(200, { 'content-type': TYPES[path.extname(file)] ?? 'application/octet-stream', 'cache-control': 'no-store', ...headers });
-      createReadStream(file).on('error', () => response.destroy()).pipe(response);
-    }, () => response.writeHead(500).end());
+    find(folders, name).then(
+      (file) => {
+        if (file === undefined) {
+          response.writeHead(404).end();
+          return;
+        }
+        response.writeHead(200, {
+          'content-type': TYPES[path.extname(file)] ?? 'application/octet-stream',
+          'cache-control': 'no-store',
+          ...headers,
+        });
+        createReadStream(file)
+          .on('error', () => response.destroy())
+          .pipe(response);
+      },
+      () => response.writeHead(500).end(),
+    );
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    close: () => new Promise((resolve) => {
-      server.close(() => resolve());
-      server.closeAllConnections();
-    }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
   };
 }
 

@@ -9,13 +9,22 @@ import { serveStories } from './stories.ts';
 /** Shows a story, acts on it and closes its page. */
 export type OnStory = (story: string, act: (page: Page) => Promise<void>) => Promise<void>;
 
-/** To be called once in a file. `part`: the part of the stories, e.g. `compare`; `folder`: of a second file of tests about the same part. */
+/**
+ * To be called once in a file. `part`: the part of the stories, e.g. `compare`; `folder`: of a second file of tests
+ * about the same part.
+ */
 export function storyPages(part: string, folder = part): OnStory {
   let served: Served;
   let browser: Browser;
-  before(async () => {
-    [served, browser] = await Promise.all([serveStories(path.join(root, 'test', '.out', `webview-${folder}`)), launchBrowser()]);
-  }, { timeout: 180_000 });
+  before(
+    async () => {
+      [served, browser] = await Promise.all([
+        serveStories(path.join(root, 'test', '.out', `webview-${folder}`)),
+        launchBrowser(),
+      ]);
+    },
+    { timeout: 180_000 },
+  );
   after(async () => {
     await browser.close();
     await served.close();

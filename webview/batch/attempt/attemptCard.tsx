@@ -20,7 +20,17 @@ export function AttemptCard({ view, cell }: { readonly view: BatchView; readonly
           <Fact name="tools" value={row.progress.tools.length === 0 ? undefined : row.progress.tools.join(', ')} />
         </dl>
       )}
-      <div class="attempt-keys"><span><kbd>↵</kbd> open</span><span><kbd>Space</kbd> keep</span><span><kbd>Y</kbd> copy reference</span></div>
+      <div class="attempt-keys">
+        <span>
+          <kbd>↵</kbd> open
+        </span>
+        <span>
+          <kbd>Space</kbd> keep
+        </span>
+        <span>
+          <kbd>Y</kbd> copy reference
+        </span>
+      </div>
     </div>
   );
 }
@@ -30,8 +40,12 @@ export function AttemptTitle({ view, cell: { index, attempt } }: { readonly view
   return (
     <div class="attempt-title">
       <Glyph outcome={outcomeAt(view.row(index, attempt))} size={14} />
-      <span class="attempt-name" title={name}>{name}</span>
-      <span class="attempt-number">attempt {attempt}/{view.width}</span>
+      <span class="attempt-name" title={name}>
+        {name}
+      </span>
+      <span class="attempt-number">
+        attempt {attempt}/{view.width}
+      </span>
     </div>
   );
 }
@@ -49,5 +63,10 @@ export function Verdict({ row }: { readonly row: Parameters<typeof verdictOf>[0]
 /** Nothing where it is not known. */
 export function Fact({ name, value }: { readonly name: string; readonly value: string | undefined }) {
   if (value === undefined) return null;
-  return <div class="attempt-fact"><dt>{name}</dt><dd title={value}>{value}</dd></div>;
+  return (
+    <div class="attempt-fact">
+      <dt>{name}</dt>
+      <dd title={value}>{value}</dd>
+    </div>
+  );
 }

@@ -2,10 +2,10 @@
 import { useState } from 'preact/hooks';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import { Button, TextField } from '../../components/controls.tsx';
-import { clock, compact, count, duration, percent } from '../../format.ts';
 import { useChanges } from '../../data/observe.ts';
-import type { BatchView, CellAt } from '../batchView.ts';
+import { clock, compact, count, duration, percent } from '../../format.ts';
 import type { BatchActions } from '../batchActions.ts';
+import type { BatchView, CellAt } from '../batchView.ts';
 import './attempt.css';
 import { AttemptTitle, Fact, Verdict } from './attemptCard.tsx';
 import { StepsSection } from './steps/stepsSection.tsx';
@@ -19,17 +19,33 @@ export function AttemptPane({ view, actions }: PaneProps) {
   useChanges(view.pointed);
   const cell = view.shown;
   if (cell === undefined) {
-    return <aside class="attempt-pane" aria-label="Attempt"><p class="attempt-none">Point at an attempt, or move to one with the arrow keys.</p></aside>;
+    return (
+      <aside class="attempt-pane" aria-label="Attempt">
+        <p class="attempt-none">Point at an attempt, or move to one with the arrow keys.</p>
+      </aside>
+    );
   }
   const row = view.row(cell.index, cell.attempt);
   return (
     <aside class="attempt-pane" aria-label="Attempt">
       <section class="attempt-top">
         <AttemptTitle view={view} cell={cell} />
-        {row === undefined ? <div class="attempt-verdict"><div class="attempt-verdict-head">waits for a worker</div></div> : <Verdict row={row} />}
+        {row === undefined ? (
+          <div class="attempt-verdict">
+            <div class="attempt-verdict-head">waits for a worker</div>
+          </div>
+        ) : (
+          <Verdict row={row} />
+        )}
       </section>
       {row !== undefined && <Facts view={view} row={row} />}
-      {row !== undefined && <StepsSection api={view.data.api} row={row} onOpen={({ seq }) => actions.openRollout(row.rollout, false, seq)} />}
+      {row !== undefined && (
+        <StepsSection
+          api={view.data.api}
+          row={row}
+          onOpen={({ seq }) => actions.openRollout(row.rollout, false, seq)}
+        />
+      )}
       <Tries view={view} cell={cell} actions={actions} />
       <Question text={view.data.records[cell.index]?.question} />
       {row !== undefined && <Notes key={row.rollout} view={view} rollout={row.rollout} actions={actions} />}
@@ -44,34 +60,49 @@ function Facts({ view, row }: { readonly view: BatchView; readonly row: RolloutR
   return (
     <section>
       <dl class="attempt-facts">
-        <Fact name="reward" value={progress.reward === null || progress.reward === undefined ? undefined : String(progress.reward)} />
+        <Fact
+          name="reward"
+          value={progress.reward === null || progress.reward === undefined ? undefined : String(progress.reward)}
+        />
         <Fact name="steps" value={count(progress.steps)} />
         <Fact name="time" value={progress.ms === undefined ? undefined : duration(progress.ms)} />
         <Fact name="calls" value={count(progress.tool_calls)} />
         <Fact name="tokens" value={compact(input + progress.output_tokens)} />
         <Fact name="cached" value={input === 0 ? undefined : percent(cached / input)} />
-        <Fact name="cost" value={progress.cost === undefined ? undefined : `$${progress.cost.toFixed(progress.cost < 0.1 ? 4 : 2)}`} />
+        <Fact
+          name="cost"
+          value={progress.cost === undefined ? undefined : `$${progress.cost.toFixed(progress.cost < 0.1 ? 4 : 2)}`}
+        />
         <Fact name="level" value={view.level(row.task_index)} />
         <Fact name="worker" value={row.worker} />
         <Fact name="began" value={progress.started_at === undefined ? undefined : clock(progress.started_at)} />
         <Fact name="try" value={row.try > 1 ? String(row.try) : undefined} />
         <Fact name="stays out" value={progress.touched ? 'changed by hand' : undefined} />
       </dl>
-      {row.duplicate_of !== undefined && <p class="attempt-small">The same trajectory as an earlier attempt of this task.</p>}
+      {row.duplicate_of !== undefined && (
+        <p class="attempt-small">The same trajectory as an earlier attempt of this task.</p>
+      )}
     </section>
   );
 }
 
 /** Tries that do not count: they ended in infrastructure trouble, or were changed by hand. */
 function Tries({ view, cell, actions }: PaneProps & { readonly cell: CellAt }) {
-  const others = [...view.data.otherTries.values()].filter((row) => row.task_index === cell.index && row.attempt === cell.attempt).sort((a, b) => a.try - b.try);
+  const others = [...view.data.otherTries.values()]
+    .filter((row) => row.task_index === cell.index && row.attempt === cell.attempt)
+    .sort((a, b) => a.try - b.try);
   if (others.length === 0) return null;
   return (
     <section>
       <h2>Other tries</h2>
       <ul class="attempt-tries">
         {others.map((row) => (
-          <li key={row.rollout}><button type="button" onClick={() => actions.openRollout(row.rollout, false)}>try {row.try}</button><span>{row.progress.error_class ?? row.progress.status ?? row.state}</span></li>
+          <li key={row.rollout}>
+            <button type="button" onClick={() => actions.openRollout(row.rollout, false)}>
+              try {row.try}
+            </button>
+            <span>{row.progress.error_class ?? row.progress.status ?? row.state}</span>
+          </li>
         ))}
       </ul>
     </section>
@@ -80,7 +111,14 @@ function Tries({ view, cell, actions }: PaneProps & { readonly cell: CellAt }) {
 
 function Question({ text }: { readonly text: string | undefined }) {
   if (text === undefined || text === '') return null;
-  return <section class="attempt-question"><h2>Question</h2><p tabIndex={0} role="group" aria-label="Question">{text}</p></section>;
+  return (
+    <section class="attempt-question">
+      <h2>Question</h2>
+      <p tabIndex={0} role="group" aria-label="Question">
+        {text}
+      </p>
+    </section>
+  );
 }
 
 function Notes({ view, rollout, actions }: PaneProps & { readonly rollout: string }) {
@@ -95,15 +133,28 @@ function Notes({ view, rollout, actions }: PaneProps & { readonly rollout: strin
   return (
     <section>
       <h2>Notes</h2>
-      {notes.map((note) => <p key={note.seq} class="attempt-note">{note.data.text}</p>)}
-      {!actions.readOnly && <TextField value={text} label="Add a note" placeholder="Add a note" onInput={setText} onEnter={add} />}
+      {notes.map((note) => (
+        <p key={note.seq} class="attempt-note">
+          {note.data.text}
+        </p>
+      ))}
+      {!actions.readOnly && (
+        <TextField value={text} label="Add a note" placeholder="Add a note" onInput={setText} onEnter={add} />
+      )}
     </section>
   );
 }
 
 function Buttons({ view, cell, actions }: PaneProps & { readonly cell: CellAt }) {
   const row = view.row(cell.index, cell.attempt);
-  const compare = view.width > 1 && actions.can.has('open') && <Button kind="secondary" label="Compare attempts" title="All attempts at this task, side by side (C)" onClick={() => actions.compare(cell.index)} />;
+  const compare = view.width > 1 && actions.can.has('open') && (
+    <Button
+      kind="secondary"
+      label="Compare attempts"
+      title="All attempts at this task, side by side (C)"
+      onClick={() => actions.compare(cell.index)}
+    />
+  );
   if (row === undefined) return compare === false ? null : <div class="attempt-buttons">{compare}</div>;
   return (
     <div class="attempt-buttons">
@@ -125,14 +176,26 @@ export function AttemptSheet({ view, actions }: PaneProps) {
     <aside class="attempt-sheet" aria-label="Attempt">
       <div class="attempt-sheet-line">
         <AttemptTitle view={view} cell={cell} />
-        {view.width > 1 && actions.can.has('open') && <Button kind="icon" icon="diff" label="Compare attempts" onClick={() => actions.compare(cell.index)} />}
-        {row !== undefined && <Button kind="icon" icon="copy" label="Copy reference" onClick={() => actions.copy(cell)} />}
+        {view.width > 1 && actions.can.has('open') && (
+          <Button kind="icon" icon="diff" label="Compare attempts" onClick={() => actions.compare(cell.index)} />
+        )}
+        {row !== undefined && (
+          <Button kind="icon" icon="copy" label="Copy reference" onClick={() => actions.copy(cell)} />
+        )}
         {row !== undefined && <Button kind="secondary" label="Open" onClick={() => actions.open(cell, false)} />}
       </div>
       {row !== undefined && (
         <>
           <Verdict row={row} />
-          <div class="attempt-small">{[`${count(row.progress.steps)} steps`, row.progress.ms === undefined ? undefined : duration(row.progress.ms), `${compact(row.progress.input_tokens + row.progress.output_tokens)} tokens`].filter((each) => each !== undefined).join(' · ')}</div>
+          <div class="attempt-small">
+            {[
+              `${count(row.progress.steps)} steps`,
+              row.progress.ms === undefined ? undefined : duration(row.progress.ms),
+              `${compact(row.progress.input_tokens + row.progress.output_tokens)} tokens`,
+            ]
+              .filter((each) => each !== undefined)
+              .join(' · ')}
+          </div>
         </>
       )}
     </aside>

@@ -1,6 +1,6 @@
 /** What the attempts that did not pass ended with, by class. */
 import { each, type Piecewise } from '../../../src/common/piecewise.ts';
-import { outcomeOf, type Outcome } from '../../../src/trace/outcome.ts';
+import { type Outcome, outcomeOf } from '../../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 
 export interface ErrorBar {

@@ -1,12 +1,12 @@
 /** Everything that is counted over all rows of a batch and shown above its grid. */
 import { each, type Piecewise } from '../../../src/common/piecewise.ts';
 import { outcomeOf } from '../../../src/trace/outcome.ts';
-import { reportPiecewise } from '../../../src/trace/statistics.ts';
 import type { Report } from '../../../src/trace/statistics/schema.ts';
+import { reportPiecewise } from '../../../src/trace/statistics.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import type { BatchData } from '../../data/batchData.ts';
-import { errorBars, type ErrorBars } from './errorBars.ts';
-import { flowOf, type Flow } from './flow.ts';
+import { type ErrorBars, errorBars } from './errorBars.ts';
+import { type Flow, flowOf } from './flow.ts';
 
 export interface Figures {
   readonly report: Report;
@@ -25,7 +25,8 @@ export function* figuresOf(data: FiguresOf, now: number): Piecewise<Figures> {
   yield* each(data.rows(), (row) => void counting.push(row));
   const others = [...otherTries.values()];
   const report = yield* reportPiecewise({
-    batch, rows: others.length === 0 ? counting : counting.concat(others),
+    batch,
+    rows: others.length === 0 ? counting : counting.concat(others),
     ...(row === undefined ? {} : { attempts: row.attempts, tasks: row.tasks }),
     ...(definition?.passesPerTask === undefined ? {} : { passesPerTask: definition.passesPerTask }),
   });

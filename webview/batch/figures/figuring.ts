@@ -2,7 +2,7 @@
 import { StudioError } from '../../../src/common/errors.ts';
 import { inSlices } from '../../../src/common/piecewise.ts';
 import type { BatchData } from '../../data/batchData.ts';
-import { figuresOf, type Figures } from './figures.ts';
+import { type Figures, figuresOf } from './figures.ts';
 
 /** A frame has 16 ms. */
 const SLICE_MS = 8;
@@ -26,10 +26,20 @@ export class Figuring {
     this.#changed = changed;
   }
 
-  /** Something changed: the figures follow once all there is was read, then at most twice a second, of a large batch as seldom as keeps the page quick. */
+  /**
+   * Something changed: the figures follow once all there is was read, then at most twice a second, of a large batch as
+   * seldom as keeps the page quick.
+   */
   look(): void {
     const stamp = this.#stamp();
-    if (this.#data.loading === 'loading' || stamp === this.#seen || this.#busy || this.#timer !== undefined || this.#ended.signal.aborted) return;
+    if (
+      this.#data.loading === 'loading' ||
+      stamp === this.#seen ||
+      this.#busy ||
+      this.#timer !== undefined ||
+      this.#ended.signal.aborted
+    )
+      return;
     const wait = this.#nextAt - performance.now();
     if (wait > 0) {
       this.#timer = setTimeout(() => {

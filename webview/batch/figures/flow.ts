@@ -1,5 +1,8 @@
-/** How fast a batch goes, from the times of its rollouts: ends per hour and rollouts in flight, along the last stretch of time. */
-import { each, sorted, type Piecewise } from '../../../src/common/piecewise.ts';
+/**
+ * How fast a batch goes, from the times of its rollouts: ends per hour and rollouts in flight, along the last stretch
+ * of time.
+ */
+import { each, type Piecewise, sorted } from '../../../src/common/piecewise.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 
 export interface Flow {
@@ -36,7 +39,7 @@ export function* flowOf(rows: Iterable<RolloutRow>, now: number): Piecewise<Flow
     const { started_at: start, ended_at: end } = progress;
     if (start === undefined || (state === 'ended' && end === undefined)) return;
     starts.push(start);
-    stops.push(state === 'ended' ? end ?? Infinity : Infinity);
+    stops.push(state === 'ended' ? (end ?? Infinity) : Infinity);
     if (start < first) first = start;
   });
   if (starts.length === 0) return undefined;
@@ -52,11 +55,24 @@ export function* flowOf(rows: Iterable<RolloutRow>, now: number): Piecewise<Flow
   const since = Math.max(first, from);
   const recent = ended.subarray(SLICES - RECENT).reduce((sum, count) => sum + count, 0);
   const recentMs = Math.max(1, Math.min(RECENT * slice, now - since));
-  return { from, to: now, ends: [...ended].map((count) => count * perSlice), ...flight, perHour: (recent * 3_600_000) / recentMs };
+  return {
+    from,
+    to: now,
+    ends: [...ended].map((count) => count * perSlice),
+    ...flight,
+    perHour: (recent * 3_600_000) / recentMs,
+  };
 }
 
-/** How many ran at the same time, from one beginning and end to the next: those of a slice alone may be over within it. */
-function* flightOf(starts: readonly number[], stops: readonly number[], from: number, slice: number): Piecewise<Pick<Flow, 'inFlight' | 'running' | 'most'>> {
+/**
+ * How many ran at the same time, from one beginning and end to the next: those of a slice alone may be over within it.
+ */
+function* flightOf(
+  starts: readonly number[],
+  stops: readonly number[],
+  from: number,
+  slice: number,
+): Piecewise<Pick<Flow, 'inFlight' | 'running' | 'most'>> {
   const begins = yield* sorted(new Float64Array(starts));
   const ends = new Float64Array(stops.length);
   yield* each(stops.keys(), (i) => void (ends[i] = Math.max(stops[i] ?? 0, (starts[i] ?? 0) + LEAST_MS)));

@@ -18,8 +18,16 @@ export interface GridColours {
 }
 
 const VARIABLES = {
-  background: '--vscode-editor-background', text: '--vscode-foreground', dim: '--dim', tick: '--tick', line: '--vscode-panel-border', hover: '--vscode-list-hoverBackground',
-  group: '--vscode-sideBar-background', focus: '--vscode-focusBorder', selected: '--vscode-list-activeSelectionBackground', passed: outcomeColour('passed'),
+  background: '--vscode-editor-background',
+  text: '--vscode-foreground',
+  dim: '--dim',
+  tick: '--tick',
+  line: '--vscode-panel-border',
+  hover: '--vscode-list-hoverBackground',
+  group: '--vscode-sideBar-background',
+  focus: '--vscode-focusBorder',
+  selected: '--vscode-list-activeSelectionBackground',
+  passed: outcomeColour('passed'),
 } as const;
 
 /** All at once: asking for one colour, changing something and asking for the next lays the page out for each. */
@@ -32,13 +40,23 @@ export function coloursOf(element: HTMLElement): GridColours {
     probes.append(one);
     return one;
   };
-  const asked = Object.fromEntries(Object.entries(VARIABLES).map(([name, variable]) => [name, probe(variable)])) as Record<keyof typeof VARIABLES, HTMLElement>;
+  const asked = Object.fromEntries(
+    Object.entries(VARIABLES).map(([name, variable]) => [name, probe(variable)]),
+  ) as Record<keyof typeof VARIABLES, HTMLElement>;
   const outcomes = OUTCOMES.map((outcome) => [outcome, probe(outcomeColour(outcome))] as const);
   element.append(probes);
   const colour = (one: HTMLElement): string => getComputedStyle(one).color;
   const colours: GridColours = {
-    background: colour(asked.background), text: colour(asked.text), dim: colour(asked.dim), tick: colour(asked.tick), line: colour(asked.line), hover: colour(asked.hover),
-    group: colour(asked.group), focus: colour(asked.focus), selected: colour(asked.selected), passed: colour(asked.passed),
+    background: colour(asked.background),
+    text: colour(asked.text),
+    dim: colour(asked.dim),
+    tick: colour(asked.tick),
+    line: colour(asked.line),
+    hover: colour(asked.hover),
+    group: colour(asked.group),
+    focus: colour(asked.focus),
+    selected: colour(asked.selected),
+    passed: colour(asked.passed),
     family: getComputedStyle(element).fontFamily,
     outcomes: Object.fromEntries(outcomes.map(([outcome, one]) => [outcome, colour(one)])) as Record<Outcome, string>,
   };
@@ -49,7 +67,10 @@ export function coloursOf(element: HTMLElement): GridColours {
 /** Tells when the host changed the theme. */
 export function onTheme(change: () => void): () => void {
   const observer = new MutationObserver(change);
-  observer.observe(document.body, { attributes: true, attributeFilter: ['class', 'data-vscode-theme-kind', 'data-vscode-theme-id'] });
+  observer.observe(document.body, {
+    attributes: true,
+    attributeFilter: ['class', 'data-vscode-theme-kind', 'data-vscode-theme-id'],
+  });
   observer.observe(document.documentElement, { attributes: true, attributeFilter: ['style', 'class'] });
   const media = window.matchMedia('(prefers-color-scheme: dark)');
   media.addEventListener('change', change);

@@ -3,6 +3,7 @@
  * painter, from the answers that are on their way already (host/early.ts). The program draws them again from what it
  * has checked; until then nothing here can be used, and where anything is not as expected the skeleton stays.
  */
+
 import type { BatchRow } from '../../../src/protocol/client.ts';
 import type { PagePlace } from '../../../src/protocol/page.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
@@ -10,10 +11,10 @@ import type { Early } from '../../host/early.ts';
 import { kept } from '../../host/memory.ts';
 import { styled } from '../../theme/styled.ts';
 import type { GridRow } from '../model/arrange.ts';
-import { attemptsSeen, HEAD, layoutOf, LETTER, numbered, ROW, rowsSeen, type Layout } from '../model/geometry.ts';
-import { taskFacts, type AttemptRows } from '../model/taskFacts.ts';
+import { attemptsSeen, HEAD, type Layout, LETTER, layoutOf, numbered, ROW, rowsSeen } from '../model/geometry.ts';
+import { type AttemptRows, taskFacts } from '../model/taskFacts.ts';
 import { coloursOf, type GridColours } from './colours.ts';
-import { fitCanvas, Painter, type Painted } from './paint.ts';
+import { fitCanvas, type Painted, Painter } from './paint.ts';
 
 /** Narrower pages have other bars above the grid, of heights that only the program knows. */
 const NARROW = 640;
@@ -22,15 +23,20 @@ const WITH_PANE = 1180;
 /** Marks a skeleton that shows rows: it stays until the page shows them too. */
 export const WITH_ROWS = 'has-rows';
 
-/** Draws as rows come, until all that is seen is there or the page takes over. Resolves with the first rows drawn, or when there will be none. */
+/**
+ * Draws as rows come, until all that is seen is there or the page takes over. Resolves with the first rows drawn, or
+ * when there will be none.
+ */
 export function drawFirstRows(place: Extract<PagePlace, { page: 'batch' }>, { replies, socket }: Early): Promise<void> {
   const asked = replies.get(`/v1/batches/${place.batch}`);
-  if (asked === undefined || socket === undefined || place.filter !== undefined || window.innerWidth <= NARROW) return Promise.resolve();
+  if (asked === undefined || socket === undefined || place.filter !== undefined || window.innerWidth <= NARROW)
+    return Promise.resolve();
   return new Promise((resolve) => {
     const tasks: FirstTask[] = [];
     let grid: FirstGrid | undefined;
     const take = (text: string): void => {
-      for (const row of rowsOf(text)) (tasks[row.task_index] ??= { name: row.task, attempts: [] }).attempts[row.attempt - 1] = row;
+      for (const row of rowsOf(text))
+        (tasks[row.task_index] ??= { name: row.task, attempts: [] }).attempts[row.attempt - 1] = row;
       if (text.startsWith('{"type":"head"')) resolve(); // that was all there is, which may be nothing
     };
     const draw = (): void => {
@@ -49,12 +55,14 @@ export function drawFirstRows(place: Extract<PagePlace, { page: 'batch' }>, { re
     for (const text of socket.came) take(text);
     socket.socket.addEventListener('message', hear);
     // Layout and colours are read from the styles.
-    void Promise.all([asked.then((reply): Promise<BatchRow> => reply.clone().json()), styled()]).then(([row]) => {
-      grid = inTaskOrder(row.name) ? FirstGrid.begin(row, tasks) : undefined;
-      if (grid === undefined) done();
-      else if (tasks.length === 0) grid.prepare();
-      else draw();
-    }).catch(done); // the program asks too, and tells of what is wrong
+    void Promise.all([asked.then((reply): Promise<BatchRow> => reply.clone().json()), styled()])
+      .then(([row]) => {
+        grid = inTaskOrder(row.name) ? FirstGrid.begin(row, tasks) : undefined;
+        if (grid === undefined) done();
+        else if (tasks.length === 0) grid.prepare();
+        else draw();
+      })
+      .catch(done); // the program asks too, and tells of what is wrong
   });
 }
 
@@ -121,7 +129,8 @@ class FirstGrid {
     const { layout, seen } = painted;
     this.#stage.replaceChildren(headOf(layout), this.#canvas);
     this.#skeleton.classList.add(WITH_ROWS);
-    for (let index = seen.from; index < seen.to; index++) if (Object.keys(this.#tasks[index]?.attempts ?? []).length < layout.attempts) return true;
+    for (let index = seen.from; index < seen.to; index++)
+      if (Object.keys(this.#tasks[index]?.attempts ?? []).length < layout.attempts) return true;
     return false;
   }
 
@@ -131,12 +140,24 @@ class FirstGrid {
     if (ctx === null) return undefined;
     const longest = this.#tasks.reduce((letters, task) => Math.max(letters, task?.name.length ?? 0), 0);
     const { clientWidth: width, clientHeight } = this.#scroller;
-    const layout = layoutOf({ width, height: clientHeight - HEAD, attempts: this.#row.attempts, page: window.innerWidth, longest: longest * LETTER });
+    const layout = layoutOf({
+      width,
+      height: clientHeight - HEAD,
+      attempts: this.#row.attempts,
+      page: window.innerWidth,
+      longest: longest * LETTER,
+    });
     const seen = rowsSeen(layout, this.#row.tasks, 0);
     fitCanvas(this.#canvas, layout, window.devicePixelRatio);
     ctx.setTransform(window.devicePixelRatio, 0, 0, window.devicePixelRatio, 0, 0);
     this.#colours ??= coloursOf(this.#scroller);
-    this.#painter.paint(ctx, { view: this.#painted(seen.to), layout, colours: this.#colours, scroll: { left: 0, top: 0 }, focused: false });
+    this.#painter.paint(ctx, {
+      view: this.#painted(seen.to),
+      layout,
+      colours: this.#colours,
+      scroll: { left: 0, top: 0 },
+      focused: false,
+    });
     return { layout, seen };
   }
 
@@ -145,7 +166,9 @@ class FirstGrid {
     const { attempts } = this.#row;
     return {
       rows: Array.from({ length: rows }, (_, index): GridRow => ({ kind: 'task', index })),
-      hover: undefined, cursor: undefined, kept: undefined,
+      hover: undefined,
+      cursor: undefined,
+      kept: undefined,
       data: { tasks },
       row: (index, attempt) => tasks[index]?.attempts[attempt - 1],
       taskName: (index) => tasks[index]?.name ?? '',

@@ -4,13 +4,13 @@ import { HoverCard } from '../../components/overlays/hoverCard.tsx';
 import { useChanges } from '../../data/observe.ts';
 import { AttemptCard } from '../attempt/attemptCard.tsx';
 import type { BatchView, CellAt } from '../batchView.ts';
-import { attemptsSeen, HEAD, hit, ROW, rowsSeen, scrollTo, type Span } from '../model/geometry.ts';
+import { attemptsSeen, HEAD, hit, ROW, rowsSeen, type Span, scrollTo } from '../model/geometry.ts';
 import { cursorAt, move, rowOf } from '../model/move.ts';
 import './grid.css';
+import { GridHead } from './gridHead.tsx';
 import { gridKey } from './gridKeys.ts';
 import { cursorId, GridModel } from './gridModel.tsx';
-import { GridHead } from './gridHead.tsx';
-import { useGridScene, type GridScene } from './useGridScene.ts';
+import { type GridScene, useGridScene } from './useGridScene.ts';
 
 interface GridProps {
   readonly view: BatchView;
@@ -67,8 +67,16 @@ export function Grid({ view, page, card, stale, onOpen }: GridProps) {
     }
     event.preventDefault();
     if (does.does === 'move') {
-      if (cursor?.on === 'group' && (does.step === 'left' || does.step === 'right')) view.fold(cursor.key, does.step === 'left');
-      else view.moveTo(move(view.rows, cursor, does.step, { attempts: layout.attempts, page: Math.max(1, Math.floor(layout.height / ROW) - 1), column: column.current }));
+      if (cursor?.on === 'group' && (does.step === 'left' || does.step === 'right'))
+        view.fold(cursor.key, does.step === 'left');
+      else
+        view.moveTo(
+          move(view.rows, cursor, does.step, {
+            attempts: layout.attempts,
+            page: Math.max(1, Math.floor(layout.height / ROW) - 1),
+            column: column.current,
+          }),
+        );
       return;
     }
     if (cursor?.on === 'group') view.fold(cursor.key);
@@ -80,7 +88,14 @@ export function Grid({ view, page, card, stale, onOpen }: GridProps) {
   const height = HEAD + view.rows.length * ROW;
   return (
     <div class="batch-grid" data-stale={stale}>
-      <div ref={scroller} class="batch-grid-scroller" role="grid" aria-label="Attempts" tabIndex={0} aria-rowcount={view.rows.length + 1} aria-colcount={layout.attempts + 2}
+      <div
+        ref={scroller}
+        class="batch-grid-scroller"
+        role="grid"
+        aria-label="Attempts"
+        tabIndex={0}
+        aria-rowcount={view.rows.length + 1}
+        aria-colcount={layout.attempts + 2}
         {...menuOf(view)}
         aria-activedescendant={rowOf(view.rows, view.cursor) < 0 ? undefined : cursorId(view.cursor)}
         onPointerEnter={() => view.pointer(true)}
@@ -88,7 +103,8 @@ export function Grid({ view, page, card, stale, onOpen }: GridProps) {
           view.pointer(false);
           view.pointAt(undefined);
         }}
-        onPointerMove={(event) => view.pointAt(cellOf(event))} onClick={click}
+        onPointerMove={(event) => view.pointAt(cellOf(event))}
+        onClick={click}
         onDblClick={(event) => {
           const cell = cellOf(event);
           if (cell !== undefined) onOpen(cell, event.altKey || event.ctrlKey || event.metaKey);
@@ -96,18 +112,45 @@ export function Grid({ view, page, card, stale, onOpen }: GridProps) {
         onKeyDown={key}
         onFocus={() => {
           setFocused(true);
-          if (rowOf(view.rows, view.cursor) < 0) view.moveTo(cursorAt(view.rows, view.rows.findIndex((row) => row.kind === 'task'), 1));
+          if (rowOf(view.rows, view.cursor) < 0)
+            view.moveTo(
+              cursorAt(
+                view.rows,
+                view.rows.findIndex((row) => row.kind === 'task'),
+                1,
+              ),
+            );
         }}
-        onBlur={() => setFocused(false)}>
-        <div class="batch-grid-size" role="presentation" style={{ width: `${Math.max(layout.width, layout.whole)}px`, height: `${height}px` }}>
-          <div class="batch-grid-stage" role="presentation" style={{ width: `${layout.width}px`, height: `${layout.height + HEAD}px` }}>
+        onBlur={() => setFocused(false)}
+      >
+        <div
+          class="batch-grid-size"
+          role="presentation"
+          style={{ width: `${Math.max(layout.width, layout.whole)}px`, height: `${height}px` }}
+        >
+          <div
+            class="batch-grid-stage"
+            role="presentation"
+            style={{ width: `${layout.width}px`, height: `${layout.height + HEAD}px` }}
+          >
             <GridHead view={view} layout={layout} left={scene.scroll().left} />
             <canvas ref={canvas} aria-hidden="true" />
           </div>
-          {rest !== undefined && <GridModel view={view} layout={layout} rows={firstOf(rowsSeen(layout, view.rows.length, rest.top), rest.rows)} attempts={attemptsSeen(layout, rest.left)} />}
+          {rest !== undefined && (
+            <GridModel
+              view={view}
+              layout={layout}
+              rows={firstOf(rowsSeen(layout, view.rows.length, rest.top), rest.rows)}
+              attempts={attemptsSeen(layout, rest.left)}
+            />
+          )}
         </div>
       </div>
-      {hovering.shown !== undefined && <HoverCard anchor={hovering.shown.anchor}><AttemptCard view={view} cell={hovering.shown.cell} /></HoverCard>}
+      {hovering.shown !== undefined && (
+        <HoverCard anchor={hovering.shown.anchor}>
+          <AttemptCard view={view} cell={hovering.shown.cell} />
+        </HoverCard>
+      )}
     </div>
   );
 }
@@ -120,7 +163,15 @@ function firstOf({ from, to }: Span, rows: number): Span {
 function menuOf(view: BatchView): { readonly 'data-vscode-context'?: string } {
   const cell = view.shown;
   if (cell === undefined) return {};
-  return { 'data-vscode-context': JSON.stringify({ webviewSection: 'rolloutAttempt', batch: view.data.batch, task: view.taskName(cell.index), attempt: cell.attempt, preventDefaultContextMenuItems: true }) };
+  return {
+    'data-vscode-context': JSON.stringify({
+      webviewSection: 'rolloutAttempt',
+      batch: view.data.batch,
+      task: view.taskName(cell.index),
+      attempt: cell.attempt,
+      preventDefaultContextMenuItems: true,
+    }),
+  };
 }
 
 interface Card {
@@ -129,7 +180,11 @@ interface Card {
 }
 
 /** A card beside the attempt under the pointer, once it rests there. */
-function useCard(view: BatchView, { scroller, layout, scroll }: GridScene, enabled: boolean): { readonly shown: Card | undefined; close(): void } {
+function useCard(
+  view: BatchView,
+  { scroller, layout, scroll }: GridScene,
+  enabled: boolean,
+): { readonly shown: Card | undefined; close(): void } {
   const [shown, setShown] = useState<Card>();
   const cell = enabled ? view.hover : undefined;
   useEffect(() => {
@@ -140,7 +195,15 @@ function useCard(view: BatchView, { scroller, layout, scroll }: GridScene, enabl
       const box = scroller.current?.getBoundingClientRect();
       if (row < 0 || box === undefined) return;
       const { left, top } = scroll();
-      setShown({ cell, anchor: new DOMRect(box.left + layout.cells + (cell.attempt - 1) * layout.cell - left, box.top + HEAD + row * ROW - top, layout.cell, ROW) });
+      setShown({
+        cell,
+        anchor: new DOMRect(
+          box.left + layout.cells + (cell.attempt - 1) * layout.cell - left,
+          box.top + HEAD + row * ROW - top,
+          layout.cell,
+          ROW,
+        ),
+      });
     }, CARD_AFTER_MS);
     return () => clearTimeout(timer);
   }, [cell?.index, cell?.attempt, layout]);

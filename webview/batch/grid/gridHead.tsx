@@ -1,7 +1,8 @@
 /** The head of the grid: names of the columns, and which attempt is which. */
+
 import type { BatchView } from '../batchView.ts';
-import { attemptsSeen, numbered, type Layout } from '../model/geometry.ts';
 import type { Sort } from '../model/arrange.ts';
+import { attemptsSeen, type Layout, numbered } from '../model/geometry.ts';
 
 interface GridHeadProps {
   readonly view: BatchView;
@@ -14,15 +15,30 @@ export function GridHead({ view, layout, left }: GridHeadProps) {
   const shows = numbered(layout);
   const under = (view.hover ?? (view.cursor?.on === 'cell' ? view.cursor : undefined))?.attempt;
   const attempts: number[] = [];
-  for (let attempt = from; attempt < to; attempt++) if (attempt === under || (shows(attempt) && !tooNear(attempt, under, layout.cell))) attempts.push(attempt);
+  for (let attempt = from; attempt < to; attempt++)
+    if (attempt === under || (shows(attempt) && !tooNear(attempt, under, layout.cell))) attempts.push(attempt);
   return (
     <div class="batch-grid-head" role="row" aria-rowindex={1}>
       <SortHead view={view} sort="task" text="task" column={1} left={layout.name - (layout.name > 20 ? 12 : 0)} />
-      <SortHead view={view} sort="rate" text={layout.barWidth === 0 ? 'passed' : 'pass rate'} column={2} left={layout.barWidth === 0 ? layout.rate : layout.bar} />
+      <SortHead
+        view={view}
+        sort="rate"
+        text={layout.barWidth === 0 ? 'passed' : 'pass rate'}
+        column={2}
+        left={layout.barWidth === 0 ? layout.rate : layout.bar}
+      />
       <div class="batch-grid-numbers" role="presentation" style={{ left: `${layout.cells}px` }}>
         {attempts.map((attempt) => (
-          <span key={attempt} role="columnheader" aria-colindex={attempt + 2} aria-label={`attempt ${attempt}`} class={attempt === under ? 'on' : undefined}
-            style={{ left: `${(attempt - 1) * layout.cell - left + layout.cell / 2}px` }}>{attempt}</span>
+          <span
+            key={attempt}
+            role="columnheader"
+            aria-colindex={attempt + 2}
+            aria-label={`attempt ${attempt}`}
+            class={attempt === under ? 'on' : undefined}
+            style={{ left: `${(attempt - 1) * layout.cell - left + layout.cell / 2}px` }}
+          >
+            {attempt}
+          </span>
         ))}
       </div>
       {layout.extra > 0 && <Extras layout={layout} />}
@@ -35,12 +51,32 @@ function tooNear(attempt: number, under: number | undefined, cell: number): bool
   return under !== undefined && attempt !== under && Math.abs(attempt - under) * cell < 20;
 }
 
-function SortHead({ view, sort, text, column, left }: { readonly view: BatchView; readonly sort: Sort; readonly text: string; readonly column: number; readonly left: number }) {
+function SortHead({
+  view,
+  sort,
+  text,
+  column,
+  left,
+}: {
+  readonly view: BatchView;
+  readonly sort: Sort;
+  readonly text: string;
+  readonly column: number;
+  readonly left: number;
+}) {
   const on = view.sort === sort;
   return (
-    <div role="columnheader" aria-colindex={column} aria-sort={on ? (sort === 'task' ? 'ascending' : 'descending') : 'none'} class="batch-grid-sort" style={{ left: `${left}px` }}
-      title={`Sort by ${text}`} onClick={() => view.arrangeBy({ sort })}>
-      {text}{on && <span class={`batch-grid-arrow ${sort === 'task' ? 'up' : 'down'}`} aria-hidden="true" />}
+    <div
+      role="columnheader"
+      aria-colindex={column}
+      aria-sort={on ? (sort === 'task' ? 'ascending' : 'descending') : 'none'}
+      class="batch-grid-sort"
+      style={{ left: `${left}px` }}
+      title={`Sort by ${text}`}
+      onClick={() => view.arrangeBy({ sort })}
+    >
+      {text}
+      {on && <span class={`batch-grid-arrow ${sort === 'task' ? 'up' : 'down'}`} aria-hidden="true" />}
     </div>
   );
 }
@@ -49,8 +85,12 @@ function SortHead({ view, sort, text, column, left }: { readonly view: BatchView
 function Extras({ layout }: { readonly layout: Layout }) {
   return (
     <div class="batch-grid-extras" aria-hidden="true">
-      <span class="end" style={{ left: `${layout.extra - 6}px` }}>steps</span>
-      <span class="end" style={{ left: `${layout.extra + 62}px` }}>p50</span>
+      <span class="end" style={{ left: `${layout.extra - 6}px` }}>
+        steps
+      </span>
+      <span class="end" style={{ left: `${layout.extra + 62}px` }}>
+        p50
+      </span>
       <span style={{ left: `${layout.extra + 132}px` }}>most often</span>
     </div>
   );

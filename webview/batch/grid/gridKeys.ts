@@ -1,14 +1,27 @@
 /** What the keys of the grid do. */
 import type { Step } from '../model/move.ts';
 
-export type GridKey = { readonly does: 'move'; readonly step: Step } | { readonly does: 'open'; readonly beside: boolean } | { readonly does: 'keep' } | { readonly does: 'close' };
+export type GridKey =
+  | { readonly does: 'move'; readonly step: Step }
+  | { readonly does: 'open'; readonly beside: boolean }
+  | { readonly does: 'keep' }
+  | { readonly does: 'close' };
 
 const MOVES: Readonly<Record<string, Step>> = {
-  ArrowUp: 'up', ArrowDown: 'down', ArrowLeft: 'left', ArrowRight: 'right', Home: 'home', End: 'end', PageUp: 'pageUp', PageDown: 'pageDown',
+  ArrowUp: 'up',
+  ArrowDown: 'down',
+  ArrowLeft: 'left',
+  ArrowRight: 'right',
+  Home: 'home',
+  End: 'end',
+  PageUp: 'pageUp',
+  PageDown: 'pageDown',
 };
 
 /** undefined: not a key of the grid. */
-export function gridKey(event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey' | 'shiftKey'>): GridKey | undefined {
+export function gridKey(
+  event: Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey' | 'shiftKey'>,
+): GridKey | undefined {
   const command = event.ctrlKey || event.metaKey;
   if (event.key === 'Enter') return { does: 'open', beside: command || event.altKey };
   if (event.altKey || event.shiftKey) return undefined;

@@ -7,7 +7,7 @@ import { useRef } from 'preact/hooks';
 import type { BatchView } from '../batchView.ts';
 import type { GroupRow } from '../model/arrange.ts';
 import { cellName } from '../model/cellText.ts';
-import { HEAD, ROW, type Layout, type Span } from '../model/geometry.ts';
+import { HEAD, type Layout, ROW, type Span } from '../model/geometry.ts';
 import type { Cursor } from '../model/move.ts';
 
 interface GridModelProps {
@@ -40,20 +40,44 @@ export function GridModel({ view, layout, rows, attempts }: GridModelProps) {
     } else if (row !== undefined) {
       const at = view.cursor?.on === 'cell' && view.cursor.index === row.index ? view.cursor.attempt : 0;
       const selected = view.kept?.index === row.index ? view.kept.attempt : 0;
-      const signature = [i, view.stamp(row.index), view.asked, view.taskName(row.index), at, selected, attempts.from, attempts.to, layout.cells, layout.cell, layout.bar].join(' ');
+      const signature = [
+        i,
+        view.stamp(row.index),
+        view.asked,
+        view.taskName(row.index),
+        at,
+        selected,
+        attempts.from,
+        attempts.to,
+        layout.cells,
+        layout.cell,
+        layout.bar,
+      ].join(' ');
       once(`task ${row.index}`, signature, () => taskNode(view, row.index, i, { layout, attempts, at, selected }));
     }
   }
   kept.current = next;
-  return <div role="rowgroup" class="batch-grid-model">{nodes}</div>;
+  return (
+    <div role="rowgroup" class="batch-grid-model">
+      {nodes}
+    </div>
+  );
 }
 
 function groupNode(group: GroupRow, i: number, on: boolean, layout: Layout): VNode {
   const rate = group.rate === undefined ? '' : `, pass rate ${group.rate.toFixed(2)}`;
   return (
     <div key={`group ${group.key}`} role="row" aria-rowindex={i + 2} style={{ top: `${HEAD + i * ROW}px` }}>
-      <div role="gridcell" id={`group-${group.key}`} aria-colindex={1} aria-colspan={layout.attempts + 2} aria-expanded={group.open} aria-selected={on}
-        aria-label={`${group.name}, ${group.tasks} tasks${rate}`} style={{ left: '0', width: `${layout.width}px` }} />
+      <div
+        role="gridcell"
+        id={`group-${group.key}`}
+        aria-colindex={1}
+        aria-colspan={layout.attempts + 2}
+        aria-expanded={group.open}
+        aria-selected={on}
+        aria-label={`${group.name}, ${group.tasks} tasks${rate}`}
+        style={{ left: '0', width: `${layout.width}px` }}
+      />
     </div>
   );
 }
@@ -72,15 +96,29 @@ function taskNode(view: BatchView, index: number, i: number, { layout, attempts,
   for (let attempt = attempts.from; attempt < attempts.to; attempt++) {
     const row = view.row(index, attempt);
     cells.push(
-      <div key={attempt} role="gridcell" id={`cell-${index}-${attempt}`} aria-colindex={attempt + 2} aria-selected={attempt === selected || attempt === at}
+      <div
+        key={attempt}
+        role="gridcell"
+        id={`cell-${index}-${attempt}`}
+        aria-colindex={attempt + 2}
+        aria-selected={attempt === selected || attempt === at}
         aria-label={`${cellName(name, attempt, row)}${view.shows(row) ? '' : ', not in the filter'}`}
-        style={{ left: `${layout.cells + (attempt - 1) * layout.cell}px`, width: `${layout.cell}px` }} />,
+        style={{ left: `${layout.cells + (attempt - 1) * layout.cell}px`, width: `${layout.cell}px` }}
+      />,
     );
   }
   return (
     <div key={`task ${index}`} role="row" aria-rowindex={i + 2} style={{ top: `${HEAD + i * ROW}px` }}>
-      <div role="rowheader" aria-colindex={1} title={name} class="pinned" style={{ width: `${layout.bar - 4}px` }}><span class="only-read">{name}</span></div>
-      <div role="gridcell" aria-colindex={2} aria-label={`${passed} of ${scored} passed`} class="pinned" style={{ left: `${layout.bar}px`, width: `${layout.cells - layout.bar}px` }} />
+      <div role="rowheader" aria-colindex={1} title={name} class="pinned" style={{ width: `${layout.bar - 4}px` }}>
+        <span class="only-read">{name}</span>
+      </div>
+      <div
+        role="gridcell"
+        aria-colindex={2}
+        aria-label={`${passed} of ${scored} passed`}
+        class="pinned"
+        style={{ left: `${layout.bar}px`, width: `${layout.cells - layout.bar}px` }}
+      />
       {cells}
     </div>
   );

@@ -1,12 +1,13 @@
 /** Draws the part of the grid that is seen. Nothing here keeps state but the texts that were cut to fit. */
+
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import { drawGlyph } from '../../components/marks/glyphCanvas.ts';
 import { compact, count, duration } from '../../format.ts';
 import type { CellAt } from '../batchView.ts';
-import { rateOf, type GridRow, type GroupRow } from '../model/arrange.ts';
-import { attemptsSeen, CELL_WITH_COUNT, ROW, rowsSeen, type Layout, type Span } from '../model/geometry.ts';
+import { type GridRow, type GroupRow, rateOf } from '../model/arrange.ts';
+import { attemptsSeen, CELL_WITH_COUNT, type Layout, ROW, rowsSeen, type Span } from '../model/geometry.ts';
 import type { Cursor } from '../model/move.ts';
-import { outcomeAt, taskMedians, type AttemptRows, type TaskFacts, type TaskMedians } from '../model/taskFacts.ts';
+import { type AttemptRows, outcomeAt, type TaskFacts, type TaskMedians, taskMedians } from '../model/taskFacts.ts';
 import type { GridColours } from './colours.ts';
 
 /** What there is to draw: a batch's view, or what is known of it before there is one. */
@@ -141,7 +142,8 @@ export class Painter {
     ctx.fillStyle = colours.dim;
     ctx.fillText(String(group.tasks), x + width + 6, middle);
     this.#bar(ctx, picture, group.rate, y);
-    if (view.cursor?.on === 'group' && view.cursor.key === group.key && focused) outline(ctx, colours.focus, 0, y, layout.width, ROW);
+    if (view.cursor?.on === 'group' && view.cursor.key === group.key && focused)
+      outline(ctx, colours.focus, 0, y, layout.width, ROW);
   }
 
   #bar(ctx: CanvasRenderingContext2D, { layout, colours }: Picture, rate: number | undefined, y: number): void {
@@ -208,7 +210,13 @@ function lines(ctx: CanvasRenderingContext2D, { view, layout, colours, scroll }:
   }
 }
 
-function cells(ctx: CanvasRenderingContext2D, { view, layout, colours, scroll, focused }: Picture, index: number, y: number, attempts: Span): void {
+function cells(
+  ctx: CanvasRenderingContext2D,
+  { view, layout, colours, scroll, focused }: Picture,
+  index: number,
+  y: number,
+  attempts: Span,
+): void {
   const size = Math.min(12, layout.cell + 1);
   for (let attempt = attempts.from; attempt < attempts.to; attempt++) {
     const row = view.row(index, attempt);
@@ -219,14 +227,23 @@ function cells(ctx: CanvasRenderingContext2D, { view, layout, colours, scroll, f
       ctx.fillRect(x, y, layout.cell, ROW);
       outline(ctx, colours.focus, x, y, layout.cell, ROW, focused ? 1 : 0.6);
     }
-    if (view.kept?.index === index && view.kept.attempt === attempt) outline(ctx, colours.text, x + 1, y + 1, layout.cell - 2, ROW - 2, 0.7);
+    if (view.kept?.index === index && view.kept.attempt === attempt)
+      outline(ctx, colours.text, x + 1, y + 1, layout.cell - 2, ROW - 2, 0.7);
     ctx.globalAlpha = view.shows(row) ? 1 : FADED;
     cell(ctx, colours, row, x, y, layout.cell, size);
     ctx.globalAlpha = 1;
   }
 }
 
-function cell(ctx: CanvasRenderingContext2D, colours: GridColours, row: RolloutRow | undefined, x: number, y: number, width: number, size: number): void {
+function cell(
+  ctx: CanvasRenderingContext2D,
+  colours: GridColours,
+  row: RolloutRow | undefined,
+  x: number,
+  y: number,
+  width: number,
+  size: number,
+): void {
   const outcome = outcomeAt(row);
   const step = row?.progress.step ?? row?.progress.steps ?? 0;
   const counted = outcome === 'running' && step > 0 && step < 100 && width >= CELL_WITH_COUNT; // two digits have room
@@ -240,7 +257,15 @@ function cell(ctx: CanvasRenderingContext2D, colours: GridColours, row: RolloutR
   ctx.fillText(String(step), left + 10, y + ROW / 2 + 0.5);
 }
 
-function outline(ctx: CanvasRenderingContext2D, colour: string, x: number, y: number, width: number, height: number, alpha = 1): void {
+function outline(
+  ctx: CanvasRenderingContext2D,
+  colour: string,
+  x: number,
+  y: number,
+  width: number,
+  height: number,
+  alpha = 1,
+): void {
   const before = ctx.globalAlpha;
   ctx.globalAlpha = before * alpha;
   ctx.strokeStyle = colour;

@@ -3,8 +3,8 @@ import type { RefObject } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { firstRowsShown } from '../../components/later.ts';
 import type { BatchView } from '../batchView.ts';
-import { HEAD, layoutOf, LETTER, ROW, type Layout } from '../model/geometry.ts';
-import { coloursOf, onTheme, type GridColours } from './colours.ts';
+import { HEAD, type Layout, LETTER, layoutOf, ROW } from '../model/geometry.ts';
+import { coloursOf, type GridColours, onTheme } from './colours.ts';
 import { fitCanvas, Painter } from './paint.ts';
 
 /** A place where the grid rests, and how many of the rows seen there are in its model yet. */
@@ -39,7 +39,14 @@ export function useGridScene(view: BatchView, page: number, focused: boolean): G
   const size = useSize(scroller);
   const [rest, setRest] = useState<Rest>();
   const layout = useMemo(
-    () => layoutOf({ width: size.width, height: Math.max(0, size.height - HEAD), attempts: view.width, page, longest: view.longest * LETTER }),
+    () =>
+      layoutOf({
+        width: size.width,
+        height: Math.max(0, size.height - HEAD),
+        attempts: view.width,
+        page,
+        longest: view.longest * LETTER,
+      }),
     [size.width, size.height, view.width, page, view.longest],
   );
   const painter = useMemo(() => new Painter(), []);
@@ -55,7 +62,13 @@ export function useGridScene(view: BatchView, page: number, focused: boolean): G
     fitCanvas(target, layout, ratio);
     colours.current ??= coloursOf(at);
     ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
-    painter.paint(ctx, { view, layout, colours: colours.current, scroll: { left: at.scrollLeft, top: at.scrollTop }, focused });
+    painter.paint(ctx, {
+      view,
+      layout,
+      colours: colours.current,
+      scroll: { left: at.scrollLeft, top: at.scrollTop },
+      focused,
+    });
     if (view.rows.length > 0 && (view.data.version > 0 || view.data.loading !== 'loading')) firstRowsShown();
   };
   const draw = useCallback(() => {
@@ -65,14 +78,21 @@ export function useGridScene(view: BatchView, page: number, focused: boolean): G
       paint.current();
     });
   }, []);
-  const scroll = useCallback(() => ({ left: scroller.current?.scrollLeft ?? 0, top: scroller.current?.scrollTop ?? 0 }), []);
+  const scroll = useCallback(
+    () => ({ left: scroller.current?.scrollLeft ?? 0, top: scroller.current?.scrollTop ?? 0 }),
+    [],
+  );
   const atOnce = Math.max(1, Math.floor(CELLS_AT_ONCE / Math.max(1, layout.attempts)));
-  const settle = useCallback(() => setRest((before) => {
-    const now = scroll();
-    // Near by, most rows of the model stay; elsewhere all of them are new.
-    const near = before !== undefined && Math.abs(before.top - now.top) < (scroller.current?.clientHeight ?? 0) / 2;
-    return { ...now, rows: near ? before.rows : 0 };
-  }), [scroll]);
+  const settle = useCallback(
+    () =>
+      setRest((before) => {
+        const now = scroll();
+        // Near by, most rows of the model stay; elsewhere all of them are new.
+        const near = before !== undefined && Math.abs(before.top - now.top) < (scroller.current?.clientHeight ?? 0) / 2;
+        return { ...now, rows: near ? before.rows : 0 };
+      }),
+    [scroll],
+  );
   useEffect(() => {
     if (rest === undefined || rest.rows * ROW > layout.height + ROW) return undefined;
     const timer = setTimeout(() => setRest({ ...rest, rows: rest.rows + atOnce }));
@@ -91,7 +111,12 @@ function useSize(element: RefObject<HTMLElement | null>): { readonly width: numb
   useLayoutEffect(() => {
     const of = element.current;
     if (of === null) return undefined;
-    const measure = (): void => setSize((before) => (before.width === of.clientWidth && before.height === of.clientHeight ? before : { width: of.clientWidth, height: of.clientHeight }));
+    const measure = (): void =>
+      setSize((before) =>
+        before.width === of.clientWidth && before.height === of.clientHeight
+          ? before
+          : { width: of.clientWidth, height: of.clientHeight },
+      );
     measure();
     const observer = new ResizeObserver(measure);
     observer.observe(of);
@@ -124,10 +149,14 @@ function useScrolling(scroller: RefObject<HTMLElement | null>, draw: () => void,
 }
 
 function useTheme(colours: { current: GridColours | undefined }, draw: () => void): void {
-  useEffect(() => onTheme(() => {
-    colours.current = undefined;
-    draw();
-  }), [colours, draw]);
+  useEffect(
+    () =>
+      onTheme(() => {
+        colours.current = undefined;
+        draw();
+      }),
+    [colours, draw],
+  );
 }
 
 function useViewChanges(view: BatchView, draw: () => void, settle: () => void): void {

@@ -1,12 +1,13 @@
 /** Which batch this is, how far it is, how well it does, and its controls. */
+
+import type { BatchRow } from '../../../src/protocol/client.ts';
+import type { Report } from '../../../src/trace/statistics/schema.ts';
 import { Glyph } from '../../components/marks/glyph.tsx';
 import { Icon } from '../../components/marks/icon.tsx';
 import { count, duration } from '../../format.ts';
 import type { BatchActions } from '../batchActions.ts';
 import type { BatchView } from '../batchView.ts';
 import { timeLeft } from '../figures/flow.ts';
-import type { BatchRow } from '../../../src/protocol/client.ts';
-import type { Report } from '../../../src/trace/statistics/schema.ts';
 import { HeadButtons } from './headButtons.tsx';
 import { ParentRates } from './parentRates.tsx';
 import { ProgressBar, ProgressText } from './progressBar.tsx';
@@ -23,7 +24,12 @@ const STATES = { open: 'tasks still come', running: 'running', paused: 'paused',
 
 export function BatchHead({ view, actions, page, onCompare }: BatchHeadProps) {
   const { row, definition } = view.data;
-  if (row === undefined) return <header class="batch-head"><h1>{view.data.batch}</h1></header>;
+  if (row === undefined)
+    return (
+      <header class="batch-head">
+        <h1>{view.data.batch}</h1>
+      </header>
+    );
   const { counts, figures } = view;
   const flow = figures?.flow;
   const { done } = view;
@@ -32,20 +38,40 @@ export function BatchHead({ view, actions, page, onCompare }: BatchHeadProps) {
   return (
     <header class="batch-head">
       <span class="batch-state" title={STATES[row.state]}>
-        {row.state === 'paused' ? <Icon name="debug-pause" label="paused" /> : running ? <Glyph outcome="running" title="running" /> : <Icon name="check" label="ended" />}
+        {row.state === 'paused' ? (
+          <Icon name="debug-pause" label="paused" />
+        ) : running ? (
+          <Glyph outcome="running" title="running" />
+        ) : (
+          <Icon name="check" label="ended" />
+        )}
       </span>
       <h1 title={row.name}>{row.name}</h1>
-      {definition !== undefined && <span class="batch-agent" title={`${definition.agentFile}, model ${definition.model}`}>{definition.agent}@{definition.revision}</span>}
+      {definition !== undefined && (
+        <span class="batch-agent" title={`${definition.agentFile}, model ${definition.model}`}>
+          {definition.agent}@{definition.revision}
+        </span>
+      )}
       {row.imported && <span class="batch-mark">imported</span>}
       {row.parent !== undefined && <Parent actions={actions} parent={row.parent} />}
-      <span class="batch-size">{count(row.tasks)} {row.tasks === 1 ? 'task' : 'tasks'} × {count(row.attempts)}</span>
+      <span class="batch-size">
+        {count(row.tasks)} {row.tasks === 1 ? 'task' : 'tasks'} × {count(row.attempts)}
+      </span>
       <span class="batch-line" />
       <ProgressBar counts={counts} total={view.attempts} />
       <ProgressText done={done} total={view.attempts} />
-      {running && flow !== undefined && flow.perHour > 0 && <Stat name="rate" value={count(Math.round(flow.perHour))} unit="rollouts/h" />}
+      {running && flow !== undefined && flow.perHour > 0 && (
+        <Stat name="rate" value={count(Math.round(flow.perHour))} unit="rollouts/h" />
+      )}
       {left !== undefined && <Stat name="left" value={duration(left)} unit="left" />}
-      {row.state === 'paused' && <span class="batch-stat">{row.released === true ? 'paused, no pods kept' : 'paused'}</span>}
-      {row.state === 'ended' && <span class="batch-stat batch-ended" title={row.reason}>{row.reason === undefined ? 'ended' : `ended: ${row.reason}`}</span>}
+      {row.state === 'paused' && (
+        <span class="batch-stat">{row.released === true ? 'paused, no pods kept' : 'paused'}</span>
+      )}
+      {row.state === 'ended' && (
+        <span class="batch-stat batch-ended" title={row.reason}>
+          {row.reason === undefined ? 'ended' : `ended: ${row.reason}`}
+        </span>
+      )}
       {figures !== undefined && <PassAt1 report={figures.report} />}
       {row.parent !== undefined && <ParentRates view={view} row={row} parent={row.parent} />}
       <span class="batch-grow" />
@@ -55,7 +81,11 @@ export function BatchHead({ view, actions, page, onCompare }: BatchHeadProps) {
 }
 
 function Stat({ name, value, unit }: { readonly name: string; readonly value: string; readonly unit: string }) {
-  return <span class={`batch-stat is-${name}`}><b>{value}</b> <span class="batch-dim">{unit}</span></span>;
+  return (
+    <span class={`batch-stat is-${name}`}>
+      <b>{value}</b> <span class="batch-dim">{unit}</span>
+    </span>
+  );
 }
 
 /** The estimate never stands without its interval, where there is one. */
@@ -64,18 +94,38 @@ function PassAt1({ report }: { readonly report: Report }) {
   if (rate === undefined || rate === null) return null;
   const interval = report.intervals.pass_at?.['1'];
   const half = interval === undefined || interval === null ? undefined : (interval[1] - interval[0]) / 2;
-  const title = interval === undefined || interval === null ? `of ${report.scored} scored attempts; ${report.why['intervals'] ?? ''}` : `between ${interval[0].toFixed(2)} and ${interval[1].toFixed(2)} with ${Math.round(report.intervals.level * 100)} %, of ${report.scored} scored attempts`;
+  const title =
+    interval === undefined || interval === null
+      ? `of ${report.scored} scored attempts; ${report.why['intervals'] ?? ''}`
+      : `between ${interval[0].toFixed(2)} and ${interval[1].toFixed(2)} with ` +
+        `${Math.round(report.intervals.level * 100)} %, of ${report.scored} scored attempts`;
   return (
     <span class="batch-stat batch-pass" title={title}>
-      <span class="batch-dim">pass@1</span> <b>{rate.toFixed(2)}</b>{half !== undefined && <span class="batch-dim"> ±{half.toFixed(2).replace(/^0/, '')}</span>}
+      <span class="batch-dim">pass@1</span> <b>{rate.toFixed(2)}</b>
+      {half !== undefined && <span class="batch-dim"> ±{half.toFixed(2).replace(/^0/, '')}</span>}
     </span>
   );
 }
 
-function Parent({ actions, parent }: { readonly actions: BatchActions; readonly parent: NonNullable<BatchRow['parent']> }) {
+function Parent({
+  actions,
+  parent,
+}: {
+  readonly actions: BatchActions;
+  readonly parent: NonNullable<BatchRow['parent']>;
+}) {
   return (
-    <button type="button" class="batch-parent" title={[`Fork of ${parent.rollout}, cut at ${parent.seq}`, ...(parent.differs === undefined ? [] : ['It runs something else than its parent did:', ...parent.differs])].join('\n')} onClick={() => actions.openRollout(parent.rollout, false)}>
-      <Icon name="repo-forked" /> fork of {parent.rollout}@{parent.seq}{parent.differs !== undefined && ', changed'}
+    <button
+      type="button"
+      class="batch-parent"
+      title={[
+        `Fork of ${parent.rollout}, cut at ${parent.seq}`,
+        ...(parent.differs === undefined ? [] : ['It runs something else than its parent did:', ...parent.differs]),
+      ].join('\n')}
+      onClick={() => actions.openRollout(parent.rollout, false)}
+    >
+      <Icon name="repo-forked" /> fork of {parent.rollout}@{parent.seq}
+      {parent.differs !== undefined && ', changed'}
     </button>
   );
 }

@@ -8,8 +8,8 @@ import type { IconName } from '../../components/marks/icon.tsx';
 import { MenuButton } from '../../components/overlays/menu.tsx';
 import { count } from '../../format.ts';
 import type { BatchView } from '../batchView.ts';
-import { FILTER_FIELDS } from '../model/filter.ts';
 import { GROUP_NAMES, GROUPS, SORT_NAMES, SORTS } from '../model/arrange.ts';
+import { FILTER_FIELDS } from '../model/filter.ts';
 import './filterBar.css';
 
 interface FilterBarProps {
@@ -23,7 +23,9 @@ interface FilterBarProps {
 /** Width of a letter, and of all beside the chips. */
 const LETTER = 7;
 const OTHERS = 640;
-const HINT = `Words, fields (${FILTER_FIELDS.join(', ')}) as field:value or field>number, or an expression such as usage.output_tokens > 500 && status == "done"`;
+const HINT =
+  `Words, fields (${FILTER_FIELDS.join(', ')}) as field:value or field>number, or an expression such as ` +
+  'usage.output_tokens > 500 && status == "done"';
 /** Typing is not interrupted by a grid that is put in order anew. */
 const AFTER_MS = 150;
 
@@ -34,17 +36,58 @@ export function FilterBar({ view, page, pane, onPane, inputRef }: FilterBarProps
   return (
     <div class="batch-filter" role="search" aria-label="Attempts">
       <div class="batch-filter-text" title={HINT}>
-        <TextField value={text} label="Filter" placeholder={narrow ? 'Filter tasks and attempts' : 'Filter, e.g. error:timeout'} icon="filter" inputRef={inputRef}
-          invalid={view.problem !== undefined} onInput={setText} onEscape={() => view.setFilter('')} onEnter={() => view.setFilter(text)} />
+        <TextField
+          value={text}
+          label="Filter"
+          placeholder={narrow ? 'Filter tasks and attempts' : 'Filter, e.g. error:timeout'}
+          icon="filter"
+          inputRef={inputRef}
+          invalid={view.problem !== undefined}
+          onInput={setText}
+          onEscape={() => view.setFilter('')}
+          onEnter={() => view.setFilter(text)}
+        />
         {text === '' && <kbd aria-hidden="true">/</kbd>}
       </div>
-      {view.problem !== undefined ? <span class="batch-filter-hint batch-filter-problem" role="alert" title={view.problem}>{view.problem}</span>
-        : view.filtered && <span class="batch-filter-hint">{count(view.left)} of {count(view.attempts)}</span>}
+      {view.problem !== undefined ? (
+        <span class="batch-filter-hint batch-filter-problem" role="alert" title={view.problem}>
+          {view.problem}
+        </span>
+      ) : (
+        view.filtered && (
+          <span class="batch-filter-hint">
+            {count(view.left)} of {count(view.attempts)}
+          </span>
+        )
+      )}
       <Chips view={view} page={page} />
       <span class="batch-grow" />
-      <Choice name="Sort" icon="sort-precedence" narrow={narrow} value={view.sort} options={SORTS.map((sort) => ({ value: sort, text: SORT_NAMES[sort] }))} onChange={(sort) => view.arrangeBy({ sort })} />
-      <Choice name="Group" icon="group-by-ref-type" narrow={narrow} value={view.group} options={groups.map((group) => ({ value: group, text: GROUP_NAMES[group] }))} onChange={(group) => view.arrangeBy({ group })} />
-      {pane !== undefined && <Button kind="icon" icon="layout-sidebar-right" label="Detail pane" title="Detail pane (I)" pressed={pane} onClick={onPane} />}
+      <Choice
+        name="Sort"
+        icon="sort-precedence"
+        narrow={narrow}
+        value={view.sort}
+        options={SORTS.map((sort) => ({ value: sort, text: SORT_NAMES[sort] }))}
+        onChange={(sort) => view.arrangeBy({ sort })}
+      />
+      <Choice
+        name="Group"
+        icon="group-by-ref-type"
+        narrow={narrow}
+        value={view.group}
+        options={groups.map((group) => ({ value: group, text: GROUP_NAMES[group] }))}
+        onChange={(group) => view.arrangeBy({ group })}
+      />
+      {pane !== undefined && (
+        <Button
+          kind="icon"
+          icon="layout-sidebar-right"
+          label="Detail pane"
+          title="Detail pane (I)"
+          pressed={pane}
+          onClick={onPane}
+        />
+      )}
     </div>
   );
 }
@@ -65,8 +108,24 @@ function Choice<T extends string>({ name, icon, narrow, value, options, onChange
     if (option !== undefined) onChange(option.value);
   };
   const text = options.find((option) => option.value === value)?.text ?? value;
-  if (narrow) return <MenuButton label={`${name}: ${text}`} icon={icon} entries={options.map((option) => ({ label: option.text, checked: option.value === value, onClick: () => onChange(option.value) }))} />;
-  return <span class="batch-choice"><span aria-hidden="true">{name}</span><Dropdown label={name} value={value} options={options} onChange={choose} /></span>;
+  if (narrow)
+    return (
+      <MenuButton
+        label={`${name}: ${text}`}
+        icon={icon}
+        entries={options.map((option) => ({
+          label: option.text,
+          checked: option.value === value,
+          onClick: () => onChange(option.value),
+        }))}
+      />
+    );
+  return (
+    <span class="batch-choice">
+      <span aria-hidden="true">{name}</span>
+      <Dropdown label={name} value={value} options={options} onChange={choose} />
+    </span>
+  );
 }
 
 /** What is typed stands at once; the filter follows when typing rests. */
@@ -75,25 +134,43 @@ function useFilterText(view: BatchView): [string, (text: string) => void] {
   const timer = useRef<ReturnType<typeof setTimeout> | undefined>(undefined);
   useEffect(() => setText(view.filter), [view.filter]);
   useEffect(() => () => clearTimeout(timer.current), []);
-  return [text, (typed) => {
-    setText(typed);
-    clearTimeout(timer.current);
-    timer.current = setTimeout(() => view.setFilter(typed), AFTER_MS);
-  }];
+  return [
+    text,
+    (typed) => {
+      setText(typed);
+      clearTimeout(timer.current);
+      timer.current = setTimeout(() => view.setFilter(typed), AFTER_MS);
+    },
+  ];
 }
 
 function Chips({ view, page }: { readonly view: BatchView; readonly page: number }) {
   const shown = OUTCOMES.filter((outcome) => view.counts[outcome] > 0 || view.hidden.has(outcome));
-  const needed = shown.reduce((sum, outcome) => sum + 36 + LETTER * (outcome.length + count(view.counts[outcome]).length), 0);
+  const needed = shown.reduce(
+    (sum, outcome) => sum + 36 + LETTER * (outcome.length + count(view.counts[outcome]).length),
+    0,
+  );
   const names = page >= 1180 && needed < page - OTHERS - (view.filtered ? 100 : 0);
   return (
     <div class="batch-chips" role="group" aria-label="Outcomes">
-      {shown.map((outcome) => <Chip key={outcome} view={view} outcome={outcome} all={shown} name={names} />)}
+      {shown.map((outcome) => (
+        <Chip key={outcome} view={view} outcome={outcome} all={shown} name={names} />
+      ))}
     </div>
   );
 }
 
-function Chip({ view, outcome, all, name }: { readonly view: BatchView; readonly outcome: Outcome; readonly all: readonly Outcome[]; readonly name: boolean }) {
+function Chip({
+  view,
+  outcome,
+  all,
+  name,
+}: {
+  readonly view: BatchView;
+  readonly outcome: Outcome;
+  readonly all: readonly Outcome[];
+  readonly name: boolean;
+}) {
   const on = !view.hidden.has(outcome);
   const number = count(view.counts[outcome]);
   const click = (event: MouseEvent): void => {
@@ -101,8 +178,16 @@ function Chip({ view, outcome, all, name }: { readonly view: BatchView; readonly
     else view.toggleOutcome(outcome);
   };
   return (
-    <button type="button" class="batch-chip" aria-pressed={on} title={`${outcome}: click to hide or show, Alt+click for only this`} onClick={click}>
-      <Glyph outcome={outcome} /><span class={name ? undefined : 'only-read'}>{outcome} </span><span class="batch-chip-count">{number}</span>
+    <button
+      type="button"
+      class="batch-chip"
+      aria-pressed={on}
+      title={`${outcome}: click to hide or show, Alt+click for only this`}
+      onClick={click}
+    >
+      <Glyph outcome={outcome} />
+      <span class={name ? undefined : 'only-read'}>{outcome} </span>
+      <span class="batch-chip-count">{number}</span>
     </button>
   );
 }

@@ -20,14 +20,46 @@ export function controlsOf(view: BatchView): Control[] {
   const { infrastructure, cancelled, failed, truncated } = view.counts;
   const unsettled = infrastructure + cancelled;
   const controls: Control[] = [];
-  if (row.state === 'paused') controls.push({ label: 'Resume', icon: 'debug-continue', verb: 'resume', title: 'Let waiting attempts go on' });
-  if (row.state === 'running' || row.state === 'open') controls.push({ label: 'Pause', icon: 'debug-pause', verb: 'pause', title: 'Hold all attempts at their next step' });
-  if (row.state !== 'ended' && row.released !== true && hasPods(view)) controls.push({ label: 'Release pods', icon: 'debug-disconnect', verb: 'release', bare: true, title: 'Pause, and give the pods back once nothing runs; Resume starts them again' });
-  if (row.state !== 'ended') controls.push({ label: 'Stop', icon: 'debug-stop', verb: 'cancel', title: 'Cancel what has not ended' });
-  if (unsettled > 0) controls.push({ label: `Retry unsettled ${unsettled}`, icon: 'refresh', verb: 'retry', title: 'Try again what infrastructure trouble or a stop left without a verdict' });
+  if (row.state === 'paused')
+    controls.push({ label: 'Resume', icon: 'debug-continue', verb: 'resume', title: 'Let waiting attempts go on' });
+  if (row.state === 'running' || row.state === 'open')
+    controls.push({
+      label: 'Pause',
+      icon: 'debug-pause',
+      verb: 'pause',
+      title: 'Hold all attempts at their next step',
+    });
+  if (row.state !== 'ended' && row.released !== true && hasPods(view))
+    controls.push({
+      label: 'Release pods',
+      icon: 'debug-disconnect',
+      verb: 'release',
+      bare: true,
+      title: 'Pause, and give the pods back once nothing runs; Resume starts them again',
+    });
+  if (row.state !== 'ended')
+    controls.push({ label: 'Stop', icon: 'debug-stop', verb: 'cancel', title: 'Cancel what has not ended' });
+  if (unsettled > 0)
+    controls.push({
+      label: `Retry unsettled ${unsettled}`,
+      icon: 'refresh',
+      verb: 'retry',
+      title: 'Try again what infrastructure trouble or a stop left without a verdict',
+    });
   if (row.state === 'ended') {
-    controls.push({ label: 'Launch again', icon: 'debug-restart', verb: 'again', title: 'Launch a new batch of the same definition' });
-    if (failed + truncated + unsettled > 0) controls.push({ label: 'Run failed again', icon: 'debug-rerun', verb: 'failed_again', title: 'Launch a new batch of the tasks that have an attempt that did not pass' });
+    controls.push({
+      label: 'Launch again',
+      icon: 'debug-restart',
+      verb: 'again',
+      title: 'Launch a new batch of the same definition',
+    });
+    if (failed + truncated + unsettled > 0)
+      controls.push({
+        label: 'Run failed again',
+        icon: 'debug-rerun',
+        verb: 'failed_again',
+        title: 'Launch a new batch of the tasks that have an attempt that did not pass',
+      });
   }
   return controls;
 }
@@ -37,14 +69,39 @@ function hasPods({ data }: BatchView): boolean {
   return data.events.some((event) => event.kind === 'infra' && event.data.pod !== undefined);
 }
 
-export function HeadButtons({ view, actions, icons, onCompare }: { readonly view: BatchView; readonly actions: BatchActions; readonly icons: boolean; readonly onCompare: () => void }) {
+export function HeadButtons({
+  view,
+  actions,
+  icons,
+  onCompare,
+}: {
+  readonly view: BatchView;
+  readonly actions: BatchActions;
+  readonly icons: boolean;
+  readonly onCompare: () => void;
+}) {
   const controls = actions.readOnly || !actions.can.has('batch') ? [] : controlsOf(view);
   return (
     <div class="batch-buttons" role="group" aria-label="Batch">
       {controls.map(({ label, icon, verb, title, bare = icons }) => (
-        <Button key={verb} kind={bare ? 'icon' : 'secondary'} icon={icon} label={label} title={bare ? `${label}: ${title}` : title} onClick={() => actions.batch(verb)} />
+        <Button
+          key={verb}
+          kind={bare ? 'icon' : 'secondary'}
+          icon={icon}
+          label={label}
+          title={bare ? `${label}: ${title}` : title}
+          onClick={() => actions.batch(verb)}
+        />
       ))}
-      {actions.can.has('open') && view.data.row !== undefined && <Button kind="icon" icon="diff" label="Compare with…" title="Compare with another batch (Shift+C)" onClick={onCompare} />}
+      {actions.can.has('open') && view.data.row !== undefined && (
+        <Button
+          kind="icon"
+          icon="diff"
+          label="Compare with…"
+          title="Compare with another batch (Shift+C)"
+          onClick={onCompare}
+        />
+      )}
       {actions.can.has('link') && <Button kind="icon" icon="link" label="Copy link" onClick={actions.link} />}
       {actions.can.has('save') && <Button kind="icon" icon="save" label="Save as HTML" onClick={actions.save} />}
     </div>

@@ -1,12 +1,20 @@
 /** Of a fork: how its parent does, from where they part. Stands beside the fork's own pass@1. */
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { BatchRow } from '../../../src/protocol/client.ts';
 import type { ForkParent } from '../../../src/protocol/forkParent.ts';
 import type { AttemptRates } from '../../../src/trace/statistics/fromHere.ts';
 import { ratesFromHere } from '../../../src/trace/statistics/fromHere.ts';
-import type { BatchRow } from '../../../src/protocol/client.ts';
 import type { BatchView } from '../batchView.ts';
 
-export function ParentRates({ view, row, parent }: { readonly view: BatchView; readonly row: BatchRow; readonly parent: NonNullable<BatchRow['parent']> }) {
+export function ParentRates({
+  view,
+  row,
+  parent,
+}: {
+  readonly view: BatchView;
+  readonly row: BatchRow;
+  readonly parent: NonNullable<BatchRow['parent']>;
+}) {
   const { data } = view;
   const [attempts, setAttempts] = useState<ForkParent | undefined>(undefined);
   const ended = row.state === 'ended';
@@ -15,12 +23,23 @@ export function ParentRates({ view, row, parent }: { readonly view: BatchView; r
     // Trajectories are read for it: later than what the page shows first.
     import('../../../src/protocol/forkParent.ts')
       .then(({ forkParent }) => forkParent(data.api, parent, over.signal))
-      .then((read) => { if (!over.signal.aborted) setAttempts(read); })
+      .then((read) => {
+        if (!over.signal.aborted) setAttempts(read);
+      })
       .catch(() => undefined); // a lost server is told by the page; the rest of it does without
     return () => over.abort();
   }, [data, parent.rollout, parent.seq, ended]);
   const rates = useMemo(
-    () => (attempts === undefined ? undefined : ratesFromHere({ seq: parent.seq, fork: data.rows(), parent: attempts.rows, siblings: attempts.siblings, attempts: row.attempts })),
+    () =>
+      attempts === undefined
+        ? undefined
+        : ratesFromHere({
+            seq: parent.seq,
+            fork: data.rows(),
+            parent: attempts.rows,
+            siblings: attempts.siblings,
+            attempts: row.attempts,
+          }),
     [attempts, data.version, row.attempts],
   );
   if (rates === undefined || rates.parent.scored === 0) return null;
@@ -31,12 +50,20 @@ export function ParentRates({ view, row, parent }: { readonly view: BatchView; r
     `this fork: ${rateText(fork)}`,
     ...(siblings === undefined ? [] : [`parent’s attempts that came the same way: ${rateText(siblings)}`]),
     `all of the parent’s: ${rateText(rates.parent)}`,
-    ...(difference === null ? [] : [`difference ${signed(difference.value)}, between ${signed(difference.interval[0])} and ${signed(difference.interval[1])} with 95 %`]),
+    ...(difference === null
+      ? []
+      : [
+          `difference ${signed(difference.value)}, between ${signed(difference.interval[0])} and ` +
+            `${signed(difference.interval[1])} with 95 %`,
+        ]),
     ...(parent.differs === undefined ? [] : ['', 'It runs something else than its parent did:', ...parent.differs]),
   ];
   return (
     <span class="batch-stat is-parent" title={lines.join('\n')}>
-      <span class="batch-dim">parent</span> <b>{(against.passed / against.scored).toFixed(2)}</b> <span class="batch-dim">{against.passed}/{against.scored}</span>
+      <span class="batch-dim">parent</span> <b>{(against.passed / against.scored).toFixed(2)}</b>{' '}
+      <span class="batch-dim">
+        {against.passed}/{against.scored}
+      </span>
     </span>
   );
 }

@@ -9,7 +9,13 @@ const SHOWN: readonly Outcome[] = OUTCOMES.filter((outcome) => outcome !== 'queu
 export function ProgressBar({ counts, total }: { readonly counts: Counts; readonly total: number }) {
   return (
     <span class="batch-progress" aria-hidden="true">
-      {SHOWN.map((outcome) => counts[outcome] > 0 && total > 0 && <i key={outcome} class={`of-${outcome}`} style={{ width: `${(100 * counts[outcome]) / total}%` }} />)}
+      {SHOWN.map(
+        (outcome) =>
+          counts[outcome] > 0 &&
+          total > 0 && (
+            <i key={outcome} class={`of-${outcome}`} style={{ width: `${(100 * counts[outcome]) / total}%` }} />
+          ),
+      )}
     </span>
   );
 }
@@ -18,7 +24,8 @@ export function ProgressBar({ counts, total }: { readonly counts: Counts; readon
 export function ProgressText({ done, total }: { readonly done: number; readonly total: number }) {
   return (
     <span class="batch-stat" role="status" aria-label="Progress" aria-live="off">
-      <b>{count(done)}</b><span class="batch-dim">/{count(total)} attempts</span>
+      <b>{count(done)}</b>
+      <span class="batch-dim">/{count(total)} attempts</span>
     </span>
   );
 }

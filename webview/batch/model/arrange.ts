@@ -4,7 +4,12 @@ import type { TaskFacts } from './taskFacts.ts';
 export const SORTS = ['task', 'rate', 'failures', 'activity', 'tokens', 'duration'] as const;
 export type Sort = (typeof SORTS)[number];
 export const SORT_NAMES: Readonly<Record<Sort, string>> = {
-  task: 'task order', rate: 'pass rate', failures: 'failures first', activity: 'newest activity', tokens: 'tokens', duration: 'duration',
+  task: 'task order',
+  rate: 'pass rate',
+  failures: 'failures first',
+  activity: 'newest activity',
+  tokens: 'tokens',
+  duration: 'duration',
 };
 
 export const GROUPS = ['none', 'level', 'outcome'] as const;
@@ -43,14 +48,18 @@ export interface ArrangeInput {
 
 export function arrange(input: ArrangeInput): GridRow[] {
   const shown: number[] = [];
-  for (let index = 0; index < input.tasks; index++) if (input.shown === undefined || input.shown(index)) shown.push(index);
+  for (let index = 0; index < input.tasks; index++)
+    if (input.shown === undefined || input.shown(index)) shown.push(index);
   const key = keyOf(input);
   const inOrder = key === undefined ? shown : sorted(shown, key);
   if (input.group === 'none') return inOrder.map((index) => ({ kind: 'task', index }));
   return grouped(inOrder, input);
 }
 
-/** By key, equal ones as they stand. Sorting bare numbers is much quicker than asking a function which comes first: of each task then only the place of its key is looked up. */
+/**
+ * By key, equal ones as they stand. Sorting bare numbers is much quicker than asking a function which comes first: of
+ * each task then only the place of its key is looked up.
+ */
 function sorted(shown: readonly number[], key: (index: number) => number): number[] {
   const keys = Float64Array.from(shown, key);
   const ascending = keys.toSorted();
@@ -78,12 +87,18 @@ function firstAtLeast(ascending: Float64Array, key: number): number {
 /** Smaller stands first. */
 function keyOf({ sort, facts }: ArrangeInput): ((index: number) => number) | undefined {
   switch (sort) {
-    case 'task': return undefined;
-    case 'rate': return (index) => -(rateOf(facts(index)) ?? -1);
-    case 'failures': return (index) => rateOf(facts(index)) ?? 2;
-    case 'activity': return (index) => -facts(index).newest;
-    case 'tokens': return (index) => -facts(index).tokens;
-    case 'duration': return (index) => -facts(index).ms;
+    case 'task':
+      return undefined;
+    case 'rate':
+      return (index) => -(rateOf(facts(index)) ?? -1);
+    case 'failures':
+      return (index) => rateOf(facts(index)) ?? 2;
+    case 'activity':
+      return (index) => -facts(index).newest;
+    case 'tokens':
+      return (index) => -facts(index).tokens;
+    case 'duration':
+      return (index) => -facts(index).ms;
   }
 }
 
@@ -113,7 +128,9 @@ function grouped(shown: readonly number[], input: ArrangeInput): GridRow[] {
     group.rated += 1;
   }
   const rows: GridRow[] = [];
-  for (const [key, { name, indexes, rates, rated }] of [...groups].sort(([a], [b]) => a.localeCompare(b, 'en', { numeric: true }))) {
+  for (const [key, { name, indexes, rates, rated }] of [...groups].sort(([a], [b]) =>
+    a.localeCompare(b, 'en', { numeric: true }),
+  )) {
     const open = !input.folded.has(key);
     rows.push({ kind: 'group', key, name, tasks: indexes.length, rate: rated === 0 ? undefined : rates / rated, open });
     if (open) for (const index of indexes) rows.push({ kind: 'task', index });
@@ -122,7 +139,10 @@ function grouped(shown: readonly number[], input: ArrangeInput): GridRow[] {
 }
 
 /** Keys sort as the groups stand. */
-function groupOf(index: number, { group, facts, level }: ArrangeInput): { readonly key: string; readonly name: string } {
+function groupOf(
+  index: number,
+  { group, facts, level }: ArrangeInput,
+): { readonly key: string; readonly name: string } {
   if (group === 'level') {
     const name = level(index);
     return name === undefined ? { key: '￿', name: 'no level' } : { key: name, name: `level ${name}` };

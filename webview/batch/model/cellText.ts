@@ -18,10 +18,16 @@ export function outcomeText(row: RolloutRow | undefined): string {
 export function verdictOf({ state, progress }: RolloutRow): { readonly head: string; readonly text?: string } {
   if (state === 'held' && progress.hold !== undefined) {
     const { why, side, breakpoint } = progress.hold;
-    return { head: `held ${side} a call: ${why}`, ...(breakpoint === undefined ? {} : { text: `breakpoint ${breakpoint}` }) };
+    return {
+      head: `held ${side} a call: ${why}`,
+      ...(breakpoint === undefined ? {} : { text: `breakpoint ${breakpoint}` }),
+    };
   }
   if (progress.error_class !== undefined) {
-    return { head: `${progress.error_class}, step ${progress.step ?? progress.steps}`, ...(progress.error_message === undefined ? {} : { text: progress.error_message }) };
+    return {
+      head: `${progress.error_class}, step ${progress.step ?? progress.steps}`,
+      ...(progress.error_message === undefined ? {} : { text: progress.error_message }),
+    };
   }
   if (state === 'queued') return { head: 'waits for a worker' };
   if (state !== 'ended') return { head: `at step ${progress.step ?? progress.steps}` };

@@ -49,7 +49,8 @@ export const FILTER_FIELDS: readonly string[] = [...Object.keys(TEXT_FIELDS), ..
 /** Fields whose value is a word of a fixed list: all of it must be typed. */
 const WHOLE = new Set(['outcome', 'level', 'rollout']);
 const PART = /^([a-z]+)(:|>=|<=|>|<)(.+)$/s;
-const CEL = /==|!=|&&|\|\||^[!(\s]*(?:step|attempt|reward|status|agent|task|tool|message|usage|world|event)\s*(?:[.[<>=]|\s(?:in|<|>))|^has\(/;
+const CEL =
+  /==|!=|&&|\|\||^[!(\s]*(?:step|attempt|reward|status|agent|task|tool|message|usage|world|event)\s*(?:[.[<>=]|\s(?:in|<|>))|^has\(/;
 
 export function parseFilter(text: string): ParsedFilter {
   const parts = splitParts(text).map(partOf);
@@ -65,10 +66,15 @@ export function splitParts(text: string): string[] {
 
 /** The text without one of its parts. */
 export function withoutPart(text: string, index: number): string {
-  return splitParts(text).filter((_, i) => i !== index).join(' ');
+  return splitParts(text)
+    .filter((_, i) => i !== index)
+    .join(' ');
 }
 
-/** The text with a part about a field: replaces another part about the same field; the same part once more takes it away. */
+/**
+ * The text with a part about a field: replaces another part about the same field; the same part once more takes it
+ * away.
+ */
 export function togglePart(text: string, part: string): string {
   const parts = splitParts(text);
   if (parts.includes(part)) return parts.filter((other) => other !== part).join(' ');
@@ -82,15 +88,26 @@ function partOf(text: string): FilterPart & { readonly field: string | undefined
   const read = Object.hasOwn(TEXT_FIELDS, field) ? TEXT_FIELDS[field] : undefined;
   if (read !== undefined && operator === ':' && value !== '') {
     const whole = WHOLE.has(field);
-    return { text, field, test: (row, task) => read(row, task).some((is) => is !== undefined && (whole ? is.toLowerCase() === value : is.toLowerCase().includes(value))) };
+    return {
+      text,
+      field,
+      test: (row, task) =>
+        read(row, task).some(
+          (is) => is !== undefined && (whole ? is.toLowerCase() === value : is.toLowerCase().includes(value)),
+        ),
+    };
   }
   const number = Object.hasOwn(NUMBER_FIELDS, field) ? NUMBER_FIELDS[field] : undefined;
   const limit = numberOf(value);
   if (number !== undefined && limit !== undefined) {
-    return { text, field, test: (row) => {
-      const is = number(row);
-      return is !== undefined && compare(is, operator, limit);
-    } };
+    return {
+      text,
+      field,
+      test: (row) => {
+        const is = number(row);
+        return is !== undefined && compare(is, operator, limit);
+      },
+    };
   }
   const word = text.replaceAll('"', '').toLowerCase();
   return { text, field: undefined, test: (row, task) => anywhere(row, task, word) };
@@ -98,11 +115,16 @@ function partOf(text: string): FilterPart & { readonly field: string | undefined
 
 function compare(is: number, operator: string, limit: number): boolean {
   switch (operator) {
-    case '>': return is > limit;
-    case '<': return is < limit;
-    case '>=': return is >= limit;
-    case '<=': return is <= limit;
-    default: return is === limit;
+    case '>':
+      return is > limit;
+    case '<':
+      return is < limit;
+    case '>=':
+      return is >= limit;
+    case '<=':
+      return is <= limit;
+    default:
+      return is === limit;
   }
 }
 
@@ -115,5 +137,11 @@ function numberOf(text: string): number | undefined {
 
 function anywhere({ task: id, progress }: RolloutRow, task: TaskRecord | undefined, word: string): boolean {
   const has = (text: string | undefined): boolean => text?.toLowerCase().includes(word) === true;
-  return has(id) || has(progress.error_class) || has(progress.error_message) || progress.tools.some(has) || has(task?.question);
+  return (
+    has(id) ||
+    has(progress.error_class) ||
+    has(progress.error_message) ||
+    progress.tools.some(has) ||
+    has(task?.question)
+  );
 }

@@ -1,4 +1,7 @@
-/** Where things are in the grid, in CSS pixels: columns from the left, rows of a fixed height, and what is under a point. */
+/**
+ * Where things are in the grid, in CSS pixels: columns from the left, rows of a fixed height, and what is under a
+ * point.
+ */
 
 export const ROW = 22;
 export const HEAD = 24;
@@ -13,7 +16,10 @@ export interface Layout {
   /** Columns. */
   readonly attempts: number;
   readonly cell: number;
-  /** x of the task's name, of the bar and of the “21/32” behind it, of the first cell. The part before the cells stays when they scroll. */
+  /**
+   * x of the task's name, of the bar and of the “21/32” behind it, of the first cell. The part before the cells stays
+   * when they scroll.
+   */
   readonly name: number;
   readonly bar: number;
   readonly barWidth: number;
@@ -57,7 +63,19 @@ export function layoutOf({ width, height, attempts, page, longest }: LayoutInput
   const cell = sizes.find((size) => cells + attempts * size <= room) ?? sizes.at(-1) ?? 8;
   const end = cells + attempts * cell;
   const extra = !narrow && end + EXTRA <= room ? Math.max(end + 16, Math.min(room - EXTRA, end + 48)) : 0;
-  return { width, height, attempts, cell, name, bar, barWidth, rate, cells, extra, whole: Math.max(end + 4, extra === 0 ? 0 : extra + EXTRA) };
+  return {
+    width,
+    height,
+    attempts,
+    cell,
+    name,
+    bar,
+    barWidth,
+    rate,
+    cells,
+    extra,
+    whole: Math.max(end + 4, extra === 0 ? 0 : extra + EXTRA),
+  };
 }
 
 export type Spot =
@@ -66,7 +84,13 @@ export type Spot =
   | { readonly part: 'nothing' };
 
 /** What is at a point of the scrolled-to part, below the head. `attempt` counts from 1. */
-export function hit(layout: Layout, rows: number, x: number, y: number, scroll: { readonly left: number; readonly top: number }): Spot {
+export function hit(
+  layout: Layout,
+  rows: number,
+  x: number,
+  y: number,
+  scroll: { readonly left: number; readonly top: number },
+): Spot {
   const row = Math.floor((y + scroll.top) / ROW);
   if (y < 0 || row < 0 || row >= rows) return { part: 'nothing' };
   if (x < layout.cells) return { part: 'name', row };
@@ -92,7 +116,12 @@ export function attemptsSeen(layout: Layout, left: number): Span {
 }
 
 /** How far to scroll so that a cell is seen whole; the present place when it is. */
-export function scrollTo(layout: Layout, row: number, attempt: number | undefined, scroll: { readonly left: number; readonly top: number }): { left: number; top: number } {
+export function scrollTo(
+  layout: Layout,
+  row: number,
+  attempt: number | undefined,
+  scroll: { readonly left: number; readonly top: number },
+): { left: number; top: number } {
   const y = row * ROW;
   const top = y < scroll.top ? y : y + ROW > scroll.top + layout.height ? y + ROW - layout.height : scroll.top;
   if (attempt === undefined) return { left: scroll.left, top };

@@ -1,4 +1,5 @@
 /** The steps of an attempt in short, from the events of its beginning and of its end: one line each. */
+
 import type { AnyEvent } from '../../../src/trace/model.ts';
 import type { TraceError } from '../../../src/trace/schema.ts';
 import { troubleIn } from '../../../src/trace/trouble.ts';
@@ -48,7 +49,16 @@ export class Outline {
       if (entry === 'gap') return { kind: 'gap' };
       const { step, seq, within, error, ms } = entry;
       const state = this.ended || entry.open.size === 0 ? 'done' : entry.held ? 'held' : 'open';
-      return { kind: 'step', step, seq, within, error, ms, state, calls: [...entry.calls].map(([name, times]) => ({ name, times })) };
+      return {
+        kind: 'step',
+        step,
+        seq,
+        within,
+        error,
+        ms,
+        state,
+        calls: [...entry.calls].map(([name, times]) => ({ name, times })),
+      };
     });
   }
 
@@ -68,12 +78,23 @@ export class Outline {
     const current = newest === 'gap' ? undefined : newest;
     switch (event.kind) {
       case 'model.start': {
-        if (current !== undefined && depth > current.depth) { // a sub-agent's
+        if (current !== undefined && depth > current.depth) {
+          // a sub-agent's
           current.within += 1;
           return;
         }
         if (current?.step === event.data.step) this.#entries.pop(); // done again after a takeover
-        const entry: Entry = { step: event.data.step, seq: event.seq, depth, calls: new Map(), open: new Set([event.seq]), within: 0, error: undefined, held: false, ms: undefined };
+        const entry: Entry = {
+          step: event.data.step,
+          seq: event.seq,
+          depth,
+          calls: new Map(),
+          open: new Set([event.seq]),
+          within: 0,
+          error: undefined,
+          held: false,
+          ms: undefined,
+        };
         this.#entries.push(entry);
         this.#bySpan.set(event.seq, entry);
         return;
@@ -89,7 +110,8 @@ export class Outline {
         const entry = event.span === undefined ? undefined : this.#bySpan.get(event.span);
         if (entry === undefined || event.span === undefined) return;
         entry.open.delete(event.span);
-        if (entry.error === undefined || troubleIn(entry.error) === 'interrupted') entry.error = event.data.error ?? entry.error;
+        if (entry.error === undefined || troubleIn(entry.error) === 'interrupted')
+          entry.error = event.data.error ?? entry.error;
         if (event.data.ms !== undefined) entry.ms = (entry.ms ?? 0) + event.data.ms;
         return;
       }

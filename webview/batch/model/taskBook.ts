@@ -1,6 +1,7 @@
 /** The facts of every task of a batch, counted anew only where rows changed. */
+
 import type { Outcome } from '../../../src/trace/outcome.ts';
-import { noCounts, taskFacts, type AttemptRows, type Counts, type TaskFacts } from './taskFacts.ts';
+import { type AttemptRows, type Counts, noCounts, type TaskFacts, taskFacts } from './taskFacts.ts';
 
 export class TaskBook {
   /** Attempts of all tasks by outcome; those without a row are not among them. */

@@ -1,5 +1,5 @@
 /** What the grid shows and sorts by of one task, counted from the rows of its attempts. */
-import { outcomeOf, type Outcome } from '../../../src/trace/outcome.ts';
+import { type Outcome, outcomeOf } from '../../../src/trace/outcome.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 
 /** The newest row of each attempt, by attempt number − 1. */
@@ -36,7 +36,17 @@ export function outcomeAt(row: RolloutRow | undefined): Outcome {
 }
 
 export function noCounts(): Record<Outcome, number> {
-  return { passed: 0, failed: 0, truncated: 0, infrastructure: 0, cancelled: 0, unscored: 0, running: 0, held: 0, queued: 0 };
+  return {
+    passed: 0,
+    failed: 0,
+    truncated: 0,
+    infrastructure: 0,
+    cancelled: 0,
+    unscored: 0,
+    running: 0,
+    held: 0,
+    queued: 0,
+  };
 }
 
 /** How many are over, whatever became of them. */

@@ -10,16 +10,35 @@ export function ErrorPanel({ view, errors }: { readonly view: BatchView; readonl
   const most = errors.bars[0]?.count ?? 1;
   const parts = splitParts(view.filter);
   return (
-    <Panel name="errors" title="Not passed, by error class" note={errors.ended === 0 ? undefined : `${count(errors.notPassed)} of ${count(errors.ended)}`}>
-      {errors.bars.length === 0 ? <p class="batch-panel-none">{errors.ended === 0 ? 'No attempt has ended yet.' : 'All that ended have passed.'}</p> : (
+    <Panel
+      name="errors"
+      title="Not passed, by error class"
+      note={errors.ended === 0 ? undefined : `${count(errors.notPassed)} of ${count(errors.ended)}`}
+    >
+      {errors.bars.length === 0 ? (
+        <p class="batch-panel-none">
+          {errors.ended === 0 ? 'No attempt has ended yet.' : 'All that ended have passed.'}
+        </p>
+      ) : (
         <div class="error-rows">
           {errors.bars.map((bar) => (
-            <button type="button" key={`${bar.outcome} ${bar.name}`} class="error-row" aria-pressed={parts.includes(bar.filter)} title={`${bar.name}: show only these`}
-              onClick={() => view.setFilter(togglePart(view.filter, bar.filter))}>
+            <button
+              type="button"
+              key={`${bar.outcome} ${bar.name}`}
+              class="error-row"
+              aria-pressed={parts.includes(bar.filter)}
+              title={`${bar.name}: show only these`}
+              onClick={() => view.setFilter(togglePart(view.filter, bar.filter))}
+            >
               <Glyph outcome={bar.outcome} />
               <span class="error-name">{bar.name} </span>
-              <span class="error-bar"><i class={`of-${bar.outcome}`} style={{ width: `${(100 * bar.count) / most}%` }} /></span>
-              <span class="error-count">{count(bar.count)}<span class="only-read"> attempts</span></span>
+              <span class="error-bar">
+                <i class={`of-${bar.outcome}`} style={{ width: `${(100 * bar.count) / most}%` }} />
+              </span>
+              <span class="error-count">
+                {count(bar.count)}
+                <span class="only-read"> attempts</span>
+              </span>
             </button>
           ))}
         </div>

@@ -6,11 +6,11 @@ import { compact, count } from '../../format.ts';
 import type { BatchView } from '../batchView.ts';
 import type { ErrorBars } from '../figures/errorBars.ts';
 import type { Flow } from '../figures/flow.ts';
+import { type TokenLimit, tokenLimitOf } from '../figures/tokenLimit.ts';
 import { ErrorPanel } from './errorPanel.tsx';
 import { FlowPanel } from './flowPanel.tsx';
 import { Panel } from './panel.tsx';
 import { curveOf, PassPanel } from './passPanel.tsx';
-import { tokenLimitOf, type TokenLimit } from '../figures/tokenLimit.ts';
 import { useSamples } from './samples.ts';
 import { TokenPanel } from './tokenPanel.tsx';
 import './panels.css';
@@ -39,8 +39,21 @@ export function Panels({ view, page }: PanelsProps) {
 
 /** As high as what comes; nothing is said before it is known. */
 function Waiting({ narrow }: { readonly narrow: boolean }) {
-  if (narrow) return <div class="batch-numbers" aria-busy="true">{['pass@1', 'rollouts/h', 'tokens', 'not passed'].map((name) => <Number key={name} name={name} value="" />)}</div>;
-  return <div class="batch-panels" aria-busy="true">{['pass@k', 'Throughput', 'Tokens', 'Not passed, by error class'].map((title) => <Panel key={title} name="waiting" title={title} />)}</div>;
+  if (narrow)
+    return (
+      <div class="batch-numbers" aria-busy="true">
+        {['pass@1', 'rollouts/h', 'tokens', 'not passed'].map((name) => (
+          <Number key={name} name={name} value="" />
+        ))}
+      </div>
+    );
+  return (
+    <div class="batch-panels" aria-busy="true">
+      {['pass@k', 'Throughput', 'Tokens', 'Not passed, by error class'].map((title) => (
+        <Panel key={title} name="waiting" title={title} />
+      ))}
+    </div>
+  );
 }
 
 interface NumbersProps {
@@ -61,25 +74,76 @@ function Numbers({ report, flow, errors, limit, attempts }: NumbersProps) {
   const at = (k: number): number => (curve.most === 1 ? 0.5 : Math.log(k) / Math.log(curve.most));
   return (
     <div class="batch-numbers">
-      <Number name="pass@1" value={rate === undefined || rate === null ? '–' : rate.toFixed(2)} unit={interval === undefined || interval === null ? '' : `±${((interval[1] - interval[0]) / 2).toFixed(2).replace(/^0/, '')}`}>
-        <Plot><Line kind="of-pass" points={curve.points.map(({ k, pass }) => ({ x: at(k), y: pass }))} /></Plot>
+      <Number
+        name="pass@1"
+        value={rate === undefined || rate === null ? '–' : rate.toFixed(2)}
+        unit={
+          interval === undefined || interval === null
+            ? ''
+            : `±${((interval[1] - interval[0]) / 2).toFixed(2).replace(/^0/, '')}`
+        }
+      >
+        <Plot>
+          <Line kind="of-pass" points={curve.points.map(({ k, pass }) => ({ x: at(k), y: pass }))} />
+        </Plot>
       </Number>
-      <Number name="rollouts/h" value={flow === undefined ? '–' : count(Math.round(flow.perHour))}>{flow !== undefined && <Sparkline values={flow.ends} kind="of-flow" area />}</Number>
-      <Number name={limit === undefined ? 'tokens' : `tokens of ${compact(limit.most)}`} value={tokens === null ? '–' : compact(total)}>
-        {limit !== undefined && <span class="batch-track tall"><i class="of-flow" style={{ width: `${Math.min(100, (100 * limit.used) / limit.most)}%` }} /></span>}
-        {limit === undefined && tokens !== null && <span class="batch-track tall"><i class="of-cached" style={{ width: `${(100 * tokens.cached) / total}%` }} /><i class="of-flow" style={{ width: `${(100 * (total - tokens.cached)) / total}%` }} /></span>}
+      <Number name="rollouts/h" value={flow === undefined ? '–' : count(Math.round(flow.perHour))}>
+        {flow !== undefined && <Sparkline values={flow.ends} kind="of-flow" area />}
       </Number>
-      <Number name={most === undefined ? 'not passed' : `most often: ${most.name}`} value={count(most?.count ?? errors.notPassed)}>
-        <span class="batch-track tall">{errors.bars.map((bar) => <i key={`${bar.outcome} ${bar.name}`} class={`of-${bar.outcome} parted`} style={{ width: `${(100 * bar.count) / Math.max(1, errors.notPassed)}%` }} />)}</span>
+      <Number
+        name={limit === undefined ? 'tokens' : `tokens of ${compact(limit.most)}`}
+        value={tokens === null ? '–' : compact(total)}
+      >
+        {limit !== undefined && (
+          <span class="batch-track tall">
+            <i class="of-flow" style={{ width: `${Math.min(100, (100 * limit.used) / limit.most)}%` }} />
+          </span>
+        )}
+        {limit === undefined && tokens !== null && (
+          <span class="batch-track tall">
+            <i class="of-cached" style={{ width: `${(100 * tokens.cached) / total}%` }} />
+            <i class="of-flow" style={{ width: `${(100 * (total - tokens.cached)) / total}%` }} />
+          </span>
+        )}
+      </Number>
+      <Number
+        name={most === undefined ? 'not passed' : `most often: ${most.name}`}
+        value={count(most?.count ?? errors.notPassed)}
+      >
+        <span class="batch-track tall">
+          {errors.bars.map((bar) => (
+            <i
+              key={`${bar.outcome} ${bar.name}`}
+              class={`of-${bar.outcome} parted`}
+              style={{ width: `${(100 * bar.count) / Math.max(1, errors.notPassed)}%` }}
+            />
+          ))}
+        </span>
       </Number>
     </div>
   );
 }
 
-function Number({ name, value, unit, children }: { readonly name: string; readonly value: string; readonly unit?: string; readonly children?: ComponentChildren }) {
+function Number({
+  name,
+  value,
+  unit,
+  children,
+}: {
+  readonly name: string;
+  readonly value: string;
+  readonly unit?: string;
+  readonly children?: ComponentChildren;
+}) {
   return (
     <section class="batch-number" aria-label={name}>
-      <div class="batch-panel-head"><h2>{name}</h2><span class="batch-panel-note"><b>{value}</b>{unit !== undefined && unit !== '' && ` ${unit}`}</span></div>
+      <div class="batch-panel-head">
+        <h2>{name}</h2>
+        <span class="batch-panel-note">
+          <b>{value}</b>
+          {unit !== undefined && unit !== '' && ` ${unit}`}
+        </span>
+      </div>
       <div class="batch-number-chart">{children}</div>
     </section>
   );

@@ -16,7 +16,10 @@ export function useSamples(server: ServerInfo | undefined): readonly Samples[] {
   if (server !== undefined && server !== last.current) {
     last.current = server;
     const caches = server.endpoints.flatMap(({ kv_cache: cache }) => cache ?? []);
-    samples.current = [...samples.current, { queued: server.queued, cache: caches.length === 0 ? undefined : Math.max(...caches) }].slice(-KEPT);
+    samples.current = [
+      ...samples.current,
+      { queued: server.queued, cache: caches.length === 0 ? undefined : Math.max(...caches) },
+    ].slice(-KEPT);
   }
   return samples.current;
 }

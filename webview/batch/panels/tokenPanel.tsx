@@ -5,18 +5,66 @@ import { compact, count, percent } from '../../format.ts';
 import type { TokenLimit } from '../figures/tokenLimit.ts';
 import { Panel } from './panel.tsx';
 
-export function TokenPanel({ report, wasted, limit }: { readonly report: Report; readonly wasted: number; readonly limit: TokenLimit | undefined }) {
+export function TokenPanel({
+  report,
+  wasted,
+  limit,
+}: {
+  readonly report: Report;
+  readonly wasted: number;
+  readonly limit: TokenLimit | undefined;
+}) {
   const { tokens, cost } = report;
   const total = tokens === null ? 0 : tokens.input + tokens.output;
   const price = cost === null ? undefined : money(cost);
   return (
-    <Panel name="tokens" title="Tokens" note={tokens === null ? price : <><b>{compact(total)}</b>{price !== undefined && <span title={report.cost_per_solved === null ? undefined : `${money(report.cost_per_solved)} for each solved task`}> · {price}</span>}</>}>
-      {tokens === null ? <p class="batch-panel-none">No model call told its usage.</p> : (
+    <Panel
+      name="tokens"
+      title="Tokens"
+      note={
+        tokens === null ? (
+          price
+        ) : (
+          <>
+            <b>{compact(total)}</b>
+            {price !== undefined && (
+              <span
+                title={
+                  report.cost_per_solved === null ? undefined : `${money(report.cost_per_solved)} for each solved task`
+                }
+              >
+                {' '}
+                · {price}
+              </span>
+            )}
+          </>
+        )
+      }
+    >
+      {tokens === null ? (
+        <p class="batch-panel-none">No model call told its usage.</p>
+      ) : (
         <div class={`token-rows${limit === undefined ? '' : ' is-limited'}`}>
-          <Row name="prompt" value={compact(tokens.input)}><i class="of-cached" style={{ width: `${(100 * tokens.cached) / total}%` }} /><i class="of-flow" style={{ width: `${(100 * (tokens.input - tokens.cached)) / total}%` }} /></Row>
-          {tokens.cached > 0 && <div class="token-row hint"><span /><span class="batch-dim">{percent(tokens.cached / Math.max(1, tokens.input))} from prefix cache</span></div>}
-          <Row name="completion" value={compact(tokens.output)}><i class="of-flow" style={{ width: `${(100 * tokens.output) / total}%` }} /></Row>
-          <Row name="wasted" value={compact(wasted)} title="Of tries that do not count, and of attempts that infrastructure trouble ended"><i class="of-wasted" style={{ width: `${(100 * wasted) / total}%` }} /></Row>
+          <Row name="prompt" value={compact(tokens.input)}>
+            <i class="of-cached" style={{ width: `${(100 * tokens.cached) / total}%` }} />
+            <i class="of-flow" style={{ width: `${(100 * (tokens.input - tokens.cached)) / total}%` }} />
+          </Row>
+          {tokens.cached > 0 && (
+            <div class="token-row hint">
+              <span />
+              <span class="batch-dim">{percent(tokens.cached / Math.max(1, tokens.input))} from prefix cache</span>
+            </div>
+          )}
+          <Row name="completion" value={compact(tokens.output)}>
+            <i class="of-flow" style={{ width: `${(100 * tokens.output) / total}%` }} />
+          </Row>
+          <Row
+            name="wasted"
+            value={compact(wasted)}
+            title="Of tries that do not count, and of attempts that infrastructure trouble ended"
+          >
+            <i class="of-wasted" style={{ width: `${(100 * wasted) / total}%` }} />
+          </Row>
           {limit !== undefined && <LimitRow limit={limit} />}
         </div>
       )}
@@ -26,21 +74,43 @@ export function TokenPanel({ report, wasted, limit }: { readonly report: Report;
 
 /** What is used of the limit; the mark stands where the batch will be in the end. */
 function LimitRow({ limit: { most, used, expected } }: { readonly limit: TokenLimit }) {
-  const title = `${compact(used)} of the ${compact(most)} tokens after which the batch stops (stop.tokens)${expected === undefined ? '' : `; about ${compact(expected)} in the end, going on like this`}`;
+  const title =
+    `${compact(used)} of the ${compact(most)} tokens after which the batch stops ` +
+    `(stop.tokens)${expected === undefined ? '' : `; about ${compact(expected)} in the end, going on like this`}`;
   return (
     <div class="token-row" title={title}>
       <span class="batch-dim">limit {compact(most)}</span>
       <span class="batch-track-marked">
-        <span class="batch-track"><i class="of-flow" style={{ width: `${Math.min(100, (100 * used) / most)}%` }} /></span>
-        {expected !== undefined && <i class="batch-track-mark" style={{ left: `${Math.min(100, (100 * expected) / most)}%` }} />}
+        <span class="batch-track">
+          <i class="of-flow" style={{ width: `${Math.min(100, (100 * used) / most)}%` }} />
+        </span>
+        {expected !== undefined && (
+          <i class="batch-track-mark" style={{ left: `${Math.min(100, (100 * expected) / most)}%` }} />
+        )}
       </span>
       <span class="token-value">{expected === undefined ? percent(used / most) : `≈ ${compact(expected)}`}</span>
     </div>
   );
 }
 
-function Row({ name, value, title, children }: { readonly name: string; readonly value: string; readonly title?: string; readonly children: ComponentChildren }) {
-  return <div class="token-row" title={title}><span class="batch-dim">{name}</span><span class="batch-track">{children}</span><span class="token-value">{value}</span></div>;
+function Row({
+  name,
+  value,
+  title,
+  children,
+}: {
+  readonly name: string;
+  readonly value: string;
+  readonly title?: string;
+  readonly children: ComponentChildren;
+}) {
+  return (
+    <div class="token-row" title={title}>
+      <span class="batch-dim">{name}</span>
+      <span class="batch-track">{children}</span>
+      <span class="token-value">{value}</span>
+    </div>
+  );
 }
 
 function money(cost: number): string {

@@ -1,7 +1,7 @@
 /** Two batches, read whole: which of their tasks went over, and the paired difference. */
 import { StudioError } from '../../../src/common/errors.ts';
 import type { BatchRow } from '../../../src/protocol/client.ts';
-import { compareBatches, type ComparedBatches } from '../../../src/trace/align/batches.ts';
+import { type ComparedBatches, compareBatches } from '../../../src/trace/align/batches.ts';
 import type { ReportInput } from '../../../src/trace/statistics.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import { readDefinition } from '../../data/definition.ts';
@@ -23,12 +23,18 @@ export class BatchesData extends StreamData {
 
   /** Attempts that have not ended: more comes of them. */
   get open(): number {
-    return [this.before, this.after].reduce((sum, row) => sum + (row === undefined ? 0 : row.counts.running + row.counts.held + row.counts.queued), 0);
+    return [this.before, this.after].reduce(
+      (sum, row) => sum + (row === undefined ? 0 : row.counts.running + row.counts.held + row.counts.queued),
+      0,
+    );
   }
 
   async #read(before: string, after: string): Promise<void> {
     if (before === after) throw new StudioError('usage', 'This is one batch twice: there is nothing to compare.');
-    [this.before, this.after] = await Promise.all([this.api.batch(before, this.signal), this.api.batch(after, this.signal)]);
+    [this.before, this.after] = await Promise.all([
+      this.api.batch(before, this.signal),
+      this.api.batch(after, this.signal),
+    ]);
     this.touch();
     const [was, is] = await Promise.all([this.#input(this.before), this.#input(this.after)]);
     this.compared = compareBatches(was, is);
@@ -45,9 +51,12 @@ export class BatchesData extends StreamData {
     }
     const passesPerTask = (await definition)?.passesPerTask;
     return {
-      batch: batch.batch, rows, tasks: batch.tasks,
+      batch: batch.batch,
+      rows,
+      tasks: batch.tasks,
       // Of an imported batch tasks may have different numbers of attempts.
-      ...(batch.imported ? {} : { attempts: batch.attempts }), ...(passesPerTask === undefined ? {} : { passesPerTask }),
+      ...(batch.imported ? {} : { attempts: batch.attempts }),
+      ...(passesPerTask === undefined ? {} : { passesPerTask }),
     };
   }
 }

@@ -10,7 +10,7 @@ import { EmptyState } from '../../components/notices/emptyState.tsx';
 import { say } from '../../components/notices/notice.tsx';
 import { ServerNotices } from '../../components/notices/serverNotices.tsx';
 import { Skeleton } from '../../components/notices/skeleton.tsx';
-import { KeysOverlay, type KeyGroup } from '../../components/overlays/keysOverlay.tsx';
+import { type KeyGroup, KeysOverlay } from '../../components/overlays/keysOverlay.tsx';
 import { useChanges } from '../../data/observe.ts';
 import { count } from '../../format.ts';
 import type { Host } from '../../host/host.ts';
@@ -22,9 +22,30 @@ import '../comparePage.css';
 import './batchesPage.css';
 
 const KEYS: readonly KeyGroup[] = [
-  { title: 'Move', keys: [{ keys: 'J / K', does: 'next, previous task' }, { keys: 'Home / End', does: 'first, last task' }, { keys: '1 … 6', does: 'only tasks of that kind, or all again' }] },
-  { title: 'Task', keys: [{ keys: 'Enter', does: 'all attempts of both batches, side by side' }, { keys: 'Ctrl+Enter', does: 'the same, beside' }, { keys: 'Y', does: 'copy the reference' }] },
-  { title: 'Page', keys: [{ keys: 'X', does: 'the other way round' }, { keys: 'O / Shift+O', does: 'open the earlier, the later batch' }, { keys: '?', does: 'these keys' }] },
+  {
+    title: 'Move',
+    keys: [
+      { keys: 'J / K', does: 'next, previous task' },
+      { keys: 'Home / End', does: 'first, last task' },
+      { keys: '1 … 6', does: 'only tasks of that kind, or all again' },
+    ],
+  },
+  {
+    title: 'Task',
+    keys: [
+      { keys: 'Enter', does: 'all attempts of both batches, side by side' },
+      { keys: 'Ctrl+Enter', does: 'the same, beside' },
+      { keys: 'Y', does: 'copy the reference' },
+    ],
+  },
+  {
+    title: 'Page',
+    keys: [
+      { keys: 'X', does: 'the other way round' },
+      { keys: 'O / Shift+O', does: 'open the earlier, the later batch' },
+      { keys: '?', does: 'these keys' },
+    ],
+  },
 ];
 
 export interface BatchesPageProps {
@@ -42,35 +63,87 @@ export function BatchesPage({ host, can, place, onNavigate }: BatchesPageProps) 
   useEffect(() => () => data.close(), [data]);
   useChanges(data.changed);
   const [before, after] = [data.before?.name ?? batch, data.after?.name ?? other];
-  useEffect(() => host.at({ page: 'batches', batch, with: other }, `${before} and ${after}`), [host, batch, other, before, after]);
+  useEffect(
+    () => host.at({ page: 'batches', batch, with: other }, `${before} and ${after}`),
+    [host, batch, other, before, after],
+  );
   const reload = (): void => setReading(reading + 1);
   const act = (action: PageAction): void => {
     const done = { copy: 'Copied', link: 'Link copied', save: 'Saved' }[action.do as string];
-    host.act(action).then(() => {
-      if (done !== undefined) say(done);
-    }, (error: unknown) => say(errorText(error)));
+    host.act(action).then(
+      () => {
+        if (done !== undefined) say(done);
+      },
+      (error: unknown) => say(errorText(error)),
+    );
   };
   const swap = (): void => onNavigate({ page: 'batches', batch: other, with: batch });
   return (
     <main class="compare-page">
       <ServerNotices host={host} />
       <header class="compare-title">
-        <h1 title={`${before} (${batch}) and ${after} (${other})`}>{before} → {after}</h1>
+        <h1 title={`${before} (${batch}) and ${after} (${other})`}>
+          {before} → {after}
+        </h1>
         <span class="grow" />
         <div class="compare-actions">
-          {can.has('open') && <><ActionLink label="before" title={`Open ${before} (O)`} onClick={() => act({ do: 'open', place: { page: 'batch', batch } })} /><ActionLink label="after" title={`Open ${after} (Shift+O)`} onClick={() => act({ do: 'open', place: { page: 'batch', batch: other } })} /></>}
-          <Button kind="icon" icon="arrow-swap" label="The other way round" title="The other way round (X)" onClick={swap} />
+          {can.has('open') && (
+            <>
+              <ActionLink
+                label="before"
+                title={`Open ${before} (O)`}
+                onClick={() => act({ do: 'open', place: { page: 'batch', batch } })}
+              />
+              <ActionLink
+                label="after"
+                title={`Open ${after} (Shift+O)`}
+                onClick={() => act({ do: 'open', place: { page: 'batch', batch: other } })}
+              />
+            </>
+          )}
+          <Button
+            kind="icon"
+            icon="arrow-swap"
+            label="The other way round"
+            title="The other way round (X)"
+            onClick={swap}
+          />
           <Button kind="icon" icon="refresh" label="Read again" onClick={reload} />
-          {can.has('link') && <Button kind="icon" icon="link" label="Copy link" onClick={() => act({ do: 'link', place })} />}
-          {can.has('save') && <Button kind="icon" icon="save" label="Save as HTML" onClick={() => act({ do: 'save', place })} />}
+          {can.has('link') && (
+            <Button kind="icon" icon="link" label="Copy link" onClick={() => act({ do: 'link', place })} />
+          )}
+          {can.has('save') && (
+            <Button kind="icon" icon="save" label="Save as HTML" onClick={() => act({ do: 'save', place })} />
+          )}
         </div>
       </header>
-      {data.compared !== undefined && data.open > 0 && <Banner kind="info" text={`${count(data.open)} ${data.open === 1 ? 'attempt has' : 'attempts have'} not ended. What comes of them is shown once they are read again.`} actions={[{ label: 'Read again', onClick: reload }]} />}
-      {data.loading === 'failed'
-        ? <EmptyState icon="error" title="The batches cannot be compared" text={data.problem ?? ''} actions={[{ label: 'Try again', onClick: reload }]} />
-        : data.compared === undefined
-          ? <><p class="compare-reading" role="status">{data.read === 0 ? 'Reading the batches' : `${count(data.read)} attempts read`}</p><Skeleton /></>
-          : <Compared key={`${batch} ${other} ${reading}`} compared={data.compared} place={place} act={act} onSwap={swap} />}
+      {data.compared !== undefined && data.open > 0 && (
+        <Banner
+          kind="info"
+          text={
+            `${count(data.open)} ${data.open === 1 ? 'attempt has' : 'attempts have'} not ended. What comes of ` +
+            'them is shown once they are read again.'
+          }
+          actions={[{ label: 'Read again', onClick: reload }]}
+        />
+      )}
+      {data.loading === 'failed' ? (
+        <EmptyState
+          icon="error"
+          title="The batches cannot be compared"
+          text={data.problem ?? ''}
+          actions={[{ label: 'Try again', onClick: reload }]}
+        />
+      ) : data.compared === undefined ? (
+        <>
+          <p class="compare-reading" role="status">
+            {data.read === 0 ? 'Reading the batches' : `${count(data.read)} attempts read`}
+          </p>
+          <Skeleton />
+        </>
+      ) : (
+        <Compared key={`${batch} ${other} ${reading}`} compared={data.compared} place={place} act={act} onSwap={swap} />
+      )}
     </main>
   );
 }
@@ -86,8 +159,20 @@ function Compared({ compared: { comparison, tasks }, place, act, onSwap }: Compa
   const [only, setOnly] = useState<TaskChange>();
   const [selected, setSelected] = useState(0);
   const [keys, setKeys] = useState(false);
-  const counts = useMemo(() => new Map(Object.keys(CHANGES).map((change) => [change as TaskChange, tasks.filter((task) => task.change === change).length])), [tasks]);
-  const shown = useMemo(() => (only === undefined ? tasks : tasks.filter((task) => task.change === only)), [tasks, only]);
+  const counts = useMemo(
+    () =>
+      new Map(
+        Object.keys(CHANGES).map((change) => [
+          change as TaskChange,
+          tasks.filter((task) => task.change === change).length,
+        ]),
+      ),
+    [tasks],
+  );
+  const shown = useMemo(
+    () => (only === undefined ? tasks : tasks.filter((task) => task.change === only)),
+    [tasks, only],
+  );
   const go = (index: number): void => setSelected(Math.max(0, Math.min(shown.length - 1, index)));
   const choose = (change: TaskChange): void => {
     setOnly(change === only ? undefined : change);
@@ -95,34 +180,86 @@ function Compared({ compared: { comparison, tasks }, place, act, onSwap }: Compa
   };
   const open = (index: number, beside = false): void => {
     const task = shown[index]?.task;
-    if (task !== undefined) act({ do: 'open', place: { page: 'compare', batch: place.batch, task, with: place.with }, ...(beside ? { beside } : {}) });
+    if (task !== undefined)
+      act({
+        do: 'open',
+        place: { page: 'compare', batch: place.batch, task, with: place.with },
+        ...(beside ? { beside } : {}),
+      });
   };
   const batch = (which: string) => (): void => act({ do: 'open', place: { page: 'batch', batch: which } });
-  useKeys({
-    ...Object.fromEntries((Object.keys(CHANGES) as TaskChange[]).map((change, index) => [String(index + 1), () => { if ((counts.get(change) ?? 0) > 0) choose(change); }])),
-    'j': () => go(selected + 1), 'k': () => go(selected - 1), 'ArrowDown': () => go(selected + 1), 'ArrowUp': () => go(selected - 1), 'Home': () => go(0), 'End': () => go(shown.length - 1),
-    'Enter': () => open(selected), 'mod+Enter': () => open(selected, true), 'x': onSwap, 'o': batch(place.batch), 'shift+o': batch(place.with), '?': () => setKeys(true),
-    'y': () => {
-      const task = shown[selected]?.task;
-      if (task !== undefined) act({ do: 'copy', text: `${place.with}/${task}` });
+  useKeys(
+    {
+      ...Object.fromEntries(
+        (Object.keys(CHANGES) as TaskChange[]).map((change, index) => [
+          String(index + 1),
+          () => {
+            if ((counts.get(change) ?? 0) > 0) choose(change);
+          },
+        ]),
+      ),
+      j: () => go(selected + 1),
+      k: () => go(selected - 1),
+      ArrowDown: () => go(selected + 1),
+      ArrowUp: () => go(selected - 1),
+      Home: () => go(0),
+      End: () => go(shown.length - 1),
+      Enter: () => open(selected),
+      'mod+Enter': () => open(selected, true),
+      x: onSwap,
+      o: batch(place.batch),
+      'shift+o': batch(place.with),
+      '?': () => setKeys(true),
+      y: () => {
+        const task = shown[selected]?.task;
+        if (task !== undefined) act({ do: 'copy', text: `${place.with}/${task}` });
+      },
     },
-  }, !keys);
-  if (tasks.length === 0) return <EmptyState icon="info" title="No task in common" text="The two batches have no task of the same id." />;
+    !keys,
+  );
+  if (tasks.length === 0)
+    return <EmptyState icon="info" title="No task in common" text="The two batches have no task of the same id." />;
   return (
     <>
       <Differences comparison={comparison} />
       <div class="batches-filter" role="group" aria-label="Only">
         {(Object.keys(CHANGES) as TaskChange[]).map((change) => {
           const number = counts.get(change) ?? 0;
-          return number === 0 ? null : <button key={change} type="button" class={`batches-chip is-${change}`} aria-pressed={change === only} onClick={() => choose(change)}><span aria-hidden="true">{CHANGES[change][0]}</span> <b>{count(number)}</b> {CHANGES[change][1]}</button>;
+          return number === 0 ? null : (
+            <button
+              key={change}
+              type="button"
+              class={`batches-chip is-${change}`}
+              aria-pressed={change === only}
+              onClick={() => choose(change)}
+            >
+              <span aria-hidden="true">{CHANGES[change][0]}</span> <b>{count(number)}</b> {CHANGES[change][1]}
+            </button>
+          );
         })}
-        <OneSided ids={comparison.only_in_baseline} side="before" /><OneSided ids={comparison.only_here} side="after" />
+        <OneSided ids={comparison.only_in_baseline} side="before" />
+        <OneSided ids={comparison.only_here} side="after" />
       </div>
-      <div class="batches-list"><TaskRows tasks={shown} selected={selected} onSelect={go} onOpen={open} /></div>
+      <div class="batches-list">
+        <TaskRows tasks={shown} selected={selected} onSelect={go} onOpen={open} />
+      </div>
       <footer class="compare-foot">
-        <span>{count(shown.length)} of {count(tasks.length)} tasks that both have</span>
-        <span class="compare-keys"><kbd>J</kbd><kbd>K</kbd> task</span><span class="compare-keys"><kbd>↵</kbd> attempts of both</span><span class="compare-keys"><kbd>X</kbd> other way round</span>
-        <button type="button" onClick={() => setKeys(true)}><kbd>?</kbd> keys</button>
+        <span>
+          {count(shown.length)} of {count(tasks.length)} tasks that both have
+        </span>
+        <span class="compare-keys">
+          <kbd>J</kbd>
+          <kbd>K</kbd> task
+        </span>
+        <span class="compare-keys">
+          <kbd>↵</kbd> attempts of both
+        </span>
+        <span class="compare-keys">
+          <kbd>X</kbd> other way round
+        </span>
+        <button type="button" onClick={() => setKeys(true)}>
+          <kbd>?</kbd> keys
+        </button>
       </footer>
       {keys && <KeysOverlay groups={KEYS} onClose={() => setKeys(false)} />}
     </>
@@ -131,5 +268,9 @@ function Compared({ compared: { comparison, tasks }, place, act, onSwap }: Compa
 
 /** Tasks that only one of the batches has. */
 function OneSided({ ids, side }: { readonly ids: readonly string[]; readonly side: string }) {
-  return ids.length === 0 ? null : <span class="dim" title={ids.slice(0, 50).join('\n')}>{count(ids.length)} only {side}</span>;
+  return ids.length === 0 ? null : (
+    <span class="dim" title={ids.slice(0, 50).join('\n')}>
+      {count(ids.length)} only {side}
+    </span>
+  );
 }

@@ -1,4 +1,5 @@
 /** The tasks of both batches, a row each: how many attempts passed before and after, and what that means. */
+
 import type { ComparedTask, TaskChange, TaskSide } from '../../../src/trace/align/batches.ts';
 import { VirtualList } from '../../components/virtualList.tsx';
 import { signed } from './differences.tsx';
@@ -7,7 +8,12 @@ const ROW = 26;
 
 /** Sign and words; in order of the page. */
 export const CHANGES: Readonly<Record<TaskChange, readonly [sign: string, words: string]>> = {
-  lost: ['✗', 'no longer passes'], gained: ['✓', 'passes now'], worse: ['↓', 'passes less often'], better: ['↑', 'passes more often'], same: ['=', 'as before'], unknown: ['?', 'not scored on one side'],
+  lost: ['✗', 'no longer passes'],
+  gained: ['✓', 'passes now'],
+  worse: ['↓', 'passes less often'],
+  better: ['↑', 'passes more often'],
+  same: ['=', 'as before'],
+  unknown: ['?', 'not scored on one side'],
 };
 
 export interface TaskRowsProps {
@@ -19,7 +25,15 @@ export interface TaskRowsProps {
 
 export function TaskRows({ tasks, selected, onSelect, onOpen }: TaskRowsProps) {
   return (
-    <VirtualList count={tasks.length} rowHeight={ROW} label="Tasks" role="listbox" selected={selected} keyOf={(index) => tasks[index]?.task ?? index} onSelect={onSelect} onOpen={onOpen}
+    <VirtualList
+      count={tasks.length}
+      rowHeight={ROW}
+      label="Tasks"
+      role="listbox"
+      selected={selected}
+      keyOf={(index) => tasks[index]?.task ?? index}
+      onSelect={onSelect}
+      onOpen={onOpen}
       row={(index) => {
         const one = tasks[index];
         if (one === undefined) return null;
@@ -28,14 +42,21 @@ export function TaskRows({ tasks, selected, onSelect, onOpen }: TaskRowsProps) {
         const difference = before.rate === null || after.rate === null ? '' : signed(after.rate - before.rate);
         return (
           <div class={`batches-row is-${change}`} title={`${task}: ${words}`}>
-            <span class="batches-sign" aria-hidden="true">{sign}</span>
+            <span class="batches-sign" aria-hidden="true">
+              {sign}
+            </span>
             <span class="batches-task">{task}</span>
             <span class="batches-words">{words}</span>
-            <Side side={before} name="before" /><span class="batches-arrow" aria-hidden="true">→</span><Side side={after} name="after" />
+            <Side side={before} name="before" />
+            <span class="batches-arrow" aria-hidden="true">
+              →
+            </span>
+            <Side side={after} name="after" />
             <span class="batches-difference">{difference}</span>
           </div>
         );
-      }} />
+      }}
+    />
   );
 }
 
@@ -43,7 +64,9 @@ function Side({ side: { passed, scored, rate }, name }: { readonly side: TaskSid
   return (
     <span class="batches-side">
       <span class="only-read">{name} </span>
-      <span class="compare-bar" aria-hidden="true"><i style={{ width: `${(rate ?? 0) * 100}%` }} /></span>
+      <span class="compare-bar" aria-hidden="true">
+        <i style={{ width: `${(rate ?? 0) * 100}%` }} />
+      </span>
       {scored === 0 ? '–' : `${passed}/${scored}`}
     </span>
   );

@@ -1,4 +1,5 @@
 /** An error's class and words, and where it was thrown. */
+
 import type { Place, TraceError } from '../../../src/trace/schema.ts';
 import { troubleIn } from '../../../src/trace/trouble.ts';
 import { SourceLink } from '../link.tsx';
@@ -11,13 +12,21 @@ export function ErrorWords({ error, onOpen }: { readonly error: TraceError; read
   const { frames, hidden } = framesOf(error);
   return (
     <>
-      <div class="error-words"><Glyph outcome={TROUBLES[troubleIn(error)]} /> <strong>{error.class}</strong> <span class="error-message">{error.message}</span></div>
+      <div class="error-words">
+        <Glyph outcome={TROUBLES[troubleIn(error)]} /> <strong>{error.class}</strong>{' '}
+        <span class="error-message">{error.message}</span>
+      </div>
       {frames.map((frame, index) => (
         <div class="error-frame" key={index}>
-          <span class="dim">at</span> {frame.name !== undefined && <code>{frame.name}</code>} <SourceLink place={frame.place} onOpen={() => onOpen(frame.place)} />
+          <span class="dim">at</span> {frame.name !== undefined && <code>{frame.name}</code>}{' '}
+          <SourceLink place={frame.place} onOpen={() => onOpen(frame.place)} />
         </div>
       ))}
-      {hidden > 0 && <div class="error-frame dim">{hidden} {hidden === 1 ? 'frame' : 'frames'} of the runtime hidden</div>}
+      {hidden > 0 && (
+        <div class="error-frame dim">
+          {hidden} {hidden === 1 ? 'frame' : 'frames'} of the runtime hidden
+        </div>
+      )}
     </>
   );
 }

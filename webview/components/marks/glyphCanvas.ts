@@ -1,4 +1,5 @@
 /** Glyphs on a canvas. */
+
 import type { Outcome } from '../../../src/trace/outcome.ts';
 import { LINE_WIDTH, SHAPES } from './glyphShapes.ts';
 
@@ -12,7 +13,14 @@ interface Paths {
 const paths = new Map<Outcome, Paths>();
 
 /** Draws into the square whose left upper corner is at `x`, `y`. */
-export function drawGlyph(canvas: CanvasRenderingContext2D, outcome: Outcome, x: number, y: number, size: number, colours: GlyphColours): void {
+export function drawGlyph(
+  canvas: CanvasRenderingContext2D,
+  outcome: Outcome,
+  x: number,
+  y: number,
+  size: number,
+  colours: GlyphColours,
+): void {
   const { fill, line } = pathsOf(outcome);
   const scale = size / 12;
   canvas.save();
@@ -35,7 +43,10 @@ function pathsOf(outcome: Outcome): Paths {
   let known = paths.get(outcome);
   if (known === undefined) {
     const { fill, line } = SHAPES[outcome];
-    known = { fill: fill === undefined ? undefined : new Path2D(fill), line: line === undefined ? undefined : new Path2D(line) };
+    known = {
+      fill: fill === undefined ? undefined : new Path2D(fill),
+      line: line === undefined ? undefined : new Path2D(line),
+    };
     paths.set(outcome, known);
   }
   return known;

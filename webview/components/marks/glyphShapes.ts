@@ -28,8 +28,15 @@ export const SHAPES: Readonly<Record<Outcome, Shape>> = {
 export const TROUBLES: Readonly<Record<Trouble, Outcome>> = { error: 'failed', interrupted: 'infrastructure' };
 
 const COLOURS: Readonly<Record<Outcome, string>> = {
-  passed: '--outcome-passed', failed: '--outcome-failed', truncated: '--outcome-truncated', infrastructure: '--outcome-infrastructure',
-  cancelled: '--dim', unscored: '--dim', running: '--outcome-running', held: '--outcome-held', queued: '--dim',
+  passed: '--outcome-passed',
+  failed: '--outcome-failed',
+  truncated: '--outcome-truncated',
+  infrastructure: '--outcome-infrastructure',
+  cancelled: '--dim',
+  unscored: '--dim',
+  running: '--outcome-running',
+  held: '--outcome-held',
+  queued: '--dim',
 };
 
 /** Name of the custom property that holds the colour of an outcome. */

@@ -13,7 +13,13 @@ export function announce(text: string): void {
     say(text);
     return;
   }
-  if (waiting === undefined) setTimeout(() => { if (waiting !== undefined) say(waiting); }, EVERY_MS - (now - last));
+  if (waiting === undefined)
+    setTimeout(
+      () => {
+        if (waiting !== undefined) say(waiting);
+      },
+      EVERY_MS - (now - last),
+    );
   waiting = text;
 }
 

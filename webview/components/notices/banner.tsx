@@ -26,8 +26,22 @@ export function Banner({ kind, text, code, actions = [], onClose }: BannerProps)
   return (
     <div class={`banner is-${kind}`} role={kind === 'error' ? 'alert' : 'status'}>
       <Icon name={ICONS[kind]} />
-      <span class="banner-text">{text}{code !== undefined && <> <code class="banner-code">{code}</code></>}</span>
-      {actions.length > 0 && <span class="banner-actions">{actions.map(({ bare = false, ...action }) => <Button key={action.label} kind={bare ? 'icon' : 'secondary'} {...action} />)}</span>}
+      <span class="banner-text">
+        {text}
+        {code !== undefined && (
+          <>
+            {' '}
+            <code class="banner-code">{code}</code>
+          </>
+        )}
+      </span>
+      {actions.length > 0 && (
+        <span class="banner-actions">
+          {actions.map(({ bare = false, ...action }) => (
+            <Button key={action.label} kind={bare ? 'icon' : 'secondary'} {...action} />
+          ))}
+        </span>
+      )}
       {onClose !== undefined && <Button kind="icon" icon="close" label="Close" onClick={onClose} />}
     </div>
   );

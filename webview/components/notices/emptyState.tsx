@@ -7,13 +7,29 @@ export interface EmptyAction {
   readonly onClick: () => void;
 }
 
-export function EmptyState({ icon, title, text, actions = [] }: { readonly icon: IconName; readonly title: string; readonly text: string; readonly actions?: readonly EmptyAction[] }) {
+export function EmptyState({
+  icon,
+  title,
+  text,
+  actions = [],
+}: {
+  readonly icon: IconName;
+  readonly title: string;
+  readonly text: string;
+  readonly actions?: readonly EmptyAction[];
+}) {
   return (
     <div class="empty-state" role="status">
       <Icon name={icon} />
       <h2>{title}</h2>
       <p>{text}</p>
-      {actions.length > 0 && <div class="empty-actions">{actions.map(({ label, onClick }, index) => <Button key={label} kind={index === 0 ? 'primary' : 'secondary'} label={label} onClick={onClick} />)}</div>}
+      {actions.length > 0 && (
+        <div class="empty-actions">
+          {actions.map(({ label, onClick }, index) => (
+            <Button key={label} kind={index === 0 ? 'primary' : 'secondary'} label={label} onClick={onClick} />
+          ))}
+        </div>
+      )}
     </div>
   );
 }

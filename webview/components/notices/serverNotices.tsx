@@ -9,7 +9,12 @@ export function ServerNotices({ host }: { readonly host: Host }) {
   const server = useValue(host.server);
   return (
     <>
-      {server.state !== 'ok' && <Banner kind="error" text={server.text ?? 'The rollout server does not answer. What is shown is what came before.'} />}
+      {server.state !== 'ok' && (
+        <Banner
+          kind="error"
+          text={server.text ?? 'The rollout server does not answer. What is shown is what came before.'}
+        />
+      )}
       <Elsewhere host={host} />
     </>
   );
@@ -23,5 +28,7 @@ export function Elsewhere({ host }: { readonly host: Host }) {
     host.act({ do: 'elsewhere', what }).catch((error: unknown) => say(errorText(error)));
   };
   const use = elsewhere.target === undefined ? [] : [{ label: `Use ${elsewhere.target}`, onClick: act('use') }];
-  return <Banner kind="info" text={elsewhere.text} actions={[...use, { label: 'Close Page', onClick: act('close') }]} />;
+  return (
+    <Banner kind="info" text={elsewhere.text} actions={[...use, { label: 'Close Page', onClick: act('close') }]} />
+  );
 }

@@ -9,9 +9,14 @@ export function HoverCard({ anchor, children }: { readonly anchor: DOMRect; read
   const [place, setPlace] = useState({ left: anchor.right + GAP, top: anchor.bottom + GAP });
   useLayoutEffect(() => {
     const { width = 0, height = 0 } = card.current?.getBoundingClientRect() ?? {};
-    const left = anchor.right + GAP + width > window.innerWidth ? Math.max(GAP, anchor.left - GAP - width) : anchor.right + GAP;
+    const left =
+      anchor.right + GAP + width > window.innerWidth ? Math.max(GAP, anchor.left - GAP - width) : anchor.right + GAP;
     const top = Math.max(GAP, Math.min(anchor.bottom + GAP, window.innerHeight - height - GAP));
     setPlace({ left, top });
   }, [anchor]);
-  return <div class="hover-card" role="tooltip" ref={card} style={{ left: `${place.left}px`, top: `${place.top}px` }}>{children}</div>;
+  return (
+    <div class="hover-card" role="tooltip" ref={card} style={{ left: `${place.left}px`, top: `${place.top}px` }}>
+      {children}
+    </div>
+  );
 }

@@ -7,7 +7,13 @@ export interface KeyGroup {
   readonly keys: readonly { readonly keys: string; readonly does: string }[];
 }
 
-export function KeysOverlay({ groups, onClose }: { readonly groups: readonly KeyGroup[]; readonly onClose: () => void }) {
+export function KeysOverlay({
+  groups,
+  onClose,
+}: {
+  readonly groups: readonly KeyGroup[];
+  readonly onClose: () => void;
+}) {
   const dialog = useRef<HTMLDivElement>(null);
   useEffect(() => {
     const before = document.activeElement;
@@ -18,18 +24,41 @@ export function KeysOverlay({ groups, onClose }: { readonly groups: readonly Key
   }, []);
   return (
     <div class="overlay" onClick={onClose}>
-      <div class="keys-overlay" role="dialog" aria-modal="true" aria-label="Keys" tabIndex={-1} ref={dialog} onClick={(event) => event.stopPropagation()}
+      <div
+        class="keys-overlay"
+        role="dialog"
+        aria-modal="true"
+        aria-label="Keys"
+        tabIndex={-1}
+        ref={dialog}
+        onClick={(event) => event.stopPropagation()}
         onKeyDown={(event) => {
           if (event.key !== 'Escape' && event.key !== '?') return;
           event.preventDefault();
           onClose();
-        }}>
-        <header><h2>Keys</h2><span class="grow" /><Button kind="icon" icon="close" label="Close" onClick={onClose} /></header>
+        }}
+      >
+        <header>
+          <h2>Keys</h2>
+          <span class="grow" />
+          <Button kind="icon" icon="close" label="Close" onClick={onClose} />
+        </header>
         <div class="keys-groups">
           {groups.map((group) => (
             <section key={group.title}>
               <h3>{group.title}</h3>
-              <dl>{group.keys.map(({ keys, does }) => <div key={keys}><dt>{keys.split(' / ').map((key) => <kbd key={key}>{key}</kbd>)}</dt><dd>{does}</dd></div>)}</dl>
+              <dl>
+                {group.keys.map(({ keys, does }) => (
+                  <div key={keys}>
+                    <dt>
+                      {keys.split(' / ').map((key) => (
+                        <kbd key={key}>{key}</kbd>
+                      ))}
+                    </dt>
+                    <dd>{does}</dd>
+                  </div>
+                ))}
+              </dl>
             </section>
           ))}
         </div>

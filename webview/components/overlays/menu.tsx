@@ -41,7 +41,10 @@ export function MenuButton({ label, icon, title, entries, control }: MenuButtonP
   const onKeyDown = (event: KeyboardEvent): void => {
     const all = items();
     const at = all.indexOf(document.activeElement as HTMLElement);
-    const begins = event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey ? letterAfter(all, at, event.key) : undefined;
+    const begins =
+      event.key.length === 1 && !event.ctrlKey && !event.metaKey && !event.altKey
+        ? letterAfter(all, at, event.key)
+        : undefined;
     const to = begins ?? { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[event.key];
     if (event.key === 'Escape') close();
     else if (to !== undefined) all[(to + all.length) % all.length]?.focus();
@@ -51,12 +54,32 @@ export function MenuButton({ label, icon, title, entries, control }: MenuButtonP
   };
   return (
     <span class="menu-button" ref={whole}>
-      <Button kind="icon" icon={icon} label={label} {...(title === undefined ? {} : { title })} pressed={open} onClick={() => setOpen(!open)} />
+      <Button
+        kind="icon"
+        icon={icon}
+        label={label}
+        {...(title === undefined ? {} : { title })}
+        pressed={open}
+        onClick={() => setOpen(!open)}
+      />
       {open && (
         <div class="menu" role="menu" aria-label={label} onKeyDown={onKeyDown}>
           {entries.map((entry) => (
-            <button key={entry.label} type="button" tabIndex={-1} {...(entry.checked === undefined ? { role: 'menuitem' } : { 'role': 'menuitemradio', 'aria-checked': entry.checked })} onClick={() => { close(); entry.onClick(); }}>
-              <span>{entry.label}</span>{entry.checked === true && <Icon name="check" />}{entry.keys !== undefined && <kbd>{entry.keys}</kbd>}
+            <button
+              key={entry.label}
+              type="button"
+              tabIndex={-1}
+              {...(entry.checked === undefined
+                ? { role: 'menuitem' }
+                : { role: 'menuitemradio', 'aria-checked': entry.checked })}
+              onClick={() => {
+                close();
+                entry.onClick();
+              }}
+            >
+              <span>{entry.label}</span>
+              {entry.checked === true && <Icon name="check" />}
+              {entry.keys !== undefined && <kbd>{entry.keys}</kbd>}
             </button>
           ))}
         </div>

@@ -32,7 +32,11 @@ export function Once({ there, does, then, children }: OnceProps) {
     look();
     return () => observer.disconnect();
   }, []);
-  return <div ref={whole} class="story-once" aria-busy={!done}>{children}</div>;
+  return (
+    <div ref={whole} class="story-once" aria-busy={!done}>
+      {children}
+    </div>
+  );
 }
 
 /** Keys pressed on an element, one after the other. */
@@ -40,7 +44,8 @@ export function press(selector: string, ...keys: readonly string[]): (page: HTML
   return (page) => {
     const element = page.querySelector<HTMLElement>(selector);
     element?.focus();
-    for (const key of keys) element?.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
+    for (const key of keys)
+      element?.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true, cancelable: true }));
   };
 }
 
@@ -50,7 +55,8 @@ export function pointAt(selector: string): (page: HTMLElement) => void {
     const box = page.querySelector(selector)?.getBoundingClientRect();
     if (box === undefined) return;
     const event = { bubbles: true, clientX: box.left + box.width / 2, clientY: box.top + box.height / 2 };
-    for (const type of ['pointerenter', 'pointermove']) page.querySelector('[role="grid"]')?.dispatchEvent(new PointerEvent(type, event));
+    for (const type of ['pointerenter', 'pointermove'])
+      page.querySelector('[role="grid"]')?.dispatchEvent(new PointerEvent(type, event));
   };
 }
 

@@ -4,12 +4,19 @@ import type { TraceEvent } from '../../../src/trace/schema.ts';
 export function podEvents(pods: number, from: number): TraceEvent[] {
   const events: TraceEvent[] = [];
   const tell = (what: string, text: string, pod: string): void => {
-    events.push({ v: 1, seq: events.length + 1, at: from + events.length * 700, kind: 'infra', data: { what, pod, text } });
+    events.push({
+      v: 1,
+      seq: events.length + 1,
+      at: from + events.length * 700,
+      kind: 'infra',
+      data: { what, pod, text },
+    });
   };
   for (let n = 0; n < pods; n++) {
     const pod = `rollout-b1-1-${n}-x7k2p`;
     tell('pod_started', `Pod ${pod} started on node n${n % 9}, ${n % 6} s after it was made.`, pod);
-    if (n % 15 === 14) tell('pod_oom', `Pod ${pod} was ended on node n${n % 9}: it used more memory than it may (OOMKilled).`, pod);
+    if (n % 15 === 14)
+      tell('pod_oom', `Pod ${pod} was ended on node n${n % 9}: it used more memory than it may (OOMKilled).`, pod);
   }
   return events;
 }

@@ -1,8 +1,9 @@
 /** A made-up batch: the same every time for the same wishes. */
-import type { BatchRow, ServerInfo } from '../../../src/protocol/client.ts';
+
 import type { Json } from '../../../src/common/json.ts';
-import type { ErrorClass } from '../../../src/trace/schema.ts';
+import type { BatchRow, ServerInfo } from '../../../src/protocol/client.ts';
 import { outcomeOf } from '../../../src/trace/outcome.ts';
+import type { ErrorClass } from '../../../src/trace/schema.ts';
 import { EMPTY_PROGRESS, type Progress, type RolloutRow } from '../../../src/trace/summary.ts';
 import type { TaskRecord } from '../../../src/trace/task.ts';
 
@@ -43,10 +44,25 @@ export interface SomeBatch {
 }
 
 const TOPICS = ['renew', 'hold', 'fine', 'search', 'move'];
-const CASES = ['missing-copy', 'with-expired-card', 'for-two-members', 'mixed-request', 'and-explain-limit', 'large-print', 'overdue', 'wrong-branch', 'school-account', 'twice-then-stop'];
+const CASES = [
+  'missing-copy',
+  'with-expired-card',
+  'for-two-members',
+  'mixed-request',
+  'and-explain-limit',
+  'large-print',
+  'overdue',
+  'wrong-branch',
+  'school-account',
+  'twice-then-stop',
+];
 const ERRORS: readonly { readonly error?: ErrorClass; readonly message?: string }[] = [
-  { error: 'tool_error', message: 'loan 17 is due 2026-05-08, expected 2026-05-15 or later' }, {}, {}, { error: 'invalid_arguments', message: 'days: must be a whole number' },
-  { error: 'limit', message: 'The limit of 30 steps is reached.' }, { error: 'timeout', message: 'pay_fine gave no answer in 30 s.' },
+  { error: 'tool_error', message: 'loan 17 is due 2026-05-08, expected 2026-05-15 or later' },
+  {},
+  {},
+  { error: 'invalid_arguments', message: 'days: must be a whole number' },
+  { error: 'limit', message: 'The limit of 30 steps is reached.' },
+  { error: 'timeout', message: 'pay_fine gave no answer in 30 s.' },
 ];
 const HOUR = 3_600_000;
 
@@ -54,29 +70,69 @@ export const BATCH = 'b1';
 const SUBMISSION = '0'.repeat(64);
 
 export function someBatch(wishes: Wishes = {}): SomeBatch {
-  const { name = 'nightly', tasks: count = 100, attempts = 32, state = 'running', imported = false, released = false, parent, reason } = wishes;
+  const {
+    name = 'nightly',
+    tasks: count = 100,
+    attempts = 32,
+    state = 'running',
+    imported = false,
+    released = false,
+    parent,
+    reason,
+  } = wishes;
   const random = chance(count * 1000 + attempts);
   const now = Date.now();
   const tasks = Array.from({ length: count }, (_, i) => taskOf(i, wishes));
-  const rows = tasks.flatMap((task, index) => Array.from({ length: attempts }, (_, at) => rowOf({ task, index, attempt: at + 1, wishes, random, now })));
+  const rows = tasks.flatMap((task, index) =>
+    Array.from({ length: attempts }, (_, at) => rowOf({ task, index, attempt: at + 1, wishes, random, now })),
+  );
   const ended = rows.filter((row) => row.state === 'ended').map(outcomeOf);
   const of = (outcome: string): number => ended.filter((each) => each === outcome).length;
   const batch: BatchRow = {
-    batch: BATCH, name, created_at: now - HOUR, state, submission: SUBMISSION, tasks: count, attempts,
+    batch: BATCH,
+    name,
+    created_at: now - HOUR,
+    state,
+    submission: SUBMISSION,
+    tasks: count,
+    attempts,
     counts: {
-      passed: of('passed'), failed: of('failed') + of('truncated'), unscored: of('unscored'), cancelled: of('cancelled'), infrastructure: of('infrastructure'),
-      running: rows.filter((row) => row.state === 'running').length, held: rows.filter((row) => row.state === 'held').length, queued: rows.filter((row) => row.state === 'queued').length,
+      passed: of('passed'),
+      failed: of('failed') + of('truncated'),
+      unscored: of('unscored'),
+      cancelled: of('cancelled'),
+      infrastructure: of('infrastructure'),
+      running: rows.filter((row) => row.state === 'running').length,
+      held: rows.filter((row) => row.state === 'held').length,
+      queued: rows.filter((row) => row.state === 'queued').length,
     },
-    truncated: of('truncated'), steps: 0, input_tokens: 0, output_tokens: 0, imported, rev: rows.length, last: 0,
-    ...(state === 'ended' ? { ended_at: now - 60_000 } : {}), ...(released ? { released } : {}), ...(parent === undefined ? {} : { parent }), ...(reason === undefined ? {} : { reason }),
+    truncated: of('truncated'),
+    steps: 0,
+    input_tokens: 0,
+    output_tokens: 0,
+    imported,
+    rev: rows.length,
+    last: 0,
+    ...(state === 'ended' ? { ended_at: now - 60_000 } : {}),
+    ...(released ? { released } : {}),
+    ...(parent === undefined ? {} : { parent }),
+    ...(reason === undefined ? {} : { reason }),
   };
-  return { batch, rows, tasks, server: serverOf(batch, now), blobs: imported ? {} : { [SUBMISSION]: btoa(JSON.stringify(submissionOf(wishes))) } };
+  return {
+    batch,
+    rows,
+    tasks,
+    server: serverOf(batch, now),
+    blobs: imported ? {} : { [SUBMISSION]: btoa(JSON.stringify(submissionOf(wishes))) },
+  };
 }
 
 /** As much of it as a page reads. */
 function submissionOf({ name = 'nightly', tokenLimit, pods = false }: Wishes): Json {
   return {
-    name, agent: { name: 'desk', file: 'agents/desk.agent.yaml', model: { name: 'qwen3-8b' } }, git: { commit: '3f2a9c01', dirty: false },
+    name,
+    agent: { name: 'desk', file: 'agents/desk.agent.yaml', model: { name: 'qwen3-8b' } },
+    git: { commit: '3f2a9c01', dirty: false },
     ...(pods ? { pods: { isolation: 'pod' } } : {}),
     stop: tokenLimit === undefined ? {} : { tokens: tokenLimit },
   };
@@ -86,7 +142,14 @@ function taskOf(i: number, { longNames = false, levels = true }: Wishes): TaskRe
   const number = i < CASES.length ? '' : `-${i}`;
   const long = longNames ? '-asked-by-a-member-who-wrote-three-letters-and-then-came-to-the-desk-with-all-of-them' : '';
   const id = `${TOPICS[Math.floor(i / 20) % TOPICS.length] ?? ''}-${CASES[i % CASES.length] ?? ''}${long}${number}`;
-  return { id, question: `Member ${1000 + i} asks to ${id.replaceAll('-', ' ')}. Do what the rules of the library allow, and say what you did.`, ...(levels ? { level: 1 + (i % 3) } : {}), meta: {} };
+  return {
+    id,
+    question:
+      `Member ${1000 + i} asks to ${id.replaceAll('-', ' ')}. Do what the rules of the library allow, and say what ` +
+      'you did.',
+    ...(levels ? { level: 1 + (i % 3) } : {}),
+    meta: {},
+  };
 }
 
 interface Cell {
@@ -99,39 +162,119 @@ interface Cell {
 }
 
 function rowOf({ task, index, attempt, wishes, random, now }: Cell): RolloutRow {
-  const { tasks = 100, attempts = 32, state: batchState = 'running', begun = batchState === 'ended' ? 1 : 0.72, imported = false, times: scale = 1 } = wishes;
+  const {
+    tasks = 100,
+    attempts = 32,
+    state: batchState = 'running',
+    begun = batchState === 'ended' ? 1 : 0.72,
+    imported = false,
+    times: scale = 1,
+  } = wishes;
   const place = (attempt + random()) / (attempts + 1);
   const cut = batchState === 'ended' && place > begun - 0.04 && begun < 1;
-  const state: RolloutRow['state'] = cut ? 'ended' : place > begun ? 'queued' : place > begun - 0.04 && begun < 1 ? (random() < 0.05 ? 'held' : 'running') : 'ended';
-  const end: ReturnType<typeof endOf> = cut ? { status: 'cancelled', passed: null, reward: null } : endOf(wishes, tasks < 2 ? 0.5 : index / (tasks - 1), random);
-  const started = Math.round(now - HOUR * 0.9 * (1 - Math.min(1, place / Math.max(0.1, begun))) - 45_000 - random() * 30_000);
+  const state: RolloutRow['state'] = cut
+    ? 'ended'
+    : place > begun
+      ? 'queued'
+      : place > begun - 0.04 && begun < 1
+        ? random() < 0.05
+          ? 'held'
+          : 'running'
+        : 'ended';
+  const end: ReturnType<typeof endOf> = cut
+    ? { status: 'cancelled', passed: null, reward: null }
+    : endOf(wishes, tasks < 2 ? 0.5 : index / (tasks - 1), random);
+  const started = Math.round(
+    now - HOUR * 0.9 * (1 - Math.min(1, place / Math.max(0.1, begun))) - 45_000 - random() * 30_000,
+  );
   const steps = cut ? 0 : (3 + Math.floor(random() * 12)) * scale;
-  const times = imported ? {} : { started_at: started, ...(state === 'ended' ? { ended_at: started + 40_000, ms: 20_000 + Math.round(random() * 30_000) } : {}) };
-  const tokens = imported ? {} : { input_tokens: 900 * steps, output_tokens: 110 * steps, cached_tokens: 700 * steps, cost: 0.0004 * steps };
-  const progress: Progress = state === 'queued' ? EMPTY_PROGRESS : {
-    ...EMPTY_PROGRESS, steps, step: steps, tool_calls: Math.max(0, steps - 1), tools: ['find_member', 'loans_of', 'renew_loan'], ...times, ...tokens,
-    ...(state === 'ended' ? end : {}), ...(state === 'held' ? { hold: { why: 'breakpoint', side: 'before', seq: 12, breakpoint: 'late renewals' } } : {}),
-  };
+  const times = imported
+    ? {}
+    : {
+        started_at: started,
+        ...(state === 'ended' ? { ended_at: started + 40_000, ms: 20_000 + Math.round(random() * 30_000) } : {}),
+      };
+  const tokens = imported
+    ? {}
+    : { input_tokens: 900 * steps, output_tokens: 110 * steps, cached_tokens: 700 * steps, cost: 0.0004 * steps };
+  const progress: Progress =
+    state === 'queued'
+      ? EMPTY_PROGRESS
+      : {
+          ...EMPTY_PROGRESS,
+          steps,
+          step: steps,
+          tool_calls: Math.max(0, steps - 1),
+          tools: ['find_member', 'loans_of', 'renew_loan'],
+          ...times,
+          ...tokens,
+          ...(state === 'ended' ? end : {}),
+          ...(state === 'held'
+            ? { hold: { why: 'breakpoint', side: 'before', seq: 12, breakpoint: 'late renewals' } }
+            : {}),
+        };
   return {
-    rollout: `r${index}x${attempt}`, batch: BATCH, task: task.id, task_index: index, attempt, try: 1, state, epoch: 1, last: 9, settles: state === 'ended' && end.status !== 'infrastructure' && end.status !== 'cancelled',
-    ...(imported || state === 'queued' ? {} : { worker: `pod-${String(1 + (attempt % 16)).padStart(2, '0')}` }), rev: index * attempts + attempt, progress,
+    rollout: `r${index}x${attempt}`,
+    batch: BATCH,
+    task: task.id,
+    task_index: index,
+    attempt,
+    try: 1,
+    state,
+    epoch: 1,
+    last: 9,
+    settles: state === 'ended' && end.status !== 'infrastructure' && end.status !== 'cancelled',
+    ...(imported || state === 'queued' ? {} : { worker: `pod-${String(1 + (attempt % 16)).padStart(2, '0')}` }),
+    rev: index * attempts + attempt,
+    progress,
   };
 }
 
-function endOf({ passes = (task) => 1 - task, trouble = 0.02 }: Wishes, task: number, random: () => number): Partial<Progress> & Pick<Progress, 'status'> {
-  if (random() < trouble) return { status: 'infrastructure', error_class: 'infrastructure', error_message: 'The pod was taken away while the tool ran (exit code 137).' };
+function endOf(
+  { passes = (task) => 1 - task, trouble = 0.02 }: Wishes,
+  task: number,
+  random: () => number,
+): Partial<Progress> & Pick<Progress, 'status'> {
+  if (random() < trouble)
+    return {
+      status: 'infrastructure',
+      error_class: 'infrastructure',
+      error_message: 'The pod was taken away while the tool ran (exit code 137).',
+    };
   if (random() < passes(task)) return { status: 'done', passed: true, reward: 1 };
   const { error, message } = ERRORS[Math.floor(random() * ERRORS.length)] ?? {};
-  return { status: error === 'limit' ? 'truncated' : 'done', passed: false, reward: 0, ...(error === undefined ? {} : { error_class: error }), ...(message === undefined ? {} : { error_message: message }) };
+  return {
+    status: error === 'limit' ? 'truncated' : 'done',
+    passed: false,
+    reward: 0,
+    ...(error === undefined ? {} : { error_class: error }),
+    ...(message === undefined ? {} : { error_message: message }),
+  };
 }
 
 function serverOf({ counts, created_at: started }: BatchRow, now: number): ServerInfo {
   return {
-    product: 'rollout-studio', protocol: 1, pid: 1, store: 'local', started_at: Math.min(started, now), queued: counts.queued, running: counts.running, held: counts.held,
-    workers: [{ session: 's1', worker: 'pod-01', slots: 64, running: Math.min(64, counts.running), held: 0, alive: true }],
+    product: 'rollout-studio',
+    protocol: 1,
+    pid: 1,
+    store: 'local',
+    started_at: Math.min(started, now),
+    queued: counts.queued,
+    running: counts.running,
+    held: counts.held,
+    workers: [
+      { session: 's1', worker: 'pod-01', slots: 64, running: Math.min(64, counts.running), held: 0, alive: true },
+    ],
     endpoints: [0.87, 0.62, 0.71].map((cache, index) => ({
-      endpoint: `http://10.0.0.${index + 1}:8000/v1`, service: 'http://models:8000/v1', replica: `vllm-${index + 1}`,
-      permits: 64, running: Math.min(64, Math.floor(counts.running / 3)), waiting: index, kv_cache: cache, preemptions: 0, state: index === 1 ? 'busy' : 'ok',
+      endpoint: `http://10.0.0.${index + 1}:8000/v1`,
+      service: 'http://models:8000/v1',
+      replica: `vllm-${index + 1}`,
+      permits: 64,
+      running: Math.min(64, Math.floor(counts.running / 3)),
+      waiting: index,
+      kv_cache: cache,
+      preemptions: 0,
+      state: index === 1 ? 'busy' : 'ok',
     })),
   };
 }

@@ -1,12 +1,13 @@
 /** The compare page in each of its states. */
+
 import type { PageAction, PagePlace, PageVerb } from '../../../src/protocol/page.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { EMPTY_PROGRESS, type RolloutRow } from '../../../src/trace/summary.ts';
 import { Stream } from '../../../test/support/stream.ts';
 import { App } from '../../app.tsx';
 import { BatchesPage } from '../../compare/batches/batchesPage.tsx';
-import { storyHost, type StoryData, type StoryHost } from '../../host/story.ts';
 import { ComparePage } from '../../compare/comparePage.tsx';
+import { type StoryData, type StoryHost, storyHost } from '../../host/story.ts';
 import { someBatch } from '../batch/someBatch.ts';
 import { story } from '../index.ts';
 
@@ -19,7 +20,11 @@ function attempt(number: number, days: number): readonly TraceEvent[] {
   const s = new Stream();
   s.start({ attempt: number });
   s.message('user', 'Renew everything overdue for Ada.');
-  const calls: [string, { [name: string]: string | number }, string][] = [['find_member', { name: 'Ada' }, 'member 3'], ...(number % 3 === 0 ? [['loans_of', { member: 3 }, '17'] as [string, { member: number }, string]] : []), ['renew_loan', { loan_id: 17, days }, `due in ${days} days`]];
+  const calls: [string, { [name: string]: string | number }, string][] = [
+    ['find_member', { name: 'Ada' }, 'member 3'],
+    ...(number % 3 === 0 ? [['loans_of', { member: 3 }, '17'] as [string, { member: number }, string]] : []),
+    ['renew_loan', { loan_id: 17, days }, `due in ${days} days`],
+  ];
   for (const [index, [name, args, result]] of calls.entries()) {
     s.model('', [{ id: `c${index}`, name, arguments: args }]);
     s.toolEnd(s.toolStart(`c${index}`, name, args), `c${index}`, result);
@@ -36,20 +41,51 @@ interface Over {
   readonly running?: number;
 }
 
-function hostOf(attempts: number, over: Over = {}): { readonly host: StoryHost; readonly place: PagePlace & { page: 'compare' } } {
+function hostOf(
+  attempts: number,
+  over: Over = {},
+): { readonly host: StoryHost; readonly place: PagePlace & { page: 'compare' } } {
   const made = someBatch({ tasks: 1, attempts: Math.max(1, attempts), state: 'ended' });
-  const rows = attempts === 0 ? [] : made.rows.map((row) => {
-    if (row.attempt > attempts - (over.running ?? 0)) return { ...row, state: 'running' as const, settles: false, progress: EMPTY_PROGRESS };
-    const passed = DAYS[(row.attempt - 1) % DAYS.length] === 14;
-    return { ...row, state: 'ended' as const, settles: true, progress: { ...EMPTY_PROGRESS, status: 'done' as const, passed, reward: passed ? 1 : 0 } };
+  const rows =
+    attempts === 0
+      ? []
+      : made.rows.map((row) => {
+          if (row.attempt > attempts - (over.running ?? 0))
+            return { ...row, state: 'running' as const, settles: false, progress: EMPTY_PROGRESS };
+          const passed = DAYS[(row.attempt - 1) % DAYS.length] === 14;
+          return {
+            ...row,
+            state: 'ended' as const,
+            settles: true,
+            progress: { ...EMPTY_PROGRESS, status: 'done' as const, passed, reward: passed ? 1 : 0 },
+          };
+        });
+  const events = Object.fromEntries(
+    rows.map((row) => [row.rollout, attempt(row.attempt, DAYS[(row.attempt - 1) % DAYS.length] ?? 14)]),
+  );
+  const host = storyHost({
+    ...made,
+    rows,
+    events: over.broken === true ? {} : events,
+    ...(over.silent === true ? { silent: true } : {}),
   });
-  const events = Object.fromEntries(rows.map((row) => [row.rollout, attempt(row.attempt, DAYS[(row.attempt - 1) % DAYS.length] ?? 14)]));
-  const host = storyHost({ ...made, rows, events: over.broken === true ? {} : events, ...(over.silent === true ? { silent: true } : {}) });
-  return { host, place: { page: 'compare', batch: over.broken === true ? 'b-none' : made.batch.batch, task: made.tasks[0]?.id ?? '' } };
+  return {
+    host,
+    place: {
+      page: 'compare',
+      batch: over.broken === true ? 'b-none' : made.batch.batch,
+      task: made.tasks[0]?.id ?? '',
+    },
+  };
 }
 
 function add(name: string, attempts: number, over: Over = {}): void {
-  story('compare', name, () => <ComparePage can={CAN} {...hostOf(attempts, over)} />, over.silent === true ? { busy: true } : {});
+  story(
+    'compare',
+    name,
+    () => <ComparePage can={CAN} {...hostOf(attempts, over)} />,
+    over.silent === true ? { busy: true } : {},
+  );
 }
 
 add('six', 6);
@@ -60,27 +96,76 @@ add('none', 0);
 add('loading', 2, { silent: true });
 add('failed', 2, { broken: true });
 // Two batches.
-const SHARES: readonly (readonly [number, number])[] = [[4, 0], [0, 3], [4, 2], [1, 4], [2, 2], [3, 4], [0, 0], [4, 4], [4, 3], [0, 1]];
+const SHARES: readonly (readonly [number, number])[] = [
+  [4, 0],
+  [0, 3],
+  [4, 2],
+  [1, 4],
+  [2, 2],
+  [3, 4],
+  [0, 0],
+  [4, 4],
+  [4, 3],
+  [0, 1],
+];
 
 /** As many tasks; of each so many of four attempts passed, before and after. `apart`: no task is in both. */
-function twoOf(tasks: number, over: Over & { readonly apart?: boolean; readonly open?: boolean } = {}): { readonly host: StoryHost; readonly place: PagePlace & { page: 'batches' } } {
+function twoOf(
+  tasks: number,
+  over: Over & { readonly apart?: boolean; readonly open?: boolean } = {},
+): { readonly host: StoryHost; readonly place: PagePlace & { page: 'batches' } } {
   const made = someBatch({ tasks, attempts: 4, state: over.open === true ? 'running' : 'ended', name: 'nightly' });
   const side = (id: string, name: string, which: 0 | 1): StoryData => {
     const counts = { ...made.batch.counts, running: over.open === true && which === 1 ? 3 : 0, held: 0, queued: 0 };
-    const rows = made.tasks.flatMap((task, index) => [1, 2, 3, 4].map((attempt): RolloutRow => {
-      const passed = attempt <= (SHARES[index % SHARES.length]?.[which] ?? 0);
-      return { rollout: `r${id}${index}x${attempt}`, batch: id, task: over.apart === true ? `${name} ${task.id}` : task.id, task_index: index, attempt, try: 1, epoch: 1, last: 9, rev: 1, state: 'ended', settles: true, progress: { ...EMPTY_PROGRESS, status: 'done', passed, reward: passed ? 1 : 0 } };
-    }));
-    const events = Object.fromEntries(rows.slice(0, 8).map((row) => [row.rollout, attempt(row.attempt, row.progress.passed === true ? 14 : 7)]));
-    return { batch: { ...made.batch, batch: id, name, counts, created_at: made.batch.created_at + which }, tasks: made.tasks, rows, events };
+    const rows = made.tasks.flatMap((task, index) =>
+      [1, 2, 3, 4].map((attempt): RolloutRow => {
+        const passed = attempt <= (SHARES[index % SHARES.length]?.[which] ?? 0);
+        return {
+          rollout: `r${id}${index}x${attempt}`,
+          batch: id,
+          task: over.apart === true ? `${name} ${task.id}` : task.id,
+          task_index: index,
+          attempt,
+          try: 1,
+          epoch: 1,
+          last: 9,
+          rev: 1,
+          state: 'ended',
+          settles: true,
+          progress: { ...EMPTY_PROGRESS, status: 'done', passed, reward: passed ? 1 : 0 },
+        };
+      }),
+    );
+    const events = Object.fromEntries(
+      rows.slice(0, 8).map((row) => [row.rollout, attempt(row.attempt, row.progress.passed === true ? 14 : 7)]),
+    );
+    return {
+      batch: { ...made.batch, batch: id, name, counts, created_at: made.batch.created_at + which },
+      tasks: made.tasks,
+      rows,
+      events,
+    };
   };
-  const [before, after] = [side('b1', 'nightly', 0), side('b2', 'nightly with a very long name of what was changed in it', 1)];
-  const host = storyHost({ ...after, events: { ...before.events, ...after.events }, others: [before], ...(over.silent === true ? { silent: true } : {}) });
+  const [before, after] = [
+    side('b1', 'nightly', 0),
+    side('b2', 'nightly with a very long name of what was changed in it', 1),
+  ];
+  const host = storyHost({
+    ...after,
+    events: { ...before.events, ...after.events },
+    others: [before],
+    ...(over.silent === true ? { silent: true } : {}),
+  });
   return { host, place: { page: 'batches', batch: over.broken === true ? 'b0' : 'b1', with: 'b2' } };
 }
 
 function addBatches(name: string, tasks: number, over: Parameters<typeof twoOf>[1] = {}): void {
-  story('compare', name, () => <BatchesPage can={CAN} {...twoOf(tasks, over)} onNavigate={() => undefined} />, over.silent === true ? { busy: true } : {});
+  story(
+    'compare',
+    name,
+    () => <BatchesPage can={CAN} {...twoOf(tasks, over)} onNavigate={() => undefined} />,
+    over.silent === true ? { busy: true } : {},
+  );
 }
 
 addBatches('batches', 40);

@@ -10,7 +10,12 @@ import { story } from '../index.ts';
 const nothing = (): void => undefined;
 
 export function Sheet({ title, children }: { readonly title: string; readonly children: ComponentChildren }): VNode {
-  return <main class="story-sheet"><h1>{title}</h1>{children}</main>;
+  return (
+    <main class="story-sheet">
+      <h1>{title}</h1>
+      {children}
+    </main>
+  );
 }
 
 function Controls() {
@@ -28,11 +33,25 @@ function Controls() {
       </div>
       <div class="story-line">
         <TextField label="Filter" value={text} icon="filter" onInput={setText} />
-        <TextField label="Search" value="" placeholder="Search steps, arguments, results" icon="search" onInput={nothing} />
+        <TextField
+          label="Search"
+          value=""
+          placeholder="Search steps, arguments, results"
+          icon="search"
+          onInput={nothing}
+        />
         <TextField label="Broken filter" value="steps >" invalid onInput={nothing} />
       </div>
       <div class="story-line">
-        <Dropdown label="Sort" value={sort} onChange={setSort} options={[{ value: 'rate', text: 'Sort: pass rate' }, { value: 'name', text: 'Sort: name' }]} />
+        <Dropdown
+          label="Sort"
+          value={sort}
+          onChange={setSort}
+          options={[
+            { value: 'rate', text: 'Sort: pass rate' },
+            { value: 'name', text: 'Sort: name' },
+          ]}
+        />
         <Checkbox label="Only errors" checked={checked} onChange={setChecked} />
       </div>
     </Sheet>
@@ -44,8 +63,24 @@ function AllTabs() {
   const [tab, setTab] = useState('messages');
   return (
     <Sheet title="Tabs">
-      <Tabs label="Detail" selected={tab} onSelect={setTab} tabs={[{ id: 'call', label: 'Call' }, { id: 'messages', label: 'Messages', badge: '11' }, { id: 'world', label: 'World', badge: '2' }]} />
-      {['call', 'messages', 'world'].map((id) => id === tab && <TabPanel key={id} id={id} label={id}>The tab {id}.</TabPanel>)}
+      <Tabs
+        label="Detail"
+        selected={tab}
+        onSelect={setTab}
+        tabs={[
+          { id: 'call', label: 'Call' },
+          { id: 'messages', label: 'Messages', badge: '11' },
+          { id: 'world', label: 'World', badge: '2' },
+        ]}
+      />
+      {['call', 'messages', 'world'].map(
+        (id) =>
+          id === tab && (
+            <TabPanel key={id} id={id} label={id}>
+              The tab {id}.
+            </TabPanel>
+          ),
+      )}
     </Sheet>
   );
 }
@@ -55,13 +90,27 @@ function OpenMenu() {
   useEffect(() => document.querySelector<HTMLElement>('.menu-button vscode-button')?.click(), []);
   return (
     <Sheet title="Menu">
-      <MenuButton label="More" icon="ellipsis" entries={[{ label: 'Copy link', keys: '⇧Y', onClick: nothing }, { label: 'Save as one HTML file…', onClick: nothing }, { label: 'Keys', keys: '?', onClick: nothing }]} />
+      <MenuButton
+        label="More"
+        icon="ellipsis"
+        entries={[
+          { label: 'Copy link', keys: '⇧Y', onClick: nothing },
+          { label: 'Save as one HTML file…', onClick: nothing },
+          { label: 'Keys', keys: '?', onClick: nothing },
+        ]}
+      />
     </Sheet>
   );
 }
 story('components', 'menu', () => <OpenMenu />);
 
 const GROUPS = ['Move', 'Time axis', 'Detail', 'Debug', 'Find', 'Elsewhere'].map((title) => ({
-  title, keys: [{ keys: 'J / K', does: 'next, previous step' }, { keys: 'E / ⇧E', does: 'next, previous error' }, { keys: 'T', does: 'next call of this tool' }, { keys: 'Z', does: 'zoom to this step' }],
+  title,
+  keys: [
+    { keys: 'J / K', does: 'next, previous step' },
+    { keys: 'E / ⇧E', does: 'next, previous error' },
+    { keys: 'T', does: 'next call of this tool' },
+    { keys: 'Z', does: 'zoom to this step' },
+  ],
 }));
 story('components', 'keys', () => <KeysOverlay groups={GROUPS} onClose={nothing} />);

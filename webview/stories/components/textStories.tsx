@@ -31,14 +31,45 @@ throw new LimitError(loan, limit); // a line that is a good deal longer than the
 
 <img src=x onerror="alert(1)"> <script>alert(2)</script> [bad](javascript:alert(3))
 `;
-story('text', 'markdown', () => <Sheet title="Markdown"><Markdown text={MARKDOWN} onLink={nothing} /></Sheet>);
+story('text', 'markdown', () => (
+  <Sheet title="Markdown">
+    <Markdown text={MARKDOWN} onLink={nothing} />
+  </Sheet>
+));
 
 const NAMES = ['black', 'red', 'green', 'yellow', 'blue', 'magenta', 'cyan', 'white'];
-const ANSI = [...NAMES.map((name, index) => `\u001b[3${index}m${name}\u001b[0m \u001b[9${index}mbright ${name}\u001b[0m`), '\u001b[1mbold\u001b[0m \u001b[2mdim\u001b[0m \u001b[4munderlined\u001b[0m', '\u001b[2J\u001b[10;10Hcursor moves are dropped'].join('\n');
-story('text', 'ansi', () => <Sheet title="What a program printed"><Ansi text={ANSI} /></Sheet>);
+const ANSI = [
+  ...NAMES.map((name, index) => `\u001b[3${index}m${name}\u001b[0m \u001b[9${index}mbright ${name}\u001b[0m`),
+  '\u001b[1mbold\u001b[0m \u001b[2mdim\u001b[0m \u001b[4munderlined\u001b[0m',
+  '\u001b[2J\u001b[10;10Hcursor moves are dropped',
+].join('\n');
+story('text', 'ansi', () => (
+  <Sheet title="What a program printed">
+    <Ansi text={ANSI} />
+  </Sheet>
+));
 
-const LONG = Array.from({ length: 20_000 }, (_, index) => `${index + 1}: the quick brown fox jumps over the lazy dog`).join('\n');
-story('text', 'plain', () => <Sheet title="Plain text"><PlainText text={'{"html": "<b>not bold</b>"}\nanother line'} /></Sheet>);
-story('text', 'plain-wrapped', () => <Sheet title="One long line"><PlainText text={'word '.repeat(600)} wrap /></Sheet>);
-story('text', 'plain-long', () => <Sheet title="20,000 lines"><PlainText text={LONG} label="Output" /></Sheet>);
-story('text', 'right-to-left', () => <Sheet title="Other scripts"><PlainText text={'שלום עולם\n你好，世界\n👩‍👩‍👧 emoji \u202e reversed\u202c'} wrap /></Sheet>);
+const LONG = Array.from(
+  { length: 20_000 },
+  (_, index) => `${index + 1}: the quick brown fox jumps over the lazy dog`,
+).join('\n');
+story('text', 'plain', () => (
+  <Sheet title="Plain text">
+    <PlainText text={'{"html": "<b>not bold</b>"}\nanother line'} />
+  </Sheet>
+));
+story('text', 'plain-wrapped', () => (
+  <Sheet title="One long line">
+    <PlainText text={'word '.repeat(600)} wrap />
+  </Sheet>
+));
+story('text', 'plain-long', () => (
+  <Sheet title="20,000 lines">
+    <PlainText text={LONG} label="Output" />
+  </Sheet>
+));
+story('text', 'right-to-left', () => (
+  <Sheet title="Other scripts">
+    <PlainText text={'שלום עולם\n你好，世界\n👩‍👩‍👧 emoji \u202e reversed\u202c'} wrap />
+  </Sheet>
+));

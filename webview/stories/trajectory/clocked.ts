@@ -5,7 +5,10 @@ import type { TraceEvent } from '../../../src/trace/schema.ts';
 const BETWEEN_MS = 4;
 
 /** Begins at `begins`; without it, so that the last event is `ago` ms ago. Members of a team may overlap. */
-export function clocked(events: readonly TraceEvent[], { begins = 1_795_000_000_000, ago }: { readonly begins?: number; readonly ago?: number } = {}): TraceEvent[] {
+export function clocked(
+  events: readonly TraceEvent[],
+  { begins = 1_795_000_000_000, ago }: { readonly begins?: number; readonly ago?: number } = {},
+): TraceEvent[] {
   const starts = new Map<number, number>();
   let at = begins;
   const timed = events.map((event): TraceEvent => {

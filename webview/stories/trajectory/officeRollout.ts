@@ -1,4 +1,5 @@
 /** A team at the lending desk: a handoff to the office, where two look things up at the same time for the clerk. */
+
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { Stream } from '../../../test/support/stream.ts';
 
@@ -11,23 +12,58 @@ export function office(): TraceEvent[] {
   s.add('world.open', { world: 'library', kind: 'module', seed: 7 });
   const counter = s.add('agent.start', { how: 'team' }, { agent: COUNTER });
   s.message('system', 'You are at the counter. Hand every request to the office.', 'given', { agent: COUNTER });
-  s.message('user', 'Mina Okafor wants to renew what is overdue, and reserves "Riverglass".', 'given', { agent: COUNTER });
+  s.message('user', 'Mina Okafor wants to renew what is overdue, and reserves "Riverglass".', 'given', {
+    agent: COUNTER,
+  });
   const handed = { message: 'Please take this request.' };
-  s.model('', [{ id: 'h1', name: 'hand_off_to_office', arguments: handed }], { agent: COUNTER, parent: counter, ms: 500 });
-  s.toolEnd(s.toolStart('h1', 'hand_off_to_office', handed, { agent: COUNTER, parent: counter }), 'h1', 'office goes on.', { agent: COUNTER });
+  s.model('', [{ id: 'h1', name: 'hand_off_to_office', arguments: handed }], {
+    agent: COUNTER,
+    parent: counter,
+    ms: 500,
+  });
+  s.toolEnd(
+    s.toolStart('h1', 'hand_off_to_office', handed, { agent: COUNTER, parent: counter }),
+    'h1',
+    'office goes on.',
+    { agent: COUNTER },
+  );
   s.add('agent.end', { status: 'ok', ms: 600 }, { agent: COUNTER, span: counter });
   const begun = s.add('agent.start', { how: 'handoff' }, { agent: OFFICE });
-  const pair = ['members', 'books'].map((name) => begin(s, `${OFFICE}/${name}#1`, 'parallel', begun, COUNTER, 'handoff', handed.message));
-  const asked = [['find_member', { name: 'Mina Okafor' }], ['find_books', { text: 'Riverglass' }]] as const;
-  for (const [index, [name, args]] of asked.entries()) s.model('', [{ id: `l${index}`, name, arguments: args }], { ...pair[index], ms: 700 });
+  const pair = ['members', 'books'].map((name) =>
+    begin(s, `${OFFICE}/${name}#1`, 'parallel', begun, COUNTER, 'handoff', handed.message),
+  );
+  const asked = [
+    ['find_member', { name: 'Mina Okafor' }],
+    ['find_books', { text: 'Riverglass' }],
+  ] as const;
+  for (const [index, [name, args]] of asked.entries())
+    s.model('', [{ id: `l${index}`, name, arguments: args }], { ...pair[index], ms: 700 });
   const calls = asked.map(([name, args], index) => s.toolStart(`l${index}`, name, args, pair[index]));
-  for (const [index, call] of calls.entries()) s.toolEnd(call, `l${index}`, [{ id: index === 0 ? 'M-1004' : 'B-219' }], { agent: pair[index]?.agent ?? '', ms: 250 });
+  for (const [index, call] of calls.entries())
+    s.toolEnd(call, `l${index}`, [{ id: index === 0 ? 'M-1004' : 'B-219' }], {
+      agent: pair[index]?.agent ?? '',
+      ms: 250,
+    });
   for (const [index, { agent, parent }] of pair.entries()) {
     s.model(index === 0 ? 'Mina Okafor is M-1004.' : 'Riverglass is B-219.', [], { agent, parent, ms: 600 });
     s.add('agent.end', { status: 'ok', ms: 1_550 }, { agent, span: parent });
   }
-  const desk = begin(s, `${OFFICE}/desk#1`, 'team', begun, `${OFFICE}/members#1`, 'output', 'members answered:\nMina Okafor is M-1004.');
-  s.message('user', 'books answered:\nRiverglass is B-219.', 'given', { agent: desk.agent }, { from: `${OFFICE}/books#1`, to: desk.agent, topic: 'output', priority: 0 });
+  const desk = begin(
+    s,
+    `${OFFICE}/desk#1`,
+    'team',
+    begun,
+    `${OFFICE}/members#1`,
+    'output',
+    'members answered:\nMina Okafor is M-1004.',
+  );
+  s.message(
+    'user',
+    'books answered:\nRiverglass is B-219.',
+    'given',
+    { agent: desk.agent },
+    { from: `${OFFICE}/books#1`, to: desk.agent, topic: 'output', priority: 0 },
+  );
   s.model('Renewed, and the book is on hold.', [], { ...desk, ms: 900 });
   s.add('agent.end', { status: 'ok', ms: 900 }, { agent: desk.agent, span: desk.parent });
   s.add('agent.end', { status: 'ok', ms: 2_500 }, { agent: OFFICE, span: begun });
@@ -36,7 +72,15 @@ export function office(): TraceEvent[] {
   return s.events;
 }
 
-function begin(s: Stream, agent: string, how: 'team' | 'parallel', parent: number, from: string, topic: string, text: string): { agent: string; parent: number } {
+function begin(
+  s: Stream,
+  agent: string,
+  how: 'team' | 'parallel',
+  parent: number,
+  from: string,
+  topic: string,
+  text: string,
+): { agent: string; parent: number } {
   const start = s.add('agent.start', { how }, { agent, parent });
   s.message('user', text, 'given', { agent }, { from, to: agent, topic, priority: 0 });
   return { agent, parent: start };

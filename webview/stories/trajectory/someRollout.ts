@@ -1,10 +1,11 @@
 /** Made-up rollouts for stories, each with something in it that a page must be able to show. */
-import { Stream, lendingDesk } from '../../../test/support/stream.ts';
+
 import type { EditorBreakpoint } from '../../../src/protocol/page.ts';
 import { advanceProgress } from '../../../src/trace/progress.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
 import { EMPTY_PROGRESS, type RolloutRow } from '../../../src/trace/summary.ts';
-import { storyHost, type StoryData, type StoryHost } from '../../host/story.ts';
+import { lendingDesk, Stream } from '../../../test/support/stream.ts';
+import { type StoryData, type StoryHost, storyHost } from '../../host/story.ts';
 import { BATCH, someBatch } from '../batch/someBatch.ts';
 
 export const ROLLOUT = 'r1';
@@ -26,7 +27,19 @@ export interface Telling {
 }
 
 /** A page's host that has one rollout of these events, and others beside it. */
-export function hostOf(events: readonly TraceEvent[], { others = [], outside = [], readOnly = false, silent = false, ended = false, blobs = {}, breakpoints, batches }: Telling = {}): StoryHost {
+export function hostOf(
+  events: readonly TraceEvent[],
+  {
+    others = [],
+    outside = [],
+    readOnly = false,
+    silent = false,
+    ended = false,
+    blobs = {},
+    breakpoints,
+    batches,
+  }: Telling = {},
+): StoryHost {
   const { batch, tasks, server } = someBatch({ tasks: 1, attempts: 4, state: ended ? 'ended' : 'running' });
   const streams: Record<string, readonly TraceEvent[]> = { [ROLLOUT]: events, [BATCH]: outside };
   const rows = [rowOf(ROLLOUT, 3, events, tasks[0]?.id ?? '')];
@@ -36,14 +49,35 @@ export function hostOf(events: readonly TraceEvent[], { others = [], outside = [
     rows.push(rowOf(rollout, index < 2 ? index + 1 : index + 2, other, tasks[0]?.id ?? ''));
   }
   rows.sort((x, y) => x.attempt - y.attempt);
-  return storyHost({ batch, tasks, server, rows, events: streams, readOnly, silent, blobs, ...(breakpoints === undefined ? {} : { breakpoints }), ...(batches === undefined ? {} : { others: batches }) });
+  return storyHost({
+    batch,
+    tasks,
+    server,
+    rows,
+    events: streams,
+    readOnly,
+    silent,
+    blobs,
+    ...(breakpoints === undefined ? {} : { breakpoints }),
+    ...(batches === undefined ? {} : { others: batches }),
+  });
 }
 
 function rowOf(rollout: string, attempt: number, events: readonly TraceEvent[], task: string): RolloutRow {
   const progress = advanceProgress(EMPTY_PROGRESS, [...events]);
   return {
-    rollout, batch: BATCH, task, task_index: 0, attempt, try: 1, epoch: 1, last: events.at(-1)?.seq ?? 0, rev: 1,
-    state: progress.status === undefined ? (progress.hold === undefined ? 'running' : 'held') : 'ended', settles: progress.status !== undefined, progress,
+    rollout,
+    batch: BATCH,
+    task,
+    task_index: 0,
+    attempt,
+    try: 1,
+    epoch: 1,
+    last: events.at(-1)?.seq ?? 0,
+    rev: 1,
+    state: progress.status === undefined ? (progress.hold === undefined ? 'running' : 'held') : 'ended',
+    settles: progress.status !== undefined,
+    progress,
   };
 }
 
@@ -54,21 +88,61 @@ export function team(): TraceEvent[] {
   s.add('world.open', { world: 'library', kind: 'module', seed: 7 });
   s.message('system', 'You are the lending desk of a small library. **Be brief.**');
   s.message('user', 'Renew everything overdue for Mina Okafor, and write her a letter.');
-  const ask = s.model('I ask the searcher.', [{ id: 'c1', name: 'searcher', arguments: { question: 'Who waits for loan 17?' } }], { agent: 'desk' });
+  const ask = s.model(
+    'I ask the searcher.',
+    [{ id: 'c1', name: 'searcher', arguments: { question: 'Who waits for loan 17?' } }],
+    { agent: 'desk' },
+  );
   const call = s.toolStart('c1', 'searcher', { question: 'Who waits for loan 17?' }, { agent: 'desk', parent: ask });
   const agent = s.add('agent.start', { how: 'team' }, { agent: 'desk/searcher#1', parent: call });
   s.model('Nobody waits for it.', [], { agent: 'desk/searcher#1', parent: agent });
   s.add('agent.end', { status: 'ok', ms: 2_000 }, { agent: 'desk/searcher#1', span: agent });
   s.toolEnd(call, 'c1', 'Nobody waits for it.', { agent: 'desk' });
-  for (const [id, days] of [['c2', 7], ['c3', 14], ['c4', 14]] as const) {
+  for (const [id, days] of [
+    ['c2', 7],
+    ['c3', 14],
+    ['c4', 14],
+  ] as const) {
     s.model('', [{ id, name: 'renew_loan', arguments: { loan_id: 17, days } }], { agent: 'desk' });
     const span = s.toolStart(id, 'renew_loan', { loan_id: 17, days }, { agent: 'desk' });
-    if (days === 7) s.diff([{ table: 'loans', key: 17, op: 'update', before: { due: '2026-05-01', tries: 0 }, after: { due: '2026-05-08', tries: 1 } }, { table: 'desk_log', key: 412, op: 'insert', after: { event: 'renewed', loan: 17 } }], span);
-    s.toolEnd(span, id, days === 7 ? { ok: true, due: '2026-05-08' } : 'limit reached', { agent: 'desk', ...(days === 7 ? {} : { error: { class: 'tool_error', message: 'limit reached: 3 of 3 renewals', stack: 'LimitError: limit reached\n    at renewLoan (tools/loans.ts:41:11)\n    at withLoan (tools/loans.ts:18:10)\n    at run (node:internal/x:1:2)' } }) });
+    if (days === 7)
+      s.diff(
+        [
+          {
+            table: 'loans',
+            key: 17,
+            op: 'update',
+            before: { due: '2026-05-01', tries: 0 },
+            after: { due: '2026-05-08', tries: 1 },
+          },
+          { table: 'desk_log', key: 412, op: 'insert', after: { event: 'renewed', loan: 17 } },
+        ],
+        span,
+      );
+    s.toolEnd(span, id, days === 7 ? { ok: true, due: '2026-05-08' } : 'limit reached', {
+      agent: 'desk',
+      ...(days === 7
+        ? {}
+        : {
+            error: {
+              class: 'tool_error',
+              message: 'limit reached: 3 of 3 renewals',
+              stack:
+                'LimitError: limit reached\n    at renewLoan (tools/loans.ts:41:11)\n    at withLoan ' +
+                '(tools/loans.ts:18:10)\n    at run (node:internal/x:1:2)',
+            },
+          }),
+    });
   }
   s.add('log', { stream: 'err', text: '\u001b[31mrenewal refused\u001b[0m for loan 17' }, { agent: 'desk' });
   s.model('Both loans now run to mid-May.', [], { agent: 'desk' });
-  s.add('score', { scorer: 'world', value: 0, passed: false, explanation: 'loan 17 is due 2026-05-08, expected 2026-05-15 or later', parts: { loan_17: 0, loan_23: 1 } });
+  s.add('score', {
+    scorer: 'world',
+    value: 0,
+    passed: false,
+    explanation: 'loan 17 is due 2026-05-08, expected 2026-05-15 or later',
+    parts: { loan_17: 0, loan_23: 1 },
+  });
   s.end({ passed: false, reward: 0, answer: 'Both loans now run to mid-May.' });
   return s.events;
 }
@@ -80,7 +154,10 @@ export function running(): TraceEvent[] {
   s.message('user', 'Renew everything overdue for Ada.');
   s.model('First her loans.', [{ id: 'c1', name: 'loans_of', arguments: { member_id: 3 } }]);
   const span = s.toolStart('c1', 'loans_of', { member_id: 3 });
-  s.toolEnd(span, 'c1', [{ id: 17, due: '2026-05-01' }, { id: 18, due: '2026-05-03' }]);
+  s.toolEnd(span, 'c1', [
+    { id: 17, due: '2026-05-01' },
+    { id: 18, due: '2026-05-03' },
+  ]);
   s.add('model.start', { step: 2, model: 'demo', context: [[1, 3]], sampling: {} });
   return s.events;
 }
@@ -111,7 +188,13 @@ export function imported(): TraceEvent[] {
   s.message('user', 'Where is my flight? <img src=x onerror=alert(1)> [link](https://example.org)');
   s.model('It is on time.', []);
   const events = s.events.map((event) => ({ ...event, at: event.at }));
-  events.push({ seq: s.last + 1, v: 1, at: 1_795_000_001_000, kind: 'weather.report', data: { sky: 'clear' } } as unknown as TraceEvent);
+  events.push({
+    seq: s.last + 1,
+    v: 1,
+    at: 1_795_000_001_000,
+    kind: 'weather.report',
+    data: { sky: 'clear' },
+  } as unknown as TraceEvent);
   return events;
 }
 
@@ -122,10 +205,24 @@ export function values(): TraceEvent[] {
   const name = 'a_tool_whose_name_somebody_made_from_everything_that_it_does_and_everything_it_does_not';
   s.message('user', 'x'.repeat(400));
   const results: [string, unknown][] = [
-    ['table', Array.from({ length: 30 }, (_, i) => ({ id: i, title: `Book ${i}`, due: '2026-05-01', shelf: 'very long shelf name '.repeat(4) }))],
+    [
+      'table',
+      Array.from({ length: 30 }, (_, i) => ({
+        id: i,
+        title: `Book ${i}`,
+        due: '2026-05-01',
+        shelf: 'very long shelf name '.repeat(4),
+      })),
+    ],
     ['lines', Array.from({ length: 300 }, (_, i) => `line ${i}`).join('\n')],
-    ['deep', { a: { b: { c: { d: [1, 2, { e: 'f'.repeat(600) }] } } }, list: Array.from({ length: 500 }, (_, i) => i) }],
-    ['picture', 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEElEQVR4nGPQMzDAihiGlgQAcpgyAT7gzdwAAAAASUVORK5CYII='],
+    [
+      'deep',
+      { a: { b: { c: { d: [1, 2, { e: 'f'.repeat(600) }] } } }, list: Array.from({ length: 500 }, (_, i) => i) },
+    ],
+    [
+      'picture',
+      'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAEElEQVR4nGPQMzDAihiGlgQAcpgyAT7gzdwAAAAASUVORK5CYII=',
+    ],
     ['empty', {}],
   ];
   for (const [id, result] of results) {

@@ -1,15 +1,48 @@
 /** The trajectory page in all its states. */
+
 import type { PageVerb } from '../../../src/protocol/page.ts';
 import type { TraceEvent } from '../../../src/trace/schema.ts';
-import { TrajectoryPage } from '../../trajectory/trajectoryPage.tsx';
 import type { Host } from '../../host/host.ts';
 import type { StoryHost } from '../../host/story.ts';
+import { TrajectoryPage } from '../../trajectory/trajectoryPage.tsx';
 import { story } from '../index.ts';
-import { asking, breakpointsOf, forksOf, careful, heldDesk, interrupted, manyChanges, outsideOf, sampled, stubborn } from './deskRollouts.ts';
+import {
+  asking,
+  breakpointsOf,
+  careful,
+  forksOf,
+  heldDesk,
+  interrupted,
+  manyChanges,
+  outsideOf,
+  sampled,
+  stubborn,
+} from './deskRollouts.ts';
 import { office } from './officeRollout.ts';
-import { desk, hostOf, imported, long, ROLLOUT, restOfRunning, running, team, values, type Telling } from './someRollout.ts';
+import {
+  desk,
+  hostOf,
+  imported,
+  long,
+  ROLLOUT,
+  restOfRunning,
+  running,
+  type Telling,
+  team,
+  values,
+} from './someRollout.ts';
 
-const CAN: ReadonlySet<PageVerb> = new Set(['open', 'source', 'document', 'copy', 'external', 'link', 'batch', 'breakpoint', 'save']);
+const CAN: ReadonlySet<PageVerb> = new Set([
+  'open',
+  'source',
+  'document',
+  'copy',
+  'external',
+  'link',
+  'batch',
+  'breakpoint',
+  'save',
+]);
 
 /** By then the page shows what it was given. */
 const SHOWN_MS = 200;
@@ -33,19 +66,68 @@ interface Given extends Telling {
   readonly rollout?: string;
 }
 
-function page(name: string, events: () => readonly TraceEvent[], { seq, tab, stopped = false, cut = false, live, rest, search, press, click, rollout = ROLLOUT, ...telling }: Given = {}): void {
+function page(
+  name: string,
+  events: () => readonly TraceEvent[],
+  {
+    seq,
+    tab,
+    stopped = false,
+    cut = false,
+    live,
+    rest,
+    search,
+    press,
+    click,
+    rollout = ROLLOUT,
+    ...telling
+  }: Given = {},
+): void {
   const { readOnly = false, silent = false } = telling;
-  story('trajectory', name, () => {
-    const told = hostOf(events(), telling);
-    const host = cut ? cutting(told) : told;
-    if (stopped) told.server.set({ state: 'stopped', text: 'The rollout server stopped. What is shown is what came before.' });
-    if (live !== undefined) setTimeout(() => told.delta(ROLLOUT, events().at(-1)?.seq ?? 0, 0, live), SHOWN_MS);
-    if (rest !== undefined) window.addEventListener('story-rest', () => told.push(ROLLOUT, rest()), { once: true });
-    if (search !== undefined) setTimeout(() => type(search), SHOWN_MS);
-    if (press !== undefined) setTimeout(() => window.dispatchEvent(new KeyboardEvent('keydown', { key: press.split('+').at(-1) ?? '', shiftKey: press.startsWith('Shift+') })), SHOWN_MS);
-    if (click !== undefined) setTimeout(() => document.querySelector<HTMLElement>(`vscode-button[aria-label="${click}"]`)?.click(), SHOWN_MS);
-    return <TrajectoryPage host={host} readOnly={readOnly} can={CAN} onNavigate={() => undefined} place={{ page: 'trajectory', rollout, ...(seq === undefined ? {} : { seq }), ...(tab === undefined ? {} : { tab }) }} />;
-  }, { busy: silent });
+  story(
+    'trajectory',
+    name,
+    () => {
+      const told = hostOf(events(), telling);
+      const host = cut ? cutting(told) : told;
+      if (stopped)
+        told.server.set({ state: 'stopped', text: 'The rollout server stopped. What is shown is what came before.' });
+      if (live !== undefined) setTimeout(() => told.delta(ROLLOUT, events().at(-1)?.seq ?? 0, 0, live), SHOWN_MS);
+      if (rest !== undefined) window.addEventListener('story-rest', () => told.push(ROLLOUT, rest()), { once: true });
+      if (search !== undefined) setTimeout(() => type(search), SHOWN_MS);
+      if (press !== undefined)
+        setTimeout(
+          () =>
+            window.dispatchEvent(
+              new KeyboardEvent('keydown', {
+                key: press.split('+').at(-1) ?? '',
+                shiftKey: press.startsWith('Shift+'),
+              }),
+            ),
+          SHOWN_MS,
+        );
+      if (click !== undefined)
+        setTimeout(
+          () => document.querySelector<HTMLElement>(`vscode-button[aria-label="${click}"]`)?.click(),
+          SHOWN_MS,
+        );
+      return (
+        <TrajectoryPage
+          host={host}
+          readOnly={readOnly}
+          can={CAN}
+          onNavigate={() => undefined}
+          place={{
+            page: 'trajectory',
+            rollout,
+            ...(seq === undefined ? {} : { seq }),
+            ...(tab === undefined ? {} : { tab }),
+          }}
+        />
+      );
+    },
+    { busy: silent },
+  );
 }
 
 /** Loses its connections after a moment, and every one that is made anew. */
@@ -112,7 +194,11 @@ page('not-there', desk, { rollout: 'r404' });
 
 // What several things happen to.
 const failed = stubborn();
-page('why', () => failed, { seq: at(failed, 'tool.start', 8), outside: outsideOf(failed, ROLLOUT), others: [careful(), careful()] });
+page('why', () => failed, {
+  seq: at(failed, 'tool.start', 8),
+  outside: outsideOf(failed, ROLLOUT),
+  others: [careful(), careful()],
+});
 page('split', () => failed, { seq: at(failed, 'tool.start', 5), others: [careful(), failed] });
 page('fold', () => failed, { seq: at(failed, 'tool.start', 9) });
 page('fold-open', () => failed, { seq: at(failed, 'tool.start', 11) });
@@ -127,16 +213,44 @@ page('search', () => failed, { search: 'renew_loan' });
 page('search-none', () => failed, { search: 'giraffe' });
 page('search-wrong', () => failed, { search: 'tool.name ==' });
 page('touched', () => endedAs({ touched: true }));
-page('fork', () => [...desk().map((event) => (event.kind === 'rollout.start' ? { ...event, data: { ...event.data, fork: { rollout: 'r17x3', seq: 12 } } } : event))]);
-page('truncated', () => endedAs({ status: 'truncated', error: { class: 'limit', message: 'The limit of 30 steps is reached.' } }));
-page('infrastructure', () => endedAs({ status: 'infrastructure', passed: null, reward: null, error: { class: 'infrastructure', message: 'The worker pod-07 was lost three times: out of memory (exit code 137).' } }));
+page('fork', () => [
+  ...desk().map((event) =>
+    event.kind === 'rollout.start' ? { ...event, data: { ...event.data, fork: { rollout: 'r17x3', seq: 12 } } } : event,
+  ),
+]);
+page('truncated', () =>
+  endedAs({ status: 'truncated', error: { class: 'limit', message: 'The limit of 30 steps is reached.' } }),
+);
+page('infrastructure', () =>
+  endedAs({
+    status: 'infrastructure',
+    passed: null,
+    reward: null,
+    error: {
+      class: 'infrastructure',
+      message: 'The worker pod-07 was lost three times: out of memory (exit code 137).',
+    },
+  }),
+);
 const lost = interrupted();
 page('interrupted', () => lost, { seq: at(lost, 'model.start', 3) });
 page('interrupted-call', () => lost, { seq: at(lost, 'tool.start', 5), tab: 'timing' });
 page('held-before', () => lost, { seq: at(lost, 'tool.start', 4), press: 'z' });
-page('sampled-tokens', () => sampled(86).events, { ...sampled(86), seq: at(sampled(86).events, 'tool.start', 2), tab: 'tokens' });
-page('tokens-without-logprobs', () => sampled(40, { logprobs: false }).events, { ...sampled(40, { logprobs: false }), seq: at(sampled(40).events, 'tool.start', 2), tab: 'tokens' });
-page('many-tokens', () => sampled(5_000).events, { ...sampled(5_000), seq: at(sampled(40).events, 'tool.start', 2), tab: 'tokens' });
+page('sampled-tokens', () => sampled(86).events, {
+  ...sampled(86),
+  seq: at(sampled(86).events, 'tool.start', 2),
+  tab: 'tokens',
+});
+page('tokens-without-logprobs', () => sampled(40, { logprobs: false }).events, {
+  ...sampled(40, { logprobs: false }),
+  seq: at(sampled(40).events, 'tool.start', 2),
+  tab: 'tokens',
+});
+page('many-tokens', () => sampled(5_000).events, {
+  ...sampled(5_000),
+  seq: at(sampled(40).events, 'tool.start', 2),
+  tab: 'tokens',
+});
 page('tokens-gone', () => sampled(40).events, { seq: at(sampled(40).events, 'tool.start', 2), tab: 'tokens' });
 page('tokens-before', () => sampled(40).events, { seq: at(sampled(40).events, 'message'), tab: 'tokens' });
 page('many-changes', () => manyChanges(2_000), { seq: at(manyChanges(1), 'tool.start', 2), tab: 'world' });
@@ -147,10 +261,16 @@ page('nothing-changed', running, { tab: 'world' });
 page('breakpoints', () => heldDesk(42_000), { outside: breakpointsOf() });
 page('breakpoint-with-condition', () => heldDesk(42_000), { outside: breakpointsOf(), press: 'Shift+B' });
 page('breakpoint-new', () => heldDesk(42_000), { seq: 8, press: 'Shift+B' });
-page('breakpoints-of-editor', () => failed, { ended: true, seq: at(failed, 'tool.start', 5), press: 'Shift+B', breakpoints: [
-  { id: 'e1', on: { name: 'renew_loan' }, enabled: true }, { id: 'e2', on: { name: 'pay_fine' }, enabled: false, when: 'tool.arguments.amount > 2' },
-  { id: 'e3', on: { rollout: ROLLOUT, seq: at(failed, 'model.start', 1) }, enabled: true, log: 'seen {event.seq}' },
-] });
+page('breakpoints-of-editor', () => failed, {
+  ended: true,
+  seq: at(failed, 'tool.start', 5),
+  press: 'Shift+B',
+  breakpoints: [
+    { id: 'e1', on: { name: 'renew_loan' }, enabled: true },
+    { id: 'e2', on: { name: 'pay_fine' }, enabled: false, when: 'tool.arguments.amount > 2' },
+    { id: 'e3', on: { rollout: ROLLOUT, seq: at(failed, 'model.start', 1) }, enabled: true, log: 'seen {event.seq}' },
+  ],
+});
 page('edit-arguments', () => heldDesk(42_000), { outside: breakpointsOf(), press: 'a' });
 page('edit-as-fork', () => failed, { ended: true, seq: at(failed, 'tool.start', 5), press: 'a' });
 page('edit-sampling', () => failed, { ended: true, seq: at(failed, 'model.start', 5), click: 'Edit sampling' });
@@ -163,7 +283,16 @@ page('say-form', () => heldDesk(42_000), { click: 'Say…' });
 page('question', () => asking(42_000));
 page('question-answered', () => asking(42_000), { click: 'Answer…' });
 
-page('forks', () => failed, { ended: true, seq: at(failed, 'tool.start', 6), batches: forksOf(ROLLOUT, [at(failed, 'tool.start', 6), at(failed, 'tool.start', 6), at(failed, 'model.start', 1) - 1, at(failed, 'tool.start', 7)]) });
+page('forks', () => failed, {
+  ended: true,
+  seq: at(failed, 'tool.start', 6),
+  batches: forksOf(ROLLOUT, [
+    at(failed, 'tool.start', 6),
+    at(failed, 'tool.start', 6),
+    at(failed, 'model.start', 1) - 1,
+    at(failed, 'tool.start', 7),
+  ]),
+});
 
 /** The lending desk, ended in another way. */
 function endedAs(over: Partial<Extract<TraceEvent, { kind: 'rollout.end' }>['data']>): TraceEvent[] {

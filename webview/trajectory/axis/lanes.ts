@@ -1,10 +1,10 @@
 /** What stands on the time axis: items in lanes, made once for each event as it comes. */
-import { madeAt, waitsOf, type Wait } from '../../../src/trace/made.ts';
-import type { AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
+import { madeAt, type Wait, waitsOf } from '../../../src/trace/made.ts';
 import type { Hold } from '../../../src/trace/model/holds.ts';
 import type { Span } from '../../../src/trace/model/spans.ts';
+import type { AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
 import type { EventOf, TraceEvent } from '../../../src/trace/schema.ts';
-import { troubleIn, worse, type Trouble } from '../../../src/trace/trouble.ts';
+import { type Trouble, troubleIn, worse } from '../../../src/trace/trouble.ts';
 import { outsideItem } from './outside.ts';
 
 export type LaneKind = 'model' | 'tools' | 'agent' | 'world' | 'infra';
@@ -56,7 +56,11 @@ export class Lanes {
 
   constructor(model: TrajectoryModel) {
     this.model = model;
-    for (const [kind, name] of [['model', 'model'], ['tools', 'tools']] as const) this.#lane(kind, name);
+    for (const [kind, name] of [
+      ['model', 'model'],
+      ['tools', 'tools'],
+    ] as const)
+      this.#lane(kind, name);
   }
 
   /** Grows with everything that is taken: the same number, the same picture. */
@@ -72,7 +76,10 @@ export class Lanes {
     }
   }
 
-  /** Takes what the batch's stream tells. To be called once the rollout's own events are all there: they tell what concerns it. */
+  /**
+   * Takes what the batch's stream tells. To be called once the rollout's own events are all there: they tell what
+   * concerns it.
+   */
   advanceOutside(events: readonly TraceEvent[]): void {
     for (; this.#outside < events.length; this.#outside++) {
       const event = events[this.#outside];
@@ -81,7 +88,15 @@ export class Lanes {
       const { kind, label, text, at, ms } = found;
       const to = at - (this.#first ?? at);
       this.#end = Math.max(this.#end, to);
-      this.#add(this.#lane('infra', 'infra'), { form: kind, seq: this.#seqAt(at), from: to - ms, to, label, text, row: 0 });
+      this.#add(this.#lane('infra', 'infra'), {
+        form: kind,
+        seq: this.#seqAt(at),
+        from: to - ms,
+        to,
+        label,
+        text,
+        row: 0,
+      });
     }
   }
 
@@ -102,7 +117,12 @@ export class Lanes {
 
   /** Where an item ends; what has not ended goes on to the newest event. */
   endOf({ span, hold, from, to = from }: Item): number {
-    if (hold !== undefined) return hold.release === undefined ? (this.#standing(hold) ? this.end : from) : Math.max(from, this.at(hold.release));
+    if (hold !== undefined)
+      return hold.release === undefined
+        ? this.#standing(hold)
+          ? this.end
+          : from
+        : Math.max(from, this.at(hold.release));
     if (span === undefined) return to;
     if (span.end === undefined) return this.end;
     return Math.max(from, this.at(span.end));
@@ -110,10 +130,15 @@ export class Lanes {
 
   /** Whether an item has not ended. */
   isOpen({ span, hold }: Pick<Item, 'span' | 'hold'>): boolean {
-    return hold !== undefined ? this.#standing(hold) : span !== undefined && span.end === undefined && this.model.end === undefined;
+    return hold !== undefined
+      ? this.#standing(hold)
+      : span !== undefined && span.end === undefined && this.model.end === undefined;
   }
 
-  /** Where the call of an item was made; until there it only waited for that. undefined: it never was, or is not yet. Of other items, where they begin. */
+  /**
+   * Where the call of an item was made; until there it only waited for that. undefined: it never was, or is not yet. Of
+   * other items, where they begin.
+   */
   madeAt({ span, from }: Pick<Item, 'span' | 'from'>): number | undefined {
     if (!this.model.timed || (span?.kind !== 'model' && span?.kind !== 'tool')) return from;
     const at = madeAt(this.model, span);
@@ -124,7 +149,11 @@ export class Lanes {
   waitsOf({ span, from }: Pick<Item, 'span' | 'from'>): Wait[] {
     if (!this.model.timed || (span?.kind !== 'model' && span?.kind !== 'tool')) return [];
     const shift = from - span.start.at;
-    return waitsOf(this.model, span, this.end - shift).map((wait) => ({ ...wait, from: wait.from + shift, to: wait.to + shift }));
+    return waitsOf(this.model, span, this.end - shift).map((wait) => ({
+      ...wait,
+      from: wait.from + shift,
+      to: wait.to + shift,
+    }));
   }
 
   /** What went wrong in a step: with its model call, also one that was made again, or a call of it. */
@@ -144,7 +173,9 @@ export class Lanes {
     if (first === undefined) return undefined;
     const event = this.model.event(seq) ?? first;
     const from = Math.min(this.at(event), this.at(first)); // of a step that was made again, also what was lost
-    const ends = [step?.model, ...(step?.tools ?? [])].map((span) => (span === undefined ? from : span.end === undefined ? this.end : this.at(span.end)));
+    const ends = [step?.model, ...(step?.tools ?? [])].map((span) =>
+      span === undefined ? from : span.end === undefined ? this.end : this.at(span.end),
+    );
     return { from, to: Math.max(from, ...ends) };
   }
 
@@ -172,14 +203,24 @@ export class Lanes {
     if ('unknown' in event) return;
     switch (event.kind) {
       case 'model.start': {
-        this.#add(this.#laneOf(event.agent, 'model'), { form: 'model', ...this.#spanned(event, at), label: event.data.model ?? 'model', row: 0 });
+        this.#add(this.#laneOf(event.agent, 'model'), {
+          form: 'model',
+          ...this.#spanned(event, at),
+          label: event.data.model ?? 'model',
+          row: 0,
+        });
         const index = this.model.stepOf(event.seq)?.index ?? 0;
         if (this.steps.at(-1)?.index !== index) this.steps.push({ seq: event.seq, index, from: at });
         return;
       }
       case 'tool.start': {
         const lane = this.#laneOf(event.agent, 'tools');
-        this.#add(lane, { form: 'tool', ...this.#spanned(event, at), label: event.data.name, row: lane.kind === 'tools' ? this.#freeRow(lane, at) : 0 });
+        this.#add(lane, {
+          form: 'tool',
+          ...this.#spanned(event, at),
+          label: event.data.name,
+          row: lane.kind === 'tools' ? this.#freeRow(lane, at) : 0,
+        });
         return;
       }
       case 'model.end':
@@ -187,11 +228,24 @@ export class Lanes {
         if (event.data.error !== undefined) this.#trouble(event.seq, troubleIn(event.data.error));
         return;
       case 'agent.start':
-        if (isSub(event.agent)) this.#lane('agent', event.agent).frames.push({ form: 'agent', ...this.#spanned(event, at), label: event.agent, text: event.data.how, row: 0 });
+        if (isSub(event.agent))
+          this.#lane('agent', event.agent).frames.push({
+            form: 'agent',
+            ...this.#spanned(event, at),
+            label: event.agent,
+            text: event.data.how,
+            row: 0,
+          });
         return;
       case 'world.diff': {
         const rows = event.data.changes.length;
-        this.#add(this.#lane('world', 'world'), { form: 'world', seq: event.span ?? event.seq, from: at, label: `${rows} ${rows === 1 ? 'row' : 'rows'} changed`, row: 0 });
+        this.#add(this.#lane('world', 'world'), {
+          form: 'world',
+          seq: event.span ?? event.seq,
+          from: at,
+          label: `${rows} ${rows === 1 ? 'row' : 'rows'} changed`,
+          row: 0,
+        });
         return;
       }
       case 'rollout.lease':
@@ -199,7 +253,15 @@ export class Lanes {
         return;
       case 'hold': {
         const hold = this.model.hold(event.seq);
-        this.#add(this.#lane('infra', 'infra'), { form: 'hold', seq: event.seq, from: at, label: 'held', text: event.data.why, row: 0, ...(hold === undefined ? {} : { hold }) });
+        this.#add(this.#lane('infra', 'infra'), {
+          form: 'hold',
+          seq: event.seq,
+          from: at,
+          label: 'held',
+          text: event.data.why,
+          row: 0,
+          ...(hold === undefined ? {} : { hold }),
+        });
         return;
       }
       default:
@@ -220,13 +282,23 @@ export class Lanes {
   /** A lease is worth a mark when the rollout changed hands. */
   #lease(event: EventOf<'rollout.lease'>, at: number): void {
     const { how, worker } = event.data;
-    if (how !== 'fresh') this.#add(this.#lane('infra', 'infra'), { form: 'lease', seq: event.seq, from: at, label: how, text: `by ${worker}`, row: 0 });
+    if (how !== 'fresh')
+      this.#add(this.#lane('infra', 'infra'), {
+        form: 'lease',
+        seq: event.seq,
+        from: at,
+        label: how,
+        text: `by ${worker}`,
+        row: 0,
+      });
   }
 
   /** 1 while another call of the first row runs. */
   #freeRow({ items }: Lane, at: number): number {
     const last = items.at(-1);
-    return last !== undefined && last.row === 0 && (last.span?.end === undefined || this.at(last.span.end) > at) ? 1 : 0;
+    return last !== undefined && last.row === 0 && (last.span?.end === undefined || this.at(last.span.end) > at)
+      ? 1
+      : 0;
   }
 
   /** A sub-agent's calls stand in its own lane. */
@@ -263,7 +335,10 @@ function isSub(agent: string | undefined): agent is string {
   return agent?.includes('/') === true;
 }
 
-/** Index of the first item, at or after `index`, that begins at `at` or later: items come in order of their beginning. Looks close by first. */
+/**
+ * Index of the first item, at or after `index`, that begins at `at` or later: items come in order of their beginning.
+ * Looks close by first.
+ */
 export function firstFrom(items: readonly { readonly from: number }[], at: number, index = 0): number {
   let low = index;
   let high = index;
@@ -292,7 +367,9 @@ export function firstInSight(items: readonly Item[], from: number, endOf: (item:
   return first;
 }
 
-/** Index after `index` of the last item that begins before `at`: of items in order it is the one that may reach beyond. */
+/**
+ * Index after `index` of the last item that begins before `at`: of items in order it is the one that may reach beyond.
+ */
 export function nextAfter(items: readonly Item[], index: number, at: number): number {
   return Math.max(index + 1, firstFrom(items, at, index + 1) - 1);
 }

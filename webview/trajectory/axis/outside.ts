@@ -23,11 +23,18 @@ export interface OutsideItem {
 /** undefined where it does not concern the rollout, or came before or after it ran. */
 export function outsideItem(model: TrajectoryModel, event: TraceEvent): OutsideItem | undefined {
   const first = model.events[0]?.at;
-  if (!model.timed || first === undefined || event.at < first || (model.end !== undefined && event.at > model.end.at)) return undefined;
+  if (!model.timed || first === undefined || event.at < first || (model.end !== undefined && event.at > model.end.at))
+    return undefined;
   if (event.kind === 'control') {
     const { verb, by, rollout } = event.data;
     if (rollout === undefined && !OF_ALL.has(verb)) return undefined;
-    return { kind: 'control', label: verb, text: `${verb}${rollout === undefined ? ' of the batch' : ''}, by ${by}`, at: event.at, ms: 0 };
+    return {
+      kind: 'control',
+      label: verb,
+      text: `${verb}${rollout === undefined ? ' of the batch' : ''}, by ${by}`,
+      at: event.at,
+      ms: 0,
+    };
   }
   if (event.kind !== 'infra' || !isOurs(model, event)) return undefined;
   const { what, text, ms = 0 } = event.data;
@@ -35,14 +42,17 @@ export function outsideItem(model: TrajectoryModel, event: TraceEvent): OutsideI
 }
 
 function isOurs(model: TrajectoryModel, { at, data }: EventOf<'infra'>): boolean {
-  if (data.rollout !== undefined || OF_ALL_WORKERS.has(data.what)) return true; // rollouts of others were left out when the stream was read
+  // rollouts of others were left out when the stream was read
+  if (data.rollout !== undefined || OF_ALL_WORKERS.has(data.what)) return true;
   const held = model.leases.findLastIndex((lease) => lease.at <= at);
   const [now, before] = [model.leases[held], model.leases[held - 1]];
   const worker = now?.data.worker;
   if (worker !== undefined && (data.worker === worker || data.pod === worker)) return true;
-  if (now !== undefined && before !== undefined && data.pod === before.data.worker && at - now.at < LATE_MS) return true;
+  if (now !== undefined && before !== undefined && data.pod === before.data.worker && at - now.at < LATE_MS)
+    return true;
   if (data.endpoint === undefined) return false;
   // Steps come in order: the newest call before then tells which server was used.
-  const used = model.steps.findLast((step) => step.model !== undefined && step.model.start.at <= at)?.model?.start.data.endpoint;
+  const used = model.steps.findLast((step) => step.model !== undefined && step.model.start.at <= at)?.model?.start.data
+    .endpoint;
   return used === undefined || used === data.endpoint;
 }

@@ -37,7 +37,12 @@ export function within(range: Range, whole: Range): Range {
 /** Round steps for the labels of an axis: 1, 2 or 5 times a power of ten, or minutes, no closer than `least` pixels. */
 export function ticks(range: Range, width: number, least: number, timed: boolean): number[] {
   const per = ((range.to - range.from) / Math.max(1, width)) * least;
-  const steps = timed ? [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 6e4, 12e4, 3e5, 6e5, 12e5, 36e5, 72e5, 216e5, 432e5, 864e5] : [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6];
+  const steps = timed
+    ? [
+        1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 6e4, 12e4, 3e5, 6e5, 12e5, 36e5, 72e5, 216e5,
+        432e5, 864e5,
+      ]
+    : [1, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6];
   const step = steps.find((candidate) => candidate >= per) ?? steps.at(-1) ?? 1;
   const found: number[] = [];
   for (let at = Math.ceil(range.from / step) * step; at <= range.to; at += step) found.push(at);

@@ -12,8 +12,8 @@ import { labelOf } from './paint/bars.ts';
 import { waitText } from './paint/calls.ts';
 import { itemAt, markAt } from './paint/hit.ts';
 import { AxisPicture, type Picture } from './paint/picture.ts';
-import { heightOf, LANES_TOP, readColours, SIZES, type AxisMark, type Scene } from './paint/scene.ts';
-import { panned, valueAt, within, xOf, zoomed, type Range } from './scale.ts';
+import { type AxisMark, heightOf, LANES_TOP, readColours, type Scene, SIZES } from './paint/scene.ts';
+import { panned, type Range, valueAt, within, xOf, zoomed } from './scale.ts';
 import './axis.css';
 
 const ZOOM = 1.2;
@@ -28,7 +28,13 @@ export interface AxisControl {
   step(): void;
 }
 
-export function TimeAxis({ session, control }: { readonly session: TrajectorySession; readonly control: { current: AxisControl | null } }) {
+export function TimeAxis({
+  session,
+  control,
+}: {
+  readonly session: TrajectorySession;
+  readonly control: { current: AxisControl | null };
+}) {
   const element = useRef<HTMLCanvasElement>(null);
   const { lanes } = session.look;
   const [width, setWidth] = useState(0);
@@ -41,7 +47,10 @@ export function TimeAxis({ session, control }: { readonly session: TrajectorySes
   const gutter = width > 640 ? 108 : 28;
   // What is held stands at the end: its words need some room.
   const room = holding ? HELD_ROOM / Math.max(HELD_ROOM, width - gutter - HELD_ROOM) : 0;
-  const whole: Range = { from: lanes.model.timed ? 0 : 1, to: Math.max(lanes.model.timed ? 1 : 2, lanes.end * (1 + room)) };
+  const whole: Range = {
+    from: lanes.model.timed ? 0 : 1,
+    to: Math.max(lanes.model.timed ? 1 : 2, lanes.end * (1 + room)),
+  };
   const range = chosen === undefined ? whole : within(chosen, whole);
   const height = heightOf(lanes.lanes);
   const selected = lanes.rangeOf(session.seq);
@@ -62,7 +71,10 @@ export function TimeAxis({ session, control }: { readonly session: TrajectorySes
     void document.fonts.load('14px codicon').then(() => setTheme((version) => version + 1));
     return () => observer.disconnect();
   }, []);
-  const colours = useMemo(() => (element.current === null ? undefined : readColours(element.current)), [theme, width > 0]);
+  const colours = useMemo(
+    () => (element.current === null ? undefined : readColours(element.current)),
+    [theme, width > 0],
+  );
 
   control.current = {
     whole: () => setChosen(undefined),
@@ -75,10 +87,14 @@ export function TimeAxis({ session, control }: { readonly session: TrajectorySes
   // The selected step stays in sight, and zoomed as it is.
   useEffect(() => {
     if (chosen === undefined || selected === undefined) return;
-    if (selected.to < range.from || selected.from > range.to) setChosen(panned(range, (selected.from + selected.to - range.from - range.to) / 2, whole));
+    if (selected.to < range.from || selected.from > range.to)
+      setChosen(panned(range, (selected.from + selected.to - range.from - range.to) / 2, whole));
   }, [session.seq]);
 
-  const scene: Scene | undefined = width === 0 || colours === undefined ? undefined : { lanes, marks: marksOf(session, lanes), range, whole, selected, width, gutter, colours, now };
+  const scene: Scene | undefined =
+    width === 0 || colours === undefined
+      ? undefined
+      : { lanes, marks: marksOf(session, lanes), range, whole, selected, width, gutter, colours, now };
   const painting = useRef<{ readonly picture: AxisPicture; next: Picture | undefined; frame: number }>(undefined);
   const drawing = (painting.current ??= { picture: new AxisPicture(), next: undefined, frame: 0 });
   // With the frame: what is drawn several times before it is painted once.
@@ -107,12 +123,15 @@ export function TimeAxis({ session, control }: { readonly session: TrajectorySes
     const span = range.to - range.from;
     // A handle of the frame, or all of it.
     const near = (value: number): boolean => Math.abs(start.x - gutter - xOf(value, whole, width - gutter)) < 6;
-    const handle = !inMinimap || chosen === undefined ? undefined : near(range.from) ? 'from' : near(range.to) ? 'to' : undefined;
+    const handle =
+      !inMinimap || chosen === undefined ? undefined : near(range.from) ? 'from' : near(range.to) ? 'to' : undefined;
     const onMove = (moved: PointerEvent): void => {
       const { x, value } = placeOf(moved);
       if (handle === 'from') setChosen(within({ from: Math.min(wholeAt(x), range.to - 1), to: range.to }, whole));
-      else if (handle === 'to') setChosen(within({ from: range.from, to: Math.max(wholeAt(x), range.from + 1) }, whole));
-      else if (inMinimap && chosen !== undefined) setChosen(within({ from: wholeAt(x) - span / 2, to: wholeAt(x) + span / 2 }, whole));
+      else if (handle === 'to')
+        setChosen(within({ from: range.from, to: Math.max(wholeAt(x), range.from + 1) }, whole));
+      else if (inMinimap && chosen !== undefined)
+        setChosen(within({ from: wholeAt(x) - span / 2, to: wholeAt(x) + span / 2 }, whole));
       else if (Math.abs(x - start.x) > DRAG) setDragged({ from: start.value, to: value });
     };
     const onUp = (up: PointerEvent): void => {
@@ -120,7 +139,8 @@ export function TimeAxis({ session, control }: { readonly session: TrajectorySes
       setDragged(undefined);
       const { x, value } = placeOf(up);
       if (inMinimap) return;
-      if (Math.abs(x - start.x) > DRAG) setChosen(within({ from: Math.min(start.value, value), to: Math.max(start.value, value) }, whole));
+      if (Math.abs(x - start.x) > DRAG)
+        setChosen(within({ from: Math.min(start.value, value), to: Math.max(start.value, value) }, whole));
       else select(start.x, start.y);
     };
     canvas.addEventListener('pointermove', onMove);
@@ -128,14 +148,18 @@ export function TimeAxis({ session, control }: { readonly session: TrajectorySes
   };
   const select = (x: number, y: number): void => {
     const found = scene === undefined ? undefined : (markAt(scene, x, y) ?? itemAt(scene, x, y));
-    const flag = y < LANES_TOP ? lanes.steps.findLast((step) => step.from <= valueAt(x - gutter, range, width - gutter)) : undefined;
+    const flag =
+      y < LANES_TOP
+        ? lanes.steps.findLast((step) => step.from <= valueAt(x - gutter, range, width - gutter))
+        : undefined;
     const seq = found?.seq ?? flag?.seq;
     if (seq !== undefined) session.go(seq);
   };
   const onWheel = (event: WheelEvent): void => {
     event.preventDefault();
     const by = event.deltaY === 0 ? event.deltaX : event.deltaY;
-    if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY)) setChosen(panned(range, ((range.to - range.from) * by) / 1000, whole));
+    if (event.shiftKey || Math.abs(event.deltaX) > Math.abs(event.deltaY))
+      setChosen(panned(range, ((range.to - range.from) * by) / 1000, whole));
     else {
       const next = zoomed(range, placeOf(event).value, by > 0 ? ZOOM : 1 / ZOOM, whole);
       setChosen(next.to - next.from >= whole.to - whole.from ? undefined : next);
@@ -153,7 +177,12 @@ export function TimeAxis({ session, control }: { readonly session: TrajectorySes
     if (canvas.title !== title) canvas.title = title;
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    const moves: Readonly<Record<string, () => void>> = { ArrowRight: () => session.row(1), ArrowLeft: () => session.row(-1), Home: () => session.end('first'), End: () => session.end('last') };
+    const moves: Readonly<Record<string, () => void>> = {
+      ArrowRight: () => session.row(1),
+      ArrowLeft: () => session.row(-1),
+      Home: () => session.end('first'),
+      End: () => session.end('last'),
+    };
     const zooms: Readonly<Record<string, number>> = { '+': 1 / ZOOM, '-': ZOOM };
     const factor = zooms[event.key];
     const move = moves[event.key];
@@ -174,15 +203,56 @@ export function TimeAxis({ session, control }: { readonly session: TrajectorySes
   return (
     <section class="axis" aria-label="Time axis">
       <div class="axis-legend">
-        <span class="axis-sample is-queued" /> queued {lanes.model.holds.length > 0 && <><span class="axis-sample is-held" /> held </>}<span class="axis-sample is-prefill" /> prefill <span class="axis-sample is-generating" /> generating <span class="axis-sample is-tool" /> tool
-        <span class="axis-sign"><Glyph outcome="failed" /> error</span> {lanes.interrupted && <span class="axis-sign" title="Infrastructure ended the call, as of a lost worker"><Glyph outcome="infrastructure" /> interrupted</span>} <span class="axis-sign"><span class="axis-world">◆</span> world changed</span>
-        {(lanes.interrupted || lanes.lanes.some((lane) => lane.kind === 'infra')) && <span class="axis-sign"><span class="axis-sample is-infra" /> infrastructure</span>}
+        <span class="axis-sample is-queued" /> queued{' '}
+        {lanes.model.holds.length > 0 && (
+          <>
+            <span class="axis-sample is-held" /> held{' '}
+          </>
+        )}
+        <span class="axis-sample is-prefill" /> prefill <span class="axis-sample is-generating" /> generating{' '}
+        <span class="axis-sample is-tool" /> tool
+        <span class="axis-sign">
+          <Glyph outcome="failed" /> error
+        </span>{' '}
+        {lanes.interrupted && (
+          <span class="axis-sign" title="Infrastructure ended the call, as of a lost worker">
+            <Glyph outcome="infrastructure" /> interrupted
+          </span>
+        )}{' '}
+        <span class="axis-sign">
+          <span class="axis-world">◆</span> world changed
+        </span>
+        {(lanes.interrupted || lanes.lanes.some((lane) => lane.kind === 'infra')) && (
+          <span class="axis-sign">
+            <span class="axis-sample is-infra" /> infrastructure
+          </span>
+        )}
         <span class="grow" />
         {chosen !== undefined && lanes.model.timed && <span>{duration(range.to - range.from)} shown</span>}
-        <span class="axis-hint">drag to zoom, <kbd>0</kbd> whole, <kbd>Z</kbd> this step</span>
+        <span class="axis-hint">
+          drag to zoom, <kbd>0</kbd> whole, <kbd>Z</kbd> this step
+        </span>
       </div>
-      <div class="axis-keys" role="slider" tabIndex={0} aria-label="Position in time" aria-valuemin={1} aria-valuemax={Math.max(1, session.data.model.last)} aria-valuenow={Math.max(1, session.seq)} aria-valuetext={`step ${step}, ${trouble === undefined ? '' : `${TROUBLE_WORDS[trouble]}, `}${referenceOf(session)}`} onKeyDown={onKeyDown}>
-        <canvas ref={element} class="axis-canvas" style={{ height: `${height}px` }} aria-hidden="true" onPointerDown={onPointerDown} onPointerMove={onHover} onDblClick={() => setChosen(undefined)} />
+      <div
+        class="axis-keys"
+        role="slider"
+        tabIndex={0}
+        aria-label="Position in time"
+        aria-valuemin={1}
+        aria-valuemax={Math.max(1, session.data.model.last)}
+        aria-valuenow={Math.max(1, session.seq)}
+        aria-valuetext={`step ${step}, ${trouble === undefined ? '' : `${TROUBLE_WORDS[trouble]}, `}${referenceOf(session)}`}
+        onKeyDown={onKeyDown}
+      >
+        <canvas
+          ref={element}
+          class="axis-canvas"
+          style={{ height: `${height}px` }}
+          aria-hidden="true"
+          onPointerDown={onPointerDown}
+          onPointerMove={onHover}
+          onDblClick={() => setChosen(undefined)}
+        />
       </div>
       <ForkLane session={session} placeOf={eventPlace} gutter={gutter} width={width} />
     </section>
@@ -193,7 +263,14 @@ function marksOf({ data }: TrajectorySession, lanes: Lanes): AxisMark[] {
   return data.notes.of(data.rollout).flatMap(({ data: { label, seq, text, by } }) => {
     const event = seq === undefined ? undefined : data.model.event(seq);
     if (event === undefined || (label !== 'bookmark' && label !== 'note')) return [];
-    return [{ kind: label, seq: event.seq, at: lanes.at(event), text: label === 'bookmark' ? `Bookmark by ${by}` : `${text} (${by})` }];
+    return [
+      {
+        kind: label,
+        seq: event.seq,
+        at: lanes.at(event),
+        text: label === 'bookmark' ? `Bookmark by ${by}` : `${text} (${by})`,
+      },
+    ];
   });
 }
 
@@ -205,9 +282,18 @@ function titleAt(scene: Scene, x: number, y: number): string {
   if (item === undefined) return '';
   const { lanes } = scene;
   const made = lanes.madeAt(item);
-  const time = item.span === undefined || !lanes.model.timed ? '' : made === undefined ? (lanes.isOpen(item) ? '' : 'not made') : duration(lanes.endOf(item) - made);
+  const time =
+    item.span === undefined || !lanes.model.timed
+      ? ''
+      : made === undefined
+        ? lanes.isOpen(item)
+          ? ''
+          : 'not made'
+        : duration(lanes.endOf(item) - made);
   const trouble = troubleOf(item.span);
   const error = item.span?.end?.data.error?.message;
   const wrong = trouble === undefined ? '' : `${TROUBLE_WORDS[trouble]}${error === undefined ? '' : `: ${error}`}`;
-  return [labelOf(scene, item), ...lanes.waitsOf(item).map(waitText), time, wrong, item.text].filter((part) => part !== undefined && part !== '').join(', ');
+  return [labelOf(scene, item), ...lanes.waitsOf(item).map(waitText), time, wrong, item.text]
+    .filter((part) => part !== undefined && part !== '')
+    .join(', ');
 }

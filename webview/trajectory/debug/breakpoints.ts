@@ -10,7 +10,18 @@ import type { Breakpoint } from '../../../src/protocol/commands.ts';
 import type { EditorBreakpoint } from '../../../src/protocol/page.ts';
 import type { TrajectoryData } from '../../data/trajectoryData.ts';
 import type { Row } from '../steps/rows.ts';
-import { editorOn, gateOf, keyOf, nameOf, PAGE_PREFIX, spotOfEditor, spotOfGate, spotOfRow, type Narrowing, type Spot } from './spot.ts';
+import {
+  editorOn,
+  gateOf,
+  keyOf,
+  type Narrowing,
+  nameOf,
+  PAGE_PREFIX,
+  type Spot,
+  spotOfEditor,
+  spotOfGate,
+  spotOfRow,
+} from './spot.ts';
 
 export interface ShownBreakpoint extends Narrowing {
   readonly key: string;
@@ -36,14 +47,20 @@ export class PageBreakpoints {
   #taken = 0;
   #shown: ReadonlyMap<string, ShownBreakpoint> | undefined;
 
-  constructor(data: TrajectoryData, { readOnly, canEditor }: { readonly readOnly: boolean; readonly canEditor: boolean }) {
+  constructor(
+    data: TrajectoryData,
+    { readOnly, canEditor }: { readonly readOnly: boolean; readonly canEditor: boolean },
+  ) {
     this.#data = data;
     this.#readOnly = readOnly;
     this.#canEditor = canEditor;
-    this.#watches = [data.changed(() => this.#take()), data.host.breakpoints.changed(() => {
-      this.#shown = undefined;
-      this.#changed.fire(undefined);
-    })];
+    this.#watches = [
+      data.changed(() => this.#take()),
+      data.host.breakpoints.changed(() => {
+        this.#shown = undefined;
+        this.#changed.fire(undefined);
+      }),
+    ];
   }
 
   readonly changed: Listen<undefined> = (listener) => this.#changed.event(listener);
@@ -93,21 +110,46 @@ export class PageBreakpoints {
 
   /** Rejects with the words of what refused it: a condition that is none, or the server. */
   async set(spot: Spot, { when, hits, log }: Narrowing): Promise<void> {
-    const narrowing = { ...(when === undefined ? {} : { when }), ...(hits === undefined ? {} : { hits }), ...(log === undefined ? {} : { log }) };
+    const narrowing = {
+      ...(when === undefined ? {} : { when }),
+      ...(hits === undefined ? {} : { hits }),
+      ...(log === undefined ? {} : { log }),
+    };
     const gate = gateOf(spot, narrowing);
     if (gate !== undefined) await checkBreakpoint(gate);
     const on = this.#canEditor ? editorOn(spot, this.#data.model, this.#data.rollout) : undefined;
-    if (on !== undefined) await this.#data.host.act({ do: 'breakpoint', on, set: { ...(when === undefined ? {} : { when }), ...(hits === undefined ? {} : { hits: String(hits) }), ...(log === undefined ? {} : { log }) } });
-    if (gate !== undefined && this.live) await this.#send([...this.#own.filter(({ id }) => id !== gate.id), gate], PAGE_PREFIX);
+    if (on !== undefined)
+      await this.#data.host.act({
+        do: 'breakpoint',
+        on,
+        set: {
+          ...(when === undefined ? {} : { when }),
+          ...(hits === undefined ? {} : { hits: String(hits) }),
+          ...(log === undefined ? {} : { log }),
+        },
+      });
+    if (gate !== undefined && this.live)
+      await this.#send([...this.#own.filter(({ id }) => id !== gate.id), gate], PAGE_PREFIX);
   }
 
   async remove({ spot, ids, foreign }: ShownBreakpoint): Promise<void> {
-    const on = spot === undefined || !this.#canEditor || foreign ? undefined : editorOn(spot, this.#data.model, this.#data.rollout);
+    const on =
+      spot === undefined || !this.#canEditor || foreign
+        ? undefined
+        : editorOn(spot, this.#data.model, this.#data.rollout);
     if (on !== undefined) await this.#data.host.act({ do: 'breakpoint', on });
     if (!this.live || ids.length === 0) return;
     // Another client's cannot be named alone: what stays is sent as a whole.
-    if (ids.every((id) => id.startsWith(PAGE_PREFIX))) await this.#send(this.#own.filter(({ id }) => !ids.includes(id)), PAGE_PREFIX);
-    else await this.#send(this.#batch.all.filter(({ id }) => !ids.includes(id)), undefined);
+    if (ids.every((id) => id.startsWith(PAGE_PREFIX)))
+      await this.#send(
+        this.#own.filter(({ id }) => !ids.includes(id)),
+        PAGE_PREFIX,
+      );
+    else
+      await this.#send(
+        this.#batch.all.filter(({ id }) => !ids.includes(id)),
+        undefined,
+      );
   }
 
   close(): void {
@@ -144,7 +186,16 @@ export class PageBreakpoints {
     if (this.#canEditor) {
       for (const one of host.breakpoints.value) {
         const spot = spotOfEditor(one, model, rollout);
-        if (spot !== undefined) found.set(keyOf(spot), { key: keyOf(spot), spot, name: nameOf(spot), ...narrowingOf(one), armed: one.enabled && !this.live, ids: [], foreign: false });
+        if (spot !== undefined)
+          found.set(keyOf(spot), {
+            key: keyOf(spot),
+            spot,
+            name: nameOf(spot),
+            ...narrowingOf(one),
+            armed: one.enabled && !this.live,
+            ids: [],
+            foreign: false,
+          });
       }
     }
     for (const gate of this.live ? this.#batch.all : []) {
@@ -153,17 +204,30 @@ export class PageBreakpoints {
       const there = found.get(key);
       const own = gate.id.startsWith(PAGE_PREFIX);
       found.set(key, {
-        key, ...(stands === undefined ? { name: gate.tool ?? gate.kind ?? 'any call', ...narrowingOf(gate) } : { spot: stands.spot, name: nameOf(stands.spot), ...stands.narrowing }),
-        armed: true, ids: [...(there?.ids ?? []), gate.id], foreign: !own && (there === undefined || there.foreign),
+        key,
+        ...(stands === undefined
+          ? { name: gate.tool ?? gate.kind ?? 'any call', ...narrowingOf(gate) }
+          : { spot: stands.spot, name: nameOf(stands.spot), ...stands.narrowing }),
+        armed: true,
+        ids: [...(there?.ids ?? []), gate.id],
+        foreign: !own && (there === undefined || there.foreign),
       });
     }
     return found;
   }
 }
 
-function narrowingOf({ when, hits, log }: Pick<EditorBreakpoint, 'when' | 'log'> & { readonly hits?: string | number | undefined }): Narrowing {
+function narrowingOf({
+  when,
+  hits,
+  log,
+}: Pick<EditorBreakpoint, 'when' | 'log'> & { readonly hits?: string | number | undefined }): Narrowing {
   const count = hits === undefined ? NaN : Number(String(hits).replace(/^>?=?\s*/, ''));
-  return { ...(when === undefined ? {} : { when }), ...(count > 1 ? { hits: count } : {}), ...(log === undefined ? {} : { log }) };
+  return {
+    ...(when === undefined ? {} : { when }),
+    ...(count > 1 ? { hits: count } : {}),
+    ...(log === undefined ? {} : { log }),
+  };
 }
 
 /** Rejects with what is wrong with its condition or its line. */
@@ -172,15 +236,32 @@ async function checkBreakpoint(gate: Breakpoint): Promise<void> {
   new BreakpointSet().set([gate]);
 }
 
-/** How many of what it stands on it would have stopped at so far, and of how many; undefined for a condition that is none. */
-export async function hitsSoFar({ model, info }: TrajectoryData, spot: Spot, narrowing: Narrowing): Promise<{ readonly hits: number; readonly of: number } | undefined> {
+/**
+ * How many of what it stands on it would have stopped at so far, and of how many; undefined for a condition that is
+ * none.
+ */
+export async function hitsSoFar(
+  { model, info }: TrajectoryData,
+  spot: Spot,
+  narrowing: Narrowing,
+): Promise<{ readonly hits: number; readonly of: number } | undefined> {
   const gate = gateOf(spot, { ...(narrowing.when === undefined ? {} : { when: narrowing.when }) });
   if (gate === undefined) return undefined;
-  const [{ compileCondition }, { environmentOf }] = await Promise.all([import('../../../src/trace/query.ts'), import('../../../src/trace/query/environment.ts')]);
-  const spans = spot.on === 'tool' ? model.tools.filter((span) => span.start.data.name === spot.name) : model.steps.flatMap(({ model: call, index }) => (call === undefined || (spot.on === 'step' && index !== spot.step) ? [] : [call]));
+  const [{ compileCondition }, { environmentOf }] = await Promise.all([
+    import('../../../src/trace/query.ts'),
+    import('../../../src/trace/query/environment.ts'),
+  ]);
+  const spans =
+    spot.on === 'tool'
+      ? model.tools.filter((span) => span.start.data.name === spot.name)
+      : model.steps.flatMap(({ model: call, index }) =>
+          call === undefined || (spot.on === 'step' && index !== spot.step) ? [] : [call],
+        );
   try {
     const query = gate.when === undefined ? undefined : compileCondition(gate.when);
-    const hits = spans.filter(({ seq }) => query === undefined || query.matches(environmentOf(model, seq, info?.task)).matched).length;
+    const hits = spans.filter(
+      ({ seq }) => query === undefined || query.matches(environmentOf(model, seq, info?.task)).matched,
+    ).length;
     return { hits, of: spans.length };
   } catch {
     return undefined; // said where it is set

@@ -1,6 +1,9 @@
-/** What a page tells a rollout to do, and what it makes of a filled form: an edit where the rollout is held, or a fork. */
-import { newId } from '../../../src/common/ids.ts';
+/**
+ * What a page tells a rollout to do, and what it makes of a filled form: an edit where the rollout is held, or a fork.
+ */
+
 import { StudioError } from '../../../src/common/errors.ts';
+import { newId } from '../../../src/common/ids.ts';
 import type { Json } from '../../../src/common/json.ts';
 import type { ForkEdit } from '../../../src/config/submission.ts';
 import type { RolloutCommand } from '../../../src/protocol/commands.ts';
@@ -17,7 +20,12 @@ export class RolloutControl {
   }
 
   async tell(verb: RolloutCommand['verb'], args?: Json): Promise<void> {
-    await this.#data.api.commandRollout(this.#data.rollout, { command: newId('c'), verb, by: BY, ...(args === undefined ? {} : { args }) });
+    await this.#data.api.commandRollout(this.#data.rollout, {
+      command: newId('c'),
+      verb,
+      by: BY,
+      ...(args === undefined ? {} : { args }),
+    });
   }
 
   /** Makes the edits where the rollout is held, and lets it go on. */
@@ -30,15 +38,29 @@ export class RolloutControl {
       await this.tell('answer', { value: valueOf(text) });
       return;
     }
-    if (kind === 'inject') await this.tell('inject', { message: { role: 'user', parts: [{ type: 'text', content: text }] } });
-    for (const { of, path, value } of edits) await this.tell('edit', { of: JSON.parse(JSON.stringify(of)) as Json, path, value }); // without absent members
+    if (kind === 'inject')
+      await this.tell('inject', { message: { role: 'user', parts: [{ type: 'text', content: text }] } });
+    for (const { of, path, value } of edits)
+      await this.tell('edit', { of: JSON.parse(JSON.stringify(of)) as Json, path, value }); // without absent members
     await this.tell('release');
   }
 
-  /** Goes on from the cut, so many times; gives the new batch. Rejects with code `conflict` and `details.irreversible` where calls that cannot be undone may be made again. */
-  async fork({ cut }: EditTarget, edits: readonly ForkEdit[], attempts: number, acceptIrreversible: boolean): Promise<string> {
+  /**
+   * Goes on from the cut, so many times; gives the new batch. Rejects with code `conflict` and `details.irreversible`
+   * where calls that cannot be undone may be made again.
+   */
+  async fork(
+    { cut }: EditTarget,
+    edits: readonly ForkEdit[],
+    attempts: number,
+    acceptIrreversible: boolean,
+  ): Promise<string> {
     const { batch } = await this.#data.api.fork({
-      batch: newId('b'), rollout: this.#data.rollout, seq: cut, attempts, by: BY,
+      batch: newId('b'),
+      rollout: this.#data.rollout,
+      seq: cut,
+      attempts,
+      by: BY,
       ...(edits.length === 0 ? {} : { edit: [...edits] }),
       ...(acceptIrreversible ? { accept_irreversible: true } : {}),
     });

@@ -1,6 +1,6 @@
 /** A form that somebody is filling in. It stays as it is while the cursor goes elsewhere. */
 import { Emitter, type Listen } from '../../../src/common/emitter.ts';
-import { editsOf, fieldText, type EditField, type EditTarget } from './edits.ts';
+import { type EditField, type EditTarget, editsOf, fieldText } from './edits.ts';
 
 /** Continuations that are offered for a fork. */
 const OFFERED = 4;
@@ -48,7 +48,9 @@ export class Draft {
   }
 
   read(): ReturnType<typeof editsOf> {
-    return this.target.kind === 'skip' || this.target.kind === 'inject' || this.target.kind === 'answer' ? { edits: [], wrong: [] } : editsOf(this.target, this.#texts);
+    return this.target.kind === 'skip' || this.target.kind === 'inject' || this.target.kind === 'answer'
+      ? { edits: [], wrong: [] }
+      : editsOf(this.target, this.#texts);
   }
 
   begin(): void {

@@ -5,15 +5,27 @@ import type { Hold } from '../../../src/trace/model/holds.ts';
 import type { ModelSpan, ToolSpan } from '../../../src/trace/model/spans.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import { isBlobRef, unescapeKeys } from '../../../src/trace/values/keys.ts';
-import { subjectAt, type Subject } from '../detail/subject.ts';
+import { type Subject, subjectAt } from '../detail/subject.ts';
 
-export type EditKind = 'arguments' | 'result' | 'sampling' | 'reply' | 'message' | 'skip' | 'inject' | 'answer' | 'fork';
+export type EditKind =
+  | 'arguments'
+  | 'result'
+  | 'sampling'
+  | 'reply'
+  | 'message'
+  | 'skip'
+  | 'inject'
+  | 'answer'
+  | 'fork';
 
 /** One thing that a form is about. */
 export interface EditTarget {
   readonly kind: EditKind;
   readonly title: string;
-  /** `here`: the rollout is held at it, and goes on with it. `fork`: it has happened; whoever goes on from there does so otherwise. */
+  /**
+   * `here`: the rollout is held at it, and goes on with it. `fork`: it has happened; whoever goes on from there does so
+   * otherwise.
+   */
   readonly where: 'here' | 'fork';
   readonly of: ForkEdit['of'];
   /** Where the page shows its form: with this event. Absent: above all else. */
@@ -62,9 +74,27 @@ function toolTargets(model: TrajectoryModel, span: ToolSpan): EditTarget[] {
   const targets: EditTarget[] = [];
   const { end } = span;
   const asked = model.argumentsOf(span).value;
-  if (!isBlobRef(asked)) targets.push({ kind: 'arguments', title: 'Arguments', where: whereOf(model, span.seq, 'before'), of: { seq: span.seq }, cut: span.seq, fields: fieldsOf('/arguments', asked), seq: span.seq });
+  if (!isBlobRef(asked))
+    targets.push({
+      kind: 'arguments',
+      title: 'Arguments',
+      where: whereOf(model, span.seq, 'before'),
+      of: { seq: span.seq },
+      cut: span.seq,
+      fields: fieldsOf('/arguments', asked),
+      seq: span.seq,
+    });
   const result = model.resultOf(span)?.value;
-  if (end !== undefined && result !== undefined && !isBlobRef(result)) targets.push({ kind: 'result', title: 'Result', where: whereOf(model, span.seq, 'after'), of: { seq: end.seq }, cut: end.seq, fields: fieldsOf('/result', result), seq: span.seq });
+  if (end !== undefined && result !== undefined && !isBlobRef(result))
+    targets.push({
+      kind: 'result',
+      title: 'Result',
+      where: whereOf(model, span.seq, 'after'),
+      of: { seq: end.seq },
+      cut: end.seq,
+      fields: fieldsOf('/result', result),
+      seq: span.seq,
+    });
   return targets;
 }
 
@@ -73,8 +103,28 @@ function modelTargets(model: TrajectoryModel, span: ModelSpan): EditTarget[] {
   const m = end?.data.m;
   const reply = m === undefined ? undefined : textFields(model, m);
   return [
-    ...(end === undefined || m === undefined || reply === undefined || reply.length === 0 ? [] : [{ kind: 'reply', title: 'Reply', where: whereOf(model, span.seq, 'after'), of: { m }, cut: end.seq, fields: reply, seq: span.seq } as const]),
-    { kind: 'sampling', title: 'Sampling', where: whereOf(model, span.seq, 'before'), of: { seq: span.seq }, cut: span.seq, fields: fieldsOf('/sampling', span.start.data.sampling), seq: span.seq },
+    ...(end === undefined || m === undefined || reply === undefined || reply.length === 0
+      ? []
+      : [
+          {
+            kind: 'reply',
+            title: 'Reply',
+            where: whereOf(model, span.seq, 'after'),
+            of: { m },
+            cut: end.seq,
+            fields: reply,
+            seq: span.seq,
+          } as const,
+        ]),
+    {
+      kind: 'sampling',
+      title: 'Sampling',
+      where: whereOf(model, span.seq, 'before'),
+      of: { seq: span.seq },
+      cut: span.seq,
+      fields: fieldsOf('/sampling', span.start.data.sampling),
+      seq: span.seq,
+    },
   ];
 }
 
@@ -87,13 +137,24 @@ function messageTargets(model: TrajectoryModel, m: number): EditTarget[] {
   const hold = standingHold(model);
   const call = hold?.event.data.side === 'before' ? model.span(hold.event.span ?? 0) : undefined;
   const isNew = call?.kind === 'model' && isFirstSeenBy(model, call, m);
-  return [{ kind: 'message', title: 'Message', where: isNew ? 'here' : 'fork', of: { m }, cut: entry.event.seq, fields, seq: entry.event.seq }];
+  return [
+    {
+      kind: 'message',
+      title: 'Message',
+      where: isNew ? 'here' : 'fork',
+      of: { m },
+      cut: entry.event.seq,
+      fields,
+      seq: entry.event.seq,
+    },
+  ];
 }
 
 /** A fork that changes nothing but chance. Of a step it makes its model call again, of a call that very call. */
 export function forkTarget(model: TrajectoryModel, subject: Subject): EditTarget | undefined {
   const step = subject.step === undefined || subject.step.index === 0 ? '' : `, step ${subject.step.index}`;
-  const at = (cut: number, title: string): EditTarget | undefined => (cut < 1 ? undefined : { kind: 'fork', title: `Fork from ${title}${step}`, where: 'fork', of: {}, cut, fields: [] });
+  const at = (cut: number, title: string): EditTarget | undefined =>
+    cut < 1 ? undefined : { kind: 'fork', title: `Fork from ${title}${step}`, where: 'fork', of: {}, cut, fields: [] };
   switch (subject.kind) {
     case 'tool':
       return at(subject.span.seq, subject.span.start.data.name);
@@ -115,20 +176,45 @@ export function forkTarget(model: TrajectoryModel, subject: Subject): EditTarget
 export function skipTarget(model: TrajectoryModel, hold: Hold): EditTarget | undefined {
   const span = model.span(hold.event.span ?? 0);
   if (span?.kind !== 'tool' || hold.event.data.side !== 'before' || hold.event.data.why === 'input') return undefined;
-  return { kind: 'skip', title: `Skip ${span.start.data.name}`, where: 'here', of: { seq: span.seq }, cut: span.seq, fields: [{ name: 'result', path: '', before: '' }] };
+  return {
+    kind: 'skip',
+    title: `Skip ${span.start.data.name}`,
+    where: 'here',
+    of: { seq: span.seq },
+    cut: span.seq,
+    fields: [{ name: 'result', path: '', before: '' }],
+  };
 }
 
 export function injectTarget(hold: Hold): EditTarget {
-  return { kind: 'inject', title: 'A message to the agent', where: 'here', of: {}, cut: hold.seq, fields: [{ name: 'user', path: '', before: '' }] };
+  return {
+    kind: 'inject',
+    title: 'A message to the agent',
+    where: 'here',
+    of: {},
+    cut: hold.seq,
+    fields: [{ name: 'user', path: '', before: '' }],
+  };
 }
 
 export function answerTarget(hold: Hold): EditTarget | undefined {
-  return hold.event.data.why === 'input' ? { kind: 'answer', title: 'Answer', where: 'here', of: {}, cut: hold.seq, fields: [{ name: 'answer', path: '', before: '' }] } : undefined;
+  return hold.event.data.why === 'input'
+    ? {
+        kind: 'answer',
+        title: 'Answer',
+        where: 'here',
+        of: {},
+        cut: hold.seq,
+        fields: [{ name: 'answer', path: '', before: '' }],
+      }
+    : undefined;
 }
 
 function whereOf(model: TrajectoryModel, span: number, side: 'before' | 'after'): EditTarget['where'] {
   const hold = standingHold(model);
-  return hold?.event.span === span && hold.event.data.side === side && hold.event.data.why !== 'input' ? 'here' : 'fork';
+  return hold?.event.span === span && hold.event.data.side === side && hold.event.data.why !== 'input'
+    ? 'here'
+    : 'fork';
 }
 
 /** Whether no call of the agent before this one had the message in its context. */
@@ -143,18 +229,29 @@ function isFirstSeenBy(model: TrajectoryModel, call: ModelSpan, m: number): bool
 function fieldsOf(path: string, stored: Json): EditField[] {
   const value = unescapeKeys(stored);
   const members = isJsonObject(value) ? Object.entries(value) : [];
-  if (members.length === 0 || members.length > MOST_FIELDS || members.some(([, member]) => isBlobRef(member))) return [{ name: path.slice(1), path, before: value }];
-  return members.map(([name, before]) => ({ name, path: `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`, before }));
+  if (members.length === 0 || members.length > MOST_FIELDS || members.some(([, member]) => isBlobRef(member)))
+    return [{ name: path.slice(1), path, before: value }];
+  return members.map(([name, before]) => ({
+    name,
+    path: `${path}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+    before,
+  }));
 }
 
 function textFields(model: TrajectoryModel, m: number): EditField[] {
   const parts = model.shownMessage(m)?.event.data.parts ?? [];
-  return parts.flatMap((part, index): EditField[] => ((part.type === 'text' || part.type === 'reasoning') && typeof part.content === 'string' ? [{ name: part.type, path: `/parts/${index}/content`, before: part.content }] : []));
+  return parts.flatMap((part, index): EditField[] =>
+    (part.type === 'text' || part.type === 'reasoning') && typeof part.content === 'string'
+      ? [{ name: part.type, path: `/parts/${index}/content`, before: part.content }]
+      : [],
+  );
 }
 
 /** The text of a value in its field. */
 export function fieldText(value: Json): string {
-  return typeof value === 'string' ? value : JSON.stringify(value, null, isJsonObject(value) || Array.isArray(value) ? 2 : undefined);
+  return typeof value === 'string'
+    ? value
+    : JSON.stringify(value, null, isJsonObject(value) || Array.isArray(value) ? 2 : undefined);
 }
 
 /** What a field's text stands for: where a text stood, a text. undefined: it is no JSON. */
@@ -168,7 +265,10 @@ export function readField({ before }: EditField, text: string): { readonly value
 }
 
 /** The edits of those fields whose value is another now. `wrong`: names of fields whose text is none. */
-export function editsOf({ of, fields }: EditTarget, texts: ReadonlyMap<string, string>): { readonly edits: readonly ForkEdit[]; readonly wrong: readonly string[] } {
+export function editsOf(
+  { of, fields }: EditTarget,
+  texts: ReadonlyMap<string, string>,
+): { readonly edits: readonly ForkEdit[]; readonly wrong: readonly string[] } {
   const edits: ForkEdit[] = [];
   const wrong: string[] = [];
   for (const field of fields) {
@@ -176,7 +276,8 @@ export function editsOf({ of, fields }: EditTarget, texts: ReadonlyMap<string, s
     if (text === undefined) continue;
     const read = readField(field, text);
     if (read === undefined) wrong.push(field.name);
-    else if (JSON.stringify(read.value) !== JSON.stringify(field.before)) edits.push({ of: { ...of }, path: field.path, value: read.value });
+    else if (JSON.stringify(read.value) !== JSON.stringify(field.before))
+      edits.push({ of: { ...of }, path: field.path, value: read.value });
   }
   return { edits, wrong };
 }

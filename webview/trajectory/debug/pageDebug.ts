@@ -4,12 +4,12 @@ import { errorText } from '../../../src/common/errors.ts';
 import type { PageAction, PageVerb } from '../../../src/protocol/page.ts';
 import { say } from '../../components/notices/notice.tsx';
 import type { TrajectoryData } from '../../data/trajectoryData.ts';
-import { subjectAt, type Subject } from '../detail/subject.ts';
+import { type Subject, subjectAt } from '../detail/subject.ts';
 import type { Row } from '../steps/rows.ts';
 import { PageBreakpoints } from './breakpoints.ts';
 import { needsConsent, RolloutControl } from './control.ts';
 import { Draft } from './draft.ts';
-import { editTargets, forkTarget, type EditTarget } from './edits.ts';
+import { type EditTarget, editTargets, forkTarget } from './edits.ts';
 
 /** The page around it: where its cursor stands. */
 export interface DebuggedPage {
@@ -36,7 +36,10 @@ export class PageDebug {
 
   constructor(page: DebuggedPage) {
     this.#page = page;
-    this.breakpoints = new PageBreakpoints(page.data, { readOnly: page.readOnly, canEditor: page.can.has('breakpoint') });
+    this.breakpoints = new PageBreakpoints(page.data, {
+      readOnly: page.readOnly,
+      canEditor: page.can.has('breakpoint'),
+    });
     this.#control = new RolloutControl(page.data);
   }
 
@@ -52,7 +55,12 @@ export class PageDebug {
     const { breakpoints } = this;
     const { current, readOnly } = this.#page;
     const spot = current === undefined ? undefined : breakpoints.spotAt(current);
-    if (!breakpoints.settable) say(readOnly ? 'This page can only be read.' : 'This batch has ended: nothing would hold. In VS Code the debugger steps through what is recorded.');
+    if (!breakpoints.settable)
+      say(
+        readOnly
+          ? 'This page can only be read.'
+          : 'This batch has ended: nothing would hold. In VS Code the debugger steps through what is recorded.',
+      );
     else if (spot === undefined) say('No breakpoint can be here: select a tool call or a step.');
     else this.run(breakpoints.toggle(spot));
   }
@@ -78,14 +86,20 @@ export class PageDebug {
     const subject = this.#subject();
     const targets = subject === undefined ? [] : editTargets(this.#page.data.model, subject);
     const target = targets.find(({ where }) => where === 'here') ?? targets[0];
-    if (target === undefined) say(this.editable ? 'Nothing of this can be edited: select a call, a model call or a message that was given.' : 'Nothing can be edited here.');
+    if (target === undefined)
+      say(
+        this.editable
+          ? 'Nothing of this can be edited: select a call, a model call or a message that was given.'
+          : 'Nothing can be edited here.',
+      );
     else this.edit(target);
   }
 
   forkSelected(): void {
     const subject = this.#subject();
     const target = subject === undefined ? undefined : forkTarget(this.#page.data.model, subject);
-    if (target === undefined) say(this.editable ? 'There is nothing to go on from here.' : 'Nothing can be forked here.');
+    if (target === undefined)
+      say(this.editable ? 'There is nothing to go on from here.' : 'Nothing can be forked here.');
     else this.edit(target);
   }
 
@@ -98,19 +112,30 @@ export class PageDebug {
   apply(draft: Draft, consent = false): void {
     const { target } = draft;
     const { edits, wrong } = draft.read();
-    const missing = wrong.length > 0 ? `This is no JSON: ${wrong.join(', ')}.` : target.kind === 'inject' && draft.text.trim() === '' ? 'There are no words yet.' : undefined;
+    const missing =
+      wrong.length > 0
+        ? `This is no JSON: ${wrong.join(', ')}.`
+        : target.kind === 'inject' && draft.text.trim() === ''
+          ? 'There are no words yet.'
+          : undefined;
     if (missing !== undefined) {
       draft.fail(missing);
       return;
     }
     draft.begin();
-    const done = target.where === 'here' ? this.#control.apply(target, edits, draft.text) : this.#control.fork(target, edits, draft.attempts, consent);
-    done.then((batch) => {
-      if (this.draft === draft) this.edit(undefined);
-      if (batch === undefined) return;
-      this.#page.data.forks.refresh();
-      this.#page.act({ do: 'open', place: { page: 'batch', batch }, beside: true });
-    }, (error: unknown) => draft.fail(errorText(error), needsConsent(error)));
+    const done =
+      target.where === 'here'
+        ? this.#control.apply(target, edits, draft.text)
+        : this.#control.fork(target, edits, draft.attempts, consent);
+    done.then(
+      (batch) => {
+        if (this.draft === draft) this.edit(undefined);
+        if (batch === undefined) return;
+        this.#page.data.forks.refresh();
+        this.#page.act({ do: 'open', place: { page: 'batch', batch }, beside: true });
+      },
+      (error: unknown) => draft.fail(errorText(error), needsConsent(error)),
+    );
   }
 
   /** Says why when it fails. */

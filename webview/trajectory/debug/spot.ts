@@ -66,20 +66,41 @@ export function gateOf(spot: Spot, { when, hits, log }: Narrowing): Breakpoint |
   if (spot.on === 'event') return undefined;
   const narrowed = { ...(hits === undefined || hits < 2 ? {} : { hits }), ...(log === undefined ? {} : { log }) };
   const id = `${PAGE_PREFIX}${keyOf(spot)}`;
-  if (spot.on === 'tool') return { id, side: 'before', tool: spot.name, ...(when === undefined ? {} : { when }), ...narrowed };
+  if (spot.on === 'tool')
+    return { id, side: 'before', tool: spot.name, ...(when === undefined ? {} : { when }), ...narrowed };
   const own = spot.on === 'step' ? `step == ${spot.step}` : undefined;
   const both = [own, when].filter((part) => part !== undefined);
-  return { id, side: 'before', kind: 'model', ...(both.length === 0 ? {} : { when: both.length === 1 ? (both[0] ?? '') : both.map((part) => `(${part})`).join(' && ') }), ...narrowed };
+  return {
+    id,
+    side: 'before',
+    kind: 'model',
+    ...(both.length === 0
+      ? {}
+      : { when: both.length === 1 ? (both[0] ?? '') : both.map((part) => `(${part})`).join(' && ') }),
+    ...narrowed,
+  };
 }
 
 /** The way back: undefined for what stands on nothing that a row shows. */
-export function spotOfGate({ side, tool, kind, when, hits, log }: Breakpoint): { readonly spot: Spot; readonly narrowing: Narrowing } | undefined {
+export function spotOfGate({
+  side,
+  tool,
+  kind,
+  when,
+  hits,
+  log,
+}: Breakpoint): { readonly spot: Spot; readonly narrowing: Narrowing } | undefined {
   if (side !== 'before') return undefined;
   const rest = { ...(hits === undefined ? {} : { hits }), ...(log === undefined ? {} : { log }) };
-  if (tool !== undefined) return { spot: { on: 'tool', name: tool }, narrowing: { ...(when === undefined ? {} : { when }), ...rest } };
+  if (tool !== undefined)
+    return { spot: { on: 'tool', name: tool }, narrowing: { ...(when === undefined ? {} : { when }), ...rest } };
   if (kind !== 'model') return undefined;
   const step = /^\(?step == (\d+)(?:\) && \((.*)\))?$/s.exec(when ?? '');
-  if (step !== null) return { spot: { on: 'step', step: Number(step[1]) }, narrowing: { ...(step[2] === undefined ? {} : { when: step[2] }), ...rest } };
+  if (step !== null)
+    return {
+      spot: { on: 'step', step: Number(step[1]) },
+      narrowing: { ...(step[2] === undefined ? {} : { when: step[2] }), ...rest },
+    };
   return { spot: { on: 'model' }, narrowing: { ...(when === undefined ? {} : { when }), ...rest } };
 }
 

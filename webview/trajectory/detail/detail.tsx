@@ -4,18 +4,32 @@ import { EmptyState } from '../../components/notices/emptyState.tsx';
 import { Skeleton } from '../../components/notices/skeleton.tsx';
 import { TabPanel, Tabs } from '../../components/tabs.tsx';
 import { TABS, type Tab, type TrajectoryView } from '../view.ts';
-import { CallTab } from './tabs/callTab.tsx';
 import { DetailHead } from './detailHead.tsx';
+import { modelCallOf, type Subject, subjectAt } from './subject.ts';
+import { CallTab } from './tabs/callTab.tsx';
 import { MessagesTab } from './tabs/messagesTab.tsx';
 import { RawTab } from './tabs/rawTab.tsx';
-import { modelCallOf, subjectAt, type Subject } from './subject.ts';
 import { TimingTab } from './tabs/timingTab.tsx';
 import { TokensTab } from './tabs/tokensTab.tsx';
 import { WorldTab } from './tabs/worldTab.tsx';
 import './detail.css';
 
-const NAMES: Readonly<Record<Tab, string>> = { call: 'Call', messages: 'Messages', world: 'World', tokens: 'Tokens', timing: 'Timing', raw: 'Raw' };
-const PANELS = { call: CallTab, messages: MessagesTab, world: WorldTab, tokens: TokensTab, timing: TimingTab, raw: RawTab } as const;
+const NAMES: Readonly<Record<Tab, string>> = {
+  call: 'Call',
+  messages: 'Messages',
+  world: 'World',
+  tokens: 'Tokens',
+  timing: 'Timing',
+  raw: 'Raw',
+};
+const PANELS = {
+  call: CallTab,
+  messages: MessagesTab,
+  world: WorldTab,
+  tokens: TokensTab,
+  timing: TimingTab,
+  raw: RawTab,
+} as const;
 
 /** Drawn again by the page, whenever the trajectory or the look at it changed. */
 export function Detail({ view }: { readonly view: TrajectoryView }) {
@@ -26,14 +40,32 @@ export function Detail({ view }: { readonly view: TrajectoryView }) {
   }, [view.seq, view.tab]);
   const subject = subjectAt(view.data.model, view.seq);
   if (subject === undefined && view.data.loading === 'loading') return <Skeleton />;
-  if (subject === undefined) return <EmptyState icon="list-selection" title="Nothing selected" text="Select a step or a call to see what was asked and what it gave." />;
+  if (subject === undefined)
+    return (
+      <EmptyState
+        icon="list-selection"
+        title="Nothing selected"
+        text="Select a step or a call to see what was asked and what it gave."
+      />
+    );
   const Panel = PANELS[view.tab];
   return (
     <section class="detail" aria-label="Detail">
       <DetailHead view={view} subject={subject} />
-      <Tabs label="Detail" tabs={TABS.map((id) => ({ id, label: NAMES[id], ...badgeOf(view, subject, id) }))} selected={view.tab} onSelect={(id) => view.show(TABS.find((tab) => tab === id) ?? 'call')} />
+      <Tabs
+        label="Detail"
+        tabs={TABS.map((id) => ({ id, label: NAMES[id], ...badgeOf(view, subject, id) }))}
+        selected={view.tab}
+        onSelect={(id) => view.show(TABS.find((tab) => tab === id) ?? 'call')}
+      />
       <TabPanel id={view.tab} label={NAMES[view.tab]}>
-        <div class="detail-body" ref={scroller} tabIndex={0}>{view.data.model.skipped !== undefined && (view.tab === 'messages' || view.tab === 'world') ? <p class="remark">What came before this is still being read.</p> : <Panel view={view} subject={subject} />}</div>
+        <div class="detail-body" ref={scroller} tabIndex={0}>
+          {view.data.model.skipped !== undefined && (view.tab === 'messages' || view.tab === 'world') ? (
+            <p class="remark">What came before this is still being read.</p>
+          ) : (
+            <Panel view={view} subject={subject} />
+          )}
+        </div>
       </TabPanel>
     </section>
   );

@@ -18,16 +18,30 @@ export function DetailHead({ view, subject }: { readonly view: TrajectoryView; r
     <header class="detail-head">
       <h2 title={name}>{name}</h2>
       {place !== '' && <span class="dim">{place}</span>}
-      {outcome !== undefined && <span class="detail-outcome"><Glyph outcome={outcome} /> {words}</span>}
+      {outcome !== undefined && (
+        <span class="detail-outcome">
+          <Glyph outcome={outcome} /> {words}
+        </span>
+      )}
       {ms !== undefined && <span>{duration(ms)}</span>}
-      {marks.map((mark) => <span key={mark} class="mark">{mark}</span>)}
+      {marks.map((mark) => (
+        <span key={mark} class="mark">
+          {mark}
+        </span>
+      ))}
       <span class="grow" />
       {subject.kind === 'tool' && <OtherCalls view={view} subject={subject} />}
     </header>
   );
 }
 
-function OtherCalls({ view, subject }: { readonly view: TrajectoryView; readonly subject: Extract<Subject, { kind: 'tool' }> }) {
+function OtherCalls({
+  view,
+  subject,
+}: {
+  readonly view: TrajectoryView;
+  readonly subject: Extract<Subject, { kind: 'tool' }>;
+}) {
   const { model } = view.data;
   const { name } = subject.span.start.data;
   const count = callsOf(model, name).length;
@@ -36,9 +50,27 @@ function OtherCalls({ view, subject }: { readonly view: TrajectoryView; readonly
   const after = nextCall(model, subject.span);
   return (
     <span class="other-calls">
-      <Button kind="icon" icon="chevron-left" label={`Previous call of ${name}`} disabled={before === undefined} onClick={() => { if (before !== undefined) view.go(before.seq); }} />
-      <span class="dim" title={`calls of ${name}`}>{callNumber(model, subject.span)}/{count}</span>
-      <Button kind="icon" icon="chevron-right" label={`Next call of ${name}`} disabled={after === undefined} onClick={() => { if (after !== undefined) view.go(after.seq); }} />
+      <Button
+        kind="icon"
+        icon="chevron-left"
+        label={`Previous call of ${name}`}
+        disabled={before === undefined}
+        onClick={() => {
+          if (before !== undefined) view.go(before.seq);
+        }}
+      />
+      <span class="dim" title={`calls of ${name}`}>
+        {callNumber(model, subject.span)}/{count}
+      </span>
+      <Button
+        kind="icon"
+        icon="chevron-right"
+        label={`Next call of ${name}`}
+        disabled={after === undefined}
+        onClick={() => {
+          if (after !== undefined) view.go(after.seq);
+        }}
+      />
     </span>
   );
 }
@@ -60,16 +92,43 @@ export function headOf(model: TrajectoryModel, subject: Subject): Head {
       const siblings = subject.step?.tools ?? [];
       const place = siblings.length < 2 ? step : `${step}, call ${siblings.indexOf(span) + 1} of ${siblings.length}`;
       const edited = model.argumentsOf(span).edited;
-      return { name: span.start.data.name, place, ...(heldAt(model, span.seq) ?? ending(span.end?.data)), ms: span.end?.data.ms, marks: [span.start.data.effect, ...sourceMark(span.end?.data.source), ...(edited ? ['edited'] : [])] };
+      return {
+        name: span.start.data.name,
+        place,
+        ...(heldAt(model, span.seq) ?? ending(span.end?.data)),
+        ms: span.end?.data.ms,
+        marks: [span.start.data.effect, ...sourceMark(span.end?.data.source), ...(edited ? ['edited'] : [])],
+      };
     }
     case 'model':
-      return { name: subject.span.start.data.model ?? 'model', place: step, ...(heldAt(model, subject.span.seq) ?? ending(subject.span.end?.data)), ms: subject.span.end?.data.ms, marks: sourceMark(subject.span.end?.data.source) };
+      return {
+        name: subject.span.start.data.model ?? 'model',
+        place: step,
+        ...(heldAt(model, subject.span.seq) ?? ending(subject.span.end?.data)),
+        ms: subject.span.end?.data.ms,
+        marks: sourceMark(subject.span.end?.data.source),
+      };
     case 'agent':
-      return { name: subject.span.agent, place: step, ...ending(subject.span.end?.data), ms: subject.span.end?.data.ms, marks: [subject.span.start.data.how] };
+      return {
+        name: subject.span.agent,
+        place: step,
+        ...ending(subject.span.end?.data),
+        ms: subject.span.end?.data.ms,
+        marks: [subject.span.start.data.how],
+      };
     case 'world':
-      return { name: subject.span.start.data.world, place: 'world', ms: subject.span.end?.data.ms, marks: [subject.span.start.data.kind] };
+      return {
+        name: subject.span.start.data.world,
+        place: 'world',
+        ms: subject.span.end?.data.ms,
+        marks: [subject.span.start.data.kind],
+      };
     case 'message':
-      return { name: `${subject.entry.event.data.role} message`, place: `${step === '' ? '' : `${step}, `}message ${subject.entry.m}`, marks: subject.entry.event.data.origin === 'edited' ? ['edited'] : [] };
+      return {
+        name: `${subject.entry.event.data.role} message`,
+        place: `${step === '' ? '' : `${step}, `}message ${subject.entry.m}`,
+        marks: subject.entry.event.data.origin === 'edited' ? ['edited'] : [],
+      };
     case 'event':
       return { name: subject.event.kind, place: `event ${subject.event.seq}`, marks: [] };
   }
@@ -81,12 +140,14 @@ function heldAt(model: TrajectoryModel, span: number): Pick<Head, 'outcome' | 'w
   return hold === undefined ? undefined : { outcome: 'held', words: `held ${hold.event.data.side} the call` };
 }
 
-function ending(end: { readonly status: 'ok' | 'error' | 'cut'; readonly error?: TraceError | undefined } | undefined): Pick<Head, 'outcome' | 'words'> {
+function ending(
+  end: { readonly status: 'ok' | 'error' | 'cut'; readonly error?: TraceError | undefined } | undefined,
+): Pick<Head, 'outcome' | 'words'> {
   if (end === undefined) return { outcome: 'running', words: 'running' };
   if (end.status === 'cut') return { outcome: 'running', words: 'made anew in the fork' };
   if (end.status === 'ok') return { outcome: 'passed', words: 'ok' };
   const trouble = end.error === undefined ? 'error' : troubleIn(end.error);
-  return { outcome: TROUBLES[trouble], words: trouble === 'interrupted' ? trouble : end.error?.class ?? 'error' };
+  return { outcome: TROUBLES[trouble], words: trouble === 'interrupted' ? trouble : (end.error?.class ?? 'error') };
 }
 
 function sourceMark(source: string | undefined): string[] {

@@ -1,8 +1,9 @@
 /** What the cursor stands on, and where it is in the whole. */
-import type { AgentSpan, ModelSpan, ToolSpan, WorldSpan } from '../../../src/trace/model/spans.ts';
+
 import type { MessageEntry } from '../../../src/trace/model/messages.ts';
-import type { AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
+import type { AgentSpan, ModelSpan, ToolSpan, WorldSpan } from '../../../src/trace/model/spans.ts';
 import type { Step } from '../../../src/trace/model/step.ts';
+import type { AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
 
 export type Subject =
   | { readonly kind: 'tool'; readonly span: ToolSpan; readonly step: Step | undefined }
@@ -50,7 +51,9 @@ export function eventsOf(model: TrajectoryModel, subject: Subject): AnyEvent[] {
       return [subject.event];
     default: {
       const { seq } = subject.span;
-      const own = (subject.step?.seqs ?? []).flatMap((at) => model.event(at) ?? []).filter((event) => event.seq === seq || event.span === seq);
+      const own = (subject.step?.seqs ?? [])
+        .flatMap((at) => model.event(at) ?? [])
+        .filter((event) => event.seq === seq || event.span === seq);
       const end = subject.span.end;
       return end !== undefined && !own.some((event) => event.seq === end.seq) ? [...own, end] : own;
     }

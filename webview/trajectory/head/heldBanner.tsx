@@ -1,4 +1,5 @@
 /** That the rollout is held: at what, why, for how long by now, and what can be done about it. */
+
 import type { Hold } from '../../../src/trace/model/holds.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import { Banner, type BannerAction } from '../../components/notices/banner.tsx';
@@ -7,30 +8,73 @@ import { answerTarget, heldTargets, injectTarget, skipTarget } from '../debug/ed
 import type { TrajectorySession } from '../session.ts';
 import { heldFor, useNow } from '../useNow.ts';
 
-const WHY = { breakpoint: 'a breakpoint', pause: 'asked to pause', step: 'one step was asked for', input: 'it waits for an answer', lost_server: 'its server is gone' } as const;
+const WHY = {
+  breakpoint: 'a breakpoint',
+  pause: 'asked to pause',
+  step: 'one step was asked for',
+  input: 'it waits for an answer',
+  lost_server: 'its server is gone',
+} as const;
 
 export function HeldBanner({ session, hold }: { readonly session: TrajectorySession; readonly hold: Hold }) {
   const { model } = session.data;
   const now = useNow(true);
   const seq = hold.event.span ?? hold.seq;
-  const condition = session.debug.breakpoints.all.find(({ ids }) => ids.includes(hold.event.data.breakpoint ?? ''))?.when;
-  const there: readonly BannerAction[] = seq === session.seq ? [] : [{ label: 'Go there', icon: 'debug-stackframe', onClick: () => session.go(seq) }];
-  return <Banner kind="held" text={heldText(model, hold, now)} {...(condition === undefined ? {} : { code: condition })} actions={[...there, ...(session.debug.editable ? actionsOf(session, hold) : [])]} />;
+  const condition = session.debug.breakpoints.all.find(({ ids }) =>
+    ids.includes(hold.event.data.breakpoint ?? ''),
+  )?.when;
+  const there: readonly BannerAction[] =
+    seq === session.seq ? [] : [{ label: 'Go there', icon: 'debug-stackframe', onClick: () => session.go(seq) }];
+  return (
+    <Banner
+      kind="held"
+      text={heldText(model, hold, now)}
+      {...(condition === undefined ? {} : { code: condition })}
+      actions={[...there, ...(session.debug.editable ? actionsOf(session, hold) : [])]}
+    />
+  );
 }
 
 /** What a hold allows; a rollout whose server is gone goes on by itself. */
 function actionsOf(session: TrajectorySession, hold: Hold): BannerAction[] {
   if (hold.event.data.why === 'lost_server') return [];
   const answer = answerTarget(hold);
-  if (answer !== undefined) return [{ label: 'Answer…', icon: 'edit', onClick: () => session.debug.edit(answer) }, stop(session)];
+  if (answer !== undefined)
+    return [{ label: 'Answer…', icon: 'edit', onClick: () => session.debug.edit(answer) }, stop(session)];
   const part = heldTargets(session.data.model, hold)[0];
   const skip = skipTarget(session.data.model, hold);
   return [
-    ...(part === undefined ? [] : [{ label: `Edit ${part.kind}`, icon: 'edit', title: 'Edit what it is held at (A)', onClick: () => session.debug.edit(part) } as const]),
-    ...(skip === undefined ? [] : [{ label: 'Skip…', title: 'Answer the call without making it', onClick: () => session.debug.edit(skip) }]),
-    { label: 'Say…', icon: 'comment', title: 'Add a message that the agent reads next', onClick: () => session.debug.edit(injectTarget(hold)) },
-    { label: 'Resume', icon: 'debug-continue', title: 'Let it go on (R)', onClick: () => session.debug.tell('release') },
-    { label: 'Step', icon: 'debug-step-over', title: 'Let it go on to its next gate (S)', onClick: () => session.debug.tell('step') },
+    ...(part === undefined
+      ? []
+      : [
+          {
+            label: `Edit ${part.kind}`,
+            icon: 'edit',
+            title: 'Edit what it is held at (A)',
+            onClick: () => session.debug.edit(part),
+          } as const,
+        ]),
+    ...(skip === undefined
+      ? []
+      : [{ label: 'Skip…', title: 'Answer the call without making it', onClick: () => session.debug.edit(skip) }]),
+    {
+      label: 'Say…',
+      icon: 'comment',
+      title: 'Add a message that the agent reads next',
+      onClick: () => session.debug.edit(injectTarget(hold)),
+    },
+    {
+      label: 'Resume',
+      icon: 'debug-continue',
+      title: 'Let it go on (R)',
+      onClick: () => session.debug.tell('release'),
+    },
+    {
+      label: 'Step',
+      icon: 'debug-step-over',
+      title: 'Let it go on to its next gate (S)',
+      onClick: () => session.debug.tell('step'),
+    },
     stop(session),
   ];
 }
@@ -43,7 +87,17 @@ function stop(session: TrajectorySession): BannerAction {
 export function heldText(model: TrajectoryModel, hold: Hold, now: number): string {
   const { event } = hold;
   const span = model.span(event.span ?? 0);
-  const what = span?.kind === 'tool' ? span.start.data.name : span?.kind === 'model' ? 'the model call' : span?.kind === 'agent' ? span.agent : 'what comes next';
+  const what =
+    span?.kind === 'tool'
+      ? span.start.data.name
+      : span?.kind === 'model'
+        ? 'the model call'
+        : span?.kind === 'agent'
+          ? span.agent
+          : 'what comes next';
   const step = span === undefined ? '' : `, step ${span.step}`;
-  return `Held ${event.data.side} ${what}${step}: ${WHY[event.data.why]}${model.timed ? `, for ${duration(heldFor(hold, now))}` : ''}`;
+  return (
+    `Held ${event.data.side} ${what}${step}: ` +
+    `${WHY[event.data.why]}${model.timed ? `, for ${duration(heldFor(hold, now))}` : ''}`
+  );
 }

@@ -1,12 +1,13 @@
 /** Whose trajectory this is, what it was worth, and the buttons that move through it. */
+
+import type { PagePlace, PageVerb } from '../../../src/protocol/page.ts';
+import { outcomeOf } from '../../../src/trace/outcome.ts';
 import { Button } from '../../components/controls.tsx';
-import { Glyph } from '../../components/marks/glyph.tsx';
 import { ActionLink } from '../../components/link.tsx';
+import { Glyph } from '../../components/marks/glyph.tsx';
 import { MenuButton } from '../../components/overlays/menu.tsx';
 import { Quantity } from '../../components/quantity.tsx';
 import { compact, count, duration } from '../../format.ts';
-import { outcomeOf } from '../../../src/trace/outcome.ts';
-import type { PagePlace, PageVerb } from '../../../src/protocol/page.ts';
 import { copyEntries } from '../copying.ts';
 import { standingHold } from '../debug/edits.ts';
 import type { TrajectorySession } from '../session.ts';
@@ -46,48 +47,150 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
         <h1 title={row?.task}>{row?.task ?? 'Trajectory'}</h1>
         {row !== undefined && (
           <span class="head-attempt">
-            <Button kind="icon" icon="chevron-left" label="Previous attempt" title="Previous attempt ([)" onClick={() => onAttempt(-1)} />
-            <span>attempt <b>{row.attempt}</b>{batch !== undefined && <span class="dim">/{batch.attempts}</span>}{row.try > 1 && <span class="dim">, try {row.try}</span>}</span>
-            <Button kind="icon" icon="chevron-right" label="Next attempt" title="Next attempt (])" onClick={() => onAttempt(1)} />
+            <Button
+              kind="icon"
+              icon="chevron-left"
+              label="Previous attempt"
+              title="Previous attempt ([)"
+              onClick={() => onAttempt(-1)}
+            />
+            <span>
+              attempt <b>{row.attempt}</b>
+              {batch !== undefined && <span class="dim">/{batch.attempts}</span>}
+              {row.try > 1 && <span class="dim">, try {row.try}</span>}
+            </span>
+            <Button
+              kind="icon"
+              icon="chevron-right"
+              label="Next attempt"
+              title="Next attempt (])"
+              onClick={() => onAttempt(1)}
+            />
           </span>
         )}
       </div>
       <div class="head-numbers">
-        {end !== undefined && <span class="quantity"><span class="dim">reward</span> <b>{end.reward ?? 'none'}</b></span>}
+        {end !== undefined && (
+          <span class="quantity">
+            <span class="dim">reward</span> <b>{end.reward ?? 'none'}</b>
+          </span>
+        )}
         {data.model.last > 0 && <Quantity value={count(steps)} unit={steps === 1 ? 'step' : 'steps'} />}
         {ms !== undefined && <b>{duration(ms)}</b>}
         {tokens > 0 && <Quantity value={compact(tokens)} unit="tokens" />}
         {cost !== undefined && <Quantity value={cost.toFixed(cost < 0.1 ? 4 : 2)} unit="cost" />}
       </div>
       <div class="head-moves" role="group" aria-label="Move">
-        <Button kind="icon" icon="debug-reverse-continue" label="First" title="First (Home)" onClick={() => session.end('first')} />
-        <Button kind="icon" icon="debug-step-back" label="Previous step" title="Previous step (Shift+K)" onClick={() => session.step(-1)} />
-        <Button kind="icon" icon="debug-step-over" label="Next step" title="Next step (Shift+J)" onClick={() => session.step(1)} />
+        <Button
+          kind="icon"
+          icon="debug-reverse-continue"
+          label="First"
+          title="First (Home)"
+          onClick={() => session.end('first')}
+        />
+        <Button
+          kind="icon"
+          icon="debug-step-back"
+          label="Previous step"
+          title="Previous step (Shift+K)"
+          onClick={() => session.step(-1)}
+        />
+        <Button
+          kind="icon"
+          icon="debug-step-over"
+          label="Next step"
+          title="Next step (Shift+J)"
+          onClick={() => session.step(1)}
+        />
         <Button kind="icon" icon="debug-continue" label="Last" title="Last (End)" onClick={() => session.end('last')} />
-        {running && session.debug.editable && standingHold(data.model) === undefined && <Button kind="icon" icon="debug-pause" label="Pause this rollout" title="Hold it at its next gate (P)" onClick={() => session.debug.tell('hold')} />}
-        {running && <Button kind="secondary" icon={session.following ? 'circle-filled' : 'eye'} label={session.following ? 'live' : 'follow'} title="Follow what is still running (.)" pressed={session.following} onClick={() => session.follow(!session.following)} />}
+        {running && session.debug.editable && standingHold(data.model) === undefined && (
+          <Button
+            kind="icon"
+            icon="debug-pause"
+            label="Pause this rollout"
+            title="Hold it at its next gate (P)"
+            onClick={() => session.debug.tell('hold')}
+          />
+        )}
+        {running && (
+          <Button
+            kind="secondary"
+            icon={session.following ? 'circle-filled' : 'eye'}
+            label={session.following ? 'live' : 'follow'}
+            title="Follow what is still running (.)"
+            pressed={session.following}
+            onClick={() => session.follow(!session.following)}
+          />
+        )}
       </div>
       <span class="grow" />
       <div class="head-actions">
-        {batch !== undefined && can.has('open') && <ActionLink label={batch.name} title="Open the batch" onClick={() => session.act({ do: 'open', place: { page: 'batch', batch: batch.batch } })} />}
-        {batch !== undefined && batch.attempts > 1 && can.has('open') && <Button kind="secondary" icon="diff" label="Compare" title="All attempts at this task, side by side (C)" onClick={() => session.compare()} />}
-        {definition !== undefined && <code class="head-revision" title={`${definition.agentFile}, ${definition.model}`}>{definition.agent}@{definition.revision}</code>}
-        {!session.readOnly && <Button kind="icon" icon="bookmark" label="Bookmark" title="Bookmark (M)" pressed={data.notes.bookmarked(data.rollout, session.seq)} onClick={onBookmark} />}
+        {batch !== undefined && can.has('open') && (
+          <ActionLink
+            label={batch.name}
+            title="Open the batch"
+            onClick={() => session.act({ do: 'open', place: { page: 'batch', batch: batch.batch } })}
+          />
+        )}
+        {batch !== undefined && batch.attempts > 1 && can.has('open') && (
+          <Button
+            kind="secondary"
+            icon="diff"
+            label="Compare"
+            title="All attempts at this task, side by side (C)"
+            onClick={() => session.compare()}
+          />
+        )}
+        {definition !== undefined && (
+          <code class="head-revision" title={`${definition.agentFile}, ${definition.model}`}>
+            {definition.agent}@{definition.revision}
+          </code>
+        )}
+        {!session.readOnly && (
+          <Button
+            kind="icon"
+            icon="bookmark"
+            label="Bookmark"
+            title="Bookmark (M)"
+            pressed={data.notes.bookmarked(data.rollout, session.seq)}
+            onClick={onBookmark}
+          />
+        )}
         <Button kind="icon" icon="search" label="Search" title="Search everything (/)" onClick={onSearch} />
         <MenuButton label="Copy" icon="copy" title="Copy (Y)" entries={copyEntries(session)} control={copyMenu} />
-        <MenuButton label="More" icon="ellipsis" entries={[
-          ...(can.has('debug') ? [{ label: 'Debug from here', onClick: () => session.act({ do: 'debug', place }) }] : []),
-          ...(can.has('call') && data.model.span(session.seq)?.kind === 'tool' ? [
-            { label: 'Re-run this call …', onClick: () => session.act({ do: 'call', place, what: 'rerun' }) },
-            { label: 'Try its tool …', onClick: () => session.act({ do: 'call', place, what: 'try' }) },
-            { label: 'Save call as test case', onClick: () => session.act({ do: 'call', place, what: 'test' }) },
-          ] : []),
-          ...(session.debug.editable ? [{ label: 'Edit …', keys: 'A', onClick: () => session.debug.editSelected() }, { label: 'Fork from here …', keys: 'F', onClick: () => session.debug.forkSelected() }] : []),
-          { label: 'Breakpoints …', keys: 'Shift+B', onClick: () => session.debug.openBox(true) },
-          ...(session.readOnly ? [] : [{ label: 'Note …', keys: 'N', onClick: onNote }]),
-          ...(can.has('save') ? [{ label: 'Save as HTML …', onClick: () => session.act({ do: 'save', place: { page: 'trajectory', rollout: data.rollout } }) }] : []),
-          { label: 'Keys', keys: '?', onClick: onKeys },
-        ]} />
+        <MenuButton
+          label="More"
+          icon="ellipsis"
+          entries={[
+            ...(can.has('debug')
+              ? [{ label: 'Debug from here', onClick: () => session.act({ do: 'debug', place }) }]
+              : []),
+            ...(can.has('call') && data.model.span(session.seq)?.kind === 'tool'
+              ? [
+                  { label: 'Re-run this call …', onClick: () => session.act({ do: 'call', place, what: 'rerun' }) },
+                  { label: 'Try its tool …', onClick: () => session.act({ do: 'call', place, what: 'try' }) },
+                  { label: 'Save call as test case', onClick: () => session.act({ do: 'call', place, what: 'test' }) },
+                ]
+              : []),
+            ...(session.debug.editable
+              ? [
+                  { label: 'Edit …', keys: 'A', onClick: () => session.debug.editSelected() },
+                  { label: 'Fork from here …', keys: 'F', onClick: () => session.debug.forkSelected() },
+                ]
+              : []),
+            { label: 'Breakpoints …', keys: 'Shift+B', onClick: () => session.debug.openBox(true) },
+            ...(session.readOnly ? [] : [{ label: 'Note …', keys: 'N', onClick: onNote }]),
+            ...(can.has('save')
+              ? [
+                  {
+                    label: 'Save as HTML …',
+                    onClick: () => session.act({ do: 'save', place: { page: 'trajectory', rollout: data.rollout } }),
+                  },
+                ]
+              : []),
+            { label: 'Keys', keys: '?', onClick: onKeys },
+          ]}
+        />
       </div>
     </header>
   );

@@ -1,8 +1,11 @@
-/** Why, in one line: what the scorer said, the first split, the first error, what else is particular about this rollout. */
-import { Glyph } from '../../components/marks/glyph.tsx';
-import { ActionLink } from '../../components/link.tsx';
+/**
+ * Why, in one line: what the scorer said, the first split, the first error, what else is particular about this rollout.
+ */
+
 import { failure } from '../../../src/trace/cursor.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
+import { ActionLink } from '../../components/link.tsx';
+import { Glyph } from '../../components/marks/glyph.tsx';
 import type { TrajectorySession } from '../session.ts';
 
 export function Verdict({ session }: { readonly session: TrajectorySession }) {
@@ -13,24 +16,83 @@ export function Verdict({ session }: { readonly session: TrajectorySession }) {
   const first = model.skipped === undefined ? failure(model, 0, 1) : undefined;
   const fork = model.start?.data.fork;
   const parts: preact.ComponentChild[] = [];
-  if (end?.error !== undefined) parts.push(<span key="end"><Glyph outcome={end.status === 'truncated' ? 'truncated' : end.status === 'infrastructure' ? 'infrastructure' : 'failed'} /> {end.error.class}: {end.error.message}</span>);
-  if (score !== undefined) parts.push(<span key="score"><Glyph outcome={score.passed === true ? 'passed' : score.passed === false ? 'failed' : 'unscored'} /> <span class="dim">{score.scorer}</span> {score.explanation ?? (score.value === null ? 'cannot be scored' : score.value)}</span>);
+  if (end?.error !== undefined)
+    parts.push(
+      <span key="end">
+        <Glyph
+          outcome={
+            end.status === 'truncated' ? 'truncated' : end.status === 'infrastructure' ? 'infrastructure' : 'failed'
+          }
+        />{' '}
+        {end.error.class}: {end.error.message}
+      </span>,
+    );
+  if (score !== undefined)
+    parts.push(
+      <span key="score">
+        <Glyph outcome={score.passed === true ? 'passed' : score.passed === false ? 'failed' : 'unscored'} />{' '}
+        <span class="dim">{score.scorer}</span>{' '}
+        {score.explanation ?? (score.value === null ? 'cannot be scored' : score.value)}
+      </span>,
+    );
   const { split } = data;
   if (split !== undefined) {
     parts.push(
       <span key="split" title={`${split.common} ${split.common === 1 ? 'call' : 'calls'} before are the same`}>
-        <span class="dim">first split</span> <ActionLink label={placeOf(model, split.seq)} onClick={() => session.go(split.seq)} />
-        {' '}<span class="dim">from</span> <ActionLink label={`attempt ${split.other.attempt}`} title={`Open attempt ${split.other.attempt}, which passed, at the same place`} onClick={() => session.act({ do: 'open', place: { page: 'trajectory', rollout: split.other.rollout, seq: split.there } })} />, <span class="dim">which passed</span>
+        <span class="dim">first split</span>{' '}
+        <ActionLink label={placeOf(model, split.seq)} onClick={() => session.go(split.seq)} />{' '}
+        <span class="dim">from</span>{' '}
+        <ActionLink
+          label={`attempt ${split.other.attempt}`}
+          title={`Open attempt ${split.other.attempt}, which passed, at the same place`}
+          onClick={() =>
+            session.act({ do: 'open', place: { page: 'trajectory', rollout: split.other.rollout, seq: split.there } })
+          }
+        />
+        , <span class="dim">which passed</span>
       </span>,
     );
   }
-  if (first !== undefined) parts.push(<span key="error"><span class="dim">first error</span> <ActionLink label={placeOf(model, first)} onClick={() => session.go(first)} /></span>);
-  if (end?.touched === true) parts.push(<span key="touched" class="mark" title="Edited while it ran: left out of statistics">touched</span>);
-  if (fork !== undefined) parts.push(<span key="fork"><span class="dim">fork of</span> <ActionLink label={fork.rollout} onClick={() => session.act({ do: 'open', place: { page: 'trajectory', rollout: fork.rollout, seq: fork.seq } })} /></span>);
-  if (!model.timed) parts.push(<span key="times" class="mark" title="Imported from a source without times: the axis shows order">no times</span>);
-  if (parts.length === 0 && end !== undefined) parts.push(<span key="unscored"><Glyph outcome="unscored" /> <span class="dim">ended without a score</span></span>);
+  if (first !== undefined)
+    parts.push(
+      <span key="error">
+        <span class="dim">first error</span>{' '}
+        <ActionLink label={placeOf(model, first)} onClick={() => session.go(first)} />
+      </span>,
+    );
+  if (end?.touched === true)
+    parts.push(
+      <span key="touched" class="mark" title="Edited while it ran: left out of statistics">
+        touched
+      </span>,
+    );
+  if (fork !== undefined)
+    parts.push(
+      <span key="fork">
+        <span class="dim">fork of</span>{' '}
+        <ActionLink
+          label={fork.rollout}
+          onClick={() =>
+            session.act({ do: 'open', place: { page: 'trajectory', rollout: fork.rollout, seq: fork.seq } })
+          }
+        />
+      </span>,
+    );
+  if (!model.timed)
+    parts.push(
+      <span key="times" class="mark" title="Imported from a source without times: the axis shows order">
+        no times
+      </span>,
+    );
+  if (parts.length === 0 && end !== undefined)
+    parts.push(
+      <span key="unscored">
+        <Glyph outcome="unscored" /> <span class="dim">ended without a score</span>
+      </span>,
+    );
   // What has ended has something to say once all is read: its room is kept, so that nothing moves then.
-  if (parts.length === 0 && data.loading === 'loading' && data.info?.row.state === 'ended') return <div class="verdict">{'\u00a0'}</div>;
+  if (parts.length === 0 && data.loading === 'loading' && data.info?.row.state === 'ended')
+    return <div class="verdict">{'\u00a0'}</div>;
   return parts.length === 0 ? null : <div class="verdict">{parts}</div>;
 }
 

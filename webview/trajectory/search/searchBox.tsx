@@ -6,14 +6,26 @@ import { count } from '../../format.ts';
 import { useKeys } from '../../keys.ts';
 import type { TrajectorySession } from '../session.ts';
 import { FILTERS, type Filter } from '../steps/rows.ts';
-import { search, type SearchResult } from './searcher.ts';
+import { type SearchResult, search } from './searcher.ts';
 import './search.css';
 
-const FILTER_ICONS: Readonly<Record<Filter, IconName>> = { messages: 'comment', calls: 'tools', errors: 'warning', world: 'database', logs: 'output' };
+const FILTER_ICONS: Readonly<Record<Filter, IconName>> = {
+  messages: 'comment',
+  calls: 'tools',
+  errors: 'warning',
+  world: 'database',
+  logs: 'output',
+};
 /** Typing goes on for as long. */
 const PAUSE_MS = 150;
 
-export function SearchBox({ session, inputRef }: { readonly session: TrajectorySession; readonly inputRef: { current: HTMLElement | null } }) {
+export function SearchBox({
+  session,
+  inputRef,
+}: {
+  readonly session: TrajectorySession;
+  readonly inputRef: { current: HTMLElement | null };
+}) {
   const [text, setText] = useState('');
   const [result, setResult] = useState<SearchResult>();
   useEffect(() => {
@@ -27,7 +39,10 @@ export function SearchBox({ session, inputRef }: { readonly session: TrajectoryS
       setResult(told);
       session.mark(told);
     };
-    const timer = setTimeout(() => void search(session.data, (seq) => session.rowAt(seq)?.seq, text, tell, stop.signal), PAUSE_MS);
+    const timer = setTimeout(
+      () => void search(session.data, (seq) => session.rowAt(seq)?.seq, text, tell, stop.signal),
+      PAUSE_MS,
+    );
     return () => {
       clearTimeout(timer);
       stop.abort();
@@ -35,11 +50,14 @@ export function SearchBox({ session, inputRef }: { readonly session: TrajectoryS
   }, [text, session]);
   const found = result?.found ?? [];
   const next = (distance: 1 | -1): void => {
-    const to = distance === 1 ? (found.find((seq) => seq > session.seq) ?? found[0]) : (found.findLast((seq) => seq < session.seq) ?? found.at(-1));
+    const to =
+      distance === 1
+        ? (found.find((seq) => seq > session.seq) ?? found[0])
+        : (found.findLast((seq) => seq < session.seq) ?? found.at(-1));
     if (to === undefined) return;
     session.go(to);
   };
-  useKeys({ 'F3': () => next(1), 'shift+F3': () => next(-1) });
+  useKeys({ F3: () => next(1), 'shift+F3': () => next(-1) });
   const toggle = (filter: Filter): void => {
     const only = new Set(session.only);
     if (!only.delete(filter)) only.add(filter);
@@ -47,20 +65,43 @@ export function SearchBox({ session, inputRef }: { readonly session: TrajectoryS
   };
   return (
     <div class="search-box" role="search">
-      <TextField value={text} label="Search steps, arguments, results" placeholder="Search steps, arguments, results" icon="search" inputRef={inputRef} invalid={result?.problem !== undefined}
-        onInput={setText} onEnter={(shift) => next(shift ? -1 : 1)}
+      <TextField
+        value={text}
+        label="Search steps, arguments, results"
+        placeholder="Search steps, arguments, results"
+        icon="search"
+        inputRef={inputRef}
+        invalid={result?.problem !== undefined}
+        onInput={setText}
+        onEnter={(shift) => next(shift ? -1 : 1)}
         onEscape={() => {
           setText('');
           inputRef.current?.blur();
-        }} />
+        }}
+      />
       {result !== undefined && text !== '' && (
-        <span class="search-count" role="status" title={result.problem ?? `${result.explain}; of values that are stored apart only the beginning is searched`}>
+        <span
+          class="search-count"
+          role="status"
+          title={result.problem ?? `${result.explain}; of values that are stored apart only the beginning is searched`}
+        >
           {result.problem ?? `${found.length === 0 ? 'none' : count(found.length)}${result.done ? '' : ' …'}`}
         </span>
       )}
-      {found.length > 0 && text !== '' && <Button kind="icon" icon="arrow-right" label="Next match" title="Next match (Enter)" onClick={() => next(1)} />}
+      {found.length > 0 && text !== '' && (
+        <Button kind="icon" icon="arrow-right" label="Next match" title="Next match (Enter)" onClick={() => next(1)} />
+      )}
       <span class="search-filters" role="group" aria-label="Show only">
-        {FILTERS.map((filter) => <Button key={filter} kind="icon" icon={FILTER_ICONS[filter]} label={`Only ${filter}`} pressed={session.only.has(filter)} onClick={() => toggle(filter)} />)}
+        {FILTERS.map((filter) => (
+          <Button
+            key={filter}
+            kind="icon"
+            icon={FILTER_ICONS[filter]}
+            label={`Only ${filter}`}
+            pressed={session.only.has(filter)}
+            onClick={() => toggle(filter)}
+          />
+        ))}
       </span>
     </div>
   );

@@ -21,8 +21,17 @@ export interface SearchResult {
   readonly done: boolean;
 }
 
-/** Tells of what it found after each slice, and goes on with what comes, until the signal aborts. `rowOf`: the row that an event belongs to, by its seq. */
-export async function search(data: TrajectoryData, rowOf: (seq: number) => number | undefined, text: string, onResult: (result: SearchResult) => void, signal: AbortSignal): Promise<void> {
+/**
+ * Tells of what it found after each slice, and goes on with what comes, until the signal aborts. `rowOf`: the row that
+ * an event belongs to, by its seq.
+ */
+export async function search(
+  data: TrajectoryData,
+  rowOf: (seq: number) => number | undefined,
+  text: string,
+  onResult: (result: SearchResult) => void,
+  signal: AbortSignal,
+): Promise<void> {
   const found: number[] = [];
   const rows = new Set<number>();
   let query: Query;
@@ -46,7 +55,14 @@ export async function search(data: TrajectoryData, rowOf: (seq: number) => numbe
       seq += 1;
     }
     const caughtUp = seq > model.last;
-    onResult({ text, explain: query.explain, found, rows, words: query.words ?? [], done: caughtUp && data.loading !== 'loading' });
+    onResult({
+      text,
+      explain: query.explain,
+      found,
+      rows,
+      words: query.words ?? [],
+      done: caughtUp && data.loading !== 'loading',
+    });
     await (caughtUp ? next(data, signal) : new Promise((resolve) => setTimeout(resolve)));
   }
 }

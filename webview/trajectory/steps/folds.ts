@@ -3,7 +3,7 @@ import { isSameJson, type Json } from '../../../src/common/json.ts';
 import { textOf } from '../../../src/trace/model/messages.ts';
 import type { ToolSpan } from '../../../src/trace/model/spans.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
-import { isFinal, StepRows, type Row } from './rows.ts';
+import { isFinal, type Row, StepRows } from './rows.ts';
 
 /** Fewer equal rows than these stay as they are. */
 export const FOLD_FROM = 3;
@@ -37,7 +37,10 @@ export class Folds {
     this.#opened = opened;
   }
 
-  /** The rows that are shown of all rows: the list of before, grown, or another one. The first `stable` of them stay where they are. */
+  /**
+   * The rows that are shown of all rows: the list of before, grown, or another one. The first `stable` of them stay
+   * where they are.
+   */
   shown(rows: readonly Row[], stable = rows.length): readonly Row[] {
     this.#stable = stable;
     if (rows !== this.#rows) {
@@ -65,7 +68,8 @@ export class Folds {
   /** Opens or closes the fold that row `index` of all is in. Tells whether that changed anything. */
   open(index: number, open: boolean): boolean {
     const first = this.#shown[this.placeOf(this.#firstOf(index))];
-    if (first === undefined || this.#folds.get(first) === undefined || this.#opened.has(first.seq) === open) return false;
+    if (first === undefined || this.#folds.get(first) === undefined || this.#opened.has(first.seq) === open)
+      return false;
     if (open) this.#opened.add(first.seq);
     else this.#opened.delete(first.seq);
     this.#restart();
@@ -126,7 +130,14 @@ export class Folds {
     const same = before !== undefined && row !== undefined && isSameRow(this.#model, before, row);
     if (this.#same.length === 0) this.#same.push(false); // nothing is before the first
     // In order: only what nothing can change any more is remembered.
-    if (this.#same.length === index && index < this.#stable && before !== undefined && row !== undefined && isSettled(this.#model, before, row)) this.#same.push(same);
+    if (
+      this.#same.length === index &&
+      index < this.#stable &&
+      before !== undefined &&
+      row !== undefined &&
+      isSettled(this.#model, before, row)
+    )
+      this.#same.push(same);
     return same;
   }
 }
@@ -141,7 +152,8 @@ function isSettled(model: TrajectoryModel, a: Row, b: Row): boolean {
 export function isSameRow(model: TrajectoryModel, a: Row, b: Row): boolean {
   if (a.kind !== b.kind || a.depth !== b.depth || (a.call === undefined) !== (b.call === undefined)) return false;
   const [x, y] = [model.span(StepRows.cursorOf(a)), model.span(StepRows.cursorOf(b))];
-  if (x?.kind === 'tool' && y?.kind === 'tool') return isSameCall(model, x, y) && (a.call === undefined || saidWith(model, x) === saidWith(model, y));
+  if (x?.kind === 'tool' && y?.kind === 'tool')
+    return isSameCall(model, x, y) && (a.call === undefined || saidWith(model, x) === saidWith(model, y));
   if (a.kind !== 'log') return false;
   const [one, other] = [model.event(a.seq), model.event(b.seq)];
   return one?.kind === 'log' && other?.kind === 'log' && isSameJson(one.data as Json, other.data as Json);
@@ -149,9 +161,18 @@ export function isSameRow(model: TrajectoryModel, a: Row, b: Row): boolean {
 
 function isSameCall(model: TrajectoryModel, a: ToolSpan, b: ToolSpan): boolean {
   const [end, other] = [a.end?.data, b.end?.data];
-  if (a.start.data.name !== b.start.data.name || a.agent !== b.agent || end === undefined || other === undefined) return false;
-  if (end.status !== other.status || end.error?.message !== other.error?.message || model.diffsOf(a.seq).length + model.diffsOf(b.seq).length > 0) return false;
-  return isSameJson(model.argumentsOf(a).value, model.argumentsOf(b).value) && isSameJson(model.resultOf(a)?.value, model.resultOf(b)?.value);
+  if (a.start.data.name !== b.start.data.name || a.agent !== b.agent || end === undefined || other === undefined)
+    return false;
+  if (
+    end.status !== other.status ||
+    end.error?.message !== other.error?.message ||
+    model.diffsOf(a.seq).length + model.diffsOf(b.seq).length > 0
+  )
+    return false;
+  return (
+    isSameJson(model.argumentsOf(a).value, model.argumentsOf(b).value) &&
+    isSameJson(model.resultOf(a)?.value, model.resultOf(b)?.value)
+  );
 }
 
 /** What the model wrote beside a call that is shown with it. */

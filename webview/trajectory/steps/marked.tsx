@@ -14,5 +14,17 @@ export function Marked({ text, words = [] }: { readonly text: string; readonly w
   if (wanted.length === 0) return <>{text}</>;
   const pattern = new RegExp(`(${wanted.map(literal).join('|')})`, 'iu');
   // Of a text that is split by a group, every second part is what the group found.
-  return <>{text.split(pattern).map((part, index) => (index % 2 === 0 ? part : <mark key={index} class="step-found">{part}</mark>))}</>;
+  return (
+    <>
+      {text.split(pattern).map((part, index) =>
+        index % 2 === 0 ? (
+          part
+        ) : (
+          <mark key={index} class="step-found">
+            {part}
+          </mark>
+        ),
+      )}
+    </>
+  );
 }

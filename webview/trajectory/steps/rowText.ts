@@ -1,16 +1,17 @@
 /** What a row of the step list says. */
+
 import type { Json } from '../../../src/common/json.ts';
 import { changedArguments, isRepeat } from '../../../src/trace/cursor.ts';
 import { textOf } from '../../../src/trace/model/messages.ts';
 import type { Span, ToolSpan } from '../../../src/trace/model/spans.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import type { Outcome } from '../../../src/trace/outcome.ts';
-import { troubleOf } from '../../../src/trace/trouble.ts';
 import { inline, partsText, valueText } from '../../../src/trace/text/values.ts';
+import { troubleOf } from '../../../src/trace/trouble.ts';
 import { TROUBLES } from '../../components/marks/glyphShapes.ts';
 import type { IconName } from '../../components/marks/icon.tsx';
 import { ansiSpans } from '../../text/ansiSpans.ts';
-import { StepRows, type Row } from './rows.ts';
+import { type Row, StepRows } from './rows.ts';
 
 export interface RowText {
   readonly icon: IconName;
@@ -21,7 +22,11 @@ export interface RowText {
   readonly text: string;
   /** `→` and what came of it. */
   readonly result?: string;
-  readonly marks: readonly { readonly text: string; readonly title: string; readonly kind: 'world' | 'changed' | 'plain' }[];
+  readonly marks: readonly {
+    readonly text: string;
+    readonly title: string;
+    readonly kind: 'world' | 'changed' | 'plain';
+  }[];
   readonly ms?: number | undefined;
   readonly open?: boolean;
   /** Who did it, where several did things. */
@@ -40,8 +45,11 @@ export function rowText(model: TrajectoryModel, row: Row, liveText: (span: numbe
   if (span?.kind !== 'model') return said;
   const usage = span.end?.data.usage;
   return {
-    ...said, ...(usage === undefined ? {} : { tokens: { input: usage.input_tokens, output: usage.output_tokens } }),
-    ...(isNamed(model, span.agent) ? { agent: { name: span.agent.split('/').at(-1) ?? span.agent, path: span.agent } } : {}),
+    ...said,
+    ...(usage === undefined ? {} : { tokens: { input: usage.input_tokens, output: usage.output_tokens } }),
+    ...(isNamed(model, span.agent)
+      ? { agent: { name: span.agent.split('/').at(-1) ?? span.agent, path: span.agent } }
+      : {}),
   };
 }
 
@@ -54,27 +62,58 @@ function saidBy(model: TrajectoryModel, row: Row, liveText: (span: number) => st
   if ('unknown' in event) return plain('question', event.kind, inline(event.data as Json));
   switch (event.kind) {
     case 'message':
-      return plain(ROLE_ICONS[event.data.role], event.data.role, partsText(event.data.parts), event.data.origin === 'given' ? [] : [{ text: event.data.origin, title: `origin: ${event.data.origin}`, kind: 'plain' }]);
+      return plain(
+        ROLE_ICONS[event.data.role],
+        event.data.role,
+        partsText(event.data.parts),
+        event.data.origin === 'given'
+          ? []
+          : [{ text: event.data.origin, title: `origin: ${event.data.origin}`, kind: 'plain' }],
+      );
     case 'model.start':
       return modelText(model, row, liveText);
     case 'agent.start': {
       const end = span?.kind === 'agent' ? span.end?.data : undefined;
-      return { ...plain('hubot', event.agent ?? 'agent', event.data.how), ...trouble(span), ms: end?.ms, open: end === undefined };
+      return {
+        ...plain('hubot', event.agent ?? 'agent', event.data.how),
+        ...trouble(span),
+        ms: end?.ms,
+        open: end === undefined,
+      };
     }
     case 'world.open':
-      return { ...plain('database', event.data.world, `${event.data.kind} world`), ...trouble(span), ms: span?.kind === 'world' ? span.end?.data.ms : undefined };
+      return {
+        ...plain('database', event.data.world, `${event.data.kind} world`),
+        ...trouble(span),
+        ms: span?.kind === 'world' ? span.end?.data.ms : undefined,
+      };
     case 'world.diff':
       return plain('database', 'world', `${event.data.changes.length} rows changed`);
     case 'edit':
       return plain('edit', 'edit', `${event.data.path} = ${inline(event.data.value)}`);
     case 'hold': {
       const release = model.hold(event.seq)?.release;
-      return { ...plain('debug-pause', 'hold', `${event.data.why}, ${event.data.side}`), ...(release === undefined ? { outcome: 'held' as const } : {}), ms: release?.data.held_ms };
+      return {
+        ...plain('debug-pause', 'hold', `${event.data.why}, ${event.data.side}`),
+        ...(release === undefined ? { outcome: 'held' as const } : {}),
+        ms: release?.data.held_ms,
+      };
     }
     case 'log':
-      return plain('output', event.data.stream, typeof event.data.text === 'string' ? event.data.text : event.data.text.head);
+      return plain(
+        'output',
+        event.data.stream,
+        typeof event.data.text === 'string' ? event.data.text : event.data.text.head,
+      );
     case 'score':
-      return { ...plain('beaker', event.data.scorer, `${event.data.value ?? 'no score'}${event.data.explanation === undefined ? '' : ` · ${event.data.explanation}`}`), outcome: event.data.passed === true ? 'passed' : event.data.passed === false ? 'failed' : 'unscored' };
+      return {
+        ...plain(
+          'beaker',
+          event.data.scorer,
+          `${event.data.value ?? 'no score'}${event.data.explanation === undefined ? '' : ` · ${event.data.explanation}`}`,
+        ),
+        outcome: event.data.passed === true ? 'passed' : event.data.passed === false ? 'failed' : 'unscored',
+      };
     case 'rollout.lease':
       return plain('server', event.data.how, `by ${event.data.worker}`);
     case 'rollout.end':
@@ -97,7 +136,8 @@ function modelText(model: TrajectoryModel, row: Row, liveText: (span: number) =>
   const step = model.step(span.step);
   const calls = step?.tools ?? [];
   if (end === undefined) return { ...plain('comment', '', liveText(span.seq) ?? ''), outcome: 'running', open: true };
-  if (end.error !== undefined) return { ...plain('comment', end.error.class, end.error.message), ...trouble(span), ms: end.ms };
+  if (end.error !== undefined)
+    return { ...plain('comment', end.error.class, end.error.message), ...trouble(span), ms: end.ms };
   const entry = end.m === undefined ? undefined : model.shownMessage(end.m);
   const parts = entry?.event.data.parts ?? [];
   const text = textOf(parts) || textOf(parts, 'reasoning');
@@ -111,16 +151,54 @@ function callText(model: TrajectoryModel, span: ToolSpan, withModel: boolean): R
   const changes = model.diffsOf(span.seq).reduce((sum, diff) => sum + diff.data.changes.length, 0);
   const changed = changedArguments(model, span);
   const marks: RowText['marks'][number][] = [
-    ...(isRepeat(model, span) ? [{ text: 'repeat', title: 'The same call as the one of this tool before', kind: 'changed' as const }] : []),
-    ...(changed.length > 0 ? [{ text: `≠ ${changed.join(', ')}`, title: `Differs from the call of this tool before in ${changed.join(', ')}`, kind: 'changed' as const }] : []),
-    ...(changes > 0 ? [{ text: `◆ ${changes} ${changes === 1 ? 'row' : 'rows'}`, title: 'Changed in the world', kind: 'world' as const }] : []),
+    ...(isRepeat(model, span)
+      ? [{ text: 'repeat', title: 'The same call as the one of this tool before', kind: 'changed' as const }]
+      : []),
+    ...(changed.length > 0
+      ? [
+          {
+            text: `≠ ${changed.join(', ')}`,
+            title: `Differs from the call of this tool before in ${changed.join(', ')}`,
+            kind: 'changed' as const,
+          },
+        ]
+      : []),
+    ...(changes > 0
+      ? [
+          {
+            text: `◆ ${changes} ${changes === 1 ? 'row' : 'rows'}`,
+            title: 'Changed in the world',
+            kind: 'world' as const,
+          },
+        ]
+      : []),
   ];
   const modelMs = withModel ? (model.step(span.step)?.model?.end?.data.ms ?? 0) : 0;
-  const result = end?.status === 'cut' ? 'open where the fork was cut: made anew' : end?.error !== undefined ? end.error.message : shortResult(model, span);
+  const result =
+    end?.status === 'cut'
+      ? 'open where the fork was cut: made anew'
+      : end?.error !== undefined
+        ? end.error.message
+        : shortResult(model, span);
   return {
-    icon: 'tools', ...(end === undefined ? { outcome: model.holdsAt().some((hold) => hold.event.span === span.seq) ? 'held' as const : 'running' as const } : troubleOf(span) !== undefined ? trouble(span) : withModel || end.status === 'cut' ? {} : { outcome: 'passed' as const }),
-    name: data.name, text: argumentsText(model.argumentsOf(span).value), ...(result === undefined ? {} : { result }),
-    marks, ms: end?.ms === undefined && modelMs === 0 ? undefined : (end?.ms ?? 0) + modelMs, open: end === undefined,
+    icon: 'tools',
+    ...(end === undefined
+      ? {
+          outcome: model.holdsAt().some((hold) => hold.event.span === span.seq)
+            ? ('held' as const)
+            : ('running' as const),
+        }
+      : troubleOf(span) !== undefined
+        ? trouble(span)
+        : withModel || end.status === 'cut'
+          ? {}
+          : { outcome: 'passed' as const }),
+    name: data.name,
+    text: argumentsText(model.argumentsOf(span).value),
+    ...(result === undefined ? {} : { result }),
+    marks,
+    ms: end?.ms === undefined && modelMs === 0 ? undefined : (end?.ms ?? 0) + modelMs,
+    open: end === undefined,
   };
 }
 
@@ -144,8 +222,27 @@ function argumentsText(value: Json): string {
 function endText(model: TrajectoryModel): RowText {
   const end = model.end?.data;
   if (end === undefined) return plain('circle-filled', 'end', '');
-  const outcome: Outcome = end.status === 'infrastructure' ? 'infrastructure' : end.status === 'cancelled' ? 'cancelled' : end.passed === true ? 'passed' : end.status === 'truncated' ? 'truncated' : end.passed === false ? 'failed' : 'unscored';
-  return { ...plain('circle-filled', 'end', end.error === undefined ? valueText(end.answer) : `${end.error.class}: ${end.error.message}`), outcome, ms: end.totals.ms };
+  const outcome: Outcome =
+    end.status === 'infrastructure'
+      ? 'infrastructure'
+      : end.status === 'cancelled'
+        ? 'cancelled'
+        : end.passed === true
+          ? 'passed'
+          : end.status === 'truncated'
+            ? 'truncated'
+            : end.passed === false
+              ? 'failed'
+              : 'unscored';
+  return {
+    ...plain(
+      'circle-filled',
+      'end',
+      end.error === undefined ? valueText(end.answer) : `${end.error.class}: ${end.error.message}`,
+    ),
+    outcome,
+    ms: end.totals.ms,
+  };
 }
 
 function plain(icon: IconName, name: string, text: string, marks: RowText['marks'] = []): RowText {
@@ -155,6 +252,14 @@ function plain(icon: IconName, name: string, text: string, marks: RowText['marks
 /** One line of it, without what a terminal would make colours of. */
 function cut(text: string): string {
   const head = text.slice(0, CHARS * 2);
-  const line = (head.includes('\u001b') ? ansiSpans(head).map((span) => span.text).join('') : head).trimStart().replaceAll(/\s+/g, ' ');
+  const line = (
+    head.includes('\u001b')
+      ? ansiSpans(head)
+          .map((span) => span.text)
+          .join('')
+      : head
+  )
+    .trimStart()
+    .replaceAll(/\s+/g, ' ');
   return line.length > CHARS ? `${line.slice(0, CHARS)}…` : line;
 }

@@ -2,10 +2,23 @@
  * The rows of the step list. They are made once for each event as it comes, so a long trajectory costs as much per
  * event as a short one; a row is drawn only when it is in sight.
  */
+
 import type { AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
 import { troubleOf } from '../../../src/trace/trouble.ts';
 
-export type RowKind = 'message' | 'step' | 'call' | 'agent' | 'world' | 'edit' | 'hold' | 'log' | 'score' | 'lease' | 'end' | 'other';
+export type RowKind =
+  | 'message'
+  | 'step'
+  | 'call'
+  | 'agent'
+  | 'world'
+  | 'edit'
+  | 'hold'
+  | 'log'
+  | 'score'
+  | 'lease'
+  | 'end'
+  | 'other';
 
 export interface Row {
   readonly kind: RowKind;
@@ -70,7 +83,8 @@ export class StepRows {
       case 'model.start': {
         const known = this.#model.step(event.data.step)?.model?.seq;
         const again = known === undefined ? undefined : this.#bySeq.get(known);
-        if (again !== undefined && known !== event.seq) this.#bySeq.set(event.seq, again); // done again after a takeover
+        if (again !== undefined && known !== event.seq)
+          this.#bySeq.set(event.seq, again); // done again after a takeover
         else this.#push('step', event, depth);
         return;
       }
@@ -163,5 +177,8 @@ export function isShown(model: TrajectoryModel, row: Row, only: ReadonlySet<Filt
 }
 
 function wentWrong(model: TrajectoryModel, { kind, seq, call = seq }: Row): boolean {
-  return [seq, call].some((one) => troubleOf(model.span(one)) !== undefined) || (kind === 'end' && model.end?.data.error !== undefined);
+  return (
+    [seq, call].some((one) => troubleOf(model.span(one)) !== undefined) ||
+    (kind === 'end' && model.end?.data.error !== undefined)
+  );
 }

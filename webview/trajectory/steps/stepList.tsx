@@ -2,16 +2,16 @@
 import type { HTMLAttributes } from 'preact';
 import { useMemo } from 'preact/hooks';
 import type { Outcome } from '../../../src/trace/outcome.ts';
-import { VirtualList } from '../../components/virtualList.tsx';
 import { Glyph } from '../../components/marks/glyph.tsx';
 import { Icon } from '../../components/marks/icon.tsx';
+import { VirtualList } from '../../components/virtualList.tsx';
 import { compact, count, duration } from '../../format.ts';
 import { ForkMarks } from '../forks.tsx';
 import type { TrajectorySession } from '../session.ts';
 import type { Fold } from './folds.ts';
 import { Gutter } from './gutter.tsx';
 import { Marked } from './marked.tsx';
-import { StepRows, type Row } from './rows.ts';
+import { type Row, StepRows } from './rows.ts';
 import { rowText } from './rowText.ts';
 import './steps.css';
 
@@ -24,20 +24,36 @@ export function StepList({ session }: { readonly session: TrajectorySession }) {
     if (row !== undefined) session.go(StepRows.cursorOf(row));
   };
   const onKeyDown = (event: KeyboardEvent): void => {
-    if ((event.key !== 'ArrowRight' && event.key !== 'ArrowLeft') || event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
+    if (
+      (event.key !== 'ArrowRight' && event.key !== 'ArrowLeft') ||
+      event.altKey ||
+      event.ctrlKey ||
+      event.metaKey ||
+      event.shiftKey
+    )
+      return;
     event.preventDefault();
     session.fold(event.key === 'ArrowRight');
   };
   return (
     <div class="steps-rows" onKeyDown={onKeyDown}>
       <VirtualList
-        count={shown.length} rowHeight={ROW_HEIGHT} label="Steps" role="tree" selected={session.index} follow={session.following && session.data.loading === 'head' && !session.data.ended}
+        count={shown.length}
+        rowHeight={ROW_HEIGHT}
+        label="Steps"
+        role="tree"
+        selected={session.index}
+        follow={session.following && session.data.loading === 'head' && !session.data.ended}
         onScrolledAway={() => session.follow(false)}
         keyOf={(index) => shown[index]?.seq ?? index}
-        row={(index) => { const row = shown[index]; return row === undefined ? null : <StepRow session={session} row={row} own={row.seq === own} />; }}
+        row={(index) => {
+          const row = shown[index];
+          return row === undefined ? null : <StepRow session={session} row={row} own={row.seq === own} />;
+        }}
         rowProps={(index) => propsOf(session, shown[index])}
         onSelect={(index) => goTo(shown[index])}
-        onOpen={() => session.into()} counting={session.look}
+        onOpen={() => session.into()}
+        counting={session.look}
       />
     </div>
   );
@@ -56,12 +72,27 @@ function ownFrom({ data, look }: TrajectorySession): number | undefined {
 }
 
 /** What is new since the cursor's last place is marked at the edge. */
-function StepRow({ session, row, own }: { readonly session: TrajectorySession; readonly row: Row; /** Of a fork: the first that is its own. */ readonly own: boolean }) {
+function StepRow({
+  session,
+  row,
+  own,
+}: {
+  readonly session: TrajectorySession;
+  readonly row: Row /** Of a fork: the first that is its own. */;
+  readonly own: boolean;
+}) {
   const { model, notes, rollout, split } = session.data;
-  const { icon, outcome, name, text, result, marks, ms, open, agent, tokens } = rowText(model, row, (span) => session.data.liveText(span));
+  const { icon, outcome, name, text, result, marks, ms, open, agent, tokens } = rowText(model, row, (span) =>
+    session.data.liveText(span),
+  );
   const seq = StepRows.cursorOf(row);
   const number = row.kind === 'step' ? model.stepOf(row.seq)?.index : undefined;
-  const since = session.before !== 0 && session.before < session.seq && row.seq > session.before && row.seq <= session.seq && marks.some((mark) => mark.kind === 'world');
+  const since =
+    session.before !== 0 &&
+    session.before < session.seq &&
+    row.seq > session.before &&
+    row.seq <= session.seq &&
+    marks.some((mark) => mark.kind === 'world');
   const noted = notes.at(rollout, seq).length > 0;
   const splits = split !== undefined && (split.seq === seq || split.seq === row.seq);
   const held = outcome === 'held' && (row.kind !== 'hold' || model.event(row.seq)?.span === undefined);
@@ -70,30 +101,120 @@ function StepRow({ session, row, own }: { readonly session: TrajectorySession; r
   const bookmarked = notes.bookmarked(rollout, seq);
   const words = found?.words;
   // What is as it was is not compared either: at each step all rows in sight are drawn again, and two of them changed.
-  const told = useMemo(() => (
-    <>
-      <span class="step-number">{bookmarked && <Icon name="bookmark" label="bookmarked" />}{number}</span>
-      <FoldSign session={session} row={row} fold={fold} />
-      <span class="step-indent" style={{ width: `${row.depth * 16}px` }} />
-      {outcome === undefined ? <span class="step-icon"><Icon name={icon} /></span> : <span class="step-icon"><Glyph outcome={outcome} title={titleOf(outcome, row)} /></span>}
-      {agent !== undefined && <span class="step-agent" title={`agent ${agent.path}`}>{agent.name}</span>}
-      {name !== '' && <span class="step-name"><Marked text={name} words={words} /></span>}
-      {fold !== undefined && !fold.open && <b class="step-times" title={`${fold.count} equal rows; Right opens them`}>×{fold.count}</b>}
-      <span class="step-text"><Marked text={text} words={words} />{result !== undefined && <> → <Marked text={result} words={words} /></>}</span>
-      {noted && <Icon name="note" label="has a note" />}
-      {splits && <span class="step-mark is-split" title={`From here on attempt ${split.other.attempt}, which passed, did something else; ${split.common} ${split.common === 1 ? 'call' : 'calls'} before are the same`}><Icon name="repo-forked" /> split</span>}
-      {own && <span class="step-mark is-plain" title={`What comes before is shared with ${model.start?.data.fork?.rollout ?? 'its parent'}`}>own from here</span>}
-    </>
-  ), [session, row, bookmarked, number, fold?.open, fold?.count, outcome, icon, agent?.path, name, text, result, words, noted, splits && split, own]);
-  const figures = useMemo(() => (
-    <>
-      {marks.map((mark) => <span key={mark.text} class={`step-mark is-${mark.kind}`} title={mark.title}>{mark.text}</span>)}
-      {tokens !== undefined && <span class="step-tokens" title={`${count(tokens.input)} tokens in, ${count(tokens.output)} out`}>{compact(tokens.input)} → {compact(tokens.output)}</span>}
-      <span class="step-ms">{open === true ? '…' : ms === undefined ? '' : duration(ms)}</span>
-    </>
-  ), [marks.map(({ kind, text, title }) => `${kind} ${text} ${title}`).join('\n'), tokens?.input, tokens?.output, open, ms]);
+  const told = useMemo(
+    () => (
+      <>
+        <span class="step-number">
+          {bookmarked && <Icon name="bookmark" label="bookmarked" />}
+          {number}
+        </span>
+        <FoldSign session={session} row={row} fold={fold} />
+        <span class="step-indent" style={{ width: `${row.depth * 16}px` }} />
+        {outcome === undefined ? (
+          <span class="step-icon">
+            <Icon name={icon} />
+          </span>
+        ) : (
+          <span class="step-icon">
+            <Glyph outcome={outcome} title={titleOf(outcome, row)} />
+          </span>
+        )}
+        {agent !== undefined && (
+          <span class="step-agent" title={`agent ${agent.path}`}>
+            {agent.name}
+          </span>
+        )}
+        {name !== '' && (
+          <span class="step-name">
+            <Marked text={name} words={words} />
+          </span>
+        )}
+        {fold !== undefined && !fold.open && (
+          <b class="step-times" title={`${fold.count} equal rows; Right opens them`}>
+            ×{fold.count}
+          </b>
+        )}
+        <span class="step-text">
+          <Marked text={text} words={words} />
+          {result !== undefined && (
+            <>
+              {' '}
+              → <Marked text={result} words={words} />
+            </>
+          )}
+        </span>
+        {noted && <Icon name="note" label="has a note" />}
+        {splits && (
+          <span
+            class="step-mark is-split"
+            title={
+              `From here on attempt ${split.other.attempt}, which passed, did something else; ${split.common} ` +
+              `${split.common === 1 ? 'call' : 'calls'} before are the same`
+            }
+          >
+            <Icon name="repo-forked" /> split
+          </span>
+        )}
+        {own && (
+          <span
+            class="step-mark is-plain"
+            title={`What comes before is shared with ${model.start?.data.fork?.rollout ?? 'its parent'}`}
+          >
+            own from here
+          </span>
+        )}
+      </>
+    ),
+    [
+      session,
+      row,
+      bookmarked,
+      number,
+      fold?.open,
+      fold?.count,
+      outcome,
+      icon,
+      agent?.path,
+      name,
+      text,
+      result,
+      words,
+      noted,
+      splits && split,
+      own,
+    ],
+  );
+  const figures = useMemo(
+    () => (
+      <>
+        {marks.map((mark) => (
+          <span key={mark.text} class={`step-mark is-${mark.kind}`} title={mark.title}>
+            {mark.text}
+          </span>
+        ))}
+        {tokens !== undefined && (
+          <span class="step-tokens" title={`${count(tokens.input)} tokens in, ${count(tokens.output)} out`}>
+            {compact(tokens.input)} → {compact(tokens.output)}
+          </span>
+        )}
+        <span class="step-ms">{open === true ? '…' : ms === undefined ? '' : duration(ms)}</span>
+      </>
+    ),
+    [
+      marks.map(({ kind, text, title }) => `${kind} ${text} ${title}`).join('\n'),
+      tokens?.input,
+      tokens?.output,
+      open,
+      ms,
+    ],
+  );
   return (
-    <span class={`step-row is-${row.kind}${since ? ' is-since' : ''}${held ? ' is-held' : ''}${own ? ' is-own' : ''}${found === undefined ? '' : ' is-found'}`}>
+    <span
+      class={
+        'step-row ' +
+        `is-${row.kind}${since ? ' is-since' : ''}${held ? ' is-held' : ''}${own ? ' is-own' : ''}${found === undefined ? '' : ' is-found'}`
+      }
+    >
       <Gutter session={session} row={row} held={held} />
       {told}
       <ForkMarks session={session} seqs={[row.seq, seq]} />
@@ -107,7 +228,15 @@ function titleOf(outcome: Outcome, { kind }: Row): string {
 }
 
 /** Opens and closes with the mouse; with the keyboard Right and Left do. */
-function FoldSign({ session, row, fold }: { readonly session: TrajectorySession; readonly row: Row; readonly fold: Fold | undefined }) {
+function FoldSign({
+  session,
+  row,
+  fold,
+}: {
+  readonly session: TrajectorySession;
+  readonly row: Row;
+  readonly fold: Fold | undefined;
+}) {
   if (fold === undefined) return <span class="step-fold" />;
   const onClick = (event: MouseEvent): void => {
     event.stopPropagation();
@@ -115,7 +244,12 @@ function FoldSign({ session, row, fold }: { readonly session: TrajectorySession;
     session.fold(!fold.open);
   };
   return (
-    <span class="step-fold is-fold" onClick={onClick} onDblClick={(event) => event.stopPropagation()} title={fold.open ? 'Show these equal rows as one (←)' : `${fold.count} equal rows; show each (→)`}>
+    <span
+      class="step-fold is-fold"
+      onClick={onClick}
+      onDblClick={(event) => event.stopPropagation()}
+      title={fold.open ? 'Show these equal rows as one (←)' : `${fold.count} equal rows; show each (→)`}
+    >
       <Icon name={fold.open ? 'chevron-down' : 'chevron-right'} />
     </span>
   );

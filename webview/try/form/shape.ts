@@ -28,7 +28,15 @@ export interface Described {
 /** Texts that are no longer than this by their schema have one line. */
 const LINE_CHARS = 200;
 const MOST_REFERENCES = 50;
-const NAMES: Readonly<Record<string, string>> = { string: 'text', number: 'number', integer: 'integer', boolean: 'yes or no', array: 'list', object: 'object', null: 'null' };
+const NAMES: Readonly<Record<string, string>> = {
+  string: 'text',
+  number: 'number',
+  integer: 'integer',
+  boolean: 'yes or no',
+  array: 'list',
+  object: 'object',
+  null: 'null',
+};
 
 /** `root`: where references begin. */
 export function describe(given: Json, root: JsonObject): Described {
@@ -41,17 +49,32 @@ function shapeOf(schema: JsonObject, root: JsonObject): Shape {
   if (schema['const'] !== undefined) return { kind: 'enum', values: [schema['const']] };
   const options = schema['anyOf'] ?? schema['oneOf'];
   if (Array.isArray(options) && schema['properties'] === undefined) {
-    return { kind: 'variants', options: options.map((option, index) => ({ name: variantName(followed(option, root), index), schema: option })) };
+    return {
+      kind: 'variants',
+      options: options.map((option, index) => ({ name: variantName(followed(option, root), index), schema: option })),
+    };
   }
   const { type } = schema;
   if (Array.isArray(type)) {
     const [only, ...others] = type;
     if (others.length === 0 && only !== undefined) return shapeOf({ ...schema, type: only }, root);
-    return { kind: 'variants', options: type.map((one, index) => ({ name: variantName({ type: one }, index), schema: { ...schema, type: one } })) };
+    return {
+      kind: 'variants',
+      options: type.map((one, index) => ({
+        name: variantName({ type: one }, index),
+        schema: { ...schema, type: one },
+      })),
+    };
   }
   switch (type) {
     case 'string':
-      return { kind: 'text', lines: schema['format'] !== undefined || schema['pattern'] !== undefined || atMost(schema, 'maxLength', LINE_CHARS) ? 'one' : 'many' };
+      return {
+        kind: 'text',
+        lines:
+          schema['format'] !== undefined || schema['pattern'] !== undefined || atMost(schema, 'maxLength', LINE_CHARS)
+            ? 'one'
+            : 'many',
+      };
     case 'integer':
     case 'number':
       return { kind: 'number', integer: type === 'integer' };
@@ -60,7 +83,9 @@ function shapeOf(schema: JsonObject, root: JsonObject): Shape {
     case 'null':
       return { kind: 'null' };
     case 'array':
-      return schema['prefixItems'] === undefined && isJsonObject(schema['items']) ? { kind: 'list', items: schema['items'] } : { kind: 'json' };
+      return schema['prefixItems'] === undefined && isJsonObject(schema['items'])
+        ? { kind: 'list', items: schema['items'] }
+        : { kind: 'json' };
     default:
       return objectOf(schema);
   }
@@ -70,7 +95,14 @@ function objectOf(schema: JsonObject): Shape {
   const { properties, required, type, additionalProperties: others } = schema;
   if (isJsonObject(properties) && (Object.keys(properties).length > 0 || others === undefined || others === false)) {
     const names = Array.isArray(required) ? required : [];
-    return { kind: 'object', members: Object.entries(properties).map(([name, member]) => ({ name, schema: member, required: names.includes(name) })) };
+    return {
+      kind: 'object',
+      members: Object.entries(properties).map(([name, member]) => ({
+        name,
+        schema: member,
+        required: names.includes(name),
+      })),
+    };
   }
   // One that takes nothing at all has no fields; one that takes anything is written as JSON.
   return type === 'object' && others === false ? { kind: 'object', members: [] } : { kind: 'json' };
@@ -81,7 +113,12 @@ function followed(given: Json, root: JsonObject): JsonObject {
   let schema = isJsonObject(given) ? given : {};
   for (let hops = 0; hops < MOST_REFERENCES; hops++) {
     const { $ref: reference, allOf, ...rest } = schema;
-    const next = typeof reference === 'string' ? pointed(reference, root) : Array.isArray(allOf) && allOf.length === 1 ? allOf[0] : undefined;
+    const next =
+      typeof reference === 'string'
+        ? pointed(reference, root)
+        : Array.isArray(allOf) && allOf.length === 1
+          ? allOf[0]
+          : undefined;
     if (!isJsonObject(next)) return schema;
     schema = { ...next, ...rest };
   }
@@ -92,7 +129,10 @@ function followed(given: Json, root: JsonObject): JsonObject {
 function pointed(reference: string, root: JsonObject): Json | undefined {
   if (!reference.startsWith('#')) return undefined;
   let at: Json | undefined = root;
-  for (const part of reference.slice(1).split('/').filter((one) => one !== '')) {
+  for (const part of reference
+    .slice(1)
+    .split('/')
+    .filter((one) => one !== '')) {
     at = isJsonObject(at) ? at[decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~')] : undefined;
   }
   return at;
@@ -103,7 +143,9 @@ function variantName(schema: JsonObject, index: number): string {
   if (typeof title === 'string' && title !== '') return title;
   if (schema['const'] !== undefined) return JSON.stringify(schema['const']);
   // What tells one object from the other, as in `kind: "circle"`.
-  const told = isJsonObject(properties) ? Object.entries(properties).find(([, member]) => isJsonObject(member) && member['const'] !== undefined) : undefined;
+  const told = isJsonObject(properties)
+    ? Object.entries(properties).find(([, member]) => isJsonObject(member) && member['const'] !== undefined)
+    : undefined;
   if (told !== undefined && isJsonObject(told[1])) return `${told[0]}: ${JSON.stringify(told[1]['const'])}`;
   if (Array.isArray(schema['enum'])) return 'one of these';
   return (typeof type === 'string' ? NAMES[type] : undefined) ?? `form ${index + 1}`;

@@ -1,6 +1,6 @@
 /** What a form holds: JSON, where a text that is not (yet) a value of its field stands as it was typed. */
 import { isSameJson, type Json, type JsonObject } from '../../../src/common/json.ts';
-import { describe, type Described } from './shape.ts';
+import { type Described, describe } from './shape.ts';
 
 /** What was typed where a number or JSON is wanted, and is none. */
 export class Unread {
@@ -28,10 +28,12 @@ export function asJson(value: FormValue): Json | undefined {
   if (value instanceof Unread) return value.text;
   if (isList(value)) return value.map((item) => asJson(item) ?? null);
   if (!isMembers(value)) return value;
-  return Object.fromEntries(Object.entries(value).flatMap(([name, member]): [string, Json][] => {
-    const made = asJson(member);
-    return made === undefined ? [] : [[name, made]];
-  }));
+  return Object.fromEntries(
+    Object.entries(value).flatMap(([name, member]): [string, Json][] => {
+      const made = asJson(member);
+      return made === undefined ? [] : [[name, made]];
+    }),
+  );
 }
 
 /** What a form begins with: what its schema requires, with defaults and examples, else as empty as the types allow. */
@@ -50,7 +52,9 @@ export function firstValue(given: Json, root: JsonObject): FormValue {
     case 'text':
       return '';
     case 'number':
-      return typeof schema['minimum'] === 'number' && schema['minimum'] > Number.MIN_SAFE_INTEGER ? schema['minimum'] : undefined;
+      return typeof schema['minimum'] === 'number' && schema['minimum'] > Number.MIN_SAFE_INTEGER
+        ? schema['minimum']
+        : undefined;
     case 'flag':
       return false;
     case 'enum':
@@ -62,7 +66,12 @@ export function firstValue(given: Json, root: JsonObject): FormValue {
     case 'list':
       return [];
     case 'object':
-      return Object.fromEntries(shape.members.map(({ name, schema: member, required }) => [name, required ? firstValue(member, root) : undefined]));
+      return Object.fromEntries(
+        shape.members.map(({ name, schema: member, required }) => [
+          name,
+          required ? firstValue(member, root) : undefined,
+        ]),
+      );
     case 'json':
       return schema['type'] === 'array' ? [] : schema['type'] === 'object' ? {} : undefined;
   }
@@ -78,12 +87,19 @@ export interface FormProblem {
 }
 
 /** What keeps a value from being what its schema wants; of a choice, what keeps it from being what it is nearest to. */
-export function problemsOf(given: Json, root: JsonObject, value: FormValue, required: boolean, path: Path = []): FormProblem[] {
+export function problemsOf(
+  given: Json,
+  root: JsonObject,
+  value: FormValue,
+  required: boolean,
+  path: Path = [],
+): FormProblem[] {
   if (value === undefined) return required ? [{ path, text: 'It is required.', missing: true }] : [];
   const described = describe(given, root);
   const { schema, shape } = described;
   const wrong = (text: string): FormProblem[] => [{ path, text }];
-  if (value instanceof Unread) return wrong(shape.kind === 'number' ? `“${value.text}” is no number.` : 'This is not JSON.');
+  if (value instanceof Unread)
+    return wrong(shape.kind === 'number' ? `“${value.text}” is no number.` : 'This is not JSON.');
   if (shape.kind === 'variants') {
     const option = shape.options[nearestOption(described, root, value)];
     return option === undefined ? [] : problemsOf(option.schema, root, value, required, path);
@@ -95,12 +111,26 @@ export function problemsOf(given: Json, root: JsonObject, value: FormValue, requ
     case 'number':
       return typeof value === 'number' ? numberProblems(schema, value, shape.integer).flatMap(wrong) : [];
     case 'list':
-      return isList(value) ? [...countProblems(schema, value.length).flatMap(wrong), ...value.flatMap((item, index) => problemsOf(shape.items, root, item, true, [...path, index]))] : [];
+      return isList(value)
+        ? [
+            ...countProblems(schema, value.length).flatMap(wrong),
+            ...value.flatMap((item, index) => problemsOf(shape.items, root, item, true, [...path, index])),
+          ]
+        : [];
     case 'object':
-      return isMembers(value) ? [
-        ...shape.members.flatMap((member) => problemsOf(member.schema, root, value[member.name], member.required, [...path, member.name])),
-        ...(schema['additionalProperties'] === false ? othersIn(described, value).map((name) => ({ path, text: `There is no argument “${name}”: take it out as JSON.` })) : []),
-      ] : [];
+      return isMembers(value)
+        ? [
+            ...shape.members.flatMap((member) =>
+              problemsOf(member.schema, root, value[member.name], member.required, [...path, member.name]),
+            ),
+            ...(schema['additionalProperties'] === false
+              ? othersIn(described, value).map((name) => ({
+                  path,
+                  text: `There is no argument “${name}”: take it out as JSON.`,
+                }))
+              : []),
+          ]
+        : [];
     default:
       return [];
   }
@@ -109,7 +139,9 @@ export function problemsOf(given: Json, root: JsonObject, value: FormValue, requ
 /** Members of a value that its schema does not name. */
 export function othersIn({ shape }: Described, value: Members): string[] {
   if (shape.kind !== 'object') return [];
-  return Object.keys(value).filter((name) => value[name] !== undefined && !shape.members.some((member) => member.name === name));
+  return Object.keys(value).filter(
+    (name) => value[name] !== undefined && !shape.members.some((member) => member.name === name),
+  );
 }
 
 /** Which of a choice a value is, or is nearest to. */
@@ -125,17 +157,28 @@ const [OTHER_TYPE, OTHER_KIND] = [1e6, 1e3];
 function distance(given: Json, root: JsonObject, value: FormValue): number {
   const described = describe(given, root);
   const { shape } = described;
-  if (shape.kind === 'variants') return Math.min(...shape.options.map((option) => distance(option.schema, root, value)));
-  if (!(value instanceof Unread && (shape.kind === 'number' || shape.kind === 'json')) && !fits(described, value)) return OTHER_TYPE;
-  const kinds = shape.kind === 'object' && isMembers(value) ? shape.members.filter(({ name, schema }) => {
-    const member = describe(schema, root);
-    return member.schema['const'] !== undefined && !isSameJson(member.schema['const'], asJson(value[name]));
-  }).length : 0;
+  if (shape.kind === 'variants')
+    return Math.min(...shape.options.map((option) => distance(option.schema, root, value)));
+  if (!(value instanceof Unread && (shape.kind === 'number' || shape.kind === 'json')) && !fits(described, value))
+    return OTHER_TYPE;
+  const kinds =
+    shape.kind === 'object' && isMembers(value)
+      ? shape.members.filter(({ name, schema }) => {
+          const member = describe(schema, root);
+          return member.schema['const'] !== undefined && !isSameJson(member.schema['const'], asJson(value[name]));
+        }).length
+      : 0;
   return kinds * OTHER_KIND + problemsOf(given, root, value, true).length;
 }
 
 const WANTED: Readonly<Partial<Record<string, string>>> = {
-  text: 'a text', number: 'a number', flag: 'true or false', enum: 'one of its choices', null: 'null', list: 'a list', object: 'an object',
+  text: 'a text',
+  number: 'a number',
+  flag: 'true or false',
+  enum: 'one of its choices',
+  null: 'null',
+  list: 'a list',
+  object: 'an object',
 };
 
 function wantedType({ type }: JsonObject): string {
@@ -169,7 +212,8 @@ export function fits({ schema, shape }: Described, value: FormValue): boolean {
 function textProblems(schema: JsonObject, value: string): string[] {
   const { minLength, maxLength, pattern } = schema;
   const { length } = Array.from(value); // as JSON Schema counts
-  if (typeof minLength === 'number' && length < minLength) return [minLength === 1 ? 'It may not be empty.' : `It needs at least ${minLength} characters.`];
+  if (typeof minLength === 'number' && length < minLength)
+    return [minLength === 1 ? 'It may not be empty.' : `It needs at least ${minLength} characters.`];
   if (typeof maxLength === 'number' && length > maxLength) return [`It may have at most ${maxLength} characters.`];
   if (typeof pattern === 'string' && patternOf(pattern)?.test(value) === false) return [`It has to match ${pattern}.`];
   return [];
@@ -191,13 +235,17 @@ function numberProblems(schema: JsonObject, value: number, integer: boolean): st
   if (typeof above === 'number' && value <= above) return [`It has to be more than ${above}.`];
   if (typeof maximum === 'number' && value > maximum) return [`It may be at most ${maximum}.`];
   if (typeof below === 'number' && value >= below) return [`It has to be less than ${below}.`];
-  if (typeof step === 'number' && step > 0 && Math.abs(value / step - Math.round(value / step)) > 1e-9) return [`It has to be a multiple of ${step}.`];
+  if (typeof step === 'number' && step > 0 && Math.abs(value / step - Math.round(value / step)) > 1e-9)
+    return [`It has to be a multiple of ${step}.`];
   return [];
 }
 
 function countProblems({ minItems: least, maxItems: most }: JsonObject, count: number): string[] {
-  if (typeof least === 'number' && count < least) return [`It needs at least ${least} ${least === 1 ? 'item' : 'items'}.`];
-  return typeof most === 'number' && count > most ? [`It may have at most ${most} ${most === 1 ? 'item' : 'items'}.`] : [];
+  if (typeof least === 'number' && count < least)
+    return [`It needs at least ${least} ${least === 1 ? 'item' : 'items'}.`];
+  return typeof most === 'number' && count > most
+    ? [`It may have at most ${most} ${most === 1 ? 'item' : 'items'}.`]
+    : [];
 }
 
 /** The bounds of a value, in a few words; '' where there are none. */
@@ -208,14 +256,26 @@ export function boundsText(schema: JsonObject): string {
   };
   const range = (least: number | undefined, most: number | undefined, unit = ''): string => {
     if (least === undefined && most === undefined) return '';
-    const words = least !== undefined && most !== undefined ? (least === most ? `${least}` : `${least} to ${most}`) : least !== undefined ? `at least ${least}` : `at most ${most ?? ''}`;
+    const words =
+      least !== undefined && most !== undefined
+        ? least === most
+          ? `${least}`
+          : `${least} to ${most}`
+        : least !== undefined
+          ? `at least ${least}`
+          : `at most ${most ?? ''}`;
     return unit === '' ? words : `${words} ${unit}${(most ?? least) === 1 ? '' : 's'}`;
   };
   const above = number('exclusiveMinimum');
   const below = number('exclusiveMaximum');
   return [
-    range(number('minimum'), number('maximum')), ...(above === undefined ? [] : [`more than ${above}`]), ...(below === undefined ? [] : [`less than ${below}`]),
-    range(number('minLength'), number('maxLength'), 'character'), range(number('minItems'), number('maxItems'), 'item'),
+    range(number('minimum'), number('maximum')),
+    ...(above === undefined ? [] : [`more than ${above}`]),
+    ...(below === undefined ? [] : [`less than ${below}`]),
+    range(number('minLength'), number('maxLength'), 'character'),
+    range(number('minItems'), number('maxItems'), 'item'),
     ...(typeof schema['format'] === 'string' ? [schema['format']] : []),
-  ].filter((text) => text !== '').join(', ');
+  ]
+    .filter((text) => text !== '')
+    .join(', ');
 }

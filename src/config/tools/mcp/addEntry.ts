@@ -1,5 +1,5 @@
 /** Puts an entry into `tools:` of an agent file: everything else in it stays as it is written, to the blank. */
-import { isMap, isScalar, isSeq, parseDocument, stringify, type Document, type Pair } from 'yaml';
+import { type Document, isMap, isScalar, isSeq, type Pair, parseDocument, stringify } from 'yaml';
 import { StudioError } from '../../../common/errors.ts';
 import type { McpServer } from './clientFile.ts';
 
@@ -11,18 +11,29 @@ export interface NewEntry {
   readonly tools?: readonly string[];
 }
 
-/** The text with the entry behind the others. Throws StudioError `config` for a file that is no mapping, or whose `tools` is no list. */
+/**
+ * The text with the entry behind the others. Throws StudioError `config` for a file that is no mapping, or whose
+ * `tools` is no list.
+ */
 export function addEntry(file: string, text: string, entry: NewEntry): string {
   const before = parsed(file, text);
   const newline = text.includes('\r\n') ? '\r\n' : '\n';
   const added = insert(file, before, text, entry, newline);
   const after = parsed(file, added);
-  if (count(after) !== count(before) + 1) throw new StudioError('internal', `The entry could not be put into ${file}.`, { mend: `Write it yourself:\n${blockOf(entry)}` });
+  if (count(after) !== count(before) + 1)
+    throw new StudioError('internal', `The entry could not be put into ${file}.`, {
+      mend: `Write it yourself:\n${blockOf(entry)}`,
+    });
   return added;
 }
 
 function insert(file: string, document: Document.Parsed, text: string, entry: NewEntry, newline: string): string {
-  const lines = (indent: string): string => blockOf(entry).trimEnd().split('\n').map((line) => `${indent}${line}${newline}`).join('');
+  const lines = (indent: string): string =>
+    blockOf(entry)
+      .trimEnd()
+      .split('\n')
+      .map((line) => `${indent}${line}${newline}`)
+      .join('');
   const pair = toolsOf(file, document);
   if (pair === undefined) {
     if (isMap(document.contents) && document.contents.flow === true) return intoFlowMap(document, text, entry);
@@ -53,7 +64,9 @@ function insert(file: string, document: Document.Parsed, text: string, entry: Ne
     const [start, end] = value === null ? [0, 0] : rangeOf(value); // a null may be written out
     return afterLine(text.slice(0, start) + text.slice(end), rangeOf(pair.key)[1], newline, lines('  '));
   }
-  throw new StudioError('config', `\`tools\` of ${file} is no list.`, { mend: 'Make it one, with a `-` before each entry.' });
+  throw new StudioError('config', `\`tools\` of ${file} is no list.`, {
+    mend: 'Make it one, with a `-` before each entry.',
+  });
 }
 
 /** Behind the line that `at` is in. */
@@ -79,15 +92,26 @@ function intoFlowMap(document: Document.Parsed, text: string, entry: NewEntry): 
 
 function blockOf({ mcp, name, tools }: NewEntry): string {
   const server: Record<string, unknown> = { ...mcp };
-  const text = stringify([{ mcp: server, ...(name === undefined ? {} : { name }), ...(tools === undefined ? {} : { tools: [...tools] }) }], {
-    lineWidth: 0,
-    // Short lists on one line, as one writes them.
-    collectionStyle: 'any',
-  });
-  return text.replaceAll(/^( *)(- )?(args|tools):\n((?:\1(?: {2})? *- .*\n)+)/gm, (whole, indent: string, dash: string | undefined, key: string, items: string) => {
-    const each = items.trimEnd().split('\n').map((line) => line.trim().slice(2));
-    return each.every((item) => !/^[|>]/.test(item)) ? `${indent}${dash ?? ''}${key}: [${each.map(inFlow).join(', ')}]\n` : whole;
-  });
+  const text = stringify(
+    [{ mcp: server, ...(name === undefined ? {} : { name }), ...(tools === undefined ? {} : { tools: [...tools] }) }],
+    {
+      lineWidth: 0,
+      // Short lists on one line, as one writes them.
+      collectionStyle: 'any',
+    },
+  );
+  return text.replaceAll(
+    /^( *)(- )?(args|tools):\n((?:\1(?: {2})? *- .*\n)+)/gm,
+    (whole, indent: string, dash: string | undefined, key: string, items: string) => {
+      const each = items
+        .trimEnd()
+        .split('\n')
+        .map((line) => line.trim().slice(2));
+      return each.every((item) => !/^[|>]/.test(item))
+        ? `${indent}${dash ?? ''}${key}: [${each.map(inFlow).join(', ')}]\n`
+        : whole;
+    },
+  );
 }
 
 /** A plain text of a block list may hold what means something inside of brackets. */
@@ -102,8 +126,10 @@ function flowOf({ mcp, name, tools }: NewEntry): string {
 function parsed(file: string, text: string): Document.Parsed {
   const document = parseDocument(text, { version: '1.2' });
   const [error] = document.errors;
-  if (error !== undefined) throw new StudioError('config', `${file}: ${error.message}`, { mend: 'Mend that first.', cause: error });
-  if (document.contents !== null && !isMap(document.contents)) throw new StudioError('config', `${file} is no agent file: it should be a group of keys.`);
+  if (error !== undefined)
+    throw new StudioError('config', `${file}: ${error.message}`, { mend: 'Mend that first.', cause: error });
+  if (document.contents !== null && !isMap(document.contents))
+    throw new StudioError('config', `${file} is no agent file: it should be a group of keys.`);
   return document;
 }
 

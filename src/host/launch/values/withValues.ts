@@ -12,7 +12,12 @@ export interface AskValue {
  * `names`: values that were needed the last time, so that no try is lost. Gives what `run` gave, with the names it
  * needed. A value is kept as soon as it is told; one of this process's own environment is used and not kept.
  */
-export async function withValues<T>(stored: StoredValues, names: readonly string[], ask: AskValue, run: (env: Readonly<Record<string, string>>) => Promise<T>): Promise<{ readonly result: T; readonly names: readonly string[] }> {
+export async function withValues<T>(
+  stored: StoredValues,
+  names: readonly string[],
+  ask: AskValue,
+  run: (env: Readonly<Record<string, string>>) => Promise<T>,
+): Promise<{ readonly result: T; readonly names: readonly string[] }> {
   const env = await stored.of(names);
   for (;;) {
     try {

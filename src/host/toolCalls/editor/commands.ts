@@ -5,15 +5,28 @@ import { agoText, passRateText } from '../../views/batches/batchNodes.ts';
 import { toolFileKind } from '../state/spots.ts';
 import type { Figures } from '../state/toolFigures.ts';
 import type { FiguredSpot, Lookup } from './lookup.ts';
-import { showCalls, type CallDocuments, type CallsOf } from './showCalls.ts';
+import { type CallDocuments, type CallsOf, showCalls } from './showCalls.ts';
 
 /** Calls of the tool that the cursor is in. */
 export async function showCallsHere(figures: Figures, lookup: Lookup, documents: CallDocuments): Promise<void> {
   const editor = vscode.window.activeTextEditor;
-  const found = editor === undefined ? undefined : spotAt(await lookup.figured(editor.document), editor.selection.active.line + 1);
-  if (editor === undefined || found === undefined) throw new StudioError('usage', 'No tool with calls is here.', { mend: 'Put the cursor into a tool that a batch has used.' });
-  const { spot, figures: { row, names } } = found;
-  await showCalls(figures, documents, { uri: editor.document.uri.toString(), line: spot.line, column: spot.column, batch: row.batch, tools: [...names] });
+  const found =
+    editor === undefined ? undefined : spotAt(await lookup.figured(editor.document), editor.selection.active.line + 1);
+  if (editor === undefined || found === undefined)
+    throw new StudioError('usage', 'No tool with calls is here.', {
+      mend: 'Put the cursor into a tool that a batch has used.',
+    });
+  const {
+    spot,
+    figures: { row, names },
+  } = found;
+  await showCalls(figures, documents, {
+    uri: editor.document.uri.toString(),
+    line: spot.line,
+    column: spot.column,
+    batch: row.batch,
+    tools: [...names],
+  });
 }
 
 /** Asks of which batch the figures in a file are. */
@@ -21,17 +34,34 @@ export async function chooseBatch(figures: Figures, lookup: Lookup, asked: Calls
   const editor = vscode.window.activeTextEditor;
   const uri = asked === undefined ? editor?.document.uri : vscode.Uri.parse(asked.uri, true);
   const kind = uri === undefined ? undefined : toolFileKind(uri.path);
-  if (uri === undefined || kind === undefined) throw new StudioError('usage', 'This file has no tools.', { mend: 'Open one that exports tools, or an agent file.' });
+  if (uri === undefined || kind === undefined)
+    throw new StudioError('usage', 'This file has no tools.', {
+      mend: 'Open one that exports tools, or an agent file.',
+    });
   const document = await vscode.workspace.openTextDocument(uri);
   const names = asked?.tools ?? (await lookup.spots(document)).flatMap((spot) => spot.names ?? []);
   const rows = await figures.candidates(kind, uri.fsPath, names);
   const chosen = figures.chosen(uri.fsPath);
-  const newest = { label: '$(history) Newest', description: 'that used the tool', batch: undefined, picked: chosen === undefined };
+  const newest = {
+    label: '$(history) Newest',
+    description: 'that used the tool',
+    batch: undefined,
+    picked: chosen === undefined,
+  };
   const items = rows.map((row) => ({
-    label: row.name, description: [row.batch === chosen ? 'chosen' : '', agoText(Date.now() - row.created_at), passRateText(row)].filter((part) => part !== '').join(' · '),
-    detail: `${row.tasks * row.attempts} attempts · ${row.batch}`, batch: row.batch,
+    label: row.name,
+    description: [row.batch === chosen ? 'chosen' : '', agoText(Date.now() - row.created_at), passRateText(row)]
+      .filter((part) => part !== '')
+      .join(' · '),
+    detail: `${row.tasks * row.attempts} attempts · ${row.batch}`,
+    batch: row.batch,
   }));
-  const picked = await vscode.window.showQuickPick([newest, ...items], { title: 'Figures of Tools', placeHolder: 'Of which batch?', matchOnDescription: true, matchOnDetail: true });
+  const picked = await vscode.window.showQuickPick([newest, ...items], {
+    title: 'Figures of Tools',
+    placeHolder: 'Of which batch?',
+    matchOnDescription: true,
+    matchOnDetail: true,
+  });
   if (picked !== undefined) await figures.choose(uri.fsPath, picked.batch);
 }
 

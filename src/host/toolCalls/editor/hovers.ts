@@ -1,48 +1,70 @@
 /** Over a tool's name: its figures, what failed and why, its last calls. */
 import * as vscode from 'vscode';
-import { plural } from '../../../trace/text/units.ts';
-import { cut, argumentsLine, resultLine, sharesText, statsText } from '../../../trace/toolCalls/text.ts';
-import type { CallFact } from '../../../trace/toolCalls/fact.ts';
 import { outcomeOf } from '../../../trace/outcome.ts';
+import { plural } from '../../../trace/text/units.ts';
+import type { CallFact } from '../../../trace/toolCalls/fact.ts';
+import { argumentsLine, cut, resultLine, sharesText, statsText } from '../../../trace/toolCalls/text.ts';
 import { TRAJECTORY_LANGUAGE } from '../../contributions/debuggers.ts';
 import { agoText } from '../../views/batches/batchNodes.ts';
 import { COMMANDS_OF_LENSES } from '../lensCommands.ts';
 import type { ToolFigures } from '../state/toolFigures.ts';
-import { rangeOf, type Lookup } from './lookup.ts';
+import { type Lookup, rangeOf } from './lookup.ts';
 
 const CALLS = 5;
 const WIDTH = 160;
 
-export async function toolHover(lookup: Lookup, document: vscode.TextDocument, position: vscode.Position): Promise<vscode.Hover | undefined> {
+export async function toolHover(
+  lookup: Lookup,
+  document: vscode.TextDocument,
+  position: vscode.Position,
+): Promise<vscode.Hover | undefined> {
   const at = (await lookup.spots(document)).find((spot) => rangeOf(spot).contains(position));
   if (at === undefined) return undefined;
   const found = (await lookup.figured(document)).find(({ spot }) => spot.line === at.line && spot.column === at.column);
-  return found === undefined ? undefined : new vscode.Hover(hoverText(found.figures, { uri: document.uri.toString(), line: at.line, column: at.column }), rangeOf(at));
+  return found === undefined
+    ? undefined
+    : new vscode.Hover(
+        hoverText(found.figures, { uri: document.uri.toString(), line: at.line, column: at.column }),
+        rangeOf(at),
+      );
 }
 
-function hoverText({ row, calls, names }: ToolFigures, at: { readonly uri: string; readonly line: number; readonly column: number }): vscode.MarkdownString {
+function hoverText(
+  { row, calls, names }: ToolFigures,
+  at: { readonly uri: string; readonly line: number; readonly column: number },
+): vscode.MarkdownString {
   const text = linked();
   const stats = calls.stats(names);
   const asked = { ...at, batch: row.batch, tools: [...names] };
-  text.appendText(`${names.size === 1 ? [...names].join('') : plural(names.size, 'tool')} in ${row.name}, ${agoText(Date.now() - row.created_at)}\n`);
+  text.appendText(
+    `${names.size === 1 ? [...names].join('') : plural(names.size, 'tool')} in ${row.name}, ` +
+      `${agoText(Date.now() - row.created_at)}\n`,
+  );
   text.appendText(`${statsText(stats, undefined, calls.read)}\n${sharesText(calls.shares(names))}\n\n`);
   const classes = Object.entries(stats.byClass);
-  if (classes.length > 0) text.appendText(`Errors: ${classes.map(([name, count]) => `${name} ${count}`).join(', ')}\n\n`);
+  if (classes.length > 0)
+    text.appendText(`Errors: ${classes.map(([name, count]) => `${name} ${count}`).join(', ')}\n\n`);
   for (const fact of calls.calls(names).slice(0, CALLS)) {
     const attempt = calls.row(fact.rollout);
     appendCall(text, fact, names.size > 1, attempt === undefined ? '' : outcomeOf(attempt));
   }
   text.appendMarkdown(`[Show calls](${commandUri(COMMANDS_OF_LENSES.show, asked)})`);
-  if (stats.errors > 0) text.appendMarkdown(` · [Show failed calls](${commandUri(COMMANDS_OF_LENSES.show, { ...asked, errors: true })})`);
+  if (stats.errors > 0)
+    text.appendMarkdown(` · [Show failed calls](${commandUri(COMMANDS_OF_LENSES.show, { ...asked, errors: true })})`);
   return text;
 }
 
 /** A call with what can be done with it. What it says is a block of code: nothing in it is markup. */
 export function appendCall(text: vscode.MarkdownString, fact: CallFact, named: boolean, outcome: string): void {
   const call = { rollout: fact.rollout, seq: fact.seq };
-  text.appendCodeblock([cut(`${named ? `${fact.tool} ` : ''}${argumentsLine(fact)}`, WIDTH), cut(resultLine(fact), WIDTH)].join('\n'), TRAJECTORY_LANGUAGE);
+  text.appendCodeblock(
+    [cut(`${named ? `${fact.tool} ` : ''}${argumentsLine(fact)}`, WIDTH), cut(resultLine(fact), WIDTH)].join('\n'),
+    TRAJECTORY_LANGUAGE,
+  );
   const links = [
-    `[Open Step](${commandUri(COMMANDS_OF_LENSES.open, call)})`, `[Re-run](${commandUri(COMMANDS_OF_LENSES.rerun, call)})`, `[Save as Test Case](${commandUri(COMMANDS_OF_LENSES.save, call)})`,
+    `[Open Step](${commandUri(COMMANDS_OF_LENSES.open, call)})`,
+    `[Re-run](${commandUri(COMMANDS_OF_LENSES.rerun, call)})`,
+    `[Save as Test Case](${commandUri(COMMANDS_OF_LENSES.save, call)})`,
   ];
   text.appendMarkdown(`${outcome === '' ? '' : `${outcome} · `}step ${fact.step} · ${links.join(' · ')}\n\n`);
 }

@@ -5,9 +5,16 @@ import type { Lookup } from './lookup.ts';
 
 const WIDTH = 60;
 
-export async function toolInlays(lookup: Lookup, document: vscode.TextDocument, range: vscode.Range): Promise<vscode.InlayHint[]> {
+export async function toolInlays(
+  lookup: Lookup,
+  document: vscode.TextDocument,
+  range: vscode.Range,
+): Promise<vscode.InlayHint[]> {
   const hints: vscode.InlayHint[] = [];
-  for (const { spot, figures: { calls, names, row } } of await lookup.figured(document)) {
+  for (const {
+    spot,
+    figures: { calls, names, row },
+  } of await lookup.figured(document)) {
     const last = calls.calls(names).find(({ values }) => values !== undefined);
     if (spot.parameters === undefined || last === undefined) continue;
     const at = new vscode.Position(spot.parameters.line - 1, spot.parameters.column - 1);

@@ -1,11 +1,11 @@
 /** CodeLenses over tools: the batch they are looked at in, its figures, its failed calls. */
 import * as vscode from 'vscode';
-import { statsText } from '../../../trace/toolCalls/text.ts';
 import { plural } from '../../../trace/text/units.ts';
-import { agoText } from '../../views/batches/batchNodes.ts';
+import { statsText } from '../../../trace/toolCalls/text.ts';
 import { NBSP } from '../../codelens/lensText.ts';
+import { agoText } from '../../views/batches/batchNodes.ts';
 import { COMMANDS_OF_LENSES } from '../lensCommands.ts';
-import { rangeOf, type FiguredSpot, type Lookup } from './lookup.ts';
+import { type FiguredSpot, type Lookup, rangeOf } from './lookup.ts';
 import type { CallsOf } from './showCalls.ts';
 
 export async function toolLenses(lookup: Lookup, document: vscode.TextDocument): Promise<vscode.CodeLens[]> {
@@ -15,17 +15,37 @@ export async function toolLenses(lookup: Lookup, document: vscode.TextDocument):
 function lensesOf({ spot, figures: { row, calls, names } }: FiguredSpot, uri: vscode.Uri): vscode.CodeLens[] {
   const range = rangeOf(spot);
   const stats = calls.stats(names);
-  const asked: CallsOf = { uri: uri.toString(), line: spot.line, column: spot.column, batch: row.batch, tools: [...names] };
+  const asked: CallsOf = {
+    uri: uri.toString(),
+    line: spot.line,
+    column: spot.column,
+    batch: row.batch,
+    tools: [...names],
+  };
   const running = row.state === 'ended' ? `$(history)${NBSP}` : `$(loading~spin)${NBSP}`;
   const figures = `${names.size > 1 ? `${plural(names.size, 'tool')} · ` : ''}${statsText(stats, calls.shares(names), calls.read)}`;
   return [
     new vscode.CodeLens(range, {
-      title: `${running}${row.name}, ${agoText(Date.now() - row.created_at)}`, tooltip: `Batch ${row.name} (${row.batch}). Choose another one…`,
-      command: COMMANDS_OF_LENSES.choose, arguments: [asked],
+      title: `${running}${row.name}, ${agoText(Date.now() - row.created_at)}`,
+      tooltip: `Batch ${row.name} (${row.batch}). Choose another one…`,
+      command: COMMANDS_OF_LENSES.choose,
+      arguments: [asked],
     }),
-    new vscode.CodeLens(range, { title: figures, tooltip: 'Show calls', command: COMMANDS_OF_LENSES.show, arguments: [asked] }),
-    ...(stats.errors === 0 ? [] : [new vscode.CodeLens(range, {
-      title: `$(error)${NBSP}${stats.errors.toLocaleString('en')} failed`, tooltip: 'Show the calls that failed', command: COMMANDS_OF_LENSES.show, arguments: [{ ...asked, errors: true } satisfies CallsOf],
-    })]),
+    new vscode.CodeLens(range, {
+      title: figures,
+      tooltip: 'Show calls',
+      command: COMMANDS_OF_LENSES.show,
+      arguments: [asked],
+    }),
+    ...(stats.errors === 0
+      ? []
+      : [
+          new vscode.CodeLens(range, {
+            title: `$(error)${NBSP}${stats.errors.toLocaleString('en')} failed`,
+            tooltip: 'Show the calls that failed',
+            command: COMMANDS_OF_LENSES.show,
+            arguments: [{ ...asked, errors: true } satisfies CallsOf],
+          }),
+        ]),
   ];
 }

@@ -2,8 +2,8 @@
 import * as vscode from 'vscode';
 import { StudioError } from '../../../common/errors.ts';
 import { folderOf, pathOf, workspaceFiles } from '../../files/workspaceFiles.ts';
+import { type ToolSpot, toolFileKind, toolSpots } from '../state/spots.ts';
 import type { Figures, ToolFigures } from '../state/toolFigures.ts';
-import { toolFileKind, toolSpots, type ToolSpot } from '../state/spots.ts';
 
 export interface FiguredSpot {
   readonly spot: ToolSpot;
@@ -13,7 +13,10 @@ export interface FiguredSpot {
 export class Lookup {
   readonly #figures: Figures;
   /** By document, of one version of it. */
-  readonly #spots = new WeakMap<vscode.TextDocument, { readonly version: number; readonly spots: Promise<readonly ToolSpot[]> }>();
+  readonly #spots = new WeakMap<
+    vscode.TextDocument,
+    { readonly version: number; readonly spots: Promise<readonly ToolSpot[]> }
+  >();
 
   constructor(figures: Figures) {
     this.#figures = figures;
@@ -27,10 +30,11 @@ export class Lookup {
     if (known === undefined || known.version !== document.version || kind !== 'code') {
       const path = pathOf(document.uri);
       const files = workspaceFiles(folderOf(document.uri));
-      const readText = (file: string): Promise<string | undefined> => files.readText(file).catch((error: unknown) => {
-        if (StudioError.is(error)) return undefined; // gone, or not text
-        throw error;
-      });
+      const readText = (file: string): Promise<string | undefined> =>
+        files.readText(file).catch((error: unknown) => {
+          if (StudioError.is(error)) return undefined; // gone, or not text
+          throw error;
+        });
       known = { version: document.version, spots: toolSpots(kind, path, document.getText(), readText) };
       this.#spots.set(document, known);
     }
@@ -42,10 +46,13 @@ export class Lookup {
     const kind = toolFileKind(document.uri.path);
     if (kind === undefined) return [];
     const spots = await this.spots(document);
-    const found = await Promise.all(spots.map(async (spot) => {
-      const figures = spot.names?.length === 0 ? undefined : await this.#figures.of(kind, document.uri.fsPath, spot.names);
-      return figures === undefined ? undefined : { spot, figures };
-    }));
+    const found = await Promise.all(
+      spots.map(async (spot) => {
+        const figures =
+          spot.names?.length === 0 ? undefined : await this.#figures.of(kind, document.uri.fsPath, spot.names);
+        return figures === undefined ? undefined : { spot, figures };
+      }),
+    );
     return found.filter((each) => each !== undefined);
   }
 }

@@ -1,15 +1,18 @@
-/** Marks beside lines of code that threw in the batch that is looked at; over them, how often, what, and the newest such call. */
+/**
+ * Marks beside lines of code that threw in the batch that is looked at; over them, how often, what, and the newest such
+ * call.
+ */
 import * as vscode from 'vscode';
-import { lineNow, thrownLines, type ThrownLine } from '../../../trace/toolCalls/thrown.ts';
+import { outcomeOf } from '../../../trace/outcome.ts';
 import { plural } from '../../../trace/text/units.ts';
 import { cut } from '../../../trace/toolCalls/text.ts';
-import { outcomeOf } from '../../../trace/outcome.ts';
+import { lineNow, type ThrownLine, thrownLines } from '../../../trace/toolCalls/thrown.ts';
 import { TRAJECTORY_LANGUAGE } from '../../contributions/debuggers.ts';
 import { agoText } from '../../views/batches/batchNodes.ts';
 import { setting } from '../../window/settings.ts';
 import { isSame } from '../state/definitions.ts';
-import type { Figures, ToolFigures } from '../state/toolFigures.ts';
 import { toolFileKind } from '../state/spots.ts';
+import type { Figures, ToolFigures } from '../state/toolFigures.ts';
 import { appendCall, linked } from './hovers.ts';
 
 const MESSAGES = 3;
@@ -27,7 +30,10 @@ export class ThrownMarks implements vscode.Disposable {
     this.#figures = figures;
     this.#log = log;
     this.#type = vscode.window.createTextEditorDecorationType({
-      gutterIconPath: icon, gutterIconSize: 'contain', overviewRulerColor: new vscode.ThemeColor('editorError.foreground'), overviewRulerLane: vscode.OverviewRulerLane.Left,
+      gutterIconPath: icon,
+      gutterIconSize: 'contain',
+      overviewRulerColor: new vscode.ThemeColor('editorError.foreground'),
+      overviewRulerLane: vscode.OverviewRulerLane.Left,
       rangeBehavior: vscode.DecorationRangeBehavior.ClosedClosed,
     });
     this.look();
@@ -38,7 +44,9 @@ export class ThrownMarks implements vscode.Disposable {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
       for (const editor of vscode.window.visibleTextEditors) {
-        this.#draw(editor).catch((error: unknown) => this.#log(`No marks at ${editor.document.fileName}: ${String(error)}`));
+        this.#draw(editor).catch((error: unknown) =>
+          this.#log(`No marks at ${editor.document.fileName}: ${String(error)}`),
+        );
       }
     }, SETTLE_MS);
   }
@@ -57,7 +65,10 @@ export class ThrownMarks implements vscode.Disposable {
   }
 }
 
-async function marksOf(document: vscode.TextDocument, { row, definition, calls }: Pick<ToolFigures, 'row' | 'definition' | 'calls'>): Promise<vscode.DecorationOptions[]> {
+async function marksOf(
+  document: vscode.TextDocument,
+  { row, definition, calls }: Pick<ToolFigures, 'row' | 'definition' | 'calls'>,
+): Promise<vscode.DecorationOptions[]> {
   if (definition === undefined) return [];
   const named = new Set<string>();
   const isHere = (file: string): boolean => {
@@ -74,16 +85,31 @@ async function marksOf(document: vscode.TextDocument, { row, definition, calls }
     const line = before === undefined ? thrown.line : lineNow(thrown.line, before, now);
     if (line === undefined || line > document.lineCount) return [];
     const text = document.lineAt(line - 1);
-    const range = new vscode.Range(line - 1, text.firstNonWhitespaceCharacterIndex, line - 1, text.text.trimEnd().length);
+    const range = new vscode.Range(
+      line - 1,
+      text.firstNonWhitespaceCharacterIndex,
+      line - 1,
+      text.text.trimEnd().length,
+    );
     const newest = calls.row(thrown.newest.rollout);
-    return [{ range, hoverMessage: markText(thrown, `${row.name}, ${agoText(Date.now() - row.created_at)}`, newest === undefined ? '' : outcomeOf(newest)) }];
+    return [
+      {
+        range,
+        hoverMessage: markText(
+          thrown,
+          `${row.name}, ${agoText(Date.now() - row.created_at)}`,
+          newest === undefined ? '' : outcomeOf(newest),
+        ),
+      },
+    ];
   });
 }
 
 function markText({ count, messages, newest }: ThrownLine, batch: string, outcome: string): vscode.MarkdownString {
   const text = linked();
   text.appendText(`Threw ${count === 1 ? 'once' : `${count.toLocaleString('en')} times`} in ${batch}\n`);
-  for (const message of messages.slice(0, MESSAGES)) text.appendCodeblock(`${message.count} × ${cut(message.text, WIDTH)}`, TRAJECTORY_LANGUAGE);
+  for (const message of messages.slice(0, MESSAGES))
+    text.appendCodeblock(`${message.count} × ${cut(message.text, WIDTH)}`, TRAJECTORY_LANGUAGE);
   if (messages.length > MESSAGES) text.appendText(`and ${plural(messages.length - MESSAGES, 'other message')}\n\n`);
   text.appendText('The newest:\n');
   appendCall(text, newest, true, outcome);

@@ -1,10 +1,10 @@
 /** Calls of a tool in VS Code's own peek view: documents with a line for each, newest first. */
 import * as vscode from 'vscode';
 import { z } from 'zod';
-import { TRAJECTORY_LANGUAGE } from '../../contributions/debuggers.ts';
 import { outcomeOf } from '../../../trace/outcome.ts';
 import { plural } from '../../../trace/text/units.ts';
-import { callsText, type CallBlock } from '../../../trace/toolCalls/callsText.ts';
+import { type CallBlock, callsText } from '../../../trace/toolCalls/callsText.ts';
+import { TRAJECTORY_LANGUAGE } from '../../contributions/debuggers.ts';
 import { agoText } from '../../views/batches/batchNodes.ts';
 import { COMMANDS_OF_LENSES } from '../lensCommands.ts';
 import { CALLS_SCHEME } from '../schemes.ts';
@@ -59,29 +59,45 @@ export class CallDocuments implements vscode.TextDocumentContentProvider, vscode
   }
 
   /** A document with the newest calls, and where each begins. undefined: there is none. */
-  make({ row, calls, names }: ToolFigures, errors: boolean): { readonly uri: vscode.Uri; readonly blocks: readonly CallBlock[] } | undefined {
+  make(
+    { row, calls, names }: ToolFigures,
+    errors: boolean,
+  ): { readonly uri: vscode.Uri; readonly blocks: readonly CallBlock[] } | undefined {
     const wanted = calls.calls(names).filter((fact) => !errors || fact.error !== undefined);
     if (wanted.length === 0) return undefined;
     const shown = wanted.slice(0, MOST);
     const what = names.size === 1 ? [...names].join('') : plural(names.size, 'tool');
     const kind = plural(wanted.length, errors ? 'failed call' : 'call');
     const of = shown.length < wanted.length ? `the newest ${shown.length} of ${kind}` : kind;
-    const read = calls.read.read < calls.read.attempts ? `, of ${calls.read.read} of ${calls.read.attempts} attempts` : '';
+    const read =
+      calls.read.read < calls.read.attempts ? `, of ${calls.read.read} of ${calls.read.attempts} attempts` : '';
     const title = `${what} in ${row.name}, ${agoText(Date.now() - row.created_at)} · ${of}${read}`;
-    const made = callsText(title, shown, (fact) => {
-      const attempt = calls.row(fact.rollout);
-      return attempt === undefined ? undefined : { task: attempt.task, attempt: attempt.attempt, outcome: outcomeOf(attempt) };
-    }, names.size > 1);
+    const made = callsText(
+      title,
+      shown,
+      (fact) => {
+        const attempt = calls.row(fact.rollout);
+        return attempt === undefined
+          ? undefined
+          : { task: attempt.task, attempt: attempt.attempt, outcome: outcomeOf(attempt) };
+      },
+      names.size > 1,
+    );
     this.#last += 1;
     const query = String(this.#last);
     this.#shown.set(query, made);
     this.#forget();
     const name = `${what} ${errors ? 'failed calls' : 'calls'} · ${row.name}`.replaceAll('/', '∕');
-    return { uri: vscode.Uri.from({ scheme: CALLS_SCHEME, path: `/${row.batch}/${name}.trajectory`, query }), blocks: made.blocks };
+    return {
+      uri: vscode.Uri.from({ scheme: CALLS_SCHEME, path: `/${row.batch}/${name}.trajectory`, query }),
+      blocks: made.blocks,
+    };
   }
 
   #forget(): void {
-    const open = new Set(vscode.workspace.textDocuments.filter(({ uri }) => uri.scheme === CALLS_SCHEME).map(({ uri }) => uri.query));
+    const open = new Set(
+      vscode.workspace.textDocuments.filter(({ uri }) => uri.scheme === CALLS_SCHEME).map(({ uri }) => uri.query),
+    );
     for (const query of this.#shown.keys()) if (this.#shown.size > KEPT && !open.has(query)) this.#shown.delete(query);
   }
 }
@@ -94,7 +110,16 @@ export async function showCalls(figures: Figures, documents: CallDocuments, aske
     return;
   }
   const document = await vscode.workspace.openTextDocument(made.uri);
-  if (document.languageId !== TRAJECTORY_LANGUAGE) await vscode.languages.setTextDocumentLanguage(document, TRAJECTORY_LANGUAGE);
-  const locations = made.blocks.map(({ line, marked }) => new vscode.Location(made.uri, new vscode.Range(line, 0, line, marked)));
-  await vscode.commands.executeCommand('editor.action.peekLocations', vscode.Uri.parse(asked.uri, true), new vscode.Position(asked.line - 1, asked.column - 1), locations, 'peek');
+  if (document.languageId !== TRAJECTORY_LANGUAGE)
+    await vscode.languages.setTextDocumentLanguage(document, TRAJECTORY_LANGUAGE);
+  const locations = made.blocks.map(
+    ({ line, marked }) => new vscode.Location(made.uri, new vscode.Range(line, 0, line, marked)),
+  );
+  await vscode.commands.executeCommand(
+    'editor.action.peekLocations',
+    vscode.Uri.parse(asked.uri, true),
+    new vscode.Position(asked.line - 1, asked.column - 1),
+    locations,
+    'peek',
+  );
 }

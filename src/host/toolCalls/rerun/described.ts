@@ -1,7 +1,7 @@
 /** What `rollout call` tells of a recorded call, of its tool, and of a call made again. */
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../../common/json.ts';
-import { effect, traceError, type TraceError } from '../../../trace/schema.ts';
+import { effect, type TraceError, traceError } from '../../../trace/schema.ts';
 import { errorText, valueText } from '../../../trace/text/values.ts';
 
 const json = z.unknown() as unknown as z.ZodType<Json>;
@@ -13,26 +13,52 @@ export const callPlace = z.object({ rollout: z.string(), seq: z.number().int().m
 export type CallPlace = z.infer<typeof callPlace>;
 
 const recordedCall = z.object({
-  rollout: z.string(), seq: z.number().int(), step: z.number().int(), name: z.string(),
+  rollout: z.string(),
+  seq: z.number().int(),
+  step: z.number().int(),
+  name: z.string(),
   task: z.object({ id: z.string() }).loose(),
-  arguments: json, result: json.optional(), error: traceError.optional(), ms: z.number().optional(), seed: z.number().int(),
-  world: z.object({ seed: z.number().int(), before: z.array(z.object({ name: z.string(), arguments: json, effect })) }).optional(),
+  arguments: json,
+  result: json.optional(),
+  error: traceError.optional(),
+  ms: z.number().optional(),
+  seed: z.number().int(),
+  world: z
+    .object({ seed: z.number().int(), before: z.array(z.object({ name: z.string(), arguments: json, effect })) })
+    .optional(),
 });
 
 export const describedCall = recordedCall.extend({
-  parameters: jsonObject, description: z.string(), effect, of_world: z.boolean(),
+  parameters: jsonObject,
+  description: z.string(),
+  effect,
+  of_world: z.boolean(),
   modules: z.object({ tools: z.array(module), world: module.optional() }),
 });
 export type DescribedCall = z.infer<typeof describedCall>;
 
 export const rerunCall = z.object({
-  status: z.enum(['ok', 'error']), result: json.optional(), error: traceError.optional(), ms: z.number(), log: z.string(),
-  same: z.boolean().nullable(), arguments: json, changed: z.array(z.string()), notes: z.array(z.string()),
+  status: z.enum(['ok', 'error']),
+  result: json.optional(),
+  error: traceError.optional(),
+  ms: z.number(),
+  log: z.string(),
+  same: z.boolean().nullable(),
+  arguments: json,
+  changed: z.array(z.string()),
+  notes: z.array(z.string()),
 });
 export type RerunCall = z.infer<typeof rerunCall>;
 
 /** A result as a document: JSON where it is, else text. An error with its stack, in the user's files. */
-export function outcomeText({ result, error }: { readonly result?: Json | undefined; readonly error?: TraceError | undefined }): string {
-  if (error !== undefined) return [`✗ ${errorText(error)}`, ...(error.stack?.split('\n').slice(1) ?? []), ''].join('\n');
+export function outcomeText({
+  result,
+  error,
+}: {
+  readonly result?: Json | undefined;
+  readonly error?: TraceError | undefined;
+}): string {
+  if (error !== undefined)
+    return [`✗ ${errorText(error)}`, ...(error.stack?.split('\n').slice(1) ?? []), ''].join('\n');
   return `${result === undefined ? 'nothing' : valueText(result, true)}\n`;
 }

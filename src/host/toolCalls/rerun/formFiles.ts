@@ -15,7 +15,11 @@ export class FormFiles implements vscode.FileSystemProvider {
   put(uri: vscode.Uri, text: string): void {
     const now = Date.now();
     const before = this.#files.get(uri.path);
-    this.#files.set(uri.path, { bytes: new TextEncoder().encode(text), born: before?.born ?? now, changed: Math.max(now, (before?.changed ?? 0) + 1) });
+    this.#files.set(uri.path, {
+      bytes: new TextEncoder().encode(text),
+      born: before?.born ?? now,
+      changed: Math.max(now, (before?.changed ?? 0) + 1),
+    });
     if (before !== undefined) this.#changed.fire([{ type: vscode.FileChangeType.Changed, uri }]);
   }
 

@@ -1,4 +1,5 @@
 /** The form of a call: its arguments as a JSON document, with the tool's schema behind it. */
+
 import type { Json, JsonObject } from '../../../common/json.ts';
 import { SCHEMA_SCHEME } from '../schemes.ts';
 
@@ -12,12 +13,23 @@ export function formText(schema: string, given: Json): string {
 export function schemaText(parameters: JsonObject): string {
   const properties = parameters['properties'];
   const given = typeof properties === 'object' && properties !== null && !Array.isArray(properties) ? properties : {};
-  return JSON.stringify({ ...parameters, properties: { $schema: { type: 'string', description: 'Names the tool’s schema; not an argument.' }, ...given } }, null, 2);
+  return JSON.stringify(
+    {
+      ...parameters,
+      properties: { $schema: { type: 'string', description: 'Names the tool’s schema; not an argument.' }, ...given },
+    },
+    null,
+    2,
+  );
 }
 
 /** The arguments that a form holds. Throws SyntaxError. */
 export function argumentsIn(text: string): Json {
   const value = JSON.parse(text) as Json;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
-  return Object.fromEntries(Object.entries(value).filter(([key, member]) => key !== '$schema' || typeof member !== 'string' || !member.startsWith(`${SCHEMA_SCHEME}:`)));
+  return Object.fromEntries(
+    Object.entries(value).filter(
+      ([key, member]) => key !== '$schema' || typeof member !== 'string' || !member.startsWith(`${SCHEMA_SCHEME}:`),
+    ),
+  );
 }

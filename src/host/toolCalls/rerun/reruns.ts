@@ -4,8 +4,8 @@ import os from 'node:os';
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { StudioError } from '../../../common/errors.ts';
-import { durationText } from '../../../trace/text/units.ts';
 import { isSameJson, type Json } from '../../../common/json.ts';
+import { durationText } from '../../../trace/text/units.ts';
 import { NBSP } from '../../codelens/lensText.ts';
 import { askValue } from '../../launch/values/askValue.ts';
 import type { StoredValues } from '../../launch/values/storedValues.ts';
@@ -14,7 +14,14 @@ import type { Services } from '../../services.ts';
 import { withProgress } from '../../window/progress.ts';
 import { COMMANDS_OF_LENSES } from '../lensCommands.ts';
 import { FORM_SCHEME, OUTCOME_SCHEME, SCHEMA_SCHEME } from '../schemes.ts';
-import { describedCall, outcomeText, rerunCall, type CallPlace, type DescribedCall, type RerunCall } from './described.ts';
+import {
+  type CallPlace,
+  type DescribedCall,
+  describedCall,
+  outcomeText,
+  type RerunCall,
+  rerunCall,
+} from './described.ts';
 import type { FormFiles } from './formFiles.ts';
 import { argumentsIn, formText, schemaText } from './formText.ts';
 
@@ -27,7 +34,9 @@ interface Form {
   running: boolean;
 }
 
-export class Reruns implements vscode.TextDocumentContentProvider, vscode.CodeLensProvider, vscode.DocumentLinkProvider, vscode.Disposable {
+export class Reruns
+  implements vscode.TextDocumentContentProvider, vscode.CodeLensProvider, vscode.DocumentLinkProvider, vscode.Disposable
+{
   readonly #services: Pick<Services, 'cli' | 'log'>;
   readonly #values: StoredValues;
   readonly #files: FormFiles;
@@ -58,7 +67,10 @@ export class Reruns implements vscode.TextDocumentContentProvider, vscode.CodeLe
     const id = String(this.#last);
     const uri = vscode.Uri.from({ scheme: FORM_SCHEME, path: `/${id}/${call.name}.json` });
     this.#forms.set(id, { uri, call, folder, outcome: undefined, running: false });
-    this.#files.put(uri, formText(vscode.Uri.from({ scheme: SCHEMA_SCHEME, path: `/${id}/${call.name}.json` }).toString(), call.arguments));
+    this.#files.put(
+      uri,
+      formText(vscode.Uri.from({ scheme: SCHEMA_SCHEME, path: `/${id}/${call.name}.json` }).toString(), call.arguments),
+    );
     const document = await vscode.workspace.openTextDocument(uri);
     const editor = await vscode.window.showTextDocument(document, { preview: false });
     // The first argument, or the empty line where one would be.
@@ -72,9 +84,14 @@ export class Reruns implements vscode.TextDocumentContentProvider, vscode.CodeLe
   }
 
   /** The form that a document is; of the active editor without one. */
-  formOf(uri: vscode.Uri | undefined): CallPlace & { readonly arguments: Json; readonly outcome: RerunCall | undefined } {
+  formOf(
+    uri: vscode.Uri | undefined,
+  ): CallPlace & { readonly arguments: Json; readonly outcome: RerunCall | undefined } {
     const form = this.#form(uri);
-    const outcome = form.outcome !== undefined && isSameJson(form.outcome.arguments, this.#argumentsOf(form)) ? form.outcome : undefined;
+    const outcome =
+      form.outcome !== undefined && isSameJson(form.outcome.arguments, this.#argumentsOf(form))
+        ? form.outcome
+        : undefined;
     return { rollout: form.call.rollout, seq: form.call.seq, arguments: this.#argumentsOf(form), outcome };
   }
 
@@ -88,7 +105,9 @@ export class Reruns implements vscode.TextDocumentContentProvider, vscode.CodeLe
     form.running = true;
     this.#changedLenses.fire();
     try {
-      form.outcome = await withProgress(`Calling ${form.call.name}`, ({ signal }) => this.#make(form, given, code, signal));
+      form.outcome = await withProgress(`Calling ${form.call.name}`, ({ signal }) =>
+        this.#make(form, given, code, signal),
+      );
     } finally {
       form.running = false;
       this.#changedLenses.fire();
@@ -102,7 +121,11 @@ export class Reruns implements vscode.TextDocumentContentProvider, vscode.CodeLe
     if (form.outcome === undefined) return;
     const [before, now] = [outcomeUri(form, 'recorded'), outcomeUri(form, 'now')];
     for (const each of [before, now]) this.#changedText.fire(each);
-    await vscode.commands.executeCommand('vscode.diff', before, now, `${form.call.name}: recorded ↔ now`, { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true, preview: true } satisfies vscode.TextDocumentShowOptions);
+    await vscode.commands.executeCommand('vscode.diff', before, now, `${form.call.name}: recorded ↔ now`, {
+      viewColumn: vscode.ViewColumn.Beside,
+      preserveFocus: true,
+      preview: true,
+    } satisfies vscode.TextDocumentShowOptions);
   }
 
   provideTextDocumentContent(uri: vscode.Uri): string | undefined {
@@ -118,16 +141,47 @@ export class Reruns implements vscode.TextDocumentContentProvider, vscode.CodeLe
     if (form === undefined) return [];
     const { call, outcome, running, uri } = form;
     const top = new vscode.Range(0, 0, 0, 0);
-    const lens = (title: string, tooltip: string, command: string): vscode.CodeLens => new vscode.CodeLens(top, { title, tooltip, command, arguments: [uri] });
-    const changed = outcome === undefined || outcome.changed.length === 0 ? '' : ` · code changed since: ${outcome.changed.join(', ')}`;
+    const lens = (title: string, tooltip: string, command: string): vscode.CodeLens =>
+      new vscode.CodeLens(top, { title, tooltip, command, arguments: [uri] });
+    const changed =
+      outcome === undefined || outcome.changed.length === 0
+        ? ''
+        : ` · code changed since: ${outcome.changed.join(', ')}`;
     return [
-      running ? new vscode.CodeLens(top, { title: `$(loading~spin)${NBSP}Running…`, command: '' }) : lens(`$(play)${NBSP}Run`, 'Make this call, with the code as it is now, in the world as it was before the recorded call', COMMANDS_OF_LENSES.run),
-      ...(outcome === undefined || running ? [] : [lens(outcomeTitle(call, outcome), `Compare with the recorded result${changed}${outcome.notes.map((note) => ` · ${note}`).join('')}`, COMMANDS_OF_LENSES.compare)]),
+      running
+        ? new vscode.CodeLens(top, { title: `$(loading~spin)${NBSP}Running…`, command: '' })
+        : lens(
+            `$(play)${NBSP}Run`,
+            'Make this call, with the code as it is now, in the world as it was before the recorded call',
+            COMMANDS_OF_LENSES.run,
+          ),
+      ...(outcome === undefined || running
+        ? []
+        : [
+            lens(
+              outcomeTitle(call, outcome),
+              `Compare with the recorded result${changed}${outcome.notes.map((note) => ` · ${note}`).join('')}`,
+              COMMANDS_OF_LENSES.compare,
+            ),
+          ]),
       // Whether another result is the code's doing.
-      ...(changed === '' || running ? [] : [new vscode.CodeLens(top, { title: 'Run Recorded Code', tooltip: 'Make this call with the code as it was submitted', command: COMMANDS_OF_LENSES.run, arguments: [uri, 'recorded'] })]),
+      ...(changed === '' || running
+        ? []
+        : [
+            new vscode.CodeLens(top, {
+              title: 'Run Recorded Code',
+              tooltip: 'Make this call with the code as it was submitted',
+              command: COMMANDS_OF_LENSES.run,
+              arguments: [uri, 'recorded'],
+            }),
+          ]),
       ...(call.of_world ? [] : [lens('Try Tool', 'Try the tool alone, with these arguments', COMMANDS_OF_LENSES.try)]),
       lens('Save as Test Case', 'Write a test with these arguments and what they gave', COMMANDS_OF_LENSES.save),
-      new vscode.CodeLens(top, { title: 'Open Step', command: COMMANDS_OF_LENSES.open, arguments: [{ rollout: call.rollout, seq: call.seq }] }),
+      new vscode.CodeLens(top, {
+        title: 'Open Step',
+        command: COMMANDS_OF_LENSES.open,
+        arguments: [{ rollout: call.rollout, seq: call.seq }],
+      }),
     ];
   }
 
@@ -143,8 +197,10 @@ export class Reruns implements vscode.TextDocumentContentProvider, vscode.CodeLe
       const [, file = '', row, column] = match;
       const start = match.index + match[0].indexOf(file);
       const target = { place: { file, line: Number(row), column: Number(column) }, rollout: form.call.rollout };
-      const link = new vscode.DocumentLink(new vscode.Range(line, start, line, start + file.length + 2 + (row?.length ?? 0) + (column?.length ?? 0)),
-        vscode.Uri.from({ scheme: 'command', path: COMMANDS_OF_LENSES.source, query: JSON.stringify([target]) }));
+      const link = new vscode.DocumentLink(
+        new vscode.Range(line, start, line, start + file.length + 2 + (row?.length ?? 0) + (column?.length ?? 0)),
+        vscode.Uri.from({ scheme: 'command', path: COMMANDS_OF_LENSES.source, query: JSON.stringify([target]) }),
+      );
       link.tooltip = 'Open the source';
       links.push(link);
     }
@@ -164,20 +220,34 @@ export class Reruns implements vscode.TextDocumentContentProvider, vscode.CodeLe
     try {
       const file = path.join(folder, 'arguments.json');
       await writeFile(file, JSON.stringify(given));
-      const more = [...(form.call.effect === 'irreversible' ? ['--accept-irreversible'] : []), ...(code === 'recorded' ? ['--recorded-code'] : [])];
-      return rerunCall.parse(await this.#cli(['call', `${form.call.rollout}@${form.call.seq}`, '--arguments', file, ...more], signal));
+      const more = [
+        ...(form.call.effect === 'irreversible' ? ['--accept-irreversible'] : []),
+        ...(code === 'recorded' ? ['--recorded-code'] : []),
+      ];
+      return rerunCall.parse(
+        await this.#cli(['call', `${form.call.rollout}@${form.call.seq}`, '--arguments', file, ...more], signal),
+      );
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
   }
 
   async #cli(args: readonly string[], signal: AbortSignal | undefined): Promise<unknown> {
-    const { result } = await withValues(this.#values, [], askValue, (env) => this.#services.cli.json(args, { cwd: workspaceFolder(), env, ...(signal === undefined ? {} : { signal }) }));
+    const { result } = await withValues(this.#values, [], askValue, (env) =>
+      this.#services.cli.json(args, { cwd: workspaceFolder(), env, ...(signal === undefined ? {} : { signal }) }),
+    );
     return result;
   }
 
   async #accepted(name: string): Promise<boolean> {
-    const chosen = await vscode.window.showWarningMessage(`Call ${name}?`, { modal: true, detail: 'The tool does not say that it is pure or restorable: what it changes outside cannot be undone.' }, 'Call');
+    const chosen = await vscode.window.showWarningMessage(
+      `Call ${name}?`,
+      {
+        modal: true,
+        detail: 'The tool does not say that it is pure or restorable: what it changes outside cannot be undone.',
+      },
+      'Call',
+    );
     return chosen !== undefined;
   }
 
@@ -186,13 +256,18 @@ export class Reruns implements vscode.TextDocumentContentProvider, vscode.CodeLe
     try {
       return argumentsIn(document?.getText() ?? new TextDecoder().decode(this.#files.readFile(uri)));
     } catch (error) {
-      throw new StudioError('usage', `The arguments are not JSON${error instanceof Error ? `: ${error.message}` : ''}.`, { mend: 'Look at what is underlined.', cause: error });
+      throw new StudioError(
+        'usage',
+        `The arguments are not JSON${error instanceof Error ? `: ${error.message}` : ''}.`,
+        { mend: 'Look at what is underlined.', cause: error },
+      );
     }
   }
 
   #form(uri: vscode.Uri | undefined): Form {
     const form = this.#formAt(uri ?? vscode.window.activeTextEditor?.document.uri);
-    if (form === undefined) throw new StudioError('usage', 'This is no form of a call.', { mend: 'Open one with “Re-run This Call”.' });
+    if (form === undefined)
+      throw new StudioError('usage', 'This is no form of a call.', { mend: 'Open one with “Re-run This Call”.' });
     return form;
   }
 
@@ -211,7 +286,10 @@ function outcomeTitle(call: DescribedCall, outcome: RerunCall): string {
 function outcomeUri(form: Form, side: 'recorded' | 'now'): vscode.Uri {
   const { error, result } = side === 'recorded' ? form.call : (form.outcome ?? form.call);
   const json = error === undefined && typeof result !== 'string';
-  return vscode.Uri.from({ scheme: OUTCOME_SCHEME, path: `/${form.uri.path.split('/')[1] ?? ''}/${side}/${form.call.name}.${json ? 'json' : 'txt'}` });
+  return vscode.Uri.from({
+    scheme: OUTCOME_SCHEME,
+    path: `/${form.uri.path.split('/')[1] ?? ''}/${side}/${form.call.name}.${json ? 'json' : 'txt'}`,
+  });
 }
 
 function workspaceFolder(): string {

@@ -2,10 +2,10 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { z } from 'zod';
+import { candidatesOf } from '../../../client/sourcePaths.ts';
+import { testCase } from '../../../client/toolCalls/testCase.ts';
 import { StudioError } from '../../../common/errors.ts';
 import type { Json } from '../../../common/json.ts';
-import { testCase } from '../../../client/toolCalls/testCase.ts';
-import { candidatesOf } from '../../../client/sourcePaths.ts';
 import { moduleTools } from '../../../config/tools/toolModules.ts';
 import { folderOf, pathOf, workspaceFiles } from '../../files/workspaceFiles.ts';
 import type { Services } from '../../services.ts';
@@ -30,10 +30,23 @@ export async function saveTest({ cli }: Pick<Services, 'cli'>, { call, made }: S
   const shown = vscode.workspace.asRelativePath(target, false);
   const { error, result } = made === undefined ? call : made.outcome;
   const text = testCase({
-    name: call.name, arguments: made?.arguments ?? call.arguments, result, error, seed: call.seed,
+    name: call.name,
+    arguments: made?.arguments ?? call.arguments,
+    result,
+    error,
+    seed: call.seed,
     recorded: `task ${call.task.id}, step ${call.step} (${call.rollout}@${call.seq})`,
-    module: importPath(target, module), command: `rollout test ${shown}`,
-    ...(call.of_world && call.world !== undefined ? { world: { seed: call.world.seed, task: call.task as Json, before: call.world.before.filter(({ effect }) => effect === 'restorable') } } : {}),
+    module: importPath(target, module),
+    command: `rollout test ${shown}`,
+    ...(call.of_world && call.world !== undefined
+      ? {
+          world: {
+            seed: call.world.seed,
+            task: call.task as Json,
+            before: call.world.before.filter(({ effect }) => effect === 'restorable'),
+          },
+        }
+      : {}),
   });
   await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(text));
   await vscode.window.showTextDocument(target, { preview: false });
@@ -42,28 +55,38 @@ export async function saveTest({ cli }: Pick<Services, 'cli'>, { call, made }: S
 
 async function offerToRun(cli: Services['cli'], target: vscode.Uri, shown: string): Promise<void> {
   if ((await vscode.window.showInformationMessage(`Saved ${shown}.`, 'Run Test')) === undefined) return;
-  const told = await withProgress(`Testing ${shown}`, async ({ signal }) => z.object({ passed: z.boolean(), output: z.string() }).parse(await cli.json(['test', target.fsPath], { cwd: folderOf(target).fsPath, signal })));
+  const told = await withProgress(`Testing ${shown}`, async ({ signal }) =>
+    z
+      .object({ passed: z.boolean(), output: z.string() })
+      .parse(await cli.json(['test', target.fsPath], { cwd: folderOf(target).fsPath, signal })),
+  );
   if (told.passed) {
     void vscode.window.showInformationMessage(`${shown} passes.`);
     return;
   }
   if ((await vscode.window.showErrorMessage(`${shown} fails.`, 'Show Output')) === undefined) return;
-  await vscode.window.showTextDocument(await vscode.workspace.openTextDocument({ content: told.output, language: 'log' }), { preview: true });
+  await vscode.window.showTextDocument(
+    await vscode.workspace.openTextDocument({ content: told.output, language: 'log' }),
+    { preview: true },
+  );
 }
 
 /** The module that a test imports: the world's, or the one that exports the tool. */
 export async function moduleOf(call: DescribedCall): Promise<vscode.Uri> {
-  const folders = (vscode.workspace.workspaceFolders ?? []).filter(({ uri }) => uri.scheme === 'file').map(({ uri }) => uri.fsPath);
+  const folders = (vscode.workspace.workspaceFolders ?? [])
+    .filter(({ uri }) => uri.scheme === 'file')
+    .map(({ uri }) => uri.fsPath);
   const modules = [...call.modules.tools, ...(call.modules.world === undefined ? [] : [call.modules.world])];
   const wanted = call.of_world ? modules.slice(-1) : call.modules.tools;
   for (const module of wanted) {
     for (const candidate of candidatesOf(module.file, modules, folders)) {
       const uri = vscode.Uri.file(candidate);
       const files = workspaceFiles(folderOf(uri));
-      const readText = (file: string): Promise<string | undefined> => files.readText(file).catch((error: unknown) => {
-        if (StudioError.is(error)) return undefined; // gone, or not text
-        throw error;
-      });
+      const readText = (file: string): Promise<string | undefined> =>
+        files.readText(file).catch((error: unknown) => {
+          if (StudioError.is(error)) return undefined; // gone, or not text
+          throw error;
+        });
       const tools = await moduleTools(pathOf(uri), 'exported', readText);
       if (tools === undefined) continue;
       if (call.of_world) return uri;
@@ -71,7 +94,9 @@ export async function moduleOf(call: DescribedCall): Promise<vscode.Uri> {
       if (own !== undefined) return vscode.Uri.file(own.path);
     }
   }
-  throw new StudioError('not_found', `The code of ${call.name} is not in this workspace: nothing can be made of it.`, { mend: 'Open the folder it is in. Tools of servers and built-in ones have no code here.' });
+  throw new StudioError('not_found', `The code of ${call.name} is not in this workspace: nothing can be made of it.`, {
+    mend: 'Open the folder it is in. Tools of servers and built-in ones have no code here.',
+  });
 }
 
 /** `tests/NAME.test.ts`, or the first such name that is free. */

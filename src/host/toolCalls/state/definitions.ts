@@ -1,12 +1,14 @@
-/** What batches were made of, as files of this machine: which file's tools a batch is about. Knows nothing of VS Code. */
+/**
+ * What batches were made of, as files of this machine: which file's tools a batch is about. Knows nothing of VS Code.
+ */
 import path from 'node:path';
 import { z } from 'zod';
 import { candidatesOf } from '../../../client/sourcePaths.ts';
 import { StudioError } from '../../../common/errors.ts';
-import { modulesOf, submission as submissionSchema, type Submission } from '../../../config/submission.ts';
+import { modulesOf, type Submission, submission as submissionSchema } from '../../../config/submission.ts';
 import { ToolPlaces } from '../../../debug/sources/toolPlaces.ts';
-import type { BatchRow } from '../../../protocol/client.ts';
 import type { Api } from '../../../protocol/api.ts';
+import type { BatchRow } from '../../../protocol/client.ts';
 
 export interface Definition {
   readonly submission: Submission;
@@ -56,7 +58,15 @@ export class Definitions {
     const modules = modulesOf(submission);
     const folders = this.#folders();
     const places = await ToolPlaces.read(submission, folders);
-    return { submission, places, linesOf: linesIn(api, modules.map(({ map }) => map)), fileOf: (file) => candidatesOf(file, modules, folders)[0] };
+    return {
+      submission,
+      places,
+      linesOf: linesIn(
+        api,
+        modules.map(({ map }) => map),
+      ),
+      fileOf: (file) => candidatesOf(file, modules, folders)[0],
+    };
   }
 }
 
@@ -81,7 +91,12 @@ function linesIn(api: Api, shas: readonly string[]): Definition['linesOf'] {
 }
 
 /** Whether the tool, or the entry of the tools, that stands in a file is the batch's. */
-export function isAbout({ submission, places, fileOf }: Definition, kind: 'code' | 'agent' | 'world', file: string, names: readonly string[] | undefined): boolean {
+export function isAbout(
+  { submission, places, fileOf }: Definition,
+  kind: 'code' | 'agent' | 'world',
+  file: string,
+  names: readonly string[] | undefined,
+): boolean {
   switch (kind) {
     case 'code':
       return names?.some((name) => isSame(places.ofTool(name)?.path, file)) === true;

@@ -1,8 +1,12 @@
-/** Batches whose calls are looked at: each read once, followed while it runs and somebody looks. Knows nothing of VS Code. */
-import { BatchCalls } from '../../../client/toolCalls/batchCalls.ts';
-import { subscribe } from '../../../client/subscribe.ts';
-import { errorText, StudioError } from '../../../common/errors.ts';
+/**
+ * Batches whose calls are looked at: each read once, followed while it runs and somebody looks. Knows nothing of VS
+ * Code.
+ */
+
 import type { Connection } from '../../../client/connect.ts';
+import { subscribe } from '../../../client/subscribe.ts';
+import { BatchCalls } from '../../../client/toolCalls/batchCalls.ts';
+import { errorText, StudioError } from '../../../common/errors.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
 import type { FollowHandlers } from '../../../protocol/follow.ts';
 import type { ServerLink } from '../../services.ts';
@@ -11,9 +15,15 @@ import type { ServerLink } from '../../services.ts';
 const KEPT = 4;
 
 /** Follows the rows of a batch from the beginning, as `subscribe` does. */
-export type FollowBatch = (connection: Connection, row: BatchRow, handlers: Required<Pick<FollowHandlers, 'rows' | 'head'>>, signal: AbortSignal) => Promise<void>;
+export type FollowBatch = (
+  connection: Connection,
+  row: BatchRow,
+  handlers: Required<Pick<FollowHandlers, 'rows' | 'head'>>,
+  signal: AbortSignal,
+) => Promise<void>;
 
-export const followBatch: FollowBatch = (connection, row, handlers, signal) => subscribe(connection, { stream: row.batch, after: row.last, afterRev: 0 }, handlers, signal);
+export const followBatch: FollowBatch = (connection, row, handlers, signal) =>
+  subscribe(connection, { stream: row.batch, after: row.last, afterRev: 0 }, handlers, signal);
 
 export interface OpenBatchesPorts {
   readonly follow: FollowBatch;
@@ -75,14 +85,17 @@ export class OpenBatches {
     const first = Promise.withResolvers<BatchCalls>();
     const kept: Kept = { stop: new AbortController(), ready: first.promise, rev: 0, following: true };
     this.#kept.set(row.batch, kept);
-    this.#follow(row, kept, first.resolve).catch((error: unknown) => {
-      if (this.#kept.get(row.batch) === kept) this.#kept.delete(row.batch);
-      if (!kept.stop.signal.aborted) this.#ports.log(`The calls of batch ${row.batch} are not followed: ${errorText(error)}`);
-      first.reject(error);
-    }).finally(() => {
-      kept.following = false;
-      first.reject(new StudioError('cancelled', 'Nobody looks at this batch any more.')); // nothing, when it was read
-    });
+    this.#follow(row, kept, first.resolve)
+      .catch((error: unknown) => {
+        if (this.#kept.get(row.batch) === kept) this.#kept.delete(row.batch);
+        if (!kept.stop.signal.aborted)
+          this.#ports.log(`The calls of batch ${row.batch} are not followed: ${errorText(error)}`);
+        first.reject(error);
+      })
+      .finally(() => {
+        kept.following = false;
+        first.reject(new StudioError('cancelled', 'Nobody looks at this batch any more.')); // nothing, when it was read
+      });
     first.promise.catch(() => undefined); // told to whoever asked
     return kept;
   }
@@ -92,13 +105,19 @@ export class OpenBatches {
     const connection = await this.#ports.server.connection({ start: false, signal });
     const calls = new BatchCalls(row.batch, {
       api: connection.api,
-      follow: (handlers, stop) => this.#ports.follow(connection, row, {
-        ...handlers,
-        rows: async (rows, rev) => {
-          kept.rev = rev;
-          await handlers.rows(rows, rev);
-        },
-      }, stop),
+      follow: (handlers, stop) =>
+        this.#ports.follow(
+          connection,
+          row,
+          {
+            ...handlers,
+            rows: async (rows, rev) => {
+              kept.rev = rev;
+              await handlers.rows(rows, rev);
+            },
+          },
+          stop,
+        ),
     });
     calls.changed(() => {
       ready(calls);

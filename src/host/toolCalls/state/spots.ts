@@ -1,12 +1,17 @@
-/** Where tools stand in a document: exported ones in code, entries in agent files, the module in world files. By the text alone. */
-import { agentToolEntries, worldToolEntries, type ToolEntryInFile } from '../../../config/tools/toolEntries.ts';
+/**
+ * Where tools stand in a document: exported ones in code, entries in agent files, the module in world files. By the
+ * text alone.
+ */
+import { agentToolEntries, type ToolEntryInFile, worldToolEntries } from '../../../config/tools/toolEntries.ts';
 import type { ReadText } from '../../../config/tools/toolModules.ts';
 import { toolsIn } from '../../../config/tools/toolSource.ts';
 
 export type ToolFileKind = 'code' | 'agent' | 'world';
 
 export interface ToolSpot {
-  /** Tools that are meant: one in code, those of an entry elsewhere. undefined: those of a server, which only it knows. */
+  /**
+   * Tools that are meant: one in code, those of an entry elsewhere. undefined: those of a server, which only it knows.
+   */
   readonly names: readonly string[] | undefined;
   /** What the reader sees there: a tool's name, `3 tools`. */
   readonly line: number;
@@ -21,10 +26,16 @@ const SDK = 'rollout-studio';
 
 export function toolFileKind(path: string): ToolFileKind | undefined {
   if (/\.[cm]?[jt]s$/.test(path) && !path.endsWith('.d.ts')) return 'code';
-  return /\.(agent|world)\.(?:ya?ml|json)$/.exec(path)?.[1] as 'agent' | 'world' | undefined; // the two of the expression
+  // the two of the expression
+  return /\.(agent|world)\.(?:ya?ml|json)$/.exec(path)?.[1] as 'agent' | 'world' | undefined;
 }
 
-export async function toolSpots(kind: ToolFileKind, path: string, text: string, readText: ReadText): Promise<readonly ToolSpot[]> {
+export async function toolSpots(
+  kind: ToolFileKind,
+  path: string,
+  text: string,
+  readText: ReadText,
+): Promise<readonly ToolSpot[]> {
   switch (kind) {
     case 'code':
       return text.includes(SDK) ? codeSpots(text) : [];
@@ -45,14 +56,24 @@ function codeSpots(text: string): ToolSpot[] {
   return tools.map(({ name, line, column }, index) => {
     const last = tools[index + 1]?.line ?? lines.length + 1;
     const parameters = parametersEnd(lines, line, last);
-    return { names: [name], line, column, endColumn: column + name.length, ...(parameters === undefined ? {} : { parameters }) };
+    return {
+      names: [name],
+      line,
+      column,
+      endColumn: column + name.length,
+      ...(parameters === undefined ? {} : { parameters }),
+    };
   });
 }
 
 const RUN = /^\s*(?:async\s+)?run\s*(?::\s*(?:async\s*)?)?\(/;
 
 /** Behind the parameters of `run` between two lines (the second left out); undefined where it is written otherwise. */
-function parametersEnd(lines: readonly string[], first: number, last: number): { line: number; column: number } | undefined {
+function parametersEnd(
+  lines: readonly string[],
+  first: number,
+  last: number,
+): { line: number; column: number } | undefined {
   for (let line = first; line < last; line++) {
     const text = lines[line - 1] ?? '';
     const match = RUN.exec(text);

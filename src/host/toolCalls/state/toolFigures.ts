@@ -1,15 +1,17 @@
 /**
- * Of which batch a tool's figures are: the one chosen for its file, else the newest that used the tool. Knows nothing of
+ * Of which batch a tool's figures are: the one chosen for its file, else the newest that used the tool. Knows nothing
+ * of
  * VS Code but by its ports.
  */
+
 import type { BatchCalls } from '../../../client/toolCalls/batchCalls.ts';
 import { Emitter, type Listen } from '../../../common/emitter.ts';
 import { StudioError } from '../../../common/errors.ts';
-import type { BatchRow } from '../../../protocol/client.ts';
 import type { Api } from '../../../protocol/api.ts';
+import type { BatchRow } from '../../../protocol/client.ts';
 import type { BatchList, ServerLink } from '../../services.ts';
-import { Definitions, isAbout, isBelow, type Definition } from './definitions.ts';
-import { OpenBatches, type FollowBatch } from './openBatches.ts';
+import { type Definition, Definitions, isAbout, isBelow } from './definitions.ts';
+import { type FollowBatch, OpenBatches } from './openBatches.ts';
 import type { ToolFileKind } from './spots.ts';
 
 /** A tool, or the tools of an entry, in the batch they are looked at in. */
@@ -61,7 +63,11 @@ export class Figures {
     this.#ports = ports;
     this.#definitions = new Definitions(ports.folders);
     this.#open = new OpenBatches({
-      server: ports.server, follow: ports.follow, row: (batch) => ports.batches.rows.value.find((row) => row.batch === batch), changed: () => this.#tell(), log: ports.log,
+      server: ports.server,
+      follow: ports.follow,
+      row: (batch) => ports.batches.rows.value.find((row) => row.batch === batch),
+      changed: () => this.#tell(),
+      log: ports.log,
     });
     this.#listeners = [
       ports.server.connected(() => {
@@ -122,7 +128,8 @@ export class Figures {
       const rows = this.#rows();
       for (const row of [...rows.filter(({ batch }) => batch === chosen), ...rows]) {
         const definition = await this.#definitions.of(api, row);
-        if (definition !== undefined && isBelow(definition, file)) return { row, definition, calls: await this.#open.open(row) };
+        if (definition !== undefined && isBelow(definition, file))
+          return { row, definition, calls: await this.#open.open(row) };
       }
       return undefined;
     });
@@ -141,12 +148,20 @@ export class Figures {
   }
 
   /** Batches one can choose from for a file: those whose code it is. */
-  async candidates(kind: ToolFileKind, file: string, names: readonly string[] | undefined): Promise<readonly BatchRow[]> {
+  async candidates(
+    kind: ToolFileKind,
+    file: string,
+    names: readonly string[] | undefined,
+  ): Promise<readonly BatchRow[]> {
     const { api } = await this.#ports.server.connection();
     const found: BatchRow[] = [];
     for (const row of this.#rows()) {
       const definition = await this.#definitions.of(api, row);
-      if (definition !== undefined && (names === undefined ? isBelow(definition, file) : isAbout(definition, kind, file, names))) found.push(row);
+      if (
+        definition !== undefined &&
+        (names === undefined ? isBelow(definition, file) : isAbout(definition, kind, file, names))
+      )
+        found.push(row);
     }
     return found;
   }
@@ -173,12 +188,17 @@ export class Figures {
   }
 
   /** Where no batch was run with the code: an imported one that called tools of these names. */
-  async #imported(api: Api, rows: readonly BatchRow[], names: readonly string[] | undefined): Promise<ToolFigures | undefined> {
+  async #imported(
+    api: Api,
+    rows: readonly BatchRow[],
+    names: readonly string[] | undefined,
+  ): Promise<ToolFigures | undefined> {
     if (names === undefined) return undefined;
     for (const row of rows) {
       if (!row.imported) continue;
       const used = await this.#usedIn(api, row, names);
-      if (names.some((name) => used.has(name))) return { row, definition: undefined, names: new Set(names), calls: await this.#open.open(row) };
+      if (names.some((name) => used.has(name)))
+        return { row, definition: undefined, names: new Set(names), calls: await this.#open.open(row) };
     }
     return undefined;
   }
@@ -209,7 +229,8 @@ export class Figures {
       return await ask(api);
     } catch (error) {
       if (!StudioError.is(error)) throw error;
-      if (error.code !== 'unavailable' && error.code !== 'cancelled') this.#ports.log(`No figures of tools: ${error.message}`);
+      if (error.code !== 'unavailable' && error.code !== 'cancelled')
+        this.#ports.log(`No figures of tools: ${error.message}`);
       return undefined;
     }
   }

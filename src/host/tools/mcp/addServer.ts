@@ -23,20 +23,31 @@ import { serverOf } from './typedServer.ts';
 const TITLE = 'Add MCP Server';
 const TYPED = Symbol('typed');
 
-const probed = z.object({ tools: z.array(z.object({ name: z.string(), description: z.string(), effect: z.string() })) });
+const probed = z.object({
+  tools: z.array(z.object({ name: z.string(), description: z.string(), effect: z.string() })),
+});
 type Probed = z.infer<typeof probed>;
 
-export async function addServer({ cli, log }: Pick<Services, 'cli' | 'log'>, values: StoredValues, agent: vscode.Uri): Promise<void> {
+export async function addServer(
+  { cli, log }: Pick<Services, 'cli' | 'log'>,
+  values: StoredValues,
+  agent: vscode.Uri,
+): Promise<void> {
   const folder = vscode.workspace.getWorkspaceFolder(agent)?.uri.fsPath ?? path.dirname(agent.fsPath);
   const server = await askServer(folder, log);
   if (server === undefined) return;
-  const { tools } = await withProgress(`Connecting to ${server.name}`, ({ signal, report }) => probe(cli, values, agent.fsPath, folder, server, signal, report));
+  const { tools } = await withProgress(`Connecting to ${server.name}`, ({ signal, report }) =>
+    probe(cli, values, agent.fsPath, folder, server, signal, report),
+  );
   if (tools.length === 0) throw new StudioError('not_found', `${server.name} has no tools.`);
   const chosen = await chosenTools(tools, server.name);
   if (chosen === undefined) return;
   const entry = newEntry(server.name, server.server, chosen.length === tools.length ? undefined : chosen);
   await write(agent, entry);
-  const said = [`${path.basename(agent.path)} has ${plural(chosen.length, 'tool')} of “${server.name}” now.`, ...server.notes].join(' ');
+  const said = [
+    `${path.basename(agent.path)} has ${plural(chosen.length, 'tool')} of “${server.name}” now.`,
+    ...server.notes,
+  ].join(' ');
   void vscode.window.showInformationMessage(said);
 }
 
@@ -44,19 +55,35 @@ async function askServer(folder: string, log: vscode.LogOutputChannel): Promise<
   const known: Choice<FoundServer>[] = [];
   for (const { file, text } of await knownServers(folder)) {
     try {
-      known.push(...clientServers(file, text, folder).found.map((value) => ({ label: value.name, description: 'url' in value.server ? value.server.url : [value.server.command, ...(value.server.args ?? [])].join(' '), detail: file, icon: 'server', value })));
+      known.push(
+        ...clientServers(file, text, folder).found.map((value) => ({
+          label: value.name,
+          description:
+            'url' in value.server ? value.server.url : [value.server.command, ...(value.server.args ?? [])].join(' '),
+          detail: file,
+          icon: 'server',
+          value,
+        })),
+      );
     } catch (error) {
       log.warn(errorText(error)); // the other files may be fine
     }
   }
   const place = (step: number): StepPlace => ({ title: TITLE, step, steps: known.length === 0 ? 1 : 2 });
   for (;;) {
-    const picked = known.length === 0 ? TYPED
-      : await pickOne<FoundServer | typeof TYPED>(place(1), [{ label: 'A command or a URL…', icon: 'edit', value: TYPED }, ...known], { placeholder: 'Which server?' });
+    const picked =
+      known.length === 0
+        ? TYPED
+        : await pickOne<FoundServer | typeof TYPED>(
+            place(1),
+            [{ label: 'A command or a URL…', icon: 'edit', value: TYPED }, ...known],
+            { placeholder: 'Which server?' },
+          );
     if (picked === undefined || picked === BACK) return undefined;
     if (picked !== TYPED) return picked;
     const typed = await input(place(known.length === 0 ? 1 : 2), {
-      prompt: 'The command that is the server, or its URL. Secrets as ${env:NAME}.', placeholder: 'npx -y @modelcontextprotocol/server-everything   or   http://localhost:3000/mcp',
+      prompt: 'The command that is the server, or its URL. Secrets as ${env:NAME}.',
+      placeholder: 'npx -y @modelcontextprotocol/server-everything   or   http://localhost:3000/mcp',
       wrong: (text) => {
         const server = serverOf(text);
         return typeof server === 'string' ? server : undefined;
@@ -70,12 +97,27 @@ async function askServer(folder: string, log: vscode.LogOutputChannel): Promise<
 }
 
 /** Starts it once, in a process that is not the editor's, to see what it has. */
-async function probe(cli: Services['cli'], values: StoredValues, agent: string, folder: string, server: FoundServer, signal: AbortSignal, onProgress: (text: string) => void): Promise<Probed> {
+async function probe(
+  cli: Services['cli'],
+  values: StoredValues,
+  agent: string,
+  folder: string,
+  server: FoundServer,
+  signal: AbortSignal,
+  onProgress: (text: string) => void,
+): Promise<Probed> {
   const temporary = await mkdtemp(path.join(os.tmpdir(), 'rollout-mcp-'));
   try {
     const file = path.join(temporary, 'mcp.json');
     await writeFile(file, JSON.stringify({ mcpServers: { [server.name]: server.server } }), { mode: 0o600 });
-    const { result } = await withValues(values, [], askValue, (env) => cli.json(['tool', 'add', agent, '--from', file, '--server', server.name, '--dry-run'], { cwd: folder, env, signal, onProgress }));
+    const { result } = await withValues(values, [], askValue, (env) =>
+      cli.json(['tool', 'add', agent, '--from', file, '--server', server.name, '--dry-run'], {
+        cwd: folder,
+        env,
+        signal,
+        onProgress,
+      }),
+    );
     return probed.parse(result);
   } finally {
     await rm(temporary, { recursive: true, force: true });
@@ -84,9 +126,19 @@ async function probe(cli: Services['cli'], values: StoredValues, agent: string, 
 
 /** All of them are chosen at first. */
 async function chosenTools(tools: Probed['tools'], name: string): Promise<string[] | undefined> {
-  const picked = await pickMany({ title: TITLE, step: 1, steps: 1 }, tools.map((tool) => ({ label: tool.name, description: tool.effect, detail: tool.description.split('\n')[0] ?? '', value: tool.name })), {
-    placeholder: `Which tools of “${name}”?`, chosen: 'all',
-  });
+  const picked = await pickMany(
+    { title: TITLE, step: 1, steps: 1 },
+    tools.map((tool) => ({
+      label: tool.name,
+      description: tool.effect,
+      detail: tool.description.split('\n')[0] ?? '',
+      value: tool.name,
+    })),
+    {
+      placeholder: `Which tools of “${name}”?`,
+      chosen: 'all',
+    },
+  );
   return picked === undefined || picked === BACK ? undefined : [...picked];
 }
 
@@ -101,8 +153,13 @@ async function write(agent: vscode.Uri, entry: NewEntry): Promise<void> {
   while (start < text.length && text[start] === changed[start]) start++;
   let end = 0;
   while (end < text.length - start && text[text.length - 1 - end] === changed[changed.length - 1 - end]) end++;
-  edit.replace(agent, new vscode.Range(document.positionAt(start), document.positionAt(text.length - end)), changed.slice(start, changed.length - end));
-  if (!(await vscode.workspace.applyEdit(edit))) throw new StudioError('conflict', 'The agent file could not be changed.', { mend: 'Is it open read-only?' });
+  edit.replace(
+    agent,
+    new vscode.Range(document.positionAt(start), document.positionAt(text.length - end)),
+    changed.slice(start, changed.length - end),
+  );
+  if (!(await vscode.workspace.applyEdit(edit)))
+    throw new StudioError('conflict', 'The agent file could not be changed.', { mend: 'Is it open read-only?' });
   const editor = await vscode.window.showTextDocument(document, { preview: false });
   const at = document.positionAt(start);
   editor.revealRange(new vscode.Range(at, at), vscode.TextEditorRevealType.InCenterIfOutsideViewport);

@@ -11,15 +11,25 @@ export interface KnownFile {
 /** Those of the workspace first. */
 export async function knownServers(folder: string): Promise<KnownFile[]> {
   const home = os.homedir();
-  const claude = process.platform === 'win32' ? path.join(process.env['APPDATA'] ?? path.join(home, 'AppData', 'Roaming'), 'Claude')
-    : process.platform === 'darwin' ? path.join(home, 'Library', 'Application Support', 'Claude') : path.join(home, '.config', 'Claude');
+  const claude =
+    process.platform === 'win32'
+      ? path.join(process.env['APPDATA'] ?? path.join(home, 'AppData', 'Roaming'), 'Claude')
+      : process.platform === 'darwin'
+        ? path.join(home, 'Library', 'Application Support', 'Claude')
+        : path.join(home, '.config', 'Claude');
   const files = [
-    path.join(folder, '.vscode', 'mcp.json'), path.join(folder, '.mcp.json'), path.join(folder, 'mcp.json'), path.join(folder, '.cursor', 'mcp.json'),
-    path.join(home, '.cursor', 'mcp.json'), path.join(claude, 'claude_desktop_config.json'),
+    path.join(folder, '.vscode', 'mcp.json'),
+    path.join(folder, '.mcp.json'),
+    path.join(folder, 'mcp.json'),
+    path.join(folder, '.cursor', 'mcp.json'),
+    path.join(home, '.cursor', 'mcp.json'),
+    path.join(claude, 'claude_desktop_config.json'),
   ];
-  const read = await Promise.all(files.map(async (file): Promise<KnownFile | undefined> => {
-    const text = await readFile(file, 'utf8').catch(() => undefined); // most are not there
-    return text === undefined ? undefined : { file, text };
-  }));
+  const read = await Promise.all(
+    files.map(async (file): Promise<KnownFile | undefined> => {
+      const text = await readFile(file, 'utf8').catch(() => undefined); // most are not there
+      return text === undefined ? undefined : { file, text };
+    }),
+  );
   return read.filter((one) => one !== undefined);
 }

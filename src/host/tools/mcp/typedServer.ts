@@ -1,4 +1,5 @@
 /** A server as somebody types it. Knows nothing of VS Code. */
+
 import type { FoundServer, McpServer } from '../../../config/tools/mcp/clientFile.ts';
 import { ownName } from '../../../config/tools/mcp/newEntry.ts';
 
@@ -20,5 +21,10 @@ function named(server: McpServer): FoundServer {
 
 /** Words as a shell would part them; nothing else of a shell is meant. */
 export function wordsOf(text: string): string[] {
-  return [...text.matchAll(/(?:[^\s"']|"[^"]*"|'[^']*')+/g)].map(([word]) => word.replaceAll(/"([^"]*)"|'([^']*)'/g, (_, double: string | undefined, single: string | undefined) => double ?? single ?? ''));
+  return [...text.matchAll(/(?:[^\s"']|"[^"]*"|'[^']*')+/g)].map(([word]) =>
+    word.replaceAll(
+      /"([^"]*)"|'([^']*)'/g,
+      (_, double: string | undefined, single: string | undefined) => double ?? single ?? '',
+    ),
+  );
 }

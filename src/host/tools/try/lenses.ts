@@ -6,10 +6,17 @@ import { NBSP } from '../../codelens/lensText.ts';
 
 export async function tryLenses(document: vscode.TextDocument, kind: 'code' | 'agent'): Promise<vscode.CodeLens[]> {
   const { uri } = document;
-  const lens = (line: number, tooltip: string, tool?: string): vscode.CodeLens => new vscode.CodeLens(new vscode.Range(line - 1, 0, line - 1, 0), {
-    title: `$(play)${NBSP}Try`, tooltip, command: 'rollout.tryTool', arguments: tool === undefined ? [uri] : [uri, tool],
-  });
-  if (kind === 'code') return toolsIn(document.getText()).map(({ name, line }) => lens(line, `Call ${name} with arguments of yours`, name));
+  const lens = (line: number, tooltip: string, tool?: string): vscode.CodeLens =>
+    new vscode.CodeLens(new vscode.Range(line - 1, 0, line - 1, 0), {
+      title: `$(play)${NBSP}Try`,
+      tooltip,
+      command: 'rollout.tryTool',
+      arguments: tool === undefined ? [uri] : [uri, tool],
+    });
+  if (kind === 'code')
+    return toolsIn(document.getText()).map(({ name, line }) =>
+      lens(line, `Call ${name} with arguments of yours`, name),
+    );
   // Which tools they are is asked when one is tried.
   const [first] = await agentToolEntries(uri.path, document.getText(), () => Promise.resolve(undefined));
   return first === undefined ? [] : [lens(first.line, 'Call one of the tools with arguments of yours')];

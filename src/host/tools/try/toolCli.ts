@@ -26,9 +26,16 @@ export class ToolCli {
   }
 
   /** `rollout tool ARGS` in the workspace of `file`. */
-  async json(file: string, args: readonly string[], signal: AbortSignal, onProgress?: (line: string) => void): Promise<unknown> {
+  async json(
+    file: string,
+    args: readonly string[],
+    signal: AbortSignal,
+    onProgress?: (line: string) => void,
+  ): Promise<unknown> {
     const cwd = vscode.workspace.getWorkspaceFolder(vscode.Uri.file(file))?.uri.fsPath ?? path.dirname(file);
-    const { result } = await withValues(this.#values, [], askValue, (env) => this.#cli.json(['tool', ...args], { cwd, env, signal, ...(onProgress === undefined ? {} : { onProgress }) }));
+    const { result } = await withValues(this.#values, [], askValue, (env) =>
+      this.#cli.json(['tool', ...args], { cwd, env, signal, ...(onProgress === undefined ? {} : { onProgress }) }),
+    );
     return result;
   }
 }

@@ -1,12 +1,13 @@
 /** The batches whose world has a tool: the worlds it can be tried in. */
-import { isJsonObject } from '../../../common/json.ts';
+
 import { StudioError } from '../../../common/errors.ts';
+import { isJsonObject } from '../../../common/json.ts';
 import type { Files } from '../../../config/files.ts';
 import { dirname, joinPath } from '../../../config/paths.ts';
 import { parseFile } from '../../../config/source/parse.ts';
 import { moduleTools, type ReadText, type ToolPlace } from '../../../config/tools/toolModules.ts';
 import type { TryWorld } from '../../../protocol/tryPage.ts';
-import { firstTasks, type BatchRefs } from '../../files/batchRefs.ts';
+import { type BatchRefs, firstTasks } from '../../files/batchRefs.ts';
 
 /** So many tasks are offered; others are entered by their id. */
 const MOST_TASKS = 100;
@@ -18,17 +19,23 @@ export interface NamedBatch extends Pick<BatchRefs, 'world' | 'dataset'> {
 }
 
 /** `tool`: its name, and the path of the module it is written in. In the order of the batches. */
-export async function toolWorlds(batches: readonly NamedBatch[], tool: Pick<ToolPlace, 'name' | 'path'>, files: Files): Promise<TryWorld[]> {
+export async function toolWorlds(
+  batches: readonly NamedBatch[],
+  tool: Pick<ToolPlace, 'name' | 'path'>,
+  files: Files,
+): Promise<TryWorld[]> {
   const readText: ReadText = (path) => orNothing(files.readText(path));
   const known = new Map<string, Promise<boolean>>();
-  const found = await Promise.all(batches.map(async ({ file, name, world, dataset }): Promise<TryWorld | undefined> => {
-    if (world === undefined || dataset === undefined) return undefined;
-    const has = known.get(world) ?? hasTool(world, tool, readText);
-    known.set(world, has);
-    if (!(await has)) return undefined;
-    const tasks = (await orNothing(firstTasks(files, dataset, MOST_TASKS + 1)) ?? []).map(({ task }) => task.id);
-    return { batch: file, name, tasks: tasks.slice(0, MOST_TASKS), more: tasks.length > MOST_TASKS };
-  }));
+  const found = await Promise.all(
+    batches.map(async ({ file, name, world, dataset }): Promise<TryWorld | undefined> => {
+      if (world === undefined || dataset === undefined) return undefined;
+      const has = known.get(world) ?? hasTool(world, tool, readText);
+      known.set(world, has);
+      if (!(await has)) return undefined;
+      const tasks = ((await orNothing(firstTasks(files, dataset, MOST_TASKS + 1))) ?? []).map(({ task }) => task.id);
+      return { batch: file, name, tasks: tasks.slice(0, MOST_TASKS), more: tasks.length > MOST_TASKS };
+    }),
+  );
   return found.filter((each) => each !== undefined);
 }
 

@@ -7,7 +7,17 @@ import * as vscode from 'vscode';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../../common/json.ts';
 import { pageHtml } from '../../../common/pageHtml.ts';
-import { pageToTry, triedCall, type ChosenWorld, type ListedTool, type PageToTry, type TriedCall, type TryShown, type TryToPage, type TryWorld } from '../../../protocol/tryPage.ts';
+import {
+  type ChosenWorld,
+  type ListedTool,
+  type PageToTry,
+  pageToTry,
+  type TriedCall,
+  type TryShown,
+  type TryToPage,
+  type TryWorld,
+  triedCall,
+} from '../../../protocol/tryPage.ts';
 import type { Place } from '../../../trace/schema.ts';
 import { pageFolder } from '../../pages/webviewFiles.ts';
 import type { DoAction } from '../../services.ts';
@@ -100,7 +110,12 @@ export class TryPanel {
 
   #heard(raw: unknown): void {
     const message = pageToTry.safeParse(raw);
-    if (!message.success) this.#options.failed(new StudioError('internal', 'The panel of a tool sent a message that could not be read.', { cause: message.error }));
+    if (!message.success)
+      this.#options.failed(
+        new StudioError('internal', 'The panel of a tool sent a message that could not be read.', {
+          cause: message.error,
+        }),
+      );
     else this.#take(message.data).catch((error: unknown) => this.#options.failed(error));
   }
 
@@ -120,7 +135,12 @@ export class TryPanel {
         await this.#open(message.place);
         return;
       case 'document':
-        await this.#options.act({ do: 'document', title: message.title, text: message.text, language: message.language });
+        await this.#options.act({
+          do: 'document',
+          title: message.title,
+          text: message.text,
+          language: message.language,
+        });
         return;
       case 'copy':
         await this.#options.act({ do: 'copy', text: message.text });
@@ -140,7 +160,11 @@ export class TryPanel {
       await vscode.workspace.saveAll(false); // its code is read from the disk
       this.#post({ type: 'made', call: await this.#call(given, world ?? null, calling.signal) });
     } catch (error) {
-      this.#post({ type: 'unmade', why: calling.signal.aborted || StudioError.is(error, 'cancelled') ? 'cancelled' : 'failed', text: errorText(error) });
+      this.#post({
+        type: 'unmade',
+        why: calling.signal.aborted || StudioError.is(error, 'cancelled') ? 'cancelled' : 'failed',
+        text: errorText(error),
+      });
     } finally {
       this.#calling = undefined;
     }
@@ -151,8 +175,16 @@ export class TryPanel {
     try {
       const file = path.join(folder, 'arguments.json');
       await writeFile(file, JSON.stringify(given));
-      const place = world === null ? [] : ['--batch', world.batch, ...(world.task === '' ? [] : ['--task', world.task])];
-      return triedCall.parse(await this.#options.cli.json(this.file, ['try', this.file, this.#tool.name, '--arguments', file, ...place], signal, (text) => this.#post({ type: 'told', text })));
+      const place =
+        world === null ? [] : ['--batch', world.batch, ...(world.task === '' ? [] : ['--task', world.task])];
+      return triedCall.parse(
+        await this.#options.cli.json(
+          this.file,
+          ['try', this.file, this.#tool.name, '--arguments', file, ...place],
+          signal,
+          (text) => this.#post({ type: 'told', text }),
+        ),
+      );
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
@@ -160,8 +192,12 @@ export class TryPanel {
 
   async #isAccepted(): Promise<boolean> {
     if (this.#tool.effect !== 'irreversible' || this.#accepted) return true;
-    const detail = 'The tool does not say that it is pure or restorable: what it changes outside cannot be undone. This is asked once for this panel.';
-    this.#accepted = (await vscode.window.showWarningMessage(`Call ${this.#tool.name}?`, { modal: true, detail }, 'Call')) !== undefined;
+    const detail =
+      'The tool does not say that it is pure or restorable: what it changes outside cannot be undone. This is ' +
+      'asked once for this panel.';
+    this.#accepted =
+      (await vscode.window.showWarningMessage(`Call ${this.#tool.name}?`, { modal: true, detail }, 'Call')) !==
+      undefined;
     return this.#accepted;
   }
 
@@ -183,7 +219,10 @@ export class TryPanel {
       const found = tools.find(({ name }) => name === this.#tool.name);
       if (found !== undefined) this.#tool = found;
       if (reading.signal.aborted) return;
-      this.#problem = found === undefined ? (problems[0] ?? `${path.basename(this.file)} has no tool ${this.#tool.name} any more.`) : undefined;
+      this.#problem =
+        found === undefined
+          ? (problems[0] ?? `${path.basename(this.file)} has no tool ${this.#tool.name} any more.`)
+          : undefined;
     } catch (error) {
       if (reading.signal.aborted) return;
       this.#problem = errorText(error);
@@ -200,14 +239,20 @@ export class TryPanel {
     const shown = vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
     const document = await vscode.workspace.openTextDocument(uri);
     const position = document.validatePosition(new vscode.Position((at?.line ?? 1) - 1, (at?.column ?? 1) - 1));
-    await vscode.window.showTextDocument(document, { viewColumn: shown?.viewColumn ?? vscode.ViewColumn.Beside, selection: new vscode.Range(position, position) });
+    await vscode.window.showTextDocument(document, {
+      viewColumn: shown?.viewColumn ?? vscode.ViewColumn.Beside,
+      selection: new vscode.Range(position, position),
+    });
   }
 
   #tellSoon(start: TryStart): void {
     this.#tell(start).catch((error: unknown) => this.#options.failed(error));
   }
 
-  /** The form does not wait for the worlds: to find the batch files may take a while, in a window that has just begun most of all. */
+  /**
+   * The form does not wait for the worlds: to find the batch files may take a while, in a window that has just begun
+   * most of all.
+   */
   async #tell({ arguments: given, world }: TryStart): Promise<void> {
     this.#post({ ...this.#message(), ...(given === undefined ? {} : { arguments: given }) });
     const worlds = await this.#options.worlds(this.#tool.name);
@@ -215,7 +260,12 @@ export class TryPanel {
   }
 
   #message(): Extract<TryToPage, { type: 'tool' }> {
-    return { type: 'tool', tool: this.#tool, file: vscode.workspace.asRelativePath(this.file, false), ...(this.#problem === undefined ? {} : { problem: this.#problem }) };
+    return {
+      type: 'tool',
+      tool: this.#tool,
+      file: vscode.workspace.asRelativePath(this.file, false),
+      ...(this.#problem === undefined ? {} : { problem: this.#problem }),
+    };
   }
 
   /** What comes after the tab was closed is for nobody. */
@@ -225,7 +275,11 @@ export class TryPanel {
   }
 }
 
-function documentOf({ webview, title }: vscode.WebviewPanel, shown: TryShown, context: vscode.ExtensionContext): string {
+function documentOf(
+  { webview, title }: vscode.WebviewPanel,
+  shown: TryShown,
+  context: vscode.ExtensionContext,
+): string {
   const url = (file: string): string => webview.asWebviewUri(vscode.Uri.joinPath(pageFolder(context), file)).toString();
   const own = webview.cspSource;
   return pageHtml({

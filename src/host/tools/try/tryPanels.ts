@@ -1,17 +1,20 @@
-/** The panels of “Try Tool…”: one per tool, with the arguments and in the world it was last tried with. The tool runs in a process of its own. */
+/**
+ * The panels of “Try Tool…”: one per tool, with the arguments and in the world it was last tried with. The tool runs in
+ * a process of its own.
+ */
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { z } from 'zod';
 import type { Subscription } from '../../../common/emitter.ts';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import type { JsonObject } from '../../../common/json.ts';
-import { chosenWorld, tryShown, type ListedTool, type TryWorld } from '../../../protocol/tryPage.ts';
+import { chosenWorld, type ListedTool, type TryWorld, tryShown } from '../../../protocol/tryPage.ts';
 import { TRY_VIEW_TYPE } from '../../contributions/names.ts';
 import type { StudioFiles } from '../../files/studioFiles.ts';
 import { folderOf, pathOf, workspaceFiles } from '../../files/workspaceFiles.ts';
 import type { StoredValues } from '../../launch/values/storedValues.ts';
-import type { DoAction, Services } from '../../services.ts';
 import { webviewOptions } from '../../pages/webviewFiles.ts';
+import type { DoAction, Services } from '../../services.ts';
 import { withProgress } from '../../window/progress.ts';
 import { ToolCli } from './toolCli.ts';
 import { TryPanel, type TryStart } from './tryPanel.ts';
@@ -19,7 +22,16 @@ import { TryPanel, type TryStart } from './tryPanel.ts';
 const MEMORY = 'tries';
 const MOST_KEPT = 50;
 const MOST_KEPT_CHARS = 20_000;
-const kept = z.array(z.object({ file: z.string(), tool: z.string(), arguments: z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>, world: chosenWorld.optional() })).catch([]);
+const kept = z
+  .array(
+    z.object({
+      file: z.string(),
+      tool: z.string(),
+      arguments: z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>,
+      world: chosenWorld.optional(),
+    }),
+  )
+  .catch([]);
 
 export class TryPanels implements vscode.Disposable {
   readonly #services: Pick<Services, 'cli' | 'log' | 'context'>;
@@ -29,7 +41,10 @@ export class TryPanels implements vscode.Disposable {
   readonly #listening: Subscription;
   readonly #panels = new Set<TryPanel>();
 
-  constructor(services: Pick<Services, 'cli' | 'log' | 'context'>, { values, act, files }: { readonly values: StoredValues; readonly act: DoAction; readonly files: StudioFiles }) {
+  constructor(
+    services: Pick<Services, 'cli' | 'log' | 'context'>,
+    { values, act, files }: { readonly values: StoredValues; readonly act: DoAction; readonly files: StudioFiles },
+  ) {
     this.#services = services;
     this.#act = act;
     this.#files = files;
@@ -45,22 +60,38 @@ export class TryPanels implements vscode.Disposable {
     for (const panel of this.#panels) panel.release();
   }
 
-  /** Asks for a tool of the file where none is named, and opens its panel: the one that is open where there is one. `given`: arguments to begin with. */
+  /**
+   * Asks for a tool of the file where none is named, and opens its panel: the one that is open where there is one.
+   * `given`: arguments to begin with.
+   */
   async open(file: string, name?: string, given?: JsonObject): Promise<void> {
     await vscode.workspace.saveAll(false); // its code is read from the disk
-    const { tools, problems } = await withProgress(`Reading the tools of ${path.basename(file)}`, ({ signal }) => this.#cli.list(file, signal));
+    const { tools, problems } = await withProgress(`Reading the tools of ${path.basename(file)}`, ({ signal }) =>
+      this.#cli.list(file, signal),
+    );
     for (const problem of problems) this.#services.log.warn(problem);
-    const tool = name === undefined ? await chosen(tools, problems, file) : tools.find((candidate) => candidate.name === name);
+    const tool =
+      name === undefined ? await chosen(tools, problems, file) : tools.find((candidate) => candidate.name === name);
     if (tool === undefined) {
       if (name === undefined) return;
-      throw new StudioError('not_found', `${path.basename(file)} has no tool ${name}.`, { mend: problems[0] ?? 'Export it.' });
+      throw new StudioError('not_found', `${path.basename(file)} has no tool ${name}.`, {
+        mend: problems[0] ?? 'Export it.',
+      });
     }
     const open = [...this.#panels].find((panel) => panel.file === file && panel.tool === tool.name);
     if (open !== undefined) {
       open.show(tool, given);
       return;
     }
-    this.#show(vscode.window.createWebviewPanel(TRY_VIEW_TYPE, `Try ${tool.name}`, vscode.ViewColumn.Active, { ...webviewOptions(this.#services.context), retainContextWhenHidden: true }), file, tool, given);
+    this.#show(
+      vscode.window.createWebviewPanel(TRY_VIEW_TYPE, `Try ${tool.name}`, vscode.ViewColumn.Active, {
+        ...webviewOptions(this.#services.context),
+        retainContextWhenHidden: true,
+      }),
+      file,
+      tool,
+      given,
+    );
   }
 
   /** A panel of the window before. To list its tool is to run its module. */
@@ -75,7 +106,8 @@ export class TryPanels implements vscode.Disposable {
     const closed = view.onDidDispose(() => ended.abort());
     try {
       const tool = (await this.#cli.list(file, ended.signal)).tools.find((candidate) => candidate.name === name);
-      if (tool === undefined) throw new StudioError('not_found', `${path.basename(file)} has no tool ${name} any more.`);
+      if (tool === undefined)
+        throw new StudioError('not_found', `${path.basename(file)} has no tool ${name} any more.`);
       view.webview.options = webviewOptions(this.#services.context);
       this.#show(view, file, tool);
     } catch (error) {
@@ -90,9 +122,14 @@ export class TryPanels implements vscode.Disposable {
   #show(view: vscode.WebviewPanel, file: string, tool: ListedTool, given?: JsonObject): void {
     const last = this.#kept().find((one) => one.file === file && one.tool === tool.name);
     const args = given ?? last?.arguments;
-    const start: TryStart = { ...(args === undefined ? {} : { arguments: args }), ...(last?.world === undefined ? {} : { world: last.world }) };
+    const start: TryStart = {
+      ...(args === undefined ? {} : { arguments: args }),
+      ...(last?.world === undefined ? {} : { world: last.world }),
+    };
     const panel: TryPanel = new TryPanel(view, file, tool, start, {
-      context: this.#services.context, cli: this.#cli, act: this.#act,
+      context: this.#services.context,
+      cli: this.#cli,
+      act: this.#act,
       failed: (error) => this.#failed(error),
       worlds: (name) => this.#worlds(file, name),
       keep: (call) => this.#keep(file, tool.name, call),
@@ -104,7 +141,9 @@ export class TryPanels implements vscode.Disposable {
   async #worlds(file: string, tool: string): Promise<TryWorld[]> {
     const uri = vscode.Uri.file(file);
     const [{ toolWorlds }, batches] = await Promise.all([import('./toolWorlds.ts'), this.#files.index.all()]);
-    const onDisk = batches.filter((batch) => batch.uri.scheme === 'file').map((batch) => ({ ...batch, file: batch.uri.fsPath, name: vscode.workspace.asRelativePath(batch.uri) }));
+    const onDisk = batches
+      .filter((batch) => batch.uri.scheme === 'file')
+      .map((batch) => ({ ...batch, file: batch.uri.fsPath, name: vscode.workspace.asRelativePath(batch.uri) }));
     return toolWorlds(onDisk, { name: tool, path: pathOf(uri) }, workspaceFiles(folderOf(uri)));
   }
 
@@ -121,14 +160,34 @@ export class TryPanels implements vscode.Disposable {
   #keep(file: string, tool: string, call: TryStart & { readonly arguments: JsonObject }): void {
     if (JSON.stringify(call.arguments).length > MOST_KEPT_CHARS) return;
     const others = this.#kept().filter((one) => one.file !== file || one.tool !== tool);
-    this.#services.context.workspaceState.update(MEMORY, [{ file, tool, ...call }, ...others].slice(0, MOST_KEPT)).then(undefined, (error: unknown) => this.#services.log.warn(`Arguments of ${tool} were not kept: ${errorText(error)}`));
+    this.#services.context.workspaceState
+      .update(MEMORY, [{ file, tool, ...call }, ...others].slice(0, MOST_KEPT))
+      .then(undefined, (error: unknown) =>
+        this.#services.log.warn(`Arguments of ${tool} were not kept: ${errorText(error)}`),
+      );
   }
 }
 
-async function chosen(tools: readonly ListedTool[], problems: readonly string[], file: string): Promise<ListedTool | undefined> {
-  if (tools.length === 0) throw new StudioError('not_found', `${path.basename(file)} has no tools.`, { mend: problems[0] ?? 'Export one, or name one under `tools:`.' });
+async function chosen(
+  tools: readonly ListedTool[],
+  problems: readonly string[],
+  file: string,
+): Promise<ListedTool | undefined> {
+  if (tools.length === 0)
+    throw new StudioError('not_found', `${path.basename(file)} has no tools.`, {
+      mend: problems[0] ?? 'Export one, or name one under `tools:`.',
+    });
   if (tools.length === 1 && problems.length === 0) return tools[0];
-  const items = tools.map((tool) => ({ label: tool.name, description: `${tool.from.name} · ${tool.effect}`, detail: tool.description.split('\n')[0] ?? '', tool }));
-  const picked = await vscode.window.showQuickPick(items, { title: 'Try Tool', placeHolder: problems.length === 0 ? 'Which tool?' : `Which tool? ${problems[0] ?? ''}`, matchOnDetail: true });
+  const items = tools.map((tool) => ({
+    label: tool.name,
+    description: `${tool.from.name} · ${tool.effect}`,
+    detail: tool.description.split('\n')[0] ?? '',
+    tool,
+  }));
+  const picked = await vscode.window.showQuickPick(items, {
+    title: 'Try Tool',
+    placeHolder: problems.length === 0 ? 'Which tool?' : `Which tool? ${problems[0] ?? ''}`,
+    matchOnDetail: true,
+  });
   return picked?.tool;
 }

@@ -1,11 +1,12 @@
 /** The items of the Agents and Tools view, from what an agent file says; also of one with problems. */
-import { BUILTINS } from '../../../config/schema/toolEntry.ts';
-import { basename, dirname, joinPath } from '../../../config/paths.ts';
-import { parseFile, type Path } from '../../../config/source/parse.ts';
+
 import { isJsonObject } from '../../../common/json.ts';
+import { basename, dirname, joinPath } from '../../../config/paths.ts';
+import { BUILTINS } from '../../../config/schema/toolEntry.ts';
+import { type Path, parseFile } from '../../../config/source/parse.ts';
+import { moduleTools, type ReadText } from '../../../config/tools/toolModules.ts';
 import { plural } from '../../../trace/text/units.ts';
 import type { Look } from '../look.ts';
-import { moduleTools, type ReadText } from '../../../config/tools/toolModules.ts';
 
 /** A spot in a file, 1-based. */
 export interface Spot {
@@ -23,7 +24,12 @@ export interface AgentNode {
 }
 
 /** `worlds`: paths of the world files that batches put the agent into; their tools come with them. */
-export async function agentNode(path: string, text: string, worlds: readonly string[], readText: ReadText): Promise<AgentNode> {
+export async function agentNode(
+  path: string,
+  text: string,
+  worlds: readonly string[],
+  readText: ReadText,
+): Promise<AgentNode> {
   const parsed = parseFile(path, text);
   const file = isJsonObject(parsed.value) ? parsed.value : {};
   const spotAt = (at: Path): Spot => {
@@ -37,17 +43,26 @@ export async function agentNode(path: string, text: string, worlds: readonly str
     ...entries.map((entry, index) => sourceNode(entry, path, spotAt(['tools', index]), readText)),
     ...worlds.map((world) => worldNode(world, readText)),
   ]);
-  const children = [...members.map((member, index) => memberNode(member, spotAt(['team', 'members', index]))), ...sources];
+  const children = [
+    ...members.map((member, index) => memberNode(member, spotAt(['team', 'members', index]))),
+    ...sources,
+  ];
   const name = typeof file['name'] === 'string' ? file['name'] : basename(path).replace(/\.agent\.\w+$/i, '');
   const model = isJsonObject(file['model']) && typeof file['model']['name'] === 'string' ? file['model']['name'] : '';
   const tools = children.flatMap((child) => child?.children ?? []).length;
   const kind = typeof team['kind'] === 'string' ? `${team['kind']} of ${members.length}` : '';
   const description = [model, kind, tools > 0 ? plural(tools, 'tool') : ''].filter((part) => part !== '').join(' · ');
   return {
-    kind: 'agent', spot: spotAt(['name']), children: children.filter((child) => child !== undefined),
+    kind: 'agent',
+    spot: spotAt(['name']),
+    children: children.filter((child) => child !== undefined),
     look: {
-      label: name, description, icon: parsed.problems.length > 0 ? { id: 'warning', color: 'list.warningForeground' } : { id: 'hubot' }, context: 'agent',
-      tooltip: parsed.problems[0]?.message === undefined ? path : `${path}\n${parsed.problems[0].message}`, spoken: `Agent ${name}${description === '' ? '' : `, ${description}`}`,
+      label: name,
+      description,
+      icon: parsed.problems.length > 0 ? { id: 'warning', color: 'list.warningForeground' } : { id: 'hubot' },
+      context: 'agent',
+      tooltip: parsed.problems[0]?.message === undefined ? path : `${path}\n${parsed.problems[0].message}`,
+      spoken: `Agent ${name}${description === '' ? '' : `, ${description}`}`,
     },
   };
 }
@@ -56,11 +71,29 @@ export async function agentNode(path: string, text: string, worlds: readonly str
 function memberNode(member: unknown, spot: Spot): AgentNode | undefined {
   const entry: Readonly<Record<string, unknown>> = isJsonObject(member) ? member : { agent: member };
   if (typeof entry['agent'] !== 'string') return undefined;
-  const label = typeof entry['name'] === 'string' ? entry['name'] : basename(entry['agent']).replace(/\.agent\.\w+$/i, '');
-  return { kind: 'source', spot, children: [], look: { label, description: 'member', tooltip: joinPath(dirname(spot.path), entry['agent']), icon: { id: 'organization' }, context: 'teamMember', spoken: `Member ${label}` } };
+  const label =
+    typeof entry['name'] === 'string' ? entry['name'] : basename(entry['agent']).replace(/\.agent\.\w+$/i, '');
+  return {
+    kind: 'source',
+    spot,
+    children: [],
+    look: {
+      label,
+      description: 'member',
+      tooltip: joinPath(dirname(spot.path), entry['agent']),
+      icon: { id: 'organization' },
+      context: 'teamMember',
+      spoken: `Member ${label}`,
+    },
+  };
 }
 
-async function sourceNode(entry: unknown, agent: string, spot: Spot, readText: ReadText): Promise<AgentNode | undefined> {
+async function sourceNode(
+  entry: unknown,
+  agent: string,
+  spot: Spot,
+  readText: ReadText,
+): Promise<AgentNode | undefined> {
   if (!isJsonObject(entry)) return undefined;
   if (typeof entry['module'] === 'string') {
     const path = joinPath(dirname(agent), entry['module']);
@@ -68,22 +101,61 @@ async function sourceNode(entry: unknown, agent: string, spot: Spot, readText: R
     const tools = await moduleTools(path, 'exported', readText);
     if (tools === undefined) return { kind: 'source', spot, children: [], look: missing(label, path) };
     return {
-      kind: 'source', spot: { path, line: 1, column: 1 }, children: tools.map((tool) => toolNode(tool.name, tool, tool.description)),
-      look: { label, description: plural(tools.length, 'tool'), tooltip: path, icon: { id: 'file-code' }, context: 'toolModule', spoken: `Module ${label}, ${plural(tools.length, 'tool')}` },
+      kind: 'source',
+      spot: { path, line: 1, column: 1 },
+      children: tools.map((tool) => toolNode(tool.name, tool, tool.description)),
+      look: {
+        label,
+        description: plural(tools.length, 'tool'),
+        tooltip: path,
+        icon: { id: 'file-code' },
+        context: 'toolModule',
+        spoken: `Module ${label}, ${plural(tools.length, 'tool')}`,
+      },
     };
   }
   if (Array.isArray(entry['builtin'])) {
     const names = entry['builtin'].filter((name): name is string => typeof name === 'string');
-    const children = names.map((name) => toolNode(name, spot, BUILTINS.some((builtin) => builtin === name) ? undefined : 'is not built in'));
-    return { kind: 'source', spot, children, look: { label: 'built in', description: plural(children.length, 'tool'), icon: { id: 'package' }, context: 'toolBuiltin', spoken: `Built in, ${plural(children.length, 'tool')}` } };
+    const children = names.map((name) =>
+      toolNode(name, spot, BUILTINS.some((builtin) => builtin === name) ? undefined : 'is not built in'),
+    );
+    return {
+      kind: 'source',
+      spot,
+      children,
+      look: {
+        label: 'built in',
+        description: plural(children.length, 'tool'),
+        icon: { id: 'package' },
+        context: 'toolBuiltin',
+        spoken: `Built in, ${plural(children.length, 'tool')}`,
+      },
+    };
   }
   if (isJsonObject(entry['mcp'])) {
     const { command, args, url } = entry['mcp'];
     const words = Array.isArray(args) ? args.filter((arg): arg is string => typeof arg === 'string') : [];
-    const said = typeof url === 'string' ? url : [command, ...words].filter((word): word is string => typeof word === 'string').join(' ');
-    const only = Array.isArray(entry['tools']) ? entry['tools'].filter((name): name is string => typeof name === 'string') : [];
+    const said =
+      typeof url === 'string'
+        ? url
+        : [command, ...words].filter((word): word is string => typeof word === 'string').join(' ');
+    const only = Array.isArray(entry['tools'])
+      ? entry['tools'].filter((name): name is string => typeof name === 'string')
+      : [];
     const label = typeof entry['name'] === 'string' ? entry['name'] : 'MCP server';
-    return { kind: 'source', spot, children: only.map((name) => toolNode(name, spot, undefined)), look: { label, description: said, tooltip: `MCP server: ${said}`, icon: { id: 'plug' }, context: 'toolMcp', spoken: `MCP server ${label}, ${said}` } };
+    return {
+      kind: 'source',
+      spot,
+      children: only.map((name) => toolNode(name, spot, undefined)),
+      look: {
+        label,
+        description: said,
+        tooltip: `MCP server: ${said}`,
+        icon: { id: 'plug' },
+        context: 'toolMcp',
+        spoken: `MCP server ${label}, ${said}`,
+      },
+    };
   }
   return undefined;
 }
@@ -96,21 +168,48 @@ async function worldNode(path: string, readText: ReadText): Promise<AgentNode | 
   const { value } = parseFile(path, text);
   const file = isJsonObject(value) ? value : {};
   const label = typeof file['name'] === 'string' ? file['name'] : fallback;
-  const tools = typeof file['module'] === 'string' ? ((await moduleTools(joinPath(dirname(path), file['module']), 'reached', readText)) ?? []) : [];
+  const tools =
+    typeof file['module'] === 'string'
+      ? ((await moduleTools(joinPath(dirname(path), file['module']), 'reached', readText)) ?? [])
+      : [];
   const description = `world · ${plural(tools.length, 'tool')}`;
   return {
-    kind: 'source', spot, children: tools.map((tool) => toolNode(tool.name, tool, tool.description)),
-    look: { label, description, tooltip: path, icon: { id: 'globe' }, context: 'toolWorld', spoken: `World ${label}, ${plural(tools.length, 'tool')}` },
+    kind: 'source',
+    spot,
+    children: tools.map((tool) => toolNode(tool.name, tool, tool.description)),
+    look: {
+      label,
+      description,
+      tooltip: path,
+      icon: { id: 'globe' },
+      context: 'toolWorld',
+      spoken: `World ${label}, ${plural(tools.length, 'tool')}`,
+    },
   };
 }
 
 function missing(label: string, path: string): Look {
-  return { label, description: 'not found', tooltip: path, icon: { id: 'error', color: 'list.errorForeground' }, context: 'toolMissing', spoken: `${label}, not found` };
+  return {
+    label,
+    description: 'not found',
+    tooltip: path,
+    icon: { id: 'error', color: 'list.errorForeground' },
+    context: 'toolMissing',
+    spoken: `${label}, not found`,
+  };
 }
 
 function toolNode(name: string, spot: Spot, description: string | undefined): AgentNode {
   return {
-    kind: 'tool', spot: { path: spot.path, line: spot.line, column: spot.column }, children: [],
-    look: { label: name, ...(description === undefined ? {} : { description, tooltip: `${name}\n${description}` }), icon: { id: 'tools' }, context: 'tool', spoken: `Tool ${name}${description === undefined ? '' : `, ${description}`}` },
+    kind: 'tool',
+    spot: { path: spot.path, line: spot.line, column: spot.column },
+    children: [],
+    look: {
+      label: name,
+      ...(description === undefined ? {} : { description, tooltip: `${name}\n${description}` }),
+      icon: { id: 'tools' },
+      context: 'tool',
+      spoken: `Tool ${name}${description === undefined ? '' : `, ${description}`}`,
+    },
   };
 }

@@ -36,18 +36,26 @@ export class AgentTree implements vscode.TreeDataProvider<AgentItem> {
     const item = treeItem(node.look, node.children.length === 0 ? 'none' : node.kind === 'agent' ? 'open' : 'closed');
     const { path, line, column } = node.spot;
     const at = new vscode.Position(line - 1, column - 1);
-    item.command = { command: 'vscode.open', title: 'Open Source', arguments: [uriOf(uri, path), { selection: new vscode.Range(at, at) } satisfies vscode.TextDocumentShowOptions] };
+    item.command = {
+      command: 'vscode.open',
+      title: 'Open Source',
+      arguments: [uriOf(uri, path), { selection: new vscode.Range(at, at) } satisfies vscode.TextDocumentShowOptions],
+    };
     return item;
   }
 
   async getChildren(item?: AgentItem): Promise<AgentItem[]> {
     if (item !== undefined) return item.node.children.map((node) => ({ node, uri: item.uri }));
     const [uris, batches] = await Promise.all([this.#files.list('agent'), this.#files.index.all()]);
-    const items = await Promise.all(uris.map((uri) => {
-      const path = pathOf(uri);
-      const worlds = new Set(batches.flatMap(({ agent, world }) => (agent === path && world !== undefined ? [world] : [])));
-      return this.#agent(uri, [...worlds]);
-    }));
+    const items = await Promise.all(
+      uris.map((uri) => {
+        const path = pathOf(uri);
+        const worlds = new Set(
+          batches.flatMap(({ agent, world }) => (agent === path && world !== undefined ? [world] : [])),
+        );
+        return this.#agent(uri, [...worlds]);
+      }),
+    );
     return items.filter((each) => each !== undefined);
   }
 

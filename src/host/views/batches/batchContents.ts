@@ -1,12 +1,23 @@
-/** Tasks and attempts of one batch, read page by page as far as somebody looks, and kept up to date by rows that come live. */
+/**
+ * Tasks and attempts of one batch, read page by page as far as somebody looks, and kept up to date by rows that come
+ * live.
+ */
 import type { RolloutPage } from '../../../protocol/client.ts';
 import type { RolloutRow } from '../../../trace/summary.ts';
 import type { TaskRecord } from '../../../trace/task.ts';
 
 /** Where pages come from: the server, as `Api` has it. */
 export interface ContentSource {
-  tasks(batch: string, page: { after?: number; limit?: number }, signal?: AbortSignal): Promise<{ tasks: TaskRecord[]; next?: number | undefined }>;
-  rollouts(batch: string, page: { after?: string; limit?: number; task?: string }, signal?: AbortSignal): Promise<RolloutPage>;
+  tasks(
+    batch: string,
+    page: { after?: number; limit?: number },
+    signal?: AbortSignal,
+  ): Promise<{ tasks: TaskRecord[]; next?: number | undefined }>;
+  rollouts(
+    batch: string,
+    page: { after?: string; limit?: number; task?: string },
+    signal?: AbortSignal,
+  ): Promise<RolloutPage>;
 }
 
 export interface TaskEntry {
@@ -65,7 +76,11 @@ export class BatchContents {
 
   async #load(source: ContentSource, signal: AbortSignal | undefined): Promise<void> {
     if (!this.more) return;
-    const page = await source.tasks(this.#batch, { limit: TASKS_PER_PAGE, ...(this.#nextTasks === undefined ? {} : { after: this.#nextTasks }) }, signal);
+    const page = await source.tasks(
+      this.#batch,
+      { limit: TASKS_PER_PAGE, ...(this.#nextTasks === undefined ? {} : { after: this.#nextTasks }) },
+      signal,
+    );
     for (const { id, question, level } of page.tasks) {
       const entry: TaskEntry = { task: id, question, level, rows: this.#rowsOf(id), complete: false, next: undefined };
       this.#byTask.set(id, entry);
@@ -79,7 +94,11 @@ export class BatchContents {
   /** Rows come in the order of tasks: they are read on to where the tasks are. */
   async #loadRows(source: ContentSource, signal: AbortSignal | undefined): Promise<void> {
     for (let calls = 0; calls < CALLS_PER_PAGE && this.#rowsThrough < this.tasks.length; calls++) {
-      const page = await source.rollouts(this.#batch, { limit: ROWS_PER_CALL, ...(this.#nextRows === undefined ? {} : { after: this.#nextRows }) }, signal);
+      const page = await source.rollouts(
+        this.#batch,
+        { limit: ROWS_PER_CALL, ...(this.#nextRows === undefined ? {} : { after: this.#nextRows }) },
+        signal,
+      );
       this.#nextRows = page.next;
       this.#rowsThrough = page.next === undefined ? Infinity : (page.rollouts.at(-1)?.task_index ?? this.#rowsThrough);
       this.apply(page.rollouts);
@@ -87,12 +106,19 @@ export class BatchContents {
     for (const entry of this.tasks.slice(0, this.#rowsThrough)) entry.complete = true;
   }
 
-  /** A task's attempts, by pages of its own, where they are not known yet; `more`: the next page. Gives whether there are others. */
+  /**
+   * A task's attempts, by pages of its own, where they are not known yet; `more`: the next page. Gives whether there
+   * are others.
+   */
   async loadTask(source: ContentSource, task: string, more = false, signal?: AbortSignal): Promise<boolean> {
     const entry = this.#byTask.get(task);
     if (entry === undefined || entry.complete) return false;
     if (entry.next !== undefined && !more) return true;
-    const page = await source.rollouts(this.#batch, { task, limit: ATTEMPTS_PER_PAGE, ...(entry.next === undefined ? {} : { after: entry.next }) }, signal);
+    const page = await source.rollouts(
+      this.#batch,
+      { task, limit: ATTEMPTS_PER_PAGE, ...(entry.next === undefined ? {} : { after: entry.next }) },
+      signal,
+    );
     this.apply(page.rollouts);
     entry.next = page.next;
     entry.complete = page.next === undefined;

@@ -45,7 +45,13 @@ export class BatchFollower {
   /** The contents were read; `row` is from before that. */
   begin(row: BatchRow): void {
     this.#end(row.batch);
-    this.#followed.set(row.batch, { rev: row.rev, last: row.last, end: row.state === 'ended' ? row.rev : undefined, wanted: true, stop: undefined });
+    this.#followed.set(row.batch, {
+      rev: row.rev,
+      last: row.last,
+      end: row.state === 'ended' ? row.rev : undefined,
+      wanted: true,
+      stop: undefined,
+    });
     this.#look(row.batch);
   }
 
@@ -101,17 +107,22 @@ export class BatchFollower {
     try {
       const connection = await this.#ports.server.connection({ signal: stop.signal });
       const { subscribe } = await import('../../../client/subscribe.ts');
-      await subscribe(connection, { stream: batch, after: followed.last, afterRev: followed.rev }, {
-        events: (events) => {
-          followed.last = events.at(-1)?.seq ?? followed.last;
+      await subscribe(
+        connection,
+        { stream: batch, after: followed.last, afterRev: followed.rev },
+        {
+          events: (events) => {
+            followed.last = events.at(-1)?.seq ?? followed.last;
+          },
+          rows: (rows, rev) => {
+            followed.rev = rev;
+            const tasks = this.#ports.contents(batch)?.apply(rows);
+            if (tasks !== undefined) this.#draw(batch, tasks);
+            this.#look(batch);
+          },
         },
-        rows: (rows, rev) => {
-          followed.rev = rev;
-          const tasks = this.#ports.contents(batch)?.apply(rows);
-          if (tasks !== undefined) this.#draw(batch, tasks);
-          this.#look(batch);
-        },
-      }, stop.signal);
+        stop.signal,
+      );
     } catch (thrown) {
       if (!stop.signal.aborted) this.#ports.log.warn(`Batches view: ${batch} is not followed: ${errorText(thrown)}`);
     } finally {

@@ -1,48 +1,93 @@
 /** The items of the Batches view: batches, their tasks, their attempts. */
+
 import type { BatchRow } from '../../../protocol/client.ts';
-import type { RolloutRow } from '../../../trace/summary.ts';
 import { outcomeOf } from '../../../trace/outcome.ts';
+import type { RolloutRow } from '../../../trace/summary.ts';
 import { amountText, durationText, plural, scoreText } from '../../../trace/text/units.ts';
 import { batchProgress } from '../../batches/batchText.ts';
-import { OUTCOME_ICONS, outcomeCounts, type Look } from '../look.ts';
+import { type Look, OUTCOME_ICONS, outcomeCounts } from '../look.ts';
 import type { TaskEntry } from './batchContents.ts';
 
 /** Menus hand these to commands: a command on a batch goes by `batch`, one on an attempt by `rollout`. */
-export interface BatchNode { readonly kind: 'batch'; readonly batch: string; readonly reference: string }
-export interface TaskNode { readonly kind: 'task'; readonly batch: string; readonly task: string; readonly reference: string }
-export interface AttemptNode { readonly kind: 'attempt'; readonly batch: string; readonly task: string; readonly rollout: string; readonly reference: string }
+export interface BatchNode {
+  readonly kind: 'batch';
+  readonly batch: string;
+  readonly reference: string;
+}
+export interface TaskNode {
+  readonly kind: 'task';
+  readonly batch: string;
+  readonly task: string;
+  readonly reference: string;
+}
+export interface AttemptNode {
+  readonly kind: 'attempt';
+  readonly batch: string;
+  readonly task: string;
+  readonly rollout: string;
+  readonly reference: string;
+}
 /** “Load more…”: of the batches, of a batch's tasks, of a task's attempts. */
-export interface MoreNode { readonly kind: 'more'; readonly of: BatchNode | TaskNode | undefined }
+export interface MoreNode {
+  readonly kind: 'more';
+  readonly of: BatchNode | TaskNode | undefined;
+}
 /** Something could not be read. */
-export interface TroubleNode { readonly kind: 'trouble'; readonly of: BatchNode | TaskNode | undefined; readonly text: string }
+export interface TroubleNode {
+  readonly kind: 'trouble';
+  readonly of: BatchNode | TaskNode | undefined;
+  readonly text: string;
+}
 export type Node = BatchNode | TaskNode | AttemptNode | MoreNode | TroubleNode;
 
 export function batchLook(row: BatchRow, now: number): Look {
   const { counts } = row;
   const { done, all } = batchProgress(row);
   const rate = passRateText(row);
-  const parts = [row.state === 'ended' ? '' : `${done}/${all}`, row.state !== 'paused' ? '' : row.released === true ? 'paused, no pods kept' : 'paused', rate, row.imported ? 'imported' : '', agoText(now - row.created_at)];
+  const parts = [
+    row.state === 'ended' ? '' : `${done}/${all}`,
+    row.state !== 'paused' ? '' : row.released === true ? 'paused, no pods kept' : 'paused',
+    rate,
+    row.imported ? 'imported' : '',
+    agoText(now - row.created_at),
+  ];
   const description = parts.filter((part) => part !== '').join(' · ');
   const tooltip = [
-    row.name, row.batch,
+    row.name,
+    row.batch,
     row.reason === undefined || row.reason === 'done' ? row.state : `${row.state}: ${row.reason}`,
     `${plural(row.tasks, 'task')} x ${plural(row.attempts, 'attempt')}`,
-    Object.entries(counts).filter(([, count]) => count > 0).map(([name, count]) => `${count} ${name}`).join(', '),
+    Object.entries(counts)
+      .filter(([, count]) => count > 0)
+      .map(([name, count]) => `${count} ${name}`)
+      .join(', '),
     `${row.steps.toLocaleString('en-US')} steps, ${amountText(row.input_tokens + row.output_tokens)} tokens`,
     new Date(row.created_at).toLocaleString(),
     row.ended_at === undefined || row.imported ? '' : `took ${durationText(row.ended_at - row.created_at)}`,
-  ].filter((line) => line !== '').join('\n');
-  return { label: row.name, description, tooltip, icon: batchIcon(row), context: `batch.${row.state}`, spoken: `Batch ${row.name}, ${row.state}, ${description}` };
+  ]
+    .filter((line) => line !== '')
+    .join('\n');
+  return {
+    label: row.name,
+    description,
+    tooltip,
+    icon: batchIcon(row),
+    context: `batch.${row.state}`,
+    spoken: `Batch ${row.name}, ${row.state}, ${description}`,
+  };
 }
 
 /**
- * pass@1 is a mean over tasks; the counts of a batch give it only where every attempt was scored. Elsewhere the share of
+ * pass@1 is a mean over tasks; the counts of a batch give it only where every attempt was scored. Elsewhere the share
+ * of
  * the scored attempts is told, which is not called pass@1.
  */
 export function passRateText({ counts, tasks, attempts }: BatchRow): string {
   const scored = counts.passed + counts.failed;
   if (scored === 0) return '';
-  return scored === tasks * attempts ? `pass@1 ${(counts.passed / scored).toFixed(2)}` : `${Math.round((100 * counts.passed) / scored)} % of ${scored} passed`;
+  return scored === tasks * attempts
+    ? `pass@1 ${(counts.passed / scored).toFixed(2)}`
+    : `${Math.round((100 * counts.passed) / scored)} % of ${scored} passed`;
 }
 
 function batchIcon(row: BatchRow): { id: string; color: string } {
@@ -66,22 +111,43 @@ export function agoText(ms: number): string {
 /** `attempts`: how many the task gets. */
 export function taskLook(entry: TaskEntry, attempts: number): Look {
   const counts = outcomeCounts(entry.rows.values());
-  const of = (...outcomes: Parameters<typeof counts.get>[0][]): number => outcomes.reduce((sum, outcome) => sum + (counts.get(outcome) ?? 0), 0);
+  const of = (...outcomes: Parameters<typeof counts.get>[0][]): number =>
+    outcomes.reduce((sum, outcome) => sum + (counts.get(outcome) ?? 0), 0);
   const passed = of('passed');
   const running = of('running', 'held');
   const settled = of('passed', 'failed', 'truncated', 'unscored', 'cancelled', 'infrastructure');
   // Of a task with very many attempts only some are known until it is opened.
-  const description = !entry.complete ? '' : [`${passed}/${attempts} passed`, running > 0 ? `${running} running` : '', of('infrastructure') > 0 ? `${of('infrastructure')} lost` : ''].filter((part) => part !== '').join(' · ');
-  const icon = !entry.complete ? { id: 'list-flat' }
-    : running > 0 ? OUTCOME_ICONS.running
-      : settled === 0 ? OUTCOME_ICONS.queued
-        : passed > 0 ? { ...OUTCOME_ICONS.passed, id: passed >= attempts ? 'pass-filled' : 'pass' }
-          : of('failed') > 0 ? OUTCOME_ICONS.failed
-            : of('truncated') > 0 ? OUTCOME_ICONS.truncated
-              : of('infrastructure') > 0 ? OUTCOME_ICONS.infrastructure
-                : of('cancelled') > 0 ? OUTCOME_ICONS.cancelled : OUTCOME_ICONS.unscored;
+  const description = !entry.complete
+    ? ''
+    : [
+        `${passed}/${attempts} passed`,
+        running > 0 ? `${running} running` : '',
+        of('infrastructure') > 0 ? `${of('infrastructure')} lost` : '',
+      ]
+        .filter((part) => part !== '')
+        .join(' · ');
+  const icon = !entry.complete
+    ? { id: 'list-flat' }
+    : running > 0
+      ? OUTCOME_ICONS.running
+      : settled === 0
+        ? OUTCOME_ICONS.queued
+        : passed > 0
+          ? { ...OUTCOME_ICONS.passed, id: passed >= attempts ? 'pass-filled' : 'pass' }
+          : of('failed') > 0
+            ? OUTCOME_ICONS.failed
+            : of('truncated') > 0
+              ? OUTCOME_ICONS.truncated
+              : of('infrastructure') > 0
+                ? OUTCOME_ICONS.infrastructure
+                : of('cancelled') > 0
+                  ? OUTCOME_ICONS.cancelled
+                  : OUTCOME_ICONS.unscored;
   return {
-    label: entry.task, description, icon, context: 'task',
+    label: entry.task,
+    description,
+    icon,
+    context: 'task',
     tooltip: `${entry.question}${entry.level === undefined ? '' : `\nlevel ${entry.level}`}`,
     spoken: `Task ${entry.task}${description === '' ? '' : `, ${description}`}`,
   };
@@ -91,18 +157,32 @@ export function attemptLook(row: RolloutRow): Look {
   const { progress } = row;
   const outcome = outcomeOf(row);
   const description = [
-    outcome, row.try > 1 ? `try ${row.try}` : '', row.state === 'queued' ? '' : plural(progress.steps, 'step'),
-    progress.ms === undefined ? '' : durationText(progress.ms), progress.error_class ?? '',
-  ].filter((part) => part !== '').join(' · ');
+    outcome,
+    row.try > 1 ? `try ${row.try}` : '',
+    row.state === 'queued' ? '' : plural(progress.steps, 'step'),
+    progress.ms === undefined ? '' : durationText(progress.ms),
+    progress.error_class ?? '',
+  ]
+    .filter((part) => part !== '')
+    .join(' · ');
   const tooltip = [
-    `${row.task} / attempt ${row.attempt}`, row.rollout, outcome,
+    `${row.task} / attempt ${row.attempt}`,
+    row.rollout,
+    outcome,
     progress.reward === undefined || progress.reward === null ? '' : `score ${scoreText(progress.reward)}`,
     progress.hold === undefined ? '' : `held: ${progress.hold.why}`,
-    `${plural(progress.steps, 'step')}, ${plural(progress.tool_calls, 'tool call')}, ${amountText(progress.input_tokens + progress.output_tokens)} tokens`,
-    progress.error_message ?? '', row.duplicate_of === undefined ? '' : 'The same trajectory as an earlier attempt',
-  ].filter((line) => line !== '').join('\n');
+    `${plural(progress.steps, 'step')}, ${plural(progress.tool_calls, 'tool call')}, ` +
+      `${amountText(progress.input_tokens + progress.output_tokens)} tokens`,
+    progress.error_message ?? '',
+    row.duplicate_of === undefined ? '' : 'The same trajectory as an earlier attempt',
+  ]
+    .filter((line) => line !== '')
+    .join('\n');
   return {
-    label: `Attempt ${row.attempt}`, description, tooltip, icon: OUTCOME_ICONS[outcome],
+    label: `Attempt ${row.attempt}`,
+    description,
+    tooltip,
+    icon: OUTCOME_ICONS[outcome],
     context: row.state === 'running' || row.state === 'held' ? 'attempt.running' : 'attempt',
     spoken: `Attempt ${row.attempt}, ${description}`,
   };

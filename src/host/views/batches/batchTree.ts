@@ -1,4 +1,6 @@
-/** The Batches view: batches, their tasks, their attempts; read as far as they are opened, live while the view is seen. */
+/**
+ * The Batches view: batches, their tasks, their attempts; read as far as they are opened, live while the view is seen.
+ */
 import * as vscode from 'vscode';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
@@ -6,7 +8,17 @@ import type { Services } from '../../services.ts';
 import { treeItem } from '../treeItem.ts';
 import { attemptsOf, BatchContents } from './batchContents.ts';
 import { BatchFollower } from './batchFollower.ts';
-import { attemptLook, batchLook, taskLook, type AttemptNode, type BatchNode, type MoreNode, type Node, type TaskNode, type TroubleNode } from './batchNodes.ts';
+import {
+  type AttemptNode,
+  attemptLook,
+  type BatchNode,
+  batchLook,
+  type MoreNode,
+  type Node,
+  type TaskNode,
+  type TroubleNode,
+  taskLook,
+} from './batchNodes.ts';
 
 export const LOAD_MORE = 'rollout.view.loadMore';
 const DEFAULT_LIMIT = 50;
@@ -25,7 +37,12 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
 
   constructor(services: Services) {
     this.#services = services;
-    this.#follower = new BatchFollower({ server: services.server, log: services.log, contents: (batch) => this.#contents.get(batch), changed: (batch, tasks) => this.#touch(batch, tasks) });
+    this.#follower = new BatchFollower({
+      server: services.server,
+      log: services.log,
+      contents: (batch) => this.#contents.get(batch),
+      changed: (batch, tasks) => this.#touch(batch, tasks),
+    });
   }
 
   getTreeItem(node: Node): vscode.TreeItem {
@@ -37,14 +54,21 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
       }
       case 'task': {
         const entry = this.#contents.get(node.batch)?.entry(node.task);
-        return entry === undefined ? new vscode.TreeItem(node.task) : treeItem(taskLook(entry, this.#row(node.batch)?.attempts ?? entry.rows.size), 'closed', `${node.batch}/${node.task}`);
+        return entry === undefined
+          ? new vscode.TreeItem(node.task)
+          : treeItem(
+              taskLook(entry, this.#row(node.batch)?.attempts ?? entry.rows.size),
+              'closed',
+              `${node.batch}/${node.task}`,
+            );
       }
       case 'attempt': {
         const row = this.#contents.get(node.batch)?.rollout(node.task, node.rollout);
         if (row === undefined) return new vscode.TreeItem(node.rollout);
         const item = treeItem(attemptLook(row), 'none', node.rollout);
         // A queued one has nothing to show yet.
-        if (row.state !== 'queued') item.command = { command: 'rollout.openTrajectory', title: 'Open Trajectory', arguments: [node.rollout] };
+        if (row.state !== 'queued')
+          item.command = { command: 'rollout.openTrajectory', title: 'Open Trajectory', arguments: [node.rollout] };
         return item;
       }
       case 'more': {
@@ -53,7 +77,15 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
         return item;
       }
       case 'trouble': {
-        const item = treeItem({ label: node.text, tooltip: `${node.text}\nClick to try again.`, icon: { id: 'error', color: 'errorForeground' }, spoken: node.text }, 'none');
+        const item = treeItem(
+          {
+            label: node.text,
+            tooltip: `${node.text}\nClick to try again.`,
+            icon: { id: 'error', color: 'errorForeground' },
+            spoken: node.text,
+          },
+          'none',
+        );
         item.command = { command: LOAD_MORE, title: 'Try Again', arguments: [node] };
         return item;
       }
@@ -68,7 +100,11 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
       return [];
     } catch (thrown) {
       this.#services.log.warn(`Batches view: ${errorText(thrown)}`);
-      const trouble: TroubleNode = { kind: 'trouble', of: node?.kind === 'batch' || node?.kind === 'task' ? node : undefined, text: StudioError.is(thrown) ? thrown.message : errorText(thrown) };
+      const trouble: TroubleNode = {
+        kind: 'trouble',
+        of: node?.kind === 'batch' || node?.kind === 'task' ? node : undefined,
+        text: StudioError.is(thrown) ? thrown.message : errorText(thrown),
+      };
       return [trouble];
     }
   }
@@ -113,8 +149,18 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
     const contents = this.#contentsOf(of.batch);
     const entry = contents.entry(of.task);
     if (entry === undefined) return [];
-    const more = entry.complete ? false : await contents.loadTask((await this.#services.server.connection()).api, of.task);
-    const nodes: Node[] = attemptsOf(entry).map((row): AttemptNode => ({ kind: 'attempt', batch: of.batch, task: of.task, rollout: row.rollout, reference: `${of.batch}/${of.task}/${row.attempt}` }));
+    const more = entry.complete
+      ? false
+      : await contents.loadTask((await this.#services.server.connection()).api, of.task);
+    const nodes: Node[] = attemptsOf(entry).map(
+      (row): AttemptNode => ({
+        kind: 'attempt',
+        batch: of.batch,
+        task: of.task,
+        rollout: row.rollout,
+        reference: `${of.batch}/${of.task}/${row.attempt}`,
+      }),
+    );
     return more ? [...nodes, { kind: 'more', of }] : nodes;
   }
 
@@ -135,17 +181,21 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
   /** Draws what differs from what is shown. */
   batchesChanged(): void {
     const rows = this.#services.batches.rows.value;
-    const same = rows.length === this.#shown.length && rows.every(({ batch }, index) => batch === this.#shown[index]?.batch);
+    const same =
+      rows.length === this.#shown.length && rows.every(({ batch }, index) => batch === this.#shown[index]?.batch);
     const before = new Map(this.#shown.map((row) => [row.batch, row]));
     this.#shown = rows;
-    for (const row of rows) if (row.state !== 'ended' || before.get(row.batch)?.state !== 'ended') this.#follower.state(row);
+    for (const row of rows)
+      if (row.state !== 'ended' || before.get(row.batch)?.state !== 'ended') this.#follower.state(row);
     if (!same) {
       const there = new Set(rows.map(({ batch }) => batch));
       for (const batch of this.#batches.keys()) if (!there.has(batch)) this.#forget(batch);
       this.#changed.fire(undefined);
       return;
     }
-    const changed = rows.filter((row) => !sameRow(row, before.get(row.batch))).flatMap(({ batch }) => this.#batches.get(batch) ?? []);
+    const changed = rows
+      .filter((row) => !sameRow(row, before.get(row.batch)))
+      .flatMap(({ batch }) => this.#batches.get(batch) ?? []);
     if (changed.length > 0) this.#changed.fire(changed);
   }
 

@@ -1,7 +1,8 @@
 /** What was found of a target, as items of the Targets view. */
+
 import type { Finding } from '../../targets/findings.ts';
-import type { Known } from './findingReader.ts';
 import type { Icon } from '../look.ts';
+import type { Known } from './findingReader.ts';
 import { leaf, type TargetNode } from './targetNodes.ts';
 
 /** A shape each, so that no state hangs on colour. */
@@ -20,9 +21,32 @@ export function findingNodes(target: string, { findings, at }: Known): TargetNod
     const label = LABELS[name] ?? `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
     const advice = state === 'ok' ? undefined : mend;
     return {
-      id, target,
-      look: { label, description: text, tooltip: [`${label}: ${text}`, ...(advice === undefined ? [] : [advice]), `as of ${at.toLocaleTimeString()}`].join('\n'), icon: FINDING_ICONS[state], context: `finding.${name}.${state}`, spoken: `${label}, ${state}, ${text}` },
-      children: advice === undefined ? [] : [leaf(`${id}/mend`, { label: advice, tooltip: advice, icon: { id: 'lightbulb' }, context: 'mend', spoken: advice })],
+      id,
+      target,
+      look: {
+        label,
+        description: text,
+        tooltip: [
+          `${label}: ${text}`,
+          ...(advice === undefined ? [] : [advice]),
+          `as of ${at.toLocaleTimeString()}`,
+        ].join('\n'),
+        icon: FINDING_ICONS[state],
+        context: `finding.${name}.${state}`,
+        spoken: `${label}, ${state}, ${text}`,
+      },
+      children:
+        advice === undefined
+          ? []
+          : [
+              leaf(`${id}/mend`, {
+                label: advice,
+                tooltip: advice,
+                icon: { id: 'lightbulb' },
+                context: 'mend',
+                spoken: advice,
+              }),
+            ],
     };
   });
 }

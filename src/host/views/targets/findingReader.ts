@@ -1,4 +1,7 @@
-/** What is known of targets, as long as somebody looks: asked once, kept until it is asked again or forgotten. Knows nothing of VS Code. */
+/**
+ * What is known of targets, as long as somebody looks: asked once, kept until it is asked again or forgotten. Knows
+ * nothing of VS Code.
+ */
 import { errorText, StudioError } from '../../../common/errors.ts';
 import type { Cli } from '../../services.ts';
 import type { Finding } from '../../targets/findings.ts';
@@ -71,10 +74,19 @@ export class FindingReader {
 
   #ask(target: string, known: Known | undefined): Entry {
     const stop = new AbortController();
-    const asked = ask(this.#cli, target, stop.signal).catch((error: unknown): readonly Finding[] => {
-      const mend = StudioError.is(error) ? error.mend : undefined;
-      return [{ name: 'target', state: 'wrong', text: StudioError.is(error) ? error.message : errorText(error), ...(mend === undefined ? {} : { mend }) }];
-    }).then((findings): Known => ({ findings, at: new Date() }));
+    const asked = ask(this.#cli, target, stop.signal)
+      .catch((error: unknown): readonly Finding[] => {
+        const mend = StudioError.is(error) ? error.mend : undefined;
+        return [
+          {
+            name: 'target',
+            state: 'wrong',
+            text: StudioError.is(error) ? error.message : errorText(error),
+            ...(mend === undefined ? {} : { mend }),
+          },
+        ];
+      })
+      .then((findings): Known => ({ findings, at: new Date() }));
     const entry: Entry = { stop, asked, known };
     this.#entries.set(target, entry);
     void asked.then((found) => {

@@ -9,9 +9,9 @@ import type { ServerInfo } from '../../../protocol/client.ts';
 import type { Services } from '../../services.ts';
 import type { KnownTargets } from '../../targets/knownTargets.ts';
 import { treeItem } from '../treeItem.ts';
-import { FindingReader } from './findingReader.ts';
 import { findingNodes } from './findingNodes.ts';
-import { targetNodes, type TargetNode } from './targetNodes.ts';
+import { FindingReader } from './findingReader.ts';
+import { type TargetNode, targetNodes } from './targetNodes.ts';
 
 const ASK_MS = 2_000;
 /** Between two times that a target is asked what is known of it: a process each. */
@@ -58,7 +58,12 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
     if (node.asks !== true || node.target === undefined) return [...node.children];
     const found = findingNodes(node.target, await this.#findings.of(node.target));
     // Of the one in use, the queue is told with every change: by the item itself.
-    return [...(node.target === this.#services.server.target && this.#info !== undefined ? found.filter(({ look }) => look.context !== 'finding.queue.ok') : found), ...node.children];
+    return [
+      ...(node.target === this.#services.server.target && this.#info !== undefined
+        ? found.filter(({ look }) => look.context !== 'finding.queue.ok')
+        : found),
+      ...node.children,
+    ];
   }
 
   /** The user opened or closed an item: what was closed is asked anew when it is opened again. */
@@ -104,7 +109,13 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
     if (!vscode.workspace.isTrusted) return [];
     const { target, state } = this.#services.server;
     const info = this.#infoOf === target ? this.#info : undefined;
-    return targetNodes({ targets: this.#targets.list.value, used: target, state: state.value.state, info, findings: (name) => this.#findings.known(name) });
+    return targetNodes({
+      targets: this.#targets.list.value,
+      used: target,
+      state: state.value.state,
+      info,
+      findings: (name) => this.#findings.known(name),
+    });
   }
 
   async #ask(signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 /** Quick picks and inputs as steps, with a back button. */
 import * as vscode from 'vscode';
-import { BACK, type Answer } from './answer.ts';
+import { type Answer, BACK } from './answer.ts';
 import type { Choice } from './choice.ts';
 
 export interface StepPlace {
@@ -18,24 +18,39 @@ interface PickOptions {
 }
 
 /** One of several. */
-export async function pickOne<T>(place: StepPlace, choices: readonly Choice<T>[], options: PickOptions): Promise<Answer<T>> {
+export async function pickOne<T>(
+  place: StepPlace,
+  choices: readonly Choice<T>[],
+  options: PickOptions,
+): Promise<Answer<T>> {
   const picked = await pick(place, choices, { ...options, many: false });
   return picked === undefined || picked === BACK ? picked : picked[0];
 }
 
 /** Any number of several, at least one. */
-export async function pickMany<T>(place: StepPlace, choices: readonly Choice<T>[], options: PickOptions): Promise<Answer<readonly T[]>> {
+export async function pickMany<T>(
+  place: StepPlace,
+  choices: readonly Choice<T>[],
+  options: PickOptions,
+): Promise<Answer<readonly T[]>> {
   return pick(place, choices, { ...options, many: true });
 }
 
-function pick<T>(place: StepPlace, choices: readonly Choice<T>[], options: PickOptions & { readonly many: boolean }): Promise<Answer<readonly T[]>> {
+function pick<T>(
+  place: StepPlace,
+  choices: readonly Choice<T>[],
+  options: PickOptions & { readonly many: boolean },
+): Promise<Answer<readonly T[]>> {
   const box = vscode.window.createQuickPick<vscode.QuickPickItem & { readonly value: T }>();
   box.placeholder = options.placeholder;
   box.canSelectMany = options.many;
   box.matchOnDescription = true;
   box.matchOnDetail = true;
   box.items = choices.map(({ label, description, detail, icon, value }) => ({
-    label, value, ...(description === undefined ? {} : { description }), ...(detail === undefined ? {} : { detail }),
+    label,
+    value,
+    ...(description === undefined ? {} : { description }),
+    ...(detail === undefined ? {} : { detail }),
     ...(icon === undefined ? {} : { iconPath: new vscode.ThemeIcon(icon) }),
   }));
   const first = options.active === undefined ? undefined : box.items[options.active];
@@ -78,7 +93,7 @@ export function input(place: StepPlace, options: InputOptions): Promise<Answer<s
   };
   const accepted = async (accept: (value: string) => void): Promise<void> => {
     if (trying !== undefined || check() !== undefined) return;
-    const [{ signal }, text] = [trying = new AbortController(), box.value];
+    const [{ signal }, text] = [(trying = new AbortController()), box.value];
     box.busy = true;
     const wrong = await options.tried?.(text, signal);
     if (signal.aborted) return;
@@ -97,7 +112,11 @@ export function input(place: StepPlace, options: InputOptions): Promise<Answer<s
   ]);
 }
 
-function asked<T>(box: vscode.QuickPick<vscode.QuickPickItem & { readonly value: unknown }> | vscode.InputBox, place: StepPlace, listen: (accept: (value: T) => void) => vscode.Disposable[]): Promise<Answer<T>> {
+function asked<T>(
+  box: vscode.QuickPick<vscode.QuickPickItem & { readonly value: unknown }> | vscode.InputBox,
+  place: StepPlace,
+  listen: (accept: (value: T) => void) => vscode.Disposable[],
+): Promise<Answer<T>> {
   box.title = place.title;
   box.ignoreFocusOut = true;
   if (place.steps > 1) {

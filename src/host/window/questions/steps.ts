@@ -1,5 +1,5 @@
 /** Walks through questions, forwards and back. Knows nothing of VS Code. */
-import { BACK, type Answer } from './answer.ts';
+import { type Answer, BACK } from './answer.ts';
 
 /** Asks one thing and keeps what was said; `skipped` when there is nothing to ask. */
 export type Step = (number: number, of: number) => Promise<Answer<unknown>>;

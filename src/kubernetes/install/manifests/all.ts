@@ -1,4 +1,5 @@
 /** Everything an installation consists of, in the order it is applied. */
+
 import type { KubeObject } from '../../access/objects.ts';
 import { labels, NAMES } from '../../names.ts';
 import type { Archive } from '../../programs/archive.ts';
@@ -17,7 +18,13 @@ export function manifests(options: InstallOptions, archive: Archive, namespace: 
     ...rights(options, namespace),
     workerNetwork(namespace, labels('worker')),
     ...programs.objects,
-    ...claimOf(NAMES.volume, parseStorage(options.storage), options.storageSize, { namespace, component: 'server' }, 'ReadWriteOnce'),
+    ...claimOf(
+      NAMES.volume,
+      parseStorage(options.storage),
+      options.storageSize,
+      { namespace, component: 'server' },
+      'ReadWriteOnce',
+    ),
     serverService(options, namespace),
     serverDeployment(options, programs, namespace),
     ...(options.vllm === undefined ? [] : vllm(options.vllm, namespace)),

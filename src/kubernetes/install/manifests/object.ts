@@ -1,6 +1,6 @@
 import { KINDS, type Kind } from '../../access/kinds.ts';
 import type { KubeObject } from '../../access/objects.ts';
-import { labels, type Component } from '../../names.ts';
+import { type Component, labels } from '../../names.ts';
 
 /** Where an object belongs. */
 export interface Place {
@@ -11,5 +11,10 @@ export interface Place {
 /** An object of ours, with its labels. */
 export function object(kind: Kind, name: string, place: Place, body: Readonly<Record<string, unknown>>): KubeObject {
   const { apiVersion, namespaced } = KINDS[kind];
-  return { apiVersion, kind, metadata: { name, ...(namespaced ? { namespace: place.namespace } : {}), labels: labels(place.component) }, ...body };
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, ...(namespaced ? { namespace: place.namespace } : {}), labels: labels(place.component) },
+    ...body,
+  };
 }

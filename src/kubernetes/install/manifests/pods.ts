@@ -7,7 +7,10 @@ export const SECRET_MODE = 0o440;
 
 /** Security of a pod whose containers run as nobody in particular. */
 export const POD_SECURITY = {
-  runAsUser: USER, runAsGroup: USER, fsGroup: USER, runAsNonRoot: true,
+  runAsUser: USER,
+  runAsGroup: USER,
+  fsGroup: USER,
+  runAsNonRoot: true,
   // A volume of millions of files is not walked through at each start.
   fsGroupChangePolicy: 'OnRootMismatch',
   seccompProfile: { type: 'RuntimeDefault' },
@@ -15,15 +18,30 @@ export const POD_SECURITY = {
 
 /** Security of a container: its files are what its volumes hold. */
 export const CONTAINER_SECURITY = {
-  allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] },
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ['ALL'] },
 } as const;
 
 /** An init container that gives a folder of the node, which the kubelet made as root, to our user. */
-export function folderOwner(image: string, pullPolicy: string, volume: string, folder: string): Readonly<Record<string, unknown>> {
+export function folderOwner(
+  image: string,
+  pullPolicy: string,
+  volume: string,
+  folder: string,
+): Readonly<Record<string, unknown>> {
   return {
-    name: 'owner', image, imagePullPolicy: pullPolicy,
+    name: 'owner',
+    image,
+    imagePullPolicy: pullPolicy,
     command: ['node', '-e', `require('node:fs').chownSync(${JSON.stringify(folder)}, ${USER}, ${USER})`],
-    securityContext: { ...CONTAINER_SECURITY, runAsUser: 0, runAsGroup: 0, runAsNonRoot: false, capabilities: { drop: ['ALL'], add: ['CHOWN'] } },
+    securityContext: {
+      ...CONTAINER_SECURITY,
+      runAsUser: 0,
+      runAsGroup: 0,
+      runAsNonRoot: false,
+      capabilities: { drop: ['ALL'], add: ['CHOWN'] },
+    },
     volumeMounts: [{ name: volume, mountPath: folder }],
   };
 }

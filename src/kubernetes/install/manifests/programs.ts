@@ -29,12 +29,22 @@ export function programMaps(archive: Archive, namespace: string): ProgramMaps {
   for (let number = 0; number < count; number++) {
     const name = `${NAMES.programs}-${hash}-${number}`;
     const piece = archive.packed.subarray(number * PIECE_BYTES, (number + 1) * PIECE_BYTES);
-    objects.push(object('ConfigMap', name, { namespace, component: 'server' }, {
-      immutable: true,
-      ...(number === 0 ? { data: { [BOOTSTRAP]: SERVER_BOOTSTRAP } } : {}),
-      binaryData: { [PIECE]: piece.toString('base64') },
-    }));
-    const items = [...(number === 0 ? [{ key: BOOTSTRAP, path: BOOTSTRAP }] : []), { key: PIECE, path: String(number) }];
+    objects.push(
+      object(
+        'ConfigMap',
+        name,
+        { namespace, component: 'server' },
+        {
+          immutable: true,
+          ...(number === 0 ? { data: { [BOOTSTRAP]: SERVER_BOOTSTRAP } } : {}),
+          binaryData: { [PIECE]: piece.toString('base64') },
+        },
+      ),
+    );
+    const items = [
+      ...(number === 0 ? [{ key: BOOTSTRAP, path: BOOTSTRAP }] : []),
+      { key: PIECE, path: String(number) },
+    ];
     sources.push({ configMap: { name, items } });
   }
   return { objects, sources, sha: archive.sha };

@@ -1,4 +1,7 @@
-/** Who the server is in the cluster, and what it may do: only in its own namespace, and only what running batches needs. */
+/**
+ * Who the server is in the cluster, and what it may do: only in its own namespace, and only what running batches needs.
+ */
+
 import type { KubeObject } from '../../access/objects.ts';
 import { NAMES } from '../../names.ts';
 import type { InstallOptions } from '../options.ts';
@@ -34,7 +37,12 @@ export function rights(options: InstallOptions, namespace: string): KubeObject[]
 
 /** Nobody calls a worker. Where network policies are enforced, nobody can. */
 export function workerNetwork(namespace: string, workers: Readonly<Record<string, string>>): KubeObject {
-  return object('NetworkPolicy', NAMES.worker, { namespace, component: 'server' }, {
-    spec: { podSelector: { matchLabels: workers }, policyTypes: ['Ingress'], ingress: [] },
-  });
+  return object(
+    'NetworkPolicy',
+    NAMES.worker,
+    { namespace, component: 'server' },
+    {
+      spec: { podSelector: { matchLabels: workers }, policyTypes: ['Ingress'], ingress: [] },
+    },
+  );
 }

@@ -2,7 +2,15 @@
 import { LONG_RUNNING } from '../../../common/entries.ts';
 import { hashOf } from '../../../common/hash.ts';
 import type { KubeObject } from '../../access/objects.ts';
-import { labels, NAMES, OPTIONS_ANNOTATION, SERVER_PORT_NAME, serviceUrl, TOKEN_KEYS, VERSION_ANNOTATION } from '../../names.ts';
+import {
+  labels,
+  NAMES,
+  OPTIONS_ANNOTATION,
+  SERVER_PORT_NAME,
+  serviceUrl,
+  TOKEN_KEYS,
+  VERSION_ANNOTATION,
+} from '../../names.ts';
 import type { InstallOptions } from '../options.ts';
 import { parseStorage } from '../storage.ts';
 import { object, type Place } from './object.ts';
@@ -22,7 +30,11 @@ const DATABASE = 'ROLLOUT_STORE';
 /** How long the server may take to end: workers let go of their rollouts, everything is written. */
 const GRACE_SECONDS = 60;
 
-export function serverDeployment(options: InstallOptions, programs: Pick<ProgramMaps, 'sources' | 'sha'>, namespace: string): KubeObject {
+export function serverDeployment(
+  options: InstallOptions,
+  programs: Pick<ProgramMaps, 'sources' | 'sha'>,
+  namespace: string,
+): KubeObject {
   const selected = labels('server');
   const spec = podSpec(options, programs, namespace);
   const sqlite = parseStorage(options.storage).kind !== 'postgres';
@@ -32,9 +44,17 @@ export function serverDeployment(options: InstallOptions, programs: Pick<Program
       // The programs of earlier versions are removed.
       revisionHistoryLimit: 0,
       // Two servers cannot have one SQLite store.
-      strategy: sqlite ? { type: 'Recreate' } : { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
+      strategy: sqlite
+        ? { type: 'Recreate' }
+        : { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } },
       selector: { matchLabels: selected },
-      template: { metadata: { labels: selected, annotations: { [VERSION_ANNOTATION]: hashOf(spec).slice(0, 12), ...scraped(options.port) } }, spec },
+      template: {
+        metadata: {
+          labels: selected,
+          annotations: { [VERSION_ANNOTATION]: hashOf(spec).slice(0, 12), ...scraped(options.port) },
+        },
+        spec,
+      },
     },
   });
   return { ...made, metadata: { ...made.metadata, annotations: { [OPTIONS_ANNOTATION]: JSON.stringify(options) } } };
@@ -48,13 +68,18 @@ function scraped(port: number): Readonly<Record<string, string>> {
 export function serverService(options: InstallOptions, namespace: string): KubeObject {
   return object('Service', NAMES.server, at(namespace), {
     spec: {
-      type: 'ClusterIP', selector: labels('server'),
+      type: 'ClusterIP',
+      selector: labels('server'),
       ports: [{ name: SERVER_PORT_NAME, port: options.port, targetPort: SERVER_PORT_NAME, protocol: 'TCP' }],
     },
   });
 }
 
-function podSpec(options: InstallOptions, programs: Pick<ProgramMaps, 'sources' | 'sha'>, namespace: string): Readonly<Record<string, unknown>> {
+function podSpec(
+  options: InstallOptions,
+  programs: Pick<ProgramMaps, 'sources' | 'sha'>,
+  namespace: string,
+): Readonly<Record<string, unknown>> {
   const storage = parseStorage(options.storage);
   const store = dataVolume('store', storage, NAMES.volume);
   return {
@@ -63,18 +88,32 @@ function podSpec(options: InstallOptions, programs: Pick<ProgramMaps, 'sources' 
     enableServiceLinks: false,
     terminationGracePeriodSeconds: GRACE_SECONDS,
     securityContext: POD_SECURITY,
-    ...(storage.kind === 'hostPath' ? { initContainers: [folderOwner(options.image, options.pullPolicy, 'store', STORE)] } : {}),
+    ...(storage.kind === 'hostPath'
+      ? { initContainers: [folderOwner(options.image, options.pullPolicy, 'store', STORE)] }
+      : {}),
     containers: [container(options, programs.sha, namespace, store !== undefined)],
     volumes: [
       { name: 'programs', projected: { sources: programs.sources } },
-      { name: 'tokens', secret: { secretName: NAMES.tokens, defaultMode: SECRET_MODE, items: Object.values(TOKEN_KEYS).map((key) => ({ key, path: key })) } },
+      {
+        name: 'tokens',
+        secret: {
+          secretName: NAMES.tokens,
+          defaultMode: SECRET_MODE,
+          items: Object.values(TOKEN_KEYS).map((key) => ({ key, path: key })),
+        },
+      },
       { name: 'work', emptyDir: { sizeLimit: WORK_LIMIT } },
       ...(store === undefined ? [] : [store]),
     ],
   };
 }
 
-function container(options: InstallOptions, sha: string, namespace: string, folder: boolean): Readonly<Record<string, unknown>> {
+function container(
+  options: InstallOptions,
+  sha: string,
+  namespace: string,
+  folder: boolean,
+): Readonly<Record<string, unknown>> {
   const storage = parseStorage(options.storage);
   const probe = (path: string) => ({ httpGet: { path, port: SERVER_PORT_NAME }, timeoutSeconds: 5 });
   return {
@@ -83,17 +122,35 @@ function container(options: InstallOptions, sha: string, namespace: string, fold
     imagePullPolicy: options.pullPolicy,
     command: ['node', ...LONG_RUNNING, `${PROGRAMS}/bootstrap.mjs`, PROGRAMS, `${WORK}/programs`, sha, 'server'],
     args: [
-      '--store', storage.kind === 'postgres' ? `$(${DATABASE})` : STORE,
-      '--host', '0.0.0.0', '--port', String(options.port), '--idle-seconds', '0',
-      '--executor', 'kubernetes', '--advertise', options.advertise ?? serviceUrl(namespace, options.port),
-      ...[NAMES.server, new URL(serviceUrl(namespace, options.port)).hostname, ...options.allowHosts].flatMap((name) => ['--allow-host', name]),
-      '--tokens', TOKENS, '--log', 'json', '--metrics', 'open',
+      '--store',
+      storage.kind === 'postgres' ? `$(${DATABASE})` : STORE,
+      '--host',
+      '0.0.0.0',
+      '--port',
+      String(options.port),
+      '--idle-seconds',
+      '0',
+      '--executor',
+      'kubernetes',
+      '--advertise',
+      options.advertise ?? serviceUrl(namespace, options.port),
+      ...[NAMES.server, new URL(serviceUrl(namespace, options.port)).hostname, ...options.allowHosts].flatMap(
+        (name) => ['--allow-host', name],
+      ),
+      '--tokens',
+      TOKENS,
+      '--log',
+      'json',
+      '--metrics',
+      'open',
       ...(options.otlp === undefined ? [] : ['--otlp', options.otlp]),
     ],
     env: [
       fieldEnv('ROLLOUT_NAMESPACE', 'metadata.namespace'),
-      { name: 'ROLLOUT_IMAGE', value: options.image }, { name: 'ROLLOUT_PULL_POLICY', value: options.pullPolicy },
-      { name: 'HOME', value: WORK }, { name: 'TMPDIR', value: WORK },
+      { name: 'ROLLOUT_IMAGE', value: options.image },
+      { name: 'ROLLOUT_PULL_POLICY', value: options.pullPolicy },
+      { name: 'HOME', value: WORK },
+      { name: 'TMPDIR', value: WORK },
       ...(storage.kind === 'postgres' ? [secretEnv(DATABASE, storage.secret, storage.key)] : []),
     ],
     ports: [{ name: SERVER_PORT_NAME, containerPort: options.port, protocol: 'TCP' }],

@@ -1,4 +1,5 @@
 /** A model served by vLLM beside the server: one pod per replica, each found by the headless Service. */
+
 import type { KubeObject } from '../../access/objects.ts';
 import { labels, NAMES } from '../../names.ts';
 import type { VllmOptions } from '../options.ts';
@@ -29,7 +30,11 @@ export function vllm(options: VllmOptions, namespace: string): KubeObject[] {
       },
     }),
     object('Service', NAMES.vllm, place, {
-      spec: { clusterIP: 'None', selector: selected, ports: [{ name: 'http', port: PORT, targetPort: 'http', protocol: 'TCP' }] },
+      spec: {
+        clusterIP: 'None',
+        selector: selected,
+        ports: [{ name: 'http', port: PORT, targetPort: 'http', protocol: 'TCP' }],
+      },
     }),
   ];
 }
@@ -46,7 +51,9 @@ function podSpec(options: VllmOptions): Readonly<Record<string, unknown>> {
     affinity: {
       nodeAffinity: {
         requiredDuringSchedulingIgnoredDuringExecution: {
-          nodeSelectorTerms: [{ matchExpressions: [{ key: 'nvidia.com/gpu.product', operator: 'In', values: options.products }] }],
+          nodeSelectorTerms: [
+            { matchExpressions: [{ key: 'nvidia.com/gpu.product', operator: 'In', values: options.products }] },
+          ],
         },
       },
     },
@@ -68,12 +75,21 @@ function container(options: VllmOptions): Readonly<Record<string, unknown>> {
     image: options.image,
     command: ['vllm', 'serve', options.model],
     args: [
-      '--host', '0.0.0.0', '--port', String(PORT),
-      '--tensor-parallel-size', String(options.gpus),
-      ...(options.toolParser === undefined ? [] : ['--enable-auto-tool-choice', '--tool-call-parser', options.toolParser]),
+      '--host',
+      '0.0.0.0',
+      '--port',
+      String(PORT),
+      '--tensor-parallel-size',
+      String(options.gpus),
+      ...(options.toolParser === undefined
+        ? []
+        : ['--enable-auto-tool-choice', '--tool-call-parser', options.toolParser]),
       ...(options.reasoningParser === undefined ? [] : ['--reasoning-parser', options.reasoningParser]),
       // What rollouts show of each call, and an answer that says “busy” instead of a queue without end.
-      '--enable-per-request-metrics', '--enable-prompt-tokens-details', '--max-num-queued-reqs', String(options.queue),
+      '--enable-per-request-metrics',
+      '--enable-prompt-tokens-details',
+      '--max-num-queued-reqs',
+      String(options.queue),
       ...options.arguments,
     ],
     env: [
@@ -87,6 +103,9 @@ function container(options: VllmOptions): Readonly<Record<string, unknown>> {
     livenessProbe: { ...probe, failureThreshold: 6 },
     readinessProbe: { ...probe, periodSeconds: 5, failureThreshold: 2 },
     terminationMessagePolicy: 'FallbackToLogsOnError',
-    volumeMounts: [{ name: 'shm', mountPath: '/dev/shm' }, { name: 'cache', mountPath: CACHE }],
+    volumeMounts: [
+      { name: 'shm', mountPath: '/dev/shm' },
+      { name: 'cache', mountPath: CACHE },
+    ],
   };
 }

@@ -1,10 +1,15 @@
 /** Storage as a volume of a pod, and as the claim it needs. */
+
 import type { KubeObject } from '../../access/objects.ts';
 import type { Storage } from '../storage.ts';
 import { object, type Place } from './object.ts';
 
 /** The volume that holds data; undefined for what is no folder. `claim`: name of its PersistentVolumeClaim. */
-export function dataVolume(name: string, storage: Storage, claim: string): Readonly<Record<string, unknown>> | undefined {
+export function dataVolume(
+  name: string,
+  storage: Storage,
+  claim: string,
+): Readonly<Record<string, unknown>> | undefined {
   switch (storage.kind) {
     case 'pvc':
       return { name, persistentVolumeClaim: { claimName: claim } };
@@ -18,12 +23,21 @@ export function dataVolume(name: string, storage: Storage, claim: string): Reado
 }
 
 /** The claim a storage needs, if any. */
-export function claimOf(claim: string, storage: Storage, size: string, place: Place, accessMode: 'ReadWriteOnce' | 'ReadWriteMany'): KubeObject[] {
+export function claimOf(
+  claim: string,
+  storage: Storage,
+  size: string,
+  place: Place,
+  accessMode: 'ReadWriteOnce' | 'ReadWriteMany',
+): KubeObject[] {
   if (storage.kind !== 'pvc') return [];
-  return [object('PersistentVolumeClaim', claim, place, {
-    spec: {
-      accessModes: [accessMode], resources: { requests: { storage: size } },
-      ...(storage.storageClass === undefined ? {} : { storageClassName: storage.storageClass }),
-    },
-  })];
+  return [
+    object('PersistentVolumeClaim', claim, place, {
+      spec: {
+        accessModes: [accessMode],
+        resources: { requests: { storage: size } },
+        ...(storage.storageClass === undefined ? {} : { storageClassName: storage.storageClass }),
+      },
+    }),
+  ];
 }

@@ -2,9 +2,9 @@
 import type { CreateFile, TextDocumentEdit, TextEdit, WorkspaceEdit } from 'vscode-languageserver-types';
 import { isJsonObject } from '../../../common/json.ts';
 import type { ParsedFile, Path } from '../../../config/source/parse.ts';
-import { valueAt } from '../../workspace/valueAt.ts';
 import { Lines, lspRange } from '../../workspace/text.ts';
 import { uriOf } from '../../workspace/uris.ts';
+import { valueAt } from '../../workspace/valueAt.ts';
 
 export function change(path: string, edits: readonly TextEdit[]): TextDocumentEdit {
   return { textDocument: { uri: uriOf(path), version: null }, edits: [...edits] };
@@ -12,7 +12,10 @@ export function change(path: string, edits: readonly TextEdit[]): TextDocumentEd
 
 /** A new file with this text. */
 export function create(path: string, text: string): (CreateFile | TextDocumentEdit)[] {
-  return [{ kind: 'create', uri: uriOf(path), options: { ignoreIfExists: true } }, change(path, [{ range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } }, newText: text }])];
+  return [
+    { kind: 'create', uri: uriOf(path), options: { ignoreIfExists: true } },
+    change(path, [{ range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } }, newText: text }]),
+  ];
 }
 
 export function edit(...documentChanges: (CreateFile | TextDocumentEdit)[]): WorkspaceEdit {
@@ -32,19 +35,34 @@ export function removal(parsed: ParsedFile, path: Path): TextEdit | undefined {
   const before = lines.line(first.line - 1).slice(0, first.column - 1);
   const behind = lines.line(last.endLine - 1).slice(last.endColumn - 1);
   const wholeLines = (typeof path.at(-1) === 'number' ? /^\s*- $/ : /^\s*$/).test(before) && /^\s*(#.*)?$/.test(behind);
-  if (wholeLines) return { range: { start: { line: first.line - 1, character: 0 }, end: { line: last.endLine, character: 0 } }, newText: '' };
+  if (wholeLines)
+    return {
+      range: { start: { line: first.line - 1, character: 0 }, end: { line: last.endLine, character: 0 } },
+      newText: '',
+    };
   // The first key of an item keeps the dash for the next one.
   const item = /^(\s*- )$/.exec(before)?.[1];
   if (item !== undefined && /^\s*(#.*)?$/.test(behind)) {
     const next = lines.line(last.endLine);
     const same = next.startsWith(' '.repeat(item.length)) && next.trim() !== '' ? item.length : undefined;
-    return same === undefined ? undefined : { range: { start: { line: first.line - 1, character: item.length }, end: { line: last.endLine, character: same } }, newText: '' };
+    return same === undefined
+      ? undefined
+      : {
+          range: {
+            start: { line: first.line - 1, character: item.length },
+            end: { line: last.endLine, character: same },
+          },
+          newText: '',
+        };
   }
   // Within brackets, with the comma behind it, else the one in front of it.
   const comma = /^\s*,\s*/.exec(parsed.text.slice(end));
   const front = /,\s*$/.exec(parsed.text.slice(0, start));
   const from = comma === null && front !== null ? start - front[0].length : start;
-  return { range: { start: lines.positionAt(from), end: lines.positionAt(end + (comma?.[0].length ?? 0)) }, newText: '' };
+  return {
+    range: { start: lines.positionAt(from), end: lines.positionAt(end + (comma?.[0].length ?? 0)) },
+    newText: '',
+  };
 }
 
 /** Puts a key into the group at `path`. */
@@ -58,7 +76,10 @@ export function insertion(parsed: ParsedFile, path: Path, key: string, value: st
     const at = { line: range.endLine - 1, character: range.endColumn - 1 };
     const inside = lines.slice(range).slice(1, -1);
     const end = lines.offsetAt(at) - 1 - (inside.length - inside.trimEnd().length);
-    return { range: { start: lines.positionAt(end), end: lines.positionAt(end) }, newText: members.length === 0 ? ` ${key}: ${value}` : `, ${key}: ${value}` };
+    return {
+      range: { start: lines.positionAt(end), end: lines.positionAt(end) },
+      newText: members.length === 0 ? ` ${key}: ${value}` : `, ${key}: ${value}`,
+    };
   }
   // Below the first key of the group: at the top of a file that is its version.
   const [first] = members;
@@ -69,9 +90,16 @@ export function insertion(parsed: ParsedFile, path: Path, key: string, value: st
     // Only of the group itself: what a merge (`<<`) brings stands elsewhere.
     const at = { line: Math.max(anchor.line, firstEnds.endLine) - 1, character: 0 };
     const end = lines.line(at.line).length;
-    return { range: { start: { ...at, character: end }, end: { ...at, character: end } }, newText: `\n${indent}${key}: ${value}` };
+    return {
+      range: { start: { ...at, character: end }, end: { ...at, character: end } },
+      newText: `\n${indent}${key}: ${value}`,
+    };
   }
-  if (path.length === 0) return { range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } }, newText: `${key}: ${value}\n` };
+  if (path.length === 0)
+    return {
+      range: { start: { line: 0, character: 0 }, end: { line: 0, character: 0 } },
+      newText: `${key}: ${value}\n`,
+    };
   const parent = parsed.keyRange(path);
   if (parent === undefined || members.length > 0) return undefined;
   const end = { line: parent.line - 1, character: lines.line(parent.line - 1).length };

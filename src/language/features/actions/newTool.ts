@@ -1,43 +1,69 @@
 /** "Create this tool": its definition in a module of the agent, or in a new one. */
-import { CodeActionKind, type CodeAction } from 'vscode-languageserver-types';
+import { type CodeAction, CodeActionKind } from 'vscode-languageserver-types';
 import { fileKind } from '../../../config/jsonSchema.ts';
 import { dirname, joinPath, relative } from '../../../config/paths.ts';
 import type { Problem } from '../../../config/source/problem.ts';
-import type { Workspace } from '../../workspace.ts';
 import { Lines } from '../../workspace/text.ts';
+import type { Workspace } from '../../workspace.ts';
 import { change, create, edit, insertion } from './edits.ts';
 import { importText, moduleText, toolText } from './templates.ts';
 
 /** For an `answer: { tool }` that no tool of the agent is called by. */
 export async function newTool(workspace: Workspace, { file, line, column }: Problem): Promise<CodeAction[]> {
   if (fileKind(file) !== 'agent') return [];
-  const named = (await workspace.references(file)).find((reference) => reference.kind === 'tool' && reference.range.line === line && reference.range.column === column);
+  const named = (await workspace.references(file)).find(
+    (reference) => reference.kind === 'tool' && reference.range.line === line && reference.range.column === column,
+  );
   if (named?.path[0] !== 'answer' || !/^[A-Za-z_]\w*$/.test(named.text)) return [];
   const actions: CodeAction[] = [];
-  const modules = (await workspace.references(file)).flatMap((reference) => (reference.kind === 'module' && reference.file !== undefined ? [reference.file] : []));
+  const modules = (await workspace.references(file)).flatMap((reference) =>
+    reference.kind === 'module' && reference.file !== undefined ? [reference.file] : [],
+  );
   for (const module of modules) {
     const text = await workspace.text(module);
     if (text === undefined) continue;
     const end = new Lines(text).positionAt(text.length);
-    const changes = [{ range: { start: end, end }, newText: `${text.endsWith('\n') || text === '' ? '' : '\n'}\n${toolText(named.text)}` }];
+    const changes = [
+      {
+        range: { start: end, end },
+        newText: `${text.endsWith('\n') || text === '' ? '' : '\n'}\n${toolText(named.text)}`,
+      },
+    ];
     const start = { line: 0, character: 0 };
-    const missing = [['tool', 'rollout-studio'], ['z', 'zod']].filter(([name = '']) => !new RegExp(`^import\\b[^;]*\\b${name}\\b`, 'm').test(text)).map(([name = '', from = '']) => importText(name, from));
+    const missing = [
+      ['tool', 'rollout-studio'],
+      ['z', 'zod'],
+    ]
+      .filter(([name = '']) => !new RegExp(`^import\\b[^;]*\\b${name}\\b`, 'm').test(text))
+      .map(([name = '', from = '']) => importText(name, from));
     if (missing.length > 0) changes.unshift({ range: { start, end: start }, newText: missing.join('') });
-    actions.push({ title: `Create the tool \`${named.text}\` in ${relative(dirname(file), module)}`, kind: CodeActionKind.QuickFix, edit: edit(change(module, changes)) });
+    actions.push({
+      title: `Create the tool \`${named.text}\` in ${relative(dirname(file), module)}`,
+      kind: CodeActionKind.QuickFix,
+      edit: edit(change(module, changes)),
+    });
   }
   const parsed = await workspace.parsed(file);
   const module = joinPath(dirname(file), `../tools/${named.text}.ts`);
   const entry = parsed === undefined ? undefined : newEntry(parsed, relative(dirname(file), module));
   if (entry !== undefined && (await workspace.files.stat(module)) === undefined) {
-    actions.push({ title: `Create the tool \`${named.text}\` in ${relative(dirname(file), module)}, a new module`, kind: CodeActionKind.QuickFix, edit: edit(...create(module, moduleText(file, module)), change(file, [entry])) });
+    actions.push({
+      title: `Create the tool \`${named.text}\` in ${relative(dirname(file), module)}, a new module`,
+      kind: CodeActionKind.QuickFix,
+      edit: edit(...create(module, moduleText(file, module)), change(file, [entry])),
+    });
   }
   return actions;
 }
 
 /** A further entry of `tools:`, above the others. */
-function newEntry(parsed: NonNullable<Awaited<ReturnType<Workspace['parsed']>>>, module: string): ReturnType<typeof insertion> {
+function newEntry(
+  parsed: NonNullable<Awaited<ReturnType<Workspace['parsed']>>>,
+  module: string,
+): ReturnType<typeof insertion> {
   const first = parsed.has(['tools', 0]) ? parsed.wholeRange(['tools', 0]) : undefined;
-  if (first === undefined) return parsed.has(['tools']) ? undefined : insertion(parsed, [], 'tools', `[{ module: ${module} }]`);
+  if (first === undefined)
+    return parsed.has(['tools']) ? undefined : insertion(parsed, [], 'tools', `[{ module: ${module} }]`);
   const before = new Lines(parsed.text).line(first.line - 1).slice(0, first.column - 1);
   if (!/^\s*- $/.test(before)) return undefined;
   const at = { line: first.line - 1, character: 0 };

@@ -1,5 +1,5 @@
 /** What an editor can do about a problem: by what the problem says it is, never by its message. */
-import { CodeActionKind, type CodeAction, type TextEdit } from 'vscode-languageserver-types';
+import { type CodeAction, CodeActionKind, type TextEdit } from 'vscode-languageserver-types';
 import { fileKind } from '../../../config/jsonSchema.ts';
 import { dirname, relative } from '../../../config/paths.ts';
 import type { Path } from '../../../config/source/parse.ts';
@@ -19,9 +19,18 @@ export async function quickFixes(workspace: Workspace, problem: Problem): Promis
   const actions: CodeAction[] = [];
   for (const [index, fix] of fixes.entries()) {
     const action = await fixing(workspace, problem, fix);
-    if (action !== undefined) actions.push({ ...action, kind: CodeActionKind.QuickFix, diagnostics: [diagnosticOf(problem)], ...(index === 0 && (problem.fixes?.length ?? 0) === 1 ? { isPreferred: true } : {}) });
+    if (action !== undefined)
+      actions.push({
+        ...action,
+        kind: CodeActionKind.QuickFix,
+        diagnostics: [diagnosticOf(problem)],
+        ...(index === 0 && (problem.fixes?.length ?? 0) === 1 ? { isPreferred: true } : {}),
+      });
   }
-  if (problem.code === 'unknown_tool') actions.push(...(await newTool(workspace, problem)).map((action) => ({ ...action, diagnostics: [diagnosticOf(problem)] })));
+  if (problem.code === 'unknown_tool')
+    actions.push(
+      ...(await newTool(workspace, problem)).map((action) => ({ ...action, diagnostics: [diagnosticOf(problem)] })),
+    );
   return actions;
 }
 
@@ -37,21 +46,38 @@ function entryOf(path: Path): Path {
   return top === 'tools' && typeof index === 'number' && key === 'module' ? [top, index] : path;
 }
 
-async function fixing(workspace: Workspace, problem: Problem, fix: Fix): Promise<Pick<CodeAction, 'title' | 'edit'> | undefined> {
+async function fixing(
+  workspace: Workspace,
+  problem: Problem,
+  fix: Fix,
+): Promise<Pick<CodeAction, 'title' | 'edit'> | undefined> {
   const { file } = problem;
   const parsed = await workspace.parsed(file);
-  const here = (title: string, changed: TextEdit | undefined): Pick<CodeAction, 'title' | 'edit'> | undefined => (changed === undefined ? undefined : { title, edit: edit(change(file, [changed])) });
+  const here = (title: string, changed: TextEdit | undefined): Pick<CodeAction, 'title' | 'edit'> | undefined =>
+    changed === undefined ? undefined : { title, edit: edit(change(file, [changed])) };
   switch (fix.do) {
     case 'replace':
-      return here(fix.text === '' ? 'Remove it' : problem.code === 'secret' ? `Replace by ${fix.text}` : `Change to \`${fix.text}\``, replacement(problem, fix.text));
+      return here(
+        fix.text === ''
+          ? 'Remove it'
+          : problem.code === 'secret'
+            ? `Replace by ${fix.text}`
+            : `Change to \`${fix.text}\``,
+        replacement(problem, fix.text),
+      );
     case 'remove':
       return parsed === undefined ? undefined : here(`Remove \`${pathText(fix.path)}\``, removal(parsed, fix.path));
     case 'insert':
-      return parsed === undefined ? undefined : here(`Add \`${fix.key}: ${fix.value}\``, insertion(parsed, fix.path, fix.key, fix.value));
+      return parsed === undefined
+        ? undefined
+        : here(`Add \`${fix.key}: ${fix.value}\``, insertion(parsed, fix.path, fix.key, fix.value));
     case 'create': {
       if (fix.role === 'file') return undefined;
       const title = `Create ${relative(dirname(file), fix.file)}`;
-      return { title, edit: edit(...create(fix.file, fix.role === 'prompt' ? promptText() : moduleText(file, fix.file))) };
+      return {
+        title,
+        edit: edit(...create(fix.file, fix.role === 'prompt' ? promptText() : moduleText(file, fix.file))),
+      };
     }
   }
 }

@@ -1,12 +1,12 @@
 /** What turns one thing into another: an inline prompt into a file, an agent into one that a batch runs. */
-import { CodeActionKind, type CodeAction, type Range } from 'vscode-languageserver-types';
+import { type CodeAction, CodeActionKind, type Range } from 'vscode-languageserver-types';
 import { fileKind } from '../../../config/jsonSchema.ts';
 import { basename, dirname, joinPath, relative } from '../../../config/paths.ts';
 import type { Path } from '../../../config/source/parse.ts';
-import type { Workspace } from '../../workspace.ts';
 import { isPromptPath } from '../../workspace/references.ts';
 import { lspRange } from '../../workspace/text.ts';
 import { valueAt } from '../../workspace/valueAt.ts';
+import type { Workspace } from '../../workspace.ts';
 import { change, create, edit } from './edits.ts';
 
 const PROMPTS: readonly Path[] = [['prompt'], ['user', 'prompt'], ['scorer', 'rubric']];
@@ -22,17 +22,33 @@ async function extractPrompt(workspace: Workspace, path: string, { start }: Rang
   for (const at of PROMPTS) {
     const text = valueAt(parsed.value, at);
     const [key, whole] = [parsed.keyRange(at), parsed.wholeRange(at)];
-    if (typeof text !== 'string' || text.trim() === '' || isPromptPath(text) || key === undefined || whole === undefined) continue;
+    if (
+      typeof text !== 'string' ||
+      text.trim() === '' ||
+      isPromptPath(text) ||
+      key === undefined ||
+      whole === undefined
+    )
+      continue;
     const begin = lspRange(key).start;
     const place = lspRange(whole);
     if (start.line < begin.line || start.line > place.end.line) continue;
-    const name = at[0] === 'prompt' ? basename(path).replace(/\.\w+\.\w+$/, '') : `${basename(path).replace(/\.\w+\.\w+$/, '')}-${at.at(-1) === 'rubric' ? 'rubric' : 'user'}`;
+    const name =
+      at[0] === 'prompt'
+        ? basename(path).replace(/\.\w+\.\w+$/, '')
+        : `${basename(path).replace(/\.\w+\.\w+$/, '')}-${at.at(-1) === 'rubric' ? 'rubric' : 'user'}`;
     const file = await freeName(workspace, joinPath(dirname(path), `../prompts/${name}`), '.md');
     const written = relative(dirname(path), file);
-    return [{
-      title: `Extract the ${String(at.at(-1))} to ${written}`, kind: CodeActionKind.RefactorExtract,
-      edit: edit(...create(file, text.endsWith('\n') ? text : `${text}\n`), change(path, [{ range: place, newText: written }])),
-    }];
+    return [
+      {
+        title: `Extract the ${String(at.at(-1))} to ${written}`,
+        kind: CodeActionKind.RefactorExtract,
+        edit: edit(
+          ...create(file, text.endsWith('\n') ? text : `${text}\n`),
+          change(path, [{ range: place, newText: written }]),
+        ),
+      },
+    ];
   }
   return [];
 }
@@ -46,20 +62,30 @@ async function addToBatch(workspace: Workspace, path: string, { start }: Range):
   if (place === undefined || (place.path[0] !== 'name' && place.path[0] !== 'version')) return [];
   const batches = (await workspace.configFiles()).filter((other) => fileKind(other) === 'batch');
   const using = new Set((await workspace.mentionsOf(path)).map(({ file }) => file));
-  const others = (await Promise.all(batches.filter((batch) => !using.has(batch)).map((batch) => inPlaceOf(workspace, batch, path)))).flat();
+  const others = (
+    await Promise.all(batches.filter((batch) => !using.has(batch)).map((batch) => inPlaceOf(workspace, batch, path)))
+  ).flat();
   return batches.some((batch) => using.has(batch)) ? others : [await newBatch(workspace, path, batches), ...others];
 }
 
 async function newBatch(workspace: Workspace, path: string, batches: readonly string[]): Promise<CodeAction> {
   const name = basename(path).replace(/\.agent\.\w+$/, '');
   const file = await freeName(workspace, joinPath(dirname(path), `../batches/${name}`), '.batch.yaml');
-  const [dataset] = (await Promise.all(batches.map((batch) => workspace.references(batch)))).flat().filter(({ kind }) => kind === 'dataset');
+  const [dataset] = (await Promise.all(batches.map((batch) => workspace.references(batch))))
+    .flat()
+    .filter(({ kind }) => kind === 'dataset');
   const data = dataset?.file ?? joinPath(dirname(file), `../data/${name}.jsonl`);
   const text = [
-    'version: 1', `agent: ${relative(dirname(file), path)}`, `dataset: { file: ${relative(dirname(file), data)} }`, 'attempts: 4', 'scorer: { kind: exact }', '',
+    'version: 1',
+    `agent: ${relative(dirname(file), path)}`,
+    `dataset: { file: ${relative(dirname(file), data)} }`,
+    'attempts: 4',
+    'scorer: { kind: exact }',
+    '',
   ].join('\n');
   const changes = create(file, text);
-  if ((await workspace.files.stat(data)) === undefined) changes.push(...create(data, `${JSON.stringify({ id: 'first', question: 'What is 2 + 2?', answer: '4' })}\n`));
+  if ((await workspace.files.stat(data)) === undefined)
+    changes.push(...create(data, `${JSON.stringify({ id: 'first', question: 'What is 2 + 2?', answer: '4' })}\n`));
   return { title: `Add to a new batch, ${relative(dirname(path), file)}`, kind: 'source', edit: edit(...changes) };
 }
 
@@ -67,7 +93,13 @@ async function newBatch(workspace: Workspace, path: string, batches: readonly st
 async function inPlaceOf(workspace: Workspace, batch: string, agent: string): Promise<CodeAction[]> {
   const written = (await workspace.parsed(batch))?.wholeRange(['agent']);
   if (written === undefined) return [];
-  return [{ title: `Run it in ${relative(dirname(agent), batch)}, in the place of its agent`, kind: 'source', edit: edit(change(batch, [{ range: lspRange(written), newText: relative(dirname(batch), agent) }])) }];
+  return [
+    {
+      title: `Run it in ${relative(dirname(agent), batch)}, in the place of its agent`,
+      kind: 'source',
+      edit: edit(change(batch, [{ range: lspRange(written), newText: relative(dirname(batch), agent) }])),
+    },
+  ];
 }
 
 /** The path with this ending that is free: `desk.md`, `desk-2.md`. */

@@ -10,9 +10,15 @@ export function promptText(): string {
 export function moduleText(by: string, module: string): string {
   switch (fileKind(by)) {
     case 'world':
-      return "import type { OpenWorld } from 'rollout-studio';\n\nexport const open: OpenWorld = () => ({\n  state: {},\n  tools: {},\n});\n";
+      return (
+        "import type { OpenWorld } from 'rollout-studio';\n\nexport const open: OpenWorld = () => ({\n  state: " +
+        '{},\n  tools: {},\n});\n'
+      );
     case 'batch':
-      return "import type { Score } from 'rollout-studio';\n\nexport const score: Score = ({ task, answer }) => {\n  const passed = answer === task.answer;\n  return { value: passed ? 1 : 0, passed };\n};\n";
+      return (
+        "import type { Score } from 'rollout-studio';\n\nexport const score: Score = ({ task, answer }) => {\n  " +
+        'const passed = answer === task.answer;\n  return { value: passed ? 1 : 0, passed };\n};\n'
+      );
     default:
       return `${importText('tool', 'rollout-studio')}${importText('z', 'zod')}\n${toolText(nameOf(module))}`;
   }
@@ -35,6 +41,8 @@ export function toolText(name: string): string {
 }
 
 function nameOf(module: string): string {
-  const name = basename(module).replace(/\.\w+$/, '').replaceAll(/[^A-Za-z0-9_]/g, '_');
+  const name = basename(module)
+    .replace(/\.\w+$/, '')
+    .replaceAll(/[^A-Za-z0-9_]/g, '_');
   return /^[A-Za-z_]/.test(name) ? name : `tool_${name}`;
 }

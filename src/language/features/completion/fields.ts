@@ -1,12 +1,15 @@
 import { CompletionItemKind } from 'vscode-languageserver-types';
 import { taskField } from '../../../config/prompt.ts';
-import type { Workspace } from '../../workspace.ts';
 import { datasetsFor } from '../../workspace/relations.ts';
+import type { Workspace } from '../../workspace.ts';
 import type { Suggestion } from './names.ts';
 
 const EXAMPLE = 80;
 
-/** What `{{task.…}}` may name in a prompt: the fields of the datasets it is filled in from; without any those that every task has. */
+/**
+ * What `{{task.…}}` may name in a prompt: the fields of the datasets it is filled in from; without any those that every
+ * task has.
+ */
 export async function fieldSuggestions(workspace: Workspace, path: string): Promise<Suggestion[]> {
   const heads = await datasetsFor(workspace, path);
   if (heads.length === 0) return ['question', 'id'].map((name) => ({ name, kind: CompletionItemKind.Field }));
@@ -15,7 +18,11 @@ export async function fieldSuggestions(workspace: Workspace, path: string): Prom
     for (const name of fields) {
       const example = tasks.map((task) => taskField(task, name)).find((value) => value !== undefined);
       const shown = typeof example === 'string' ? example : example === undefined ? '' : JSON.stringify(example);
-      found.set(name, { name, kind: CompletionItemKind.Field, ...(shown === '' ? {} : { detail: shown.length > EXAMPLE ? `${shown.slice(0, EXAMPLE)}…` : shown }) });
+      found.set(name, {
+        name,
+        kind: CompletionItemKind.Field,
+        ...(shown === '' ? {} : { detail: shown.length > EXAMPLE ? `${shown.slice(0, EXAMPLE)}…` : shown }),
+      });
     }
   }
   return [...found.values()];

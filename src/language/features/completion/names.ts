@@ -6,12 +6,12 @@ import type { FileKind } from '../../../config/jsonSchema.ts';
 import { dirname, joinPath } from '../../../config/paths.ts';
 import { endpointQuestions } from '../../diagnostics/served.ts';
 import { exportsIn } from '../../names/exports.ts';
-import type { Workspace } from '../../workspace.ts';
 import { datasetOf } from '../../workspace/columns.ts';
 import type { Cursor } from '../../workspace/cursor.ts';
 import type { FileRole } from '../../workspace/references.ts';
 import { mcpQuestion, toolsOf } from '../../workspace/tools.ts';
 import { valueAt } from '../../workspace/valueAt.ts';
+import type { Workspace } from '../../workspace.ts';
 import { pathSuggestions } from './paths.ts';
 
 export interface Suggestion {
@@ -25,40 +25,71 @@ export interface Suggestion {
 const FILES: Readonly<Record<FileKind, Readonly<Record<string, FileRole>>>> = {
   agent: { prompt: 'prompt', 'tools.module': 'module', 'team.members': 'agent', 'team.members.agent': 'agent' },
   world: { module: 'module', 'user.prompt': 'prompt' },
-  batch: { agent: 'agent', world: 'world', 'dataset.file': 'dataset', 'scorer.module': 'module', 'scorer.rubric': 'prompt' },
+  batch: {
+    agent: 'agent',
+    world: 'world',
+    'dataset.file': 'dataset',
+    'scorer.module': 'module',
+    'scorer.rubric': 'prompt',
+  },
 };
 
-export async function namesFor(workspace: Workspace, path: string, kind: FileKind, cursor: Cursor): Promise<Suggestion[]> {
+export async function namesFor(
+  workspace: Workspace,
+  path: string,
+  kind: FileKind,
+  cursor: Cursor,
+): Promise<Suggestion[]> {
   const place = cursor.path.filter((step) => typeof step === 'string').join('.');
   // A list's own place is no item of it.
   if (cursor.on === 'key' && typeof cursor.path.at(-1) !== 'number') return [];
   const role = FILES[kind][place];
   if (role !== undefined) return pathSuggestions(workspace, path, role, cursor.typed);
   const root = (await workspace.parsed(path))?.value;
-  if (/(^|\.)model\.name$/.test(place) || (kind === 'agent' && /^tools\.(vision|audio)\.model$/.test(place))) return modelNames(workspace, path, valueAt(root, cursor.path.slice(0, -1)));
+  if (/(^|\.)model\.name$/.test(place) || (kind === 'agent' && /^tools\.(vision|audio)\.model$/.test(place)))
+    return modelNames(workspace, path, valueAt(root, cursor.path.slice(0, -1)));
   if (kind === 'agent' && place === 'answer.tool') {
-    return (await toolsOf(workspace, path)).tools.map(({ name, description }) => ({ name, kind: CompletionItemKind.Function, ...(description === undefined ? {} : { documentation: description }) }));
+    return (await toolsOf(workspace, path)).tools.map(({ name, description }) => ({
+      name,
+      kind: CompletionItemKind.Function,
+      ...(description === undefined ? {} : { documentation: description }),
+    }));
   }
   if (kind === 'agent' && place === 'tools.tools') {
     const server = mcpQuestion(valueAt(root, [...cursor.path.slice(0, 2), 'mcp']));
-    const known = server === undefined ? undefined : workspace.facts.mcpTools(server, dirname(path), workspace.files.isSaved(path));
+    const known =
+      server === undefined ? undefined : workspace.facts.mcpTools(server, dirname(path), workspace.files.isSaved(path));
     const chosen = valueAt(root, [...cursor.path.slice(0, 2), 'tools']);
     const others = new Set(Array.isArray(chosen) ? chosen.filter((_, index) => index !== cursor.path.at(-1)) : []);
-    return (known ?? []).filter(({ name }) => !others.has(name)).map(({ name, description }) => ({ name, kind: CompletionItemKind.Function, ...(description === undefined ? {} : { documentation: description }) }));
+    return (known ?? [])
+      .filter(({ name }) => !others.has(name))
+      .map(({ name, description }) => ({
+        name,
+        kind: CompletionItemKind.Function,
+        ...(description === undefined ? {} : { documentation: description }),
+      }));
   }
   if (kind === 'batch' && COLUMNS.some((column) => place === `dataset.${column}`)) {
-    return ((await datasetOf(workspace, path))?.columns ?? []).map((name) => ({ name, kind: CompletionItemKind.Field }));
+    return ((await datasetOf(workspace, path))?.columns ?? []).map((name) => ({
+      name,
+      kind: CompletionItemKind.Field,
+    }));
   }
   if (kind === 'batch' && place === 'scorer.export') {
     const module = valueAt(root, ['scorer', 'module']);
     const text = typeof module === 'string' ? await workspace.text(joinPath(dirname(path), module)) : undefined;
-    return (text === undefined ? [] : (exportsIn(text) ?? [])).map((name) => ({ name, kind: CompletionItemKind.Function }));
+    return (text === undefined ? [] : (exportsIn(text) ?? [])).map((name) => ({
+      name,
+      kind: CompletionItemKind.Function,
+    }));
   }
   return [];
 }
 
 function modelNames(workspace: Workspace, path: string, model: unknown): Suggestion[] {
   if (!isJsonObject(model)) return [];
-  const served = endpointQuestions(model).flatMap((question) => workspace.facts.models(question, workspace.files.isSaved(path)) ?? []);
+  const served = endpointQuestions(model).flatMap(
+    (question) => workspace.facts.models(question, workspace.files.isSaved(path)) ?? [],
+  );
   return [...new Set(served)].map((name) => ({ name, kind: CompletionItemKind.Value }));
 }

@@ -1,11 +1,11 @@
 /** Files of a role, as they are named from another file. */
 import { CompletionItemKind } from 'vscode-languageserver-types';
-import { MODULE_ENDINGS } from '../../../config/load/agent.ts';
 import { formatOf } from '../../../config/dataset/dataset.ts';
 import { fileKind } from '../../../config/jsonSchema.ts';
+import { MODULE_ENDINGS } from '../../../config/load/agent.ts';
 import { dirname, joinPath, relative } from '../../../config/paths.ts';
-import type { Workspace } from '../../workspace.ts';
 import type { FileRole } from '../../workspace/references.ts';
+import type { Workspace } from '../../workspace.ts';
 import type { Suggestion } from './names.ts';
 
 /** More are not listed, nor more folders looked into: who has so many types a part of the path. */
@@ -13,7 +13,12 @@ const MOST_FILES = 200;
 const MOST_FOLDERS = 300;
 
 /** All fitting files below the workspace folder; where the path leads out of it, those beside what is typed. */
-export async function pathSuggestions(workspace: Workspace, from: string, role: FileRole, typed: string): Promise<Suggestion[]> {
+export async function pathSuggestions(
+  workspace: Workspace,
+  from: string,
+  role: FileRole,
+  typed: string,
+): Promise<Suggestion[]> {
   const home = dirname(from);
   const typedFolder = joinPath(home, typed.slice(0, typed.lastIndexOf('/') + 1) || '.');
   const root = workspace.folders.find((folder) => `${from}/`.startsWith(`${folder}/`)) ?? home;
@@ -32,7 +37,11 @@ function fits(role: FileRole, path: string): boolean {
     case 'module':
       return MODULE_ENDINGS.some((ending) => path.endsWith(ending)) && !/\.(d|test)\.\w+$/.test(path);
     case 'dataset':
-      return formatOf(path) !== undefined && fileKind(path) === undefined && !/\/(package|package-lock|tsconfig)\.json$/.test(path);
+      return (
+        formatOf(path) !== undefined &&
+        fileKind(path) === undefined &&
+        !/\/(package|package-lock|tsconfig)\.json$/.test(path)
+      );
   }
 }
 

@@ -2,17 +2,21 @@
 import { isJsonObject } from '../../../common/json.ts';
 import { basename, dirname, relative } from '../../../config/paths.ts';
 import { taskField } from '../../../config/prompt.ts';
-import type { Workspace } from '../../workspace.ts';
 import { datasetOf } from '../../workspace/columns.ts';
-import { datasetsFor } from '../../workspace/relations.ts';
 import type { Reference } from '../../workspace/references.ts';
-import { builtinTools, entryTools, toolsOf, type ToolOfFile } from '../../workspace/tools.ts';
+import { datasetsFor } from '../../workspace/relations.ts';
+import { builtinTools, entryTools, type ToolOfFile, toolsOf } from '../../workspace/tools.ts';
+import type { Workspace } from '../../workspace.ts';
 import { callText } from './callText.ts';
 
 const MOST_LINES = 12;
 const MOST_TOOLS = 30;
 
-export async function referenceText(workspace: Workspace, path: string, reference: Reference): Promise<string | undefined> {
+export async function referenceText(
+  workspace: Workspace,
+  path: string,
+  reference: Reference,
+): Promise<string | undefined> {
   const { kind, text, file } = reference;
   switch (kind) {
     case 'agent':
@@ -36,7 +40,11 @@ export async function referenceText(workspace: Workspace, path: string, referenc
     case 'placeholder':
       return placeholderText(workspace, path, text);
     case 'env':
-      return workspace.facts.envNames().length === 0 ? undefined : `The environment variable \`${text}\` is ${workspace.facts.envNames().includes(text) ? 'set where the editor runs, or kept by it' : 'not set where the editor runs, nor kept by it'}. Its value is put in where a batch is submitted.`;
+      return workspace.facts.envNames().length === 0
+        ? undefined
+        : `The environment variable \`${text}\` is ` +
+            `${workspace.facts.envNames().includes(text) ? 'set where the editor runs, or kept by it' : 'not set where the editor runs, nor kept by it'}. ` +
+            'Its value is put in where a batch is submitted.';
     case 'export':
       return undefined;
   }
@@ -45,12 +53,20 @@ export async function referenceText(workspace: Workspace, path: string, referenc
 async function configText(workspace: Workspace, file: string): Promise<string | undefined> {
   const root = (await workspace.parsed(file))?.value;
   if (!isJsonObject(root)) return undefined;
-  const model = isJsonObject(root['model']) && typeof root['model']['name'] === 'string' ? root['model']['name'] : undefined;
+  const model =
+    isJsonObject(root['model']) && typeof root['model']['name'] === 'string' ? root['model']['name'] : undefined;
   const { tools } = await toolsOf(workspace, file);
   return [
     `**${typeof root['name'] === 'string' ? root['name'] : basename(file)}**`,
     ...(model === undefined ? [] : [`Model \`${model}\``]),
-    ...(tools.length === 0 ? [] : [`Tools: ${tools.slice(0, MOST_TOOLS).map(({ name }) => `\`${name}\``).join(', ')}${tools.length > MOST_TOOLS ? '…' : ''}`]),
+    ...(tools.length === 0
+      ? []
+      : [
+          `Tools: ${tools
+            .slice(0, MOST_TOOLS)
+            .map(({ name }) => `\`${name}\``)
+            .join(', ')}${tools.length > MOST_TOOLS ? '…' : ''}`,
+        ]),
   ].join('\n\n');
 }
 
@@ -78,18 +94,36 @@ async function moduleText(workspace: Workspace, path: string, { path: at }: Refe
 
 /** With what each takes, where that is known. */
 function toolLines(tools: readonly ToolOfFile[]): string {
-  return tools.slice(0, MOST_TOOLS).map(({ name, description, input }) => `- \`${input === undefined ? name : callText(name, input)}\`${description === undefined ? '' : `: ${description}`}`).join('\n');
+  return tools
+    .slice(0, MOST_TOOLS)
+    .map(
+      ({ name, description, input }) =>
+        '- ' +
+        `\`${input === undefined ? name : callText(name, input)}\`${description === undefined ? '' : `: ${description}`}`,
+    )
+    .join('\n');
 }
 
 async function toolText(workspace: Workspace, tool: ToolOfFile, path: string): Promise<string> {
   const { name, description, input, place, from } = tool;
-  const code = input !== undefined ? callText(name, input) : ((place === undefined ? undefined : await definitionText(workspace, place)) ?? name);
-  const where = place === undefined ? (from === 'builtin' ? 'Built-in' : 'From an MCP server') : `${relative(dirname(path), place.path)}:${place.line}`;
+  const code =
+    input !== undefined
+      ? callText(name, input)
+      : ((place === undefined ? undefined : await definitionText(workspace, place)) ?? name);
+  const where =
+    place === undefined
+      ? from === 'builtin'
+        ? 'Built-in'
+        : 'From an MCP server'
+      : `${relative(dirname(path), place.path)}:${place.line}`;
   return [`\`\`\`ts\n${code}\n\`\`\``, ...(description === undefined ? [] : [description]), where].join('\n\n');
 }
 
 /** The beginning of its definition: what it takes stands there. */
-async function definitionText(workspace: Workspace, { path, line }: NonNullable<ToolOfFile['place']>): Promise<string | undefined> {
+async function definitionText(
+  workspace: Workspace,
+  { path, line }: NonNullable<ToolOfFile['place']>,
+): Promise<string | undefined> {
   const lines = (await workspace.text(path))?.split(/\r?\n/).slice(line - 1);
   if (lines === undefined) return undefined;
   const end = lines.findIndex((text, index) => index > 0 && /^\S/.test(text));
@@ -97,11 +131,17 @@ async function definitionText(workspace: Workspace, { path, line }: NonNullable<
   return whole.length <= MOST_LINES ? whole.join('\n') : `${whole.slice(0, MOST_LINES).join('\n')}\n  …`;
 }
 
-async function datasetText(workspace: Workspace, path: string, column: string | undefined): Promise<string | undefined> {
+async function datasetText(
+  workspace: Workspace,
+  path: string,
+  column: string | undefined,
+): Promise<string | undefined> {
   const head = await datasetOf(workspace, path);
   if (head === undefined) return undefined;
   if (column === undefined) return `Columns: ${head.columns.map((name) => `\`${name}\``).join(', ')}`;
-  return head.lines.has(column) ? `Column \`${column}\` of ${basename(head.path)}, first in line ${head.lines.get(column) ?? 1}` : undefined;
+  return head.lines.has(column)
+    ? `Column \`${column}\` of ${basename(head.path)}, first in line ${head.lines.get(column) ?? 1}`
+    : undefined;
 }
 
 async function placeholderText(workspace: Workspace, path: string, field: string): Promise<string | undefined> {
@@ -110,7 +150,10 @@ async function placeholderText(workspace: Workspace, path: string, field: string
     const value = task === undefined ? undefined : taskField(task, field);
     if (task === undefined || value === undefined) continue;
     const shown = typeof value === 'string' ? value : JSON.stringify(value, undefined, 2);
-    return `\`${field}\` of each task of ${basename(dataset)}. Of task \`${task.id}\`:\n\n${fenced(shown.length > 1000 ? `${shown.slice(0, 1000)}…` : shown)}`;
+    return (
+      `\`${field}\` of each task of ${basename(dataset)}. Of task ` +
+      `\`${task.id}\`:\n\n${fenced(shown.length > 1000 ? `${shown.slice(0, 1000)}…` : shown)}`
+    );
   }
   return undefined;
 }

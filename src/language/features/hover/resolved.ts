@@ -1,4 +1,5 @@
 /** What a value comes to where it is written in another way: `15 min`, `200k`, `50%`. */
+
 import type { FileKind } from '../../../config/jsonSchema.ts';
 import { agentFile } from '../../../config/schema/agentFile.ts';
 import { batchFile } from '../../../config/schema/batchFile.ts';
@@ -11,15 +12,20 @@ const SCHEMAS = { agent: agentFile, batch: batchFile, world: worldFile } as cons
 
 export function resolvedText(kind: FileKind, path: Path, root: unknown): string | undefined {
   const [top, ...below] = path;
-  const shape: Readonly<Record<string, { safeParse(value: unknown): { success: boolean; data?: unknown } }>> = SCHEMAS[kind].shape;
+  const shape: Readonly<Record<string, { safeParse(value: unknown): { success: boolean; data?: unknown } }>> =
+    SCHEMAS[kind].shape;
   if (typeof top !== 'string' || typeof root !== 'object' || root === null) return undefined;
   const section = (root as Readonly<Record<string, unknown>>)[top];
   const written = valueAt(section, below);
   const schema = Object.hasOwn(shape, top) ? shape[top] : undefined;
   if (typeof written !== 'string' || schema === undefined) return undefined;
   // Beside a mistake it is looked at alone.
-  const parsed = [section, below.reduceRight<unknown>((inner, step) => (typeof step === 'number' ? [inner] : { [step]: inner }), written)]
-    .map((candidate) => schema.safeParse(candidate)).find(({ success }) => success);
+  const parsed = [
+    section,
+    below.reduceRight<unknown>((inner, step) => (typeof step === 'number' ? [inner] : { [step]: inner }), written),
+  ]
+    .map((candidate) => schema.safeParse(candidate))
+    .find(({ success }) => success);
   const value = valueAt(parsed?.data, below);
   if (typeof value !== 'number') return undefined;
   const number = value.toLocaleString('en', { maximumFractionDigits: 6 });

@@ -5,13 +5,21 @@ import { decide } from '../policy/decide.ts';
 import { mix } from '../random.ts';
 import type { ChatRequest } from '../request.ts';
 import { complete, type Turn } from '../text/completion.ts';
-import { renderPrompt, type Prompt } from '../text/template.ts';
+import { type Prompt, renderPrompt } from '../text/template.ts';
 import { tokenize } from '../text/tokenizer.ts';
 import { chunksOf, usageChunk } from './chunks.ts';
 import type { Endpoint } from './endpoint.ts';
-import { badRequest, failureOf, maxTokensTooLarge, noSuchModel, noTools, promptTooLong, type HttpError } from './errors.ts';
+import {
+  badRequest,
+  failureOf,
+  type HttpError,
+  maxTokensTooLarge,
+  noSuchModel,
+  noTools,
+  promptTooLong,
+} from './errors.ts';
 import { sendError, sendJson } from './send.ts';
-import { cachedTokens, wholeBody, type Answer, type Timing } from './whole.ts';
+import { type Answer, cachedTokens, type Timing, wholeBody } from './whole.ts';
 
 /** A stream's writes are at least so far apart: more would cost CPU and show nothing. */
 const WRITE_EVERY_MS = 15;
@@ -75,8 +83,17 @@ export class ChatCall {
     if (model !== undefined && model !== null && model !== 'demo') return noSuchModel(model);
     if (!toolsSupported && (tools ?? []).length > 0) return noTools();
     if ((n ?? 1) !== 1) return badRequest('The demo model gives one choice: n must be 1. (parameter=n)', 'n');
-    if ((temperature ?? 0) < 0) return badRequest(`temperature must be non-negative, got ${temperature ?? 0}. (parameter=temperature, value=${temperature ?? 0})`, 'temperature');
-    if ((top_logprobs ?? 0) > 20) return badRequest(`Requested sample logprobs of ${top_logprobs ?? 0}, which is greater than max allowed: 20 (parameter=logprobs, value=${top_logprobs ?? 0})`, 'logprobs');
+    if ((temperature ?? 0) < 0)
+      return badRequest(
+        `temperature must be non-negative, got ${temperature ?? 0}. (parameter=temperature, value=${temperature ?? 0})`,
+        'temperature',
+      );
+    if ((top_logprobs ?? 0) > 20)
+      return badRequest(
+        `Requested sample logprobs of ${top_logprobs ?? 0}, which is greater than max allowed: 20 ` +
+          `(parameter=logprobs, value=${top_logprobs ?? 0})`,
+        'logprobs',
+      );
     if (most > context) return maxTokensTooLarge(most, context);
     if (this.#prompt.count >= context) return promptTooLong(context);
     return undefined;
@@ -109,18 +126,28 @@ export class ChatCall {
     const request = this.#request;
     const room = faults.context - this.#prompt.count;
     const most = Math.min(room, request.max_completion_tokens ?? request.max_tokens ?? room);
-    const stops = typeof request.stop === 'string' ? [request.stop] : request.stop ?? [];
+    const stops = typeof request.stop === 'string' ? [request.stop] : (request.stop ?? []);
     const turn = thinkAloud(decide(request, this.#seed, faults.mistakes), faults);
     return {
-      id: this.#id, created: Math.floor(Date.now() / 1000), seed: mix(this.#seed, request.messages.length), prompt: this.#prompt,
-      completion: complete(turn, most, stops), tokenIds: request.return_token_ids === true, logprobs: request.logprobs === true,
-      topLogprobs: request.top_logprobs ?? 0, includeUsage: request.stream_options?.include_usage === true,
+      id: this.#id,
+      created: Math.floor(Date.now() / 1000),
+      seed: mix(this.#seed, request.messages.length),
+      prompt: this.#prompt,
+      completion: complete(turn, most, stops),
+      tokenIds: request.return_token_ids === true,
+      logprobs: request.logprobs === true,
+      topLogprobs: request.top_logprobs ?? 0,
+      includeUsage: request.stream_options?.include_usage === true,
     };
   }
 
   #whole(answer: Answer, luck: Luck): void {
     const now = performance.now();
-    const timing = { queueMs: this.#started - this.#arrived, firstMs: (now - this.#started) * FIRST_TOKEN, totalMs: now - this.#arrived };
+    const timing = {
+      queueMs: this.#started - this.#arrived,
+      firstMs: (now - this.#started) * FIRST_TOKEN,
+      totalMs: now - this.#arrived,
+    };
     const body = wholeBody(answer, timing);
     if (luck.cutAt !== undefined) {
       this.#response.writeHead(200, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) });
@@ -154,7 +181,11 @@ export class ChatCall {
         this.#response.write(held + text, () => this.#break());
         return;
       }
-      const timing: Timing = { queueMs: this.#started - this.#arrived, firstMs, totalMs: performance.now() - this.#arrived };
+      const timing: Timing = {
+        queueMs: this.#started - this.#arrived,
+        firstMs,
+        totalMs: performance.now() - this.#arrived,
+      };
       const usage = answer.includeUsage ? `data: ${usageChunk(answer, timing)}\n\n` : '';
       this.#finished(answer, luck);
       this.#response.end(`${held}${text}${usage}data: [DONE]\n\n`);

@@ -3,8 +3,9 @@
  * text and calls, the chunk with the finish reason, and the usage where it is wanted. vLLM sends a chunk per token;
  * here a chunk holds several, so that a batch of demo answers costs little.
  */
+
 import type { Segment } from '../text/completion.ts';
-import { callId, FINGERPRINT, logprobsOf, metricsOf, usageOf, type Answer, type Timing } from './whole.ts';
+import { type Answer, callId, FINGERPRINT, logprobsOf, metricsOf, type Timing, usageOf } from './whole.ts';
 
 /** Tokens in a chunk when nobody says how many chunks there shall be. */
 const TOKENS_PER_CHUNK = 4;
@@ -25,7 +26,8 @@ export function chunksOf(answer: Answer, wanted: number | undefined): string[] {
   let ids: number[] = [];
   let texts: string[] = [];
   const choice = (delta: string, finish: string): string => {
-    const logprobs = answer.logprobs && ids.length > 0 ? JSON.stringify({ content: logprobsOf(answer, ids, texts, place) }) : 'null';
+    const logprobs =
+      answer.logprobs && ids.length > 0 ? JSON.stringify({ content: logprobsOf(answer, ids, texts, place) }) : 'null';
     const tokenIds = answer.tokenIds ? JSON.stringify(ids) : 'null';
     place += ids.length;
     ids = [];
@@ -46,29 +48,41 @@ export function chunksOf(answer: Answer, wanted: number | undefined): string[] {
 
 export function usageChunk(answer: Answer, timing: Timing): string {
   return JSON.stringify({
-    id: answer.id, object: 'chat.completion.chunk', created: answer.created, model: 'demo', choices: [],
-    usage: usageOf(answer), system_fingerprint: FINGERPRINT, metrics: metricsOf(answer, timing),
+    id: answer.id,
+    object: 'chat.completion.chunk',
+    created: answer.created,
+    model: 'demo',
+    choices: [],
+    usage: usageOf(answer),
+    system_fingerprint: FINGERPRINT,
+    metrics: metricsOf(answer, timing),
   });
 }
 
 function deltaOf(answer: Answer, { segment, texts }: Piece): string | undefined {
   const text = texts.join('');
   switch (segment.kind) {
-    case 'hidden': return undefined;
-    case 'reasoning': return `{"reasoning":${JSON.stringify(text)}}`;
-    case 'content': return `{"content":${JSON.stringify(text)}}`;
+    case 'hidden':
+      return undefined;
+    case 'reasoning':
+      return `{"reasoning":${JSON.stringify(text)}}`;
+    case 'content':
+      return `{"content":${JSON.stringify(text)}}`;
     case 'name': {
       const name = answer.completion.turn.calls[segment.call]?.name;
       if (name === undefined) return undefined;
       return `{"tool_calls":[{"id":${JSON.stringify(callId(answer.seed, segment.call))},"type":"function","index":${segment.call},"function":{"name":${JSON.stringify(name)}}}]}`;
     }
-    case 'arguments': return `{"tool_calls":[{"index":${segment.call},"function":{"arguments":${JSON.stringify(text)}}}]}`;
+    case 'arguments':
+      return `{"tool_calls":[{"index":${segment.call},"function":{"arguments":${JSON.stringify(text)}}}]}`;
   }
 }
 
 /** Cuts the segments into pieces: `wanted` of them with something to show, as far as there are tokens enough. */
 function piecesOf(segments: readonly Segment[], wanted: number | undefined): Piece[] {
-  const counts = segments.map((segment) => (splits(segment) ? Math.ceil(segment.tokens.ids.length / TOKENS_PER_CHUNK) : 1));
+  const counts = segments.map((segment) =>
+    splits(segment) ? Math.ceil(segment.tokens.ids.length / TOKENS_PER_CHUNK) : 1,
+  );
   if (wanted !== undefined) spread(segments, counts, wanted);
   return segments.flatMap((segment, i) => cut(segment, counts[i] ?? 1));
 }
@@ -80,7 +94,9 @@ function splits(segment: Segment): boolean {
 /** One piece each first, then one more wherever pieces are longest, in one pass over shares. */
 function spread(segments: readonly Segment[], counts: number[], wanted: number): void {
   const names = segments.filter((segment) => segment.kind === 'name').length;
-  const splittable = segments.map((segment, i) => ({ i, n: segment.tokens.ids.length })).filter(({ i }) => splits(segments[i] ?? { kind: 'hidden', call: -1, tokens: { ids: [], texts: [] } }));
+  const splittable = segments
+    .map((segment, i) => ({ i, n: segment.tokens.ids.length }))
+    .filter(({ i }) => splits(segments[i] ?? { kind: 'hidden', call: -1, tokens: { ids: [], texts: [] } }));
   let left = Math.max(splittable.length, wanted - names);
   let tokens = splittable.reduce((sum, { n }) => sum + n, 0);
   for (const [place, { i, n }] of splittable.entries()) {

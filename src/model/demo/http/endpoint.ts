@@ -1,4 +1,4 @@
-import { NO_FAULTS, parseFaults, luckOf, type Faults, type Luck } from '../faults.ts';
+import { type Faults, type Luck, luckOf, NO_FAULTS, parseFaults } from '../faults.ts';
 import { Counters, type EndpointState } from './metrics.ts';
 import { Slots } from './slots.ts';
 
@@ -59,7 +59,8 @@ export class Endpoints {
     let endpoint = this.#endpoints.get(key);
     if (endpoint === undefined) {
       endpoint = new Endpoint(parseFaults(text, this.#default));
-      if (this.#endpoints.size >= MOST_ENDPOINTS) throw new RangeError('The demo model has been given too many different settings; restart its server');
+      if (this.#endpoints.size >= MOST_ENDPOINTS)
+        throw new RangeError('The demo model has been given too many different settings; restart its server');
       this.#endpoints.set(key, endpoint);
     }
     if (this.#byText.size < 2 * MOST_ENDPOINTS) this.#byText.set(text, endpoint);

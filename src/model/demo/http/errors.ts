@@ -14,15 +14,29 @@ export function badRequest(message: string, param: string | null): HttpError {
 }
 
 export function invalidBody(kind: string, place: string, message: string): HttpError {
-  return openAiError(400, `1 validation error:\n  {'type': '${kind}', 'loc': '${place}', 'msg': '${message}'}`, 'Bad Request', place);
+  return openAiError(
+    400,
+    `1 validation error:\n  {'type': '${kind}', 'loc': '${place}', 'msg': '${message}'}`,
+    'Bad Request',
+    place,
+  );
 }
 
 export function promptTooLong(context: number): HttpError {
-  return badRequest(`This model's maximum context length is ${context} tokens. However, your prompt contains at least ${context + 1} input tokens, which exceeds this limit even without any output tokens. Please reduce the length of the input prompt. (parameter=input_tokens, value=${context + 1})`, 'input_tokens');
+  return badRequest(
+    `This model's maximum context length is ${context} tokens. However, your prompt contains at least ` +
+      `${context + 1} input tokens, which exceeds this limit even without any output tokens. Please reduce the ` +
+      `length of the input prompt. (parameter=input_tokens, value=${context + 1})`,
+    'input_tokens',
+  );
 }
 
 export function maxTokensTooLarge(maxTokens: number, context: number): HttpError {
-  return badRequest(`max_tokens=${maxTokens} cannot be greater than max_model_len=${context}. Please request fewer output tokens. (parameter=max_tokens, value=${maxTokens})`, 'max_tokens');
+  return badRequest(
+    `max_tokens=${maxTokens} cannot be greater than max_model_len=${context}. Please request fewer output ` +
+      `tokens. (parameter=max_tokens, value=${maxTokens})`,
+    'max_tokens',
+  );
 }
 
 export function noTools(): HttpError {
@@ -40,15 +54,31 @@ export const BODY_TOO_LARGE = openAiError(413, 'The request body is larger than 
 
 /** A bug of the demo model. */
 export function internalError(thrown: unknown): HttpError {
-  return openAiError(500, `The demo model failed: ${thrown instanceof Error ? thrown.message : String(thrown)}`, 'InternalServerError', null);
+  return openAiError(
+    500,
+    `The demo model failed: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+    'InternalServerError',
+    null,
+  );
 }
 
 /** What `fail=` asks for. vLLM itself never answers 429; gateways before it do. */
 export function failureOf(status: number, retryAfter: number | undefined): HttpError {
   if (status === 503) {
-    return openAiError(503, 'The engine is currently busy and cannot accept new requests. Please try again later or on a different instance.', 'Service Unavailable', null);
+    return openAiError(
+      503,
+      'The engine is currently busy and cannot accept new requests. Please try again later or on a different instance.',
+      'Service Unavailable',
+      null,
+    );
   }
-  if (status !== 429) return openAiError(status, `The demo model was told to fail with ${status}.`, status < 500 ? 'BadRequestError' : 'InternalServerError', null);
+  if (status !== 429)
+    return openAiError(
+      status,
+      `The demo model was told to fail with ${status}.`,
+      status < 500 ? 'BadRequestError' : 'InternalServerError',
+      null,
+    );
   const error = openAiError(429, 'Too many requests. Please try again later.', 'RateLimitError', null);
   return retryAfter === undefined ? error : { ...error, headers: { 'retry-after': String(retryAfter) } };
 }

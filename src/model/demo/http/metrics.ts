@@ -38,25 +38,79 @@ const CACHE_TOKENS = 262_144;
 
 /** Prometheus text for several endpoints as one. */
 export function metricsText(endpoints: readonly EndpointState[]): string {
-  const sum = (of: (endpoint: EndpointState) => number): number => endpoints.reduce((total, endpoint) => total + of(endpoint), 0);
+  const sum = (of: (endpoint: EndpointState) => number): number =>
+    endpoints.reduce((total, endpoint) => total + of(endpoint), 0);
   const lines: string[] = [];
-  const add = (name: string, type: 'gauge' | 'counter', help: string, values: readonly (readonly [string, number])[]): void => {
+  const add = (
+    name: string,
+    type: 'gauge' | 'counter',
+    help: string,
+    values: readonly (readonly [string, number])[],
+  ): void => {
     lines.push(`# HELP vllm:${name} ${help}`, `# TYPE vllm:${name} ${type}`);
     for (const [labels, value] of values) lines.push(`vllm:${name}{engine="0"${labels},model_name="demo"} ${value}`);
   };
   const one = (of: (endpoint: EndpointState) => number): [string, number][] => [['', sum(of)]];
-  add('num_requests_running', 'gauge', 'Requests that hold a slot of the demo model.', one((e) => e.running));
-  add('num_requests_waiting', 'gauge', 'Requests that wait for a slot.', one((e) => e.waiting));
-  add('kv_cache_usage_perc', 'gauge', 'Share of a cache that the demo model only pretends to have. 1 means full.', one((e) => Math.min(1, e.counters.runningTokens / CACHE_TOKENS)));
-  add('num_preemptions_total', 'counter', 'The demo model preempts nothing.', one(() => 0));
-  add('prefix_cache_queries_total', 'counter', 'Prompt tokens looked up.', one((e) => e.counters.promptTokens));
-  add('prefix_cache_hits_total', 'counter', 'Prompt tokens found.', one((e) => e.counters.cachedTokens));
-  add('prompt_tokens_total', 'counter', 'Prompt tokens read.', one((e) => e.counters.promptTokens));
-  add('prompt_tokens_cached_total', 'counter', 'Prompt tokens found in the cache.', one((e) => e.counters.cachedTokens));
-  add('generation_tokens_total', 'counter', 'Tokens written.', one((e) => e.counters.generationTokens));
+  add(
+    'num_requests_running',
+    'gauge',
+    'Requests that hold a slot of the demo model.',
+    one((e) => e.running),
+  );
+  add(
+    'num_requests_waiting',
+    'gauge',
+    'Requests that wait for a slot.',
+    one((e) => e.waiting),
+  );
+  add(
+    'kv_cache_usage_perc',
+    'gauge',
+    'Share of a cache that the demo model only pretends to have. 1 means full.',
+    one((e) => Math.min(1, e.counters.runningTokens / CACHE_TOKENS)),
+  );
+  add(
+    'num_preemptions_total',
+    'counter',
+    'The demo model preempts nothing.',
+    one(() => 0),
+  );
+  add(
+    'prefix_cache_queries_total',
+    'counter',
+    'Prompt tokens looked up.',
+    one((e) => e.counters.promptTokens),
+  );
+  add(
+    'prefix_cache_hits_total',
+    'counter',
+    'Prompt tokens found.',
+    one((e) => e.counters.cachedTokens),
+  );
+  add(
+    'prompt_tokens_total',
+    'counter',
+    'Prompt tokens read.',
+    one((e) => e.counters.promptTokens),
+  );
+  add(
+    'prompt_tokens_cached_total',
+    'counter',
+    'Prompt tokens found in the cache.',
+    one((e) => e.counters.cachedTokens),
+  );
+  add(
+    'generation_tokens_total',
+    'counter',
+    'Tokens written.',
+    one((e) => e.counters.generationTokens),
+  );
   // to vLLM's engine an answer with tool calls has simply stopped
   add('request_success_total', 'counter', 'Answers by the reason they ended.', [
-    [',finished_reason="stop"', sum((e) => (e.counters.finished.get('stop') ?? 0) + (e.counters.finished.get('tool_calls') ?? 0))],
+    [
+      ',finished_reason="stop"',
+      sum((e) => (e.counters.finished.get('stop') ?? 0) + (e.counters.finished.get('tool_calls') ?? 0)),
+    ],
     [',finished_reason="length"', sum((e) => e.counters.finished.get('length') ?? 0)],
   ]);
   return `${lines.join('\n')}\n`;

@@ -1,6 +1,6 @@
 /** A conversation as the policies read it: what was asked, which tools were called, and what came back. */
-import { contentText, type ChatMessage } from '../request.ts';
-import { pastCall, type PastCall } from './pastCall.ts';
+import { type ChatMessage, contentText } from '../request.ts';
+import { type PastCall, pastCall } from './pastCall.ts';
 import { readSummary } from './summary.ts';
 
 export interface Conversation {
@@ -20,14 +20,16 @@ export function readConversation(messages: readonly ChatMessage[]): Conversation
   const calls: PastCall[] = [];
   const results = new Map<string, string>();
   for (const message of messages) {
-    if (message.role === 'tool' && typeof message.tool_call_id === 'string') results.set(message.tool_call_id, contentText(message));
+    if (message.role === 'tool' && typeof message.tool_call_id === 'string')
+      results.set(message.tool_call_id, contentText(message));
   }
   for (const message of messages) {
     const text = contentText(message);
     if (message.role === 'system' || message.role === 'developer') system.push(text);
     else if (message.role === 'assistant') {
       said.push(text);
-      for (const call of message.tool_calls ?? []) calls.push(pastCall(call.function.name, call.function.arguments, results.get(call.id)));
+      for (const call of message.tool_calls ?? [])
+        calls.push(pastCall(call.function.name, call.function.arguments, results.get(call.id)));
     } else if (message.role === 'user') {
       const told = readSummary(text);
       for (const { name, args, result } of told.calls) calls.push(pastCall(name, args, result));

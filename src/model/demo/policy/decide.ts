@@ -13,11 +13,11 @@
  * Only the clerk makes mistakes. They follow from the seed, and there are more of them the higher the temperature.
  */
 import { hashText, mix, Random } from '../random.ts';
-import { contentText, type ChatRequest } from '../request.ts';
+import { type ChatRequest, contentText } from '../request.ts';
 import type { Turn } from '../text/completion.ts';
 import { readConversation } from './conversation.ts';
-import { readDirections } from './directions.ts';
 import { clerk } from './desk/clerk.ts';
+import { readDirections } from './directions.ts';
 import { isJudge, judge } from './judge.ts';
 import { stranger } from './stranger.ts';
 import { isSummaryRequest, summary } from './summary.ts';

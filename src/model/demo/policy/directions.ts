@@ -12,7 +12,7 @@
  * `answer`, the answer is the last tool's result. The turn is found
  * by counting the assistant's messages since the directions. There are no mistakes.
  */
-import { contentText, type ChatMessage } from '../request.ts';
+import { type ChatMessage, contentText } from '../request.ts';
 import type { Turn, TurnCall } from '../text/completion.ts';
 
 const HAS_CALL = /^[ \t]*call[ \t]+\S/m;
@@ -45,7 +45,11 @@ export function readDirections(messages: readonly ChatMessage[]): Turn | undefin
   }
   const lastResult = since.findLast((later) => later.role === 'tool');
   const last = lastResult === undefined ? '' : contentText(lastResult);
-  return { reasoning: '', content: (answer ?? (last === '' ? 'Done.' : '{{last}}')).replaceAll('{{last}}', () => last), calls: [] };
+  return {
+    reasoning: '',
+    content: (answer ?? (last === '' ? 'Done.' : '{{last}}')).replaceAll('{{last}}', () => last),
+    calls: [],
+  };
 }
 
 function parse(text: string): { steps: Step[]; answer: string | undefined } {

@@ -16,9 +16,10 @@ export function judge({ asked }: Conversation): Turn {
   const answer = section(text, 'answer') ?? '';
   const fold = (value: string): string => value.toLowerCase().replace(/\s+/g, ' ').trim();
   const score = expected === undefined ? 0.5 : fold(answer).includes(fold(expected)) ? 1 : 0;
-  const explanation = expected === undefined
-    ? 'The demo model judges by comparing with an expected answer, and there is none.'
-    : `The demo model compared texts: the answer ${score === 1 ? 'contains' : 'does not contain'} the expected text.`;
+  const explanation =
+    expected === undefined
+      ? 'The demo model judges by comparing with an expected answer, and there is none.'
+      : `The demo model compared texts: the answer ${score === 1 ? 'contains' : 'does not contain'} the expected text.`;
   return { reasoning: '', content: JSON.stringify({ score, explanation }), calls: [] };
 }
 

@@ -18,7 +18,10 @@ export function pastCall(name: string, args: string, result: string | undefined)
 /** The desk's results are JSON. An error is told as an object with a member `error`, or as plain text. */
 function resultOf(text: string): PastResult {
   const value = parsed(text);
-  const failed = value === undefined || typeof value === 'string' || (typeof value === 'object' && value !== null && !Array.isArray(value) && 'error' in value);
+  const failed =
+    value === undefined ||
+    typeof value === 'string' ||
+    (typeof value === 'object' && value !== null && !Array.isArray(value) && 'error' in value);
   return failed ? { ok: false, text } : { ok: true, value };
 }
 

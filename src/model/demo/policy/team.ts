@@ -1,6 +1,8 @@
 /**
- * Members of a team. Who may hand work on and was handed none does so, to the first there is; who leads others gives all
- * of them the request at once. A system prompt that says "only look up" makes the clerk one who looks up what the request
+ * Members of a team. Who may hand work on and was handed none does so, to the first there is; who leads others gives
+ * all
+ * of them the request at once. A system prompt that says "only look up" makes the clerk one who looks up what the
+ * request
  * needs, with the tools that the prompt names, and tells it in the form in which `summary.ts` does: so whoever is told
  * goes on from there.
  */
@@ -19,12 +21,22 @@ const HANDS_ON = /^hand_off_to_/;
 export function passOn({ asked, calls }: Conversation, tools: Tools): Turn | undefined {
   const handsOn = tools.find(({ function: { name } }) => HANDS_ON.test(name));
   if (handsOn !== undefined && asked.length === 1) {
-    return { reasoning: 'Somebody else does this.', content: '', calls: [{ name: handsOn.function.name, arguments: JSON.stringify({ message: 'Please take this request.' }) }] };
+    return {
+      reasoning: 'Somebody else does this.',
+      content: '',
+      calls: [{ name: handsOn.function.name, arguments: JSON.stringify({ message: 'Please take this request.' }) }],
+    };
   }
-  const members = tools.filter(({ function: { parameters } }) => takesTask(parameters)).map(({ function: { name } }) => name);
+  const members = tools
+    .filter(({ function: { parameters } }) => takesTask(parameters))
+    .map(({ function: { name } }) => name);
   if (members.length === 0 || calls.some(({ name }) => members.includes(name))) return undefined;
   const task = asked.join('\n');
-  return { reasoning: 'I ask the others.', content: '', calls: members.map((name) => ({ name, arguments: JSON.stringify({ task }) })) };
+  return {
+    reasoning: 'I ask the others.',
+    content: '',
+    calls: members.map((name) => ({ name, arguments: JSON.stringify({ task }) })),
+  };
 }
 
 /** The turn of one who only looks up; undefined when nothing says so. */
@@ -37,6 +49,9 @@ export function lookUp(conversation: Conversation, tools: ReadonlySet<string>): 
 
 /** Whether a tool is another agent, which is told one task. */
 function takesTask(parameters: unknown): boolean {
-  const properties = typeof parameters === 'object' && parameters !== null && 'properties' in parameters ? parameters.properties : undefined;
+  const properties =
+    typeof parameters === 'object' && parameters !== null && 'properties' in parameters
+      ? parameters.properties
+      : undefined;
   return typeof properties === 'object' && properties !== null && Object.keys(properties).join() === 'task';
 }

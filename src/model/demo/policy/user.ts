@@ -1,7 +1,8 @@
 /**
  * The simulated user: a system prompt that says so ("You are a library member …", "simulated user", "You play …", or
  * the word that ends the conversation). Here the agent's words come as messages of role user. By rule: asked for a name
- * or an address, it gives what its prompt has; asked anything else, it agrees; told something, it has nothing left to want.
+ * or an address, it gives what its prompt has; asked anything else, it agrees; told something, it has nothing left to
+ * want.
  */
 import type { Turn } from '../text/completion.ts';
 import type { Conversation } from './conversation.ts';
@@ -10,7 +11,12 @@ import type { Conversation } from './conversation.ts';
 const STOP = '###STOP###';
 
 export function isUser(system: string): boolean {
-  return system.includes(STOP) || /\bsimulated user\b|\byou (?:are|play) (?:a|an|the) (?:\w+ )?(?:user|member|patron|visitor|customer)\b/i.test(system);
+  return (
+    system.includes(STOP) ||
+    /\bsimulated user\b|\byou (?:are|play) (?:a|an|the) (?:\w+ )?(?:user|member|patron|visitor|customer)\b/i.test(
+      system,
+    )
+  );
 }
 
 export function simulatedUser({ system, asked }: Conversation): Turn {

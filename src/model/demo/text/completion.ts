@@ -1,7 +1,7 @@
 /** What the demo model writes in one turn, as the tokens of its template, cut off where the request says. */
 import { mix, Random } from '../random.ts';
 import { CALL_TAIL, callHead } from './template.ts';
-import { markId, tokenize, VOCABULARY_SIZE, type Tokens } from './tokenizer.ts';
+import { markId, type Tokens, tokenize, VOCABULARY_SIZE } from './tokenizer.ts';
 import type { MARKS } from './vocabulary.ts';
 
 export interface TurnCall {
@@ -48,7 +48,11 @@ export function complete(turn: Turn, maxTokens: number, stops: readonly string[]
   const count = total(segments);
   if (count > maxTokens) return cutAtLength(segments, maxTokens);
   return {
-    turn: stopped.turn, segments, count, reasoningCount: reasoningTokens(segments), stopReason: stopped.reason,
+    turn: stopped.turn,
+    segments,
+    count,
+    reasoningCount: reasoningTokens(segments),
+    stopReason: stopped.reason,
     finishReason: stopped.turn.calls.length > 0 ? 'tool_calls' : 'stop',
   };
 }
@@ -97,26 +101,39 @@ function cutAtLength(whole: readonly Segment[], maxTokens: number): Completion {
   for (const segment of whole) {
     if (left <= 0) break;
     const { ids, texts } = segment.tokens;
-    segments.push(ids.length <= left ? segment : { ...segment, tokens: { ids: ids.slice(0, left), texts: texts.slice(0, left) } });
+    segments.push(
+      ids.length <= left ? segment : { ...segment, tokens: { ids: ids.slice(0, left), texts: texts.slice(0, left) } },
+    );
     left -= ids.length;
   }
   const end = segments.findLastIndex((segment) => segment.tokens.texts[0] === '</tool_call>');
   const begin = segments.findLastIndex((segment) => segment.tokens.texts[0] === '<tool_call>');
-  if (begin > end) { // the last call is not whole: its text is all that is left of it
+  if (begin > end) {
+    // the last call is not whole: its text is all that is left of it
     for (let i = begin; i < segments.length; i++) {
       const segment = segments[i];
       if (segment !== undefined) segments[i] = { ...segment, kind: 'content', call: -1 };
     }
   }
-  const textOf = (kind: SegmentKind): string => segments.filter((segment) => segment.kind === kind).map((segment) => segment.tokens.texts.join('')).join('');
+  const textOf = (kind: SegmentKind): string =>
+    segments
+      .filter((segment) => segment.kind === kind)
+      .map((segment) => segment.tokens.texts.join(''))
+      .join('');
   const names = segments.filter((segment) => segment.kind === 'name');
   const calls = names.map((name) => ({
     name: (JSON.parse(`${name.tokens.texts.join('')}0}`) as { name: string }).name, // our own `callHead`
-    arguments: segments.find((segment) => segment.kind === 'arguments' && segment.call === name.call)?.tokens.texts.join('') ?? '',
+    arguments:
+      segments.find((segment) => segment.kind === 'arguments' && segment.call === name.call)?.tokens.texts.join('') ??
+      '',
   }));
   return {
-    turn: { reasoning: textOf('reasoning'), content: textOf('content'), calls }, segments, count: total(segments),
-    reasoningCount: reasoningTokens(segments), finishReason: 'length', stopReason: null,
+    turn: { reasoning: textOf('reasoning'), content: textOf('content'), calls },
+    segments,
+    count: total(segments),
+    reasoningCount: reasoningTokens(segments),
+    finishReason: 'length',
+    stopReason: null,
   };
 }
 
@@ -128,14 +145,25 @@ function reasoningTokens(segments: readonly Segment[]): number {
   return total(segments.filter((segment) => segment.kind === 'reasoning'));
 }
 
-/** Logprobs nobody computed: small negative numbers that follow from the seed and the place, for those who test capturing. */
+/**
+ * Logprobs nobody computed: small negative numbers that follow from the seed and the place, for those who test
+ * capturing.
+ */
 export function logprobOf(seed: number, index: number): number {
   const u = new Random(mix(seed, index)).next();
   return -(u ** 6) * 3;
 }
 
 /** Other tokens of a place, less likely than the one that was chosen. */
-export function alternativesOf(seed: number, index: number, chosen: number, count: number): { id: number; logprob: number }[] {
+export function alternativesOf(
+  seed: number,
+  index: number,
+  chosen: number,
+  count: number,
+): { id: number; logprob: number }[] {
   const random = new Random(mix(seed, index, 1));
-  return Array.from({ length: count }, (_, i) => ({ id: (chosen + 1 + random.below(VOCABULARY_SIZE - 1)) % VOCABULARY_SIZE, logprob: -4 - i - random.next() }));
+  return Array.from({ length: count }, (_, i) => ({
+    id: (chosen + 1 + random.below(VOCABULARY_SIZE - 1)) % VOCABULARY_SIZE,
+    logprob: -4 - i - random.next(),
+  }));
 }

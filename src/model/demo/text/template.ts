@@ -2,7 +2,7 @@
  * The chat template: how messages and tools become one prompt. What the model wrote is rendered exactly as it was
  * sampled, so the prompt of a step begins with the prompt and the completion of the step before.
  */
-import { contentText, type ChatMessage, type ChatRequest } from '../request.ts';
+import { type ChatMessage, type ChatRequest, contentText } from '../request.ts';
 import { markId, tokenize } from './tokenizer.ts';
 
 /** A prompt as the parts it was made of. Ids are only put together when somebody asks for them. */

@@ -5,7 +5,9 @@
  */
 import { FIRST_TEXT, MARKS, TEXTS } from './vocabulary.ts';
 
-/** Tokens of a text: `ids[i]` stands for `texts[i]`. A character of several bytes has its text at the last of its ids. */
+/**
+ * Tokens of a text: `ids[i]` stands for `texts[i]`. A character of several bytes has its text at the last of its ids.
+ */
 export interface Tokens {
   readonly ids: readonly number[];
   readonly texts: readonly string[];
@@ -48,7 +50,7 @@ function cut(text: string): Tokens {
 }
 
 function spell(piece: string, ids: number[], texts: string[]): void {
-  for (let i = 0; i < piece.length;) {
+  for (let i = 0; i < piece.length; ) {
     const pair = piece.slice(i, i + 2);
     const id = ID_OF.get(pair);
     if (id !== undefined && pair.length === 2) {

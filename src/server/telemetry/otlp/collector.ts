@@ -20,10 +20,15 @@ const TRY_AGAIN = new Set([429, 502, 503, 504]);
 const MOST_TEXT = 300;
 
 /**
- * undefined: nothing is exported. `option` is a URL. The variables may be meant for other programs on this machine: what
+ * undefined: nothing is exported. `option` is a URL. The variables may be meant for other programs on this machine:
+ * what
  * they say and this server cannot do is logged, and no reason to fail.
  */
-export function collectorOf(option: string | undefined, env: Readonly<Record<string, string | undefined>>, log: Log): Collector | undefined {
+export function collectorOf(
+  option: string | undefined,
+  env: Readonly<Record<string, string | undefined>>,
+  log: Log,
+): Collector | undefined {
   if (env['OTEL_SDK_DISABLED']?.toLowerCase() === 'true' && option === undefined) return undefined;
   const traces = set(env['OTEL_EXPORTER_OTLP_TRACES_ENDPOINT']);
   const base = option ?? (traces === undefined ? set(env['OTEL_EXPORTER_OTLP_ENDPOINT']) : undefined);
@@ -32,18 +37,28 @@ export function collectorOf(option: string | undefined, env: Readonly<Record<str
   const protocol = set(env['OTEL_EXPORTER_OTLP_TRACES_PROTOCOL']) ?? set(env['OTEL_EXPORTER_OTLP_PROTOCOL']);
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || (option === undefined && protocol === 'grpc')) {
-    log(`finished rollouts are not exported to ${text}: this server speaks OTLP over HTTP only; give it the collector’s address for that with --otlp http://name:4318`, { level: 'warning' });
+    log(
+      `finished rollouts are not exported to ${text}: this server speaks OTLP over HTTP only; give it the ` +
+        'collector’s address for that with --otlp http://name:4318',
+      { level: 'warning' },
+    );
     return undefined;
   }
   if (base !== undefined) url.pathname = `${url.pathname.replace(/\/+$/, '')}/v1/traces`;
-  return { url: url.href, headers: headersOf(set(env['OTEL_EXPORTER_OTLP_TRACES_HEADERS']) ?? set(env['OTEL_EXPORTER_OTLP_HEADERS']) ?? '') };
+  return {
+    url: url.href,
+    headers: headersOf(set(env['OTEL_EXPORTER_OTLP_TRACES_HEADERS']) ?? set(env['OTEL_EXPORTER_OTLP_HEADERS']) ?? ''),
+  };
 }
 
 /** One request; never throws. */
 export async function sendTraces({ url, headers }: Collector, body: string, signal: AbortSignal): Promise<Sent> {
   try {
     const response = await fetch(url, {
-      method: 'POST', body, redirect: 'error', headers: { ...headers, 'content-type': 'application/json' },
+      method: 'POST',
+      body,
+      redirect: 'error',
+      headers: { ...headers, 'content-type': 'application/json' },
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
     const text = await response.text();

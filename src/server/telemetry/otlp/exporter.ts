@@ -8,7 +8,7 @@ import { errorText, StudioError } from '../../../common/errors.ts';
 import type { Log } from '../../log.ts';
 import type { Counters } from '../counters.ts';
 import type { Sent } from './collector.ts';
-import { exportRequest, type Attribute, type OtlpSpan } from './span.ts';
+import { type Attribute, exportRequest, type OtlpSpan } from './span.ts';
 
 export interface ExporterOptions {
   /** For the log. */
@@ -36,7 +36,14 @@ interface Limits {
   readonly sayMs: number;
 }
 
-const USUAL: Limits = { waiting: 10_000, spans: 2_000, lingerMs: 500, retryMs: 1_000, retryMostMs: 30_000, sayMs: 60_000 };
+const USUAL: Limits = {
+  waiting: 10_000,
+  spans: 2_000,
+  lingerMs: 500,
+  retryMs: 1_000,
+  retryMostMs: 30_000,
+  sayMs: 60_000,
+};
 
 export class Exporter {
   readonly #options: ExporterOptions;
@@ -157,7 +164,12 @@ export class Exporter {
         if (sent.note !== undefined) log(`the collector ${to} took only a part: ${sent.note}`, { level: 'warning' });
         return undefined;
       }
-      if (!this.#away) log(`the collector ${to} takes no traces: ${sent.text}; up to ${this.#limits.waiting} finished rollouts wait for it`, { level: 'warning' });
+      if (!this.#away)
+        log(
+          `the collector ${to} takes no traces: ${sent.text}; up to ${this.#limits.waiting} finished rollouts ` +
+            'wait for it',
+          { level: 'warning' },
+        );
       this.#away = true;
       if (this.#hurry.signal.aborted) throw cancelled(this.#hurry.signal);
       await sleep(Math.max(sent.afterMs ?? 0, wait * (0.5 + Math.random() / 2)), this.#end.signal);
@@ -183,7 +195,10 @@ export class Exporter {
     const { count, why } = this.#lost;
     if (count === 0) return;
     this.#lost.count = 0;
-    this.#options.log(`${count} finished ${count === 1 ? 'rollout was' : 'rollouts were'} not exported as traces: ${why}`, { level: 'error' });
+    this.#options.log(
+      `${count} finished ${count === 1 ? 'rollout was' : 'rollouts were'} not exported as traces: ${why}`,
+      { level: 'error' },
+    );
   }
 
   #count(): void {

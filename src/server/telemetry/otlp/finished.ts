@@ -67,9 +67,13 @@ export class Finished {
   #try(): void {
     if (this.#electing || this.#unwatch !== undefined) return;
     this.#electing = true;
-    this.#elect().catch((error: unknown) => this.#options.log(`being elected to export traces failed: ${errorText(error)}`, { level: 'warning' })).finally(() => {
-      this.#electing = false;
-    });
+    this.#elect()
+      .catch((error: unknown) =>
+        this.#options.log(`being elected to export traces failed: ${errorText(error)}`, { level: 'warning' }),
+      )
+      .finally(() => {
+        this.#electing = false;
+      });
   }
 
   async #elect(): Promise<void> {
@@ -88,13 +92,23 @@ export class Finished {
     const { batches } = await store.batches({ limit: RECENT });
     const recent = batches.filter(({ ended_at }) => (ended_at ?? 0) >= this.#since).map(({ batch }) => batch);
     const active = (await store.activeBatches()).map(({ row }) => row.batch);
-    if (!this.#closed) for (const batch of new Set([...active, ...recent, ...this.#batches.keys()])) this.#watched(batch).throttle.ask();
+    if (!this.#closed)
+      for (const batch of new Set([...active, ...recent, ...this.#batches.keys()])) this.#watched(batch).throttle.ask();
   }
 
   #watched(batch: string): Watched {
     let watched = this.#batches.get(batch);
     if (watched === undefined) {
-      const made: Watched = { throttle: new Throttle(LOOK_EVERY_MS, () => this.#look(batch, made), (error) => this.#failed(error)), rev: undefined, told: new Set(), ignored: false };
+      const made: Watched = {
+        throttle: new Throttle(
+          LOOK_EVERY_MS,
+          () => this.#look(batch, made),
+          (error) => this.#failed(error),
+        ),
+        rev: undefined,
+        told: new Set(),
+        ignored: false,
+      };
       this.#batches.set(batch, (watched = made));
     }
     return watched;
@@ -114,7 +128,8 @@ export class Finished {
       if (this.#closed) return;
       for (const row of rows) {
         rev = row.rev;
-        if (row.state !== 'ended' || (row.progress.ended_at ?? 0) < this.#since || watched.told.has(row.rollout)) continue;
+        if (row.state !== 'ended' || (row.progress.ended_at ?? 0) < this.#since || watched.told.has(row.rollout))
+          continue;
         watched.told.add(row.rollout);
         // One that never ran has nothing to show.
         if (row.progress.started_at !== undefined) found(row.rollout);
@@ -126,6 +141,7 @@ export class Finished {
   }
 
   #failed(error: unknown): void {
-    if (!this.#closed) this.#options.log(`looking for finished rollouts failed: ${errorText(error)}`, { level: 'warning' });
+    if (!this.#closed)
+      this.#options.log(`looking for finished rollouts failed: ${errorText(error)}`, { level: 'warning' });
   }
 }

@@ -8,7 +8,7 @@ import type { Changes } from '../../changes.ts';
 import type { Log } from '../../log.ts';
 import { StreamReader } from '../../streamReader.ts';
 import type { Counters } from '../counters.ts';
-import { sendTraces, type Collector } from './collector.ts';
+import { type Collector, sendTraces } from './collector.ts';
 import { Exporter } from './exporter.ts';
 import { Finished } from './finished.ts';
 import type { OtlpSpan } from './span.ts';
@@ -22,11 +22,20 @@ export interface TraceExport {
 }
 
 /** `service`: what the traces name the server. */
-export function openTraceExport(parts: { store: Store; changes: Changes; counters: Counters; log: Log; collector: Collector; service: string }): TraceExport {
+export function openTraceExport(parts: {
+  store: Store;
+  changes: Changes;
+  counters: Counters;
+  log: Log;
+  collector: Collector;
+  service: string;
+}): TraceExport {
   const { store, changes, counters, log, collector, service } = parts;
   const [name = '', version = ''] = PRODUCT.split(' ');
   const exporter = new Exporter({
-    to: new URL(collector.url).host, counters, log,
+    to: new URL(collector.url).host,
+    counters,
+    log,
     send: (body, signal) => sendTraces(collector, body, signal),
     trace: (rollout) => readTrace(store, rollout),
     resource: { 'service.name': service, 'service.version': version },

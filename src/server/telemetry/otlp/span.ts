@@ -12,7 +12,10 @@ interface AnyValue {
   readonly arrayValue?: { readonly values: readonly AnyValue[] };
 }
 
-export interface KeyValue { readonly key: string; readonly value: AnyValue }
+export interface KeyValue {
+  readonly key: string;
+  readonly value: AnyValue;
+}
 
 export interface SpanEvent {
   readonly timeUnixNano: string;
@@ -39,13 +42,21 @@ export const INTERNAL = 1;
 export const CLIENT = 3;
 
 /** The body of `POST /v1/traces`. */
-export function exportRequest(resource: Readonly<Record<string, Attribute>>, scope: { readonly name: string; readonly version: string }, spans: readonly OtlpSpan[]): string {
-  return JSON.stringify({ resourceSpans: [{ resource: { attributes: attributes(resource) }, scopeSpans: [{ scope, spans }] }] });
+export function exportRequest(
+  resource: Readonly<Record<string, Attribute>>,
+  scope: { readonly name: string; readonly version: string },
+  spans: readonly OtlpSpan[],
+): string {
+  return JSON.stringify({
+    resourceSpans: [{ resource: { attributes: attributes(resource) }, scopeSpans: [{ scope, spans }] }],
+  });
 }
 
 /** Without those that have no value. */
 export function attributes(values: Readonly<Record<string, Attribute>>): KeyValue[] {
-  return Object.entries(values).flatMap(([key, value]) => (value === undefined || value === null ? [] : [{ key, value: anyValue(key, value) }]));
+  return Object.entries(values).flatMap(([key, value]) =>
+    value === undefined || value === null ? [] : [{ key, value: anyValue(key, value) }],
+  );
 }
 
 /** Attributes that are doubles, though their values may happen to be whole. */
@@ -54,7 +65,8 @@ const DOUBLES = /(?:temperature|top_p|top_k|_penalty|time_to_first_chunk|score\.
 function anyValue(key: string, value: string | number | boolean | readonly string[]): AnyValue {
   if (typeof value === 'string') return { stringValue: value };
   if (typeof value === 'boolean') return { boolValue: value };
-  if (typeof value === 'number') return Number.isSafeInteger(value) && !DOUBLES.test(key) ? { intValue: String(value) } : { doubleValue: value };
+  if (typeof value === 'number')
+    return Number.isSafeInteger(value) && !DOUBLES.test(key) ? { intValue: String(value) } : { doubleValue: value };
   return { arrayValue: { values: value.map((item) => ({ stringValue: item })) } };
 }
 

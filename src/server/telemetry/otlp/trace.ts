@@ -3,12 +3,23 @@
  * semantic conventions (`gen_ai.*`, in development there) where they have a name, else `rollout.*`. What was said, and
  * what tools were given and gave, stays in the store: the trace tells the rollout's id.
  */
+
 import type { RolloutRecord } from '../../../store/store.ts';
-import type { TrajectoryModel } from '../../../trace/model.ts';
 import type { ModelSpan, Span, ToolSpan } from '../../../trace/model/spans.ts';
 import type { Agent, Step } from '../../../trace/model/step.ts';
+import type { TrajectoryModel } from '../../../trace/model.ts';
 import type { TraceError } from '../../../trace/schema.ts';
-import { attributes, CLIENT, INTERNAL, nanos, spanIdOf, traceIdOf, type Attribute, type OtlpSpan, type SpanEvent } from './span.ts';
+import {
+  type Attribute,
+  attributes,
+  CLIENT,
+  INTERNAL,
+  nanos,
+  type OtlpSpan,
+  type SpanEvent,
+  spanIdOf,
+  traceIdOf,
+} from './span.ts';
 
 type Parts = Omit<OtlpSpan, 'traceId' | 'spanId' | 'startTimeUnixNano' | 'endTimeUnixNano' | 'attributes' | 'status'>;
 
@@ -58,45 +69,93 @@ class Trace {
     const { progress } = row;
     const end = this.#model.end?.data;
     const fork = this.#lineage.at(-1);
-    return this.#span(ROOT, { begin: this.#begin, end: this.#end }, {
-      name: 'rollout', kind: INTERNAL,
-      events: [...this.#leases(), ...this.#scores()],
-      ...(fork === undefined ? {} : { links: [{ traceId: traceIdOf(fork.rollout), spanId: spanIdOf(fork.rollout, ROOT) }] }),
-    }, {
-      'rollout.id': row.rollout, 'rollout.batch': row.batch, 'rollout.task': row.task, 'rollout.attempt': row.attempt, 'rollout.try': row.try,
-      'rollout.worker': row.worker, 'rollout.status': progress.status, 'rollout.passed': progress.passed, 'rollout.reward': progress.reward,
-      'rollout.touched': progress.touched, 'rollout.steps': progress.steps, 'rollout.tool_calls': progress.tool_calls, 'rollout.cost': progress.cost,
-      'rollout.parent': fork?.rollout, 'rollout.parent.seq': fork?.to,
-      'gen_ai.usage.input_tokens': progress.input_tokens, 'gen_ai.usage.output_tokens': progress.output_tokens,
-      'gen_ai.usage.cache_read.input_tokens': progress.cached_tokens,
-    }, end?.error ?? (progress.status === 'infrastructure' ? { class: 'infrastructure', message: progress.error_message ?? '' } : undefined));
+    return this.#span(
+      ROOT,
+      { begin: this.#begin, end: this.#end },
+      {
+        name: 'rollout',
+        kind: INTERNAL,
+        events: [...this.#leases(), ...this.#scores()],
+        ...(fork === undefined
+          ? {}
+          : { links: [{ traceId: traceIdOf(fork.rollout), spanId: spanIdOf(fork.rollout, ROOT) }] }),
+      },
+      {
+        'rollout.id': row.rollout,
+        'rollout.batch': row.batch,
+        'rollout.task': row.task,
+        'rollout.attempt': row.attempt,
+        'rollout.try': row.try,
+        'rollout.worker': row.worker,
+        'rollout.status': progress.status,
+        'rollout.passed': progress.passed,
+        'rollout.reward': progress.reward,
+        'rollout.touched': progress.touched,
+        'rollout.steps': progress.steps,
+        'rollout.tool_calls': progress.tool_calls,
+        'rollout.cost': progress.cost,
+        'rollout.parent': fork?.rollout,
+        'rollout.parent.seq': fork?.to,
+        'gen_ai.usage.input_tokens': progress.input_tokens,
+        'gen_ai.usage.output_tokens': progress.output_tokens,
+        'gen_ai.usage.cache_read.input_tokens': progress.cached_tokens,
+      },
+      end?.error ??
+        (progress.status === 'infrastructure'
+          ? { class: 'infrastructure', message: progress.error_message ?? '' }
+          : undefined),
+    );
   }
 
   #leases(): SpanEvent[] {
-    return this.#model.leases.filter(({ seq }) => this.#own(seq)).map(({ at, data }) => ({
-      timeUnixNano: nanos(at), name: 'rollout.lease', attributes: attributes({ 'rollout.worker': data.worker, 'rollout.epoch': data.epoch, 'rollout.lease.how': data.how }),
-    }));
+    return this.#model.leases
+      .filter(({ seq }) => this.#own(seq))
+      .map(({ at, data }) => ({
+        timeUnixNano: nanos(at),
+        name: 'rollout.lease',
+        attributes: attributes({
+          'rollout.worker': data.worker,
+          'rollout.epoch': data.epoch,
+          'rollout.lease.how': data.how,
+        }),
+      }));
   }
 
   #scores(): SpanEvent[] {
-    return this.#model.scores.filter(({ seq }) => this.#own(seq)).map(({ at, data }) => ({
-      timeUnixNano: nanos(at), name: 'gen_ai.evaluation.result',
-      attributes: attributes({
-        'gen_ai.evaluation.name': data.scorer, 'gen_ai.evaluation.score.value': data.value,
-        'gen_ai.evaluation.score.label': data.passed === null ? undefined : data.passed ? 'passed' : 'failed', 'error.type': data.error?.class,
-      }),
-    }));
+    return this.#model.scores
+      .filter(({ seq }) => this.#own(seq))
+      .map(({ at, data }) => ({
+        timeUnixNano: nanos(at),
+        name: 'gen_ai.evaluation.result',
+        attributes: attributes({
+          'gen_ai.evaluation.name': data.scorer,
+          'gen_ai.evaluation.score.value': data.value,
+          'gen_ai.evaluation.score.label': data.passed === null ? undefined : data.passed ? 'passed' : 'failed',
+          'error.type': data.error?.class,
+        }),
+      }));
   }
 
   #agent(agent: Agent): OtlpSpan {
     const { path, span } = agent;
     const name = agentName(path);
-    return this.#span(agentKey(path), this.#agentTimes(agent) ?? { begin: this.#begin, end: this.#end }, {
-      parentSpanId: this.#id(this.#parentOfAgent(agent)), name: name === undefined ? 'invoke_agent' : `invoke_agent ${name}`, kind: INTERNAL,
-    }, {
-      'gen_ai.operation.name': 'invoke_agent', 'gen_ai.agent.name': name, 'gen_ai.agent.id': path === '' ? undefined : path,
-      'gen_ai.conversation.id': this.#row.rollout, 'rollout.agent.how': span?.start.data.how,
-    }, span?.end?.data.error);
+    return this.#span(
+      agentKey(path),
+      this.#agentTimes(agent) ?? { begin: this.#begin, end: this.#end },
+      {
+        parentSpanId: this.#id(this.#parentOfAgent(agent)),
+        name: name === undefined ? 'invoke_agent' : `invoke_agent ${name}`,
+        kind: INTERNAL,
+      },
+      {
+        'gen_ai.operation.name': 'invoke_agent',
+        'gen_ai.agent.name': name,
+        'gen_ai.agent.id': path === '' ? undefined : path,
+        'gen_ai.conversation.id': this.#row.rollout,
+        'rollout.agent.how': span?.start.data.how,
+      },
+      span?.end?.data.error,
+    );
   }
 
   /** The call that started it, else the agent it belongs to. */
@@ -137,12 +196,25 @@ class Trace {
   }
 
   #step(step: Step): OtlpSpan {
-    const calls = [...(step.model === undefined ? [] : [step.model]), ...step.tools].filter(({ seq }) => this.#own(seq)).map((span) => this.#timesOf(span));
+    const calls = [...(step.model === undefined ? [] : [step.model]), ...step.tools]
+      .filter(({ seq }) => this.#own(seq))
+      .map((span) => this.#timesOf(span));
     const begin = this.#model.event(step.seq)?.at ?? this.#begin;
     const failed = step.tools.filter((tool) => tool.end?.data.status === 'error').length;
-    return this.#span(stepKey(step), { begin, end: Math.max(begin, ...calls.map(({ end }) => end)) }, {
-      parentSpanId: this.#id(this.#agentKeyOf(step.agent)), name: 'step', kind: INTERNAL,
-    }, { 'rollout.step': step.index, 'rollout.step.tool_calls': step.tools.length, 'rollout.step.failed_tool_calls': failed });
+    return this.#span(
+      stepKey(step),
+      { begin, end: Math.max(begin, ...calls.map(({ end }) => end)) },
+      {
+        parentSpanId: this.#id(this.#agentKeyOf(step.agent)),
+        name: 'step',
+        kind: INTERNAL,
+      },
+      {
+        'rollout.step': step.index,
+        'rollout.step.tool_calls': step.tools.length,
+        'rollout.step.failed_tool_calls': failed,
+      },
+    );
   }
 
   #call(span: ModelSpan): OtlpSpan {
@@ -150,39 +222,78 @@ class Trace {
     const end = span.end?.data;
     const server = URL.parse(endpoint ?? '');
     const http = server !== null && /^https?:$/.test(server.protocol);
-    const number = (name: string): number | undefined => (typeof sampling[name] === 'number' ? sampling[name] : undefined);
+    const number = (name: string): number | undefined =>
+      typeof sampling[name] === 'number' ? sampling[name] : undefined;
     const stop = sampling['stop'];
-    return this.#span(callKey(span), this.#timesOf(span), {
-      parentSpanId: this.#id(this.#parentOfCall(span)), name: model === undefined ? 'chat' : `chat ${model}`, kind: CLIENT,
-    }, {
-      'gen_ai.operation.name': 'chat',
-      // The protocol that is spoken: who answers behind it is not known.
-      'gen_ai.provider.name': http || endpoint === undefined ? 'openai' : 'rollout.demo',
-      'gen_ai.request.model': model, 'gen_ai.conversation.id': this.#row.rollout,
-      'gen_ai.request.temperature': number('temperature'), 'gen_ai.request.top_p': number('top_p'), 'gen_ai.request.top_k': number('top_k'),
-      'gen_ai.request.max_tokens': number('max_tokens') ?? number('max_completion_tokens'), 'gen_ai.request.seed': number('seed'),
-      'gen_ai.request.frequency_penalty': number('frequency_penalty'), 'gen_ai.request.presence_penalty': number('presence_penalty'),
-      'gen_ai.request.stop_sequences': typeof stop === 'string' ? [stop] : Array.isArray(stop) ? stop.filter((text) => typeof text === 'string') : undefined,
-      'server.address': http ? server.hostname : undefined,
-      'server.port': http ? Number(server.port === '' ? (server.protocol === 'https:' ? 443 : 80) : server.port) : undefined,
-      'gen_ai.response.finish_reasons': end?.finish_reason === undefined ? undefined : [end.finish_reason],
-      'gen_ai.response.time_to_first_chunk': seconds(end?.first_ms),
-      'gen_ai.usage.input_tokens': end?.usage?.input_tokens, 'gen_ai.usage.output_tokens': end?.usage?.output_tokens,
-      'gen_ai.usage.cache_read.input_tokens': end?.usage?.cached_tokens, 'gen_ai.usage.reasoning.output_tokens': end?.usage?.reasoning_tokens,
-      'rollout.seq': span.seq, 'rollout.source': end?.source, 'rollout.retries': end?.retries?.length, 'rollout.queue_seconds': seconds(end?.queue_ms),
-    }, end?.error);
+    return this.#span(
+      callKey(span),
+      this.#timesOf(span),
+      {
+        parentSpanId: this.#id(this.#parentOfCall(span)),
+        name: model === undefined ? 'chat' : `chat ${model}`,
+        kind: CLIENT,
+      },
+      {
+        'gen_ai.operation.name': 'chat',
+        // The protocol that is spoken: who answers behind it is not known.
+        'gen_ai.provider.name': http || endpoint === undefined ? 'openai' : 'rollout.demo',
+        'gen_ai.request.model': model,
+        'gen_ai.conversation.id': this.#row.rollout,
+        'gen_ai.request.temperature': number('temperature'),
+        'gen_ai.request.top_p': number('top_p'),
+        'gen_ai.request.top_k': number('top_k'),
+        'gen_ai.request.max_tokens': number('max_tokens') ?? number('max_completion_tokens'),
+        'gen_ai.request.seed': number('seed'),
+        'gen_ai.request.frequency_penalty': number('frequency_penalty'),
+        'gen_ai.request.presence_penalty': number('presence_penalty'),
+        'gen_ai.request.stop_sequences':
+          typeof stop === 'string'
+            ? [stop]
+            : Array.isArray(stop)
+              ? stop.filter((text) => typeof text === 'string')
+              : undefined,
+        'server.address': http ? server.hostname : undefined,
+        'server.port': http
+          ? Number(server.port === '' ? (server.protocol === 'https:' ? 443 : 80) : server.port)
+          : undefined,
+        'gen_ai.response.finish_reasons': end?.finish_reason === undefined ? undefined : [end.finish_reason],
+        'gen_ai.response.time_to_first_chunk': seconds(end?.first_ms),
+        'gen_ai.usage.input_tokens': end?.usage?.input_tokens,
+        'gen_ai.usage.output_tokens': end?.usage?.output_tokens,
+        'gen_ai.usage.cache_read.input_tokens': end?.usage?.cached_tokens,
+        'gen_ai.usage.reasoning.output_tokens': end?.usage?.reasoning_tokens,
+        'rollout.seq': span.seq,
+        'rollout.source': end?.source,
+        'rollout.retries': end?.retries?.length,
+        'rollout.queue_seconds': seconds(end?.queue_ms),
+      },
+      end?.error,
+    );
   }
 
   #tool(span: ToolSpan): OtlpSpan {
     const { name, call, effect } = span.start.data;
     const end = span.end?.data;
-    return this.#span(callKey(span), this.#timesOf(span), {
-      parentSpanId: this.#id(this.#parentOfCall(span)), name: `execute_tool ${name}`, kind: INTERNAL,
-    }, {
-      'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': name, 'gen_ai.tool.call.id': call, 'gen_ai.tool.type': 'function',
-      'gen_ai.agent.name': agentName(span.agent),
-      'rollout.seq': span.seq, 'rollout.tool.effect': effect, 'rollout.source': end?.source,
-    }, end?.error);
+    return this.#span(
+      callKey(span),
+      this.#timesOf(span),
+      {
+        parentSpanId: this.#id(this.#parentOfCall(span)),
+        name: `execute_tool ${name}`,
+        kind: INTERNAL,
+      },
+      {
+        'gen_ai.operation.name': 'execute_tool',
+        'gen_ai.tool.name': name,
+        'gen_ai.tool.call.id': call,
+        'gen_ai.tool.type': 'function',
+        'gen_ai.agent.name': agentName(span.agent),
+        'rollout.seq': span.seq,
+        'rollout.tool.effect': effect,
+        'rollout.source': end?.source,
+      },
+      end?.error,
+    );
   }
 
   /** A call inside a tool's call belongs to it, every other one to its step. */
@@ -211,10 +322,19 @@ class Trace {
     return spanIdOf(this.#row.rollout, key);
   }
 
-  #span(key: string, times: { readonly begin: number; readonly end: number }, parts: Parts, values: Readonly<Record<string, Attribute>>, error?: TraceError): OtlpSpan {
+  #span(
+    key: string,
+    times: { readonly begin: number; readonly end: number },
+    parts: Parts,
+    values: Readonly<Record<string, Attribute>>,
+    error?: TraceError,
+  ): OtlpSpan {
     return {
-      traceId: traceIdOf(this.#row.rollout), spanId: this.#id(key), ...parts,
-      startTimeUnixNano: nanos(times.begin), endTimeUnixNano: nanos(times.end),
+      traceId: traceIdOf(this.#row.rollout),
+      spanId: this.#id(key),
+      ...parts,
+      startTimeUnixNano: nanos(times.begin),
+      endTimeUnixNano: nanos(times.end),
       attributes: attributes({ ...values, 'error.type': error?.class }),
       ...(error === undefined ? {} : { status: { code: 2, message: error.message } }),
     };

@@ -56,17 +56,45 @@ function answer(thread: Worker, job: Job, signal: AbortSignal): Promise<Reply> {
   return new Promise<Reply>((resolve, reject) => {
     const on = (event: 'message' | 'error' | 'exit', act: (value: unknown) => void): void => {
       thread.on(event, act);
-      heard.signal.addEventListener('abort', () => { thread.off(event, act); }, { once: true });
+      heard.signal.addEventListener(
+        'abort',
+        () => {
+          thread.off(event, act);
+        },
+        { once: true },
+      );
     };
-    on('message', (reply) => { resolve(reply as Reply); }); // as its own thread sends it
-    on('error', (error) => { reject(lost(error)); });
-    on('exit', () => { reject(lost(undefined)); });
-    signal.addEventListener('abort', () => { reject(abortedError(signal)); }, { once: true, signal: heard.signal });
-    const watched = watchedThread(thread, () => { reject(tooMuch()); });
+    on('message', (reply) => {
+      resolve(reply as Reply);
+    }); // as its own thread sends it
+    on('error', (error) => {
+      reject(lost(error));
+    });
+    on('exit', () => {
+      reject(lost(undefined));
+    });
+    signal.addEventListener(
+      'abort',
+      () => {
+        reject(abortedError(signal));
+      },
+      { once: true, signal: heard.signal },
+    );
+    const watched = watchedThread(thread, () => {
+      reject(tooMuch());
+    });
     watch.add(watched);
-    heard.signal.addEventListener('abort', () => { watch.delete(watched); }, { once: true });
+    heard.signal.addEventListener(
+      'abort',
+      () => {
+        watch.delete(watched);
+      },
+      { once: true },
+    );
     thread.postMessage(job);
-  }).finally(() => { heard.abort(); });
+  }).finally(() => {
+    heard.abort();
+  });
 }
 
 function watchedThread(thread: Worker, onTooMuch: () => void): Watched {
@@ -92,7 +120,11 @@ function tooMuch(cause?: Error): ClassedError {
 
 function lost(error: unknown): ClassedError {
   if (error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY') return tooMuch(error);
-  return new ClassedError('tool_error', `It cannot be gone through: ${error instanceof Error ? error.message : 'its thread has ended'}.`, { cause: error });
+  return new ClassedError(
+    'tool_error',
+    `It cannot be gone through: ${error instanceof Error ? error.message : 'its thread has ended'}.`,
+    { cause: error },
+  );
 }
 
 /** A thread with nothing to do; waits where there are as many as there may be. */
@@ -108,9 +140,12 @@ async function free(signal: AbortSignal): Promise<Worker> {
     if (threads < MOST_THREADS) {
       threads++;
       const thread = new Worker(entryUrl('readerThread'), {
-        env: {}, execArgv: ['--disable-warning=ExperimentalWarning'],
+        env: {},
+        execArgv: ['--disable-warning=ExperimentalWarning'],
         // What a library prints goes nowhere. Nobody reads it: that would keep the process alive.
-        stdin: false, stdout: true, stderr: true,
+        stdin: false,
+        stdout: true,
+        stderr: true,
         resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB * HARD_LIMIT, maxYoungGenerationSizeMb: YOUNG_MB },
       });
       thread.on('error', () => undefined); // told to whoever waits for it
@@ -118,7 +153,13 @@ async function free(signal: AbortSignal): Promise<Worker> {
     }
     await new Promise<void>((resolve) => {
       waiting.push(resolve);
-      signal.addEventListener('abort', () => { resolve(); }, { once: true });
+      signal.addEventListener(
+        'abort',
+        () => {
+          resolve();
+        },
+        { once: true },
+      );
     });
   }
 }
@@ -126,7 +167,10 @@ async function free(signal: AbortSignal): Promise<Worker> {
 function keep(thread: Worker): void {
   thread.unref();
   const timer = setTimeout(() => {
-    idle.splice(idle.findIndex((one) => one.thread === thread), 1);
+    idle.splice(
+      idle.findIndex((one) => one.thread === thread),
+      1,
+    );
     left();
     void thread.terminate();
   }, IDLE_MS).unref();

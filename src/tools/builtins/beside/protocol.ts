@@ -4,7 +4,21 @@ import type { ToolOutcome } from '../../../rollout/ports.ts';
 import type { ErrorClass } from '../../../trace/schema.ts';
 
 export type Job =
-  | { readonly kind: 'tool'; readonly set: 'documents' | 'spreadsheet'; readonly name: string; readonly cwd: string; readonly args: JsonObject }
-  | { readonly kind: 'page'; readonly url: string; readonly media: string; readonly charset: string | undefined; readonly bytes: Uint8Array };
+  | {
+      readonly kind: 'tool';
+      readonly set: 'documents' | 'spreadsheet';
+      readonly name: string;
+      readonly cwd: string;
+      readonly args: JsonObject;
+    }
+  | {
+      readonly kind: 'page';
+      readonly url: string;
+      readonly media: string;
+      readonly charset: string | undefined;
+      readonly bytes: Uint8Array;
+    };
 
-export type Reply = { readonly outcome: ToolOutcome } | { readonly error: { readonly class: ErrorClass; readonly message: string } };
+export type Reply =
+  | { readonly outcome: ToolOutcome }
+  | { readonly error: { readonly class: ErrorClass; readonly message: string } };

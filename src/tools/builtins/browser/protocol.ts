@@ -7,8 +7,12 @@ import { ClassedError } from '../../../trace/classedError.ts';
 import { abortedError } from '../../aborted.ts';
 
 const message = z.object({
-  id: z.number().optional(), method: z.string().optional(), params: z.record(z.string(), z.unknown()).optional(), sessionId: z.string().optional(),
-  result: z.record(z.string(), z.unknown()).optional(), error: z.object({ message: z.string() }).optional(),
+  id: z.number().optional(),
+  method: z.string().optional(),
+  params: z.record(z.string(), z.unknown()).optional(),
+  sessionId: z.string().optional(),
+  result: z.record(z.string(), z.unknown()).optional(),
+  error: z.object({ message: z.string() }).optional(),
 });
 
 type Listener = (params: Readonly<Record<string, unknown>>, session: string | undefined) => void;
@@ -24,7 +28,14 @@ export class ProtocolError extends Error {}
 export class Protocol {
   readonly closed: Promise<void>;
   readonly #socket: WebSocket;
-  readonly #waiting = new Map<number, { readonly session: string | undefined; readonly resolve: (result: Readonly<Record<string, unknown>>) => void; readonly reject: (error: Error) => void }>();
+  readonly #waiting = new Map<
+    number,
+    {
+      readonly session: string | undefined;
+      readonly resolve: (result: Readonly<Record<string, unknown>>) => void;
+      readonly reject: (error: Error) => void;
+    }
+  >();
   readonly #listeners = new Map<string, Listener[]>();
   #next = 1;
 
@@ -37,7 +48,9 @@ export class Protocol {
         resolve();
       });
     });
-    socket.on('message', (data: Buffer) => { this.#take(data.toString('utf8')); });
+    socket.on('message', (data: Buffer) => {
+      this.#take(data.toString('utf8'));
+    });
     socket.on('error', () => undefined); // `close` follows
   }
 
@@ -45,17 +58,26 @@ export class Protocol {
     const socket = new WebSocket(address, { perMessageDeflate: false, maxPayload: 256 * 1024 * 1024 });
     await new Promise<void>((resolve, reject) => {
       socket.once('open', resolve);
-      socket.once('error', (error) => { reject(new ClassedError('tool_error', `The browser cannot be spoken to: ${error.message}`, { cause: error })); });
+      socket.once('error', (error) => {
+        reject(new ClassedError('tool_error', `The browser cannot be spoken to: ${error.message}`, { cause: error }));
+      });
     });
     return new Protocol(socket);
   }
 
   /** `session`: of a page; absent: the browser itself. Throws ProtocolError, or ClassedError as the signal says. */
-  async send<T extends z.ZodType>(method: string, params: JsonObject, schema: T, options: { readonly session?: string | undefined; readonly signal?: AbortSignal | undefined } = {}): Promise<z.output<T>> {
+  async send<T extends z.ZodType>(
+    method: string,
+    params: JsonObject,
+    schema: T,
+    options: { readonly session?: string | undefined; readonly signal?: AbortSignal | undefined } = {},
+  ): Promise<z.output<T>> {
     const { session, signal } = options;
     if (signal?.aborted === true) throw abortedError(signal);
     const id = this.#next++;
-    const onAbort = (): void => { if (signal !== undefined) this.#waiting.get(id)?.reject(abortedError(signal)); };
+    const onAbort = (): void => {
+      if (signal !== undefined) this.#waiting.get(id)?.reject(abortedError(signal));
+    };
     try {
       const result = await new Promise<Readonly<Record<string, unknown>>>((resolve, reject) => {
         if (this.#socket.readyState !== WebSocket.OPEN) {
@@ -64,7 +86,9 @@ export class Protocol {
         }
         this.#waiting.set(id, { session, resolve, reject });
         signal?.addEventListener('abort', onAbort, { once: true });
-        this.#socket.send(JSON.stringify({ id, method, params, ...(session === undefined ? {} : { sessionId: session }) }));
+        this.#socket.send(
+          JSON.stringify({ id, method, params, ...(session === undefined ? {} : { sessionId: session }) }),
+        );
       });
       return schema.parse(result);
     } finally {
@@ -95,6 +119,7 @@ export class Protocol {
       else waiting?.resolve(data.result ?? {});
       return;
     }
-    if (data.method !== undefined) for (const listener of this.#listeners.get(data.method) ?? []) listener(data.params ?? {}, data.sessionId);
+    if (data.method !== undefined)
+      for (const listener of this.#listeners.get(data.method) ?? []) listener(data.params ?? {}, data.sessionId);
   }
 }

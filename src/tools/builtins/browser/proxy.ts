@@ -1,10 +1,13 @@
-/** What a browser reaches the network through: it goes only where the gate lets it, redirects and parts of pages too, and on through the proxy that leads out. */
-import { createServer, request, type IncomingMessage, type ServerResponse } from 'node:http';
-import { request as secureRequest, type RequestOptions } from 'node:https';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+/**
+ * What a browser reaches the network through: it goes only where the gate lets it, redirects and parts of pages too,
+ * and on through the proxy that leads out.
+ */
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { type RequestOptions, request as secureRequest } from 'node:https';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Gate } from '../web/addresses.ts';
-import { plainHost, proxyAuthorization, type Outgoing } from '../web/outgoing.ts';
+import { type Outgoing, plainHost, proxyAuthorization } from '../web/outgoing.ts';
 
 export interface Proxy {
   readonly port: number;
@@ -22,21 +25,34 @@ export async function startProxy(gate: Gate, outgoing: Outgoing): Promise<Proxy>
     return socket;
   };
   const server = createServer((asked, answer) => {
-    forward(gate, outgoing, asked, answer).catch((error: unknown) => { refuse(answer, error); });
+    forward(gate, outgoing, asked, answer).catch((error: unknown) => {
+      refuse(answer, error);
+    });
   });
-  server.on('connection', (socket: Socket) => { kept(socket); });
+  server.on('connection', (socket: Socket) => {
+    kept(socket);
+  });
   // HTTPS and web sockets: a way to the host, of which the proxy sees nothing.
   server.on('connect', (asked: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => undefined);
-    way(gate, outgoing, asked.url ?? '', kept).then((far) => {
-      far.on('error', () => undefined);
-      far.once('close', () => { socket.destroy(); });
-      socket.once('close', () => { far.destroy(); });
-      if (socket.destroyed) far.destroy();
-      socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
-      far.write(head);
-      far.pipe(socket).pipe(far);
-    }, (error: unknown) => { socket.end(`HTTP/1.1 403 Forbidden\r\nconnection: close\r\n\r\n${textOf(error)}`); });
+    way(gate, outgoing, asked.url ?? '', kept).then(
+      (far) => {
+        far.on('error', () => undefined);
+        far.once('close', () => {
+          socket.destroy();
+        });
+        socket.once('close', () => {
+          far.destroy();
+        });
+        if (socket.destroyed) far.destroy();
+        socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+        far.write(head);
+        far.pipe(socket).pipe(far);
+      },
+      (error: unknown) => {
+        socket.end(`HTTP/1.1 403 Forbidden\r\nconnection: close\r\n\r\n${textOf(error)}`);
+      },
+    );
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -44,29 +60,43 @@ export async function startProxy(gate: Gate, outgoing: Outgoing): Promise<Proxy>
   });
   return {
     port: (server.address() as AddressInfo).port, // it listens on a port
-    close: () => new Promise((resolve) => {
-      server.close(() => { resolve(); });
-      for (const socket of sockets) socket.destroy();
-    }),
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => {
+          resolve();
+        });
+        for (const socket of sockets) socket.destroy();
+      }),
   };
 }
 
 /** A connection to `host:port`. */
-async function way(gate: Gate, outgoing: Outgoing, host: string, kept: <T extends Duplex>(socket: T) => T): Promise<Duplex> {
+async function way(
+  gate: Gate,
+  outgoing: Outgoing,
+  host: string,
+  kept: <T extends Duplex>(socket: T) => T,
+): Promise<Duplex> {
   const url = gate.check(`http://${host}`);
   const port = url.port === '' ? '80' : url.port;
   const out = outgoing.for(new URL(`https://${url.hostname}:${port}`));
   if (out === undefined) {
     return new Promise((resolve, reject) => {
       const far = kept(connect({ host: plainHost(url), port: Number(port), lookup: gate.lookup }));
-      far.once('connect', () => { resolve(far); });
+      far.once('connect', () => {
+        resolve(far);
+      });
       far.once('error', reject);
     });
   }
   await gate.checkName(plainHost(url));
   return new Promise((resolve, reject) => {
     const target = `${url.hostname}:${port}`;
-    const asking = requestTo(out, { method: 'CONNECT', path: target, headers: { host: target, ...proxyAuthorization(out) } });
+    const asking = requestTo(out, {
+      method: 'CONNECT',
+      path: target,
+      headers: { host: target, ...proxyAuthorization(out) },
+    });
     asking.once('connect', (answer, far) => {
       if (answer.statusCode === 200) {
         resolve(kept(far));
@@ -89,21 +119,39 @@ async function forward(gate: Gate, outgoing: Outgoing, asked: IncomingMessage, a
   const headers = Object.fromEntries(Object.entries(asked.headers).filter(([name]) => !HOP.test(name)));
   const out = outgoing.for(url);
   if (out !== undefined) await gate.checkName(plainHost(url));
-  const far = out === undefined ? request(url, { method: asked.method, headers, lookup: gate.lookup })
-    : requestTo(out, { method: asked.method, path: url.href, headers: { ...headers, ...proxyAuthorization(out) } });
+  const far =
+    out === undefined
+      ? request(url, { method: asked.method, headers, lookup: gate.lookup })
+      : requestTo(out, { method: asked.method, path: url.href, headers: { ...headers, ...proxyAuthorization(out) } });
   far.once('response', (response) => {
-    answer.writeHead(response.statusCode ?? 502, Object.fromEntries(Object.entries(response.headers).filter(([name]) => !HOP.test(name))));
+    answer.writeHead(
+      response.statusCode ?? 502,
+      Object.fromEntries(Object.entries(response.headers).filter(([name]) => !HOP.test(name))),
+    );
     response.pipe(answer);
-    response.once('error', () => { answer.destroy(); });
+    response.once('error', () => {
+      answer.destroy();
+    });
   });
-  far.once('error', (error) => { refuse(answer, error); });
-  answer.once('close', () => { far.destroy(); });
+  far.once('error', (error) => {
+    refuse(answer, error);
+  });
+  answer.once('close', () => {
+    far.destroy();
+  });
   asked.pipe(far);
 }
 
-function requestTo(proxy: URL, options: Pick<RequestOptions, 'method' | 'path' | 'headers'>): ReturnType<typeof request> {
+function requestTo(
+  proxy: URL,
+  options: Pick<RequestOptions, 'method' | 'path' | 'headers'>,
+): ReturnType<typeof request> {
   const secure = proxy.protocol === 'https:';
-  return (secure ? secureRequest : request)({ ...options, host: plainHost(proxy), port: proxy.port === '' ? (secure ? 443 : 80) : proxy.port });
+  return (secure ? secureRequest : request)({
+    ...options,
+    host: plainHost(proxy),
+    port: proxy.port === '' ? (secure ? 443 : 80) : proxy.port,
+  });
 }
 
 function refuse(answer: ServerResponse, error: unknown): void {

@@ -5,9 +5,9 @@ import { abortedError } from '../../aborted.ts';
 import type { ToolEnvironment } from '../../environment.ts';
 import type { Gate } from '../web/addresses.ts';
 import type { Outgoing } from '../web/outgoing.ts';
-import { startChromium, type Chromium } from './chromium.ts';
+import { type Chromium, startChromium } from './chromium.ts';
 import { browserEnded, Protocol } from './protocol.ts';
-import { startProxy, type Proxy } from './proxy.ts';
+import { type Proxy, startProxy } from './proxy.ts';
 import { Tab } from './tab.ts';
 
 const anything = z.looseObject({});
@@ -52,11 +52,24 @@ export class BrowserSession {
       const { protocol, tabs } = await this.#started(signal);
       await this.#opening;
       // What waits for something else than an answer does not hear of its end.
-      return Promise.race([act(this.#front(tabs), tabs), protocol.closed.then(() => { throw browserEnded(); })]);
+      return Promise.race([
+        act(this.#front(tabs), tabs),
+        protocol.closed.then(() => {
+          throw browserEnded();
+        }),
+      ]);
     });
     this.#turn = turn.catch(() => undefined);
     // Also while the calls before it still go on.
-    const aborted = new Promise<never>((_, reject) => { signal.addEventListener('abort', () => { reject(abortedError(signal)); }, { once: true }); });
+    const aborted = new Promise<never>((_, reject) => {
+      signal.addEventListener(
+        'abort',
+        () => {
+          reject(abortedError(signal));
+        },
+        { once: true },
+      );
+    });
     return Promise.race([turn, aborted]);
   }
 
@@ -67,7 +80,12 @@ export class BrowserSession {
   /** Opens an empty tab, in front. */
   async openTab(signal: AbortSignal): Promise<Tab> {
     const { protocol, tabs } = await this.#started(signal);
-    const { targetId } = await protocol.send('Target.createTarget', { url: 'about:blank' }, z.object({ targetId: z.string() }), { signal });
+    const { targetId } = await protocol.send(
+      'Target.createTarget',
+      { url: 'about:blank' },
+      z.object({ targetId: z.string() }),
+      { signal },
+    );
     await this.#attached(protocol, tabs, targetId, signal);
     this.#current = targetId;
     return this.#front(tabs);
@@ -109,11 +127,17 @@ export class BrowserSession {
     if (this.#running !== undefined) return this.#running;
     const running = this.#start(signal);
     this.#running = running;
-    const forget = (): void => { if (this.#running === running) this.#running = undefined; };
-    running.then((own) => own.protocol.closed.then(() => {
-      forget();
-      this.#ending = ended(own);
-    }), forget);
+    const forget = (): void => {
+      if (this.#running === running) this.#running = undefined;
+    };
+    running.then(
+      (own) =>
+        own.protocol.closed.then(() => {
+          forget();
+          this.#ending = ended(own);
+        }),
+      forget,
+    );
     return running;
   }
 
@@ -127,10 +151,21 @@ export class BrowserSession {
       const tabs: Tab[] = [];
       const running = { chromium, protocol, proxy, tabs };
       this.#follow(protocol, tabs);
-      await protocol.send('Browser.setDownloadBehavior', { behavior: 'allow', downloadPath: this.#environment.cwd, eventsEnabled: true }, anything, { signal });
+      await protocol.send(
+        'Browser.setDownloadBehavior',
+        { behavior: 'allow', downloadPath: this.#environment.cwd, eventsEnabled: true },
+        anything,
+        { signal },
+      );
       await protocol.send('Target.setDiscoverTargets', { discover: true }, anything, { signal });
-      const { targetInfos } = await protocol.send('Target.getTargets', {}, z.object({ targetInfos: z.array(z.object({ targetId: z.string(), type: z.string() })) }), { signal });
-      for (const { targetId, type } of targetInfos) if (type === 'page') await this.#attached(protocol, tabs, targetId, signal);
+      const { targetInfos } = await protocol.send(
+        'Target.getTargets',
+        {},
+        z.object({ targetInfos: z.array(z.object({ targetId: z.string(), type: z.string() })) }),
+        { signal },
+      );
+      for (const { targetId, type } of targetInfos)
+        if (type === 'page') await this.#attached(protocol, tabs, targetId, signal);
       return running;
     } catch (error) {
       await Promise.all([chromium?.end(), proxy?.close()]);
@@ -141,22 +176,32 @@ export class BrowserSession {
   /** A tab for each page, also for those that pages open. */
   #follow(protocol: Protocol, tabs: Tab[]): void {
     protocol.on('Target.targetCreated', (params) => {
-      const { data } = z.object({ targetInfo: z.object({ targetId: z.string(), type: z.string(), openerId: z.string().optional() }) }).safeParse(params);
+      const { data } = z
+        .object({ targetInfo: z.object({ targetId: z.string(), type: z.string(), openerId: z.string().optional() }) })
+        .safeParse(params);
       if (data?.targetInfo.type !== 'page' || data.targetInfo.openerId === undefined) return;
       this.#notes.push('The page has opened another tab; browser_tabs shows it.');
-      const attached = this.#attached(protocol, tabs, data.targetInfo.targetId).catch(() => undefined); // it may be closed again
+      // it may be closed again
+      const attached = this.#attached(protocol, tabs, data.targetInfo.targetId).catch(() => undefined);
       this.#opening = Promise.all([this.#opening, attached]);
     });
     protocol.on('Target.targetDestroyed', ({ targetId }) => {
       const at = tabs.findIndex(({ id }) => id === targetId);
       if (at !== -1) tabs.splice(at, 1);
     });
-    protocol.on('Browser.downloadWillBegin', ({ suggestedFilename }) => { this.#notes.push(`A download into the working directory has begun: ${String(suggestedFilename)}`); });
+    protocol.on('Browser.downloadWillBegin', ({ suggestedFilename }) => {
+      this.#notes.push(`A download into the working directory has begun: ${String(suggestedFilename)}`);
+    });
   }
 
   async #attached(protocol: Protocol, tabs: Tab[], id: string, signal?: AbortSignal): Promise<void> {
     if (tabs.some((tab) => tab.id === id)) return;
-    const { sessionId } = await protocol.send('Target.attachToTarget', { targetId: id, flatten: true }, z.object({ sessionId: z.string() }), { signal });
+    const { sessionId } = await protocol.send(
+      'Target.attachToTarget',
+      { targetId: id, flatten: true },
+      z.object({ sessionId: z.string() }),
+      { signal },
+    );
     const tab = new Tab(protocol, id, sessionId, this.#notes);
     await tab.prepare();
     if (!tabs.some((other) => other.id === id)) tabs.push(tab);

@@ -3,8 +3,14 @@ import { z } from 'zod';
 
 const value = z.object({ value: z.unknown().optional() });
 export const accessibleNode = z.object({
-  nodeId: z.string(), ignored: z.boolean().default(false), role: value.optional(), name: value.optional(), value: value.optional(),
-  properties: z.array(z.object({ name: z.string(), value })).default([]), childIds: z.array(z.string()).default([]), backendDOMNodeId: z.number().optional(),
+  nodeId: z.string(),
+  ignored: z.boolean().default(false),
+  role: value.optional(),
+  name: value.optional(),
+  value: value.optional(),
+  properties: z.array(z.object({ name: z.string(), value })).default([]),
+  childIds: z.array(z.string()).default([]),
+  backendDOMNodeId: z.number().optional(),
 });
 export type AccessibleNode = z.output<typeof accessibleNode>;
 
@@ -15,8 +21,34 @@ export interface FrameTree {
 }
 
 /** Nothing but what is inside of them. */
-const EMPTY_ROLES = new Set(['generic', 'none', 'presentation', 'RootWebArea', 'WebArea', 'InlineTextBox', 'LineBreak', 'ListMarker', 'paragraph', 'LayoutTable', 'LayoutTableRow', 'LayoutTableCell', 'SvgRoot', 'Section', 'rowgroup']);
-const NAMES: Readonly<Record<string, string>> = { StaticText: 'text', image: 'img', Iframe: 'iframe', IframePresentational: 'iframe', LabelText: 'label', DescriptionListTerm: 'term', DescriptionListDetail: 'definition', ComboBoxSelect: 'combobox', MenuListPopup: 'listbox' };
+const EMPTY_ROLES = new Set([
+  'generic',
+  'none',
+  'presentation',
+  'RootWebArea',
+  'WebArea',
+  'InlineTextBox',
+  'LineBreak',
+  'ListMarker',
+  'paragraph',
+  'LayoutTable',
+  'LayoutTableRow',
+  'LayoutTableCell',
+  'SvgRoot',
+  'Section',
+  'rowgroup',
+]);
+const NAMES: Readonly<Record<string, string>> = {
+  StaticText: 'text',
+  image: 'img',
+  Iframe: 'iframe',
+  IframePresentational: 'iframe',
+  LabelText: 'label',
+  DescriptionListTerm: 'term',
+  DescriptionListDetail: 'definition',
+  ComboBoxSelect: 'combobox',
+  MenuListPopup: 'listbox',
+};
 /** Told when they are set. */
 const STATES = ['checked', 'disabled', 'expanded', 'selected', 'pressed', 'level', 'required', 'invalid'] as const;
 const DEEPEST = 400;
@@ -72,14 +104,21 @@ function line(node: AccessibleNode, role: string, name: string, number: number |
   const states = STATES.flatMap((state) => {
     const of = node.properties.find((property) => property.name === state)?.value.value;
     if (of === true || of === 'true') return [`[${state}]`];
-    return (typeof of === 'string' && of !== 'false') || (typeof of === 'number' && of !== 0) ? [`[${state}=${of}]`] : [];
+    return (typeof of === 'string' && of !== 'false') || (typeof of === 'number' && of !== 0)
+      ? [`[${state}=${of}]`]
+      : [];
   });
   const url = role === 'link' ? node.properties.find((property) => property.name === 'url')?.value.value : undefined;
   const shown = text(node.value);
-  return [
-    role, ...(name === '' ? [] : [JSON.stringify(name)]), ...states, ...(number === undefined ? [] : [`[ref=${refOf(number)}]`]),
-    ...(typeof url === 'string' ? [`(${url})`] : []),
-  ].join(' ') + (shown === '' || shown === name ? '' : `: ${shown}`);
+  return (
+    [
+      role,
+      ...(name === '' ? [] : [JSON.stringify(name)]),
+      ...states,
+      ...(number === undefined ? [] : [`[ref=${refOf(number)}]`]),
+      ...(typeof url === 'string' ? [`(${url})`] : []),
+    ].join(' ') + (shown === '' || shown === name ? '' : `: ${shown}`)
+  );
 }
 
 function text(of: { readonly value?: unknown } | undefined): string {

@@ -1,15 +1,30 @@
 import { ClassedError } from '../../../trace/classedError.ts';
-import { partText, unpacked, type Parts } from '../office/archive.ts';
-import { attribute, childOf, childrenOf, elementsOf, localName, parseXml, relations, textIn, type Element } from '../office/xml.ts';
+import { type Parts, partText, unpacked } from '../office/archive.ts';
+import {
+  attribute,
+  childOf,
+  childrenOf,
+  type Element,
+  elementsOf,
+  localName,
+  parseXml,
+  relations,
+  textIn,
+} from '../office/xml.ts';
 import { markdownTable } from './table.ts';
 import type { DocumentText } from './tools.ts';
 
 const MAIN = 'word/document.xml';
 
-/** The text of a Word document: headings, paragraphs, lists, tables, and the notes at its end. Throws ClassedError `tool_error`. */
+/**
+ * The text of a Word document: headings, paragraphs, lists, tables, and the notes at its end. Throws ClassedError
+ * `tool_error`.
+ */
 export function docxText(bytes: Uint8Array): DocumentText {
   const parts = unpacked(bytes, 'a .docx document');
-  const main = [...relations(partText(parts, '_rels/.rels'), '').values()].find(({ type }) => type === 'officeDocument')?.path ?? MAIN;
+  const main =
+    [...relations(partText(parts, '_rels/.rels'), '').values()].find(({ type }) => type === 'officeDocument')?.path ??
+    MAIN;
   const xml = partText(parts, main);
   if (xml === undefined) throw new ClassedError('tool_error', 'This is not a .docx document: no text is in it.');
   const [body] = elementsOf(parseXml(xml), 'body');
@@ -25,7 +40,11 @@ function blocksOf(parent: Element): string[] {
       case 'p':
         return paragraph(child);
       case 'tbl':
-        return [markdownTable(childrenOf(child, 'tr').map((row) => childrenOf(row, 'tc').map((cell) => blocksOf(cell).join(' '))))];
+        return [
+          markdownTable(
+            childrenOf(child, 'tr').map((row) => childrenOf(row, 'tc').map((cell) => blocksOf(cell).join(' '))),
+          ),
+        ];
       // Frames around blocks.
       case 'sdt':
       case 'sdtContent':
@@ -49,29 +68,31 @@ function paragraph(element: Element): string[] {
 }
 
 function inline(parent: Element): string {
-  return childrenOf(parent).map((child) => {
-    switch (localName(child)) {
-      case 't':
-        return textIn(child);
-      case 'tab':
-        return '\t';
-      case 'br':
-      case 'cr':
-        return '\n';
-      case 'footnoteReference':
-      case 'endnoteReference':
-        return `[${localName(child).replace('Reference', '')} ${attribute(child, 'id') ?? ''}]`;
-      // What was deleted, and what only tells how it looks. Drawings are there twice, for old programs too.
-      case 'del':
-      case 'pPr':
-      case 'rPr':
-      case 'instrText':
-      case 'Fallback':
-        return '';
-      default:
-        return inline(child);
-    }
-  }).join('');
+  return childrenOf(parent)
+    .map((child) => {
+      switch (localName(child)) {
+        case 't':
+          return textIn(child);
+        case 'tab':
+          return '\t';
+        case 'br':
+        case 'cr':
+          return '\n';
+        case 'footnoteReference':
+        case 'endnoteReference':
+          return `[${localName(child).replace('Reference', '')} ${attribute(child, 'id') ?? ''}]`;
+        // What was deleted, and what only tells how it looks. Drawings are there twice, for old programs too.
+        case 'del':
+        case 'pPr':
+        case 'rPr':
+        case 'instrText':
+        case 'Fallback':
+          return '';
+        default:
+          return inline(child);
+      }
+    })
+    .join('');
 }
 
 function notes(parts: Parts, part: string, kind: string): string[] {
@@ -79,6 +100,8 @@ function notes(parts: Parts, part: string, kind: string): string[] {
   if (xml === undefined) return [];
   return [...elementsOf(parseXml(xml), kind)].flatMap((note) => {
     const text = blocksOf(note).join(' ');
-    return attribute(note, 'type') !== undefined || text === '' ? [] : [`[${kind} ${attribute(note, 'id') ?? ''}]: ${text}`];
+    return attribute(note, 'type') !== undefined || text === ''
+      ? []
+      : [`[${kind} ${attribute(note, 'id') ?? ''}]: ${text}`];
   });
 }

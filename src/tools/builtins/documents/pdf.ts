@@ -4,7 +4,11 @@ import { abortedError } from '../../aborted.ts';
 import type { DocumentText, Page } from './tools.ts';
 
 /** The text of a PDF, page by page. Throws ClassedError `tool_error`. */
-export async function pdfText(bytes: Uint8Array, range: { readonly first: number; readonly last: number }, signal: AbortSignal): Promise<DocumentText> {
+export async function pdfText(
+  bytes: Uint8Array,
+  range: { readonly first: number; readonly last: number },
+  signal: AbortSignal,
+): Promise<DocumentText> {
   const document = await opened(bytes);
   try {
     const pages: Page[] = [];
@@ -13,7 +17,13 @@ export async function pdfText(bytes: Uint8Array, range: { readonly first: number
       const page = await readable(document.getPage(number));
       const { items } = await readable(page.getTextContent());
       // What stands beside one another on a line comes in pieces of its own; a line's last piece says so.
-      pages.push({ number, text: items.map((item) => ('str' in item ? `${item.str}${item.hasEOL ? '\n' : ''}` : '')).join('').trim() });
+      pages.push({
+        number,
+        text: items
+          .map((item) => ('str' in item ? `${item.str}${item.hasEOL ? '\n' : ''}` : ''))
+          .join('')
+          .trim(),
+      });
       page.cleanup();
     }
     return { kind: 'pages', word: 'page', total: document.numPages, pages };
@@ -31,6 +41,12 @@ async function readable<T>(piece: Promise<T>): Promise<T> {
     return await piece;
   } catch (error) {
     const locked = error instanceof Error && error.name === 'PasswordException';
-    throw new ClassedError('tool_error', locked ? 'The PDF is locked with a password.' : `This PDF cannot be read: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+    throw new ClassedError(
+      'tool_error',
+      locked
+        ? 'The PDF is locked with a password.'
+        : `This PDF cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+      { cause: error },
+    );
   }
 }

@@ -1,6 +1,17 @@
 import { ClassedError } from '../../../trace/classedError.ts';
-import { partText, unpacked, type Parts } from '../office/archive.ts';
-import { attribute, childOf, childrenOf, elementsOf, localName, parseXml, relations, relationsPart, textIn, type Element } from '../office/xml.ts';
+import { type Parts, partText, unpacked } from '../office/archive.ts';
+import {
+  attribute,
+  childOf,
+  childrenOf,
+  type Element,
+  elementsOf,
+  localName,
+  parseXml,
+  relations,
+  relationsPart,
+  textIn,
+} from '../office/xml.ts';
 import { markdownTable } from './table.ts';
 import type { DocumentText, Page } from './tools.ts';
 
@@ -9,7 +20,9 @@ const MAIN = 'ppt/presentation.xml';
 /** The text of slides, with tables and the speaker's notes. Throws ClassedError `tool_error`. */
 export function pptxText(bytes: Uint8Array, range: { readonly first: number; readonly last: number }): DocumentText {
   const parts = unpacked(bytes, 'a .pptx presentation');
-  const main = [...relations(partText(parts, '_rels/.rels'), '').values()].find(({ type }) => type === 'officeDocument')?.path ?? MAIN;
+  const main =
+    [...relations(partText(parts, '_rels/.rels'), '').values()].find(({ type }) => type === 'officeDocument')?.path ??
+    MAIN;
   const xml = partText(parts, main);
   if (xml === undefined) throw new ClassedError('tool_error', 'This is not a .pptx presentation: no slides are in it.');
   const targets = relations(partText(parts, relationsPart(main)), main);
@@ -17,12 +30,16 @@ export function pptxText(bytes: Uint8Array, range: { readonly first: number; rea
     const target = targets.get(slide.attribs['r:id'] ?? '');
     return target === undefined ? [] : [target.path];
   });
-  const pages = slides.flatMap((path, index): Page[] => (index + 1 < range.first || index + 1 > range.last ? [] : [{ number: index + 1, text: slideText(parts, path) }]));
+  const pages = slides.flatMap((path, index): Page[] =>
+    index + 1 < range.first || index + 1 > range.last ? [] : [{ number: index + 1, text: slideText(parts, path) }],
+  );
   return { kind: 'pages', word: 'slide', total: slides.length, pages };
 }
 
 function slideText(parts: Parts, path: string): string {
-  const notes = [...relations(partText(parts, relationsPart(path)), path).values()].find(({ type }) => type === 'notesSlide')?.path;
+  const notes = [...relations(partText(parts, relationsPart(path)), path).values()].find(
+    ({ type }) => type === 'notesSlide',
+  )?.path;
   const said = notes === undefined ? [] : blocksIn(parts, notes, 'body');
   return [...blocksIn(parts, path), ...(said.length === 0 ? [] : [`Notes: ${said.join('\n')}`])].join('\n\n');
 }
@@ -49,7 +66,13 @@ function shapes(parent: Element, placeholder: string | undefined): string[] {
       case 'Choice':
         return shapes(child, placeholder);
       case 'graphicFrame':
-        return [...elementsOf(child, 'tbl')].map((table) => markdownTable(childrenOf(table, 'tr').map((row) => childrenOf(row, 'tc').map((cell) => bodyText(childOf(cell, 'txBody'))))));
+        return [...elementsOf(child, 'tbl')].map((table) =>
+          markdownTable(
+            childrenOf(table, 'tr').map((row) =>
+              childrenOf(row, 'tc').map((cell) => bodyText(childOf(cell, 'txBody'))),
+            ),
+          ),
+        );
       default:
         return [];
     }
@@ -57,5 +80,12 @@ function shapes(parent: Element, placeholder: string | undefined): string[] {
 }
 
 function bodyText(body: Element | undefined): string {
-  return childrenOf(body, 'p').map((line) => childrenOf(line).map((run) => (localName(run) === 'br' ? '\n' : textIn(childOf(run, 't')))).join('')).join('\n').trim();
+  return childrenOf(body, 'p')
+    .map((line) =>
+      childrenOf(line)
+        .map((run) => (localName(run) === 'br' ? '\n' : textIn(childOf(run, 't'))))
+        .join(''),
+    )
+    .join('\n')
+    .trim();
 }

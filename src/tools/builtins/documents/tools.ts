@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { ClassedError } from '../../../trace/classedError.ts';
 import type { ToolEnvironment } from '../../environment.ts';
 import { textResponse } from '../../outcome.ts';
-import { builtin, type BuiltinTool } from '../builtinHost.ts';
+import { type BuiltinTool, builtin } from '../builtinHost.ts';
 import { bytesOf } from '../bytes.ts';
 import { textIn } from '../encoding.ts';
 
@@ -38,36 +38,66 @@ const READERS: Readonly<Record<string, (bytes: Buffer, range: Range, signal: Abo
   '.json': (bytes) => Promise.resolve(plain(bytes)),
   '.xml': (bytes) => Promise.resolve(plain(bytes)),
 };
-const SAME: Readonly<Record<string, string>> = { '.htm': '.html', '.xhtml': '.html', '.jsonl': '.json', '.log': '.txt', '.markdown': '.md' };
+const SAME: Readonly<Record<string, string>> = {
+  '.htm': '.html',
+  '.xhtml': '.html',
+  '.jsonl': '.json',
+  '.log': '.txt',
+  '.markdown': '.md',
+};
 const OTHERS: Readonly<Record<string, string>> = {
   '.xlsx': 'extract_excel_content of the built-in spreadsheet reads workbooks.',
-  '.xls': 'Only workbooks in the newer format .xlsx can be read.', '.doc': 'Only the newer format .docx can be read.', '.ppt': 'Only the newer format .pptx can be read.',
+  '.xls': 'Only workbooks in the newer format .xlsx can be read.',
+  '.doc': 'Only the newer format .docx can be read.',
+  '.ppt': 'Only the newer format .pptx can be read.',
 };
 
 /** `extract_document_content`: documents of many kinds as text. */
 export function documentTools({ cwd }: Pick<ToolEnvironment, 'cwd'>): BuiltinTool[] {
-  return [builtin('documents', {
-    name: 'extract_document_content', effect: 'pure', sessionBound: false,
-    description: `Gives a document as text: ${Object.keys(READERS).map((kind) => kind.slice(1)).join(', ')}. Pages of PDFs and slides keep their numbers; tables become tables of Markdown.`,
-    input: z.object({
-      file_path: z.string().min(1).describe('Path of the document, relative to the working directory.'),
-      first_page: z.number().int().min(1).default(1).describe('The first page or slide to give, where a document has them.'),
-      last_page: z.number().int().min(1).optional().describe('The last page or slide to give. Absent: all.'),
+  return [
+    builtin('documents', {
+      name: 'extract_document_content',
+      effect: 'pure',
+      sessionBound: false,
+      description: `Gives a document as text: ${Object.keys(READERS)
+        .map((kind) => kind.slice(1))
+        .join(', ')}. Pages of PDFs and slides keep their numbers; tables become tables of Markdown.`,
+      input: z.object({
+        file_path: z.string().min(1).describe('Path of the document, relative to the working directory.'),
+        first_page: z
+          .number()
+          .int()
+          .min(1)
+          .default(1)
+          .describe('The first page or slide to give, where a document has them.'),
+        last_page: z.number().int().min(1).optional().describe('The last page or slide to give. Absent: all.'),
+      }),
+      run: async ({ file_path, first_page, last_page }, { signal }) => {
+        const ending = path.extname(file_path).toLowerCase();
+        const read = READERS[SAME[ending] ?? ending];
+        if (read === undefined)
+          throw new ClassedError(
+            'tool_error',
+            `"${ending}" is no kind of document that is known. ` +
+              (OTHERS[ending] ?? `Known: ${Object.keys(READERS).join(', ')}.`),
+          );
+        const bytes = await bytesOf(cwd, file_path, LARGEST);
+        const document = await read(bytes, { first: first_page, last: last_page ?? Infinity }, signal);
+        return textResponse({ text: document.kind === 'text' ? document.text : inPages(document, first_page) });
+      },
     }),
-    run: async ({ file_path, first_page, last_page }, { signal }) => {
-      const ending = path.extname(file_path).toLowerCase();
-      const read = READERS[SAME[ending] ?? ending];
-      if (read === undefined) throw new ClassedError('tool_error', `"${ending}" is no kind of document that is known. ${OTHERS[ending] ?? `Known: ${Object.keys(READERS).join(', ')}.`}`);
-      const bytes = await bytesOf(cwd, file_path, LARGEST);
-      const document = await read(bytes, { first: first_page, last: last_page ?? Infinity }, signal);
-      return textResponse({ text: document.kind === 'text' ? document.text : inPages(document, first_page) });
-    },
-  })];
+  ];
 }
 
 function inPages({ word, total, pages }: Extract<DocumentText, { kind: 'pages' }>, first: number): string {
-  if (pages.length === 0) throw new ClassedError('tool_error', `There is no ${word} ${first}: the document has ${total}.`);
-  return pages.map(({ number, text }) => `--- ${word} ${number} of ${total} ---\n${text === '' ? `[no text on this ${word}]` : text}`).join('\n\n');
+  if (pages.length === 0)
+    throw new ClassedError('tool_error', `There is no ${word} ${first}: the document has ${total}.`);
+  return pages
+    .map(
+      ({ number, text }) =>
+        `--- ${word} ${number} of ${total} ---\n${text === '' ? `[no text on this ${word}]` : text}`,
+    )
+    .join('\n\n');
 }
 
 function plain(bytes: Buffer): DocumentText {

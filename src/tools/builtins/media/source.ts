@@ -12,10 +12,27 @@ export interface Media {
 
 const SECONDS = 120;
 
-/** A picture or a recording, by its path in the working directory or its address. `types`: what is taken, by endings of names. */
-export async function mediaOf(cwd: string, given: string, gate: Gate, outgoing: Outgoing, types: Readonly<Record<string, string>>, most: number, signal: AbortSignal): Promise<Media> {
+/**
+ * A picture or a recording, by its path in the working directory or its address. `types`: what is taken, by endings of
+ * names.
+ */
+export async function mediaOf(
+  cwd: string,
+  given: string,
+  gate: Gate,
+  outgoing: Outgoing,
+  types: Readonly<Record<string, string>>,
+  most: number,
+  signal: AbortSignal,
+): Promise<Media> {
   const ending = (name: string): string | undefined => types[path.extname(name).toLowerCase()];
-  const unknown = (what: string): ClassedError => new ClassedError('tool_error', `${given}: ${what} is not among what is taken: ${Object.keys(types).map((name) => name.slice(1)).join(', ')}.`);
+  const unknown = (what: string): ClassedError =>
+    new ClassedError(
+      'tool_error',
+      `${given}: ${what} is not among what is taken: ${Object.keys(types)
+        .map((name) => name.slice(1))
+        .join(', ')}.`,
+    );
   if (!/^https?:\/\//i.test(given)) {
     const type = ending(given);
     if (type === undefined) throw unknown(`"${path.extname(given)}"`);

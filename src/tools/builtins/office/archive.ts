@@ -7,20 +7,27 @@ const LARGEST_UNPACKED = 256 * 1024 * 1024;
 
 export type Parts = Record<string, Uint8Array>;
 
-/** The files in it by their names. Throws ClassedError `tool_error`; `what` is what it should be, e.g. `an .xlsx file`. */
+/**
+ * The files in it by their names. Throws ClassedError `tool_error`; `what` is what it should be, e.g. `an .xlsx file`.
+ */
 export function unpacked(bytes: Uint8Array, what: string): Parts {
   let total = 0;
   try {
     return unzipSync(bytes, {
       filter: ({ originalSize }) => {
         total += originalSize;
-        if (total > LARGEST_UNPACKED) throw new ClassedError('tool_error', `Unpacked, this file has more than ${LARGEST_UNPACKED} bytes.`);
+        if (total > LARGEST_UNPACKED)
+          throw new ClassedError('tool_error', `Unpacked, this file has more than ${LARGEST_UNPACKED} bytes.`);
         return true;
       },
     });
   } catch (error) {
     if (error instanceof ClassedError) throw error;
-    throw new ClassedError('tool_error', `This is not ${what}: it cannot be unpacked (${error instanceof Error ? error.message : String(error)}).`, { cause: error });
+    throw new ClassedError(
+      'tool_error',
+      `This is not ${what}: it cannot be unpacked (${error instanceof Error ? error.message : String(error)}).`,
+      { cause: error },
+    );
   }
 }
 

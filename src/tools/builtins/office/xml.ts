@@ -1,10 +1,12 @@
-/** XML of office documents as a tree. Names are compared without their prefixes, which each program chooses for itself. */
+/**
+ * XML of office documents as a tree. Names are compared without their prefixes, which each program chooses for itself.
+ */
 import render from 'dom-serializer';
-import { Element, Text, type ChildNode, type Document } from 'domhandler';
+import { type ChildNode, type Document, Element, Text } from 'domhandler';
 import { parseMarkup } from '../markup.ts';
 
-export { Element, Text };
 export type { ChildNode, Document };
+export { Element, Text };
 
 export const XML_HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 
@@ -24,15 +26,23 @@ export function localName({ name }: Element): string {
 
 /** The elements right below, of one name or all. */
 export function childrenOf(parent: { readonly children: readonly ChildNode[] } | undefined, name?: string): Element[] {
-  return (parent?.children ?? []).filter((node): node is Element => node instanceof Element && (name === undefined || localName(node) === name));
+  return (parent?.children ?? []).filter(
+    (node): node is Element => node instanceof Element && (name === undefined || localName(node) === name),
+  );
 }
 
-export function childOf(parent: { readonly children: readonly ChildNode[] } | undefined, name: string): Element | undefined {
+export function childOf(
+  parent: { readonly children: readonly ChildNode[] } | undefined,
+  name: string,
+): Element | undefined {
   return parent?.children.find((node): node is Element => node instanceof Element && localName(node) === name);
 }
 
 /** All elements of a name below, in their order. */
-export function* elementsOf(parent: { readonly children: readonly ChildNode[] } | undefined, name: string): Generator<Element> {
+export function* elementsOf(
+  parent: { readonly children: readonly ChildNode[] } | undefined,
+  name: string,
+): Generator<Element> {
   const waiting: ChildNode[] = [...(parent?.children ?? [])].reverse();
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
     if (!(node instanceof Element)) continue;
@@ -59,7 +69,11 @@ export function textIn(element: Element | undefined): string {
 }
 
 /** A new element; put it into a tree with `append`. */
-export function element(name: string, attributes: Readonly<Record<string, string>>, children: readonly (Element | string)[] = []): Element {
+export function element(
+  name: string,
+  attributes: Readonly<Record<string, string>>,
+  children: readonly (Element | string)[] = [],
+): Element {
   const made = new Element(name, { ...attributes });
   for (const child of children) append(made, typeof child === 'string' ? new Text(child) : child);
   return made;
@@ -73,7 +87,10 @@ export function append(parent: Element, node: Element | Text, before?: ChildNode
 }
 
 /** The target of each relation of a part, by its id: paths in the archive. */
-export function relations(xml: string | undefined, part: string): ReadonlyMap<string, { readonly path: string; readonly type: string }> {
+export function relations(
+  xml: string | undefined,
+  part: string,
+): ReadonlyMap<string, { readonly path: string; readonly type: string }> {
   const found = new Map<string, { path: string; type: string }>();
   if (xml === undefined) return found;
   for (const relation of elementsOf(parseXml(xml), 'Relationship')) {

@@ -1,8 +1,11 @@
 /** Dates in sheets are numbers of days; only the format of a cell tells that it is one. */
-import { attribute, childrenOf, elementsOf, type Document } from '../office/xml.ts';
+import { attribute, childrenOf, type Document, elementsOf } from '../office/xml.ts';
 
 /** Formats that every workbook has: dates, times, and those of East Asia. */
-const KNOWN = new Set([14, 15, 16, 17, 18, 19, 20, 21, 22, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 45, 46, 47, 50, 51, 52, 53, 54, 55, 56, 57, 58]);
+const KNOWN = new Set([
+  14, 15, 16, 17, 18, 19, 20, 21, 22, 27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 45, 46, 47, 50, 51, 52, 53, 54, 55, 56,
+  57, 58,
+]);
 const DAY_MS = 86_400_000;
 const EPOCH_DAYS = 25_569;
 /** Days that the calendar of old Macintoshes begins later. */
@@ -15,7 +18,8 @@ export class DateFormats {
   constructor(styles: Document | undefined, later: boolean) {
     this.#later = later;
     const own = new Map<number, boolean>();
-    for (const format of elementsOf(styles, 'numFmt')) own.set(Number(attribute(format, 'numFmtId')), isDateFormat(attribute(format, 'formatCode') ?? ''));
+    for (const format of elementsOf(styles, 'numFmt'))
+      own.set(Number(attribute(format, 'numFmtId')), isDateFormat(attribute(format, 'formatCode') ?? ''));
     const [cells] = elementsOf(styles, 'cellXfs');
     this.#styles = childrenOf(cells, 'xf').map((style) => {
       const id = Number(attribute(style, 'numFmtId') ?? 0);

@@ -1,7 +1,17 @@
 /** A sheet of a workbook: its cells, in the tree they stand in. */
-import { Text } from '../office/xml.ts';
-import { append, attribute, childOf, childrenOf, element, elementsOf, textIn, type Document, type Element } from '../office/xml.ts';
-import { CellError, parseSpot, spotName, type Spot, type Value } from './cells.ts';
+import {
+  append,
+  attribute,
+  childOf,
+  childrenOf,
+  type Document,
+  type Element,
+  element,
+  elementsOf,
+  Text,
+  textIn,
+} from '../office/xml.ts';
+import { CellError, parseSpot, type Spot, spotName, type Value } from './cells.ts';
 import { moved } from './formula/tokens.ts';
 
 /** A formula that several cells share is written in the first of them only. */
@@ -61,10 +71,15 @@ export class Sheet {
     const text = textIn(found);
     if (text !== '' || attribute(found, 't') !== 'shared') return text === '' ? undefined : text;
     const shared = this.#shared.get(attribute(found, 'si') ?? '');
-    return shared === undefined ? undefined : moved(shared.formula, spot.column - shared.spot.column, spot.row - shared.spot.row);
+    return shared === undefined
+      ? undefined
+      : moved(shared.formula, spot.column - shared.spot.column, spot.row - shared.spot.row);
   }
 
-  /** The value, for a formula the one that was computed last; undefined when it has none yet. A cell that is blank has null. */
+  /**
+   * The value, for a formula the one that was computed last; undefined when it has none yet. A cell that is blank has
+   * null.
+   */
   result(spot: Spot): Value | undefined {
     const cell = this.#cell(spot);
     if (cell === undefined) return null;
@@ -101,7 +116,8 @@ export class Sheet {
     cell.children = [];
     delete cell.attribs['t'];
     this.changed = true;
-    if (typeof value === 'string' && value.startsWith('=') && value.length > 1) append(cell, this.#element('f', {}, [value.slice(1)]));
+    if (typeof value === 'string' && value.startsWith('=') && value.length > 1)
+      append(cell, this.#element('f', {}, [value.slice(1)]));
     else if (typeof value === 'string') {
       cell.attribs['t'] = 'inlineStr';
       append(cell, this.#element('is', {}, [this.#element('t', { 'xml:space': 'preserve' }, [value])]));
@@ -128,7 +144,12 @@ export class Sheet {
     if (typeof value === 'boolean') cell.attribs['t'] = 'b';
     else if (typeof value === 'string') cell.attribs['t'] = 'str';
     else if (value instanceof CellError) cell.attribs['t'] = 'e';
-    append(cell, this.#element('v', {}, [typeof value === 'boolean' ? (value ? '1' : '0') : value instanceof CellError ? value.name : String(value)]));
+    append(
+      cell,
+      this.#element('v', {}, [
+        typeof value === 'boolean' ? (value ? '1' : '0') : value instanceof CellError ? value.name : String(value),
+      ]),
+    );
   }
 
   #cell({ column, row }: Spot): Element | undefined {
@@ -139,12 +160,18 @@ export class Sheet {
     let line = this.#rows.get(spot.row);
     if (line === undefined) {
       line = { row: this.#element('row', { r: String(spot.row) }), cells: new Map() };
-      const after = spot.row > this.#used.row ? undefined : [...this.#rows].filter(([row]) => row > spot.row).sort(([a], [b]) => a - b)[0];
+      const after =
+        spot.row > this.#used.row
+          ? undefined
+          : [...this.#rows].filter(([row]) => row > spot.row).sort(([a], [b]) => a - b)[0];
       append(this.#data, line.row, after?.[1].row);
       this.#rows.set(spot.row, line);
     }
     const cell = this.#element('c', { r: spotName(spot) });
-    const after = spot.column > this.#used.column ? undefined : [...line.cells].filter(([column]) => column > spot.column).sort(([a], [b]) => a - b)[0];
+    const after =
+      spot.column > this.#used.column
+        ? undefined
+        : [...line.cells].filter(([column]) => column > spot.column).sort(([a], [b]) => a - b)[0];
     append(line.row, cell, after?.[1]);
     line.cells.set(spot.column, cell);
     this.#grow(spot);
@@ -158,7 +185,8 @@ export class Sheet {
   #share(cell: Element, spot: Spot): void {
     const formula = childOf(cell, 'f');
     const id = attribute(formula, 'si');
-    if (formula !== undefined && id !== undefined && attribute(formula, 't') === 'shared' && textIn(formula) !== '') this.#shared.set(id, { formula: textIn(formula), spot });
+    if (formula !== undefined && id !== undefined && attribute(formula, 't') === 'shared' && textIn(formula) !== '')
+      this.#shared.set(id, { formula: textIn(formula), spot });
   }
 
   /** Before the first of those that share a formula goes, each of them gets its own. */
@@ -177,7 +205,11 @@ export class Sheet {
   }
 
   /** New elements are named as their neighbours are. */
-  #element(name: string, attributes: Readonly<Record<string, string>>, children: readonly (Element | string)[] = []): Element {
+  #element(
+    name: string,
+    attributes: Readonly<Record<string, string>>,
+    children: readonly (Element | string)[] = [],
+  ): Element {
     const neighbour = this.#data.name;
     return element(`${neighbour.slice(0, neighbour.indexOf(':') + 1)}${name}`, attributes, children);
   }

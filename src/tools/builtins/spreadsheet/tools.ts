@@ -5,11 +5,11 @@ import type { Json } from '../../../common/json.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
 import type { ToolEnvironment } from '../../environment.ts';
 import { textResponse } from '../../outcome.ts';
-import { builtin, type BuiltinTool } from '../builtinHost.ts';
+import { type BuiltinTool, builtin } from '../builtinHost.ts';
 import { bytesOf } from '../bytes.ts';
 import { confine } from '../confine.ts';
 import { told } from '../told.ts';
-import { CellError, columnLetters, parseSpot, spotName, type Area, type Spot, type Value } from './cells.ts';
+import { type Area, CellError, columnLetters, parseSpot, type Spot, spotName, type Value } from './cells.ts';
 import { FormulaError } from './formula/tokens.ts';
 import type { Workbook } from './workbook.ts';
 
@@ -29,8 +29,11 @@ export function spreadsheetTools({ cwd }: Pick<ToolEnvironment, 'cwd'>): Builtin
   const changing = { effect: 'irreversible', sessionBound: true } as const;
   return [
     builtin('spreadsheet', {
-      name: 'extract_excel_content', ...readOnly,
-      description: `Gives the content of an Excel workbook (.xlsx) as tables, one per sheet: values, with those of formulas computed. Up to ${MOST_CELLS} cells; read_data_from_excel reads a part of a larger one.`,
+      name: 'extract_excel_content',
+      ...readOnly,
+      description:
+        'Gives the content of an Excel workbook (.xlsx) as tables, one per sheet: values, with those of formulas ' +
+        `computed. Up to ${MOST_CELLS} cells; read_data_from_excel reads a part of a larger one.`,
       input: z.object({
         file_path: file,
         sheet_names: z.array(sheetName).optional().describe('Only these sheets. Absent: all.'),
@@ -42,10 +45,14 @@ export function spreadsheetTools({ cwd }: Pick<ToolEnvironment, 'cwd'>): Builtin
       },
     }),
     builtin('spreadsheet', {
-      name: 'read_data_from_excel', ...readOnly,
-      description: 'Reads an area of cells from an Excel workbook (.xlsx), row by row: values, with those of formulas computed. Dates are given as text.',
+      name: 'read_data_from_excel',
+      ...readOnly,
+      description:
+        'Reads an area of cells from an Excel workbook (.xlsx), row by row: values, with those of formulas ' +
+        'computed. Dates are given as text.',
       input: z.object({
-        filepath: file, sheet_name: sheetName,
+        filepath: file,
+        sheet_name: sheetName,
         start_cell: cellName.default('A1').describe('The upper left cell.'),
         end_cell: cellName.optional().describe('The lower right cell. Absent: where the data ends.'),
         formulas: z.boolean().default(false).describe('Also give the formulas, by their cells.'),
@@ -54,41 +61,78 @@ export function spreadsheetTools({ cwd }: Pick<ToolEnvironment, 'cwd'>): Builtin
         const workbook = await open(cwd, filepath);
         const sheet = workbook.sheet(sheet_name);
         const from = spot(start_cell);
-        const to = end_cell === undefined ? { column: Math.max(from.column, sheet.used.column), row: Math.max(from.row, sheet.used.row) } : spot(end_cell);
+        const to =
+          end_cell === undefined
+            ? { column: Math.max(from.column, sheet.used.column), row: Math.max(from.row, sheet.used.row) }
+            : spot(end_cell);
         const cells = (to.row - from.row + 1) * (to.column - from.column + 1);
-        if (to.row < from.row || to.column < from.column) throw new ClassedError('invalid_arguments', `${end_cell ?? ''} does not lie right of and below ${start_cell}.`);
-        if (cells > MOST_CELLS) throw new ClassedError('tool_error', `${spotName(from)}:${spotName(to)} has ${cells} cells; at most ${MOST_CELLS} are given at once.`);
-        const written = !formulas ? [] : [...sheet.formulas()].filter(({ column, row }) => row >= from.row && row <= to.row && column >= from.column && column <= to.column).map((at) => [spotName(at), `=${sheet.formula(at) ?? ''}`] as const);
+        if (to.row < from.row || to.column < from.column)
+          throw new ClassedError(
+            'invalid_arguments',
+            `${end_cell ?? ''} does not lie right of and below ${start_cell}.`,
+          );
+        if (cells > MOST_CELLS)
+          throw new ClassedError(
+            'tool_error',
+            `${spotName(from)}:${spotName(to)} has ${cells} cells; at most ${MOST_CELLS} are given at once.`,
+          );
+        const written = !formulas
+          ? []
+          : [...sheet.formulas()]
+              .filter(
+                ({ column, row }) => row >= from.row && row <= to.row && column >= from.column && column <= to.column,
+              )
+              .map((at) => [spotName(at), `=${sheet.formula(at) ?? ''}`] as const);
         return {
           response: {
-            area: `${spotName(from)}:${spotName(to)}`, rows: table(workbook, sheet_name, { from, to }),
+            area: `${spotName(from)}:${spotName(to)}`,
+            rows: table(workbook, sheet_name, { from, to }),
             ...(formulas ? { formulas: Object.fromEntries(written) } : {}),
           },
         };
       },
     }),
     builtin('spreadsheet', {
-      name: 'write_data_to_excel', ...changing,
-      description: 'Writes rows of values into an Excel workbook (.xlsx), from a cell on. The file and the sheet are made where they do not exist. A text that begins with = is a formula; all formulas are computed.',
+      name: 'write_data_to_excel',
+      ...changing,
+      description:
+        'Writes rows of values into an Excel workbook (.xlsx), from a cell on. The file and the sheet are made ' +
+        'where they do not exist. A text that begins with = is a formula; all formulas are computed.',
       input: z.object({
-        filepath: file, sheet_name: sheetName,
-        data: z.array(z.array(scalar)).min(1).describe('Rows of values: texts, numbers, true or false; null makes a cell blank.'),
+        filepath: file,
+        sheet_name: sheetName,
+        data: z
+          .array(z.array(scalar))
+          .min(1)
+          .describe('Rows of values: texts, numbers, true or false; null makes a cell blank.'),
         start_cell: cellName.default('A1').describe('The upper left cell.'),
       }),
       run: async ({ filepath, sheet_name, data, start_cell }) => {
         const workbook = await openOrNew(cwd, filepath);
         const sheet = workbook.names.includes(sheet_name) ? workbook.sheet(sheet_name) : workbook.addSheet(sheet_name);
         const from = spot(start_cell);
-        data.forEach((values, row) => values.forEach((value, column) => { sheet.write({ row: from.row + row, column: from.column + column }, value); }));
+        data.forEach((values, row) =>
+          values.forEach((value, column) => {
+            sheet.write({ row: from.row + row, column: from.column + column }, value);
+          }),
+        );
         const problems = workbook.recalculate();
         await save(cwd, filepath, workbook);
-        return { response: { written: data.reduce((count, values) => count + values.length, 0), ...problemsOf(problems) } };
+        return {
+          response: { written: data.reduce((count, values) => count + values.length, 0), ...problemsOf(problems) },
+        };
       },
     }),
     builtin('spreadsheet', {
-      name: 'apply_formula', ...changing,
+      name: 'apply_formula',
+      ...changing,
       description: 'Writes a formula into a cell of an Excel workbook (.xlsx) and gives what it computes.',
-      input: z.object({ filepath: file, sheet_name: sheetName, cell: cellName.describe('The cell, like D2.'), formula: z.string().min(2).describe('Like =SUM(A1:A9).') }),
+      input: z.object({
+        filepath: file,
+        sheet_name: sheetName,
+        cell: cellName.describe('The cell, like D2.'),
+        formula: z.string().min(2).describe('Like =SUM(A1:A9).'),
+      }),
       run: async ({ filepath, sheet_name, cell, formula }) => {
         const workbook = await open(cwd, filepath);
         const at = spot(cell);
@@ -169,7 +213,12 @@ function computed<T>(act: () => T): T {
 
 function problemsOf(problems: readonly string[]): { not_computed?: string[] } {
   if (problems.length === 0) return {};
-  return { not_computed: [...problems.slice(0, MOST_PROBLEMS), ...(problems.length > MOST_PROBLEMS ? [`and ${problems.length - MOST_PROBLEMS} more`] : [])] };
+  return {
+    not_computed: [
+      ...problems.slice(0, MOST_PROBLEMS),
+      ...(problems.length > MOST_PROBLEMS ? [`and ${problems.length - MOST_PROBLEMS} more`] : []),
+    ],
+  };
 }
 
 /** Sheets as tables of Markdown, with the letters of columns and the numbers of rows. */
@@ -181,17 +230,27 @@ function content(workbook: Workbook, names: readonly string[], empty: boolean): 
     const last = Math.min(used.row, Math.floor(left / Math.max(1, used.column)));
     left -= last * used.column;
     const rows = table(workbook, name, { from: { column: 1, row: 1 }, to: { column: used.column, row: last } });
-    const lines = rows.flatMap((values, index) => (!empty && values.every((value) => value === null) ? [] : [`| ${index + 1} | ${values.map(inTable).join(' | ')} |`]));
+    const lines = rows.flatMap((values, index) =>
+      !empty && values.every((value) => value === null)
+        ? []
+        : [`| ${index + 1} | ${values.map(inTable).join(' | ')} |`],
+    );
     const letters = Array.from({ length: used.column }, (_, index) => columnLetters(index + 1));
-    parts.push([
-      `## ${name} (${used.row} rows, ${used.column} columns)`,
-      ...(lines.length === 0 ? ['empty'] : [`| | ${letters.join(' | ')} |`, `|---|${letters.map(() => '---|').join('')}`, ...lines]),
-      ...(last < used.row ? [`[rows ${last + 1} to ${used.row} are not shown]`] : []),
-    ].join('\n'));
+    parts.push(
+      [
+        `## ${name} (${used.row} rows, ${used.column} columns)`,
+        ...(lines.length === 0
+          ? ['empty']
+          : [`| | ${letters.join(' | ')} |`, `|---|${letters.map(() => '---|').join('')}`, ...lines]),
+        ...(last < used.row ? [`[rows ${last + 1} to ${used.row} are not shown]`] : []),
+      ].join('\n'),
+    );
   }
   return parts.join('\n\n');
 }
 
 function inTable(value: Json): string {
-  return value === null || typeof value === 'object' ? '' : String(value).replaceAll('|', '\\|').replaceAll(/\r?\n/g, ' ');
+  return value === null || typeof value === 'object'
+    ? ''
+    : String(value).replaceAll('|', '\\|').replaceAll(/\r?\n/g, ' ');
 }

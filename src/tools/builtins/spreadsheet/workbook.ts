@@ -3,13 +3,27 @@
  * sheet's own tree.
  */
 import { ClassedError } from '../../../trace/classedError.ts';
-import { packed, partText, unpacked, type Parts } from '../office/archive.ts';
-import { append, attribute, childOf, childrenOf, element, elementsOf, parseXml, relations, relationsPart, textIn, xmlText, type Document, type Element } from '../office/xml.ts';
-import { spotName, type Spot, type Value } from './cells.ts';
+import { type Parts, packed, partText, unpacked } from '../office/archive.ts';
+import {
+  append,
+  attribute,
+  childOf,
+  childrenOf,
+  type Document,
+  type Element,
+  element,
+  elementsOf,
+  parseXml,
+  relations,
+  relationsPart,
+  textIn,
+  xmlText,
+} from '../office/xml.ts';
+import { type Spot, spotName, type Value } from './cells.ts';
+import { DateFormats } from './dates.ts';
+import { emptyWorkbook, SHEET, SHEET_TYPE, WORKSHEET_RELATION } from './empty.ts';
 import { Evaluator } from './formula/evaluate.ts';
 import { FormulaError } from './formula/tokens.ts';
-import { emptyWorkbook, SHEET, SHEET_TYPE, WORKSHEET_RELATION } from './empty.ts';
-import { DateFormats } from './dates.ts';
 import { Sheet } from './sheet.ts';
 
 const WORKBOOK = 'xl/workbook.xml';
@@ -29,9 +43,12 @@ export class Workbook {
   /** Throws ClassedError `tool_error` for what is no workbook. */
   constructor(bytes: Uint8Array | undefined) {
     this.#parts = bytes === undefined ? emptyWorkbook() : unpacked(bytes, 'an .xlsx workbook');
-    this.#main = [...relations(partText(this.#parts, '_rels/.rels'), '').values()].find(({ type }) => type === 'officeDocument')?.path ?? WORKBOOK;
+    this.#main =
+      [...relations(partText(this.#parts, '_rels/.rels'), '').values()].find(({ type }) => type === 'officeDocument')
+        ?.path ?? WORKBOOK;
     const text = partText(this.#parts, this.#main);
-    if (text === undefined) throw new ClassedError('tool_error', 'This is not an .xlsx workbook: no workbook is in it.');
+    if (text === undefined)
+      throw new ClassedError('tool_error', 'This is not an .xlsx workbook: no workbook is in it.');
     this.#tree = parseXml(text);
     const parts = relations(partText(this.#parts, relationsPart(this.#main)), this.#main);
     for (const sheet of elementsOf(this.#tree, 'sheet')) {
@@ -40,11 +57,15 @@ export class Workbook {
       // A sheet of charts alone has no cells.
       if (name !== undefined && part?.type === 'worksheet') this.#paths.set(name, part.path);
     }
-    for (const name of elementsOf(this.#tree, 'definedName')) this.#names.set((attribute(name, 'name') ?? '').toLowerCase(), textIn(name));
+    for (const name of elementsOf(this.#tree, 'definedName'))
+      this.#names.set((attribute(name, 'name') ?? '').toLowerCase(), textIn(name));
     const strings = partText(this.#parts, [...parts.values()].find(({ type }) => type === 'sharedStrings')?.path ?? '');
     this.#strings = strings === undefined ? [] : [...elementsOf(parseXml(strings), 'si')].map(stringText);
     const styles = partText(this.#parts, [...parts.values()].find(({ type }) => type === 'styles')?.path ?? '');
-    this.dates = new DateFormats(styles === undefined ? undefined : parseXml(styles), ['1', 'true'].includes(attribute([...elementsOf(this.#tree, 'workbookPr')][0], 'date1904') ?? ''));
+    this.dates = new DateFormats(
+      styles === undefined ? undefined : parseXml(styles),
+      ['1', 'true'].includes(attribute([...elementsOf(this.#tree, 'workbookPr')][0], 'date1904') ?? ''),
+    );
   }
 
   get names(): readonly string[] {
@@ -56,7 +77,8 @@ export class Workbook {
     const opened = this.#opened.get(name);
     if (opened !== undefined) return opened;
     const text = partText(this.#parts, this.#paths.get(name) ?? '');
-    if (text === undefined) throw new ClassedError('tool_error', `There is no sheet "${name}". Sheets: ${this.names.join(', ')}.`);
+    if (text === undefined)
+      throw new ClassedError('tool_error', `There is no sheet "${name}". Sheets: ${this.names.join(', ')}.`);
     const sheet = new Sheet(parseXml(text), this.#strings);
     this.#opened.set(name, sheet);
     return sheet;
@@ -64,17 +86,45 @@ export class Workbook {
 
   /** A new sheet at the end. */
   addSheet(name: string): Sheet {
-    if (name.length > 31 || /[\\/?*[\]:]/.test(name)) throw new ClassedError('invalid_arguments', `"${name}" cannot be the name of a sheet: up to 31 characters, without \\ / ? * [ ] :.`);
-    const number = 1 + Math.max(0, ...Object.keys(this.#parts).map((part) => Number(/^xl\/worksheets\/sheet(\d+)\.xml$/.exec(part)?.[1] ?? 0)));
+    if (name.length > 31 || /[\\/?*[\]:]/.test(name))
+      throw new ClassedError(
+        'invalid_arguments',
+        `"${name}" cannot be the name of a sheet: up to 31 characters, without \\ / ? * [ ] :.`,
+      );
+    const number =
+      1 +
+      Math.max(
+        0,
+        ...Object.keys(this.#parts).map((part) => Number(/^xl\/worksheets\/sheet(\d+)\.xml$/.exec(part)?.[1] ?? 0)),
+      );
     const path = `xl/worksheets/sheet${number}.xml`;
     const sheets = [...elementsOf(this.#tree, 'sheets')][0];
     if (sheets === undefined) throw new ClassedError('tool_error', 'The workbook has no list of sheets.');
     const ids = childrenOf(sheets).map((sheet) => Number(attribute(sheet, 'sheetId') ?? 0));
     const relation = `rStudio${number}`;
-    append(sheets, element('sheet', { name, sheetId: String(1 + Math.max(0, ...ids)), 'r:id': relation, ...(this.#tree.children.some((node) => 'attribs' in node && 'xmlns:r' in node.attribs) ? {} : { 'xmlns:r': WORKSHEET_RELATION.replace(/\/worksheet$/, '') }) }));
+    append(
+      sheets,
+      element('sheet', {
+        name,
+        sheetId: String(1 + Math.max(0, ...ids)),
+        'r:id': relation,
+        ...(this.#tree.children.some((node) => 'attribs' in node && 'xmlns:r' in node.attribs)
+          ? {}
+          : { 'xmlns:r': WORKSHEET_RELATION.replace(/\/worksheet$/, '') }),
+      }),
+    );
     this.#parts[path] = new TextEncoder().encode(SHEET);
     const target = path.slice('xl/'.length);
-    this.#change(relationsPart(this.#main), (root) => append(root, element('Relationship', { Id: relation, Type: WORKSHEET_RELATION, Target: this.#main.startsWith('xl/') ? target : `/${path}` })));
+    this.#change(relationsPart(this.#main), (root) =>
+      append(
+        root,
+        element('Relationship', {
+          Id: relation,
+          Type: WORKSHEET_RELATION,
+          Target: this.#main.startsWith('xl/') ? target : `/${path}`,
+        }),
+      ),
+    );
     this.#change(TYPES, (root) => append(root, element('Override', { PartName: `/${path}`, ContentType: SHEET_TYPE })));
     this.#paths.set(name, path);
     return this.sheet(name);
@@ -132,7 +182,11 @@ export class Workbook {
     if (this.#parts[CHAIN] === undefined) return;
     Reflect.deleteProperty(this.#parts, CHAIN);
     const without = (root: Element): void => {
-      root.children = root.children.filter((node) => !('attribs' in node) || !`${attribute(node, 'PartName') ?? ''}${attribute(node, 'Target') ?? ''}`.endsWith('calcChain.xml'));
+      root.children = root.children.filter(
+        (node) =>
+          !('attribs' in node) ||
+          !`${attribute(node, 'PartName') ?? ''}${attribute(node, 'Target') ?? ''}`.endsWith('calcChain.xml'),
+      );
     };
     this.#change(TYPES, without);
     this.#change(relationsPart(this.#main), without);
@@ -150,5 +204,9 @@ export class Workbook {
 
 /** Plain or rich text: without what tells how it is read aloud. */
 export function stringText(item: Element): string {
-  return childrenOf(item).map((child) => (child.name.endsWith('rPh') ? '' : child.name.endsWith('r') ? textIn(childOf(child, 't')) : textIn(child))).join('');
+  return childrenOf(item)
+    .map((child) =>
+      child.name.endsWith('rPh') ? '' : child.name.endsWith('r') ? textIn(childOf(child, 't')) : textIn(child),
+    )
+    .join('');
 }

@@ -1,4 +1,7 @@
-/** The proxy that leads out of a network: as the file tells it, else as HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY do. */
+/**
+ * The proxy that leads out of a network: as the file tells it, else as HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and NO_PROXY
+ * do.
+ */
 import { isIP } from 'node:net';
 import { ClassedError } from '../../../trace/classedError.ts';
 
@@ -16,18 +19,27 @@ export class Outgoing {
 
   /** Whether any address needs one. */
   get any(): boolean {
-    return this.#told !== undefined || ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'].some((name) => this.#variable(name) !== undefined);
+    return (
+      this.#told !== undefined ||
+      ['HTTP_PROXY', 'HTTPS_PROXY', 'ALL_PROXY'].some((name) => this.#variable(name) !== undefined)
+    );
   }
 
-  /** The proxy for an address; undefined: none. Throws ClassedError `tool_error` for one that HTTP cannot be spoken to. */
+  /**
+   * The proxy for an address; undefined: none. Throws ClassedError `tool_error` for one that HTTP cannot be spoken to.
+   */
   for(url: URL): URL | undefined {
-    const value = this.#told ?? this.#variable(url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY') ?? this.#variable('ALL_PROXY');
+    const value =
+      this.#told ??
+      this.#variable(url.protocol === 'https:' ? 'HTTPS_PROXY' : 'HTTP_PROXY') ??
+      this.#variable('ALL_PROXY');
     const host = plainHost(url);
     if (value === undefined || isOwn(host) || this.#excepted(host, url.port)) return undefined;
     const written = value.includes('://') ? value : `http://${value}`;
     const proxy = URL.canParse(written) ? new URL(written) : undefined;
     // Its address is told to nobody: a password may be in it.
-    if (proxy?.protocol !== 'http:' && proxy?.protocol !== 'https:') throw new ClassedError('tool_error', 'The proxy that is set is no address that begins with http:// or https://.');
+    if (proxy?.protocol !== 'http:' && proxy?.protocol !== 'https:')
+      throw new ClassedError('tool_error', 'The proxy that is set is no address that begins with http:// or https://.');
     return proxy;
   }
 
@@ -50,7 +62,9 @@ export class Outgoing {
 /** What a proxy is told of who asks. */
 export function proxyAuthorization({ username, password }: URL): Readonly<Record<string, string>> {
   if (username === '' && password === '') return {};
-  return { 'proxy-authorization': `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}` };
+  return {
+    'proxy-authorization': `Basic ${Buffer.from(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`).toString('base64')}`,
+  };
 }
 
 /** Without the brackets of IPv6. */

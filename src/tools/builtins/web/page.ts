@@ -6,9 +6,12 @@ export async function pageText({ url, media, charset, bytes }: Download, signal:
   if (media === 'application/pdf') {
     const { pdfText } = await import('../documents/pdf.ts');
     const document = await pdfText(bytes, { first: 1, last: Infinity }, signal);
-    return document.kind === 'text' ? document.text : document.pages.map(({ number, text }) => `--- page ${number} of ${document.total} ---\n${text}`).join('\n\n');
+    return document.kind === 'text'
+      ? document.text
+      : document.pages.map(({ number, text }) => `--- page ${number} of ${document.total} ---\n${text}`).join('\n\n');
   }
-  if (media !== '' && !/^text\/|json|xml|javascript/.test(media)) throw new ClassedError('tool_error', `${url.href} is no text but ${media}, with ${bytes.length} bytes.`);
+  if (media !== '' && !/^text\/|json|xml|javascript/.test(media))
+    throw new ClassedError('tool_error', `${url.href} is no text but ${media}, with ${bytes.length} bytes.`);
   const text = decoded(bytes, charset);
   if (!media.includes('html') && !/^\s*<(!doctype html|html)/i.test(text)) return text;
   const { readable } = await import('./readable.ts');
@@ -18,7 +21,8 @@ export async function pageText({ url, media, charset, bytes }: Download, signal:
 
 /** By the charset that the server or the page tells. */
 function decoded(bytes: Buffer, charset: string | undefined): string {
-  const told = charset ?? /<meta[^>]+charset=["']?([\w-]+)/i.exec(bytes.subarray(0, 2048).toString('latin1'))?.[1] ?? 'utf-8';
+  const told =
+    charset ?? /<meta[^>]+charset=["']?([\w-]+)/i.exec(bytes.subarray(0, 2048).toString('latin1'))?.[1] ?? 'utf-8';
   try {
     return new TextDecoder(told).decode(bytes);
   } catch {

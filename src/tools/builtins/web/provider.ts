@@ -1,8 +1,9 @@
 /** Who searches the web, behind one interface. */
+
 import type { SearchSettings } from '../../../config/schema/builtinSettings.ts';
 import { brave } from './brave.ts';
-import type { Outgoing } from './outgoing.ts';
 import { google } from './google.ts';
+import type { Outgoing } from './outgoing.ts';
 import { searxng } from './searxng.ts';
 
 export interface SearchHit {

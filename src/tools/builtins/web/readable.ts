@@ -1,5 +1,5 @@
 /** Pages of HTML as text: headings, paragraphs, lists, tables and links, in the manner of Markdown. */
-import { Element, Text, type ChildNode } from 'domhandler';
+import { type ChildNode, Element, Text } from 'domhandler';
 import { markdownTable } from '../documents/table.ts';
 import { parseMarkup } from '../markup.ts';
 
@@ -9,11 +9,52 @@ export interface ReadablePage {
 }
 
 /** What is never text. */
-const UNSEEN = new Set(['script', 'style', 'noscript', 'template', 'svg', 'iframe', 'object', 'head', 'canvas', 'select', 'button', 'dialog', 'title']);
+const UNSEEN = new Set([
+  'script',
+  'style',
+  'noscript',
+  'template',
+  'svg',
+  'iframe',
+  'object',
+  'head',
+  'canvas',
+  'select',
+  'button',
+  'dialog',
+  'title',
+]);
 /** What is around the content. */
 const AROUND = new Set(['nav', 'footer', 'aside', 'form', 'header']);
 const AROUND_ROLES = new Set(['navigation', 'banner', 'contentinfo', 'complementary', 'search']);
-const BLOCKS = new Set(['p', 'div', 'section', 'article', 'main', 'ul', 'ol', 'dl', 'dt', 'dd', 'table', 'figure', 'figcaption', 'blockquote', 'address', 'details', 'summary', 'hr', 'body', 'html', 'header', 'footer', 'nav', 'aside', 'form', 'fieldset']);
+const BLOCKS = new Set([
+  'p',
+  'div',
+  'section',
+  'article',
+  'main',
+  'ul',
+  'ol',
+  'dl',
+  'dt',
+  'dd',
+  'table',
+  'figure',
+  'figcaption',
+  'blockquote',
+  'address',
+  'details',
+  'summary',
+  'hr',
+  'body',
+  'html',
+  'header',
+  'footer',
+  'nav',
+  'aside',
+  'form',
+  'fieldset',
+]);
 /** The main part is believed to be one when it has at least so much of all text. */
 const MAIN_SHARE = 0.25;
 const DEEPEST = 500;
@@ -36,7 +77,8 @@ function find(nodes: readonly ChildNode[], name: string): Element | undefined {
   const waiting = [...nodes].reverse();
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
     if (!(node instanceof Element)) continue;
-    if (node.name === name && !(name === 'title' && node.parent instanceof Element && node.parent.name === 'svg')) return node;
+    if (node.name === name && !(name === 'title' && node.parent instanceof Element && node.parent.name === 'svg'))
+      return node;
     for (const child of node.children.toReversed()) waiting.push(child);
   }
   return undefined;
@@ -60,7 +102,13 @@ function textOf(nodes: readonly ChildNode[], options: Options, depth = 0): strin
 
 function elementText(element: Element, options: Options, depth: number): string {
   const { name, attribs } = element;
-  if (UNSEEN.has(name) || 'hidden' in attribs || attribs['aria-hidden'] === 'true' || /display:\s*none/i.test(attribs['style'] ?? '')) return '';
+  if (
+    UNSEEN.has(name) ||
+    'hidden' in attribs ||
+    attribs['aria-hidden'] === 'true' ||
+    /display:\s*none/i.test(attribs['style'] ?? '')
+  )
+    return '';
   if (!options.whole && (AROUND.has(name) || AROUND_ROLES.has(attribs['role'] ?? ''))) return '';
   const inner = (): string => textOf(element.children, options, depth);
   switch (name) {
@@ -79,7 +127,8 @@ function elementText(element: Element, options: Options, depth: number): string 
     case 'table':
       return tableText(element, options, depth);
     default: {
-      if (/^h[1-6]$/.test(name)) return `\n\n${'#'.repeat(Number(name[1]))} ${inner().replaceAll(/\s+/g, ' ').trim()}\n\n`;
+      if (/^h[1-6]$/.test(name))
+        return `\n\n${'#'.repeat(Number(name[1]))} ${inner().replaceAll(/\s+/g, ' ').trim()}\n\n`;
       return BLOCKS.has(name) ? `\n\n${inner()}\n\n` : inner();
     }
   }
@@ -87,17 +136,37 @@ function elementText(element: Element, options: Options, depth: number): string 
 
 function link(text: string, href: string | undefined, base: URL | undefined): string {
   const label = text.trim();
-  if (label === '' || base === undefined || href === undefined || href.startsWith('#') || !URL.canParse(href, base.href)) return text;
+  if (
+    label === '' ||
+    base === undefined ||
+    href === undefined ||
+    href.startsWith('#') ||
+    !URL.canParse(href, base.href)
+  )
+    return text;
   const url = new URL(href, base);
-  return url.protocol === 'http:' || url.protocol === 'https:' ? `[${label.replaceAll(/\s+/g, ' ')}](${url.href})` : text;
+  return url.protocol === 'http:' || url.protocol === 'https:'
+    ? `[${label.replaceAll(/\s+/g, ' ')}](${url.href})`
+    : text;
 }
 
 /** Tables inside of tables lay a page out; they are text like any other. */
 function tableText(table: Element, options: Options, depth: number): string {
-  const below = (parent: Element): Element[] => parent.children.filter((node): node is Element => node instanceof Element);
-  const rows = below(table).flatMap((part) => (part.name === 'tr' ? [part] : /^t(head|body|foot)$/.test(part.name) ? below(part).filter(({ name }) => name === 'tr') : []));
+  const below = (parent: Element): Element[] =>
+    parent.children.filter((node): node is Element => node instanceof Element);
+  const rows = below(table).flatMap((part) =>
+    part.name === 'tr'
+      ? [part]
+      : /^t(head|body|foot)$/.test(part.name)
+        ? below(part).filter(({ name }) => name === 'tr')
+        : [],
+  );
   const cells = rows.map((row) => below(row).filter(({ name }) => name === 'td' || name === 'th'));
-  if (cells.every((row) => row.length < 2) || find(table.children, 'table') !== undefined) return cells.flat().map((cell) => `\n\n${textOf(cell.children, options, depth)}\n\n`).join('');
+  if (cells.every((row) => row.length < 2) || find(table.children, 'table') !== undefined)
+    return cells
+      .flat()
+      .map((cell) => `\n\n${textOf(cell.children, options, depth)}\n\n`)
+      .join('');
   return `\n\n${markdownTable(cells.map((row) => row.map((cell) => textOf(cell.children, options, depth).replaceAll(/\s+/g, ' ').trim())))}\n\n`;
 }
 
@@ -114,6 +183,15 @@ function plain(nodes: readonly ChildNode[]): string {
 
 /** Without blanks that nobody sees; code keeps its own. */
 function tidy(text: string): string {
-  const outside = (part: string): string => part.replaceAll(/[ \t]*\n[ \t]*(?![ \t]*- )/g, '\n').replaceAll(/\n{3,}/g, '\n\n').replaceAll(/ {2,}(?!- )/g, ' ');
-  return text.split(/(\n```\n[^]*?\n```\n)/).map((part, index) => (index % 2 === 0 ? outside(part) : part)).join('').replaceAll(/\n{3,}/g, '\n\n').trim();
+  const outside = (part: string): string =>
+    part
+      .replaceAll(/[ \t]*\n[ \t]*(?![ \t]*- )/g, '\n')
+      .replaceAll(/\n{3,}/g, '\n\n')
+      .replaceAll(/ {2,}(?!- )/g, ' ');
+  return text
+    .split(/(\n```\n[^]*?\n```\n)/)
+    .map((part, index) => (index % 2 === 0 ? outside(part) : part))
+    .join('')
+    .replaceAll(/\n{3,}/g, '\n\n')
+    .trim();
 }

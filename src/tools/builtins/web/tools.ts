@@ -6,7 +6,7 @@ import type { SearchSettings } from '../../../config/schema/builtinSettings.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
 import type { ToolEnvironment } from '../../environment.ts';
 import { readBeside } from '../beside/beside.ts';
-import { builtin, type BuiltinTool } from '../builtinHost.ts';
+import { type BuiltinTool, builtin } from '../builtinHost.ts';
 import { confine } from '../confine.ts';
 import { told } from '../told.ts';
 import { Gate } from './addresses.ts';
@@ -22,9 +22,15 @@ export function searchTools({ cwd }: Pick<ToolEnvironment, 'cwd'>, settings: Sea
   const outgoing = new Outgoing(settings.proxy);
   return [
     builtin('search', {
-      name: 'search', ...readOnly,
-      description: 'Searches the web. Gives titles, addresses and short pieces of the pages found; read_webpage gives a whole one.',
-      input: z.object({ query: z.string().min(1).describe('What to search for.'), num: z.number().int().min(1).max(20).default(5).describe('How many pages to give at most.') }),
+      name: 'search',
+      ...readOnly,
+      description:
+        'Searches the web. Gives titles, addresses and short pieces of the pages found; read_webpage gives a ' +
+        'whole one.',
+      input: z.object({
+        query: z.string().min(1).describe('What to search for.'),
+        num: z.number().int().min(1).max(20).default(5).describe('How many pages to give at most.'),
+      }),
       run: async ({ query, num }, { signal }) => {
         const { searchOf } = await import('./provider.ts');
         const hits = await searchOf(settings, outgoing)(query, num, signal);
@@ -32,8 +38,11 @@ export function searchTools({ cwd }: Pick<ToolEnvironment, 'cwd'>, settings: Sea
       },
     }),
     builtin('search', {
-      name: 'read_webpage', ...readOnly,
-      description: 'Reads a page of the web as text, with its links; also PDFs. Nothing of the page is run: the built-in browser shows pages that need that.',
+      name: 'read_webpage',
+      ...readOnly,
+      description:
+        'Reads a page of the web as text, with its links; also PDFs. Nothing of the page is run: the built-in ' +
+        'browser shows pages that need that.',
       input: z.object({ url: z.string().min(1).describe('The address, with http:// or https://.') }),
       run: async ({ url }, { signal }) => {
         const { download } = await import('./download.ts');
@@ -42,22 +51,29 @@ export function searchTools({ cwd }: Pick<ToolEnvironment, 'cwd'>, settings: Sea
       },
     }),
     builtin('search', {
-      name: 'download_file', effect: 'irreversible', sessionBound: true,
+      name: 'download_file',
+      effect: 'irreversible',
+      sessionBound: true,
       description: 'Downloads what is at an address into a file of the working directory.',
       input: z.object({
         url: z.string().min(1).describe('The address, with http:// or https://.'),
-        output_file_path: z.string().min(1).describe('Path of the file, relative to the working directory; folders above it are made.'),
+        output_file_path: z
+          .string()
+          .min(1)
+          .describe('Path of the file, relative to the working directory; folders above it are made.'),
         overwrite: z.boolean().default(false).describe('Replace a file that is there.'),
       }),
-      run: ({ url, output_file_path, overwrite }, { signal }) => told(output_file_path, async () => {
-        const target = await confine(cwd, output_file_path);
-        if (!overwrite && existsSync(target)) throw new ClassedError('tool_error', `${output_file_path} exists already; \`overwrite\` replaces it.`);
-        const { download } = await import('./download.ts');
-        const { bytes, media } = await download(url, gate, outgoing, FILE, signal);
-        await mkdir(path.dirname(target), { recursive: true });
-        await writeFile(target, bytes, { flag: overwrite ? 'w' : 'wx' });
-        return { response: `Wrote ${bytes.length} bytes${media === '' ? '' : ` of ${media}`}.` };
-      }),
+      run: ({ url, output_file_path, overwrite }, { signal }) =>
+        told(output_file_path, async () => {
+          const target = await confine(cwd, output_file_path);
+          if (!overwrite && existsSync(target))
+            throw new ClassedError('tool_error', `${output_file_path} exists already; \`overwrite\` replaces it.`);
+          const { download } = await import('./download.ts');
+          const { bytes, media } = await download(url, gate, outgoing, FILE, signal);
+          await mkdir(path.dirname(target), { recursive: true });
+          await writeFile(target, bytes, { flag: overwrite ? 'w' : 'wx' });
+          return { response: `Wrote ${bytes.length} bytes${media === '' ? '' : ` of ${media}`}.` };
+        }),
     }),
   ];
 }

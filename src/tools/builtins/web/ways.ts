@@ -1,6 +1,6 @@
-import { Agent, ProxyAgent, type Dispatcher } from 'undici';
+import { Agent, type Dispatcher, ProxyAgent } from 'undici';
 import type { Gate } from './addresses.ts';
-import { plainHost, proxyAuthorization, type Outgoing } from './outgoing.ts';
+import { type Outgoing, plainHost, proxyAuthorization } from './outgoing.ts';
 
 /** How requests get to where they go: straight, by the gate's judgement of names, or through a proxy. */
 export class Ways {
@@ -19,11 +19,21 @@ export class Ways {
   async to(url: URL): Promise<Dispatcher> {
     const proxy = this.#outgoing.for(url);
     const timeouts = { headersTimeout: this.#timeoutMs, bodyTimeout: this.#timeoutMs };
-    if (proxy === undefined) return this.#kept('', () => new Agent({ connect: { lookup: this.#gate.lookup }, ...timeouts }));
+    if (proxy === undefined)
+      return this.#kept('', () => new Agent({ connect: { lookup: this.#gate.lookup }, ...timeouts }));
     await this.#gate.checkName(plainHost(url));
     const tunnel = url.protocol === 'https:';
     const { 'proxy-authorization': token } = proxyAuthorization(proxy);
-    return this.#kept(`${tunnel ? 'tunnel' : 'plain'} ${proxy.origin}`, () => new ProxyAgent({ uri: proxy.origin, proxyTunnel: tunnel, ...(token === undefined ? {} : { token }), ...timeouts }));
+    return this.#kept(
+      `${tunnel ? 'tunnel' : 'plain'} ${proxy.origin}`,
+      () =>
+        new ProxyAgent({
+          uri: proxy.origin,
+          proxyTunnel: tunnel,
+          ...(token === undefined ? {} : { token }),
+          ...timeouts,
+        }),
+    );
   }
 
   async end(): Promise<void> {

@@ -1,4 +1,5 @@
 /** In the thread: the tools a module or a world defines. */
+
 import type { JsonObject } from '../../../common/json.ts';
 import type { ToolDefinition, WorldSession } from '../../sdk.ts';
 import type { ToolProblem, WireTool } from '../protocol.ts';
@@ -12,7 +13,9 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 interface Schema {
   readonly '~standard': {
     validate(value: unknown): Validated | Promise<Validated>;
-    readonly jsonSchema?: Readonly<Record<'input' | 'output', (options: { target: string }) => Record<string, unknown>>>;
+    readonly jsonSchema?: Readonly<
+      Record<'input' | 'output', (options: { target: string }) => Record<string, unknown>>
+    >;
   };
 }
 type Validated = { readonly value: unknown; readonly issues?: undefined } | { readonly issues: readonly Issue[] };
@@ -27,7 +30,10 @@ export interface Tools {
   readonly problems: ToolProblem[];
 }
 
-/** All tools among the members of `from`: a module's exports or a world's `tools`. Members that are no tools are left alone. */
+/**
+ * All tools among the members of `from`: a module's exports or a world's `tools`. Members that are no tools are left
+ * alone.
+ */
 export function readTools(from: Readonly<Record<string, unknown>>): Tools {
   const byName = new Map<string, ToolDefinition>();
   const wire: WireTool[] = [];
@@ -36,7 +42,12 @@ export function readTools(from: Readonly<Record<string, unknown>>): Tools {
     if (!isTool(value)) continue;
     const defined = value.defined.split('\n', 6).join('\n');
     if (name === 'default' || !NAME.test(name)) {
-      problems.push({ defined, text: `the tool "${name}" cannot have this name; export it by a name of letters, digits, _ and -, at most 64 of them` });
+      problems.push({
+        defined,
+        text:
+          `the tool "${name}" cannot have this name; export it by a name of letters, digits, _ and -, at most 64 ` +
+          'of them',
+      });
       continue;
     }
     try {
@@ -71,10 +82,14 @@ const MOST_RETRIES = 10;
 function retryOf({ retry, effect, idempotent }: ToolDefinition): Pick<WireTool, 'retry'> {
   if (retry === undefined) return {};
   if (effect !== 'pure' && idempotent !== true) {
-    throw new TypeError('it has `retry`, but a call made again might do something twice. If the same call twice does what it does once, add `idempotent: true`; if it changes nothing, `effect: \'pure\'`; else remove `retry`');
+    throw new TypeError(
+      'it has `retry`, but a call made again might do something twice. If the same call twice does what it does ' +
+        "once, add `idempotent: true`; if it changes nothing, `effect: 'pure'`; else remove `retry`",
+    );
   }
   const { times, wait_seconds: wait } = retry as Partial<typeof retry>; // JavaScript may have written anything
-  if (times === undefined || !Number.isInteger(times) || times < 1 || times > MOST_RETRIES) throw new TypeError(`\`retry.times\` must be a whole number from 1 to ${MOST_RETRIES}`);
+  if (times === undefined || !Number.isInteger(times) || times < 1 || times > MOST_RETRIES)
+    throw new TypeError(`\`retry.times\` must be a whole number from 1 to ${MOST_RETRIES}`);
   if (wait !== undefined && !(wait >= 0)) throw new TypeError('`retry.wait_seconds` must be a number from 0 on');
   return { retry: { times, ...(wait === undefined ? {} : { wait_seconds: wait }) } };
 }
@@ -89,7 +104,8 @@ function schemaOf(tool: ToolDefinition): Schema['~standard'] {
 /** JSON Schema of what the tool's answer looks like. Throws TypeError. */
 function outputOf(tool: ToolDefinition): JsonObject {
   const schema = (tool.output as Partial<Schema> | undefined)?.['~standard']?.jsonSchema;
-  if (schema === undefined) throw new TypeError('its `output` must be a schema of zod 4.2 or newer, e.g. output: z.object({ … })');
+  if (schema === undefined)
+    throw new TypeError('its `output` must be a schema of zod 4.2 or newer, e.g. output: z.object({ … })');
   return jsonSchema(schema, 'output');
 }
 
@@ -99,7 +115,10 @@ function parametersOf(tool: ToolDefinition): JsonObject {
   const before = known.get(tool.input);
   if (before !== undefined) return before;
   const { jsonSchema: schema } = schemaOf(tool);
-  if (schema === undefined) throw new TypeError('its `input` is of a zod older than 4.2: update zod in the workspace, or remove it to use the product\'s');
+  if (schema === undefined)
+    throw new TypeError(
+      "its `input` is of a zod older than 4.2: update zod in the workspace, or remove it to use the product's",
+    );
   const parameters = jsonSchema(schema, 'input');
   if (parameters['type'] !== 'object') throw new TypeError('its `input` must be a zod object: input: z.object({ … })');
   known.set(tool.input, parameters);
@@ -116,8 +135,13 @@ function jsonSchema(schema: NonNullable<Schema['~standard']['jsonSchema']>, side
 function tidy(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(tidy);
   if (typeof value !== 'object' || value === null) return value;
-  const members = Object.entries(value).filter(([key, member]) =>
-    !((key === 'minimum' && member === Number.MIN_SAFE_INTEGER) || (key === 'maximum' && member === Number.MAX_SAFE_INTEGER)));
+  const members = Object.entries(value).filter(
+    ([key, member]) =>
+      !(
+        (key === 'minimum' && member === Number.MIN_SAFE_INTEGER) ||
+        (key === 'maximum' && member === Number.MAX_SAFE_INTEGER)
+      ),
+  );
   return Object.fromEntries(members.map(([key, member]) => [key, tidy(member)]));
 }
 
@@ -131,20 +155,25 @@ export async function checkArguments(tool: ToolDefinition, args: JsonObject): Pr
   throw new ArgumentsError(issuesText(result.issues));
 }
 
-/** What `run` returned as its `output` says: checked and completed; as it is where there is none. Throws ResultError. */
+/**
+ * What `run` returned as its `output` says: checked and completed; as it is where there is none. Throws ResultError.
+ */
 export async function checkResult(tool: ToolDefinition, returned: unknown): Promise<unknown> {
   if (tool.output === undefined) return returned;
   const schema = tool.output as unknown as Schema; // `outputOf` looked at it
   const result = await schema['~standard'].validate(isReply(returned) ? returned.response : returned);
-  if (result.issues !== undefined) throw new ResultError(`It returned what does not match its \`output\`: ${issuesText(result.issues)}`);
+  if (result.issues !== undefined)
+    throw new ResultError(`It returned what does not match its \`output\`: ${issuesText(result.issues)}`);
   return isReply(returned) ? { ...returned, response: result.value } : result.value;
 }
 
 function issuesText(issues: readonly Issue[]): string {
-  return issues.map((issue) => {
-    const path = (issue.path ?? []).map((key) => String(typeof key === 'object' ? key.key : key)).join('.');
-    return path === '' ? issue.message : `${path}: ${issue.message}`;
-  }).join('\n');
+  return issues
+    .map((issue) => {
+      const path = (issue.path ?? []).map((key) => String(typeof key === 'object' ? key.key : key)).join('.');
+      return path === '' ? issue.message : `${path}: ${issue.message}`;
+    })
+    .join('\n');
 }
 
 /** What is wrong with what `open` of a world gave; undefined when nothing is. */
@@ -153,7 +182,8 @@ export function sessionProblem(value: unknown): string | undefined {
   const session = value as Partial<Record<keyof WorldSession, unknown>>;
   if (typeof session.tools !== 'object' || session.tools === null) return 'open must return an object with `tools`';
   for (const name of ['verify', 'snapshot', 'diff', 'close'] as const) {
-    if (session[name] !== undefined && typeof session[name] !== 'function') return `\`${name}\` of what open returns must be a function`;
+    if (session[name] !== undefined && typeof session[name] !== 'function')
+      return `\`${name}\` of what open returns must be a function`;
   }
   for (const [name, value] of Object.entries(session.tools)) {
     if (!isTool(value)) return `\`tools.${name}\` of what open returns is not made by tool(…)`;

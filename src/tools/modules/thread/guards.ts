@@ -19,17 +19,25 @@ export interface Guards {
 export function guard(guards: Guards): (code: number) => never {
   const exit = process.exit.bind(process);
   const kill = process.kill.bind(process);
-  process.exit = ((code?: number) => guards.leave(`called process.exit(${code ?? ''})`));
+  process.exit = (code?: number) => guards.leave(`called process.exit(${code ?? ''})`);
   process.abort = () => guards.leave('called process.abort()');
   process.kill = (pid, signal) => {
     // A thread has its process's id: this would end the worker with all its rollouts.
     if (Math.abs(pid) === process.pid || pid === 0) guards.leave(`called process.kill on its own process`);
     return kill(pid, signal);
   };
-  process.stdout.write = printer((text) => { guards.print('out', text); });
-  process.stderr.write = printer((text) => { guards.print('err', text); });
-  process.on('uncaughtException', (error) => { guards.late(error); });
-  process.on('unhandledRejection', (error) => { guards.late(error); });
+  process.stdout.write = printer((text) => {
+    guards.print('out', text);
+  });
+  process.stderr.write = printer((text) => {
+    guards.print('err', text);
+  });
+  process.on('uncaughtException', (error) => {
+    guards.late(error);
+  });
+  process.on('unhandledRejection', (error) => {
+    guards.late(error);
+  });
   // Also for those who import { exit } from 'node:process'.
   syncBuiltinESMExports();
   return exit;
@@ -42,16 +50,21 @@ export function guard(guards: Guards): (code: number) => never {
 export function watchChildren(mark: () => string | undefined, told: (pid: number, alive: boolean) => void): void {
   // Most modules start none, and are spared it.
   const { ChildProcess } = process.getBuiltinModule('node:child_process');
-  const prototype = ChildProcess.prototype as unknown as { spawn: (this: ChildProcess, options: { detached?: boolean; envPairs?: readonly string[] }) => unknown }; // all of spawn, exec, fork come by it
+  const prototype = ChildProcess.prototype as unknown as {
+    spawn: (this: ChildProcess, options: { detached?: boolean; envPairs?: readonly string[] }) => unknown;
+  }; // all of spawn, exec, fork come by it
   const { spawn } = prototype;
-  const ownGroup = process.platform !== 'win32'; // as processTree.ts says it, which would load what is not to be loaded here
+  // as processTree.ts says it, which would load what is not to be loaded here
+  const ownGroup = process.platform !== 'win32';
   prototype.spawn = function (this: ChildProcess, options) {
     const own = mark();
     const name = own?.slice(0, own.indexOf('=') + 1) ?? '';
     const result = spawn.call(this, {
       ...options,
       ...(ownGroup ? { detached: true } : {}),
-      ...(own === undefined ? {} : { envPairs: [...(options.envPairs ?? []).filter((pair) => !pair.startsWith(name)), own] }),
+      ...(own === undefined
+        ? {}
+        : { envPairs: [...(options.envPairs ?? []).filter((pair) => !pair.startsWith(name)), own] }),
     });
     const { pid } = this;
     if (pid !== undefined) {
@@ -64,13 +77,19 @@ export function watchChildren(mark: () => string | undefined, told: (pid: number
 
 function printer(print: (text: string) => void): typeof process.stdout.write {
   let within = false;
-  return (chunk: string | Uint8Array, encoding?: BufferEncoding | ((error?: Error | null) => void), done?: (error?: Error | null) => void): boolean => {
+  return (
+    chunk: string | Uint8Array,
+    encoding?: BufferEncoding | ((error?: Error | null) => void),
+    done?: (error?: Error | null) => void,
+  ): boolean => {
     print(typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString());
     const callback = typeof encoding === 'function' ? encoding : done;
     if (callback === undefined) return true;
     // At once, for a loop that prints without end would pile them up; later only for one that writes again.
     if (within) {
-      queueMicrotask(() => { callback(); });
+      queueMicrotask(() => {
+        callback();
+      });
       return true;
     }
     within = true;

@@ -49,7 +49,10 @@ export class CallOutput {
   /** What was not sent yet, with a line about what was dropped; undefined when there is nothing. */
   take(): Printed[] | undefined {
     if (this.#dropped > 0) {
-      this.#waiting.push(['err', `[${this.#dropped} more characters were printed; only the first ${PRINT_CHARS} of a call are kept]\n`]);
+      this.#waiting.push([
+        'err',
+        `[${this.#dropped} more characters were printed; only the first ${PRINT_CHARS} of a call are kept]\n`,
+      ]);
       this.#dropped = 0;
     }
     if (this.#waiting.length === 0) return undefined;

@@ -1,4 +1,5 @@
 /** In the thread: what a tool returned, as text that can leave the thread. */
+
 import type { Reply } from '../../sdk.ts';
 import { KEPT_BYTES } from '../limits.ts';
 
@@ -41,10 +42,15 @@ export function encodeJson(value: unknown, what: string): string {
         case 'function':
         case 'symbol':
         case 'bigint':
-          throw new ResultError(`${what} a ${typeof member}${key === '' ? '' : ` (in "${key}")`}, which JSON cannot carry.`);
+          throw new ResultError(
+            `${what} a ${typeof member}${key === '' ? '' : ` (in "${key}")`}, which JSON cannot carry.`,
+          );
         case 'object':
           if (member instanceof Map || member instanceof Set) {
-            throw new ResultError(`${what} a ${member.constructor.name}${key === '' ? '' : ` (in "${key}")`}, which JSON cannot carry; use a plain object or an array.`);
+            throw new ResultError(
+              `${what} a ${member.constructor.name}${key === '' ? '' : ` (in "${key}")`}, which JSON cannot ` +
+                'carry; use a plain object or an array.',
+            );
           }
           return member;
         default:
@@ -55,7 +61,10 @@ export function encodeJson(value: unknown, what: string): string {
     if (error instanceof ResultError) throw error;
     const text = error instanceof Error ? error.message : String(error);
     // V8's own words on a cycle name the way around it.
-    if (text.startsWith('Converting circular')) throw new ResultError(`${what} a value that contains itself, which JSON cannot carry. ${text.replaceAll('\n', ' ')}`);
+    if (text.startsWith('Converting circular'))
+      throw new ResultError(
+        `${what} a value that contains itself, which JSON cannot carry. ${text.replaceAll('\n', ' ')}`,
+      );
     throw new ResultError(`${what} what cannot be written as JSON: ${text}`);
   }
 }

@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import { root } from '../../../../src/build/bundles.ts';
@@ -20,7 +20,11 @@ const STAMP = `${VERSION} 3`;
 const QUIET = ['--ignore-scripts', '--omit=dev', '--no-audit', '--no-fund', '--loglevel=error'];
 
 const packed = z.array(z.object({ filename: z.string(), integrity: z.string() })).length(1);
-const locked = z.looseObject({ version: z.string().optional(), dependencies: z.record(z.string(), z.string()).optional(), optionalDependencies: z.record(z.string(), z.string()).optional() });
+const locked = z.looseObject({
+  version: z.string().optional(),
+  dependencies: z.record(z.string(), z.string()).optional(),
+  optionalDependencies: z.record(z.string(), z.string()).optional(),
+});
 const lockFile = z.object({ packages: z.record(z.string(), locked) });
 type Packages = z.infer<typeof lockFile>['packages'];
 
@@ -30,7 +34,8 @@ export async function installCodeServer(): Promise<string> {
   const server = path.join(folder, 'server');
   const stamp = path.join(folder, 'stamp');
   if (existsSync(stamp) && (await readFile(stamp, 'utf8')) === STAMP) return server;
-  if (process.platform === 'win32') throw new Error('The end-to-end tests need Linux or macOS: code-server has no build for Windows.');
+  if (process.platform === 'win32')
+    throw new Error('The end-to-end tests need Linux or macOS: code-server has no build for Windows.');
   await rm(folder, { recursive: true, force: true });
   const work = path.join(folder, 'work');
   await mkdir(work, { recursive: true });
@@ -43,20 +48,52 @@ export async function installCodeServer(): Promise<string> {
 }
 
 function fetchPackage(work: string): string {
-  const [info] = packed.parse(JSON.parse(npm(['pack', `code-server@${VERSION}`, '--json', '--ignore-scripts', '--loglevel=error', '--pack-destination', work], work)));
-  if (info?.integrity !== INTEGRITY) throw new Error(`code-server@${VERSION} is not the package it was: ${String(info?.integrity)}`);
+  const [info] = packed.parse(
+    JSON.parse(
+      npm(
+        [
+          'pack',
+          `code-server@${VERSION}`,
+          '--json',
+          '--ignore-scripts',
+          '--loglevel=error',
+          '--pack-destination',
+          work,
+        ],
+        work,
+      ),
+    ),
+  );
+  if (info?.integrity !== INTEGRITY)
+    throw new Error(`code-server@${VERSION} is not the package it was: ${String(info?.integrity)}`);
   return path.join(work, info.filename);
 }
 
 async function unpack(tarball: string, server: string): Promise<void> {
   const inside = 'package/lib/vscode';
   await mkdir(server, { recursive: true });
-  const left = [...UNUSED_EXTENSIONS.map((name) => `${inside}/extensions/${name}`), `${inside}/out/vs/sessions`, '*.map'];
-  const done = spawnSync('tar', ['-xzf', tarball, '-C', server, '--strip-components=3', ...left.map((name) => `--exclude=${name}`), inside], { stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8' });
+  const left = [
+    ...UNUSED_EXTENSIONS.map((name) => `${inside}/extensions/${name}`),
+    `${inside}/out/vs/sessions`,
+    '*.map',
+  ];
+  const done = spawnSync(
+    'tar',
+    ['-xzf', tarball, '-C', server, '--strip-components=3', ...left.map((name) => `--exclude=${name}`), inside],
+    { stdio: ['ignore', 'ignore', 'pipe'], encoding: 'utf8' },
+  );
   if (done.status !== 0) throw new Error(`tar failed: ${done.stderr}`);
   const file = path.join(server, 'product.json');
   const product = z.record(z.string(), z.unknown()).parse(JSON.parse(await readFile(file, 'utf8')));
-  await writeFile(file, JSON.stringify({ ...product, enableTelemetry: false, builtInExtensionsEnabledWithAutoUpdates: [], trustedExtensionAuthAccess: [] }));
+  await writeFile(
+    file,
+    JSON.stringify({
+      ...product,
+      enableTelemetry: false,
+      builtInExtensionsEnabledWithAutoUpdates: [],
+      trustedExtensionAuthAccess: [],
+    }),
+  );
 }
 
 /** Of code-server's own lock file, what can be reached from the packages a server loads: versions and hashes stay. */
@@ -65,17 +102,24 @@ async function installPackages(work: string, server: string): Promise<void> {
   const roots = NEEDED_PACKAGES.filter((name) => packages[`node_modules/${name}`] !== undefined);
   const kept: Packages = {};
   for (const name of roots) keep(`node_modules/${name}`, packages, kept);
-  const top = { name: 'vscode-server', dependencies: Object.fromEntries(roots.map((name) => [name, packages[`node_modules/${name}`]?.version ?? '*'])) };
+  const top = {
+    name: 'vscode-server',
+    dependencies: Object.fromEntries(roots.map((name) => [name, packages[`node_modules/${name}`]?.version ?? '*'])),
+  };
   const folder = path.join(work, 'packages');
   await mkdir(folder);
   await writeFile(path.join(folder, 'package.json'), JSON.stringify({ ...top, private: true }));
-  await writeFile(path.join(folder, 'package-lock.json'), JSON.stringify({ name: top.name, lockfileVersion: 3, requires: true, packages: { '': top, ...kept } }));
+  await writeFile(
+    path.join(folder, 'package-lock.json'),
+    JSON.stringify({ name: top.name, lockfileVersion: 3, requires: true, packages: { '': top, ...kept } }),
+  );
   // The lock file was written without peer dependencies.
   npm(['ci', '--legacy-peer-deps', ...QUIET], folder);
   const modules = path.join(server, 'node_modules');
   await rename(path.join(folder, 'node_modules'), modules);
   for (const file of await readdir(modules, { recursive: true })) {
-    if (UNUSED_FILES.some((pattern) => pattern.test(file))) await rm(path.join(modules, file), { recursive: true, force: true });
+    if (UNUSED_FILES.some((pattern) => pattern.test(file)))
+      await rm(path.join(modules, file), { recursive: true, force: true });
   }
   await writeStandIns(modules, findProgram('ripgrep') ?? 'rg');
 }
@@ -104,6 +148,11 @@ async function installTypeScript(extensions: string): Promise<void> {
   npm(['ci', ...QUIET], extensions);
   const lib = path.join(extensions, 'node_modules', 'typescript', 'lib');
   for (const file of await readdir(lib)) {
-    if (!/^(_?tsserver\.js|typescript\.js|lib\..*d\.ts|_?typingsInstaller\.js|package\.json|watchGuard\.js|typesMap\.json)$/.test(file)) await rm(path.join(lib, file), { recursive: true });
+    if (
+      !/^(_?tsserver\.js|typescript\.js|lib\..*d\.ts|_?typingsInstaller\.js|package\.json|watchGuard\.js|typesMap\.json)$/.test(
+        file,
+      )
+    )
+      await rm(path.join(lib, file), { recursive: true });
   }
 }

@@ -45,14 +45,19 @@ exports.createRotatingLogger = create;
 exports.createAsyncRotatingLogger = create;
 `;
 const WATCHDOG = 'exports.start = () => {};\nexports.exit = (code) => process.exit(code);\n';
-const COPY = "const fs = require('node:fs');\nexports.cp = fs.promises.cp;\nexports.copyFile = fs.promises.copyFile;\nexports.isCloneSupported = () => false;\nexports.constants = fs.constants;\n";
+const COPY =
+  "const fs = require('node:fs');\nexports.cp = fs.promises.cp;\nexports.copyFile = " +
+  'fs.promises.copyFile;\nexports.isCloneSupported = () => false;\nexports.constants = fs.constants;\n';
 
 /** Writes JavaScript in the place of the native modules a server cannot do without, and the system's ripgrep. */
 export async function writeStandIns(modules: string, ripgrep: string): Promise<void> {
   const search = `exports.rgPath = ${JSON.stringify(ripgrep)};\n`;
   const all = {
-    '@vscode/spdlog': SPDLOG, '@vscode/native-watchdog': WATCHDOG, '@vscode/fs-copyfile': COPY,
-    '@vscode/ripgrep': search, '@vscode/ripgrep-universal': search,
+    '@vscode/spdlog': SPDLOG,
+    '@vscode/native-watchdog': WATCHDOG,
+    '@vscode/fs-copyfile': COPY,
+    '@vscode/ripgrep': search,
+    '@vscode/ripgrep-universal': search,
   };
   for (const [name, text] of Object.entries(all)) {
     const folder = path.join(modules, name);

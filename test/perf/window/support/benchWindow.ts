@@ -1,6 +1,7 @@
 /** A window for benchmarks: Chromium on the pages that a real server serves, with a probe in each. */
-import type { Browser, BrowserContext, Page } from 'playwright-core';
+
 import path from 'node:path';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { root } from '../../../../src/build/bundles.ts';
 import type { PagePlace } from '../../../../src/protocol/page.ts';
 import { viewUrl } from '../../../../src/protocol/viewLink.ts';
@@ -71,7 +72,10 @@ export function painted(page: Page, holds: InPage<boolean>): Promise<number> {
 
 /** Milliseconds from `act` until `holds` is painted. */
 export function reacted(page: Page, act: InPage<void>, holds: InPage<boolean>): Promise<number> {
-  return page.evaluate<number>(`(async () => { const began = performance.now(); (${String(act)})(); return (await window.probe.painted(${String(holds)}, ${LIMIT_MS})) - began; })()`);
+  return page.evaluate<number>(
+    `(async () => { const began = performance.now(); (${String(act)})(); return (await ` +
+      `window.probe.painted(${String(holds)}, ${LIMIT_MS})) - began; })()`,
+  );
 }
 
 export function longestTask(page: Page): Promise<number> {
@@ -81,5 +85,7 @@ export function longestTask(page: Page): Promise<number> {
 /** Long tasks are those of 50 ms and more; shorter ones have no number. */
 export function taskText(values: readonly number[]): string {
   const sorted = [...values].sort((a, b) => a - b);
-  return [sorted[0], sorted[Math.floor(sorted.length / 2)], sorted.at(-1)].map((ms) => (ms === undefined || ms === 0 ? '< 50' : ms.toFixed(0))).join(' / ');
+  return [sorted[0], sorted[Math.floor(sorted.length / 2)], sorted.at(-1)]
+    .map((ms) => (ms === undefined || ms === 0 ? '< 50' : ms.toFixed(0)))
+    .join(' / ');
 }

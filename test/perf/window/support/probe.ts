@@ -1,4 +1,7 @@
-/** What a benchmark's page knows of itself: when something was painted, how long its thread was taken, what its canvases show. */
+/**
+ * What a benchmark's page knows of itself: when something was painted, how long its thread was taken, what its canvases
+ * show.
+ */
 
 /** A text on a canvas. */
 export interface Drawn {
@@ -8,7 +11,10 @@ export interface Drawn {
 }
 
 export interface Probe {
-  /** Resolves with the page's clock (ms) right after the first frame of which `holds` is true; rejects when there is none within `limit`. */
+  /**
+   * Resolves with the page's clock (ms) right after the first frame of which `holds` is true; rejects when there is
+   * none within `limit`.
+   */
   painted(holds: () => boolean, limit: number): Promise<number>;
   /** Calls after each frame until it gives true. */
   frames(look: () => boolean, limit: number): Promise<void>;
@@ -19,21 +25,35 @@ export interface Probe {
 }
 
 declare global {
-  interface Window { probe: Probe }
+  interface Window {
+    probe: Probe;
+  }
 }
 
 /** Runs in the page before anything else does; needs nothing from outside. */
 export function installProbe(): void {
   const drawn = new WeakMap<Element, Drawn[]>();
-  const watch = (name: 'clearRect' | 'fillText', seen: (context: CanvasRenderingContext2D, given: readonly unknown[]) => void): void => {
-    const own = Reflect.get(CanvasRenderingContext2D.prototype, name) as (this: CanvasRenderingContext2D, ...given: unknown[]) => void;
-    Reflect.set(CanvasRenderingContext2D.prototype, name, function watched(this: CanvasRenderingContext2D, ...given: unknown[]) {
-      seen(this, given);
-      own.apply(this, given);
-    });
+  const watch = (
+    name: 'clearRect' | 'fillText',
+    seen: (context: CanvasRenderingContext2D, given: readonly unknown[]) => void,
+  ): void => {
+    const own = Reflect.get(CanvasRenderingContext2D.prototype, name) as (
+      this: CanvasRenderingContext2D,
+      ...given: unknown[]
+    ) => void;
+    Reflect.set(
+      CanvasRenderingContext2D.prototype,
+      name,
+      function watched(this: CanvasRenderingContext2D, ...given: unknown[]) {
+        seen(this, given);
+        own.apply(this, given);
+      },
+    );
   };
   watch('clearRect', ({ canvas }) => drawn.set(canvas, []));
-  watch('fillText', ({ canvas, font }, [text, , y]) => drawn.get(canvas)?.push({ text: String(text), y: Number(y), font }));
+  watch('fillText', ({ canvas, font }, [text, , y]) =>
+    drawn.get(canvas)?.push({ text: String(text), y: Number(y), font }),
+  );
   let longest = 0;
   const tasks = new PerformanceObserver((list) => take(list.getEntries()));
   const take = (entries: readonly PerformanceEntry[]): void => {
@@ -41,21 +61,22 @@ export function installProbe(): void {
   };
   tasks.observe({ type: 'longtask', buffered: true });
   // A message that a frame's own work posts arrives once the frame is out.
-  const frames = (look: () => boolean, limit: number): Promise<void> => new Promise((resolve, reject) => {
-    const { port1, port2 } = new MessageChannel();
-    const late = performance.now() + limit;
-    port1.onmessage = () => {
-      const done = look();
-      if (!done && performance.now() < late) {
-        requestAnimationFrame(() => port2.postMessage(0));
-        return;
-      }
-      port1.close();
-      if (done) resolve();
-      else reject(new Error(`not painted within ${limit} ms: ${document.body.textContent.slice(0, 500)}`));
-    };
-    requestAnimationFrame(() => port2.postMessage(0));
-  });
+  const frames = (look: () => boolean, limit: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const { port1, port2 } = new MessageChannel();
+      const late = performance.now() + limit;
+      port1.onmessage = () => {
+        const done = look();
+        if (!done && performance.now() < late) {
+          requestAnimationFrame(() => port2.postMessage(0));
+          return;
+        }
+        port1.close();
+        if (done) resolve();
+        else reject(new Error(`not painted within ${limit} ms: ${document.body.textContent.slice(0, 500)}`));
+      };
+      requestAnimationFrame(() => port2.postMessage(0));
+    });
   window.probe = {
     painted: async (holds, limit) => {
       let at = 0;

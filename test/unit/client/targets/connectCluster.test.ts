@@ -8,12 +8,18 @@ import { deferred } from '../../../../src/common/abort.ts';
 import { PRODUCT } from '../../../../src/common/product.ts';
 import { labels, NAMES } from '../../../../src/kubernetes/names.ts';
 import { PROTOCOL } from '../../../../src/protocol/worker.ts';
-import { startKubeApi, type KubeApi } from '../../../support/kubeApi.ts';
+import { type KubeApi, startKubeApi } from '../../../support/kubeApi.ts';
 import { forwards } from '../../../support/kubeForward.ts';
 
-const READY = [{ type: 'Ready', status: 'True' }, { type: 'ContainersReady', status: 'True' }];
+const READY = [
+  { type: 'Ready', status: 'True' },
+  { type: 'ContainersReady', status: 'True' },
+];
 /** As the cluster leaves them after a time without API server, and where a node is lost. */
-const UNHEARD = [{ type: 'Ready', status: 'False' }, { type: 'ContainersReady', status: 'True' }];
+const UNHEARD = [
+  { type: 'Ready', status: 'False' },
+  { type: 'ContainersReady', status: 'True' },
+];
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
 
 describe('a server in a cluster', () => {
@@ -22,14 +28,18 @@ describe('a server in a cluster', () => {
   let pods: unknown[] = [];
   const tokens: (string | undefined)[] = [];
   before(async () => {
-    server = http.createServer((request, response) => {
-      tokens.push(request.headers.authorization);
-      response.end(JSON.stringify({ product: PRODUCT, protocol: PROTOCOL }));
-    }).listen(0, '127.0.0.1');
+    server = http
+      .createServer((request, response) => {
+        tokens.push(request.headers.authorization);
+        response.end(JSON.stringify({ product: PRODUCT, protocol: PROTOCOL }));
+      })
+      .listen(0, '127.0.0.1');
     await once(server, 'listening');
     api = await startKubeApi(({ path }) => {
-      if (path.endsWith('/pods')) return { body: { kind: 'PodList', apiVersion: 'v1', metadata: { resourceVersion: '1' }, items: pods } };
-      if (path.endsWith(`secrets/${NAMES.tokens}`)) return { body: { metadata: { name: NAMES.tokens }, data: { full: base64('f'), read: base64('r') } } };
+      if (path.endsWith('/pods'))
+        return { body: { kind: 'PodList', apiVersion: 'v1', metadata: { resourceVersion: '1' }, items: pods } };
+      if (path.endsWith(`secrets/${NAMES.tokens}`))
+        return { body: { metadata: { name: NAMES.tokens }, data: { full: base64('f'), read: base64('r') } } };
       return { body: { metadata: { name: NAMES.server } } };
     });
     forwards(api, new Set(['well', 'heard-of-no-more']));
@@ -41,15 +51,29 @@ describe('a server in a cluster', () => {
   });
 
   const pod = (name: string, conditions: unknown): unknown => ({
-    metadata: { name, labels: labels('server') }, status: { phase: 'Running', conditions },
-    spec: { nodeName: 'n7', containers: [{ name: 'server', ports: [{ name: 'http', containerPort: (server.address() as AddressInfo).port }] }] },
+    metadata: { name, labels: labels('server') },
+    status: { phase: 'Running', conditions },
+    spec: {
+      nodeName: 'n7',
+      containers: [
+        { name: 'server', ports: [{ name: 'http', containerPort: (server.address() as AddressInfo).port }] },
+      ],
+    },
   });
-  const connect = (onNotice?: (text: string) => void): Promise<TargetConnection> => connectTarget('k', { context: 'test', kubeconfig: api.kubeconfig }, { env: {}, ...(onNotice === undefined ? {} : { onNotice }) });
+  const connect = (onNotice?: (text: string) => void): Promise<TargetConnection> =>
+    connectTarget(
+      'k',
+      { context: 'test', kubeconfig: api.kubeconfig },
+      { env: {}, ...(onNotice === undefined ? {} : { onNotice }) },
+    );
 
   it('is asked through a forward, with the token of its Secret', async () => {
     pods = [pod('well', READY)];
     const connection = await connect();
-    assert.deepEqual([tokens.at(-1), connection.address().token, connection.readAddress().token], ['Bearer f', 'f', 'r']);
+    assert.deepEqual(
+      [tokens.at(-1), connection.address().token, connection.readAddress().token],
+      ['Bearer f', 'f', 'r'],
+    );
     connection.close();
   });
 

@@ -7,7 +7,10 @@ import { StudioError } from '../../../../src/common/errors.ts';
 import { PRODUCT } from '../../../../src/common/product.ts';
 import { PROTOCOL } from '../../../../src/protocol/worker.ts';
 
-const of = (code: string, pattern: RegExp) => (error: unknown): boolean => StudioError.is(error) && error.code === code && pattern.test(`${error.message} ${error.mend ?? ''}`);
+const of =
+  (code: string, pattern: RegExp) =>
+  (error: unknown): boolean =>
+    StudioError.is(error) && error.code === code && pattern.test(`${error.message} ${error.mend ?? ''}`);
 
 describe('a server at an address', () => {
   let server: http.Server;
@@ -32,12 +35,19 @@ describe('a server at an address', () => {
     server.close();
   });
 
-  const open = (env: Record<string, string> = { FULL: 'f' }) => connectTarget('u', { url, token_env: 'FULL', read_token_env: 'READ' }, { env });
+  const open = (env: Record<string, string> = { FULL: 'f' }) =>
+    connectTarget('u', { url, token_env: 'FULL', read_token_env: 'READ' }, { env });
 
   it('is asked with the token of the environment', async () => {
     const connection = await open({ FULL: 'f', READ: 'r' });
     assert.deepEqual(asked, ['/v1/server Bearer f']);
-    assert.deepEqual([connection.address(), connection.readAddress()], [{ url, token: 'f' }, { url, token: 'r' }]);
+    assert.deepEqual(
+      [connection.address(), connection.readAddress()],
+      [
+        { url, token: 'f' },
+        { url, token: 'r' },
+      ],
+    );
     await connection.reconnect();
     assert.equal(asked.length, 2);
     connection.close();
@@ -56,8 +66,16 @@ describe('a server at an address', () => {
   it('says what is wrong with it', async () => {
     const wrong: [typeof says, string, RegExp][] = [
       [{ status: 401, body: '{}' }, 'unauthorized', /does not take the token/],
-      [{ status: 200, body: JSON.stringify({ product: 'Rollout Studio 0.0.1', protocol: PROTOCOL - 1 }) }, 'version', /older version \(Rollout Studio 0\.0\.1\).*update it/],
-      [{ status: 200, body: JSON.stringify({ product: 'Rollout Studio 99', protocol: PROTOCOL + 1 }) }, 'version', /newer version \(Rollout Studio 99\).*Update this client/],
+      [
+        { status: 200, body: JSON.stringify({ product: 'Rollout Studio 0.0.1', protocol: PROTOCOL - 1 }) },
+        'version',
+        /older version \(Rollout Studio 0\.0\.1\).*update it/,
+      ],
+      [
+        { status: 200, body: JSON.stringify({ product: 'Rollout Studio 99', protocol: PROTOCOL + 1 }) },
+        'version',
+        /newer version \(Rollout Studio 99\).*Update this client/,
+      ],
       [{ status: 200, body: '<html>' }, 'unavailable', /not a rollout server/],
       [{ status: 503, body: '' }, 'unavailable', /answers 503/],
     ];

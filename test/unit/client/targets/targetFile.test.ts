@@ -9,7 +9,10 @@ import { StudioError } from '../../../../src/common/errors.ts';
 
 const CLUSTER = { context: 'gpu', kubeconfig: '/k', namespace: 'team' };
 const URL_TARGET = { url: 'https://rollouts.example.org', token_env: 'TOKEN' };
-const of = (code: string, pattern: RegExp) => (error: unknown): boolean => StudioError.is(error) && error.code === code && pattern.test(`${error.message} ${error.mend ?? ''}`);
+const of =
+  (code: string, pattern: RegExp) =>
+  (error: unknown): boolean =>
+    StudioError.is(error) && error.code === code && pattern.test(`${error.message} ${error.mend ?? ''}`);
 
 describe('targets.json', () => {
   let folder: string;
@@ -47,7 +50,11 @@ describe('targets.json', () => {
 
   it('is not overwritten where it cannot be understood', () => {
     file.add('k', CLUSTER);
-    for (const text of ['{', '{"targets": {"k": {"context": 7}}}', '{"targets": {"k": {"context": "c", "token": "secret"}}}']) {
+    for (const text of [
+      '{',
+      '{"targets": {"k": {"context": 7}}}',
+      '{"targets": {"k": {"context": "c", "token": "secret"}}}',
+    ]) {
       writeFileSync(file.path, text);
       assert.throws(() => file.add('l', CLUSTER), of('config', /not a list of targets/));
       assert.equal(readFileSync(file.path, 'utf8'), text);
@@ -55,7 +62,8 @@ describe('targets.json', () => {
   });
 
   it('takes names that a command line and a batch file can hold', () => {
-    for (const name of ['local', '', 'a b', '../x', '-k', 'a'.repeat(64)]) assert.throws(() => file.add(name, CLUSTER), of('usage', /./), name);
+    for (const name of ['local', '', 'a b', '../x', '-k', 'a'.repeat(64)])
+      assert.throws(() => file.add(name, CLUSTER), of('usage', /./), name);
     for (const name of ['k', 'GPU-1', 'team_a.eu']) assert.ok(file.add(name, CLUSTER), name);
   });
 });
@@ -64,14 +72,19 @@ describe('a target', () => {
   it('by address sends its token to nobody in the clear', () => {
     assert.equal(serverUrl('https://rollouts.example.org/'), 'https://rollouts.example.org');
     assert.equal(serverUrl('https://example.org/rollouts/'), 'https://example.org/rollouts');
-    for (const url of ['http://127.0.0.1:8080', 'http://localhost:1', 'http://[::1]:1']) assert.equal(serverUrl(url), url);
+    for (const url of ['http://127.0.0.1:8080', 'http://localhost:1', 'http://[::1]:1'])
+      assert.equal(serverUrl(url), url);
     assert.throws(() => serverUrl('http://rollouts.example.org'), of('usage', /in the clear/));
-    for (const url of ['rollouts', 'ftp://x', 'https://me:pw@x', 'https://x?token=1', 'https://x#y']) assert.throws(() => serverUrl(url), of('usage', /not the address/), url);
+    for (const url of ['rollouts', 'ftp://x', 'https://me:pw@x', 'https://x?token=1', 'https://x#y'])
+      assert.throws(() => serverUrl(url), of('usage', /not the address/), url);
   });
 
   it('is a cluster or an address', () => {
     assert.deepEqual(clusterRef('k', CLUSTER), CLUSTER);
-    assert.throws(() => clusterRef('u', URL_TARGET), of('usage', /target u is the address https:\/\/rollouts\.example\.org, not a cluster/));
+    assert.throws(
+      () => clusterRef('u', URL_TARGET),
+      of('usage', /target u is the address https:\/\/rollouts\.example\.org, not a cluster/),
+    );
     assert.equal(targetPlace(CLUSTER), 'context gpu, namespace team (/k)');
     assert.equal(targetPlace({ context: 'gpu' }), 'context gpu');
     assert.equal(targetPlace(URL_TARGET), URL_TARGET.url);

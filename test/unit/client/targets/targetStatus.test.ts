@@ -1,103 +1,227 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { findServerPod, serverTokens } from '../../../../src/client/targets/serverPod.ts';
-import { gpusFinding, nodesFinding, podsFinding, quantity, quotaFinding, targetStatus } from '../../../../src/client/targets/targetStatus.ts';
+import {
+  gpusFinding,
+  nodesFinding,
+  podsFinding,
+  quantity,
+  quotaFinding,
+  targetStatus,
+} from '../../../../src/client/targets/targetStatus.ts';
 import { StudioError } from '../../../../src/common/errors.ts';
 import { Cluster } from '../../../../src/kubernetes/access/cluster.ts';
 import type { Node, Pod, ResourceQuota } from '../../../../src/kubernetes/access/objects.ts';
 import { labels, NAMES } from '../../../../src/kubernetes/names.ts';
-import { startKubeApi, statusReply, type KubeReply, type KubeRequest } from '../../../support/kubeApi.ts';
+import { type KubeReply, type KubeRequest, startKubeApi, statusReply } from '../../../support/kubeApi.ts';
 
 const base = { apiVersion: 'v1', metadata: { name: 'x' } };
 const pod = (more: Partial<Pod>): Pod => ({ ...base, kind: 'Pod', ...more });
 const worker = { name: 'w', labels: labels('worker') };
 const ready = [{ type: 'Ready', status: 'True' }];
-const silent = [{ type: 'Ready', status: 'False' }, { type: 'ContainersReady', status: 'True' }];
-const gpuPod = (gpus: string, nodeName?: string): Pod => pod({ spec: { ...(nodeName === undefined ? {} : { nodeName }), containers: [{ name: 'c', resources: { limits: { 'nvidia.com/gpu': gpus } } }] } });
+const silent = [
+  { type: 'Ready', status: 'False' },
+  { type: 'ContainersReady', status: 'True' },
+];
+const gpuPod = (gpus: string, nodeName?: string): Pod =>
+  pod({
+    spec: {
+      ...(nodeName === undefined ? {} : { nodeName }),
+      containers: [{ name: 'c', resources: { limits: { 'nvidia.com/gpu': gpus } } }],
+    },
+  });
 const node = (more: Partial<Node>): Node => ({ ...base, kind: 'Node', ...more });
-const quota = (hard: Record<string, string>, used: Record<string, string>): ResourceQuota => ({ ...base, kind: 'ResourceQuota', status: { hard, used } });
+const quota = (hard: Record<string, string>, used: Record<string, string>): ResourceQuota => ({
+  ...base,
+  kind: 'ResourceQuota',
+  status: { hard, used },
+});
 
 describe('what a cluster has', () => {
   it('pods: ours that live, and why one does not run', () => {
-    assert.deepEqual(podsFinding([]), { name: 'pods', state: 'ok', text: '0 of ours, 0 of them workers', data: { pods: 0, workers: 0, starting: 0, unheard: 0, obstacles: [] } });
+    assert.deepEqual(podsFinding([]), {
+      name: 'pods',
+      state: 'ok',
+      text: '0 of ours, 0 of them workers',
+      data: { pods: 0, workers: 0, starting: 0, unheard: 0, obstacles: [] },
+    });
     const running = pod({ metadata: worker, status: { phase: 'Running', conditions: ready } });
     const over = pod({ metadata: worker, status: { phase: 'Succeeded' } });
     assert.equal(podsFinding([running, over]).text, '1 of ours, 1 of them workers');
-    const starting = pod({ metadata: worker, status: { phase: 'Pending', containerStatuses: [{ name: 'c', state: { waiting: { reason: 'ContainerCreating' } } }] } });
-    assert.deepEqual([podsFinding([running, starting]).state, podsFinding([running, starting]).text], ['ok', '2 of ours, 2 of them workers, 1 starting']);
-    const pulling = pod({ metadata: { name: 'p' }, status: { phase: 'Pending', containerStatuses: [{ name: 'c', state: { waiting: { reason: 'ImagePullBackOff', message: 'no such image' } } }] } });
+    const starting = pod({
+      metadata: worker,
+      status: {
+        phase: 'Pending',
+        containerStatuses: [{ name: 'c', state: { waiting: { reason: 'ContainerCreating' } } }],
+      },
+    });
+    assert.deepEqual(
+      [podsFinding([running, starting]).state, podsFinding([running, starting]).text],
+      ['ok', '2 of ours, 2 of them workers, 1 starting'],
+    );
+    const pulling = pod({
+      metadata: { name: 'p' },
+      status: {
+        phase: 'Pending',
+        containerStatuses: [
+          { name: 'c', state: { waiting: { reason: 'ImagePullBackOff', message: 'no such image' } } },
+        ],
+      },
+    });
     const found = podsFinding([running, pulling]);
-    assert.deepEqual([found.state, found.text], ['wrong', '2 of ours, 1 of them workers; 1 cannot run: pod p: ImagePullBackOff: no such image']);
-    const nowhere = pod({ metadata: { name: 'q' }, status: { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes are available' }] } });
+    assert.deepEqual(
+      [found.state, found.text],
+      ['wrong', '2 of ours, 1 of them workers; 1 cannot run: pod p: ImagePullBackOff: no such image'],
+    );
+    const nowhere = pod({
+      metadata: { name: 'q' },
+      status: {
+        phase: 'Pending',
+        conditions: [
+          { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes are available' },
+        ],
+      },
+    });
     const unheard = pod({ metadata: worker, status: { phase: 'Running', conditions: silent } });
-    assert.deepEqual([podsFinding([running, unheard]).state, podsFinding([running, unheard]).text], ['ok', '2 of ours, 2 of them workers, 1 on nodes that the cluster does not hear']);
+    assert.deepEqual(
+      [podsFinding([running, unheard]).state, podsFinding([running, unheard]).text],
+      ['ok', '2 of ours, 2 of them workers, 1 on nodes that the cluster does not hear'],
+    );
     assert.match(podsFinding([nowhere]).text, /pod q: Unschedulable: 0\/3 nodes are available/);
   });
 
   it('nodes that take pods', () => {
     const well = node({ status: { conditions: ready } });
-    assert.deepEqual([nodesFinding([well, node({ ...well, spec: { unschedulable: true } }), node({})]).text, nodesFinding([node({})]).state], ['1 of 3 take pods', 'wrong']);
+    assert.deepEqual(
+      [
+        nodesFinding([well, node({ ...well, spec: { unschedulable: true } }), node({})]).text,
+        nodesFinding([node({})]).state,
+      ],
+      ['1 of 3 take pods', 'wrong'],
+    );
   });
 
   it('GPUs: all, and free where the pods of others may be read', () => {
-    const nodes = [node({ status: { allocatable: { 'nvidia.com/gpu': '8' } } }), node({ status: { allocatable: { 'nvidia.com/gpu': 4 } } }), node({})];
+    const nodes = [
+      node({ status: { allocatable: { 'nvidia.com/gpu': '8' } } }),
+      node({ status: { allocatable: { 'nvidia.com/gpu': 4 } } }),
+      node({}),
+    ];
     assert.deepEqual(gpusFinding(nodes, [gpuPod('2', 'n'), gpuPod('4')]).data, { gpus: 12, taken: 2 });
     const unknown = gpusFinding(nodes, undefined);
-    assert.deepEqual([unknown.state, unknown.text, unknown.data], ['unknown', '12; how many are taken may not be read', { gpus: 12 }]);
+    assert.deepEqual(
+      [unknown.state, unknown.text, unknown.data],
+      ['unknown', '12; how many are taken may not be read', { gpus: 12 }],
+    );
     assert.deepEqual([gpusFinding([], undefined).state, gpusFinding([], undefined).text], ['ok', 'none']);
   });
 
   it('quota, and what of it is used up', () => {
     assert.equal(quotaFinding([]).text, 'none');
-    const room = quotaFinding([quota({ 'pods': '10', 'requests.memory': '2Gi' }, { 'pods': '3', 'requests.memory': '512Mi' })]);
+    const room = quotaFinding([
+      quota({ pods: '10', 'requests.memory': '2Gi' }, { pods: '3', 'requests.memory': '512Mi' }),
+    ]);
     assert.deepEqual([room.state, room.text], ['ok', 'pods 3 of 10, requests.memory 512Mi of 2Gi']);
-    const full = quotaFinding([quota({ 'requests.cpu': '2', 'pods': '10' }, { 'requests.cpu': '2000m', 'pods': '1' })]);
+    const full = quotaFinding([quota({ 'requests.cpu': '2', pods: '10' }, { 'requests.cpu': '2000m', pods: '1' })]);
     assert.equal(full.state, 'wrong');
     assert.match(full.text, /^used up: requests\.cpu \(/);
     assert.ok(full.mend !== undefined);
   });
 
   it('amounts as Kubernetes writes them', () => {
-    assert.deepEqual(['500m', '2', '1.5', '2Gi', '1e3', '3k', '5n'].map(quantity), [0.5, 2, 1.5, 2 ** 31, 1000, 3000, 5e-9]);
+    assert.deepEqual(['500m', '2', '1.5', '2Gi', '1e3', '3k', '5n'].map(quantity), [
+      0.5,
+      2,
+      1.5,
+      2 ** 31,
+      1000,
+      3000,
+      5e-9,
+    ]);
     assert.ok(Number.isNaN(quantity('2GiB')) && Number.isNaN(quantity('')));
   });
 });
 
-const LIST = (items: unknown[]): KubeReply => ({ body: { kind: 'List', apiVersion: 'v1', metadata: { resourceVersion: '1' }, items } });
-const forbidden = (what: string): KubeReply => statusReply(403, 'Forbidden', `${what} is forbidden: User "me" cannot list resource "${what}"`, { kind: what });
+const LIST = (items: unknown[]): KubeReply => ({
+  body: { kind: 'List', apiVersion: 'v1', metadata: { resourceVersion: '1' }, items },
+});
+const forbidden = (what: string): KubeReply =>
+  statusReply(403, 'Forbidden', `${what} is forbidden: User "me" cannot list resource "${what}"`, { kind: what });
 
 /** An empty cluster in which somebody may do little. */
 function answers(more: (request: KubeRequest) => KubeReply | undefined): (request: KubeRequest) => KubeReply {
-  return (request) => more(request) ?? (request.path === '/api/v1/namespaces/ns' ? { body: { metadata: { name: 'ns' } } } : request.path === '/version' ? { body: { gitVersion: 'v1.34.0' } } : request.path.endsWith('deployments/rollout-studio') ? statusReply(404, 'NotFound', 'no', { name: NAMES.server, kind: 'deployments', group: 'apps' }) : LIST([]));
+  return (request) =>
+    more(request) ??
+    (request.path === '/api/v1/namespaces/ns'
+      ? { body: { metadata: { name: 'ns' } } }
+      : request.path === '/version'
+        ? { body: { gitVersion: 'v1.34.0' } }
+        : request.path.endsWith('deployments/rollout-studio')
+          ? statusReply(404, 'NotFound', 'no', { name: NAMES.server, kind: 'deployments', group: 'apps' })
+          : LIST([]));
 }
 
 describe('the status of a target', () => {
   it('names as unknown what may not be read, and goes on', async () => {
-    await using api = await startKubeApi(answers(({ path }) => (path === '/api/v1/nodes' ? forbidden('nodes') : path.includes('resourcequotas') ? forbidden('resourcequotas') : undefined)));
+    await using api = await startKubeApi(
+      answers(({ path }) =>
+        path === '/api/v1/nodes'
+          ? forbidden('nodes')
+          : path.includes('resourcequotas')
+            ? forbidden('resourcequotas')
+            : undefined,
+      ),
+    );
     const { findings } = await targetStatus('k', { context: 'test', kubeconfig: api.kubeconfig }, { env: {} });
-    assert.deepEqual(findings.map(({ name, state }) => [name, state]), [['cluster', 'ok'], ['server', 'missing'], ['pods', 'ok'], ['nodes', 'unknown'], ['gpus', 'unknown'], ['quota', 'unknown']]);
+    assert.deepEqual(
+      findings.map(({ name, state }) => [name, state]),
+      [
+        ['cluster', 'ok'],
+        ['server', 'missing'],
+        ['pods', 'ok'],
+        ['nodes', 'unknown'],
+        ['gpus', 'unknown'],
+        ['quota', 'unknown'],
+      ],
+    );
     assert.match(findings.find(({ name }) => name === 'nodes')?.text ?? '', /^may not be read: /);
     assert.match(findings.find(({ name }) => name === 'server')?.mend ?? '', /rollout cluster install/);
   });
 
   it('says that the namespace is not there, where that may be read', async () => {
     const namespaces = async (reply: KubeReply): Promise<string[]> => {
-      await using api = await startKubeApi(answers(({ path }) => (path === '/api/v1/namespaces/ns' ? reply : undefined)));
+      await using api = await startKubeApi(
+        answers(({ path }) => (path === '/api/v1/namespaces/ns' ? reply : undefined)),
+      );
       const { findings } = await targetStatus('k', { context: 'test', kubeconfig: api.kubeconfig }, { env: {} });
-      return findings.filter(({ name }) => name === 'namespace' || name === 'cluster').map(({ state, text }) => `${state} ${text}`);
+      return findings
+        .filter(({ name }) => name === 'namespace' || name === 'cluster')
+        .map(({ state, text }) => `${state} ${text}`);
     };
-    assert.match((await namespaces(statusReply(404, 'NotFound', 'no', { name: 'ns', kind: 'namespaces' })))[1] ?? '', /^missing there is no namespace ns$/);
+    assert.match(
+      (await namespaces(statusReply(404, 'NotFound', 'no', { name: 'ns', kind: 'namespaces' })))[1] ?? '',
+      /^missing there is no namespace ns$/,
+    );
     assert.equal((await namespaces(forbidden('namespaces'))).length, 1);
   });
 
   it('is one finding with its mend where the cluster is not reached', async () => {
     const { findings } = await targetStatus('k', { context: 'gone', kubeconfig: '/nonexistent/config' }, { env: {} });
-    assert.deepEqual(findings.map(({ name, state }) => [name, state]), [['cluster', 'wrong']]);
+    assert.deepEqual(
+      findings.map(({ name, state }) => [name, state]),
+      [['cluster', 'wrong']],
+    );
     assert.ok(findings[0]?.mend !== undefined);
   });
 
   it('tells clocks that differ', async () => {
-    await using api = await startKubeApi(answers(({ path }) => (path === '/version' ? { body: { gitVersion: 'v1.34.0' }, headers: { date: new Date(Date.now() - 600_000).toUTCString() } } : undefined)));
+    await using api = await startKubeApi(
+      answers(({ path }) =>
+        path === '/version'
+          ? { body: { gitVersion: 'v1.34.0' }, headers: { date: new Date(Date.now() - 600_000).toUTCString() } }
+          : undefined,
+      ),
+    );
     const { findings } = await targetStatus('k', { context: 'test', kubeconfig: api.kubeconfig }, { env: {} });
     const clock = findings.find(({ name }) => name === 'clock');
     assert.equal(clock?.state, 'wrong');
@@ -106,17 +230,30 @@ describe('the status of a target', () => {
 
   it('of an unset address is one finding too', async () => {
     const { findings } = await targetStatus('u', { url: 'https://127.0.0.1:1', token_env: 'NOT_SET' }, { env: {} });
-    assert.deepEqual(findings.map(({ name, state }) => [name, state]), [['server', 'wrong']]);
+    assert.deepEqual(
+      findings.map(({ name, state }) => [name, state]),
+      [['server', 'wrong']],
+    );
   });
 });
 
 describe('the server in a cluster', () => {
   const open = (kubeconfig: string): Promise<Cluster> => Cluster.open({ kubeconfig, context: 'test' });
-  const serverPod = (name: string, status: unknown, metadata = {}): unknown => ({ metadata: { name, labels: labels('server'), ...metadata }, spec: { containers: [{ name: 'server', ports: [{ name: 'http', containerPort: 8080 }] }] }, status });
+  const serverPod = (name: string, status: unknown, metadata = {}): unknown => ({
+    metadata: { name, labels: labels('server'), ...metadata },
+    spec: { containers: [{ name: 'server', ports: [{ name: 'http', containerPort: 8080 }] }] },
+    status,
+  });
 
   it('is its pod that is ready, and not one that ends', async () => {
     const up = { phase: 'Running', conditions: ready };
-    await using api = await startKubeApi(answers(({ path }) => (path.endsWith('/pods') ? LIST([serverPod('old', up, { deletionTimestamp: '2026-01-01T00:00:00Z' }), serverPod('new', up)]) : undefined)));
+    await using api = await startKubeApi(
+      answers(({ path }) =>
+        path.endsWith('/pods')
+          ? LIST([serverPod('old', up, { deletionTimestamp: '2026-01-01T00:00:00Z' }), serverPod('new', up)])
+          : undefined,
+      ),
+    );
     assert.deepEqual(await findServerPod(await open(api.kubeconfig)), { name: 'new', port: 8080 });
     const [{ query }] = api.requests.filter(({ path }) => path.endsWith('/pods')) as [KubeRequest];
     assert.match(query.get('labelSelector') ?? '', /component=server/);
@@ -126,15 +263,38 @@ describe('the server in a cluster', () => {
     const template = { metadata: { annotations: { 'rollout-studio/version': 'v' } } };
     const deployment = { metadata: { name: NAMES.server }, spec: { template } };
     let pods: unknown[] = [];
-    await using api = await startKubeApi(answers(({ path }) => (path.endsWith('/pods') ? LIST(pods) : path.endsWith(`deployments/${NAMES.server}`) ? { body: deployment } : undefined)));
+    await using api = await startKubeApi(
+      answers(({ path }) =>
+        path.endsWith('/pods')
+          ? LIST(pods)
+          : path.endsWith(`deployments/${NAMES.server}`)
+            ? { body: deployment }
+            : undefined,
+      ),
+    );
     const cluster = await open(api.kubeconfig);
-    assert.deepEqual(await findServerPod(cluster), { why: 'The server’s pod is being made.', stuck: false, mend: undefined });
+    assert.deepEqual(await findServerPod(cluster), {
+      why: 'The server’s pod is being made.',
+      stuck: false,
+      mend: undefined,
+    });
     pods = [serverPod('new', { phase: 'Running' }, template.metadata)];
     assert.deepEqual(await findServerPod(cluster), { why: 'The server starts.', stuck: false, mend: undefined });
     pods = [serverPod('new', { phase: 'Running', conditions: silent }, template.metadata)];
     const unheard = await findServerPod(cluster);
     assert.deepEqual('unheard' in unheard && unheard.unheard, { name: 'new', port: 8080 });
-    pods = [serverPod('new', { phase: 'Pending', containerStatuses: [{ name: 'server', image: 'i', state: { waiting: { reason: 'ImagePullBackOff', message: 'no' } } }] }, template.metadata)];
+    pods = [
+      serverPod(
+        'new',
+        {
+          phase: 'Pending',
+          containerStatuses: [
+            { name: 'server', image: 'i', state: { waiting: { reason: 'ImagePullBackOff', message: 'no' } } },
+          ],
+        },
+        template.metadata,
+      ),
+    ];
     const found = await findServerPod(cluster);
     assert.ok('stuck' in found && found.stuck && found.mend !== undefined);
     assert.equal(found.why, 'The image i cannot be pulled: no');
@@ -147,9 +307,17 @@ describe('the server in a cluster', () => {
 
   it('has its tokens in a Secret', async () => {
     const data = { full: Buffer.from('f\n').toString('base64'), read: Buffer.from('r').toString('base64') };
-    await using api = await startKubeApi(answers(({ path }) => (path.endsWith(`secrets/${NAMES.tokens}`) ? { body: { metadata: { name: NAMES.tokens }, data } } : undefined)));
+    await using api = await startKubeApi(
+      answers(({ path }) =>
+        path.endsWith(`secrets/${NAMES.tokens}`) ? { body: { metadata: { name: NAMES.tokens }, data } } : undefined,
+      ),
+    );
     assert.deepEqual(await serverTokens(await open(api.kubeconfig)), { full: 'f', read: 'r' });
-    api.answer = answers(({ path }) => (path.endsWith(`secrets/${NAMES.tokens}`) ? { body: { metadata: { name: NAMES.tokens }, data: { full: data.full } } } : undefined));
+    api.answer = answers(({ path }) =>
+      path.endsWith(`secrets/${NAMES.tokens}`)
+        ? { body: { metadata: { name: NAMES.tokens }, data: { full: data.full } } }
+        : undefined,
+    );
     await assert.rejects(serverTokens(await open(api.kubeconfig)), (error) => StudioError.is(error, 'not_found'));
   });
 });

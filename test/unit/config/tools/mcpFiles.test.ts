@@ -22,30 +22,57 @@ describe('a file of MCP servers', () => {
     }`);
     assert.equal(name, 'git-hub');
     assert.deepEqual(server, {
-      command: 'npx', args: ['-y', 'server', '/w/data', '8'],
+      command: 'npx',
+      args: ['-y', 'server', '/w/data', '8'],
       env: { GITHUB_TOKEN: '${env:GITHUB_TOKEN}', MODE: 'read', KEY: '${env:MY_KEY}', HTTP: 'http://x//y' },
     });
-    assert.deepEqual(notes, ['It names the workspace’s folder by its path on this machine.', 'VS Code asks for “github-token”; here it is the environment variable GITHUB_TOKEN.']);
+    assert.deepEqual(notes, [
+      'It names the workspace’s folder by its path on this machine.',
+      'VS Code asks for “github-token”; here it is the environment variable GITHUB_TOKEN.',
+    ]);
   });
 
   it('of Claude and Cursor: secrets in clear stay out', () => {
-    const { server, notes } = only('{"mcpServers": {"search": {"command": "uvx", "args": ["some-server", "--key=sk-abcdefghijklmnopqrstu"], "env": {"API_KEY": "very secret", "HOME_DIR": "${HOME}", "PORT": "${PORT:-80}"}}}}');
-    assert.deepEqual(server, { command: 'uvx', args: ['some-server', '${env:SEARCH_ARGUMENT}'], env: { API_KEY: '${env:API_KEY}', HOME_DIR: '${env:HOME}', PORT: '${env:PORT}' } });
+    const { server, notes } = only(
+      '{"mcpServers": {"search": {"command": "uvx", "args": ["some-server", "--key=sk-abcdefghijklmnopqrstu"], ' +
+        '"env": {"API_KEY": "very secret", "HOME_DIR": "${HOME}", "PORT": "${PORT:-80}"}}}}',
+    );
+    assert.deepEqual(server, {
+      command: 'uvx',
+      args: ['some-server', '${env:SEARCH_ARGUMENT}'],
+      env: { API_KEY: '${env:API_KEY}', HOME_DIR: '${env:HOME}', PORT: '${env:PORT}' },
+    });
     assert.equal(JSON.stringify({ server, notes }).includes('secret"'), false);
     assert.equal(notes.length, 3);
-    const remote = only('{"mcpServers": {"my api": {"type": "http", "url": "https://example.com/mcp", "headers": {"Authorization": "Bearer abc", "X-Mode": "fast"}}}}');
-    assert.deepEqual(remote.server, { url: 'https://example.com/mcp', headers: { Authorization: 'Bearer ${env:MY_API_TOKEN}', 'X-Mode': 'fast' } });
+    const remote = only(
+      '{"mcpServers": {"my api": {"type": "http", "url": "https://example.com/mcp", "headers": {"Authorization": ' +
+        '"Bearer abc", "X-Mode": "fast"}}}}',
+    );
+    assert.deepEqual(remote.server, {
+      url: 'https://example.com/mcp',
+      headers: { Authorization: 'Bearer ${env:MY_API_TOKEN}', 'X-Mode': 'fast' },
+    });
   });
 
   it('says what it cannot use', () => {
-    assert.deepEqual(clientServers('mcp.json', '{"servers": {"x": {}}}', '/w').unusable, [{ name: 'x', why: 'it has neither `command` nor `url`' }]);
+    assert.deepEqual(clientServers('mcp.json', '{"servers": {"x": {}}}', '/w').unusable, [
+      { name: 'x', why: 'it has neither `command` nor `url`' },
+    ]);
     assert.throws(() => clientServers('a.json', '{"tools": []}', '/w'), /a\.json names no MCP servers/);
     assert.throws(() => clientServers('a.json', '{"servers": ', '/w'), /^StudioError: a\.json: /);
   });
 });
 
-const ENTRY: NewEntry = { mcp: { command: 'npx', args: ['-y', '@scope/server', 'a, b', '#x'], env: { TOKEN: '${env:TOKEN}' } }, name: 'search', tools: ['find', 'read'] };
-const AS_VALUE = { mcp: { command: 'npx', args: ['-y', '@scope/server', 'a, b', '#x'], env: { TOKEN: '${env:TOKEN}' } }, name: 'search', tools: ['find', 'read'] };
+const ENTRY: NewEntry = {
+  mcp: { command: 'npx', args: ['-y', '@scope/server', 'a, b', '#x'], env: { TOKEN: '${env:TOKEN}' } },
+  name: 'search',
+  tools: ['find', 'read'],
+};
+const AS_VALUE = {
+  mcp: { command: 'npx', args: ['-y', '@scope/server', 'a, b', '#x'], env: { TOKEN: '${env:TOKEN}' } },
+  name: 'search',
+  tools: ['find', 'read'],
+};
 
 describe('an entry of an agent file', () => {
   const added = (text: string): string => {
@@ -57,8 +84,14 @@ describe('an entry of an agent file', () => {
   };
 
   it('comes behind the others; the rest stays to the blank', () => {
-    const text = '# an agent\nname:   desk   # mine\ntools:\n    # the first\n    - module: a.ts\n    - builtin: [code,  terminal]   # two\n\n# limits follow\nlimits: {steps:  3}\n';
-    assert.equal(added(text), text.replace('# two\n', `# two
+    const text =
+      '# an agent\nname:   desk   # mine\ntools:\n    # the first\n    - module: a.ts\n    - builtin: [code,  ' +
+      'terminal]   # two\n\n# limits follow\nlimits: {steps:  3}\n';
+    assert.equal(
+      added(text),
+      text.replace(
+        '# two\n',
+        `# two
     - mcp:
         command: npx
         args: [-y, "@scope/server", "a, b", "#x"]
@@ -66,22 +99,46 @@ describe('an entry of an agent file', () => {
           TOKEN: \${env:TOKEN}
       name: search
       tools: [find, read]
-`));
+`,
+      ),
+    );
   });
 
   it('is as deep as the others are', () => {
-    assert.match(added('tools:\n- module: a.ts\n- mcp:\n    command: x\n    args:\n      - y\nname: z\n'), / {6}- y\n- mcp:\n {4}command: npx\n/);
+    assert.match(
+      added('tools:\n- module: a.ts\n- mcp:\n    command: x\n    args:\n      - y\nname: z\n'),
+      / {6}- y\n- mcp:\n {4}command: npx\n/,
+    );
   });
 
   it('may be the first, in whatever way there is none', () => {
-    for (const text of ['name: a', 'name: a\n', 'name: a\r\nprompt: b\r\n', 'name: a\ntools:\nprompt: x\n', 'name: a\ntools: [] # none yet\nprompt: x\n', 'tools:\n', '', 'name: a\ntools: ~\n']) added(text);
+    for (const text of [
+      'name: a',
+      'name: a\n',
+      'name: a\r\nprompt: b\r\n',
+      'name: a\ntools:\nprompt: x\n',
+      'name: a\ntools: [] # none yet\nprompt: x\n',
+      'tools:\n',
+      '',
+      'name: a\ntools: ~\n',
+    ])
+      added(text);
     assert.ok(!/[^\r]\n/.test(added('name: a\r\n')), 'lines end as they do');
     assert.match(added('name: a\ntools: [] # none yet\nprompt: x\n'), /^name: a\ntools: # none yet\n {2}- mcp:/);
   });
 
   it('goes into brackets and JSON as well', () => {
-    assert.match(added('tools: [{ module: a.ts }] # short\nname: x\n'), /^tools: \[\{ module: a\.ts \}, \{"mcp":.*\}\] # short\n/);
-    for (const text of ['{"name": "x", "tools": [{"module": "a.ts"}]}', '{"name": "x", "tools": []}', '{"name": "x"}', '{\n  "name": "x"\n}\n']) JSON.parse(added(text));
+    assert.match(
+      added('tools: [{ module: a.ts }] # short\nname: x\n'),
+      /^tools: \[\{ module: a\.ts \}, \{"mcp":.*\}\] # short\n/,
+    );
+    for (const text of [
+      '{"name": "x", "tools": [{"module": "a.ts"}]}',
+      '{"name": "x", "tools": []}',
+      '{"name": "x"}',
+      '{\n  "name": "x"\n}\n',
+    ])
+      JSON.parse(added(text));
   });
 
   it('is refused where it cannot stand', () => {

@@ -8,19 +8,34 @@ import { Api } from '../../../../src/protocol/api.ts';
 import { batchRow } from '../rows.ts';
 
 /** `files`: what submissions say. */
-function origins(files: Readonly<Record<string, string>>, remembered: readonly Launched[] = []): { origins: BatchOrigins; asked: string[]; there: { server: boolean } } {
+function origins(
+  files: Readonly<Record<string, string>>,
+  remembered: readonly Launched[] = [],
+): { origins: BatchOrigins; asked: string[]; there: { server: boolean } } {
   const asked: string[] = [];
   const there = { server: true };
   const api = new Api({
     request: ({ path }) => {
       const sha = path.split('/').at(-1) ?? '';
       asked.push(sha);
-      return Promise.resolve({ status: 200, text: () => Promise.reject(new Error('not asked for')), bytes: () => Promise.resolve(new TextEncoder().encode(JSON.stringify({ file: files[sha] }))) });
+      return Promise.resolve({
+        status: 200,
+        text: () => Promise.reject(new Error('not asked for')),
+        bytes: () => Promise.resolve(new TextEncoder().encode(JSON.stringify({ file: files[sha] }))),
+      });
     },
   });
   const address = { url: 'http://server', token: 't' };
-  const connection: Connection = { api, address: () => address, readAddress: () => address, reconnect: () => Promise.resolve() };
-  const link = { connection: () => (there.server ? Promise.resolve(connection) : Promise.reject(new StudioError('unavailable', 'none'))) };
+  const connection: Connection = {
+    api,
+    address: () => address,
+    readAddress: () => address,
+    reconnect: () => Promise.resolve(),
+  };
+  const link = {
+    connection: () =>
+      there.server ? Promise.resolve(connection) : Promise.reject(new StudioError('unavailable', 'none')),
+  };
   const memory = { batch: (batch: string) => remembered.find((known) => known.batch === batch) };
   return { origins: new BatchOrigins(memory, link), asked, there };
 }
@@ -30,8 +45,11 @@ describe('the batch of a file', () => {
 
   it('is the newest that was launched from it, whatever it is called, and none of another file of that name', async () => {
     const rows = [
-      batchRow({ batch: 'b1', created_at: 1, submission: 'mine', name: 'a name of its own' }), batchRow({ batch: 'b3', created_at: 3, submission: 'other' }), batchRow({ batch: 'b2', created_at: 2, submission: 'mine' }),
-      batchRow({ batch: 'b8', created_at: 8, submission: 'mine', imported: true }), batchRow({ batch: 'b9', created_at: 9, submission: 'mine', parent: { rollout: 'r1', seq: 3 } }),
+      batchRow({ batch: 'b1', created_at: 1, submission: 'mine', name: 'a name of its own' }),
+      batchRow({ batch: 'b3', created_at: 3, submission: 'other' }),
+      batchRow({ batch: 'b2', created_at: 2, submission: 'mine' }),
+      batchRow({ batch: 'b8', created_at: 8, submission: 'mine', imported: true }),
+      batchRow({ batch: 'b9', created_at: 9, submission: 'mine', parent: { rollout: 'r1', seq: 3 } }),
     ];
     const { origins: found, asked } = origins({ mine: 'batches/desk.batch.yaml', other: 'old/desk.batch.yaml' });
     assert.equal((await found.newestOf(rows, here))?.batch, 'b2');
@@ -43,8 +61,14 @@ describe('the batch of a file', () => {
 
   it('is known without the server where it was launched from this window', async () => {
     const launched = (batch: string, file: string): Launched => ({ batch, file, answers: { tasks: { kind: 'all' } } });
-    const rows = [batchRow({ batch: 'b1', created_at: 1, submission: 'same' }), batchRow({ batch: 'b2', created_at: 2, submission: 'same' })];
-    const { origins: found, asked } = origins({}, [launched('b1', '\\work\\batches\\desk.batch.yaml'), launched('b2', '/elsewhere/batches/desk.batch.yaml')]);
+    const rows = [
+      batchRow({ batch: 'b1', created_at: 1, submission: 'same' }),
+      batchRow({ batch: 'b2', created_at: 2, submission: 'same' }),
+    ];
+    const { origins: found, asked } = origins({}, [
+      launched('b1', '\\work\\batches\\desk.batch.yaml'),
+      launched('b2', '/elsewhere/batches/desk.batch.yaml'),
+    ]);
     assert.equal((await found.newestOf(rows, here))?.batch, 'b1');
     assert.deepEqual(asked, []);
   });

@@ -6,7 +6,10 @@ const MINUTE = 60_000;
 
 test('a server that ends again and again is started three times, then somebody is asked', () => {
   const restarts = new Restarts();
-  assert.deepEqual([0, 1, 2, 3].map((at) => restarts.ended(at)), [true, true, true, false]);
+  assert.deepEqual(
+    [0, 1, 2, 3].map((at) => restarts.ended(at)),
+    [true, true, true, false],
+  );
   assert.equal(restarts.ended(2 * MINUTE), false);
   restarts.forget();
   assert.equal(restarts.ended(2 * MINUTE + 1), true);

@@ -3,11 +3,18 @@ import assert from 'node:assert/strict';
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
+import { candidatesOf } from '../../../../src/client/sourcePaths.ts';
 import { argumentPlace, argumentTask } from '../../../../src/host/open/argument.ts';
 import { batchIcon } from '../../../../src/host/pages/icon.ts';
 import { panelKey, placeFile } from '../../../../src/host/pages/placeName.ts';
-import { EXTENSION_ID, editorUrl, linkPlace, placeLink, placeReference, readLink } from '../../../../src/protocol/editorLink.ts';
-import { candidatesOf } from '../../../../src/client/sourcePaths.ts';
+import {
+  EXTENSION_ID,
+  editorUrl,
+  linkPlace,
+  placeLink,
+  placeReference,
+  readLink,
+} from '../../../../src/protocol/editorLink.ts';
 import type { PagePlace } from '../../../../src/protocol/page.ts';
 import { OUTCOMES } from '../../../../src/trace/outcome.ts';
 
@@ -26,10 +33,18 @@ test('a link leads back to the place it was made of', () => {
     assert.ok(link !== undefined);
     assert.equal(link.reference, placeReference(place));
     assert.equal(link.compare === true, place.page === 'compare');
-    const bare: PagePlace = place.page === 'compare' ? { page: 'compare', batch: place.batch, task: place.task } : place.page === 'batch' || place.page === 'batches' ? { page: 'batch', batch: place.batch } : { page: 'trajectory', rollout: place.rollout, ...(place.seq === undefined ? {} : { seq: place.seq }) };
+    const bare: PagePlace =
+      place.page === 'compare'
+        ? { page: 'compare', batch: place.batch, task: place.task }
+        : place.page === 'batch' || place.page === 'batches'
+          ? { page: 'batch', batch: place.batch }
+          : { page: 'trajectory', rollout: place.rollout, ...(place.seq === undefined ? {} : { seq: place.seq }) };
     assert.deepEqual(linkPlace(bare, link), place);
     const url = new URL(editorUrl(place));
-    assert.deepEqual([url.protocol, url.host, readLink(url.pathname, url.search.slice(1))], ['vscode:', EXTENSION_ID, link]);
+    assert.deepEqual(
+      [url.protocol, url.host, readLink(url.pathname, url.search.slice(1))],
+      ['vscode:', EXTENSION_ID, link],
+    );
   }
   assert.equal(readLink('/open', ''), undefined);
   assert.equal(readLink('/else', 'ref=b1'), undefined);
@@ -39,10 +54,25 @@ test('references are those of the command line; one panel for a rollout wherever
   assert.equal(placeReference({ page: 'trajectory', rollout: 'r1', seq: 4, step: 2 }), 'r1@4');
   assert.equal(placeReference({ page: 'trajectory', rollout: 'r1', step: 2 }), 'r1:2');
   assert.equal(placeReference({ page: 'trajectory', rollout: 'r1' }), 'r1');
-  assert.equal(panelKey({ page: 'trajectory', rollout: 'r1', seq: 4 }), panelKey({ page: 'trajectory', rollout: 'r1', tab: 'raw' }));
+  assert.equal(
+    panelKey({ page: 'trajectory', rollout: 'r1', seq: 4 }),
+    panelKey({ page: 'trajectory', rollout: 'r1', tab: 'raw' }),
+  );
   assert.equal(placeReference({ page: 'compare', batch: 'b1', task: 'a/b' }), 'b1/a/b');
-  assert.equal(new Set(['t', 'u'].map((task) => panelKey({ page: 'compare', batch: 'b1', task }))).add(panelKey({ page: 'batch', batch: 'b1' })).size, 3);
-  assert.deepEqual([placeFile({ page: 'compare', batch: 'b1', task: '../a b' }), placeFile({ page: 'trajectory', rollout: 'r1', seq: 3 }), placeFile({ page: 'batch', batch: 'b1' })], ['b1-..-a-b.html', 'r1.html', 'b1.html']);
+  assert.equal(
+    new Set(['t', 'u'].map((task) => panelKey({ page: 'compare', batch: 'b1', task }))).add(
+      panelKey({ page: 'batch', batch: 'b1' }),
+    ).size,
+    3,
+  );
+  assert.deepEqual(
+    [
+      placeFile({ page: 'compare', batch: 'b1', task: '../a b' }),
+      placeFile({ page: 'trajectory', rollout: 'r1', seq: 3 }),
+      placeFile({ page: 'batch', batch: 'b1' }),
+    ],
+    ['b1-..-a-b.html', 'r1.html', 'b1.html'],
+  );
   assert.notEqual(panelKey({ page: 'trajectory', rollout: 'x' }), panelKey({ page: 'batch', batch: 'x' }));
 });
 
@@ -50,18 +80,34 @@ test('commands understand rows, tree items, ids, references and places', () => {
   assert.equal(argumentPlace('b1/task/2:3'), 'b1/task/2:3');
   assert.deepEqual(argumentPlace({ batch: 'b1', name: 'desk', tasks: 3 }), { page: 'batch', batch: 'b1' });
   assert.deepEqual(argumentPlace({ row: { batch: 'b1' } }), { page: 'batch', batch: 'b1' });
-  assert.deepEqual(argumentPlace({ rollout: 'r1', batch: 'b1', task: 't', attempt: 2 }), { page: 'trajectory', rollout: 'r1' });
+  assert.deepEqual(argumentPlace({ rollout: 'r1', batch: 'b1', task: 't', attempt: 2 }), {
+    page: 'trajectory',
+    rollout: 'r1',
+  });
   assert.equal(argumentPlace({ batch: 'b1', task: 't', attempt: 2 }), 'b1/t/2');
   assert.deepEqual(argumentPlace({ batch: 'b1', task: 't' }), { page: 'batch', batch: 'b1', filter: 't' });
-  assert.deepEqual(argumentPlace({ page: 'trajectory', rollout: 'r1', seq: 3 }), { page: 'trajectory', rollout: 'r1', seq: 3 });
+  assert.deepEqual(argumentPlace({ page: 'trajectory', rollout: 'r1', seq: 3 }), {
+    page: 'trajectory',
+    rollout: 'r1',
+    seq: 3,
+  });
   assert.equal(argumentPlace(undefined), undefined);
   assert.equal(argumentPlace({ label: 'x' }), undefined);
 });
 
 test('attempts are compared of what has a task, else a task is chosen', () => {
-  assert.deepEqual(argumentTask({ kind: 'task', batch: 'b1', task: 't', reference: 'b1/t' }), { batch: 'b1', task: 't' });
-  assert.deepEqual(argumentTask({ kind: 'attempt', batch: 'b1', task: 't', rollout: 'r1' }), { batch: 'b1', task: 't' });
-  assert.deepEqual(argumentTask({ webviewSection: 'rolloutAttempt', batch: 'b1', task: 't', attempt: 2 }), { batch: 'b1', task: 't' });
+  assert.deepEqual(argumentTask({ kind: 'task', batch: 'b1', task: 't', reference: 'b1/t' }), {
+    batch: 'b1',
+    task: 't',
+  });
+  assert.deepEqual(argumentTask({ kind: 'attempt', batch: 'b1', task: 't', rollout: 'r1' }), {
+    batch: 'b1',
+    task: 't',
+  });
+  assert.deepEqual(argumentTask({ webviewSection: 'rolloutAttempt', batch: 'b1', task: 't', attempt: 2 }), {
+    batch: 'b1',
+    task: 't',
+  });
   assert.deepEqual(argumentTask({ row: { batch: 'b1', task: 't' } }), { batch: 'b1', task: 't' });
   assert.deepEqual(argumentTask({ page: 'trajectory', rollout: 'r1', seq: 3 }), { rollout: 'r1' });
   assert.deepEqual(argumentTask({ page: 'batch', batch: 'b1' }), { batch: 'b1' });
@@ -72,9 +118,18 @@ test('attempts are compared of what has a task, else a task is chosen', () => {
 test('a source file is looked for where it was submitted from, then in the workspace', () => {
   const from = path.join(path.sep, 'home', 'me', 'desk');
   const here = path.join(path.sep, 'work', 'desk');
-  const modules = [{ file: 'tools/loans.ts', path: path.join(from, 'tools', 'loans.ts') }, { file: 'worlds/library.ts' }];
-  assert.deepEqual(candidatesOf('tools/loans.ts', modules, [here]), [path.join(from, 'tools', 'loans.ts'), path.join(here, 'tools', 'loans.ts')]);
-  assert.deepEqual(candidatesOf('worlds/library/desk.ts', modules, [here]), [path.join(from, 'worlds', 'library', 'desk.ts'), path.join(here, 'worlds', 'library', 'desk.ts')]);
+  const modules = [
+    { file: 'tools/loans.ts', path: path.join(from, 'tools', 'loans.ts') },
+    { file: 'worlds/library.ts' },
+  ];
+  assert.deepEqual(candidatesOf('tools/loans.ts', modules, [here]), [
+    path.join(from, 'tools', 'loans.ts'),
+    path.join(here, 'tools', 'loans.ts'),
+  ]);
+  assert.deepEqual(candidatesOf('worlds/library/desk.ts', modules, [here]), [
+    path.join(from, 'worlds', 'library', 'desk.ts'),
+    path.join(here, 'worlds', 'library', 'desk.ts'),
+  ]);
   assert.deepEqual(candidatesOf('a.ts', [], [here]), [path.join(here, 'a.ts')]);
   assert.deepEqual(candidatesOf(path.join(from, 'a.ts'), modules, [here]), [path.join(from, 'a.ts')]);
 });

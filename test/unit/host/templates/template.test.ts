@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
 import { checkFiles } from '../../../../src/config/checkFiles.ts';
-import { fill, nameProblem, templateSet, type TemplateKind } from '../../../../src/host/templates/template.ts';
 import { toolsIn } from '../../../../src/config/tools/toolSource.ts';
+import { fill, nameProblem, type TemplateKind, templateSet } from '../../../../src/host/templates/template.ts';
 import { memoryFiles } from '../../../support/memoryFiles.ts';
 
 const folder = path.resolve(import.meta.dirname, '../../../../media/templates');
@@ -13,7 +13,12 @@ const template = (name: string): string => readFileSync(path.join(folder, name),
 /** The files a command writes, by path. */
 function written(kind: TemplateKind, name: string): Record<string, string> {
   const { main, beside } = templateSet(kind, name);
-  return Object.fromEntries([main, ...beside].map((file) => [file.path, fill(template(file.template), { NAME: name, AGENT: '../agents/clerk.agent.yaml' }).text]));
+  return Object.fromEntries(
+    [main, ...beside].map((file) => [
+      file.path,
+      fill(template(file.template), { NAME: name, AGENT: '../agents/clerk.agent.yaml' }).text,
+    ]),
+  );
 }
 
 describe('the templates', () => {
@@ -23,16 +28,27 @@ describe('the templates', () => {
   });
   it('make a tool of the asked name', () => {
     const text = written('tool', 'count_words')['tools/count_words.ts'] ?? '';
-    assert.deepEqual(toolsIn(text).map(({ name, description }) => [name, description]), [['count_words', 'Tells the number of words of a text.']]);
+    assert.deepEqual(
+      toolsIn(text).map(({ name, description }) => [name, description]),
+      [['count_words', 'Tells the number of words of a text.']],
+    );
   });
   it('make a Python tool of the asked name', () => {
     const text = written('pythonTool', 'count_words')['tools/count_words.py'] ?? '';
     assert.match(text, /^def count_words\(text\):$/m);
     assert.match(text, /args: \[count_words\.py\], cwd: \.\.\/tools/);
-    assert.deepEqual([nameProblem('pythonTool', 'lambda'), nameProblem('pythonTool', 'void')], ['lambda has another meaning in Python.', undefined]);
+    assert.deepEqual(
+      [nameProblem('pythonTool', 'lambda'), nameProblem('pythonTool', 'void')],
+      ['lambda has another meaning in Python.', undefined],
+    );
   });
   it('leave no mark behind, and put the cursor at what is changed first', () => {
-    for (const [kind, begin] of [['agent', 'http://'], ['tool', 'Tells'], ['pythonTool', 'Tells'], ['batch', '../data/']] as const) {
+    for (const [kind, begin] of [
+      ['agent', 'http://'],
+      ['tool', 'Tells'],
+      ['pythonTool', 'Tells'],
+      ['batch', '../data/'],
+    ] as const) {
       const { text, cursor } = fill(template(templateSet(kind, 'x').main.template), { NAME: 'x', AGENT: 'a' });
       assert.doesNotMatch(text, /__[A-Z]+__/);
       assert.ok(text.split('\n')[cursor.line]?.slice(cursor.column).startsWith(begin), kind);
@@ -45,7 +61,9 @@ describe('the name of a new file', () => {
   it('is one that files and models can carry', () => {
     assert.equal(nameProblem('agent', 'my-agent_2'), undefined);
     assert.equal(nameProblem('tool', 'count_words'), undefined);
-    for (const name of ['', '-x', '../x', 'a b', 'a/b', 'x'.repeat(65)]) assert.notEqual(nameProblem('batch', name), undefined, name);
-    for (const name of ['', '2x', 'a-b', 'delete', 'tool', 'ä']) assert.notEqual(nameProblem('tool', name), undefined, name);
+    for (const name of ['', '-x', '../x', 'a b', 'a/b', 'x'.repeat(65)])
+      assert.notEqual(nameProblem('batch', name), undefined, name);
+    for (const name of ['', '2x', 'a-b', 'delete', 'tool', 'ä'])
+      assert.notEqual(nameProblem('tool', name), undefined, name);
   });
 });

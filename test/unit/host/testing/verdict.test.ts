@@ -4,7 +4,8 @@ import { runsOf } from '../../../../src/host/testing/selection.ts';
 import { attemptLine, isSettled, taskVerdict } from '../../../../src/host/testing/verdict.ts';
 import { rolloutRow, scored } from '../rows.ts';
 
-const lost = (attempt: number, number = 1) => rolloutRow({ attempt, try: number, settles: false, progress: { status: 'infrastructure' } });
+const lost = (attempt: number, number = 1) =>
+  rolloutRow({ attempt, try: number, settles: false, progress: { status: 'infrastructure' } });
 
 describe('a task as a test', () => {
   it('passes when one attempt passed', () => {
@@ -15,7 +16,10 @@ describe('a task as a test', () => {
     assert.equal(verdict.ms, 3000);
   });
   it('fails when none did, and points to the first that failed', () => {
-    const verdict = taskVerdict([scored('t1', 3, false), scored('t1', 2, false, { progress: { status: 'truncated' } }), lost(1)], 3);
+    const verdict = taskVerdict(
+      [scored('t1', 3, false), scored('t1', 2, false, { progress: { status: 'truncated' } }), lost(1)],
+      3,
+    );
     assert.equal(verdict.state, 'failed');
     assert.equal(verdict.text, '0/3 passed, 1 lost to infrastructure, 1 truncated');
     assert.equal(verdict.first?.attempt, 2);
@@ -35,10 +39,16 @@ describe('a task as a test', () => {
   it('is settled with its last attempt, not with one that gets another try', () => {
     assert.equal(isSettled([scored('t1', 1, true), lost(2)], 2), false);
     assert.equal(isSettled([scored('t1', 1, true), lost(2), scored('t1', 2, false, { try: 2 })], 2), true);
-    assert.equal(isSettled([scored('t1', 1, true), rolloutRow({ attempt: 2, state: 'running', settles: false })], 2), false);
+    assert.equal(
+      isSettled([scored('t1', 1, true), rolloutRow({ attempt: 2, state: 'running', settles: false })], 2),
+      false,
+    );
   });
   it('tells an attempt in a line', () => {
-    assert.equal(attemptLine(scored('t1', 2, false, { try: 2, progress: { error_class: 'limit' } })), 't1/2 (try 2)  failed  score 0  3 steps  1.0 s  limit');
+    assert.equal(
+      attemptLine(scored('t1', 2, false, { try: 2, progress: { error_class: 'limit' } })),
+      't1/2 (try 2)  failed  score 0  3 steps  1.0 s  limit',
+    );
   });
 });
 
@@ -46,15 +56,35 @@ describe('the selection of a run', () => {
   const tasksOf = (file: string): string[] => (file === 'one' ? ['a', 'b', 'c'] : file === 'two' ? ['x'] : []);
   it('takes a file as a whole, or its tasks in their order', () => {
     assert.deepEqual(runsOf([{ file: 'one' }], [], tasksOf), [{ file: 'one', tasks: 'all' }]);
-    assert.deepEqual(runsOf([{ file: 'one', task: 'c' }, { file: 'one', task: 'a' }], [], tasksOf), [{ file: 'one', tasks: ['a', 'c'] }]);
-    assert.deepEqual(runsOf([{ file: 'one', task: 'b' }, { file: 'one' }], [], tasksOf), [{ file: 'one', tasks: 'all' }]);
+    assert.deepEqual(
+      runsOf(
+        [
+          { file: 'one', task: 'c' },
+          { file: 'one', task: 'a' },
+        ],
+        [],
+        tasksOf,
+      ),
+      [{ file: 'one', tasks: ['a', 'c'] }],
+    );
+    assert.deepEqual(runsOf([{ file: 'one', task: 'b' }, { file: 'one' }], [], tasksOf), [
+      { file: 'one', tasks: 'all' },
+    ]);
   });
   it('runs a file once, whatever was chosen of it', () => {
-    assert.deepEqual(runsOf([{ file: 'two', task: 'x' }, { file: 'one', task: 'a' }, { file: 'two' }], [], tasksOf), [{ file: 'two', tasks: 'all' }, { file: 'one', tasks: ['a'] }]);
+    assert.deepEqual(runsOf([{ file: 'two', task: 'x' }, { file: 'one', task: 'a' }, { file: 'two' }], [], tasksOf), [
+      { file: 'two', tasks: 'all' },
+      { file: 'one', tasks: ['a'] },
+    ]);
   });
   it('leaves out what is excluded, and a file of which nothing is left', () => {
-    assert.deepEqual(runsOf([{ file: 'one' }], [{ file: 'one', task: 'b' }], tasksOf), [{ file: 'one', tasks: ['a', 'c'] }]);
-    assert.deepEqual(runsOf([{ file: 'one' }, { file: 'two' }], [{ file: 'one' }, { file: 'two', task: 'x' }], tasksOf), []);
+    assert.deepEqual(runsOf([{ file: 'one' }], [{ file: 'one', task: 'b' }], tasksOf), [
+      { file: 'one', tasks: ['a', 'c'] },
+    ]);
+    assert.deepEqual(
+      runsOf([{ file: 'one' }, { file: 'two' }], [{ file: 'one' }, { file: 'two', task: 'x' }], tasksOf),
+      [],
+    );
   });
   it('leaves out tasks that are no longer there', () => {
     assert.deepEqual(runsOf([{ file: 'one', task: 'gone' }], [], tasksOf), []);

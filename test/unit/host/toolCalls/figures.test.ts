@@ -21,7 +21,10 @@ before(() => {
   elsewhere = path.join(folder, 'elsewhere');
   for (const root of [folder, elsewhere]) {
     mkdirSync(path.join(root, 'tools'), { recursive: true });
-    writeFileSync(path.join(root, 'tools', 'loans.ts'), "import { tool } from 'rollout-studio';\nexport const renew = tool({});\nexport const lend = tool({});\n");
+    writeFileSync(
+      path.join(root, 'tools', 'loans.ts'),
+      "import { tool } from 'rollout-studio';\nexport const renew = tool({});\nexport const lend = tool({});\n",
+    );
     writeFileSync(path.join(root, 'desk.agent.yaml'), 'tools:\n  - module: tools/loans.ts\n');
   }
 });
@@ -29,14 +32,43 @@ after(() => rmSync(folder, { recursive: true, force: true }));
 
 function submissionOf(root: string): Submission {
   const sha = 'a'.repeat(64);
-  const model = { endpoints: ['demo:'], name: 'demo', headers: {}, sampling: {}, capture: { token_ids: false, logprobs: false }, endpoint_wait_seconds: 1 };
+  const model = {
+    endpoints: ['demo:'],
+    name: 'demo',
+    headers: {},
+    sampling: {},
+    capture: { token_ids: false, logprobs: false },
+    endpoint_wait_seconds: 1,
+  };
   return {
-    version: 1, name: 'desk', file: 'desk.batch.yaml', scorer: { kind: 'exact' }, attempts: 1, seed: 1, stop: {}, retry: { infrastructure: 0 }, order: 'breadth', priority: 0,
-    concurrency: 'auto', hold_limit_seconds: 1, env: { names: [], shown: [] }, product: 'test',
+    version: 1,
+    name: 'desk',
+    file: 'desk.batch.yaml',
+    scorer: { kind: 'exact' },
+    attempts: 1,
+    seed: 1,
+    stop: {},
+    retry: { infrastructure: 0 },
+    order: 'breadth',
+    priority: 0,
+    concurrency: 'auto',
+    hold_limit_seconds: 1,
+    env: { names: [], shown: [] },
+    product: 'test',
     agent: {
-      name: 'desk', file: 'desk.agent.yaml', model, prompt: { text: '' }, answer: { kind: 'last_message' },
-      tools: [{ kind: 'module', module: { file: 'tools/loans.ts', path: path.join(root, 'tools', 'loans.ts'), bundle: sha, map: sha } }],
-      context: { reasoning: 'keep', tool_result_tokens: 1, overflow: 'fail' }, limits: { steps: 1, seconds: 1, tool_seconds: 1, tokens: 1 },
+      name: 'desk',
+      file: 'desk.agent.yaml',
+      model,
+      prompt: { text: '' },
+      answer: { kind: 'last_message' },
+      tools: [
+        {
+          kind: 'module',
+          module: { file: 'tools/loans.ts', path: path.join(root, 'tools', 'loans.ts'), bundle: sha, map: sha },
+        },
+      ],
+      context: { reasoning: 'keep', tool_result_tokens: 1, overflow: 'fail' },
+      limits: { steps: 1, seconds: 1, tool_seconds: 1, tokens: 1 },
     },
   };
 }
@@ -47,12 +79,30 @@ interface Stored {
   readonly rows: readonly RolloutRow[];
 }
 
-function stored(batch: string, created: number, used: readonly string[], over: { root?: string; imported?: boolean } = {}): Stored {
-  const row = batchRow({ batch, state: 'ended', created_at: created, submission: batch, imported: over.imported ?? false });
-  return { row, root: over.root ?? folder, rows: [scored('t', 1, true, { rollout: `r-${batch}`, batch, progress: { tools: [...used] } })] };
+function stored(
+  batch: string,
+  created: number,
+  used: readonly string[],
+  over: { root?: string; imported?: boolean } = {},
+): Stored {
+  const row = batchRow({
+    batch,
+    state: 'ended',
+    created_at: created,
+    submission: batch,
+    imported: over.imported ?? false,
+  });
+  return {
+    row,
+    root: over.root ?? folder,
+    rows: [scored('t', 1, true, { rollout: `r-${batch}`, batch, progress: { tools: [...used] } })],
+  };
 }
 
-function figuresOver(batches: readonly Stored[], over: Partial<FiguresPorts> = {}): { figures: Figures; asked: string[] } {
+function figuresOver(
+  batches: readonly Stored[],
+  over: Partial<FiguresPorts> = {},
+): { figures: Figures; asked: string[] } {
   const asked: string[] = [];
   const find = (id: string): Stored => {
     const found = batches.find(({ row, rows }) => row.batch === id || rows[0]?.rollout === id);
@@ -68,16 +118,21 @@ function figuresOver(batches: readonly Stored[], over: Partial<FiguresPorts> = {
     events: (rollout: string) => {
       const stream = new Stream();
       stream.start();
-      for (const name of find(rollout).rows[0]?.progress.tools ?? []) stream.toolEnd(stream.toolStart(name, name, {}), name, 'fine');
+      for (const name of find(rollout).rows[0]?.progress.tools ?? [])
+        stream.toolEnd(stream.toolStart(name, name, {}), name, 'fine');
       while (stream.last < 10) stream.message('user', 'x');
       return Promise.resolve({ events: stream.events, last: stream.last });
     },
   } as unknown as Connection['api']; // the part that is used
   const kept = new Map<string, unknown>();
   const figures = new Figures({
-    server: { connection: () => Promise.resolve({ api } as Connection), connected: () => ({ dispose: () => undefined }) },
+    server: {
+      connection: () => Promise.resolve({ api } as Connection),
+      connected: () => ({ dispose: () => undefined }),
+    },
     batches: { rows: new Observable<readonly BatchRow[]>(batches.map(({ row }) => row)) },
-    folders: () => [folder], log: (text) => assert.fail(text),
+    folders: () => [folder],
+    log: (text) => assert.fail(text),
     memory: { get: (key) => kept.get(key), update: (key, value) => Promise.resolve(void kept.set(key, value)) },
     follow: async (_connection, row, handlers, signal) => {
       await handlers.rows(find(row.batch).rows, row.rev);
@@ -93,7 +148,10 @@ const code = (): string => path.join(folder, 'tools', 'loans.ts');
 
 test('the newest batch that used the tool, of those whose code it is', async () => {
   const { figures, asked } = figuresOver([
-    stored('b1', 1, ['renew']), stored('b2', 2, ['renew', 'lend']), stored('b3', 3, ['lend']), stored('b4', 4, ['renew', 'lend'], { root: elsewhere }),
+    stored('b1', 1, ['renew']),
+    stored('b2', 2, ['renew', 'lend']),
+    stored('b3', 3, ['lend']),
+    stored('b4', 4, ['renew', 'lend'], { root: elsewhere }),
   ]);
   assert.equal((await figures.of('code', code(), ['renew']))?.row.batch, 'b2');
   const lend = await figures.of('code', code(), ['lend']);
@@ -113,7 +171,10 @@ test('a batch that was chosen for a file stays chosen, also when it did not use 
   assert.equal((await figures.of('code', code(), ['renew']))?.row.batch, 'b1');
   const lend = await figures.of('code', code(), ['lend']);
   assert.deepEqual([lend?.row.batch, lend?.calls.stats(new Set(['lend'])).calls], ['b1', 0]);
-  assert.deepEqual((await figures.candidates('code', code(), ['renew'])).map(({ batch }) => batch), ['b2', 'b1']);
+  assert.deepEqual(
+    (await figures.candidates('code', code(), ['renew'])).map(({ batch }) => batch),
+    ['b2', 'b1'],
+  );
   await figures.choose(code(), undefined);
   assert.equal((await figures.of('code', code(), ['renew']))?.row.batch, 'b2');
   figures.dispose();
@@ -128,7 +189,10 @@ test('an imported batch counts by the names of tools where no other used them', 
 
 test('without a server there are no figures, and nobody is told', async () => {
   const { figures } = figuresOver([stored('b1', 1, ['renew'])], {
-    server: { connection: () => Promise.reject(new StudioError('unavailable', 'No server runs.')), connected: () => ({ dispose: () => undefined }) },
+    server: {
+      connection: () => Promise.reject(new StudioError('unavailable', 'No server runs.')),
+      connected: () => ({ dispose: () => undefined }),
+    },
   });
   assert.equal(await figures.of('code', code(), ['renew']), undefined);
   figures.dispose();

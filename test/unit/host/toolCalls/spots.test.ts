@@ -24,16 +24,27 @@ export const spread = tool({ input,
 export { inner as outer };
 `;
 
-const files: Readonly<Record<string, string>> = { '/w/tools/loans.ts': CODE, '/w/world.ts': "import * as loans from './tools/loans.ts';\nexport const open = 1;" };
+const files: Readonly<Record<string, string>> = {
+  '/w/tools/loans.ts': CODE,
+  '/w/world.ts': "import * as loans from './tools/loans.ts';\nexport const open = 1;",
+};
 const readText = (file: string): Promise<string | undefined> => Promise.resolve(files[file]);
 
 test('exported tools in code, where their names stand, and the ends of their parameters', async () => {
   const spots = await toolSpots('code', '/w/tools/loans.ts', CODE, readText);
   const lines = CODE.split('\n');
-  assert.deepEqual(spots.map(({ names, line, column, endColumn }) => [names, lines[line - 1]?.slice(column - 1, endColumn - 1)]), [[['renew'], 'renew'], [['outer'], 'inner'], [['spread'], 'spread']]);
-  assert.deepEqual(spots.map(({ parameters }) => parameters && lines[parameters.line - 1]?.slice(0, parameters.column - 1)), [
-    '  run: ({ id }, { state }: ToolContext<Desk>)', '  async run(args, context)', undefined,
-  ]);
+  assert.deepEqual(
+    spots.map(({ names, line, column, endColumn }) => [names, lines[line - 1]?.slice(column - 1, endColumn - 1)]),
+    [
+      [['renew'], 'renew'],
+      [['outer'], 'inner'],
+      [['spread'], 'spread'],
+    ],
+  );
+  assert.deepEqual(
+    spots.map(({ parameters }) => parameters && lines[parameters.line - 1]?.slice(0, parameters.column - 1)),
+    ['  run: ({ id }, { state }: ToolContext<Desk>)', '  async run(args, context)', undefined],
+  );
 });
 
 test('code that cannot define tools is not looked through', async () => {
@@ -52,27 +63,54 @@ tools:
   - module: gone.ts
 `;
   const spots = await toolSpots('agent', '/w/desk.agent.yaml', text, readText);
-  assert.deepEqual(spots.map(({ line, names }) => [line, names]), [
-    [3, ['renew', 'outer', 'spread']], [4, ['calculate', ...BUILTIN_TOOLS.files]], [5, ['search', 'fetch']], [7, undefined], [9, []],
-  ]);
+  assert.deepEqual(
+    spots.map(({ line, names }) => [line, names]),
+    [
+      [3, ['renew', 'outer', 'spread']],
+      [4, ['calculate', ...BUILTIN_TOOLS.files]],
+      [5, ['search', 'fetch']],
+      [7, undefined],
+      [9, []],
+    ],
+  );
   assert.deepEqual(await toolSpots('agent', '/w/desk.agent.yaml', 'tools: {', readText), []);
 });
 
 test('the module of a world file, with the tools it leads to', async () => {
   const spots = await toolSpots('world', '/w/lib.world.yaml', 'version: 1\nmodule: world.ts\n', readText);
-  assert.deepEqual(spots.map(({ line, column, endColumn, names }) => [line, column, endColumn, names]), [[2, 9, 17, ['renew', 'outer', 'spread']]]);
+  assert.deepEqual(
+    spots.map(({ line, column, endColumn, names }) => [line, column, endColumn, names]),
+    [[2, 9, 17, ['renew', 'outer', 'spread']]],
+  );
 });
 
 test('kinds of files by their names', () => {
-  const kinds = ['a.ts', 'a.mjs', 'a.d.ts', 'x/desk.agent.yaml', 'b.world.yml', 'b.batch.yaml', 'a.json', 'c.agent.json'].map(toolFileKind);
+  const kinds = [
+    'a.ts',
+    'a.mjs',
+    'a.d.ts',
+    'x/desk.agent.yaml',
+    'b.world.yml',
+    'b.batch.yaml',
+    'a.json',
+    'c.agent.json',
+  ].map(toolFileKind);
   assert.deepEqual(kinds, ['code', 'code', undefined, 'agent', 'world', undefined, undefined, 'agent']);
 });
 
 test('the tools of built-in entries are those they bring', async () => {
   const endpoint = { endpoint: 'http://localhost/v1', model: 'm' };
-  const settings = { search: { provider: 'searxng', url: 'http://localhost' }, vision: endpoint, audio: endpoint } as const;
+  const settings = {
+    search: { provider: 'searxng', url: 'http://localhost' },
+    vision: endpoint,
+    audio: endpoint,
+  } as const;
   for (const [name, tools] of Object.entries(BUILTIN_TOOLS)) {
-    const host = openBuiltin(name as keyof typeof BUILTIN_TOOLS, { cwd: '/', pools: { env: {} } } as ToolEnvironment, settings);
+    const host = openBuiltin(
+      name as keyof typeof BUILTIN_TOOLS,
+      { cwd: '/', pools: { env: {} } } as ToolEnvironment,
+      settings,
+    );
     assert.deepEqual(host.specs.map((spec) => spec.name).toSorted(), tools.toSorted(), name);
     await host.close();
   }

@@ -1,9 +1,9 @@
 /** The worlds that “Try Tool…” offers: those whose module leads to the tool. */
 import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { diskFiles } from '../../../../src/client/disk.ts';
-import { readdirSync, readFileSync } from 'node:fs';
 import { batchRefs } from '../../../../src/host/files/batchRefs.ts';
 import { toolWorlds } from '../../../../src/host/tools/try/toolWorlds.ts';
 
@@ -14,10 +14,21 @@ test('a tool is offered the batches whose world has it, with their tasks', async
     const file = files.absolute(`batches/${name}`);
     return { file, name, ...batchRefs(file, readFileSync(file, 'utf8')) };
   });
-  const offered = (name: string, module: string): ReturnType<typeof toolWorlds> => toolWorlds(batches, { name, path: files.absolute(module) }, files);
+  const offered = (name: string, module: string): ReturnType<typeof toolWorlds> =>
+    toolWorlds(batches, { name, path: files.absolute(module) }, files);
   const worlds = await offered('renew_loan', 'tools/loans.ts');
-  assert.deepEqual(worlds.map(({ name, more }) => [name, more]), names.map((name) => [name, false]));
+  assert.deepEqual(
+    worlds.map(({ name, more }) => [name, more]),
+    names.map((name) => [name, false]),
+  );
   assert.deepEqual([worlds[0]?.tasks[0], worlds[0]?.tasks.length], ['renew-one', 12]);
   assert.deepEqual(await offered('renew_loan', 'tools/fines.ts'), [], 'one of that name that is written elsewhere');
-  assert.deepEqual(await toolWorlds(batches.map((batch) => ({ ...batch, world: files.absolute('worlds/gone.world.yaml') })), { name: 'renew_loan', path: files.absolute('tools/loans.ts') }, files), []);
+  assert.deepEqual(
+    await toolWorlds(
+      batches.map((batch) => ({ ...batch, world: files.absolute('worlds/gone.world.yaml') })),
+      { name: 'renew_loan', path: files.absolute('tools/loans.ts') },
+      files,
+    ),
+    [],
+  );
 });

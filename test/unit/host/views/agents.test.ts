@@ -2,13 +2,18 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, it } from 'node:test';
-import { agentNode, type AgentNode } from '../../../../src/host/views/agents/agentNodes.ts';
 import { moduleTools, type ReadText } from '../../../../src/config/tools/toolModules.ts';
 import { toolsIn } from '../../../../src/config/tools/toolSource.ts';
+import { type AgentNode, agentNode } from '../../../../src/host/views/agents/agentNodes.ts';
 
-const reader = (files: Readonly<Record<string, string>>): ReadText => (file) => Promise.resolve(files[file]);
+const reader =
+  (files: Readonly<Record<string, string>>): ReadText =>
+  (file) =>
+    Promise.resolve(files[file]);
 /** `label (line): children`. */
-const drawn = (node: AgentNode): string => `${node.look.label} ${node.spot.path.split('/').at(-1) ?? ''}:${node.spot.line}${node.children.length === 0 ? '' : ` [${node.children.map(drawn).join(', ')}]`}`;
+const drawn = (node: AgentNode): string =>
+  `${node.look.label} ` +
+  `${node.spot.path.split('/').at(-1) ?? ''}:${node.spot.line}${node.children.length === 0 ? '' : ` [${node.children.map(drawn).join(', ')}]`}`;
 
 describe('the tools of a module', () => {
   it('are what it exports, with place and description', () => {
@@ -31,17 +36,32 @@ describe('the tools of a module', () => {
     ]);
   });
   it('are not those in comments', () => {
-    assert.deepEqual(toolsIn("// export const a = tool({})\n/* \nexport const b = tool({})\n*/\nexport const c = tool({ description: 'see http://x.org // no comment' });"), [
-      { name: 'c', line: 5, column: 14, description: 'see http://x.org // no comment' },
-    ]);
+    assert.deepEqual(
+      toolsIn(
+        '// export const a = tool({})\n/* \nexport const b = tool({})\n*/\nexport const c = tool({ description: ' +
+          "'see http://x.org // no comment' });",
+      ),
+      [{ name: 'c', line: 5, column: 14, description: 'see http://x.org // no comment' }],
+    );
   });
   it('are of modules it passes on, not of those it only uses', async () => {
     const files = {
-      '/w/tools/all.ts': "export * from './a.ts';\nexport { b } from './b.js';\nimport { c } from './c';\nimport type { D } from './d.ts';\nexport type { D } from './d.ts';",
-      '/w/tools/a.ts': "export const a = tool({});\nexport * from './all.ts';", '/w/tools/b.ts': 'export const b = tool({});', '/w/tools/c.ts': 'export const c = tool({});', '/w/tools/d.ts': 'export const d = tool({});',
+      '/w/tools/all.ts':
+        "export * from './a.ts';\nexport { b } from './b.js';\nimport { c } from './c';\nimport type { D } from " +
+        "'./d.ts';\nexport type { D } from './d.ts';",
+      '/w/tools/a.ts': "export const a = tool({});\nexport * from './all.ts';",
+      '/w/tools/b.ts': 'export const b = tool({});',
+      '/w/tools/c.ts': 'export const c = tool({});',
+      '/w/tools/d.ts': 'export const d = tool({});',
     };
-    assert.deepEqual((await moduleTools('/w/tools/all.ts', 'exported', reader(files)))?.map(({ name }) => name), ['a', 'b']);
-    assert.deepEqual((await moduleTools('/w/tools/all.ts', 'reached', reader(files)))?.map(({ name }) => name), ['a', 'b', 'c']);
+    assert.deepEqual(
+      (await moduleTools('/w/tools/all.ts', 'exported', reader(files)))?.map(({ name }) => name),
+      ['a', 'b'],
+    );
+    assert.deepEqual(
+      (await moduleTools('/w/tools/all.ts', 'reached', reader(files)))?.map(({ name }) => name),
+      ['a', 'b', 'c'],
+    );
     assert.equal(await moduleTools('/w/none.ts', 'exported', reader(files)), undefined);
   });
 });
@@ -49,27 +69,54 @@ describe('the tools of a module', () => {
 describe('an agent’s item', () => {
   it('leads to every tool’s line', async () => {
     const file = [
-      'version: 1', 'name: clerk', 'model: { name: Qwen/Qwen3-32B }', 'tools:', '  - module: ../tools/loans.ts', '  - builtin: [calculator, code]', '  - mcp: { command: uvx, args: [fetch-server] }', '    name: web', '    tools: [fetch]', '  - module: ../tools/gone.ts',
+      'version: 1',
+      'name: clerk',
+      'model: { name: Qwen/Qwen3-32B }',
+      'tools:',
+      '  - module: ../tools/loans.ts',
+      '  - builtin: [calculator, code]',
+      '  - mcp: { command: uvx, args: [fetch-server] }',
+      '    name: web',
+      '    tools: [fetch]',
+      '  - module: ../tools/gone.ts',
     ].join('\n');
-    const node = await agentNode('/w/agents/clerk.agent.yaml', file, [], reader({ '/w/tools/loans.ts': "\nexport const renew = tool({ description: 'Renews.' });" }));
+    const node = await agentNode(
+      '/w/agents/clerk.agent.yaml',
+      file,
+      [],
+      reader({ '/w/tools/loans.ts': "\nexport const renew = tool({ description: 'Renews.' });" }),
+    );
     assert.equal(node.look.description, 'Qwen/Qwen3-32B · 4 tools');
     assert.deepEqual(node.children.map(drawn), [
-      'loans.ts loans.ts:1 [renew loans.ts:2]', 'built in clerk.agent.yaml:6 [calculator clerk.agent.yaml:6, code clerk.agent.yaml:6]', 'web clerk.agent.yaml:7 [fetch clerk.agent.yaml:7]', 'gone.ts clerk.agent.yaml:10',
+      'loans.ts loans.ts:1 [renew loans.ts:2]',
+      'built in clerk.agent.yaml:6 [calculator clerk.agent.yaml:6, code clerk.agent.yaml:6]',
+      'web clerk.agent.yaml:7 [fetch clerk.agent.yaml:7]',
+      'gone.ts clerk.agent.yaml:10',
     ]);
     assert.equal(node.children[2]?.look.description, 'uvx fetch-server');
     assert.equal(node.children[3]?.look.description, 'not found');
   });
   it('has the members of its team', async () => {
-    const file = 'version: 1\nname: office\nteam:\n  kind: workflow\n  members:\n    - a.agent.yaml\n    - { agent: b.agent.yaml, name: second }\n    - 3\n';
+    const file =
+      'version: 1\nname: office\nteam:\n  kind: workflow\n  members:\n    - a.agent.yaml\n    - { agent: ' +
+      'b.agent.yaml, name: second }\n    - 3\n';
     const node = await agentNode('/w/office.agent.yaml', file, [], reader({}));
     assert.equal(node.look.description, 'workflow of 3');
     assert.deepEqual(node.children.map(drawn), ['a office.agent.yaml:6', 'second office.agent.yaml:7']);
   });
   it('is there for a file that is half written', async () => {
-    const node = await agentNode('/w/agents/new.agent.yaml', 'name: [\ntools: 3\n', ['/w/worlds/gone.world.yaml'], reader({}));
+    const node = await agentNode(
+      '/w/agents/new.agent.yaml',
+      'name: [\ntools: 3\n',
+      ['/w/worlds/gone.world.yaml'],
+      reader({}),
+    );
     assert.equal(node.look.label, 'new');
     assert.equal(node.look.icon?.id, 'warning');
-    assert.deepEqual(node.children.map(({ look }) => [look.label, look.description]), [['gone', 'not found']]);
+    assert.deepEqual(
+      node.children.map(({ look }) => [look.label, look.description]),
+      [['gone', 'not found']],
+    );
   });
   it('has the tools that come with the sample’s world', async () => {
     const sample = path.resolve(import.meta.dirname, '../../../../media/sample');
@@ -80,9 +127,18 @@ describe('an agent’s item', () => {
         return Promise.resolve(undefined);
       }
     };
-    const node = await agentNode('/w/agents/desk.agent.yaml', (await readText('/w/agents/desk.agent.yaml')) ?? '', ['/w/worlds/library.world.yaml'], readText);
+    const node = await agentNode(
+      '/w/agents/desk.agent.yaml',
+      (await readText('/w/agents/desk.agent.yaml')) ?? '',
+      ['/w/worlds/library.world.yaml'],
+      readText,
+    );
     const [world] = node.children;
     assert.equal(world?.look.description, 'world · 9 tools');
-    assert.ok(world.children.every(({ look, spot }) => look.description !== undefined && spot.path.startsWith('/w/tools/') && spot.line > 3));
+    assert.ok(
+      world.children.every(
+        ({ look, spot }) => look.description !== undefined && spot.path.startsWith('/w/tools/') && spot.line > 3,
+      ),
+    );
   });
 });

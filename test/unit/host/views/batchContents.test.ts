@@ -12,18 +12,29 @@ class Source implements ContentSource {
 
   constructor(tasks: number, attempts: number) {
     this.#tasks = tasks;
-    this.#rows = Array.from({ length: tasks }, (_, index) => Array.from({ length: attempts }, (_item, attempt) => scored(`t${index}`, attempt + 1, true, { task_index: index }))).flat();
+    this.#rows = Array.from({ length: tasks }, (_, index) =>
+      Array.from({ length: attempts }, (_item, attempt) =>
+        scored(`t${index}`, attempt + 1, true, { task_index: index }),
+      ),
+    ).flat();
   }
 
   tasks(_batch: string, { after, limit = 1 }: { after?: number; limit?: number }): ReturnType<ContentSource['tasks']> {
     this.calls.push(`tasks after ${String(after)}`);
     const from = after === undefined ? 0 : after + 1;
-    const tasks = Array.from({ length: Math.min(limit, this.#tasks - from) }, (_, index) => ({ id: `t${from + index}`, question: `question ${from + index}`, meta: {} }));
+    const tasks = Array.from({ length: Math.min(limit, this.#tasks - from) }, (_, index) => ({
+      id: `t${from + index}`,
+      question: `question ${from + index}`,
+      meta: {},
+    }));
     const last = from + tasks.length - 1;
     return Promise.resolve({ tasks, ...(last < this.#tasks - 1 ? { next: last } : {}) });
   }
 
-  rollouts(_batch: string, { after, limit = 1, task }: { after?: string; limit?: number; task?: string }): ReturnType<ContentSource['rollouts']> {
+  rollouts(
+    _batch: string,
+    { after, limit = 1, task }: { after?: string; limit?: number; task?: string },
+  ): ReturnType<ContentSource['rollouts']> {
     this.calls.push(`rollouts${task === undefined ? '' : ` of ${task}`} after ${String(after)}`);
     const rows = task === undefined ? this.#rows : this.#rows.filter((row) => row.task === task);
     const from = after === undefined ? 0 : Number(after);
@@ -52,8 +63,14 @@ describe('the contents of a batch', () => {
       pages++;
     }
     assert.equal(pages, 4);
-    assert.deepEqual(contents.tasks.map(({ task }) => task), Array.from({ length: 337 }, (_, index) => `t${index}`));
-    assert.ok(contents.tasks.every((entry) => entry.complete && entry.rows.size === 10), 'rows read with an earlier page are kept for theirs');
+    assert.deepEqual(
+      contents.tasks.map(({ task }) => task),
+      Array.from({ length: 337 }, (_, index) => `t${index}`),
+    );
+    assert.ok(
+      contents.tasks.every((entry) => entry.complete && entry.rows.size === 10),
+      'rows read with an earlier page are kept for theirs',
+    );
     assert.equal(source.calls.filter((call) => call.startsWith('rollouts')).length, 4, 'no row is read twice');
   });
 
@@ -87,10 +104,25 @@ describe('the contents of a batch', () => {
     const lost = rolloutRow({ task: 't1', attempt: 2, rev: 9, settles: false, progress: { status: 'infrastructure' } });
     const again = rolloutRow({ task: 't1', attempt: 2, try: 2, rev: 12, state: 'running', settles: false });
     assert.deepEqual([...contents.apply([lost, again])], ['t1']);
-    assert.deepEqual([...contents.apply([{ ...lost, rev: 13 }, { ...again, rev: 11, state: 'queued' }])], [], 'an older try, and an older state of the newest');
+    assert.deepEqual(
+      [
+        ...contents.apply([
+          { ...lost, rev: 13 },
+          { ...again, rev: 11, state: 'queued' },
+        ]),
+      ],
+      [],
+      'an older try, and an older state of the newest',
+    );
     const entry = contents.entry('t1');
     assert.ok(entry !== undefined);
-    assert.deepEqual(attemptsOf(entry).map((row) => [row.attempt, row.try, row.state]), [[1, 1, 'ended'], [2, 2, 'running']]);
+    assert.deepEqual(
+      attemptsOf(entry).map((row) => [row.attempt, row.try, row.state]),
+      [
+        [1, 1, 'ended'],
+        [2, 2, 'running'],
+      ],
+    );
     assert.equal(contents.rollout('t1', again.rollout)?.rev, 12);
   });
 
@@ -102,7 +134,10 @@ describe('the contents of a batch', () => {
     assert.equal(contents.more, true);
     const source = new Source(3, 1);
     await contents.loadMore(source);
-    assert.deepEqual(contents.tasks.map(({ task }) => task), ['t0', 't1', 't2']);
+    assert.deepEqual(
+      contents.tasks.map(({ task }) => task),
+      ['t0', 't1', 't2'],
+    );
     assert.equal(contents.entry('t2')?.rows.size, 1);
   });
 });

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { agoText, attemptLook, batchLook, passRateText, taskLook } from '../../../../src/host/views/batches/batchNodes.ts';
 import type { TaskEntry } from '../../../../src/host/views/batches/batchContents.ts';
+import {
+  agoText,
+  attemptLook,
+  batchLook,
+  passRateText,
+  taskLook,
+} from '../../../../src/host/views/batches/batchNodes.ts';
 import { OUTCOME_ICONS } from '../../../../src/host/views/look.ts';
 import type { RolloutRow } from '../../../../src/trace/summary.ts';
 import { batchRow, rolloutRow, scored } from '../rows.ts';
@@ -25,25 +31,52 @@ describe('a batch’s row', () => {
   });
   it('calls the rate pass@1 only where every attempt was scored', () => {
     assert.equal(passRateText(batchRow({ state: 'ended', counts: { passed: 42, failed: 54 } })), 'pass@1 0.44');
-    assert.equal(passRateText(batchRow({ state: 'ended', counts: { passed: 42, failed: 53, infrastructure: 1 } })), '44 % of 95 passed');
+    assert.equal(
+      passRateText(batchRow({ state: 'ended', counts: { passed: 42, failed: 53, infrastructure: 1 } })),
+      '44 % of 95 passed',
+    );
     assert.equal(passRateText(batchRow()), '');
   });
   it('tells apart how it ended', () => {
-    const icon = (row: Parameters<typeof batchRow>[0]): string | undefined => batchLook(batchRow({ state: 'ended', ...row }), 0).icon?.id;
-    assert.deepEqual([icon({}), icon({ reason: 'cancelled' }), icon({ counts: { infrastructure: 1 } }), icon({ state: 'paused' })], ['table', 'circle-slash', 'warning', 'debug-pause']);
+    const icon = (row: Parameters<typeof batchRow>[0]): string | undefined =>
+      batchLook(batchRow({ state: 'ended', ...row }), 0).icon?.id;
+    assert.deepEqual(
+      [icon({}), icon({ reason: 'cancelled' }), icon({ counts: { infrastructure: 1 } }), icon({ state: 'paused' })],
+      ['table', 'circle-slash', 'warning', 'debug-pause'],
+    );
   });
   it('tells when in words', () => {
-    assert.deepEqual([5_000, 5 * 60_000, 3 * HOUR, 24 * HOUR, 80 * HOUR].map(agoText), ['just now', '5 min ago', '3 h ago', '1 day ago', '3 days ago']);
+    assert.deepEqual([5_000, 5 * 60_000, 3 * HOUR, 24 * HOUR, 80 * HOUR].map(agoText), [
+      'just now',
+      '5 min ago',
+      '3 h ago',
+      '1 day ago',
+      '3 days ago',
+    ]);
   });
 });
 
 function task(rows: readonly RolloutRow[], complete = true): TaskEntry {
-  return { task: 't1', question: 'How many?', level: 2, rows: new Map(rows.map((row) => [row.attempt, row])), complete, next: undefined };
+  return {
+    task: 't1',
+    question: 'How many?',
+    level: 2,
+    rows: new Map(rows.map((row) => [row.attempt, row])),
+    complete,
+    next: undefined,
+  };
 }
 
 describe('a task’s row', () => {
   it('counts what passed and what runs', () => {
-    const look = taskLook(task([scored('t1', 1, true), scored('t1', 2, false), rolloutRow({ attempt: 3, state: 'running', settles: false })]), 4);
+    const look = taskLook(
+      task([
+        scored('t1', 1, true),
+        scored('t1', 2, false),
+        rolloutRow({ attempt: 3, state: 'running', settles: false }),
+      ]),
+      4,
+    );
     assert.equal(look.description, '1/4 passed · 1 running');
     assert.equal(look.icon?.id, OUTCOME_ICONS.running.id);
     assert.equal(look.tooltip, 'How many?\nlevel 2');
@@ -65,7 +98,9 @@ describe('a task’s row', () => {
 
 describe('an attempt’s row', () => {
   it('tells its outcome in words', () => {
-    const look = attemptLook(scored('t1', 3, false, { try: 2, progress: { error_class: 'tool_error', error_message: 'it broke' } }));
+    const look = attemptLook(
+      scored('t1', 3, false, { try: 2, progress: { error_class: 'tool_error', error_message: 'it broke' } }),
+    );
     assert.equal(look.label, 'Attempt 3');
     assert.equal(look.description, 'failed · try 2 · 3 steps · 1.0 s · tool_error');
     assert.match(look.tooltip ?? '', /score 0\n.*\nit broke$/);
@@ -73,7 +108,11 @@ describe('an attempt’s row', () => {
   });
   it('can be stopped while it runs or is held', () => {
     assert.equal(attemptLook(rolloutRow({ state: 'running' })).context, 'attempt.running');
-    assert.equal(attemptLook(rolloutRow({ state: 'held', progress: { hold: { why: 'breakpoint', side: 'before', seq: 3 } } })).context, 'attempt.running');
+    assert.equal(
+      attemptLook(rolloutRow({ state: 'held', progress: { hold: { why: 'breakpoint', side: 'before', seq: 3 } } }))
+        .context,
+      'attempt.running',
+    );
     assert.equal(attemptLook(rolloutRow({ state: 'queued' })).description, 'queued');
   });
 });

@@ -1,35 +1,64 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
+import { menus } from '../../../../src/host/contributions/menus.ts';
+import { type Finding, hasServer, troubleOf } from '../../../../src/host/targets/findings.ts';
 import type { KnownTarget } from '../../../../src/host/targets/knownTargets.ts';
-import { hasServer, troubleOf, type Finding } from '../../../../src/host/targets/findings.ts';
 import { FINDING_ICONS, findingNodes } from '../../../../src/host/views/targets/findingNodes.ts';
 import { FindingReader } from '../../../../src/host/views/targets/findingReader.ts';
-import { targetNodes, type TargetsSeen } from '../../../../src/host/views/targets/targetNodes.ts';
-import { menus } from '../../../../src/host/contributions/menus.ts';
+import { type TargetsSeen, targetNodes } from '../../../../src/host/views/targets/targetNodes.ts';
 import type { ServerInfo } from '../../../../src/protocol/client.ts';
 
 const info: ServerInfo = {
-  product: 'rollout-studio 1', protocol: 1, pid: 7, store: '/store', started_at: 0, queued: 60, running: 8, held: 1,
-  workers: [{ session: 's1', worker: 'w1', slots: 16, running: 8, held: 1, alive: true }, { session: 's2', worker: 'w2', slots: 16, running: 0, held: 0, alive: false }],
+  product: 'rollout-studio 1',
+  protocol: 1,
+  pid: 7,
+  store: '/store',
+  started_at: 0,
+  queued: 60,
+  running: 8,
+  held: 1,
+  workers: [
+    { session: 's1', worker: 'w1', slots: 16, running: 8, held: 1, alive: true },
+    { session: 's2', worker: 'w2', slots: 16, running: 0, held: 0, alive: false },
+  ],
   endpoints: [{ endpoint: 'http://gpu:8000/v1', permits: 32, running: 30, waiting: 4, kv_cache: 0.914, state: 'busy' }],
 };
 const k: KnownTarget = { name: 'k', kind: 'cluster', place: 'context kit, namespace ns (/home/kube)', namespace: 'ns' };
 const u: KnownTarget = { name: 'u', kind: 'url', place: 'https://rollouts.example.org' };
 const ok: Finding = { name: 'cluster', state: 'ok', text: 'Kubernetes v1.36.0' };
-const missing: Finding = { name: 'server', state: 'missing', text: 'No rollout server is installed.', mend: 'rollout cluster install --target k' };
+const missing: Finding = {
+  name: 'server',
+  state: 'missing',
+  text: 'No rollout server is installed.',
+  mend: 'rollout cluster install --target k',
+};
 
 function seen(more: Partial<TargetsSeen> = {}): TargetsSeen {
   return { targets: [], used: 'local', state: 'ok', info: undefined, findings: () => undefined, ...more };
 }
-const looks = (of: Partial<TargetsSeen>): (string | undefined)[][] => targetNodes(seen(of)).map(({ look }) => [look.label, look.description, look.context]);
+const looks = (of: Partial<TargetsSeen>): (string | undefined)[][] =>
+  targetNodes(seen(of)).map(({ look }) => [look.label, look.description, look.context]);
 
 describe('the targets', () => {
   it('of this machine: store, workers and endpoints of its server', () => {
     const [local, endpoints] = targetNodes(seen({ info }));
     assert.equal(local?.look.description, 'in use · 8 running · 1 held · 60 queued');
-    assert.deepEqual(local.children.map(({ look }) => [look.label, look.description]), [['Store', '/store'], ['w1', '8/16 slots · 1 held'], ['w2', 'lost']]);
-    assert.deepEqual(endpoints?.children.map(({ look }) => look.description), ['busy · 30 of 32 permits · 4 waiting · KV cache 91 %']);
-    assert.deepEqual(['lost', 'stopped'].map((state) => targetNodes(seen({ info, state: state as 'lost' }))[0]?.look.description), ['in use · connecting…', 'in use · stopped']);
+    assert.deepEqual(
+      local.children.map(({ look }) => [look.label, look.description]),
+      [
+        ['Store', '/store'],
+        ['w1', '8/16 slots · 1 held'],
+        ['w2', 'lost'],
+      ],
+    );
+    assert.deepEqual(
+      endpoints?.children.map(({ look }) => look.description),
+      ['busy · 30 of 32 permits · 4 waiting · KV cache 91 %'],
+    );
+    assert.deepEqual(
+      ['lost', 'stopped'].map((state) => targetNodes(seen({ info, state: state as 'lost' }))[0]?.look.description),
+      ['in use · connecting…', 'in use · stopped'],
+    );
   });
   it('are left to a text while there is nothing but a machine without a server', () => {
     assert.deepEqual(targetNodes(seen()), []);
@@ -41,24 +70,53 @@ describe('the targets', () => {
       ['k', 'in use · 8 running · 1 held · 60 queued', 'target.cluster.used.installed'],
       ['u', 'https://rollouts.example.org', 'target.url.idle.unknown'],
     ]);
-    const icons = (used: string): (string | undefined)[] => targetNodes(seen({ targets: [k, u], used, info: { ...info, endpoints: [] } })).map(({ look }) => look.icon?.id);
-    assert.deepEqual([icons('local'), icons('k'), icons('u')], [['vm-active', 'server-environment', 'globe'], ['device-desktop', 'vm-active', 'globe'], ['device-desktop', 'server-environment', 'vm-active']]);
-    assert.deepEqual(targetNodes(seen({ targets: [k], used: 'k', info }))[1]?.children.map(({ look, children }) => [look.label, look.description, children.length]), [['Workers', '1 worker', 2]]);
+    const icons = (used: string): (string | undefined)[] =>
+      targetNodes(seen({ targets: [k, u], used, info: { ...info, endpoints: [] } })).map(({ look }) => look.icon?.id);
+    assert.deepEqual(
+      [icons('local'), icons('k'), icons('u')],
+      [
+        ['vm-active', 'server-environment', 'globe'],
+        ['device-desktop', 'vm-active', 'globe'],
+        ['device-desktop', 'server-environment', 'vm-active'],
+      ],
+    );
+    assert.deepEqual(
+      targetNodes(seen({ targets: [k], used: 'k', info }))[1]?.children.map(({ look, children }) => [
+        look.label,
+        look.description,
+        children.length,
+      ]),
+      [['Workers', '1 worker', 2]],
+    );
   });
   it('say so when the one in use is not reached, or is not among them', () => {
-    assert.deepEqual((['ok', 'lost', 'stopped'] as const).map((state) => targetNodes(seen({ targets: [k], used: 'k', state }))[1]?.look.description), ['in use · connecting…', 'in use · connecting…', 'in use · not connected']);
-    assert.deepEqual(looks({ targets: [k], used: 'gone' })[2], ['gone', 'in use, but not among the targets', 'target.lost.used']);
+    assert.deepEqual(
+      (['ok', 'lost', 'stopped'] as const).map(
+        (state) => targetNodes(seen({ targets: [k], used: 'k', state }))[1]?.look.description,
+      ),
+      ['in use · connecting…', 'in use · connecting…', 'in use · not connected'],
+    );
+    assert.deepEqual(looks({ targets: [k], used: 'gone' })[2], [
+      'gone',
+      'in use, but not among the targets',
+      'target.lost.used',
+    ]);
   });
   it('know what is installed only once somebody looked', () => {
-    const context = (findings: Finding[] | undefined): string | undefined => looks({ targets: [k], findings: () => findings })[1]?.[2];
-    assert.deepEqual([context(undefined), context([ok, missing]), context([ok, { ...missing, state: 'ok' }])], ['target.cluster.idle.unknown', 'target.cluster.idle.missing', 'target.cluster.idle.installed']);
+    const context = (findings: Finding[] | undefined): string | undefined =>
+      looks({ targets: [k], findings: () => findings })[1]?.[2];
+    assert.deepEqual(
+      [context(undefined), context([ok, missing]), context([ok, { ...missing, state: 'ok' }])],
+      ['target.cluster.idle.unknown', 'target.cluster.idle.missing', 'target.cluster.idle.installed'],
+    );
   });
   it('are offered what makes sense for them', () => {
-    const offered = (viewItem: string): string[] => (menus['view/item/context'] ?? []).flatMap(({ command, when, group }) => {
-      const [, pattern, exact] = /view == rollout\.targets && viewItem (?:=~ \/(.*)\/|== (\S+))$/.exec(when) ?? [];
-      const fits = pattern === undefined ? exact === viewItem : new RegExp(pattern).test(viewItem);
-      return fits && group?.startsWith('inline') !== true ? [command.replace('rollout.', '')] : [];
-    });
+    const offered = (viewItem: string): string[] =>
+      (menus['view/item/context'] ?? []).flatMap(({ command, when, group }) => {
+        const [, pattern, exact] = /view == rollout\.targets && viewItem (?:=~ \/(.*)\/|== (\S+))$/.exec(when) ?? [];
+        const fits = pattern === undefined ? exact === viewItem : new RegExp(pattern).test(viewItem);
+        return fits && group?.startsWith('inline') !== true ? [command.replace('rollout.', '')] : [];
+      });
     assert.deepEqual(offered('target.local.idle'), ['useTarget']);
     assert.deepEqual(offered('target.local.used'), []);
     assert.deepEqual(offered('target.cluster.idle.missing'), ['useTarget', 'installTarget', 'removeTarget']);
@@ -70,37 +128,83 @@ describe('the targets', () => {
 describe('what was found of a target', () => {
   const at = new Date();
   it('is an item each, with what to do about it below', () => {
-    const [cluster, server, gpus] = findingNodes('k', { at, findings: [ok, missing, { name: 'gpus', state: 'unknown', text: 'may not be read', mend: 'Ask for it.' }] });
-    assert.deepEqual([cluster?.look.label, cluster?.look.description, cluster?.look.icon?.id, cluster?.children.length], ['Cluster', 'Kubernetes v1.36.0', 'pass', 0]);
-    assert.deepEqual([server?.look.icon?.id, server?.look.context, server?.target], ['circle-slash', 'finding.server.missing', 'k']);
-    assert.equal(server?.look.tooltip, `Server: No rollout server is installed.\nrollout cluster install --target k\nas of ${at.toLocaleTimeString()}`);
-    assert.deepEqual(server.children.map(({ look }) => look.label), ['rollout cluster install --target k']);
-    assert.deepEqual([gpus?.look.label, gpus?.look.icon?.id, gpus?.look.spoken], ['GPUs', 'question', 'GPUs, unknown, may not be read']);
+    const [cluster, server, gpus] = findingNodes('k', {
+      at,
+      findings: [ok, missing, { name: 'gpus', state: 'unknown', text: 'may not be read', mend: 'Ask for it.' }],
+    });
+    assert.deepEqual(
+      [cluster?.look.label, cluster?.look.description, cluster?.look.icon?.id, cluster?.children.length],
+      ['Cluster', 'Kubernetes v1.36.0', 'pass', 0],
+    );
+    assert.deepEqual(
+      [server?.look.icon?.id, server?.look.context, server?.target],
+      ['circle-slash', 'finding.server.missing', 'k'],
+    );
+    assert.equal(
+      server?.look.tooltip,
+      `Server: No rollout server is installed.\nrollout cluster install --target k\nas of ${at.toLocaleTimeString()}`,
+    );
+    assert.deepEqual(
+      server.children.map(({ look }) => look.label),
+      ['rollout cluster install --target k'],
+    );
+    assert.deepEqual(
+      [gpus?.look.label, gpus?.look.icon?.id, gpus?.look.spoken],
+      ['GPUs', 'question', 'GPUs, unknown, may not be read'],
+    );
   });
   it('has a shape for each state', () => {
     const shapes = Object.values(FINDING_ICONS).map(({ id }) => id);
     assert.equal(new Set(shapes).size, shapes.length);
   });
   it('tells whether there is a server, and what keeps the target from being used', () => {
-    assert.deepEqual([hasServer(undefined), hasServer([ok]), hasServer([missing]), hasServer([{ ...missing, state: 'wrong' }])], [undefined, undefined, false, true]);
+    assert.deepEqual(
+      [hasServer(undefined), hasServer([ok]), hasServer([missing]), hasServer([{ ...missing, state: 'wrong' }])],
+      [undefined, undefined, false, true],
+    );
     assert.equal(troubleOf([ok, missing, { name: 'quota', state: 'wrong', text: 'used up' }]), undefined);
-    assert.equal(troubleOf([{ name: 'cluster', state: 'wrong', text: 'It does not answer.', mend: 'See the VPN.' }])?.mend, 'See the VPN.');
+    assert.equal(
+      troubleOf([{ name: 'cluster', state: 'wrong', text: 'It does not answer.', mend: 'See the VPN.' }])?.mend,
+      'See the VPN.',
+    );
   });
 });
 
 describe('the reader of findings', () => {
-  interface Asked { readonly name: string; readonly signal: AbortSignal | undefined; readonly answer: (findings: readonly Finding[]) => void; readonly fail: (error: Error) => void }
-  function reader(): { reader: FindingReader; asked: Asked[]; changes: () => number; nth: (n: number) => Promise<Asked> } {
+  interface Asked {
+    readonly name: string;
+    readonly signal: AbortSignal | undefined;
+    readonly answer: (findings: readonly Finding[]) => void;
+    readonly fail: (error: Error) => void;
+  }
+  function reader(): {
+    reader: FindingReader;
+    asked: Asked[];
+    changes: () => number;
+    nth: (n: number) => Promise<Asked>;
+  } {
     const asked: Asked[] = [];
     let [changes, told] = [0, (): void => undefined];
-    const made = new FindingReader({
-      json: (args, { signal }) => new Promise((resolve, fail) => {
-        asked.push({ name: args[2] ?? '', signal, fail, answer: (findings) => resolve({ targets: [{ target: args[2], place: '', findings }] }) });
-        told();
-      }),
-    }, () => (changes += 1));
+    const made = new FindingReader(
+      {
+        json: (args, { signal }) =>
+          new Promise((resolve, fail) => {
+            asked.push({
+              name: args[2] ?? '',
+              signal,
+              fail,
+              answer: (findings) => resolve({ targets: [{ target: args[2], place: '', findings }] }),
+            });
+            told();
+          }),
+      },
+      () => (changes += 1),
+    );
     const nth = async (n: number): Promise<Asked> => {
-      while (asked.length < n) await new Promise<void>((resolve) => { told = resolve; });
+      while (asked.length < n)
+        await new Promise<void>((resolve) => {
+          told = resolve;
+        });
       const found = asked[n - 1];
       assert.ok(found !== undefined);
       return found;
@@ -113,7 +217,10 @@ describe('the reader of findings', () => {
     const first = findings.of('k');
     const second = findings.of('k');
     (await nth(1)).answer([ok]);
-    assert.deepEqual([(await first).findings, (await second).findings, (await findings.of('k')).findings, findings.known('k')], [[ok], [ok], [ok], [ok]]);
+    assert.deepEqual(
+      [(await first).findings, (await second).findings, (await findings.of('k')).findings, findings.known('k')],
+      [[ok], [ok], [ok], [ok]],
+    );
     assert.deepEqual([asked.length, asked[0]?.name, changes()], [1, 'k', 1]);
     findings.forget('k');
     assert.equal(findings.known('k'), undefined);

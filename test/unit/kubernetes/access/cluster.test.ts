@@ -5,9 +5,14 @@ import { StudioError } from '../../../../src/common/errors.ts';
 import { Cluster } from '../../../../src/kubernetes/access/cluster.ts';
 import { isQuota } from '../../../../src/kubernetes/access/kubeErrors.ts';
 import type { KubeObject } from '../../../../src/kubernetes/access/objects.ts';
-import { kubeconfigText, startKubeApi, statusReply, type KubeApi } from '../../../support/kubeApi.ts';
+import { type KubeApi, kubeconfigText, startKubeApi, statusReply } from '../../../support/kubeApi.ts';
 
-const map = (name: string, data: Record<string, string> = {}): KubeObject => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { name }, data });
+const map = (name: string, data: Record<string, string> = {}): KubeObject => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name },
+  data,
+});
 
 async function thrown(promise: Promise<unknown>): Promise<StudioError> {
   const error = await promise.then(
@@ -21,24 +26,45 @@ async function thrown(promise: Promise<unknown>): Promise<StudioError> {
 const opened = (api: KubeApi): Promise<Cluster> => Cluster.open({ kubeconfig: api.kubeconfig });
 
 test('objects are asked for where their kind is served, with the credentials of the kubeconfig', async () => {
-  await using api = await startKubeApi(({ path }) => ({ body: path.endsWith('/jobs') ? { metadata: { resourceVersion: '7' }, items: [{ metadata: { name: 'a' }, status: { active: 2 } }] } : { ...map('m'), status: {} } }));
+  await using api = await startKubeApi(({ path }) => ({
+    body: path.endsWith('/jobs')
+      ? { metadata: { resourceVersion: '7' }, items: [{ metadata: { name: 'a' }, status: { active: 2 } }] }
+      : { ...map('m'), status: {} },
+  }));
   const cluster = await opened(api);
   assert.deepEqual([cluster.context, cluster.namespace, cluster.server], ['test', 'ns', api.url]);
   assert.equal((await cluster.get('ConfigMap', 'm'))?.metadata.name, 'm');
   await cluster.get('Node', 'n1');
   const jobs = await cluster.list('Job', { labels: 'a=b', fields: 'metadata.name=a', namespace: 'all' });
-  assert.deepEqual([jobs[0]?.kind, jobs[0]?.apiVersion, jobs[0]?.status?.active], ['Job', 'batch/v1', 2], 'items of lists get their kind');
+  assert.deepEqual(
+    [jobs[0]?.kind, jobs[0]?.apiVersion, jobs[0]?.status?.active],
+    ['Job', 'batch/v1', 2],
+    'items of lists get their kind',
+  );
   await cluster.inNamespace('elsewhere').get('ConfigMap', 'm');
-  assert.deepEqual(api.requests.map((request) => request.path), ['/api/v1/namespaces/ns/configmaps/m', '/api/v1/nodes/n1', '/apis/batch/v1/jobs', '/api/v1/namespaces/elsewhere/configmaps/m']);
+  assert.deepEqual(
+    api.requests.map((request) => request.path),
+    [
+      '/api/v1/namespaces/ns/configmaps/m',
+      '/api/v1/nodes/n1',
+      '/apis/batch/v1/jobs',
+      '/api/v1/namespaces/elsewhere/configmaps/m',
+    ],
+  );
   assert.equal(api.requests[0]?.headers.authorization, 'Bearer first-token');
-  assert.deepEqual(Object.fromEntries(api.requests[2]?.query ?? []), { labelSelector: 'a=b', fieldSelector: 'metadata.name=a', limit: '500' });
+  assert.deepEqual(Object.fromEntries(api.requests[2]?.query ?? []), {
+    labelSelector: 'a=b',
+    fieldSelector: 'metadata.name=a',
+    limit: '500',
+  });
   cluster.close();
 });
 
 test('a list goes on over its pages, and begins anew when they are gone', async () => {
   let gone = true;
   await using api = await startKubeApi(({ query }) => {
-    if (query.get('continue') === null) return { body: { metadata: { resourceVersion: '1', continue: 'more' }, items: [map('a')] } };
+    if (query.get('continue') === null)
+      return { body: { metadata: { resourceVersion: '1', continue: 'more' }, items: [map('a')] } };
     if (gone) {
       gone = false;
       return statusReply(410, 'Expired', 'The provided continue parameter is too old');
@@ -50,7 +76,9 @@ test('a list goes on over its pages, and begins anew when they are gone', async 
 });
 
 test('what is not there is undefined, and removing it again is false', async () => {
-  await using api = await startKubeApi(() => statusReply(404, 'NotFound', 'configmaps "m" not found', { name: 'm', kind: 'configmaps' }));
+  await using api = await startKubeApi(() =>
+    statusReply(404, 'NotFound', 'configmaps "m" not found', { name: 'm', kind: 'configmaps' }),
+  );
   const cluster = await opened(api);
   assert.equal(await cluster.get('ConfigMap', 'm'), undefined);
   assert.equal(await cluster.remove('ConfigMap', 'm'), false);
@@ -59,16 +87,31 @@ test('what is not there is undefined, and removing it again is false', async () 
   assert.equal(await cluster.remove('ConfigMap', 'm', { uid: 'u1' }), false, 'another object with the name stays');
   assert.deepEqual((api.requests.at(-1)?.body as { preconditions?: unknown }).preconditions, { uid: 'u1' });
   api.answer = () => ({ status: 404, body: '404 page not found' });
-  assert.equal((await thrown(cluster.get('EndpointSlice', 'x'))).code, 'unsupported', 'a kind that is not served is something else');
+  assert.equal(
+    (await thrown(cluster.get('EndpointSlice', 'x'))).code,
+    'unsupported',
+    'a kind that is not served is something else',
+  );
 });
 
 test('apply tells created, changed and same, and overrides only what we wrote ourselves', async () => {
   let there: (KubeObject & Record<string, unknown>) | undefined;
   let version = 1;
   await using api = await startKubeApi(({ method, body }) => {
-    if (method === 'GET') return there === undefined ? statusReply(404, 'NotFound', 'no', { name: 'm', kind: 'configmaps' }) : { body: there };
+    if (method === 'GET')
+      return there === undefined
+        ? statusReply(404, 'NotFound', 'no', { name: 'm', kind: 'configmaps' })
+        : { body: there };
     const object = body as KubeObject;
-    there = { ...object, metadata: { ...object.metadata, uid: 'u', resourceVersion: String(++version), managedFields: [{ time: version }] } };
+    there = {
+      ...object,
+      metadata: {
+        ...object.metadata,
+        uid: 'u',
+        resourceVersion: String(++version),
+        managedFields: [{ time: version }],
+      },
+    };
     return { body: there };
   });
   const cluster = await opened(api);
@@ -76,20 +119,31 @@ test('apply tells created, changed and same, and overrides only what we wrote ou
   assert.equal((await cluster.apply(map('m', { a: '1' }))).change, 'same');
   assert.equal((await cluster.apply(map('m', { a: '2' }), { dryRun: true })).change, 'changed');
   const last = api.requests.at(-1);
-  assert.deepEqual([last?.method, last?.headers['content-type'], Object.fromEntries(last?.query ?? [])], ['PATCH', 'application/apply-patch+yaml', { fieldManager: 'rollout-studio', dryRun: 'All' }]);
+  assert.deepEqual(
+    [last?.method, last?.headers['content-type'], Object.fromEntries(last?.query ?? [])],
+    ['PATCH', 'application/apply-patch+yaml', { fieldManager: 'rollout-studio', dryRun: 'All' }],
+  );
 
-  const conflict = (manager: string) => statusReply(409, 'Conflict', 'Apply failed with 1 conflict', { causes: [{ reason: 'FieldManagerConflict', message: `conflict with "${manager}" using v1`, field: '.data.a' }] });
+  const conflict = (manager: string) =>
+    statusReply(409, 'Conflict', 'Apply failed with 1 conflict', {
+      causes: [{ reason: 'FieldManagerConflict', message: `conflict with "${manager}" using v1`, field: '.data.a' }],
+    });
   api.answer = ({ method }) => (method === 'GET' ? { body: map('m') } : conflict('kubectl-edit'));
   const error = await thrown(cluster.apply(map('m')));
   assert.equal(error.code, 'conflict');
   assert.match(error.message, /kubectl-edit set \.data\.a otherwise/);
   assert.equal(api.requests.filter((request) => request.query.has('force')).length, 0);
-  api.answer = ({ method, query }) => (method === 'GET' || query.get('force') === 'true' ? { body: map('m') } : conflict('rollout-studio'));
+  api.answer = ({ method, query }) =>
+    method === 'GET' || query.get('force') === 'true' ? { body: map('m') } : conflict('rollout-studio');
   assert.equal((await cluster.apply(map('m'))).change, 'same');
 });
 
 test('an expired token is read anew from the kubeconfig, once', async () => {
-  await using api = await startKubeApi(({ headers }) => (headers.authorization === 'Bearer second-token' ? { body: map('m') } : statusReply(401, 'Unauthorized', 'Unauthorized')));
+  await using api = await startKubeApi(({ headers }) =>
+    headers.authorization === 'Bearer second-token'
+      ? { body: map('m') }
+      : statusReply(401, 'Unauthorized', 'Unauthorized'),
+  );
   const cluster = await opened(api);
   const error = await thrown(cluster.get('ConfigMap', 'm'));
   assert.equal(error.code, 'unauthorized');
@@ -97,29 +151,49 @@ test('an expired token is read anew from the kubeconfig, once', async () => {
   assert.equal(api.requests.length, 2);
   await writeFile(api.kubeconfig, kubeconfigText(api.url, 'second-token'));
   assert.equal((await cluster.get('ConfigMap', 'm'))?.metadata.name, 'm');
-  api.answer = () => ({ ...(statusReply(401, 'Unauthorized', 'Unauthorized') as object), headers: { date: new Date(Date.now() + 3 * 3600e3).toUTCString() } }) as never;
+  api.answer = () =>
+    ({
+      ...(statusReply(401, 'Unauthorized', 'Unauthorized') as object),
+      headers: { date: new Date(Date.now() + 3 * 3600e3).toUTCString() },
+    }) as never;
   assert.match((await thrown(cluster.get('ConfigMap', 'm'))).mend ?? '', /clock is 3 hours behind/);
 });
 
 test('every refusal says what to do next', async () => {
   await using api = await startKubeApi();
   const cluster = await opened(api);
-  const refused = async (reply: ReturnType<typeof statusReply>, call: () => Promise<unknown> = () => cluster.create(map('m'))): Promise<StudioError> => {
+  const refused = async (
+    reply: ReturnType<typeof statusReply>,
+    call: () => Promise<unknown> = () => cluster.create(map('m')),
+  ): Promise<StudioError> => {
     api.answer = () => reply;
     return thrown(call());
   };
   const forbidden = await refused(
-    statusReply(403, 'Forbidden', 'jobs.batch "j" is forbidden: User "system:serviceaccount:ns:sa" cannot create resource "jobs" in API group "batch" in the namespace "ns"'),
+    statusReply(
+      403,
+      'Forbidden',
+      'jobs.batch "j" is forbidden: User "system:serviceaccount:ns:sa" cannot create resource "jobs" in API ' +
+        'group "batch" in the namespace "ns"',
+    ),
     () => cluster.apply({ apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'j' } }),
   );
   assert.equal(forbidden.code, 'forbidden');
   assert.equal(forbidden.message, 'The account system:serviceaccount:ns:sa may not create jobs in namespace ns.');
   assert.match(forbidden.mend ?? '', /\{apiGroups: \["batch"\], resources: \["jobs"\], verbs: \["create"\]\}/);
 
-  const quota = await refused(statusReply(403, 'Forbidden', 'pods "p" is forbidden: exceeded quota: small, requested: pods=1, used: pods=2, limited: pods=2'));
+  const quota = await refused(
+    statusReply(
+      403,
+      'Forbidden',
+      'pods "p" is forbidden: exceeded quota: small, requested: pods=1, used: pods=2, limited: pods=2',
+    ),
+  );
   assert.ok(isQuota(quota) && !isQuota(forbidden));
   assert.match(quota.message, /exceeded quota: small/);
-  const missing = await refused(statusReply(404, 'NotFound', 'namespaces "ns" not found', { name: 'ns', kind: 'namespaces' }));
+  const missing = await refused(
+    statusReply(404, 'NotFound', 'namespaces "ns" not found', { name: 'ns', kind: 'namespaces' }),
+  );
   assert.equal(missing.message, 'The namespace ns does not exist.');
   assert.equal((await refused(statusReply(409, 'AlreadyExists', 'exists'))).code, 'conflict');
   assert.equal((await refused(statusReply(422, 'Invalid', 'spec.x: Required value'))).code, 'config');
@@ -144,11 +218,23 @@ test('a cluster that is away, or an answer that does not come, is told as such',
 });
 
 test('may asks for the group and the subresource of what it asks about', async () => {
-  await using api = await startKubeApi(({ path, body }) => ({ body: path === '/version' ? { gitVersion: 'v1.34.4' } : { status: { allowed: (body as { spec: { resourceAttributes: { group: string } } }).spec.resourceAttributes.group === 'batch' } } }));
+  await using api = await startKubeApi(({ path, body }) => ({
+    body:
+      path === '/version'
+        ? { gitVersion: 'v1.34.4' }
+        : {
+            status: {
+              allowed:
+                (body as { spec: { resourceAttributes: { group: string } } }).spec.resourceAttributes.group === 'batch',
+            },
+          },
+  }));
   const cluster = await opened(api);
   assert.equal(await cluster.may('create', 'jobs'), true);
   assert.equal(await cluster.may('get', 'pods/log', { namespace: 'all' }), false);
-  assert.deepEqual((api.requests[1]?.body as { spec: unknown }).spec, { resourceAttributes: { verb: 'get', group: '', resource: 'pods', subresource: 'log' } });
+  assert.deepEqual((api.requests[1]?.body as { spec: unknown }).spec, {
+    resourceAttributes: { verb: 'get', group: '', resource: 'pods', subresource: 'log' },
+  });
   const version = await cluster.version();
   assert.equal(version.git, 'v1.34.4');
   assert.ok(Math.abs(version.skewSeconds ?? 99) <= 1);

@@ -27,7 +27,14 @@ after(async () => {
 
 test('of several kubeconfigs the first that has a name counts, and files that are not there do not', async () => {
   process.env['KUBECONFIG'] = [path.join(folder, 'none'), first, second].join(path.delimiter);
-  assert.deepEqual((await kubeContexts()).map(({ name, namespace, current }) => [name, namespace, current]), [['test', 'ns', true], ['other', undefined, false], ['third', undefined, false]]);
+  assert.deepEqual(
+    (await kubeContexts()).map(({ name, namespace, current }) => [name, namespace, current]),
+    [
+      ['test', 'ns', true],
+      ['other', undefined, false],
+      ['third', undefined, false],
+    ],
+  );
   const third = await Cluster.open({ context: 'third' });
   assert.deepEqual([third.server, third.namespace], ['https://first.example:6443', 'default']);
   assert.equal((await Cluster.open({ kubeconfig: second, namespace: 'mine' })).namespace, 'mine');
@@ -35,13 +42,22 @@ test('of several kubeconfigs the first that has a name counts, and files that ar
 
 test('what is wrong with a kubeconfig is said with what there is', async () => {
   const error = async (ref: Parameters<typeof Cluster.open>[0]): Promise<StudioError> => {
-    const reason: unknown = await Cluster.open(ref).then(() => undefined, (thrown: unknown) => thrown);
+    const reason: unknown = await Cluster.open(ref).then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
     assert.ok(StudioError.is(reason, 'config'), String(reason));
     return reason;
   };
-  assert.match((await error({ kubeconfig: path.join(folder, 'none') })).message, /There is no kubeconfig: .*none does not exist/);
+  assert.match(
+    (await error({ kubeconfig: path.join(folder, 'none') })).message,
+    /There is no kubeconfig: .*none does not exist/,
+  );
   const unknown = await error({ kubeconfig: first, context: 'nope' });
-  assert.deepEqual([unknown.message, unknown.mend], ['The kubeconfig has no context named nope.', 'There are: test, other.']);
+  assert.deepEqual(
+    [unknown.message, unknown.mend],
+    ['The kubeconfig has no context named nope.', 'There are: test, other.'],
+  );
   const broken = path.join(folder, 'broken');
   await writeFile(broken, 'clusters: [');
   assert.match((await error({ kubeconfig: broken })).message, /cannot be understood/);
@@ -52,8 +68,20 @@ test('a credential plug-in that is not installed is named', async () => {
   const config = JSON.parse(kubeconfigText('http://127.0.0.1:9', 't')) as { users: { user: unknown }[] };
   const [user] = config.users;
   assert.ok(user !== undefined);
-  user.user = { exec: { apiVersion: 'client.authentication.k8s.io/v1', command: 'no-such-login-program', installHint: 'Get it from the provider.' } };
+  user.user = {
+    exec: {
+      apiVersion: 'client.authentication.k8s.io/v1',
+      command: 'no-such-login-program',
+      installHint: 'Get it from the provider.',
+    },
+  };
   await writeFile(file, JSON.stringify(config));
   const cluster = await Cluster.open({ kubeconfig: file });
-  await assert.rejects(cluster.version(), (error: StudioError) => error.code === 'unauthorized' && error.message.includes('no-such-login-program') && error.mend === 'Install it, or put it into the PATH. Get it from the provider.');
+  await assert.rejects(
+    cluster.version(),
+    (error: StudioError) =>
+      error.code === 'unauthorized' &&
+      error.message.includes('no-such-login-program') &&
+      error.mend === 'Install it, or put it into the PATH. Get it from the provider.',
+  );
 });

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { errorText, StudioError } from '../../../../src/common/errors.ts';
-import { connectionError, credentialError, type FailedConnection } from '../../../../src/kubernetes/access/kubeErrors.ts';
+import {
+  connectionError,
+  credentialError,
+  type FailedConnection,
+} from '../../../../src/kubernetes/access/kubeErrors.ts';
 
 const failed = (hoursAhead: number | undefined, more: Partial<FailedConnection> = {}): FailedConnection => ({
   server: 'https://k.example',
@@ -14,14 +18,28 @@ const coded = (code: string, message = code): Error => Object.assign(new Error(m
 
 test('a certificate out of its time is either ours to wait for, or the clock of this machine', async () => {
   const ahead = await connectionError(coded('CERT_HAS_EXPIRED'), failed(30 * 24));
-  assert.equal(errorText(ahead), "The certificate of the API server of k (https://k.example) has expired. This machine's clock is 720 hours ahead of the cluster's. Set this machine's clock.");
-  assert.match(errorText(await connectionError(coded('CERT_NOT_YET_VALID'), failed(-3))), /is not valid yet\. This machine's clock is 3 hours behind/);
-  for (const skew of [0, undefined]) assert.match(errorText(await connectionError(coded('CERT_HAS_EXPIRED'), failed(skew))), /the certificate must be renewed/);
+  assert.equal(
+    errorText(ahead),
+    "The certificate of the API server of k (https://k.example) has expired. This machine's clock is 720 hours " +
+      "ahead of the cluster's. Set this machine's clock.",
+  );
+  assert.match(
+    errorText(await connectionError(coded('CERT_NOT_YET_VALID'), failed(-3))),
+    /is not valid yet\. This machine's clock is 3 hours behind/,
+  );
+  for (const skew of [0, undefined])
+    assert.match(
+      errorText(await connectionError(coded('CERT_HAS_EXPIRED'), failed(skew))),
+      /the certificate must be renewed/,
+    );
 });
 
 test('why a cluster cannot be reached is said in words, also of names with several addresses', async () => {
   const text = async (error: unknown): Promise<string> => (await connectionError(error, failed(0))).message;
-  assert.match(await text(new AggregateError([coded('ECONNREFUSED'), coded('ECONNREFUSED')])), /^The API server of k .* nothing listens there\.$/);
+  assert.match(
+    await text(new AggregateError([coded('ECONNREFUSED'), coded('ECONNREFUSED')])),
+    /^The API server of k .* nothing listens there\.$/,
+  );
   assert.match(await text(new TypeError('fetch failed', { cause: coded('ENOTFOUND') })), /its name is not known/);
   assert.match(await text(new DOMException('slow', 'TimeoutError')), /it does not answer/);
   assert.match(await text(coded('SELF_SIGNED_CERT_IN_CHAIN')), /not one the kubeconfig trusts/);
@@ -31,6 +49,12 @@ test('why a cluster cannot be reached is said in words, also of names with sever
 });
 
 test('credentials that cannot be got name the program that should have given them', () => {
-  assert.match(errorText(credentialError(new Error('token expired\nusage: …'), { command: 'cloud-login' }, 'k')), /^The program cloud-login, .* failed: token expired\. Log in with it again/);
-  assert.match(errorText(credentialError(coded('ENOENT', 'no such file'), undefined, 'k')), /credentials for k cannot be used: no such file\./);
+  assert.match(
+    errorText(credentialError(new Error('token expired\nusage: …'), { command: 'cloud-login' }, 'k')),
+    /^The program cloud-login, .* failed: token expired\. Log in with it again/,
+  );
+  assert.match(
+    errorText(credentialError(coded('ENOENT', 'no such file'), undefined, 'k')),
+    /credentials for k cannot be used: no such file\./,
+  );
 });

@@ -28,10 +28,18 @@ test('every connection is carried both ways, however much it is', async () => {
   const seen: string[] = [];
   forwards(api, new Set(['p1']), seen);
   let found = 0;
-  const forward = await openForward(await Cluster.open({ kubeconfig: api.kubeconfig }), () => Promise.resolve(`p${String(++found)}`), pod.port);
+  const forward = await openForward(
+    await Cluster.open({ kubeconfig: api.kubeconfig }),
+    () => Promise.resolve(`p${String(++found)}`),
+    pod.port,
+  );
   const big = randomBytes(24 << 20);
   const sha = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex');
-  const answers = await Promise.all([big, Buffer.from('small'), big].map(async (body) => new Uint8Array(await (await fetch(forward.url, { method: 'POST', body })).arrayBuffer())));
+  const answers = await Promise.all(
+    [big, Buffer.from('small'), big].map(
+      async (body) => new Uint8Array(await (await fetch(forward.url, { method: 'POST', body })).arrayBuffer()),
+    ),
+  );
   assert.deepEqual(answers.map(sha), [big, Buffer.from('small'), big].map(sha));
   assert.equal(found, 1, 'the pod is looked for once');
   assert.ok(seen.length >= 3);
@@ -45,7 +53,12 @@ test('a pod that was replaced is found anew by the next connection', async () =>
   const pods = new Set(['old']);
   const open = forwards(api, pods);
   const notices: (string | undefined)[] = [];
-  const forward = await openForward(await Cluster.open({ kubeconfig: api.kubeconfig }), () => Promise.resolve([...pods][0] ?? 'none'), pod.port, { onNotice: (error: StudioError | undefined) => notices.push(error?.message) });
+  const forward = await openForward(
+    await Cluster.open({ kubeconfig: api.kubeconfig }),
+    () => Promise.resolve([...pods][0] ?? 'none'),
+    pod.port,
+    { onNotice: (error: StudioError | undefined) => notices.push(error?.message) },
+  );
   assert.equal(await (await fetch(forward.url)).text(), 'hello');
   pods.clear();
   pods.add('new');
@@ -57,7 +70,11 @@ test('a pod that was replaced is found anew by the next connection', async () =>
   await assert.rejects(fetch(forward.url));
   pods.add('third');
   assert.equal(await (await fetch(forward.url)).text(), 'hello');
-  assert.deepEqual(notices, ['Not found: pods/portforward none in namespace ns.', undefined], 'told once, and that it is over');
+  assert.deepEqual(
+    notices,
+    ['Not found: pods/portforward none in namespace ns.', undefined],
+    'told once, and that it is over',
+  );
   forward.close();
 });
 
@@ -70,12 +87,18 @@ test('a port nobody listens on, and an API server that is away, end a connection
   const told = (): void => void notices.splice(0);
   const cluster = await Cluster.open({ kubeconfig: api.kubeconfig });
   const over = new AbortController();
-  const forward = await openForward(cluster, () => Promise.resolve('p'), closed.port, { signal: over.signal, onNotice: (error) => notices.push(error?.message) });
+  const forward = await openForward(cluster, () => Promise.resolve('p'), closed.port, {
+    signal: over.signal,
+    onNotice: (error) => notices.push(error?.message),
+  });
   await assert.rejects(fetch(forward.url));
   assert.match(notices[0] ?? '', /The pod does not answer on port \d+: error forwarding port \d+: .*ECONNREFUSED/);
   told();
   await api[Symbol.asyncDispose]();
-  const away = await openForward(cluster, () => Promise.resolve('p'), closed.port, { signal: over.signal, onNotice: (error) => notices.push(error?.message) });
+  const away = await openForward(cluster, () => Promise.resolve('p'), closed.port, {
+    signal: over.signal,
+    onNotice: (error) => notices.push(error?.message),
+  });
   await assert.rejects(fetch(away.url));
   assert.match(notices[0] ?? '', /cannot be reached: nothing listens there/);
   over.abort();

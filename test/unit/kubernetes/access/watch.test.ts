@@ -5,20 +5,28 @@ import { deferred } from '../../../../src/common/abort.ts';
 import { StudioError } from '../../../../src/common/errors.ts';
 import { Cluster } from '../../../../src/kubernetes/access/cluster.ts';
 import { watchList } from '../../../../src/kubernetes/access/watch.ts';
-import { startKubeApi, statusReply, type KubeApi, type KubeReply } from '../../../support/kubeApi.ts';
+import { type KubeApi, type KubeReply, startKubeApi, statusReply } from '../../../support/kubeApi.ts';
 
 const pod = (name: string, version = '1') => ({ metadata: { name, uid: `uid-${name}`, resourceVersion: version } });
-const list = (version: string, ...names: string[]): KubeReply => ({ body: { metadata: { resourceVersion: version }, items: names.map((name) => pod(name)) } });
+const list = (version: string, ...names: string[]): KubeReply => ({
+  body: { metadata: { resourceVersion: version }, items: names.map((name) => pod(name)) },
+});
 const line = (type: string, object: unknown): string => `${JSON.stringify({ type, object })}\n`;
 /** A watch that says these lines and then ends, or stays open. */
-const says = (text: string, open = false) => (response: ServerResponse): void => {
-  response.writeHead(200);
-  response.write(text);
-  if (!open) response.end();
-};
+const says =
+  (text: string, open = false) =>
+  (response: ServerResponse): void => {
+    response.writeHead(200);
+    response.write(text);
+    if (!open) response.end();
+  };
 
 /** Plays lists and watches one after the other; the story is over when the last watch is asked for. */
-async function played(lists: KubeReply[], watches: KubeReply[], turn?: (api: KubeApi) => void): Promise<{ told: string[]; api: KubeApi; versions: (string | null)[]; error: unknown }> {
+async function played(
+  lists: KubeReply[],
+  watches: KubeReply[],
+  turn?: (api: KubeApi) => void,
+): Promise<{ told: string[]; api: KubeApi; versions: (string | null)[]; error: unknown }> {
   const over = new AbortController();
   const told: string[] = [];
   const versions: (string | null)[] = [];
@@ -33,19 +41,30 @@ async function played(lists: KubeReply[], watches: KubeReply[], turn?: (api: Kub
   });
   turn?.(api);
   const cluster = await Cluster.open({ kubeconfig: api.kubeconfig });
-  const error: unknown = await watchList(cluster, 'Pod', { labels: 'a=b' }, {
-    signal: over.signal,
-    onList: (items) => void told.push(`list ${items.map((item) => item.metadata.name).join(',')}`),
-    onEvent: (type, object) => void told.push(`${type} ${object.metadata.name}`),
-    onGone: (object) => void told.push(`gone ${object.metadata.name}`),
-    onTrouble: (trouble) => void told.push(trouble === undefined ? 'mended' : `trouble ${trouble.code}`),
-  }).catch((reason: unknown) => reason);
+  const error: unknown = await watchList(
+    cluster,
+    'Pod',
+    { labels: 'a=b' },
+    {
+      signal: over.signal,
+      onList: (items) => void told.push(`list ${items.map((item) => item.metadata.name).join(',')}`),
+      onEvent: (type, object) => void told.push(`${type} ${object.metadata.name}`),
+      onGone: (object) => void told.push(`gone ${object.metadata.name}`),
+      onTrouble: (trouble) => void told.push(trouble === undefined ? 'mended' : `trouble ${trouble.code}`),
+    },
+  ).catch((reason: unknown) => reason);
   await api[Symbol.asyncDispose]();
   return { told, api, versions, error };
 }
 
 test('a watch that ended goes on at the last version it told, bookmarks included', async () => {
-  const { told, versions, api } = await played([list('10', 'a')], [says(line('ADDED', pod('b', '11')) + line('MODIFIED', pod('a', '12'))), says(line('DELETED', pod('a', '13')) + line('BOOKMARK', { metadata: { resourceVersion: '20' } }))]);
+  const { told, versions, api } = await played(
+    [list('10', 'a')],
+    [
+      says(line('ADDED', pod('b', '11')) + line('MODIFIED', pod('a', '12'))),
+      says(line('DELETED', pod('a', '13')) + line('BOOKMARK', { metadata: { resourceVersion: '20' } })),
+    ],
+  );
   assert.deepEqual(told, ['list a', 'ADDED b', 'MODIFIED a', 'DELETED a']);
   assert.deepEqual(versions, ['10', '12', '20']);
   assert.equal(api.requests[1]?.query.get('labelSelector'), 'a=b');
@@ -64,7 +83,10 @@ for (const [what, reply] of [
 }
 
 test('an object that was deleted in a watch is not told as vanished again', async () => {
-  const { told } = await played([list('10', 'a'), list('30')], [says(line('DELETED', pod('a', '11'))), statusReply(410, 'Expired', 'old')]);
+  const { told } = await played(
+    [list('10', 'a'), list('30')],
+    [says(line('DELETED', pod('a', '11'))), statusReply(410, 'Expired', 'old')],
+  );
   assert.deepEqual(told, ['list a', 'DELETED a', 'list ']);
 });
 
@@ -73,20 +95,41 @@ test('an API server that is not well is trouble told once, a connection that is 
     response.writeHead(200);
     response.write(`${line('ADDED', pod('b', '11'))}{"type":"ADD`, () => response.destroy());
   };
-  const { told, versions } = await played([statusReply(503, 'ServiceUnavailable', 'starting'), statusReply(503, 'ServiceUnavailable', 'starting'), list('10', 'a')], [cut]);
+  const { told, versions } = await played(
+    [
+      statusReply(503, 'ServiceUnavailable', 'starting'),
+      statusReply(503, 'ServiceUnavailable', 'starting'),
+      list('10', 'a'),
+    ],
+    [cut],
+  );
   assert.deepEqual(told, ['trouble unavailable', 'list a', 'mended', 'ADDED b']);
   assert.deepEqual(versions, ['10', '11'], 'what came before the cut is not told twice');
 });
 
 test('what no new try can mend ends it', async () => {
-  const { error } = await played([statusReply(403, 'Forbidden', 'pods is forbidden: User "u" cannot list resource "pods" in API group "" in the namespace "ns"')], []);
+  const { error } = await played(
+    [
+      statusReply(
+        403,
+        'Forbidden',
+        'pods is forbidden: User "u" cannot list resource "pods" in API group "" in the namespace "ns"',
+      ),
+    ],
+    [],
+  );
   assert.ok(StudioError.is(error, 'forbidden'), String(error));
 });
 
 test('an error of a handler is not swallowed', async () => {
   await using api = await startKubeApi(() => list('1', 'a'));
   const cluster = await Cluster.open({ kubeconfig: api.kubeconfig });
-  const watching = watchList(cluster, 'Pod', {}, { signal: new AbortController().signal, onList: () => Promise.reject(new Error('mine')), onEvent: () => undefined });
+  const watching = watchList(
+    cluster,
+    'Pod',
+    {},
+    { signal: new AbortController().signal, onList: () => Promise.reject(new Error('mine')), onEvent: () => undefined },
+  );
   await assert.rejects(watching, /mine/);
 });
 
@@ -105,7 +148,12 @@ test('a silent watch is given up after the time it may run, and gone on with', a
   const cluster = await Cluster.open({ kubeconfig: api.kubeconfig });
   const over = new AbortController();
   t.after(() => over.abort());
-  const watching = watchList(cluster, 'Pod', {}, { signal: over.signal, onList: () => undefined, onEvent: () => undefined, watchSeconds: 0.2, silentMs: 100 });
+  const watching = watchList(
+    cluster,
+    'Pod',
+    {},
+    { signal: over.signal, onList: () => undefined, onEvent: () => undefined, watchSeconds: 0.2, silentMs: 100 },
+  );
   await second.promise;
   over.abort();
   await watching;

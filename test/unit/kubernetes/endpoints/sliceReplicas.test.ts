@@ -5,11 +5,17 @@ import { test } from 'node:test';
 import { Cluster } from '../../../../src/kubernetes/access/cluster.ts';
 import { HEADLESS_LABEL } from '../../../../src/kubernetes/endpoints/readyReplicas.ts';
 import { SliceReplicas } from '../../../../src/kubernetes/endpoints/sliceReplicas.ts';
-import { startKubeApi, statusReply, type KubeReply } from '../../../support/kubeApi.ts';
+import { type KubeReply, startKubeApi, statusReply } from '../../../support/kubeApi.ts';
 
 const slice = (version: string, name: string, ...addresses: string[]) => ({
-  metadata: { name, uid: `uid-${name}`, resourceVersion: version, labels: { [HEADLESS_LABEL]: '' } }, addressType: 'IPv4',
-  endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: true }, targetRef: { kind: 'Pod', name: `pod-${address}` } })), ports: [{ port: 8000 }],
+  metadata: { name, uid: `uid-${name}`, resourceVersion: version, labels: { [HEADLESS_LABEL]: '' } },
+  addressType: 'IPv4',
+  endpoints: addresses.map((address) => ({
+    addresses: [address],
+    conditions: { ready: true },
+    targetRef: { kind: 'Pod', name: `pod-${address}` },
+  })),
+  ports: [{ port: 8000 }],
 });
 const list = (...items: unknown[]): KubeReply => ({ body: { metadata: { resourceVersion: '1' }, items } });
 
@@ -36,7 +42,13 @@ test('the slices of a Service are followed, and what they come to is told when i
     return (response) => {
       watch = response;
       response.writeHead(200);
-      for (const event of [['ADDED', slice('2', 'b', '10.0.0.2')], ['MODIFIED', slice('3', 'b', '10.0.0.2')], ['DELETED', slice('4', 'a', '10.0.0.1')], ['MODIFIED', slice('5', 'b')], ['DELETED', slice('6', 'b')]] as const) {
+      for (const event of [
+        ['ADDED', slice('2', 'b', '10.0.0.2')],
+        ['MODIFIED', slice('3', 'b', '10.0.0.2')],
+        ['DELETED', slice('4', 'a', '10.0.0.1')],
+        ['MODIFIED', slice('5', 'b')],
+        ['DELETED', slice('6', 'b')],
+      ] as const) {
         response.write(`${JSON.stringify({ type: event[0], object: event[1] })}\n`);
       }
     };
@@ -44,11 +56,22 @@ test('the slices of a Service are followed, and what they come to is told when i
   const cluster = await Cluster.open({ kubeconfig: api.kubeconfig });
   const { tell, until } = news();
   const source = new SliceReplicas({ cluster, log: () => undefined });
-  assert.equal(source.follow('http://models.elsewhere.svc/v1', () => undefined), undefined);
+  assert.equal(
+    source.follow('http://models.elsewhere.svc/v1', () => undefined),
+    undefined,
+  );
   assert.equal(api.requests.length, 0);
-  const stop = source.follow('http://models:8000/v1', (replicas) => tell(replicas === undefined ? 'one place' : replicas.map(({ name }) => name).join(' ')));
+  const stop = source.follow('http://models:8000/v1', (replicas) =>
+    tell(replicas === undefined ? 'one place' : replicas.map(({ name }) => name).join(' ')),
+  );
   assert.deepEqual(await until(5), ['pod-10.0.0.1', 'pod-10.0.0.1 pod-10.0.0.2', 'pod-10.0.0.2', '', 'one place']);
-  assert.deepEqual(api.requests.map(({ path, query }) => [path, query.get('labelSelector')]), Array.from({ length: 2 }, () => ['/apis/discovery.k8s.io/v1/namespaces/ns/endpointslices', 'kubernetes.io/service-name=models']));
+  assert.deepEqual(
+    api.requests.map(({ path, query }) => [path, query.get('labelSelector')]),
+    Array.from({ length: 2 }, () => [
+      '/apis/discovery.k8s.io/v1/namespaces/ns/endpointslices',
+      'kubernetes.io/service-name=models',
+    ]),
+  );
   assert.ok(watch !== undefined && stop !== undefined);
   const closed = once(watch, 'close');
   stop();

@@ -5,7 +5,7 @@ import type { KubeObject } from '../../../../src/kubernetes/access/objects.ts';
 import { manifests } from '../../../../src/kubernetes/install/manifests/all.ts';
 import { RULES } from '../../../../src/kubernetes/install/manifests/rights.ts';
 import { vllmUrl } from '../../../../src/kubernetes/install/manifests/vllm.ts';
-import { resolveOptions, type InstallInput } from '../../../../src/kubernetes/install/options.ts';
+import { type InstallInput, resolveOptions } from '../../../../src/kubernetes/install/options.ts';
 import { newTokens } from '../../../../src/kubernetes/install/tokens.ts';
 
 const ARCHIVE = { sha: 'a'.repeat(64), packed: Buffer.from('packed') };
@@ -66,50 +66,84 @@ describe('an installation', () => {
     for (const name of ['rollout-studio', 'rollout-studio-vllm']) {
       const { selector, template } = specOf(objects, name);
       assert.deepEqual(selector.matchLabels, template.metadata.labels);
-      assert.deepEqual((find(objects, 'Service', name)['spec'] as { selector: unknown }).selector, template.metadata.labels);
+      assert.deepEqual(
+        (find(objects, 'Service', name)['spec'] as { selector: unknown }).selector,
+        template.metadata.labels,
+      );
     }
     assert.equal(new Set(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`)).size, objects.length);
   });
 
   test('gives the server rights in its namespace only, one by one', () => {
-    assert.deepEqual(objects.filter(({ kind }) => kind.startsWith('Cluster')), []);
+    assert.deepEqual(
+      objects.filter(({ kind }) => kind.startsWith('Cluster')),
+      [],
+    );
     for (const rule of RULES) {
       for (const words of Object.values(rule)) assert.ok(!(words as readonly string[]).includes('*'));
     }
-    const mayWrite = RULES.filter(({ verbs }) => verbs.some((verb) => !['get', 'list', 'watch'].includes(verb))).flatMap(({ resources }) => resources);
+    const mayWrite = RULES.filter(({ verbs }) =>
+      verbs.some((verb) => !['get', 'list', 'watch'].includes(verb)),
+    ).flatMap(({ resources }) => resources);
     assert.deepEqual(mayWrite, ['jobs', 'secrets', 'configmaps']);
     assert.equal(find(objects, 'ServiceAccount', 'rollout-studio-worker')['automountServiceAccountToken'], false);
-    assert.deepEqual((find(objects, 'RoleBinding')['subjects']), [{ kind: 'ServiceAccount', name: 'rollout-studio', namespace: 'team' }]);
+    assert.deepEqual(find(objects, 'RoleBinding')['subjects'], [
+      { kind: 'ServiceAccount', name: 'rollout-studio', namespace: 'team' },
+    ]);
   });
 
   test('runs without privileges, with secrets only its group reads', () => {
     const pod = specOf(objects).template.spec;
-    assert.deepEqual([pod.securityContext['runAsUser'], pod.securityContext['fsGroup'], pod.securityContext['runAsNonRoot']], [1000, 1000, true]);
+    assert.deepEqual(
+      [pod.securityContext['runAsUser'], pod.securityContext['fsGroup'], pod.securityContext['runAsNonRoot']],
+      [1000, 1000, true],
+    );
     const [{ securityContext }] = pod.containers;
-    assert.deepEqual([securityContext['allowPrivilegeEscalation'], securityContext['readOnlyRootFilesystem'], securityContext['capabilities']], [false, true, { drop: ['ALL'] }]);
-    for (const volume of pod.volumes as { secret?: { defaultMode: number } }[]) if (volume.secret !== undefined) assert.equal(volume.secret.defaultMode, 0o440);
+    assert.deepEqual(
+      [
+        securityContext['allowPrivilegeEscalation'],
+        securityContext['readOnlyRootFilesystem'],
+        securityContext['capabilities'],
+      ],
+      [false, true, { drop: ['ALL'] }],
+    );
+    for (const volume of pod.volumes as { secret?: { defaultMode: number } }[])
+      if (volume.secret !== undefined) assert.equal(volume.secret.defaultMode, 0o440);
     const mounted = pod.containers[0].volumeMounts.map(({ name }) => name).sort();
     assert.deepEqual(mounted, pod.volumes.map((volume) => volume['name']).sort());
   });
 
   test('lets nobody call a worker', () => {
-    const { spec } = find(objects, 'NetworkPolicy', 'rollout-studio-worker') as unknown as { spec: Record<string, unknown> };
+    const { spec } = find(objects, 'NetworkPolicy', 'rollout-studio-worker') as unknown as {
+      spec: Record<string, unknown>;
+    };
     assert.deepEqual(spec['ingress'], []);
     assert.deepEqual(spec['policyTypes'], ['Ingress']);
-    assert.equal((spec['podSelector'] as { matchLabels: Record<string, string> }).matchLabels['app.kubernetes.io/component'], 'worker');
+    assert.equal(
+      (spec['podSelector'] as { matchLabels: Record<string, string> }).matchLabels['app.kubernetes.io/component'],
+      'worker',
+    );
   });
 
   test('shows itself to the cluster’s own tools', () => {
     const { metadata, spec } = specOf(made({ port: 9000 })).template;
-    assert.deepEqual(['scrape', 'port', 'path'].map((name) => metadata.annotations?.[`prometheus.io/${name}`]), ['true', '9000', '/metrics']);
+    assert.deepEqual(
+      ['scrape', 'port', 'path'].map((name) => metadata.annotations?.[`prometheus.io/${name}`]),
+      ['true', '9000', '/metrics'],
+    );
     const [container] = spec.containers;
-    assert.deepEqual(['--log', '--metrics', '--otlp'].map((name) => option(container, name)), ['json', 'open', undefined]);
+    assert.deepEqual(
+      ['--log', '--metrics', '--otlp'].map((name) => option(container, name)),
+      ['json', 'open', undefined],
+    );
     assert.equal(option(server({ otlp: 'http://collector:4318' }).containers[0], '--otlp'), 'http://collector:4318');
     assert.throws(() => made({ otlp: 'collector:4318' }), /--otlp: an address like/);
   });
 
   test('has tokens that are new each time and differ', () => {
-    const [one, other] = [newTokens('team'), newTokens('team')].map((secret) => secret['data'] as { full: string; read: string });
+    const [one, other] = [newTokens('team'), newTokens('team')].map(
+      (secret) => secret['data'] as { full: string; read: string },
+    );
     assert.equal(new Set([one!.full, one!.read, other!.full, other!.read]).size, 4);
     assert.match(Buffer.from(one!.full, 'base64').toString(), /^[0-9a-f]{64}$/);
   });
@@ -118,25 +152,44 @@ describe('an installation', () => {
 describe('storage', () => {
   test('of its own for SQLite, with one server at a time', () => {
     const objects = made({ storage: 'pvc:fast', storageSize: '5Gi' });
-    assert.deepEqual(find(objects, 'PersistentVolumeClaim', 'rollout-studio-store')['spec'], { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '5Gi' } }, storageClassName: 'fast' });
+    assert.deepEqual(find(objects, 'PersistentVolumeClaim', 'rollout-studio-store')['spec'], {
+      accessModes: ['ReadWriteOnce'],
+      resources: { requests: { storage: '5Gi' } },
+      storageClassName: 'fast',
+    });
     assert.equal(specOf(objects).strategy.type, 'Recreate');
     const [container] = specOf(objects).template.spec.containers;
     assert.equal(option(container, '--store'), container.volumeMounts.find(({ name }) => name === 'store')?.mountPath);
-    assert.ok(!('storageClassName' in (find(made({}), 'PersistentVolumeClaim', 'rollout-studio-store')['spec'] as object)));
+    assert.ok(
+      !('storageClassName' in (find(made({}), 'PersistentVolumeClaim', 'rollout-studio-store')['spec'] as object)),
+    );
   });
 
   test('in a folder of the node is made the server’s own', () => {
     const pod = server({ storage: 'hostPath:/data/rollouts' });
-    assert.deepEqual(pod.volumes.find(({ name }) => name === 'store'), { name: 'store', hostPath: { path: '/data/rollouts', type: 'DirectoryOrCreate' } });
+    assert.deepEqual(
+      pod.volumes.find(({ name }) => name === 'store'),
+      { name: 'store', hostPath: { path: '/data/rollouts', type: 'DirectoryOrCreate' } },
+    );
     assert.deepEqual(pod.initContainers?.[0]?.securityContext['capabilities'], { drop: ['ALL'], add: ['CHOWN'] });
     assert.equal(server({ storage: 'emptyDir' }).initContainers, undefined);
   });
 
   test('in PostgreSQL is named by a Secret, and allows several servers', () => {
     const objects = made({ storage: 'postgres:db/dsn', replicas: 3 });
-    const { replicas, strategy, template: { spec: { containers: [container] } } } = specOf(objects);
+    const {
+      replicas,
+      strategy,
+      template: {
+        spec: {
+          containers: [container],
+        },
+      },
+    } = specOf(objects);
     assert.deepEqual([replicas, strategy.type, option(container, '--store')], [3, 'RollingUpdate', '$(ROLLOUT_STORE)']);
-    assert.deepEqual(container.env.find(({ name }) => name === 'ROLLOUT_STORE')?.valueFrom, { secretKeyRef: { name: 'db', key: 'dsn' } });
+    assert.deepEqual(container.env.find(({ name }) => name === 'ROLLOUT_STORE')?.valueFrom, {
+      secretKeyRef: { name: 'db', key: 'dsn' },
+    });
     assert.ok(!objects.some(({ kind }) => kind === 'PersistentVolumeClaim'));
     assert.throws(() => resolveOptions({ storage: 'pvc', replicas: 2 }), { code: 'usage' });
   });
@@ -145,22 +198,42 @@ describe('storage', () => {
 describe('options', () => {
   test('reach the server', () => {
     const [container] = server({ port: 9000, image: 'mine:1', pullPolicy: 'Never' }).containers;
-    assert.deepEqual([container['image'], container['imagePullPolicy'], option(container, '--port')], ['mine:1', 'Never', '9000']);
+    assert.deepEqual(
+      [container['image'], container['imagePullPolicy'], option(container, '--port')],
+      ['mine:1', 'Never', '9000'],
+    );
     assert.equal(option(container, '--advertise'), 'http://rollout-studio.team.svc:9000');
-    assert.equal(option(server({ advertise: 'http://127.0.0.1:7' }).containers[0], '--advertise'), 'http://127.0.0.1:7');
+    assert.equal(
+      option(server({ advertise: 'http://127.0.0.1:7' }).containers[0], '--advertise'),
+      'http://127.0.0.1:7',
+    );
     assert.equal(container.env.find(({ name }) => name === 'ROLLOUT_IMAGE')?.value, 'mine:1');
-    assert.deepEqual(find(made({ pullSecret: 'keys' }), 'ServiceAccount', 'rollout-studio-worker')['imagePullSecrets'], [{ name: 'keys' }]);
+    assert.deepEqual(
+      find(made({ pullSecret: 'keys' }), 'ServiceAccount', 'rollout-studio-worker')['imagePullSecrets'],
+      [{ name: 'keys' }],
+    );
   });
 
   test('are kept by upgrades, but for those that are named', () => {
     const installed = resolveOptions({ port: 9000, storage: 'emptyDir', vllm: { model: 'm' } });
     const upgraded = resolveOptions({ image: 'new:2' }, installed);
-    assert.deepEqual([upgraded.port, upgraded.storage, upgraded.image, upgraded.vllm?.model], [9000, 'emptyDir', 'new:2', 'm']);
+    assert.deepEqual(
+      [upgraded.port, upgraded.storage, upgraded.image, upgraded.vllm?.model],
+      [9000, 'emptyDir', 'new:2', 'm'],
+    );
     assert.equal(resolveOptions({ vllm: undefined }, installed).vllm, undefined);
     assert.throws(() => resolveOptions({ storage: 'pvc' }, installed), { code: 'conflict' });
   });
 
-  for (const wrong of [{ storage: 'disk' }, { storage: 'hostPath:relative' }, { storage: 'postgres:' }, { port: 0 }, { storageSize: 'much' }, { replicas: 0 }, { image: '' }]) {
+  for (const wrong of [
+    { storage: 'disk' },
+    { storage: 'hostPath:relative' },
+    { storage: 'postgres:' },
+    { port: 0 },
+    { storageSize: 'much' },
+    { replicas: 0 },
+    { image: '' },
+  ]) {
     test(`refused: ${JSON.stringify(wrong)}`, () => {
       assert.throws(() => resolveOptions(wrong), { code: 'usage' });
     });
@@ -169,22 +242,51 @@ describe('options', () => {
 
 describe('a model', () => {
   test('asks for GPUs of the nodes that have them, and says when it is busy', () => {
-    const objects = made({ vllm: { model: 'org/model', gpus: 4, replicas: 2, toolParser: 'hermes', reasoningParser: 'qwen3', cache: 'pvc', tokenSecret: 'hub', arguments: ['--max-model-len', '32768'] } });
-    const { replicas, template: { spec } } = specOf(objects, 'rollout-studio-vllm');
+    const objects = made({
+      vllm: {
+        model: 'org/model',
+        gpus: 4,
+        replicas: 2,
+        toolParser: 'hermes',
+        reasoningParser: 'qwen3',
+        cache: 'pvc',
+        tokenSecret: 'hub',
+        arguments: ['--max-model-len', '32768'],
+      },
+    });
+    const {
+      replicas,
+      template: { spec },
+    } = specOf(objects, 'rollout-studio-vllm');
     const [container] = spec.containers;
     assert.equal(replicas, 2);
-    assert.deepEqual(container['resources'], { requests: { 'nvidia.com/gpu': '4' }, limits: { 'nvidia.com/gpu': '4' } });
+    assert.deepEqual(container['resources'], {
+      requests: { 'nvidia.com/gpu': '4' },
+      limits: { 'nvidia.com/gpu': '4' },
+    });
     assert.deepEqual(container.command, ['vllm', 'serve', 'org/model']);
     assert.equal(option(container, '--tensor-parallel-size'), '4');
     assert.equal(option(container, '--tool-call-parser'), 'hermes');
     assert.equal(option(container, '--reasoning-parser'), 'qwen3');
     assert.equal(option(container, '--max-num-queued-reqs'), '512');
-    for (const wanted of ['--enable-auto-tool-choice', '--enable-per-request-metrics', '--enable-prompt-tokens-details']) assert.ok(container.args.includes(wanted));
+    for (const wanted of [
+      '--enable-auto-tool-choice',
+      '--enable-per-request-metrics',
+      '--enable-prompt-tokens-details',
+    ])
+      assert.ok(container.args.includes(wanted));
     assert.deepEqual(container.args.slice(-2), ['--max-model-len', '32768']);
     assert.match(JSON.stringify(spec['affinity']), /nvidia\.com\/gpu\.product.*NVIDIA-A100-SXM4-80GB/);
-    assert.deepEqual(spec.volumes.find(({ name }) => name === 'shm')?.['emptyDir'], { medium: 'Memory', sizeLimit: '8Gi' });
+    assert.deepEqual(spec.volumes.find(({ name }) => name === 'shm')?.['emptyDir'], {
+      medium: 'Memory',
+      sizeLimit: '8Gi',
+    });
     // Two replicas share one volume.
-    assert.deepEqual((find(objects, 'PersistentVolumeClaim', 'rollout-studio-vllm-cache')['spec'] as { accessModes: string[] }).accessModes, ['ReadWriteMany']);
+    assert.deepEqual(
+      (find(objects, 'PersistentVolumeClaim', 'rollout-studio-vllm-cache')['spec'] as { accessModes: string[] })
+        .accessModes,
+      ['ReadWriteMany'],
+    );
     assert.equal((find(objects, 'Service', 'rollout-studio-vllm')['spec'] as { clusterIP: string }).clusterIP, 'None');
     assert.equal(vllmUrl('team'), 'http://rollout-studio-vllm.team.svc:8000/v1');
   });

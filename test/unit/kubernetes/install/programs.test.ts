@@ -1,12 +1,12 @@
 /** Programs on their way into a pod: collected, packed, and unpacked by the script that runs there. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { randomBytes } from 'node:crypto';
 import { programMaps } from '../../../../src/kubernetes/install/manifests/programs.ts';
 import { pack } from '../../../../src/kubernetes/programs/archive.ts';
 import { pageFiles, programFiles } from '../../../../src/kubernetes/programs/collect.ts';
@@ -28,8 +28,18 @@ write(dist, 'webview/start.js.map', '{}');
 
 describe('what a program needs', () => {
   test('is all it imports, now or later', async () => {
-    assert.deepEqual(names(await programFiles(['server'], dist)), ['dist/chunks/a-1.mjs', 'dist/chunks/b.mjs', 'dist/server.mjs']);
-    assert.deepEqual(names(await programFiles(['server', 'worker'], dist)), ['dist/chunks/a-1.mjs', 'dist/chunks/b.mjs', 'dist/chunks/late.mjs', 'dist/server.mjs', 'dist/worker.mjs']);
+    assert.deepEqual(names(await programFiles(['server'], dist)), [
+      'dist/chunks/a-1.mjs',
+      'dist/chunks/b.mjs',
+      'dist/server.mjs',
+    ]);
+    assert.deepEqual(names(await programFiles(['server', 'worker'], dist)), [
+      'dist/chunks/a-1.mjs',
+      'dist/chunks/b.mjs',
+      'dist/chunks/late.mjs',
+      'dist/server.mjs',
+      'dist/worker.mjs',
+    ]);
     assert.deepEqual(names(await pageFiles(dist)), ['dist/webview/start.js']);
   });
 
@@ -67,7 +77,11 @@ describe('an archive', () => {
 
   test('in ConfigMaps of other names when anything in it is another', async () => {
     const files = await programFiles(['server'], dist);
-    const [same, again, other] = await Promise.all([pack(files), pack(files), pack([...files, { path: 'more', bytes: Buffer.from('1') }])]);
+    const [same, again, other] = await Promise.all([
+      pack(files),
+      pack(files),
+      pack([...files, { path: 'more', bytes: Buffer.from('1') }]),
+    ]);
     const first = (archive: Awaited<ReturnType<typeof pack>>) => programMaps(archive, 'n').objects[0]!.metadata.name;
     assert.equal(first(same), first(again));
     assert.notEqual(first(same), first(other));
@@ -77,9 +91,15 @@ describe('an archive', () => {
 /** What the kubelet does with the volume of the programs. */
 function mount({ objects, sources }: ReturnType<typeof programMaps>): string {
   const pieces = path.join(folder, 'pieces');
-  for (const { configMap } of sources as readonly { configMap: { name: string; items: { key: string; path: string }[] } }[]) {
-    const map = objects.find(({ metadata }) => metadata.name === configMap.name) as unknown as { data?: Record<string, string>; binaryData: Record<string, string> };
-    for (const { key, path: name } of configMap.items) write(pieces, name, map.data?.[key] ?? Buffer.from(map.binaryData[key]!, 'base64'));
+  for (const { configMap } of sources as readonly {
+    configMap: { name: string; items: { key: string; path: string }[] };
+  }[]) {
+    const map = objects.find(({ metadata }) => metadata.name === configMap.name) as unknown as {
+      data?: Record<string, string>;
+      binaryData: Record<string, string>;
+    };
+    for (const { key, path: name } of configMap.items)
+      write(pieces, name, map.data?.[key] ?? Buffer.from(map.binaryData[key]!, 'base64'));
   }
   return pieces;
 }

@@ -7,11 +7,22 @@ import { findObstacle, isReady, wordsOf } from '../../../../src/kubernetes/insta
 type Status = NonNullable<Deployment['status']>;
 
 function deployment(status: Status, generation = 2): Deployment {
-  return { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'rollout-studio', generation }, spec: { replicas: 1 }, status };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'rollout-studio', generation },
+    spec: { replicas: 1 },
+    status,
+  };
 }
 
 function pod(status: NonNullable<Pod['status']>, more: Partial<Pod['metadata']> = {}): Pod {
-  return { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', creationTimestamp: '2026-01-01T00:00:00Z', ...more }, status };
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'p', creationTimestamp: '2026-01-01T00:00:00Z', ...more },
+    status,
+  };
 }
 
 function container(state: NonNullable<ContainerStatus['state']>, lastState: ContainerStatus['lastState'] = {}): Pod {
@@ -22,22 +33,110 @@ const DONE: Status = { observedGeneration: 2, replicas: 1, updatedReplicas: 1, a
 
 test('ready is when the newest version serves, and only that', () => {
   assert.equal(isReady(deployment(DONE)), true);
-  for (const not of [{ observedGeneration: 1 }, { updatedReplicas: 0 }, { availableReplicas: 0 }, { replicas: 2 }]) assert.equal(isReady(deployment({ ...DONE, ...not })), false, JSON.stringify(not));
+  for (const not of [{ observedGeneration: 1 }, { updatedReplicas: 0 }, { availableReplicas: 0 }, { replicas: 2 }])
+    assert.equal(isReady(deployment({ ...DONE, ...not })), false, JSON.stringify(not));
   assert.equal(isReady(deployment({})), false);
 });
 
 describe('an obstacle is told', () => {
   const cases: readonly (readonly [string, Status, readonly Pod[], RegExp, string])[] = [
-    ['a short quota', { conditions: [{ type: 'ReplicaFailure', status: 'True', reason: 'FailedCreate', message: 'pods "x" is forbidden: exceeded quota: small' }] }, [], /makes no pod: .*exceeded quota/, 'patience'],
-    ['an old pod that ends', {}, [pod({ phase: 'Running' }, { deletionTimestamp: '2026-01-01T00:00:01Z' })], /old pod is to end/, 'wait'],
-    ['no node', {}, [pod({ phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/1 nodes are available' }] })], /No node takes .*0\/1 nodes/, 'wait'],
-    ['an image that cannot be pulled, once', {}, [container({ waiting: { reason: 'ErrImagePull', message: 'refused' } })], /node:24-slim cannot be pulled: refused/, 'patience'],
-    ['an image that cannot be pulled, again', {}, [container({ waiting: { reason: 'ImagePullBackOff', message: 'Back-off' } })], /cannot be pulled/, 'stuck'],
-    ['a missing Secret', {}, [container({ waiting: { reason: 'CreateContainerConfigError', message: 'secret "db" not found' } })], /cannot start: secret "db" not found/, 'patience'],
-    ['a crash', {}, [container({ waiting: { reason: 'CrashLoopBackOff' } }, { terminated: { exitCode: 3 } })], /exit code 3/, 'stuck'],
-    ['too little memory', {}, [container({ terminated: { exitCode: 137, reason: 'OOMKilled' } })], /out of memory/, 'patience'],
-    ['a start', {}, [pod({ phase: 'Running', containerStatuses: [{ name: 'server', state: { running: {} } }] })], /starts/, 'wait'],
-    ['a node that is not heard of', {}, [{ ...pod({ phase: 'Running', conditions: [{ type: 'Ready', status: 'False' }, { type: 'ContainersReady', status: 'True' }] }), spec: { nodeName: 'n7' } }], /hears nothing of node n7/, 'wait'],
+    [
+      'a short quota',
+      {
+        conditions: [
+          {
+            type: 'ReplicaFailure',
+            status: 'True',
+            reason: 'FailedCreate',
+            message: 'pods "x" is forbidden: exceeded quota: small',
+          },
+        ],
+      },
+      [],
+      /makes no pod: .*exceeded quota/,
+      'patience',
+    ],
+    [
+      'an old pod that ends',
+      {},
+      [pod({ phase: 'Running' }, { deletionTimestamp: '2026-01-01T00:00:01Z' })],
+      /old pod is to end/,
+      'wait',
+    ],
+    [
+      'no node',
+      {},
+      [
+        pod({
+          phase: 'Pending',
+          conditions: [
+            { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/1 nodes are available' },
+          ],
+        }),
+      ],
+      /No node takes .*0\/1 nodes/,
+      'wait',
+    ],
+    [
+      'an image that cannot be pulled, once',
+      {},
+      [container({ waiting: { reason: 'ErrImagePull', message: 'refused' } })],
+      /node:24-slim cannot be pulled: refused/,
+      'patience',
+    ],
+    [
+      'an image that cannot be pulled, again',
+      {},
+      [container({ waiting: { reason: 'ImagePullBackOff', message: 'Back-off' } })],
+      /cannot be pulled/,
+      'stuck',
+    ],
+    [
+      'a missing Secret',
+      {},
+      [container({ waiting: { reason: 'CreateContainerConfigError', message: 'secret "db" not found' } })],
+      /cannot start: secret "db" not found/,
+      'patience',
+    ],
+    [
+      'a crash',
+      {},
+      [container({ waiting: { reason: 'CrashLoopBackOff' } }, { terminated: { exitCode: 3 } })],
+      /exit code 3/,
+      'stuck',
+    ],
+    [
+      'too little memory',
+      {},
+      [container({ terminated: { exitCode: 137, reason: 'OOMKilled' } })],
+      /out of memory/,
+      'patience',
+    ],
+    [
+      'a start',
+      {},
+      [pod({ phase: 'Running', containerStatuses: [{ name: 'server', state: { running: {} } }] })],
+      /starts/,
+      'wait',
+    ],
+    [
+      'a node that is not heard of',
+      {},
+      [
+        {
+          ...pod({
+            phase: 'Running',
+            conditions: [
+              { type: 'Ready', status: 'False' },
+              { type: 'ContainersReady', status: 'True' },
+            ],
+          }),
+          spec: { nodeName: 'n7' },
+        },
+      ],
+      /hears nothing of node n7/,
+      'wait',
+    ],
   ];
   for (const [name, status, pods, text, hope] of cases) {
     test(name, () => {
@@ -53,12 +152,20 @@ describe('an obstacle is told', () => {
     const template = { metadata: { annotations } };
     const broken = container({ waiting: { reason: 'ImagePullBackOff' } });
     assert.equal(findObstacle({ ...wanted, spec: { replicas: 1, template } }, [broken]).hope, 'wait');
-    assert.equal(findObstacle({ ...wanted, spec: { replicas: 1, template } }, [{ ...broken, metadata: { ...broken.metadata, annotations } }]).hope, 'stuck');
+    assert.equal(
+      findObstacle({ ...wanted, spec: { replicas: 1, template } }, [
+        { ...broken, metadata: { ...broken.metadata, annotations } },
+      ]).hope,
+      'stuck',
+    );
   });
 
   test('of the newest pod', () => {
     const old = pod({ phase: 'Running' }, { name: 'old' });
-    const young = { ...container({ waiting: { reason: 'ImagePullBackOff' } }), metadata: { name: 'young', creationTimestamp: '2026-01-02T00:00:00Z' } };
+    const young = {
+      ...container({ waiting: { reason: 'ImagePullBackOff' } }),
+      metadata: { name: 'young', creationTimestamp: '2026-01-02T00:00:00Z' },
+    };
     assert.equal(findObstacle(deployment({}), [old, young]).hope, 'stuck');
   });
 });
@@ -67,6 +174,8 @@ test('the last words of a server are the reason it gives, or else all it says', 
   const failed = JSON.stringify({ type: 'failed', code: 'storage', message: 'The disk is full.', mend: 'Free some.' });
   assert.deepEqual(wordsOf(`2026 something\n${failed}\n`), { text: 'The disk is full.', mend: 'Free some.' });
   assert.deepEqual(wordsOf('one\n\n  two\n'), { text: 'one / two' });
-  assert.deepEqual(wordsOf('{"time":"2026","level":"info","message":"It listens."}\nKilled\n'), { text: 'It listens. / Killed' });
+  assert.deepEqual(wordsOf('{"time":"2026","level":"info","message":"It listens."}\nKilled\n'), {
+    text: 'It listens. / Killed',
+  });
   assert.equal(wordsOf('\n'), undefined);
 });

@@ -19,17 +19,30 @@ const ARCHIVE = await pack([
   { path: 'dist/chunks/part.mjs', bytes: Buffer.from('export const text = "hello";\n') },
 ]);
 
-interface Ran { readonly code: number | null; readonly out: string; readonly err: string; readonly asked: readonly string[]; readonly work: string }
+interface Ran {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+  readonly asked: readonly string[];
+  readonly work: string;
+}
 
-/** Runs the bootstrap against a server that gives these answers, one after another, the last one again and again. `first`: another address it is told before that one. */
-async function run(context: TestContext, answers: ((response: ServerResponse) => void)[], options: { config?: object; first?: string; secrets?: string; whenAsked?: (kill: () => void) => void } = {}): Promise<Ran> {
+/**
+ * Runs the bootstrap against a server that gives these answers, one after another, the last one again and again.
+ * `first`: another address it is told before that one.
+ */
+async function run(
+  context: TestContext,
+  answers: ((response: ServerResponse) => void)[],
+  options: { config?: object; first?: string; secrets?: string; whenAsked?: (kill: () => void) => void } = {},
+): Promise<Ran> {
   const folder = await mkdtemp(path.join(tmpdir(), 'bootstrap-'));
   context.after(() => rm(folder, { recursive: true, force: true }));
   const asked: string[] = [];
   const server = createServer((request, response) => {
     asked.push(`${request.url ?? ''} ${request.headers.authorization ?? ''}`);
     options.whenAsked?.(() => child.kill('SIGTERM'));
-    (answers[Math.min(asked.length, answers.length) - 1])?.(response);
+    answers[Math.min(asked.length, answers.length) - 1]?.(response);
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -42,9 +55,22 @@ async function run(context: TestContext, answers: ((response: ServerResponse) =>
   const own = `http://127.0.0.1:${port}`;
   const work = path.join(folder, 'work');
   await writeFile(path.join(folder, 'bootstrap.mjs'), WORKER_BOOTSTRAP);
-  await writeFile(path.join(folder, 'worker.json'), JSON.stringify({ ...(options.first === undefined ? { server: own } : { server: options.first, others: [own] }), token: 'secret', batch: 'b1', slots: 3, reconnect_seconds: 60, programs: ARCHIVE.sha, ...options.config }));
+  await writeFile(
+    path.join(folder, 'worker.json'),
+    JSON.stringify({
+      ...(options.first === undefined ? { server: own } : { server: options.first, others: [own] }),
+      token: 'secret',
+      batch: 'b1',
+      slots: 3,
+      reconnect_seconds: 60,
+      programs: ARCHIVE.sha,
+      ...options.config,
+    }),
+  );
   if (options.secrets !== undefined) await writeFile(path.join(folder, 'secrets.json'), options.secrets);
-  const child = spawn(process.execPath, [path.join(folder, 'bootstrap.mjs'), folder, work], { env: { ...process.env, POD_NAME: 'pod-1', HOME: path.join(work, 'home'), TMPDIR: path.join(work, 'tmp') } });
+  const child = spawn(process.execPath, [path.join(folder, 'bootstrap.mjs'), folder, work], {
+    env: { ...process.env, POD_NAME: 'pod-1', HOME: path.join(work, 'home'), TMPDIR: path.join(work, 'tmp') },
+  });
   let out = '';
   let err = '';
   child.stdout.on('data', (chunk) => (out += String(chunk)));
@@ -54,19 +80,36 @@ async function run(context: TestContext, answers: ((response: ServerResponse) =>
 }
 
 const gives = (response: ServerResponse): void => void response.end(ARCHIVE.packed);
-const says = (status: number) => (response: ServerResponse): void => void response.writeHead(status).end();
+const says =
+  (status: number) =>
+  (response: ServerResponse): void =>
+    void response.writeHead(status).end();
 
 describe('the bootstrap of a worker pod', () => {
   it('waits for the server, then goes on as the worker', async (context) => {
     const { code, out, asked, work } = await run(context, [says(503), says(404), gives], { secrets: '{}' });
-    const { text, args, config, home } = JSON.parse(out) as { text: string; args: number; config: Record<string, unknown>; home: string };
+    const { text, args, config, home } = JSON.parse(out) as {
+      text: string;
+      args: number;
+      config: Record<string, unknown>;
+      home: string;
+    };
     assert.deepEqual([code, text, args, asked.length], [0, 'hello', 3, 3]);
     assert.equal(asked[0], `/v1/programs/${ARCHIVE.sha} Bearer secret`);
     assert.equal(home, path.join(work, 'home'));
     const { server, secrets, ...rest } = config;
     assert.match(String(server), /^http:/);
     assert.equal(path.basename(String(secrets)), 'secrets.json');
-    assert.deepEqual(rest, { token: 'secret', batch: 'b1', slots: 3, reconnect_seconds: 60, worker: 'pod-1', work: path.join(work, 'rollouts'), interrupted_exit: 3, stop_seconds: 10 });
+    assert.deepEqual(rest, {
+      token: 'secret',
+      batch: 'b1',
+      slots: 3,
+      reconnect_seconds: 60,
+      worker: 'pod-1',
+      work: path.join(work, 'rollouts'),
+      interrupted_exit: 3,
+      stop_seconds: 10,
+    });
   });
 
   it('asks the next server where the first is gone, and hands both on', async (context) => {
@@ -89,7 +132,9 @@ describe('the bootstrap of a worker pod', () => {
     assert.deepEqual([code, /does not know this batch \(401\)/.test(err)], [2, true]);
   });
 
-  it('ends with 3 when it is stopped before the worker runs', { skip: process.platform === 'win32' }, async (context) => {
+  it('ends with 3 when it is stopped before the worker runs', {
+    skip: process.platform === 'win32',
+  }, async (context) => {
     const { code, err } = await run(context, [() => undefined], { whenAsked: (kill) => kill() });
     assert.deepEqual([code, err], [3, 'Stopped before the worker ran.\n']);
   });

@@ -10,7 +10,12 @@ import { Workspace } from '../../../../src/language/workspace.ts';
 import { memoryFiles } from '../../../support/memoryFiles.ts';
 import { DESK, workspaceOf } from '../workspaceKit.ts';
 
-const [DESK_AGENT, INLINE, ONE, TWO] = ['/w/agents/desk.agent.yaml', '/w/agents/inline.agent.yaml', '/w/batches/one.batch.yaml', '/w/batches/two.batch.yaml'];
+const [DESK_AGENT, INLINE, ONE, TWO] = [
+  '/w/agents/desk.agent.yaml',
+  '/w/agents/inline.agent.yaml',
+  '/w/batches/one.batch.yaml',
+  '/w/batches/two.batch.yaml',
+];
 const PROMPT = '/w/prompts/desk.md';
 
 interface Kit {
@@ -40,7 +45,9 @@ async function kitOf(files: Readonly<Record<string, string>> = DESK): Promise<Ki
   await checker.checkAll();
   await checker.settled();
   return {
-    workspace, checker, told,
+    workspace,
+    checker,
+    told,
     news: () => news.splice(0).sort(),
     read: () => {
       const all = reads;
@@ -50,11 +57,16 @@ async function kitOf(files: Readonly<Record<string, string>> = DESK): Promise<Ki
   };
 }
 
-const shown = (problems: readonly Problem[] | undefined): string[] => (problems ?? []).map(({ code, line }) => `${code} ${line}`);
+const shown = (problems: readonly Problem[] | undefined): string[] =>
+  (problems ?? []).map(({ code, line }) => `${code} ${line}`);
 
 describe('the checks of a workspace', () => {
   it('tell problems once, where they are, however many files lead there', async () => {
-    const { told, news } = await kitOf({ ...DESK, [PROMPT]: 'For {{task.meta.town}}.\n', [DESK_AGENT]: (DESK[DESK_AGENT] ?? '').replace('answer:', 'anwser:') });
+    const { told, news } = await kitOf({
+      ...DESK,
+      [PROMPT]: 'For {{task.meta.town}}.\n',
+      [DESK_AGENT]: (DESK[DESK_AGENT] ?? '').replace('answer:', 'anwser:'),
+    });
     assert.deepEqual(news(), [DESK_AGENT, PROMPT, '/w/worlds/library.world.yaml'].sort());
     assert.deepEqual(shown(told.get(PROMPT)), ['placeholder 1']);
     assert.deepEqual(shown(told.get(DESK_AGENT)), ['unknown_key 7']);
@@ -104,36 +116,70 @@ describe('the checks of a workspace', () => {
 });
 
 describe('names of what others define', () => {
-  const codes = async (files: Readonly<Record<string, string>>, file: string, facts = NO_FACTS): Promise<string[]> => (await checkFile(workspaceOf({ ...DESK, ...files }, facts), file)).problems.map(({ code, line, severity, mend }) => `${code} ${line} ${severity} ${mend}`);
+  const codes = async (files: Readonly<Record<string, string>>, file: string, facts = NO_FACTS): Promise<string[]> =>
+    (await checkFile(workspaceOf({ ...DESK, ...files }, facts), file)).problems.map(
+      ({ code, line, severity, mend }) => `${code} ${line} ${severity} ${mend}`,
+    );
 
   it('tools: of a module, of a server; a world may bring more', async () => {
     const wrong = { [INLINE]: `${DESK[INLINE] ?? ''}answer: { tool: find_book }\n` };
     assert.deepEqual(await codes(wrong, INLINE), ['unknown_tool 8 warning Did you mean `find_books`?']);
-    assert.deepEqual(await codes({ ...wrong, [TWO]: (DESK[TWO] ?? '').replace('dataset:', 'world: ../worlds/library.world.yaml\ndataset:') }, INLINE), []);
-    const server = { [INLINE]: 'version: 1\nname: a\nmodel: { endpoint: "demo:", name: m }\nprompt: Go.\ntools:\n  - mcp: { command: uvx }\n    tools: [loook]\n' };
+    assert.deepEqual(
+      await codes(
+        { ...wrong, [TWO]: (DESK[TWO] ?? '').replace('dataset:', 'world: ../worlds/library.world.yaml\ndataset:') },
+        INLINE,
+      ),
+      [],
+    );
+    const server = {
+      [INLINE]:
+        'version: 1\nname: a\nmodel: { endpoint: "demo:", name: m }\nprompt: Go.\ntools:\n  - mcp: { command: ' +
+        'uvx }\n    tools: [loook]\n',
+    };
     assert.deepEqual(await codes(server, INLINE), []);
-    assert.deepEqual(await codes(server, INLINE, { ...NO_FACTS, mcpTools: () => [{ name: 'look' }] }), ['unknown_tool 7 warning Did you mean `look`?']);
+    assert.deepEqual(await codes(server, INLINE, { ...NO_FACTS, mcpTools: () => [{ name: 'look' }] }), [
+      'unknown_tool 7 warning Did you mean `look`?',
+    ]);
   });
   it('functions of modules', async () => {
-    const scored = (more: string): Record<string, string> => ({ [TWO]: (DESK[TWO] ?? '').replace('{ kind: exact }', `{ kind: module, module: s.ts${more} }`), '/w/batches/s.ts': 'export const scored = () => 1;\n' });
+    const scored = (more: string): Record<string, string> => ({
+      [TWO]: (DESK[TWO] ?? '').replace('{ kind: exact }', `{ kind: module, module: s.ts${more} }`),
+      '/w/batches/s.ts': 'export const scored = () => 1;\n',
+    });
     assert.deepEqual(await codes(scored(''), TWO), ['unknown_export 6 error It exports scored.']);
     assert.deepEqual(await codes(scored(', export: score'), TWO), ['unknown_export 6 error Did you mean `scored`?']);
     assert.deepEqual(await codes(scored(', export: scored'), TWO), []);
   });
   it('models that an endpoint does not serve', async () => {
-    assert.deepEqual(await codes({}, INLINE, { ...NO_FACTS, models: () => ['other'] }), ['not_served 3 warning It serves other.']);
+    assert.deepEqual(await codes({}, INLINE, { ...NO_FACTS, models: () => ['other'] }), [
+      'not_served 3 warning It serves other.',
+    ]);
     assert.deepEqual(await codes({}, INLINE, { ...NO_FACTS, models: () => ['m'] }), []);
-    const seeing = { [INLINE]: 'version: 1\nname: a\nmodel: { endpoint: "demo:", name: m }\nprompt: Go.\ntools:\n  - builtin: [vision]\n    vision: { endpoint: "http://gpu:8000/v1", model: seee }\n' };
-    assert.deepEqual(await codes(seeing, INLINE, { ...NO_FACTS, models: ({ endpoint }) => (endpoint === 'http://gpu:8000/v1' ? ['see'] : undefined) }), ['not_served 7 warning Did you mean `see`?']);
+    const seeing = {
+      [INLINE]:
+        'version: 1\nname: a\nmodel: { endpoint: "demo:", name: m }\nprompt: Go.\ntools:\n  - builtin: ' +
+        '[vision]\n    vision: { endpoint: "http://gpu:8000/v1", model: seee }\n',
+    };
+    assert.deepEqual(
+      await codes(seeing, INLINE, {
+        ...NO_FACTS,
+        models: ({ endpoint }) => (endpoint === 'http://gpu:8000/v1' ? ['see'] : undefined),
+      }),
+      ['not_served 7 warning Did you mean `see`?'],
+    );
     const asked = async (entry: string): Promise<string[]> => {
       const endpoints: string[] = [];
-      await codes({ [INLINE]: (seeing[INLINE] ?? '').replace('builtin: [vision]', entry) }, INLINE, { ...NO_FACTS, models: ({ endpoint }) => {
-        endpoints.push(endpoint);
-        return ['other'];
-      } });
+      await codes({ [INLINE]: (seeing[INLINE] ?? '').replace('builtin: [vision]', entry) }, INLINE, {
+        ...NO_FACTS,
+        models: ({ endpoint }) => {
+          endpoints.push(endpoint);
+          return ['other'];
+        },
+      });
       return endpoints;
     };
     assert.deepEqual(await asked('builtin: [calculator, vision]'), ['http://gpu:8000/v1']);
-    for (const entry of ['builtin: [audio]', 'mcp: playwright', 'module: tools/words.ts']) assert.deepEqual(await asked(entry), [], entry);
+    for (const entry of ['builtin: [audio]', 'mcp: playwright', 'module: tools/words.ts'])
+      assert.deepEqual(await asked(entry), [], entry);
   });
 });

@@ -3,35 +3,68 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { complete } from '../../../../src/language/features/completion.ts';
 import { hover } from '../../../../src/language/features/hover.ts';
-import { NO_FACTS, type Facts } from '../../../../src/language/workspace/facts.ts';
+import { type Facts, NO_FACTS } from '../../../../src/language/workspace/facts.ts';
 import { Lines } from '../../../../src/language/workspace/text.ts';
 import { DESK, workspaceOf } from '../workspaceKit.ts';
 
 const AGENT = '/w/agents/desk.agent.yaml';
 const FACTS: Facts = {
-  ...NO_FACTS, builtinTools: () => [{ name: 'calculate', description: 'Computes.', input: { type: 'object', properties: { expression: { type: 'string' } }, required: ['expression'] } }], envNames: () => ['KEY', 'PATH'],
+  ...NO_FACTS,
+  builtinTools: () => [
+    {
+      name: 'calculate',
+      description: 'Computes.',
+      input: { type: 'object', properties: { expression: { type: 'string' } }, required: ['expression'] },
+    },
+  ],
+  envNames: () => ['KEY', 'PATH'],
   models: ({ endpoint }) => (endpoint === 'http://gpu:8000/v1' ? ['Qwen/Qwen3-32B', 'm'] : undefined),
-  mcpTools: ({ command }) => (command === 'uvx' ? [{ name: 'look', description: 'Looks.', input: { type: 'object', properties: { at: { type: 'string' } }, required: ['at'] } }, { name: 'take' }] : undefined),
+  mcpTools: ({ command }) =>
+    command === 'uvx'
+      ? [
+          {
+            name: 'look',
+            description: 'Looks.',
+            input: { type: 'object', properties: { at: { type: 'string' } }, required: ['at'] },
+          },
+          { name: 'take' },
+        ]
+      : undefined,
 };
 
 /** `¦` in the text is the cursor. */
 async function offered(file: string, text: string): Promise<string[]> {
   const plain = text.replace('¦', '');
-  const list = await complete(workspaceOf({ ...DESK, [file]: plain }, FACTS), file, new Lines(plain).positionAt(text.indexOf('¦')));
+  const list = await complete(
+    workspaceOf({ ...DESK, [file]: plain }, FACTS),
+    file,
+    new Lines(plain).positionAt(text.indexOf('¦')),
+  );
   return (list?.items ?? []).map(({ label }) => label);
 }
 
 async function said(file: string, text: string): Promise<string> {
   const plain = text.replace('¦', '');
-  const found = await hover(workspaceOf({ ...DESK, [file]: plain }, FACTS), file, new Lines(plain).positionAt(text.indexOf('¦')));
-  return found !== undefined && typeof found.contents === 'object' && 'value' in found.contents ? found.contents.value : '';
+  const found = await hover(
+    workspaceOf({ ...DESK, [file]: plain }, FACTS),
+    file,
+    new Lines(plain).positionAt(text.indexOf('¦')),
+  );
+  return found !== undefined && typeof found.contents === 'object' && 'value' in found.contents
+    ? found.contents.value
+    : '';
 }
 
 describe('completion', () => {
   it('offers keys that are not there yet, the needed ones first', async () => {
     const keys = await offered(AGENT, 'version: 1\n¦\nmodel: { endpoint: x, name: y }\n');
     assert.ok(keys.includes('name') && keys.includes('limits') && !keys.includes('model') && !keys.includes('version'));
-    assert.deepEqual(await offered(AGENT, 'model:\n  sampling:\n    temperature: 1\n    ¦'), ['top_p', 'max_tokens', 'stop', 'extra']);
+    assert.deepEqual(await offered(AGENT, 'model:\n  sampling:\n    temperature: 1\n    ¦'), [
+      'top_p',
+      'max_tokens',
+      'stop',
+      'extra',
+    ]);
     assert.ok((await offered(AGENT, 'tools:\n  ¦')).includes('- module'));
   });
   it('offers keys of the kind that is chosen', async () => {
@@ -45,15 +78,32 @@ describe('completion', () => {
   it('offers files by their roles, as they are named from there', async () => {
     assert.deepEqual(await offered(AGENT, 'prompt: ¦'), ['../prompts/desk.md']);
     assert.ok((await offered(AGENT, 'tools:\n  - module: ../to¦')).includes('../tools/books.ts'));
-    assert.deepEqual(await offered('/w/batches/x.batch.yaml', 'agent: ¦'), ['../agents/desk.agent.yaml', '../agents/inline.agent.yaml']);
+    assert.deepEqual(await offered('/w/batches/x.batch.yaml', 'agent: ¦'), [
+      '../agents/desk.agent.yaml',
+      '../agents/inline.agent.yaml',
+    ]);
     assert.deepEqual(await offered('/w/batches/x.batch.yaml', 'dataset: { file: ¦ }'), ['../data/tasks.jsonl']);
   });
   it('offers tools of modules and servers, models, columns, variables', async () => {
-    assert.deepEqual(await offered(AGENT, 'tools:\n  - module: ../tools/index.ts\nanswer: { tool: ¦ }'), ['find_books', 'submit']);
+    assert.deepEqual(await offered(AGENT, 'tools:\n  - module: ../tools/index.ts\nanswer: { tool: ¦ }'), [
+      'find_books',
+      'submit',
+    ]);
     assert.deepEqual(await offered(AGENT, 'tools:\n  - mcp: { command: uvx }\n    tools: [look, ¦]'), ['take']);
-    assert.deepEqual(await offered(AGENT, 'model:\n  endpoint: http://gpu:8000/v1\n  name: ¦'), ['Qwen/Qwen3-32B', 'm']);
-    assert.deepEqual(await offered(AGENT, 'tools:\n  - builtin: [audio]\n    audio: { endpoint: "http://gpu:8000/v1", model: ¦ }'), ['Qwen/Qwen3-32B', 'm']);
-    assert.deepEqual(await offered('/w/batches/x.batch.yaml', 'dataset: { file: ../data/tasks.jsonl, answer: ¦ }'), ['id', 'question', 'solution', 'city']);
+    assert.deepEqual(await offered(AGENT, 'model:\n  endpoint: http://gpu:8000/v1\n  name: ¦'), [
+      'Qwen/Qwen3-32B',
+      'm',
+    ]);
+    assert.deepEqual(
+      await offered(AGENT, 'tools:\n  - builtin: [audio]\n    audio: { endpoint: "http://gpu:8000/v1", model: ¦ }'),
+      ['Qwen/Qwen3-32B', 'm'],
+    );
+    assert.deepEqual(await offered('/w/batches/x.batch.yaml', 'dataset: { file: ../data/tasks.jsonl, answer: ¦ }'), [
+      'id',
+      'question',
+      'solution',
+      'city',
+    ]);
     assert.deepEqual(await offered(AGENT, 'model: { api_key: "${env:¦" }'), ['KEY', 'PATH']);
     assert.ok((await offered('/w/prompts/desk.md', 'In {{task.¦}}')).includes('meta.city'));
     assert.deepEqual(await offered('/w/other.md', 'In {{task.¦}}'), [], 'no prompt of anybody');
@@ -63,16 +113,31 @@ describe('completion', () => {
 
 describe('hover', () => {
   it('tells what a key means, what may stand there, what a value comes to', async () => {
-    assert.match(await said(AGENT, 'context: { over¦flow: fail }'), /no longer fits[^]*One of `fail`, `drop_oldest`, `summarize`[^]*Default: `fail`/);
+    assert.match(
+      await said(AGENT, 'context: { over¦flow: fail }'),
+      /no longer fits[^]*One of `fail`, `drop_oldest`, `summarize`[^]*Default: `fail`/,
+    );
     assert.match(await said(AGENT, 'limits: { seconds: 15 m¦in }'), /= 900 seconds$/);
     assert.match(await said(AGENT, 'limits: { nothing: 1, tokens: 2¦00k }'), /= 200,000$/);
     assert.match(await said('/w/batches/x.batch.yaml', 'stop: { failures: 5¦0% }'), /= 0\.5$/);
   });
   it('tells what a name leads to', async () => {
-    assert.match(await said(AGENT, 'tools:\n  - mcp: { command: uvx }\n    tools: [lo¦ok]'), /look\(at: string\)[^]*Looks\.[^]*From an MCP server/);
-    assert.match(await said(AGENT, 'tools:\n  - module: ../tools/index.ts\nanswer: { tool: sub¦mit }'), /submit = tool\([^]*The answer[^]*submit\.ts:2/);
-    assert.match(await said(AGENT, 'tools:\n  - builtin: [calcul¦ator]'), /Built-in `calculator`[^]*- `calculate\(expression: string\)`: Computes\./);
-    assert.match(await said('/w/batches/x.batch.yaml', 'agent: ../agents/de¦sk.agent.yaml'), /\*\*desk\*\*[^]*`find_books`/);
+    assert.match(
+      await said(AGENT, 'tools:\n  - mcp: { command: uvx }\n    tools: [lo¦ok]'),
+      /look\(at: string\)[^]*Looks\.[^]*From an MCP server/,
+    );
+    assert.match(
+      await said(AGENT, 'tools:\n  - module: ../tools/index.ts\nanswer: { tool: sub¦mit }'),
+      /submit = tool\([^]*The answer[^]*submit\.ts:2/,
+    );
+    assert.match(
+      await said(AGENT, 'tools:\n  - builtin: [calcul¦ator]'),
+      /Built-in `calculator`[^]*- `calculate\(expression: string\)`: Computes\./,
+    );
+    assert.match(
+      await said('/w/batches/x.batch.yaml', 'agent: ../agents/de¦sk.agent.yaml'),
+      /\*\*desk\*\*[^]*`find_books`/,
+    );
     assert.match(await said('/w/prompts/desk.md', 'In {{task.meta.ci¦ty}}'), /Of task `a`:[^]*Oslo/);
     assert.match(await said(AGENT, 'model: { api_key: "${env:K¦EY}" }'), /`KEY` is set where/);
   });

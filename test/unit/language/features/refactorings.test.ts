@@ -9,8 +9,20 @@ const INLINE = '/w/agents/inline.agent.yaml';
 
 async function actionsAt(file: string, text: string, at: string): Promise<{ title: string; changes: unknown[] }[]> {
   const position = new Lines(text).positionAt(text.indexOf(at));
-  const found = await codeActions(workspaceOf({ ...DESK, [file]: text }), file, { start: position, end: position }, { problems: [], mayCreate: true });
-  return found.map(({ title, edit }) => ({ title, changes: (edit?.documentChanges ?? []).map((change) => ('edits' in change ? [change.textDocument.uri, ...change.edits.map((one) => ('newText' in one ? one.newText : ''))] : change.kind)) }));
+  const found = await codeActions(
+    workspaceOf({ ...DESK, [file]: text }),
+    file,
+    { start: position, end: position },
+    { problems: [], mayCreate: true },
+  );
+  return found.map(({ title, edit }) => ({
+    title,
+    changes: (edit?.documentChanges ?? []).map((change) =>
+      'edits' in change
+        ? [change.textDocument.uri, ...change.edits.map((one) => ('newText' in one ? one.newText : ''))]
+        : change.kind,
+    ),
+  }));
 }
 
 describe('refactorings', () => {
@@ -18,9 +30,20 @@ describe('refactorings', () => {
     const [extract] = await actionsAt(INLINE, DESK[INLINE] ?? '', 'Find a book');
     assert.deepEqual(extract, {
       title: 'Extract the prompt to ../prompts/inline.md',
-      changes: ['create', ['file:///w/prompts/inline.md', 'Find a book in {{task.meta.city}} with find_books, then submit it.\n'], ['file:///w/agents/inline.agent.yaml', '../prompts/inline.md']],
+      changes: [
+        'create',
+        ['file:///w/prompts/inline.md', 'Find a book in {{task.meta.city}} with find_books, then submit it.\n'],
+        ['file:///w/agents/inline.agent.yaml', '../prompts/inline.md'],
+      ],
     });
-    assert.deepEqual(await actionsAt(INLINE, (DESK[INLINE] ?? '').replace(/prompt: \|\n.*\n/, 'prompt: ../prompts/desk.md\n'), 'prompt'), []);
+    assert.deepEqual(
+      await actionsAt(
+        INLINE,
+        (DESK[INLINE] ?? '').replace(/prompt: \|\n.*\n/, 'prompt: ../prompts/desk.md\n'),
+        'prompt',
+      ),
+      [],
+    );
   });
   it('take a name that is free', async () => {
     const file = '/w/agents/desk.agent.yaml';
@@ -31,11 +54,24 @@ describe('refactorings', () => {
     const text = 'version: 1\nname: lone\nmodel: { endpoint: "demo:", name: demo }\nprompt: ../prompts/desk.md\n';
     const [add, ...others] = await actionsAt('/w/agents/lone.agent.yaml', text, 'name: lone');
     assert.equal(add?.title, 'Add to a new batch, ../batches/lone.batch.yaml');
-    assert.deepEqual(add.changes, ['create', ['file:///w/batches/lone.batch.yaml', 'version: 1\nagent: ../agents/lone.agent.yaml\ndataset: { file: ../data/tasks.jsonl }\nattempts: 4\nscorer: { kind: exact }\n']]);
-    assert.deepEqual(others[0], { title: 'Run it in ../batches/one.batch.yaml, in the place of its agent', changes: [['file:///w/batches/one.batch.yaml', '../agents/lone.agent.yaml']] });
+    assert.deepEqual(add.changes, [
+      'create',
+      [
+        'file:///w/batches/lone.batch.yaml',
+        'version: 1\nagent: ../agents/lone.agent.yaml\ndataset: { file: ../data/tasks.jsonl }\nattempts: ' +
+          '4\nscorer: { kind: exact }\n',
+      ],
+    ]);
+    assert.deepEqual(others[0], {
+      title: 'Run it in ../batches/one.batch.yaml, in the place of its agent',
+      changes: [['file:///w/batches/one.batch.yaml', '../agents/lone.agent.yaml']],
+    });
     assert.equal(others.length, 2);
   });
   it('give an agent to those batches alone that run another one', async () => {
-    assert.deepEqual((await actionsAt(INLINE, DESK[INLINE] ?? '', 'name: inline')).map(({ title }) => title), ['Run it in ../batches/one.batch.yaml, in the place of its agent']);
+    assert.deepEqual(
+      (await actionsAt(INLINE, DESK[INLINE] ?? '', 'name: inline')).map(({ title }) => title),
+      ['Run it in ../batches/one.batch.yaml, in the place of its agent'],
+    );
   });
 });

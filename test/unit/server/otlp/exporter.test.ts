@@ -1,39 +1,70 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { Counters } from '../../../../src/server/telemetry/counters.ts';
-import { collectorOf, sendTraces, type Sent } from '../../../../src/server/telemetry/otlp/collector.ts';
-import { Exporter, type ExporterOptions } from '../../../../src/server/telemetry/otlp/exporter.ts';
-import { INTERNAL, spanIdOf, traceIdOf, type OtlpSpan } from '../../../../src/server/telemetry/otlp/span.ts';
 import { deferred } from '../../../../src/common/abort.ts';
+import { Counters } from '../../../../src/server/telemetry/counters.ts';
+import { collectorOf, type Sent, sendTraces } from '../../../../src/server/telemetry/otlp/collector.ts';
+import { Exporter, type ExporterOptions } from '../../../../src/server/telemetry/otlp/exporter.ts';
+import { INTERNAL, type OtlpSpan, spanIdOf, traceIdOf } from '../../../../src/server/telemetry/otlp/span.ts';
 import { Collector } from '../../../support/collector.ts';
 
 function spans(rollout: string, count = 1): OtlpSpan[] {
-  return Array.from({ length: count }, (_, index) => ({ traceId: traceIdOf(rollout), spanId: spanIdOf(rollout, String(index)), name: rollout, kind: INTERNAL, startTimeUnixNano: '1', endTimeUnixNano: '2', attributes: [] }));
+  return Array.from({ length: count }, (_, index) => ({
+    traceId: traceIdOf(rollout),
+    spanId: spanIdOf(rollout, String(index)),
+    name: rollout,
+    kind: INTERNAL,
+    startTimeUnixNano: '1',
+    endTimeUnixNano: '2',
+    attributes: [],
+  }));
 }
 
-interface Kit { readonly exporter: Exporter; readonly counters: Counters; readonly log: string[]; readonly bodies: string[]; readonly counted: () => Record<string, number> }
+interface Kit {
+  readonly exporter: Exporter;
+  readonly counters: Counters;
+  readonly log: string[];
+  readonly bodies: string[];
+  readonly counted: () => Record<string, number>;
+}
 
 function kit(send: (body: string) => Promise<Sent>, over: Partial<ExporterOptions> = {}): Kit {
   const counters = new Counters();
   const log: string[] = [];
   const bodies: string[] = [];
   const exporter = new Exporter({
-    to: 'collector:4318', counters, log: (text) => log.push(text), resource: { 'service.name': 'test' }, scope: { name: 'test', version: '1' },
+    to: 'collector:4318',
+    counters,
+    log: (text) => log.push(text),
+    resource: { 'service.name': 'test' },
+    scope: { name: 'test', version: '1' },
     trace: (rollout) => Promise.resolve(spans(rollout)),
     send: (body) => {
       bodies.push(body);
       return send(body);
     },
-    ...over, limits: { lingerMs: 1, retryMs: 1, retryMostMs: 4, ...over.limits },
+    ...over,
+    limits: { lingerMs: 1, retryMs: 1, retryMostMs: 4, ...over.limits },
   });
-  return { exporter, counters, log, bodies, counted: () => ({ ...Object.fromEntries(counters.traces.samples().map(({ labels, value }) => [labels?.['result'] ?? '', value])), waiting: counters.tracesWaiting }) };
+  return {
+    exporter,
+    counters,
+    log,
+    bodies,
+    counted: () => ({
+      ...Object.fromEntries(counters.traces.samples().map(({ labels, value }) => [labels?.['result'] ?? '', value])),
+      waiting: counters.tracesWaiting,
+    }),
+  };
 }
 
 const taken: Sent = { how: 'taken' };
 
 describe('exporting traces', () => {
   test('those that finish together go together, at most so many spans at once', async () => {
-    const { exporter, bodies, counted } = kit(() => Promise.resolve(taken), { trace: (rollout) => Promise.resolve(spans(rollout, rollout === 'long' ? 5 : 1)), limits: { spans: 2 } });
+    const { exporter, bodies, counted } = kit(() => Promise.resolve(taken), {
+      trace: (rollout) => Promise.resolve(spans(rollout, rollout === 'long' ? 5 : 1)),
+      limits: { spans: 2 },
+    });
     for (const rollout of ['a', 'b', 'long', 'b']) exporter.add(rollout);
     await exporter.close(10_000);
     const sizes = bodies.map((body) => body.split('"spanId"').length - 1);
@@ -54,7 +85,13 @@ describe('exporting traces', () => {
     await done.promise;
     await exporter.close(10_000);
     assert.deepEqual(counted(), { exported: 1, lost: 0, waiting: 0 });
-    assert.deepEqual(log.map((text) => text.replace(/;.*/, '')), ['the collector collector:4318 takes no traces: connect ECONNREFUSED', 'the collector collector:4318 answers again']);
+    assert.deepEqual(
+      log.map((text) => text.replace(/;.*/, '')),
+      [
+        'the collector collector:4318 takes no traces: connect ECONNREFUSED',
+        'the collector collector:4318 answers again',
+      ],
+    );
   });
 
   test('when too many wait the oldest are lost, counted and said', async () => {
@@ -66,7 +103,10 @@ describe('exporting traces', () => {
     await exporter.close(10_000);
     assert.deepEqual(counted(), { exported: 3, lost: 7, waiting: 0 });
     assert.ok(bodies.join('').includes('r9') && !bodies.join('').includes('r6'), 'the newest ones are kept');
-    assert.deepEqual(log, ['1 finished rollout was not exported as traces: too many wait for the collector', '6 finished rollouts were not exported as traces: too many wait for the collector']);
+    assert.deepEqual(log, [
+      '1 finished rollout was not exported as traces: too many wait for the collector',
+      '6 finished rollouts were not exported as traces: too many wait for the collector',
+    ]);
   });
 
   test('what is refused is lost, and the next is sent', async () => {
@@ -76,22 +116,35 @@ describe('exporting traces', () => {
     exporter.add('b');
     await exporter.close(10_000);
     assert.deepEqual(counted(), { exported: 1, lost: 1, waiting: 0 });
-    assert.deepEqual(log, ['1 finished rollout was not exported as traces: the collector refused them: status 400: no']);
+    assert.deepEqual(log, [
+      '1 finished rollout was not exported as traces: the collector refused them: status 400: no',
+    ]);
   });
 
   test('the end of the server waits no longer than told, and says what is lost', async () => {
-    const { exporter, log, counted } = kit(() => new Promise<Sent>(() => undefined), { send: (_body, signal) => new Promise<Sent>((resolve) => {
-      signal.addEventListener('abort', () => resolve({ how: 'later', text: 'aborted' }), { once: true });
-    }) });
+    const { exporter, log, counted } = kit(() => new Promise<Sent>(() => undefined), {
+      send: (_body, signal) =>
+        new Promise<Sent>((resolve) => {
+          signal.addEventListener('abort', () => resolve({ how: 'later', text: 'aborted' }), { once: true });
+        }),
+    });
     exporter.add('a');
     const since = performance.now();
     await exporter.close(50);
     assert.ok(performance.now() - since < 5_000);
-    assert.deepEqual([counted(), log], [{ exported: 0, lost: 1, waiting: 0 }, ['1 finished rollout was not exported as traces: the server ended']]);
+    assert.deepEqual(
+      [counted(), log],
+      [{ exported: 0, lost: 1, waiting: 0 }, ['1 finished rollout was not exported as traces: the server ended']],
+    );
   });
 
   test('one that cannot be read does not keep the others back', async () => {
-    const { exporter, counted } = kit(() => Promise.resolve(taken), { trace: (rollout) => (rollout === 'a' ? Promise.reject(new Error('damaged')) : Promise.resolve(rollout === 'gone' ? undefined : spans(rollout))) });
+    const { exporter, counted } = kit(() => Promise.resolve(taken), {
+      trace: (rollout) =>
+        rollout === 'a'
+          ? Promise.reject(new Error('damaged'))
+          : Promise.resolve(rollout === 'gone' ? undefined : spans(rollout)),
+    });
     for (const rollout of ['a', 'gone', 'b']) exporter.add(rollout);
     await exporter.close(10_000);
     assert.deepEqual(counted(), { exported: 1, lost: 1, waiting: 0 });
@@ -101,13 +154,20 @@ describe('exporting traces', () => {
 describe('the collector', () => {
   test('is named by the option, else by the variables of OpenTelemetry', () => {
     const told: string[] = [];
-    const of = (option: string | undefined, variables: Readonly<Record<string, string>>) => collectorOf(option, variables, (text) => told.push(text));
-    const env = { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://col:4318/', OTEL_EXPORTER_OTLP_HEADERS: 'Authorization=Bearer%20x,b=c' };
+    const of = (option: string | undefined, variables: Readonly<Record<string, string>>) =>
+      collectorOf(option, variables, (text) => told.push(text));
+    const env = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'http://col:4318/',
+      OTEL_EXPORTER_OTLP_HEADERS: 'Authorization=Bearer%20x,b=c',
+    };
     const headers = { authorization: 'Bearer x', b: 'c' };
     assert.equal(of(undefined, {}), undefined);
     assert.deepEqual(of(undefined, env), { url: 'http://col:4318/v1/traces', headers });
     assert.deepEqual(of('http://other:1/base', env), { url: 'http://other:1/base/v1/traces', headers });
-    assert.deepEqual(of(undefined, { ...env, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://x/mine' })?.url, 'https://x/mine');
+    assert.deepEqual(
+      of(undefined, { ...env, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'https://x/mine' })?.url,
+      'https://x/mine',
+    );
     assert.equal(of(undefined, { ...env, OTEL_EXPORTER_OTLP_PROTOCOL: 'grpc' }), undefined);
     assert.equal(of(undefined, { ...env, OTEL_SDK_DISABLED: 'true' }), undefined);
     assert.equal(told.length, 1, 'of gRPC only');
@@ -119,13 +179,26 @@ describe('the collector', () => {
     await using collector = await Collector.start();
     const to = { url: `${collector.url}/v1/traces`, headers: { 'x-key': 'k' } };
     const send = (): Promise<Sent> => sendTraces(to, '{"resourceSpans":[]}', new AbortController().signal);
-    collector.answers.push({ status: 503, headers: { 'retry-after': '3' }, body: 'busy' }, { status: 429 }, { status: 500, body: 'broken' }, { status: 200, body: '{"partialSuccess":{"rejectedSpans":"2","errorMessage":"too old"}}' }, { status: 200, body: '' });
+    collector.answers.push(
+      { status: 503, headers: { 'retry-after': '3' }, body: 'busy' },
+      { status: 429 },
+      { status: 500, body: 'broken' },
+      { status: 200, body: '{"partialSuccess":{"rejectedSpans":"2","errorMessage":"too old"}}' },
+      { status: 200, body: '' },
+    );
     assert.deepEqual(await send(), { how: 'later', text: 'status 503: busy', afterMs: 3_000 });
     assert.deepEqual(await send(), { how: 'later', text: 'status 429: {}' });
     assert.deepEqual(await send(), { how: 'refused', text: 'status 500: broken' });
     assert.deepEqual(await send(), { how: 'taken', note: '2 spans refused: too old' });
     assert.deepEqual(await send(), taken);
-    assert.deepEqual([collector.requests[0]!.url, collector.requests[0]!.headers['x-key'], collector.requests[0]!.headers['content-type']], ['POST /v1/traces', 'k', 'application/json']);
+    assert.deepEqual(
+      [
+        collector.requests[0]!.url,
+        collector.requests[0]!.headers['x-key'],
+        collector.requests[0]!.headers['content-type'],
+      ],
+      ['POST /v1/traces', 'k', 'application/json'],
+    );
     await collector[Symbol.asyncDispose]();
     assert.equal((await send()).how, 'later');
   });

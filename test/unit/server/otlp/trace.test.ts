@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { type OtlpSpan, spanIdOf, traceIdOf } from '../../../../src/server/telemetry/otlp/span.ts';
 import { traceOf } from '../../../../src/server/telemetry/otlp/trace.ts';
-import { spanIdOf, traceIdOf, type OtlpSpan } from '../../../../src/server/telemetry/otlp/span.ts';
 import type { RolloutRecord } from '../../../../src/store/store.ts';
 import { TrajectoryModel } from '../../../../src/trace/model.ts';
 import { advanceProgress } from '../../../../src/trace/progress.ts';
@@ -15,8 +15,19 @@ function trace(events: readonly TraceEvent[], lineage: RolloutRecord['lineage'] 
   model.push(events);
   const own = events.slice(lineage.at(-1)?.to ?? 0);
   const row: RolloutRecord['row'] = {
-    rollout: 'r1', batch: 'b1', task: 'renew-overdue', task_index: 0, attempt: 1, try: 1, state: 'ended', epoch: 1, last: events.length, settles: true,
-    worker: 'w1', progress: advanceProgress(EMPTY_PROGRESS, own), rev: 1,
+    rollout: 'r1',
+    batch: 'b1',
+    task: 'renew-overdue',
+    task_index: 0,
+    attempt: 1,
+    try: 1,
+    state: 'ended',
+    epoch: 1,
+    last: events.length,
+    settles: true,
+    worker: 'w1',
+    progress: advanceProgress(EMPTY_PROGRESS, own),
+    rev: 1,
   };
   return traceOf({ row, lineage }, model).map((span: OtlpSpan) => otlpSpan.parse(span));
 }
@@ -68,20 +79,60 @@ describe('a rollout as a trace', () => {
     assert.equal(chat.kind, 3);
     const of = (span: ReceivedSpan, ...keys: string[]): unknown[] => keys.map((key) => attribute(span, key));
     assert.deepEqual(
-      of(chat, 'gen_ai.operation.name', 'gen_ai.provider.name', 'gen_ai.request.model', 'gen_ai.usage.input_tokens', 'gen_ai.usage.output_tokens', 'gen_ai.response.finish_reasons', 'gen_ai.conversation.id'),
+      of(
+        chat,
+        'gen_ai.operation.name',
+        'gen_ai.provider.name',
+        'gen_ai.request.model',
+        'gen_ai.usage.input_tokens',
+        'gen_ai.usage.output_tokens',
+        'gen_ai.response.finish_reasons',
+        'gen_ai.conversation.id',
+      ),
       ['chat', 'openai', 'demo', 100, 10, ['tool_calls'], 'r1'],
     );
-    assert.deepEqual(chat.attributes.find(({ key }) => key === 'gen_ai.request.temperature')?.value, { doubleValue: 1 }, 'a double, though it is whole');
+    assert.deepEqual(
+      chat.attributes.find(({ key }) => key === 'gen_ai.request.temperature')?.value,
+      { doubleValue: 1 },
+      'a double, though it is whole',
+    );
     const tool = named(spans, 'execute_tool find_member');
     assert.equal(tool.kind, 1);
-    assert.deepEqual(of(tool, 'gen_ai.operation.name', 'gen_ai.tool.name', 'gen_ai.tool.call.id', 'gen_ai.tool.type'), ['execute_tool', 'find_member', 'c1', 'function']);
+    assert.deepEqual(of(tool, 'gen_ai.operation.name', 'gen_ai.tool.name', 'gen_ai.tool.call.id', 'gen_ai.tool.type'), [
+      'execute_tool',
+      'find_member',
+      'c1',
+      'function',
+    ]);
     const failed = spans.find(({ status }) => status !== undefined)!;
-    assert.deepEqual([attribute(failed, 'error.type'), failed.status], ['tool_error', { code: 2, message: 'limit reached' }]);
+    assert.deepEqual(
+      [attribute(failed, 'error.type'), failed.status],
+      ['tool_error', { code: 2, message: 'limit reached' }],
+    );
     const root = named(spans, 'rollout');
-    assert.deepEqual(of(root, 'rollout.id', 'rollout.batch', 'rollout.task', 'rollout.attempt', 'rollout.status', 'rollout.passed', 'rollout.reward'), ['r1', 'b1', 'renew-overdue', 1, 'done', false, 0]);
-    assert.deepEqual(root.events?.map(({ name }) => name), ['rollout.lease', 'gen_ai.evaluation.result']);
-    assert.deepEqual(['gen_ai.evaluation.name', 'gen_ai.evaluation.score.label'].map((key) => attribute(root.events![1]!, key)), ['world', 'failed']);
-    for (const said of ['Ada', 'lending desk', 'One loan', 'overdue for']) assert.ok(!JSON.stringify(spans).includes(said), said);
+    assert.deepEqual(
+      of(
+        root,
+        'rollout.id',
+        'rollout.batch',
+        'rollout.task',
+        'rollout.attempt',
+        'rollout.status',
+        'rollout.passed',
+        'rollout.reward',
+      ),
+      ['r1', 'b1', 'renew-overdue', 1, 'done', false, 0],
+    );
+    assert.deepEqual(
+      root.events?.map(({ name }) => name),
+      ['rollout.lease', 'gen_ai.evaluation.result'],
+    );
+    assert.deepEqual(
+      ['gen_ai.evaluation.name', 'gen_ai.evaluation.score.label'].map((key) => attribute(root.events![1]!, key)),
+      ['world', 'failed'],
+    );
+    for (const said of ['Ada', 'lending desk', 'One loan', 'overdue for'])
+      assert.ok(!JSON.stringify(spans).includes(said), said);
   });
 
   test('spans lie within those they hang on', () => {
@@ -91,7 +142,11 @@ describe('a rollout as a trace', () => {
       assert.ok(BigInt(span.startTimeUnixNano) <= BigInt(span.endTimeUnixNano), span.name);
       const parent = span.parentSpanId === undefined ? undefined : byId.get(span.parentSpanId);
       if (parent === undefined) continue;
-      assert.ok(BigInt(parent.startTimeUnixNano) <= BigInt(span.startTimeUnixNano) && BigInt(span.endTimeUnixNano) <= BigInt(parent.endTimeUnixNano), `${span.name} in ${parent.name}`);
+      assert.ok(
+        BigInt(parent.startTimeUnixNano) <= BigInt(span.startTimeUnixNano) &&
+          BigInt(span.endTimeUnixNano) <= BigInt(parent.endTimeUnixNano),
+        `${span.name} in ${parent.name}`,
+      );
     }
     const first = lendingDesk().events[0]!;
     assert.equal(named(spans, 'rollout').startTimeUnixNano, `${first.at}000000`);
@@ -103,8 +158,17 @@ describe('a rollout as a trace', () => {
     s.model('', [{ id: 'c1', name: 'searcher', arguments: {} }], { agent: 'desk' });
     const call = s.toolStart('c1', 'searcher', {}, { agent: 'desk' });
     const member = s.add('agent.start', { how: 'team' }, { agent: 'desk/searcher#2', parent: call });
-    s.add('model.start', { step: 2, model: 'big', endpoint: 'https://gpu.example/v1', context: [], sampling: {} }, { agent: 'desk/searcher#2', parent: member });
-    s.end({ status: 'infrastructure', passed: null, reward: null, error: { class: 'infrastructure', message: 'the pod is gone' } });
+    s.add(
+      'model.start',
+      { step: 2, model: 'big', endpoint: 'https://gpu.example/v1', context: [], sampling: {} },
+      { agent: 'desk/searcher#2', parent: member },
+    );
+    s.end({
+      status: 'infrastructure',
+      passed: null,
+      reward: null,
+      error: { class: 'infrastructure', message: 'the pod is gone' },
+    });
     const spans = trace(s.events);
     assert.deepEqual(tree(spans), [
       'rollout !',
@@ -117,7 +181,10 @@ describe('a rollout as a trace', () => {
       '            chat big',
     ]);
     const open = named(spans, 'chat big');
-    assert.deepEqual([attribute(open, 'server.address'), attribute(open, 'server.port'), open.endTimeUnixNano], ['gpu.example', 443, named(spans, 'rollout').endTimeUnixNano]);
+    assert.deepEqual(
+      [attribute(open, 'server.address'), attribute(open, 'server.port'), open.endTimeUnixNano],
+      ['gpu.example', 443, named(spans, 'rollout').endTimeUnixNano],
+    );
     assert.deepEqual([attribute(named(spans, 'invoke_agent searcher'), 'gen_ai.agent.id')], ['desk/searcher#2']);
   });
 

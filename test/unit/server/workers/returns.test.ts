@@ -1,15 +1,40 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { returned, Returns, type Return } from '../../../../src/server/workers/returns.ts';
+import { type Return, Returns, returned } from '../../../../src/server/workers/returns.ts';
 
-const back = (changes: Partial<Return> = {}): Return => ({ awayMs: 1_500, moved: false, kept: 4, dropped: 0, ...changes });
+const back = (changes: Partial<Return> = {}): Return => ({
+  awayMs: 1_500,
+  moved: false,
+  kept: 4,
+  dropped: 0,
+  ...changes,
+});
 
 describe('returned', () => {
   it('says what was lost, for how long, and what became of the rollouts', () => {
-    assert.deepEqual(returned([back(), back({ awayMs: 3_000 })]), { what: 'workers_back', ms: 3_000, text: 'The connection of 2 workers to the server was lost: back after 3.0 s, and 8 rollouts in their hands went on.' });
-    assert.equal(returned([back({ kept: 0, moved: undefined })]).text, 'The connection of 1 worker to the server was lost: back after 1.5 s.');
-    assert.equal(returned([back({ kept: 1, dropped: 3, awayMs: 40_000 })]).text, 'The connection of 1 worker to the server was lost: back after 40.0 s; of 4 rollouts in their hands 3 had gone to others.');
-    assert.deepEqual(returned([back({ moved: true })]), { what: 'server_back', ms: 1_500, text: 'The server was away and was started anew, or another one took over; 1 worker found it again: back after 1.5 s, and 4 rollouts in their hands went on.' });
+    assert.deepEqual(returned([back(), back({ awayMs: 3_000 })]), {
+      what: 'workers_back',
+      ms: 3_000,
+      text:
+        'The connection of 2 workers to the server was lost: back after 3.0 s, and 8 rollouts in their hands went ' +
+        'on.',
+    });
+    assert.equal(
+      returned([back({ kept: 0, moved: undefined })]).text,
+      'The connection of 1 worker to the server was lost: back after 1.5 s.',
+    );
+    assert.equal(
+      returned([back({ kept: 1, dropped: 3, awayMs: 40_000 })]).text,
+      'The connection of 1 worker to the server was lost: back after 40.0 s; of 4 rollouts in their hands 3 had ' +
+        'gone to others.',
+    );
+    assert.deepEqual(returned([back({ moved: true })]), {
+      what: 'server_back',
+      ms: 1_500,
+      text:
+        'The server was away and was started anew, or another one took over; 1 worker found it again: back after ' +
+        '1.5 s, and 4 rollouts in their hands went on.',
+    });
   });
 });
 

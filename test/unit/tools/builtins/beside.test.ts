@@ -18,14 +18,33 @@ before(async () => {
 });
 after(async () => rm(cwd, { recursive: true }));
 
-const read = (file: string, signal?: AbortSignal): Promise<unknown> => (file.endsWith('.xlsx')
-  ? callTool(openBuiltin('spreadsheet', environment), 'extract_excel_content', { file_path: file }, signal === undefined ? undefined : callContext(signal))
-  : callTool(openBuiltin('documents', environment), 'extract_document_content', { file_path: file }, signal === undefined ? undefined : callContext(signal)));
+const read = (file: string, signal?: AbortSignal): Promise<unknown> =>
+  file.endsWith('.xlsx')
+    ? callTool(
+        openBuiltin('spreadsheet', environment),
+        'extract_excel_content',
+        { file_path: file },
+        signal === undefined ? undefined : callContext(signal),
+      )
+    : callTool(
+        openBuiltin('documents', environment),
+        'extract_document_content',
+        { file_path: file },
+        signal === undefined ? undefined : callContext(signal),
+      );
 
 it('what takes long ends with its call, and holds up nothing meanwhile', async () => {
-  await writeFile(path.join(cwd, 'long.docx'), zipSync({ 'word/document.xml': strToU8(`<document><body>${'<p><r><t>x</t></r></p>'.repeat(800_000)}</body></document>`) }, { level: 1 }));
+  await writeFile(
+    path.join(cwd, 'long.docx'),
+    zipSync(
+      { 'word/document.xml': strToU8(`<document><body>${'<p><r><t>x</t></r></p>'.repeat(800_000)}</body></document>`) },
+      { level: 1 },
+    ),
+  );
   let ticks = 0;
-  const timer = setInterval(() => { ticks++; }, 10);
+  const timer = setInterval(() => {
+    ticks++;
+  }, 10);
   const began = performance.now();
   await assert.rejects(read('long.docx', AbortSignal.timeout(1_000)), isClass('timeout', /time limit/));
   clearInterval(timer);
@@ -37,14 +56,22 @@ it('what takes long ends with its call, and holds up nothing meanwhile', async (
 
 it('damaged files give an error that says so, and nothing else is left', { timeout: 60_000 }, async () => {
   let seed = 7;
-  const next = (most: number): number => Math.floor(((seed = (seed * 1_103_515_245 + 12_345) & 0x7fffffff) / 0x80000000) * most);
-  const samples = { 'x.xlsx': workbookFile(), 'x.pdf': pdfFile('one', 'two'), 'x.docx': docxFile(), 'x.pptx': pptxFile() };
+  const next = (most: number): number =>
+    Math.floor(((seed = (seed * 1_103_515_245 + 12_345) & 0x7fffffff) / 0x80000000) * most);
+  const samples = {
+    'x.xlsx': workbookFile(),
+    'x.pdf': pdfFile('one', 'two'),
+    'x.docx': docxFile(),
+    'x.pptx': pptxFile(),
+  };
   for (const [name, bytes] of Object.entries(samples)) {
     for (let turn = 0; turn < 24; turn++) {
       const damaged = Buffer.from(bytes).subarray(0, turn % 3 === 0 ? next(bytes.length) : bytes.length);
       if (turn % 3 !== 0) for (let count = 0; count <= turn; count++) damaged[next(damaged.length)] = next(256);
       await writeFile(path.join(cwd, name), damaged);
-      await read(name).catch((error: unknown) => { assert.ok(isClass('tool_error', /\w/)(error), `${name}, turn ${turn}: ${String(error)}`); });
+      await read(name).catch((error: unknown) => {
+        assert.ok(isClass('tool_error', /\w/)(error), `${name}, turn ${turn}: ${String(error)}`);
+      });
     }
   }
   assert.deepEqual((await readdir(cwd)).sort(), ['long.docx', 'short.docx', ...Object.keys(samples)].sort());
@@ -54,7 +81,10 @@ it('archives that become too large, and pages nested without end, are told of at
   const bomb = Buffer.from(zipSync({ 'word/document.xml': new Uint8Array(1024) }));
   bomb.writeUInt32LE(300 * 1024 * 1024, bomb.indexOf('PK\u0001\u0002', 0, 'latin1') + 24); // the size it says it has
   await writeFile(path.join(cwd, 'bomb.docx'), bomb);
-  await assert.rejects(read('bomb.docx'), isClass('tool_error', /^Unpacked, this file has more than 268435456 bytes\.$/));
+  await assert.rejects(
+    read('bomb.docx'),
+    isClass('tool_error', /^Unpacked, this file has more than 268435456 bytes\.$/),
+  );
   await writeFile(path.join(cwd, 'deep.html'), '<div>'.repeat(40_000));
   await assert.rejects(read('deep.html'), isClass('tool_error', /nested too deeply/));
 });

@@ -6,11 +6,12 @@ import type { ToolHost } from '../../../../src/rollout/ports.ts';
 import { openTools } from '../../../../src/tools/hosts.ts';
 import { docxFile, pdfFile, pptxFile } from '../../../support/officeFiles.ts';
 import { isClass } from '../../../support/stand.ts';
-import { callText, toolBench, type ToolBench } from '../../../support/tools.ts';
+import { callText, type ToolBench, toolBench } from '../../../support/tools.ts';
 
 let bench: ToolBench;
 let tools: ToolHost;
-const text = (file: string, range: Record<string, number> = {}): Promise<string> => callText(tools, 'extract_document_content', { file_path: file, ...range });
+const text = (file: string, range: Record<string, number> = {}): Promise<string> =>
+  callText(tools, 'extract_document_content', { file_path: file, ...range });
 const put = (file: string, bytes: Uint8Array | string): Promise<void> => writeFile(path.join(bench.cwd, file), bytes);
 
 before(async () => {
@@ -24,7 +25,11 @@ after(async () => {
 
 it('reads PDFs page by page', async () => {
   await put('a.pdf', pdfFile('First page', '', 'The answer is 42'));
-  assert.equal(await text('a.pdf'), '--- page 1 of 3 ---\nFirst page\n\n--- page 2 of 3 ---\n[no text on this page]\n\n--- page 3 of 3 ---\nThe answer is 42');
+  assert.equal(
+    await text('a.pdf'),
+    '--- page 1 of 3 ---\nFirst page\n\n--- page 2 of 3 ---\n[no text on this page]\n\n--- page 3 of 3 ---\nThe ' +
+      'answer is 42',
+  );
   assert.equal(await text('a.pdf', { first_page: 3 }), '--- page 3 of 3 ---\nThe answer is 42');
   assert.equal(await text('a.pdf', { last_page: 1 }), '--- page 1 of 3 ---\nFirst page');
   await assert.rejects(text('a.pdf', { first_page: 4 }), isClass('tool_error', /no page 4: the document has 3/));
@@ -34,30 +39,52 @@ it('reads PDFs page by page', async () => {
 
 it('reads Word documents with headings, lists, tables and notes, as they are after changes', async () => {
   await put('a.docx', docxFile());
-  assert.equal(await text('a.docx'), '# Report\n\nThe answer is 42[footnote 2]\n\n- first\n\n| a\\|b | c |\n|---|---|\n| 1 |  |\n\n[footnote 2]: See below.');
+  assert.equal(
+    await text('a.docx'),
+    '# Report\n\nThe answer is 42[footnote 2]\n\n- first\n\n| a\\|b | c |\n|---|---|\n| 1 |  |\n\n[footnote 2]: ' +
+      'See below.',
+  );
 });
 
 it('reads slides in their order, with what is to be said', async () => {
   await put('a.pptx', pptxFile());
-  assert.equal(await text('a.pptx'), '--- slide 1 of 2 ---\n# Penguins\n\none\ntwo\n\nNotes: say hello\n\n--- slide 2 of 2 ---\nlast words');
+  assert.equal(
+    await text('a.pptx'),
+    '--- slide 1 of 2 ---\n# Penguins\n\none\ntwo\n\nNotes: say hello\n\n--- slide 2 of 2 ---\nlast words',
+  );
   assert.equal(await text('a.pptx', { first_page: 2 }), '--- slide 2 of 2 ---\nlast words');
 });
 
 it('reads pages of HTML as text', async () => {
-  await put('a.html', '<title>T</title><nav>menu</nav><main><h2>Head</h2><p>Some <b>bold</b>\n text</p><ul><li>one<li>two</ul><table><tr><th>a<th>b<tr><td>1<td>2</table><pre>x\n  y</pre></main><script>no()</script>');
-  assert.equal(await text('a.html'), '## Head\n\nSome bold text\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```\nx\n  y\n```');
+  await put(
+    'a.html',
+    '<title>T</title><nav>menu</nav><main><h2>Head</h2><p>Some <b>bold</b>\n ' +
+      'text</p><ul><li>one<li>two</ul><table><tr><th>a<th>b<tr><td>1<td>2</table><pre>x\n  ' +
+      'y</pre></main><script>no()</script>',
+  );
+  assert.equal(
+    await text('a.html'),
+    '## Head\n\nSome bold text\n\n- one\n- two\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```\nx\n  y\n```',
+  );
 });
 
 it('reads plain texts in whatever they are written', async () => {
   await put('a.csv', 'a,b\n1,2\n');
   await put('wide.txt', Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('grün', 'utf16le')]));
   await put('old.txt', Buffer.from('grün', 'latin1'));
-  assert.deepEqual([await text('a.csv'), await text('wide.txt'), await text('old.txt')], ['a,b\n1,2\n', 'grün', 'grün']);
+  assert.deepEqual(
+    [await text('a.csv'), await text('wide.txt'), await text('old.txt')],
+    ['a,b\n1,2\n', 'grün', 'grün'],
+  );
 });
 
 it('says what it cannot read', async () => {
   for (const [file, bytes, said] of [
-    ['a.doc', 'x', /Only the newer format \.docx/], ['a.xlsx', 'x', /extract_excel_content/], ['a.zzz', 'x', /Known: \.pdf/], ['b.docx', 'x', /not a \.docx document/], ['c.txt', '\0\0', /no text file/],
+    ['a.doc', 'x', /Only the newer format \.docx/],
+    ['a.xlsx', 'x', /extract_excel_content/],
+    ['a.zzz', 'x', /Known: \.pdf/],
+    ['b.docx', 'x', /not a \.docx document/],
+    ['c.txt', '\0\0', /no text file/],
   ] as const) {
     await put(file, bytes);
     await assert.rejects(text(file), isClass('tool_error', said), file);

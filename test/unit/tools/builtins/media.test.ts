@@ -6,7 +6,7 @@ import type { BuiltinSettings } from '../../../../src/config/schema/builtinSetti
 import { openBuiltin } from '../../../../src/tools/builtins/open.ts';
 import { PNG, wavFile } from '../../../support/officeFiles.ts';
 import { isClass, stand } from '../../../support/stand.ts';
-import { callContext, callTool, toolBench, type ToolBench } from '../../../support/tools.ts';
+import { callContext, callTool, type ToolBench, toolBench } from '../../../support/tools.ts';
 
 let bench: ToolBench;
 before(async () => {
@@ -18,7 +18,12 @@ after(() => bench.close());
 
 describe('image_recognition', () => {
   const ask = async (vision: BuiltinSettings['vision'], image_urls: string[]): Promise<unknown> =>
-    (await callTool(openBuiltin('vision', bench.environment, { vision }), 'image_recognition', { image_urls, question: 'What is it?' })).response;
+    (
+      await callTool(openBuiltin('vision', bench.environment, { vision }), 'image_recognition', {
+        image_urls,
+        question: 'What is it?',
+      })
+    ).response;
 
   it('puts images of files and addresses to a chat endpoint', async () => {
     await using model = await stand(({ url, headers }, body, response) => {
@@ -28,23 +33,53 @@ describe('image_recognition', () => {
       }
       assert.deepEqual([url, headers.authorization], ['/v1/chat/completions', 'Bearer key']);
       assert.deepEqual(JSON.parse(body.toString()), {
-        model: 'm', max_tokens: 9, messages: [{ role: 'user', content: [
-          { type: 'image_url', image_url: { url: `data:image/png;base64,${Buffer.from(PNG).toString('base64')}` } },
-          { type: 'image_url', image_url: { url: `data:image/jpeg;base64,${Buffer.from('jpeg').toString('base64')}` } },
-          { type: 'text', text: 'What is it?' },
-        ] }],
+        model: 'm',
+        max_tokens: 9,
+        messages: [
+          {
+            role: 'user',
+            content: [
+              { type: 'image_url', image_url: { url: `data:image/png;base64,${Buffer.from(PNG).toString('base64')}` } },
+              {
+                type: 'image_url',
+                image_url: { url: `data:image/jpeg;base64,${Buffer.from('jpeg').toString('base64')}` },
+              },
+              { type: 'text', text: 'What is it?' },
+            ],
+          },
+        ],
       });
       response.end(JSON.stringify({ choices: [{ message: { content: 'A pixel.' } }] }));
     });
-    assert.equal(await ask({ endpoint: `${model.url}/v1`, model: 'm', api_key: 'key', max_tokens: 9, private_addresses: true }, ['a.png', `${model.url}/cat.jpg`]), 'A pixel.');
-    await assert.rejects(ask({ endpoint: model.url, model: 'm' }, [`${model.url}/cat.jpg`]), isClass('tool_error', /may not go/));
-    await assert.rejects(ask({ endpoint: model.url, model: 'm' }, ['a.wav']), isClass('tool_error', /"\.wav" is not among what is taken: png/));
-    await assert.rejects(ask({ endpoint: model.url, model: 'm' }, ['../a.png']), isClass('tool_error', /outside of the working directory/));
+    assert.equal(
+      await ask({ endpoint: `${model.url}/v1`, model: 'm', api_key: 'key', max_tokens: 9, private_addresses: true }, [
+        'a.png',
+        `${model.url}/cat.jpg`,
+      ]),
+      'A pixel.',
+    );
+    await assert.rejects(
+      ask({ endpoint: model.url, model: 'm' }, [`${model.url}/cat.jpg`]),
+      isClass('tool_error', /may not go/),
+    );
+    await assert.rejects(
+      ask({ endpoint: model.url, model: 'm' }, ['a.wav']),
+      isClass('tool_error', /"\.wav" is not among what is taken: png/),
+    );
+    await assert.rejects(
+      ask({ endpoint: model.url, model: 'm' }, ['../a.png']),
+      isClass('tool_error', /outside of the working directory/),
+    );
   });
 
   it('says what the model says', async () => {
-    await using model = await stand((_, __, response) => { response.writeHead(400).end('{"error":"this model sees nothing"}'); });
-    await assert.rejects(ask({ endpoint: model.url, model: 'm' }, ['a.png']), isClass('tool_error', /The vision model answered with status 400: this model sees nothing/));
+    await using model = await stand((_, __, response) => {
+      response.writeHead(400).end('{"error":"this model sees nothing"}');
+    });
+    await assert.rejects(
+      ask({ endpoint: model.url, model: 'm' }, ['a.png']),
+      isClass('tool_error', /The vision model answered with status 400: this model sees nothing/),
+    );
   });
 });
 
@@ -53,23 +88,50 @@ describe('transcribe_audio', () => {
     const forms: unknown[] = [];
     await using whisper = await stand(({ url, headers }, body, response) => {
       assert.equal(url, '/v1/audio/transcriptions');
-      void new Response(new Uint8Array(body), { headers: { 'content-type': headers['content-type'] ?? '' } }).formData().then(async (form) => {
-        const file = form.get('file');
-        assert.ok(file instanceof File);
-        forms.push([file.name, file.type, (await file.arrayBuffer()).byteLength, form.get('model'), form.get('language'), form.get('response_format')]);
-        response.end(JSON.stringify({ text: `said ${forms.length}` }));
-      });
+      void new Response(new Uint8Array(body), { headers: { 'content-type': headers['content-type'] ?? '' } })
+        .formData()
+        .then(async (form) => {
+          const file = form.get('file');
+          assert.ok(file instanceof File);
+          forms.push([
+            file.name,
+            file.type,
+            (await file.arrayBuffer()).byteLength,
+            form.get('model'),
+            form.get('language'),
+            form.get('response_format'),
+          ]);
+          response.end(JSON.stringify({ text: `said ${forms.length}` }));
+        });
     });
-    const tools = openBuiltin('audio', bench.environment, { audio: { endpoint: `${whisper.url}/v1/`, model: 'whisper', language: 'en' } });
+    const tools = openBuiltin('audio', bench.environment, {
+      audio: { endpoint: `${whisper.url}/v1/`, model: 'whisper', language: 'en' },
+    });
     assert.equal((await callTool(tools, 'transcribe_audio', { audio_urls: ['a.wav'] })).response, 'said 1');
-    assert.equal((await callTool(tools, 'transcribe_audio', { audio_urls: ['a.wav', 'a.wav'] })).response, '--- a.wav ---\nsaid 2\n\n--- a.wav ---\nsaid 3');
-    assert.deepEqual(forms, Array.from({ length: 3 }, () => ['a.wav', 'audio/wav', 8044, 'whisper', 'en', 'json']));
+    assert.equal(
+      (await callTool(tools, 'transcribe_audio', { audio_urls: ['a.wav', 'a.wav'] })).response,
+      '--- a.wav ---\nsaid 2\n\n--- a.wav ---\nsaid 3',
+    );
+    assert.deepEqual(
+      forms,
+      Array.from({ length: 3 }, () => ['a.wav', 'audio/wav', 8044, 'whisper', 'en', 'json']),
+    );
   });
 
   it('ends when it is cancelled, or the endpoint cannot be reached', async () => {
     const cancel = new AbortController();
-    await using whisper = await stand(() => { cancel.abort(); });
+    await using whisper = await stand(() => {
+      cancel.abort();
+    });
     const audio = { endpoint: whisper.url, model: 'whisper' };
-    await assert.rejects(callTool(openBuiltin('audio', bench.environment, { audio }), 'transcribe_audio', { audio_urls: ['a.wav'] }, callContext(cancel.signal)), isClass('cancelled', /cancelled/));
+    await assert.rejects(
+      callTool(
+        openBuiltin('audio', bench.environment, { audio }),
+        'transcribe_audio',
+        { audio_urls: ['a.wav'] },
+        callContext(cancel.signal),
+      ),
+      isClass('cancelled', /cancelled/),
+    );
   });
 });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
-import { connect, type AddressInfo, type Socket } from 'node:net';
+import { type AddressInfo, connect, type Socket } from 'node:net';
 import { describe, it } from 'node:test';
+import type { SearchSettings } from '../../../../src/config/schema/builtinSettings.ts';
 import { openBuiltin } from '../../../../src/tools/builtins/open.ts';
 import { Outgoing } from '../../../../src/tools/builtins/web/outgoing.ts';
-import type { SearchSettings } from '../../../../src/config/schema/builtinSettings.ts';
 import type { ToolEnvironment } from '../../../../src/tools/environment.ts';
 import { isClass, stand } from '../../../support/stand.ts';
 import { callTool } from '../../../support/tools.ts';
@@ -12,27 +12,64 @@ import { callTool } from '../../../support/tools.ts';
 const environment = { cwd: '/', pools: { env: {} } } as ToolEnvironment;
 
 describe('the proxy that leads out', () => {
-  const way = (address: string, env: Readonly<Record<string, string>>, told?: string): string | undefined => new Outgoing(told, env).for(new URL(address))?.href;
+  const way = (address: string, env: Readonly<Record<string, string>>, told?: string): string | undefined =>
+    new Outgoing(told, env).for(new URL(address))?.href;
 
   it('is what the file tells, else what the variables do', () => {
     const env = { HTTP_PROXY: 'http://a:1', https_proxy: 'b:2', HTTPS_PROXY: 'http://c:3' };
-    assert.deepEqual([way('http://x.org', env), way('https://x.org', env), way('https://x.org', env, 'https://d')], ['http://a:1/', 'http://b:2/', 'https://d/']);
-    assert.deepEqual([way('http://x.org', { all_proxy: 'http://e' }), way('http://x.org', {}), way('http://x.org', { HTTP_PROXY: ' ' })], ['http://e/', undefined, undefined]);
-    assert.deepEqual([new Outgoing(undefined, {}).any, new Outgoing(undefined, env).any, new Outgoing('x', {}).any], [false, true, true]);
-    assert.throws(() => way('http://x.org', { ALL_PROXY: 'socks5://ada:secret@x' }), (error) => isClass('tool_error', /no address that begins with http/)(error) && !String(error).includes('secret'));
+    assert.deepEqual(
+      [way('http://x.org', env), way('https://x.org', env), way('https://x.org', env, 'https://d')],
+      ['http://a:1/', 'http://b:2/', 'https://d/'],
+    );
+    assert.deepEqual(
+      [
+        way('http://x.org', { all_proxy: 'http://e' }),
+        way('http://x.org', {}),
+        way('http://x.org', { HTTP_PROXY: ' ' }),
+      ],
+      ['http://e/', undefined, undefined],
+    );
+    assert.deepEqual(
+      [new Outgoing(undefined, {}).any, new Outgoing(undefined, env).any, new Outgoing('x', {}).any],
+      [false, true, true],
+    );
+    assert.throws(
+      () => way('http://x.org', { ALL_PROXY: 'socks5://ada:secret@x' }),
+      (error) => isClass('tool_error', /no address that begins with http/)(error) && !String(error).includes('secret'),
+    );
   });
 
   it('is none for this machine, and for what NO_PROXY names', () => {
-    for (const host of ['localhost:8000', '127.0.0.1', '[::1]:3', 'app.localhost']) assert.equal(way(`http://${host}`, {}, 'http://p'), undefined, host);
-    const direct = (host: string, no: string): boolean => way(`http://${host}`, { NO_PROXY: no }, 'http://p') === undefined;
-    for (const [host, no] of [['x.org', 'x.org'], ['a.x.org', '.x.org'], ['a.x.org', 'y.org, *.x.org'], ['x.org:81', 'x.org:81'], ['x.org', '*'], ['10.0.0.1', '10.0.0.1'], ['[fd00::1]', 'fd00::1']] as const) assert.ok(direct(host, no), `${host} by ${no}`);
-    for (const [host, no] of [['ax.org', 'x.org'], ['x.org', 'x.org:81'], ['x.org', ''], ['x.org.de', 'x.org']] as const) assert.ok(!direct(host, no), `${host} by ${no}`);
+    for (const host of ['localhost:8000', '127.0.0.1', '[::1]:3', 'app.localhost'])
+      assert.equal(way(`http://${host}`, {}, 'http://p'), undefined, host);
+    const direct = (host: string, no: string): boolean =>
+      way(`http://${host}`, { NO_PROXY: no }, 'http://p') === undefined;
+    for (const [host, no] of [
+      ['x.org', 'x.org'],
+      ['a.x.org', '.x.org'],
+      ['a.x.org', 'y.org, *.x.org'],
+      ['x.org:81', 'x.org:81'],
+      ['x.org', '*'],
+      ['10.0.0.1', '10.0.0.1'],
+      ['[fd00::1]', 'fd00::1'],
+    ] as const)
+      assert.ok(direct(host, no), `${host} by ${no}`);
+    for (const [host, no] of [
+      ['ax.org', 'x.org'],
+      ['x.org', 'x.org:81'],
+      ['x.org', ''],
+      ['x.org.de', 'x.org'],
+    ] as const)
+      assert.ok(!direct(host, no), `${host} by ${no}`);
   });
 
   it('is used by the search, by page reading and by what pages lead to', async () => {
     await using far = await stand(({ url = '', headers }, _, response) => {
       if (url === '/old') response.writeHead(302, { location: 'http://other.example/new' }).end();
-      else if (url === '/search?q=a&format=json') response.end(JSON.stringify({ results: [{ title: 'T', url: 'http://x/1', content: String(headers['host']) }] }));
+      else if (url === '/search?q=a&format=json')
+        response.end(
+          JSON.stringify({ results: [{ title: 'T', url: 'http://x/1', content: String(headers['host']) }] }),
+        );
       else response.setHeader('content-type', 'text/html').end(`<p>This is ${String(headers['host'])} ${url}</p>`);
     });
     const asked: string[] = [];
@@ -40,9 +77,19 @@ describe('the proxy that leads out', () => {
     const proxy = createServer(({ url = '', headers }, response) => {
       asked.push(`${url} ${headers['proxy-authorization'] ?? ''}`.trim());
       const { pathname, search, host } = new URL(url);
-      fetch(`${far.url}${pathname}${search}`, { redirect: 'manual', headers: { 'x-host': host } }).then(async (answer) => {
-        response.writeHead(answer.status, Object.fromEntries([...answer.headers].filter(([name]) => name === 'location' || name === 'content-type'))).end(await answer.text());
-      }, (error: unknown) => void response.destroy(error instanceof Error ? error : undefined));
+      fetch(`${far.url}${pathname}${search}`, { redirect: 'manual', headers: { 'x-host': host } }).then(
+        async (answer) => {
+          response
+            .writeHead(
+              answer.status,
+              Object.fromEntries(
+                [...answer.headers].filter(([name]) => name === 'location' || name === 'content-type'),
+              ),
+            )
+            .end(await answer.text());
+        },
+        (error: unknown) => void response.destroy(error instanceof Error ? error : undefined),
+      );
     }).on('connect', ({ url = '' }, socket: Socket) => {
       asked.push(`CONNECT ${url}`);
       sockets.add(socket.on('error', () => undefined));
@@ -53,17 +100,35 @@ describe('the proxy that leads out', () => {
       sockets.add(through);
     });
     await new Promise<void>((resolve) => void proxy.listen(0, '127.0.0.1', resolve));
-    const settings: SearchSettings = { provider: 'searxng', url: 'http://searx.example', proxy: `http://ada:secret@127.0.0.1:${(proxy.address() as AddressInfo).port}` };
+    const settings: SearchSettings = {
+      provider: 'searxng',
+      url: 'http://searx.example',
+      proxy: `http://ada:secret@127.0.0.1:${(proxy.address() as AddressInfo).port}`,
+    };
     const tools = openBuiltin('search', environment, { search: settings });
     try {
       assert.match(JSON.stringify((await callTool(tools, 'search', { query: 'a' })).response), /"title":"T"/);
-      assert.match(JSON.stringify((await callTool(tools, 'read_webpage', { url: 'http://pages.example/old' })).response), /This is 127\.0\.0\.1:\d+ \/new/);
+      assert.match(
+        JSON.stringify((await callTool(tools, 'read_webpage', { url: 'http://pages.example/old' })).response),
+        /This is 127\.0\.0\.1:\d+ \/new/,
+      );
       const token = `Basic ${Buffer.from('ada:secret').toString('base64')}`;
-      assert.deepEqual(asked, ['search?q=a&format=json', 'old', 'new'].map((path, index) => `http://${['searx', 'pages', 'other'][index] ?? ''}.example/${path} ${token}`));
+      assert.deepEqual(
+        asked,
+        ['search?q=a&format=json', 'old', 'new'].map(
+          (path, index) => `http://${['searx', 'pages', 'other'][index] ?? ''}.example/${path} ${token}`,
+        ),
+      );
       // What is encrypted goes through a tunnel; the far end here speaks no TLS.
-      await assert.rejects(callTool(tools, 'read_webpage', { url: 'https://pages.example/' }), isClass('tool_error', /cannot be reached/));
+      await assert.rejects(
+        callTool(tools, 'read_webpage', { url: 'https://pages.example/' }),
+        isClass('tool_error', /cannot be reached/),
+      );
       assert.equal(asked.at(-1), 'CONNECT pages.example:443');
-      await assert.rejects(callTool(tools, 'read_webpage', { url: 'http://10.0.0.1/' }), isClass('tool_error', /10\.0\.0\.1 is on this machine or its network/));
+      await assert.rejects(
+        callTool(tools, 'read_webpage', { url: 'http://10.0.0.1/' }),
+        isClass('tool_error', /10\.0\.0\.1 is on this machine or its network/),
+      );
     } finally {
       for (const socket of sockets) socket.destroy();
       await new Promise((resolve) => {
@@ -75,30 +140,93 @@ describe('the proxy that leads out', () => {
 });
 
 describe('what a search service refuses', () => {
-  const refused = async (settings: Omit<SearchSettings, 'url'>, status: number, body: unknown): Promise<{ said: string; asked: number }> => {
+  const refused = async (
+    settings: Omit<SearchSettings, 'url'>,
+    status: number,
+    body: unknown,
+  ): Promise<{ said: string; asked: number }> => {
     let asked = 0;
     await using service = await stand((_, __, response) => {
       asked++;
       response.writeHead(status, { 'retry-after': '0' }).end(JSON.stringify(body));
     });
     const tools = openBuiltin('search', environment, { search: { ...settings, url: service.url } });
-    const said = await callTool(tools, 'search', { query: 'a' }).then(({ response }) => JSON.stringify(response), (error: unknown) => (error instanceof Error ? error.message : ''));
+    const said = await callTool(tools, 'search', { query: 'a' }).then(
+      ({ response }) => JSON.stringify(response),
+      (error: unknown) => (error instanceof Error ? error.message : ''),
+    );
     return { said, asked };
   };
 
   it('is told in its words, and asked again only where that helps', async () => {
     const google = { provider: 'google', api_key: 'k', engine: 'e' } as const;
-    const day = 'Quota exceeded for quota metric \'Queries\' and limit \'Queries per day\' of service \'customsearch.googleapis.com\' for consumer \'project_number:1\'.';
-    assert.deepEqual(await refused(google, 429, { error: { code: 429, message: day, status: 'RESOURCE_EXHAUSTED', errors: [{ reason: 'rateLimitExceeded' }] } }), { said: `Google search answered with status 429 (the quota of the day is used up): ${day}`, asked: 1 });
+    const day =
+      "Quota exceeded for quota metric 'Queries' and limit 'Queries per day' of service " +
+      "'customsearch.googleapis.com' for consumer 'project_number:1'.";
+    assert.deepEqual(
+      await refused(google, 429, {
+        error: { code: 429, message: day, status: 'RESOURCE_EXHAUSTED', errors: [{ reason: 'rateLimitExceeded' }] },
+      }),
+      { said: `Google search answered with status 429 (the quota of the day is used up): ${day}`, asked: 1 },
+    );
     const minute = day.replace('per day', 'per minute');
-    assert.deepEqual(await refused(google, 429, { error: { code: 429, message: minute } }), { said: `Google search answered with status 429: ${minute}`, asked: 3 });
-    assert.deepEqual(await refused(google, 400, { error: { code: 400, message: 'API key not valid. Please pass a valid API key.', status: 'INVALID_ARGUMENT' } }), { said: 'Google search answered with status 400 (the key `search.api_key` is not taken): API key not valid. Please pass a valid API key.', asked: 1 });
+    assert.deepEqual(await refused(google, 429, { error: { code: 429, message: minute } }), {
+      said: `Google search answered with status 429: ${minute}`,
+      asked: 3,
+    });
+    assert.deepEqual(
+      await refused(google, 400, {
+        error: { code: 400, message: 'API key not valid. Please pass a valid API key.', status: 'INVALID_ARGUMENT' },
+      }),
+      {
+        said:
+          'Google search answered with status 400 (the key `search.api_key` is not taken): API key not valid. ' +
+          'Please pass a valid API key.',
+        asked: 1,
+      },
+    );
     const brave = { provider: 'brave', api_key: 'k' } as const;
-    const body = (code: string, detail: string, status: number): unknown => ({ type: 'ErrorResponse', error: { id: '1', status, detail, meta: {}, code }, time: 1 });
-    assert.deepEqual(await refused(brave, 422, body('SUBSCRIPTION_TOKEN_INVALID', 'The provided subscription token is invalid.', 422)), { said: 'Brave search answered with status 422 (the key `search.api_key` is not taken): The provided subscription token is invalid.', asked: 1 });
-    assert.deepEqual(await refused(brave, 429, body('QUOTA_LIMITED', 'Request quota limit exceeded for plan', 429)), { said: 'Brave search answered with status 429 (what the subscription allows is used up): Request quota limit exceeded for plan', asked: 1 });
-    assert.equal((await refused(brave, 429, body('RATE_LIMITED', 'Request rate limit exceeded for plan', 429))).asked, 3);
-    assert.deepEqual(await refused(brave, 200, { type: 'search', query: { original: 'a' } }), { said: '"Nothing was found."', asked: 1 });
-    assert.deepEqual(await refused({ provider: 'searxng' }, 200, { query: 'a', results: [], unresponsive_engines: [['google', 'timeout'], ['bing', 'CAPTCHA']] }), { said: 'SearXNG has found nothing, for engines of it do not answer: google (timeout), bing (CAPTCHA).', asked: 1 });
+    const body = (code: string, detail: string, status: number): unknown => ({
+      type: 'ErrorResponse',
+      error: { id: '1', status, detail, meta: {}, code },
+      time: 1,
+    });
+    assert.deepEqual(
+      await refused(brave, 422, body('SUBSCRIPTION_TOKEN_INVALID', 'The provided subscription token is invalid.', 422)),
+      {
+        said:
+          'Brave search answered with status 422 (the key `search.api_key` is not taken): The provided ' +
+          'subscription token is invalid.',
+        asked: 1,
+      },
+    );
+    assert.deepEqual(await refused(brave, 429, body('QUOTA_LIMITED', 'Request quota limit exceeded for plan', 429)), {
+      said:
+        'Brave search answered with status 429 (what the subscription allows is used up): Request quota limit ' +
+        'exceeded for plan',
+      asked: 1,
+    });
+    assert.equal(
+      (await refused(brave, 429, body('RATE_LIMITED', 'Request rate limit exceeded for plan', 429))).asked,
+      3,
+    );
+    assert.deepEqual(await refused(brave, 200, { type: 'search', query: { original: 'a' } }), {
+      said: '"Nothing was found."',
+      asked: 1,
+    });
+    assert.deepEqual(
+      await refused({ provider: 'searxng' }, 200, {
+        query: 'a',
+        results: [],
+        unresponsive_engines: [
+          ['google', 'timeout'],
+          ['bing', 'CAPTCHA'],
+        ],
+      }),
+      {
+        said: 'SearXNG has found nothing, for engines of it do not answer: google (timeout), bing (CAPTCHA).',
+        asked: 1,
+      },
+    );
   });
 });

@@ -6,9 +6,9 @@ import { describe, it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import type { SearchSettings } from '../../../../src/config/schema/builtinSettings.ts';
 import type { ToolHost } from '../../../../src/rollout/ports.ts';
+import { openBuiltin } from '../../../../src/tools/builtins/open.ts';
 import { Gate, isPrivate } from '../../../../src/tools/builtins/web/addresses.ts';
 import { readable } from '../../../../src/tools/builtins/web/readable.ts';
-import { openBuiltin } from '../../../../src/tools/builtins/open.ts';
 import type { ToolEnvironment } from '../../../../src/tools/environment.ts';
 import { pdfFile } from '../../../support/officeFiles.ts';
 import { isClass, stand } from '../../../support/stand.ts';
@@ -16,10 +16,19 @@ import { callContext, callTool } from '../../../support/tools.ts';
 
 const environment = { cwd: '/', pools: { env: {} } } as ToolEnvironment;
 const opened = (search: SearchSettings): ToolHost => openBuiltin('search', environment, { search });
-const read = async (url: string, open = true): Promise<unknown> => (await callTool(opened({ provider: 'searxng', url: 'http://localhost', private_addresses: open }), 'read_webpage', { url })).response;
+const read = async (url: string, open = true): Promise<unknown> =>
+  (
+    await callTool(opened({ provider: 'searxng', url: 'http://localhost', private_addresses: open }), 'read_webpage', {
+      url,
+    })
+  ).response;
 
 describe('search', () => {
-  const hit = (n: number): { title: string; url: string; snippet: string } => ({ title: `T${n}`, url: `http://x/${n}`, snippet: `about ${n}` });
+  const hit = (n: number): { title: string; url: string; snippet: string } => ({
+    title: `T${n}`,
+    url: `http://x/${n}`,
+    snippet: `about ${n}`,
+  });
 
   it('asks Google, more than once for more than ten', async () => {
     const asked: string[] = [];
@@ -27,31 +36,63 @@ describe('search', () => {
       asked.push(url);
       const query = new URL(url, 'http://x').searchParams;
       const from = Number(query.get('start'));
-      response.end(JSON.stringify({ items: Array.from({ length: Number(query.get('num')) }, (__, i) => ({ title: `T${from + i}`, link: `http://x/${from + i}`, snippet: `about ${from + i}` })) }));
+      response.end(
+        JSON.stringify({
+          items: Array.from({ length: Number(query.get('num')) }, (__, i) => ({
+            title: `T${from + i}`,
+            link: `http://x/${from + i}`,
+            snippet: `about ${from + i}`,
+          })),
+        }),
+      );
     });
     const tools = opened({ provider: 'google', api_key: 'k&1', engine: 'cx1', url: `${google.url}/customsearch/v1` });
-    assert.deepEqual((await callTool(tools, 'search', { query: 'sea gulls', num: 12 })).response, Array.from({ length: 12 }, (_, i) => hit(i + 1)));
-    assert.deepEqual(asked, ['/customsearch/v1?key=k%261&cx=cx1&q=sea+gulls&num=10&start=1', '/customsearch/v1?key=k%261&cx=cx1&q=sea+gulls&num=2&start=11']);
+    assert.deepEqual(
+      (await callTool(tools, 'search', { query: 'sea gulls', num: 12 })).response,
+      Array.from({ length: 12 }, (_, i) => hit(i + 1)),
+    );
+    assert.deepEqual(asked, [
+      '/customsearch/v1?key=k%261&cx=cx1&q=sea+gulls&num=10&start=1',
+      '/customsearch/v1?key=k%261&cx=cx1&q=sea+gulls&num=2&start=11',
+    ]);
   });
 
   it('asks Brave, and takes its marks away', async () => {
     await using brave = await stand(({ url, headers }, _, response) => {
       assert.deepEqual([url, headers['x-subscription-token']], ['/?q=a&count=5', 'key']);
-      response.end(JSON.stringify({ web: { results: [{ title: 'T&amp;1', url: 'http://x/1', description: 'about <strong>1</strong>' }] } }));
+      response.end(
+        JSON.stringify({
+          web: { results: [{ title: 'T&amp;1', url: 'http://x/1', description: 'about <strong>1</strong>' }] },
+        }),
+      );
     });
-    assert.deepEqual((await callTool(opened({ provider: 'brave', api_key: 'key', url: brave.url }), 'search', { query: 'a' })).response, [{ title: 'T&1', url: 'http://x/1', snippet: 'about 1' }]);
+    assert.deepEqual(
+      (await callTool(opened({ provider: 'brave', api_key: 'key', url: brave.url }), 'search', { query: 'a' }))
+        .response,
+      [{ title: 'T&1', url: 'http://x/1', snippet: 'about 1' }],
+    );
   });
 
   it('asks SearXNG, and says what its settings lack', async () => {
     let status = 200;
     await using searxng = await stand(({ url }, _, response) => {
       assert.equal(url, '/search?q=a&format=json');
-      response.writeHead(status).end(JSON.stringify({ results: [1, 2, 3].map((n) => ({ title: `T${n}`, url: `http://x/${n}`, content: `about ${n}` })) }));
+      response.writeHead(status).end(
+        JSON.stringify({
+          results: [1, 2, 3].map((n) => ({ title: `T${n}`, url: `http://x/${n}`, content: `about ${n}` })),
+        }),
+      );
     });
     const tools = opened({ provider: 'searxng', url: `${searxng.url}/` });
     assert.deepEqual((await callTool(tools, 'search', { query: 'a', num: 2 })).response, [hit(1), hit(2)]);
     status = 403;
-    await assert.rejects(callTool(tools, 'search', { query: 'a' }), isClass('tool_error', /SearXNG answered with status 403 \(its settings must name `json` among `search\.formats`\)/));
+    await assert.rejects(
+      callTool(tools, 'search', { query: 'a' }),
+      isClass(
+        'tool_error',
+        /SearXNG answered with status 403 \(its settings must name `json` among `search\.formats`\)/,
+      ),
+    );
   });
 
   it('waits for what passes, tells no key, and ends when it is cancelled', async () => {
@@ -66,11 +107,23 @@ describe('search', () => {
     });
     const tools = opened({ provider: 'brave', api_key: 'secret-key', url: `${brave.url}/?token=secret-key` });
     assert.equal((await callTool(tools, 'search', { query: 'a' })).response, 'Nothing was found.');
-    await assert.rejects(callTool(tools, 'search', { query: 'a' }), (error) => isClass('tool_error', /^Brave search answered with status 401 \(the key `search\.api_key` is not taken\): no such subscription$/)(error) && !String(error).includes('secret-key'));
+    await assert.rejects(
+      callTool(tools, 'search', { query: 'a' }),
+      (error) =>
+        isClass(
+          'tool_error',
+          /^Brave search answered with status 401 \(the key `search\.api_key` is not taken\): no such subscription$/,
+        )(error) && !String(error).includes('secret-key'),
+    );
     await assert.rejects(callTool(tools, 'search', { query: 'a' }), isClass('tool_error', /not understood: <html>/));
     const cancel = new AbortController();
-    const call = assert.rejects(callTool(tools, 'search', { query: 'a' }, callContext(cancel.signal)), isClass('cancelled', /cancelled/));
-    setImmediate(() => { cancel.abort(); });
+    const call = assert.rejects(
+      callTool(tools, 'search', { query: 'a' }, callContext(cancel.signal)),
+      isClass('cancelled', /cancelled/),
+    );
+    setImmediate(() => {
+      cancel.abort();
+    });
     await call;
   });
 });
@@ -78,14 +131,27 @@ describe('search', () => {
 it('download_file puts what is at an address into a file', async () => {
   const cwd = await mkdtemp(path.join(tmpdir(), 'download-'));
   try {
-    await using site = await stand((_, __, response) => { response.setHeader('content-type', 'text/csv').end('a,b\n'); });
-    const tools = openBuiltin('search', { ...environment, cwd }, { search: { provider: 'searxng', url: 'http://localhost', private_addresses: true } });
-    const get = (args: object): Promise<{ readonly response: unknown }> => callTool(tools, 'download_file', { url: site.url, ...args });
+    await using site = await stand((_, __, response) => {
+      response.setHeader('content-type', 'text/csv').end('a,b\n');
+    });
+    const tools = openBuiltin(
+      'search',
+      { ...environment, cwd },
+      { search: { provider: 'searxng', url: 'http://localhost', private_addresses: true } },
+    );
+    const get = (args: object): Promise<{ readonly response: unknown }> =>
+      callTool(tools, 'download_file', { url: site.url, ...args });
     assert.equal((await get({ output_file_path: 'in/a.csv' })).response, 'Wrote 4 bytes of text/csv.');
     assert.equal(await readFile(path.join(cwd, 'in/a.csv'), 'utf8'), 'a,b\n');
-    await assert.rejects(get({ output_file_path: 'in/a.csv' }), isClass('tool_error', /exists already; `overwrite` replaces it/));
+    await assert.rejects(
+      get({ output_file_path: 'in/a.csv' }),
+      isClass('tool_error', /exists already; `overwrite` replaces it/),
+    );
     await get({ output_file_path: 'in/a.csv', overwrite: true });
-    await assert.rejects(get({ output_file_path: '../a.csv' }), isClass('tool_error', /outside of the working directory/));
+    await assert.rejects(
+      get({ output_file_path: '../a.csv' }),
+      isClass('tool_error', /outside of the working directory/),
+    );
   } finally {
     await rm(cwd, { recursive: true });
   }
@@ -98,19 +164,40 @@ describe('read_webpage', () => {
       else if (url === '/loop') response.writeHead(302, { location: '/loop' }).end();
       else if (url === '/gone') response.writeHead(404).end('gone');
       else if (url === '/pdf') response.setHeader('content-type', 'application/pdf').end(pdfFile('In a PDF'));
-      else if (url === '/big') response.setHeader('content-type', 'text/plain').end(Buffer.alloc(11 * 1024 * 1024, 'x'));
-      else if (url === '/small') response.writeHead(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' }).end(gzipSync('made smaller'));
-      else if (url === '/bomb') response.writeHead(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' }).end(gzipSync(Buffer.alloc(11 * 1024 * 1024)));
+      else if (url === '/big')
+        response.setHeader('content-type', 'text/plain').end(Buffer.alloc(11 * 1024 * 1024, 'x'));
+      else if (url === '/small')
+        response
+          .writeHead(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' })
+          .end(gzipSync('made smaller'));
+      else if (url === '/bomb')
+        response
+          .writeHead(200, { 'content-type': 'text/plain', 'content-encoding': 'gzip' })
+          .end(gzipSync(Buffer.alloc(11 * 1024 * 1024)));
       else if (url === '/zip') response.setHeader('content-type', 'application/zip').end('x');
       else if (url === '/out') response.writeHead(302, { location: 'file:///etc/passwd' }).end();
-      else if (url === '/latin') response.setHeader('content-type', 'text/plain; charset=iso-8859-1').end(Buffer.from('grün', 'latin1'));
-      else response.setHeader('content-type', 'text/html').end('<title>New</title><body><header>top</header><p>See <a href="other?a=1">the other</a>.</p><footer>end</footer>');
+      else if (url === '/latin')
+        response.setHeader('content-type', 'text/plain; charset=iso-8859-1').end(Buffer.from('grün', 'latin1'));
+      else
+        response
+          .setHeader('content-type', 'text/html')
+          .end(
+            '<title>New</title><body><header>top</header><p>See <a href="other?a=1">the ' +
+              'other</a>.</p><footer>end</footer>',
+          );
     });
     assert.equal(await read(`${site.url}/old`), `New\n${site.url}/new\n\nSee [the other](${site.url}/other?a=1).`);
     assert.equal(await read(`${site.url}/pdf`), '--- page 1 of 1 ---\nIn a PDF');
     assert.equal(await read(`${site.url}/latin`), 'grün');
     assert.equal(await read(`${site.url}/small`), 'made smaller');
-    for (const [path, errorClass, said] of [['/loop', 'tool_error', /more than 8 times/], ['/gone', 'tool_error', /status 404/], ['/big', 'tool_error', /more than 10485760 bytes/], ['/bomb', 'tool_error', /more than 10485760 bytes/], ['/zip', 'tool_error', /no text but application\/zip/], ['/out', 'invalid_arguments', /"file:\/\/\/etc\/passwd" is no address/]] as const) {
+    for (const [path, errorClass, said] of [
+      ['/loop', 'tool_error', /more than 8 times/],
+      ['/gone', 'tool_error', /status 404/],
+      ['/big', 'tool_error', /more than 10485760 bytes/],
+      ['/bomb', 'tool_error', /more than 10485760 bytes/],
+      ['/zip', 'tool_error', /no text but application\/zip/],
+      ['/out', 'invalid_arguments', /"file:\/\/\/etc\/passwd" is no address/],
+    ] as const) {
       await assert.rejects(read(`${site.url}${path}`), isClass(errorClass, said), path);
     }
   });
@@ -122,8 +209,21 @@ describe('read_webpage', () => {
       response.end('secret');
     });
     const port = new URL(site.url).port;
-    for (const host of ['127.0.0.1', '2130706433', '0x7f.1', '[::1]', '[::ffff:127.0.0.1]', 'localhost', '169.254.169.254', '10.1.2.3']) {
-      await assert.rejects(read(`http://${host}:${port}/`, false), isClass('tool_error', /is on this machine or its network, where this tool may not go/), host);
+    for (const host of [
+      '127.0.0.1',
+      '2130706433',
+      '0x7f.1',
+      '[::1]',
+      '[::ffff:127.0.0.1]',
+      'localhost',
+      '169.254.169.254',
+      '10.1.2.3',
+    ]) {
+      await assert.rejects(
+        read(`http://${host}:${port}/`, false),
+        isClass('tool_error', /is on this machine or its network, where this tool may not go/),
+        host,
+      );
     }
     assert.equal(asked, 0);
     assert.equal(await read(site.url), 'secret');
@@ -132,13 +232,35 @@ describe('read_webpage', () => {
   it('judges redirects as it judges addresses', () => {
     assert.throws(() => new Gate(false).check('http://192.168.1.1/'), isClass('tool_error', /192\.168\.1\.1/));
     assert.throws(() => new Gate(true).check('ftp://example.org/'), isClass('invalid_arguments', /http/));
-    assert.deepEqual(['8.8.8.8', '172.32.0.1', '2001:4860:4860::8888', '172.16.0.1', 'fd00::1', 'fe80::1', '::', '::ffff:10.0.0.1', '100.64.0.1', '0.0.0.0'].map(isPrivate), [false, false, false, true, true, true, true, true, true, true]);
+    assert.deepEqual(
+      [
+        '8.8.8.8',
+        '172.32.0.1',
+        '2001:4860:4860::8888',
+        '172.16.0.1',
+        'fd00::1',
+        'fe80::1',
+        '::',
+        '::ffff:10.0.0.1',
+        '100.64.0.1',
+        '0.0.0.0',
+      ].map(isPrivate),
+      [false, false, false, true, true, true, true, true, true, true],
+    );
   });
 });
 
 it('a page without a main part is given whole, and one in the middle alone', () => {
-  assert.deepEqual(readable('<nav><a href=/a>only this</a></nav>', new URL('http://x/')), { title: undefined, text: '[only this](http://x/a)' });
+  assert.deepEqual(readable('<nav><a href=/a>only this</a></nav>', new URL('http://x/')), {
+    title: undefined,
+    text: '[only this](http://x/a)',
+  });
   assert.equal(readable('<p>around</p><article>all that it is about</article>').text, 'all that it is about');
-  assert.equal(readable('<p hidden>a</p><p style="display: none">b</p><p>c&nbsp;&lt;d</p><img alt="a cat"><svg><title>no</title></svg>').text, 'c <d\n\n[image: a cat]');
+  assert.equal(
+    readable(
+      '<p hidden>a</p><p style="display: none">b</p><p>c&nbsp;&lt;d</p><img alt="a cat"><svg><title>no</title></svg>',
+    ).text,
+    'c <d\n\n[image: a cat]',
+  );
   assert.equal(typeof readable('<div>'.repeat(20_000)).text, 'string');
 });

@@ -1,7 +1,7 @@
 // Where the calls of two attempts first differ.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { callsIn, SplitFinder, type FirstSplit } from '../../../../src/trace/align/firstSplit.ts';
+import { callsIn, type FirstSplit, SplitFinder } from '../../../../src/trace/align/firstSplit.ts';
 import type { TraceEvent } from '../../../../src/trace/schema.ts';
 import { Stream } from '../../../support/stream.ts';
 
@@ -27,8 +27,29 @@ function splitOf(own: readonly TraceEvent[], other: readonly TraceEvent[]): Firs
 
 describe('the first split of two attempts', () => {
   it('is the first call with another tool, other arguments or another agent', () => {
-    const own = attempt([['find', 1], ['renew', 17], ['pay', 4]]);
-    for (const other of [attempt([['find', 1], ['renew', 17], ['close', 4]]), attempt([['find', 1], ['renew', 17], ['pay', 5], ['renew', 1]]), attempt([['find', 1], ['renew', 17], ['pay', 4, 'desk']])]) {
+    const own = attempt([
+      ['find', 1],
+      ['renew', 17],
+      ['pay', 4],
+    ]);
+    for (const other of [
+      attempt([
+        ['find', 1],
+        ['renew', 17],
+        ['close', 4],
+      ]),
+      attempt([
+        ['find', 1],
+        ['renew', 17],
+        ['pay', 5],
+        ['renew', 1],
+      ]),
+      attempt([
+        ['find', 1],
+        ['renew', 17],
+        ['pay', 4, 'desk'],
+      ]),
+    ]) {
       const split = splitOf(own, other);
       assert.equal(split?.common, 2);
       assert.equal(split.own?.seq, callsIn(own)[2]?.seq);
@@ -38,15 +59,30 @@ describe('the first split of two attempts', () => {
 
   it('is the end of the one that made fewer calls', () => {
     const short = attempt([['find', 1]]);
-    const long = attempt([['find', 1], ['renew', 17]]);
+    const long = attempt([
+      ['find', 1],
+      ['renew', 17],
+    ]);
     assert.deepEqual(splitOf(short, long), { common: 1, other: callsIn(long)[1] });
     assert.deepEqual(splitOf(long, short), { common: 1, own: callsIn(long)[1] });
     assert.deepEqual(splitOf(attempt([]), short), { common: 0, other: callsIn(short)[0] });
   });
 
   it('is nowhere where both made the same calls, in whatever order their arguments stand', () => {
-    const own = attempt([['find', 1], ['renew', 17]]);
-    assert.equal(splitOf(own, attempt([['find', 1], ['renew', 17]])), undefined);
+    const own = attempt([
+      ['find', 1],
+      ['renew', 17],
+    ]);
+    assert.equal(
+      splitOf(
+        own,
+        attempt([
+          ['find', 1],
+          ['renew', 17],
+        ]),
+      ),
+      undefined,
+    );
     const s = new Stream();
     s.toolStart('a', 'put', { x: 1, y: 2 });
     const t = new Stream();
@@ -55,8 +91,14 @@ describe('the first split of two attempts', () => {
   });
 
   it('is told as soon as it was read', () => {
-    const own = attempt([['find', 1], ['renew', 17]]);
-    const other = attempt([['find', 2], ['renew', 17]]);
+    const own = attempt([
+      ['find', 1],
+      ['renew', 17],
+    ]);
+    const other = attempt([
+      ['find', 2],
+      ['renew', 17],
+    ]);
     const first = other.findIndex((event) => event.kind === 'tool.start') + 1;
     const finder = new SplitFinder(callsIn(own));
     assert.equal(finder.take(other.slice(0, first - 1)), false);

@@ -8,7 +8,9 @@ import { Random } from '../../../support/random.ts';
 
 function shown(a: string, b: string): string {
   const [left, right] = [a.split(' '), b.split(' ')];
-  return pairwise(actions(a), actions(b)).map((pair) => `${pair.a === undefined ? '-' : left[pair.a]}:${pair.b === undefined ? '-' : right[pair.b]}`).join(' ');
+  return pairwise(actions(a), actions(b))
+    .map((pair) => `${pair.a === undefined ? '-' : left[pair.a]}:${pair.b === undefined ? '-' : right[pair.b]}`)
+    .join(' ');
 }
 
 describe('pairwise alignment', () => {
@@ -20,7 +22,13 @@ describe('pairwise alignment', () => {
   it('puts a tool beside itself with other arguments rather than beside another', () => {
     assert.equal(shown('a1 b1', 'a1 c1 b2'), 'a1:a1 -:c1 b1:b2');
     assert.equal(shown('a1 b1 c1', 'a1 a2 c1'), 'a1:a1 b1:a2 c1:c1');
-    assert.equal(pairwise(actions('a1 b1 c1'), actions('a1 says c1')).filter((pair) => pair.a !== undefined && pair.b !== undefined).length, 2, 'words beside a call');
+    assert.equal(
+      pairwise(actions('a1 b1 c1'), actions('a1 says c1')).filter(
+        (pair) => pair.a !== undefined && pair.b !== undefined,
+      ).length,
+      2,
+      'words beside a call',
+    );
   });
 
   it('pairs every action of both exactly once, in order, and the same way round both ways', () => {
@@ -30,9 +38,21 @@ describe('pairwise alignment', () => {
       const [a, b] = [actions(x), actions(y)];
       const pairs = pairwise(a, b);
       const told = `seed ${random.seed}: “${x}” and “${y}”`;
-      assert.deepEqual(pairs.flatMap((pair) => pair.a ?? []), a.map((_, index) => index), told);
-      assert.deepEqual(pairs.flatMap((pair) => pair.b ?? []), b.map((_, index) => index), told);
-      assert.deepEqual(pairwise(b, a).map((pair) => [pair.b, pair.a]), pairs.map((pair) => [pair.a, pair.b]), told);
+      assert.deepEqual(
+        pairs.flatMap((pair) => pair.a ?? []),
+        a.map((_, index) => index),
+        told,
+      );
+      assert.deepEqual(
+        pairs.flatMap((pair) => pair.b ?? []),
+        b.map((_, index) => index),
+        told,
+      );
+      assert.deepEqual(
+        pairwise(b, a).map((pair) => [pair.b, pair.a]),
+        pairs.map((pair) => [pair.a, pair.b]),
+        told,
+      );
       assert.equal(costOf(a, b, pairs), costOf(b, a, pairwise(b, a)), told);
     }
   });
@@ -57,7 +77,10 @@ describe('pairwise alignment', () => {
 describe('where two attempts part', () => {
   it('names the first other action of each, and where they meet again', () => {
     const split = splitOf(actions('a1 b1 c1 a2'), actions('a1 b2 a1 c1 a2'));
-    assert.deepEqual([split?.common, split?.a?.step, split?.b?.step, split?.rejoin?.a.step, split?.rejoin?.b.step], [1, 2, 2, 3, 4]);
+    assert.deepEqual(
+      [split?.common, split?.a?.step, split?.b?.step, split?.rejoin?.a.step, split?.rejoin?.b.step],
+      [1, 2, 2, 3, 4],
+    );
   });
 
   it('is nowhere in equal attempts, and at the end of one that stopped early', () => {

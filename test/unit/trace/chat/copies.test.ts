@@ -11,7 +11,12 @@ import { lendingDesk, Stream } from '../../../support/stream.ts';
 const TOOLS = 'c'.repeat(64);
 const LONG = 'd'.repeat(64);
 const blobs = {
-  text: ({ $blob: sha }: { readonly $blob: string }) => Promise.resolve(sha === TOOLS ? JSON.stringify([{ name: 'find', description: 'Finds', parameters: { type: 'object' }, effect: 'pure' }]) : 'a long page'),
+  text: ({ $blob: sha }: { readonly $blob: string }) =>
+    Promise.resolve(
+      sha === TOOLS
+        ? JSON.stringify([{ name: 'find', description: 'Finds', parameters: { type: 'object' }, effect: 'pure' }])
+        : 'a long page',
+    ),
 };
 
 function modelOf(stream: Stream): TrajectoryModel {
@@ -27,18 +32,32 @@ it('makes of a model call the request that it was, with all that is kept elsewhe
   s.model('I look.', [{ id: 'c1', name: 'find', arguments: { $$where: 'here' } }]);
   const call = s.toolStart('c1', 'find', { $$where: 'here' });
   s.toolEnd(call, 'c1', { $blob: LONG, bytes: 11, media: 'text/plain', head: 'a lo' });
-  const span = s.add('model.start', { step: 2, model: 'm', endpoint: 'https://me:secret@api.example.org/v1/?key=k', context: [[1, 3]], sampling: { temperature: 0.5, seed: 3, extra: { top_k: 4 } }, tools: TOOLS });
+  const span = s.add('model.start', {
+    step: 2,
+    model: 'm',
+    endpoint: 'https://me:secret@api.example.org/v1/?key=k',
+    context: [[1, 3]],
+    sampling: { temperature: 0.5, seed: 3, extra: { top_k: 4 } },
+    tools: TOOLS,
+  });
   s.add('edit', { of: { seq: span }, path: '/sampling/temperature', value: 0.9 }, { span });
   const model = modelOf(s);
   const found = model.span(span);
   assert.ok(found?.kind === 'model');
   const body = await requestOf(model, found, blobs);
   assert.deepEqual(body, {
-    model: 'm', temperature: 0.9, seed: 3, top_k: 4,
+    model: 'm',
+    temperature: 0.9,
+    seed: 3,
+    top_k: 4,
     tools: [{ type: 'function', function: { name: 'find', description: 'Finds', parameters: { type: 'object' } } }],
     messages: [
       { role: 'user', content: "What's new?" },
-      { role: 'assistant', content: 'I look.', tool_calls: [{ id: 'c1', type: 'function', function: { name: 'find', arguments: '{"$where":"here"}' } }] },
+      {
+        role: 'assistant',
+        content: 'I look.',
+        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'find', arguments: '{"$where":"here"}' } }],
+      },
       { role: 'tool', tool_call_id: 'c1', content: 'a long page' },
     ],
   });
@@ -50,10 +69,23 @@ it('makes of a model call the request that it was, with all that is kept elsewhe
   assert.match(curlText('demo:?latency_ms=3', body), /^curl "\$OPENAI_BASE_URL\/chat\/completions"/);
 });
 
-it('is one command of a shell, whatever the messages say', { skip: process.platform === 'win32' ? 'it is written for POSIX shells' : false }, () => {
+it('is one command of a shell, whatever the messages say', {
+  skip: process.platform === 'win32' ? 'it is written for POSIX shells' : false,
+}, () => {
   const body = { model: 'm', messages: [{ role: 'user', content: "it's $HOME `id` \\ \"x\"\n'''; echo no" }] };
-  const given = execFileSync('sh', ['-c', `curl() { printf '%s\\0' "$@"; }\n${curlText('https://api.example.org/v1', body)}`], { encoding: 'utf8', env: { OPENAI_API_KEY: 'k1' } }).split('\0');
-  assert.deepEqual(given.slice(0, 6), ['https://api.example.org/v1/chat/completions', '-H', 'Authorization: Bearer k1', '-H', 'Content-Type: application/json', '-d']);
+  const given = execFileSync(
+    'sh',
+    ['-c', `curl() { printf '%s\\0' "$@"; }\n${curlText('https://api.example.org/v1', body)}`],
+    { encoding: 'utf8', env: { OPENAI_API_KEY: 'k1' } },
+  ).split('\0');
+  assert.deepEqual(given.slice(0, 6), [
+    'https://api.example.org/v1/chat/completions',
+    '-H',
+    'Authorization: Bearer k1',
+    '-H',
+    'Content-Type: application/json',
+    '-d',
+  ]);
   assert.deepEqual(JSON.parse(given[6] ?? ''), body);
 });
 

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { finish } from '../../../../src/common/piecewise.ts';
 import { binomial } from '../../../../src/trace/statistics/binomial.ts';
-import { intervalsOf, resamplesFor, type Interval, type TaskGroup } from '../../../../src/trace/statistics/bootstrap.ts';
+import {
+  type Interval,
+  intervalsOf,
+  resamplesFor,
+  type TaskGroup,
+} from '../../../../src/trace/statistics/bootstrap.ts';
 import { Random } from '../../../support/random.ts';
 
 /** Each task on its own. */
@@ -16,7 +21,9 @@ function intervals(groups: readonly TaskGroup[], resamples: number): (Interval |
 
 /** Means of resamples, drawn task by task. */
 function plainMeans(groups: readonly TaskGroup[], list: number, resamples: number, random: Random): number[] {
-  const values = groups.flatMap(({ tasks, values: own }) => (typeof own[list] === 'number' ? Array.from({ length: tasks }, () => own[list] ?? 0) : []));
+  const values = groups.flatMap(({ tasks, values: own }) =>
+    typeof own[list] === 'number' ? Array.from({ length: tasks }, () => own[list] ?? 0) : [],
+  );
   return Array.from({ length: resamples }, () => {
     let sum = 0;
     for (let i = 0; i < values.length; i++) sum += values[Math.floor(random.next() * values.length)] ?? 0;
@@ -36,13 +43,20 @@ describe('intervals', () => {
   it('are the percentiles of all resamples, when there are few enough to be listed', () => {
     // Two tasks, one solved: a resample has mean 0, 0.5, 0.5 or 1.
     assert.deepEqual(intervals(apart([0, 1]), 2000), [[0, 1]]);
-    assert.deepEqual(intervals([{ tasks: 3, values: [0.3] }], 200)[0]?.map((value) => Number(value.toFixed(9))), [0.3, 0.3]);
+    assert.deepEqual(
+      intervals([{ tasks: 3, values: [0.3] }], 200)[0]?.map((value) => Number(value.toFixed(9))),
+      [0.3, 0.3],
+    );
     assert.deepEqual(intervals([{ tasks: 1, values: [0.3, 1] }], 200), [null, null]);
     assert.deepEqual(intervals([], 200), []);
   });
 
   it('leave out the tasks that a list is not about', () => {
-    const groups: TaskGroup[] = [{ tasks: 50, values: [0, 0, null] }, { tasks: 70, values: [1, 1, 1] }, { tasks: 1, values: [0.5, null, null] }];
+    const groups: TaskGroup[] = [
+      { tasks: 50, values: [0, 0, null] },
+      { tasks: 70, values: [1, 1, 1] },
+      { tasks: 1, values: [0.5, null, null] },
+    ];
     const [all, some, one] = intervals(groups, 500);
     assert.deepEqual([some, one], intervals(groups.slice(0, 2), 500).slice(1));
     assert.deepEqual(one, [1, 1]);
@@ -54,9 +68,13 @@ describe('intervals', () => {
     for (let trial = 0; trial < 12; trial++) {
       // With few groups of many tasks counts are drawn, with many groups of few the tasks themselves.
       const many = trial % 2 === 0;
-      const groups = Array.from({ length: many ? 3 + trial : 40 }, (_, at): TaskGroup => ({
-        tasks: 2 + Math.floor(random.next() * (many ? 150 : 4)), values: [random.next() ** 2, at > 0 && random.next() < 0.3 ? null : Math.round(random.next())],
-      }));
+      const groups = Array.from(
+        { length: many ? 3 + trial : 40 },
+        (_, at): TaskGroup => ({
+          tasks: 2 + Math.floor(random.next() * (many ? 150 : 4)),
+          values: [random.next() ** 2, at > 0 && random.next() < 0.3 ? null : Math.round(random.next())],
+        }),
+      );
       const resamples = 2000;
       for (const [list, interval] of intervals(groups, resamples).entries()) {
         const means = plainMeans(groups, list, 3000, random);
@@ -73,23 +91,47 @@ describe('intervals', () => {
     const trials = 300;
     for (let trial = 0; trial < trials; trial++) {
       const solved = Array.from({ length: 60 }, () => random.next()).filter((chance) => chance < 0.35).length;
-      const [interval] = intervals([{ tasks: solved, values: [1] }, { tasks: 60 - solved, values: [0] }], 500);
+      const [interval] = intervals(
+        [
+          { tasks: solved, values: [1] },
+          { tasks: 60 - solved, values: [0] },
+        ],
+        500,
+      );
       if (interval !== undefined && interval !== null && interval[0] <= 0.35 && 0.35 <= interval[1]) covered += 1;
     }
     assert.ok(covered / trials > 0.88 && covered / trials < 0.99, `${covered} of ${trials}`);
   });
 
   it('take fewer resamples of very many tasks that all differ, and as many as ever of those that are alike', () => {
-    const differing = (tasks: number): TaskGroup[] => Array.from({ length: tasks }, (_, i) => ({ tasks: 1, values: [i] }));
-    assert.deepEqual([50, 10_000, 100_000].map((tasks) => resamplesFor(differing(tasks))), [2000, 400, 200]);
-    assert.equal(resamplesFor([{ tasks: 1e7, values: [0, 0] }, { tasks: 1e6, values: [1, 0] }]), 2000);
+    const differing = (tasks: number): TaskGroup[] =>
+      Array.from({ length: tasks }, (_, i) => ({ tasks: 1, values: [i] }));
+    assert.deepEqual(
+      [50, 10_000, 100_000].map((tasks) => resamplesFor(differing(tasks))),
+      [2000, 400, 200],
+    );
+    assert.equal(
+      resamplesFor([
+        { tasks: 1e7, values: [0, 0] },
+        { tasks: 1e6, values: [1, 0] },
+      ]),
+      2000,
+    );
   });
 });
 
 describe('binomial', () => {
   it('draws each number of successes as often as its chance is', () => {
     const random = new Random(11);
-    for (const [n, p] of [[5, 0.3], [40, 0.1], [40, 0.6], [60, 0.4], [300, 0.07], [1000, 0.97], [2000, 0.5]] as const) {
+    for (const [n, p] of [
+      [5, 0.3],
+      [40, 0.1],
+      [40, 0.6],
+      [60, 0.4],
+      [300, 0.07],
+      [1000, 0.97],
+      [2000, 0.5],
+    ] as const) {
       const draws = 20_000;
       const seen = new Map<number, number>();
       for (let i = 0; i < draws; i++) {

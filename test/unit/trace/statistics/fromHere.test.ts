@@ -5,8 +5,10 @@ import type { RolloutRow } from '../../../../src/trace/summary.ts';
 import { Random } from '../../../support/random.ts';
 import { scored } from '../../host/rows.ts';
 
-const rows = (passed: number, failed: number): RolloutRow[] => Array.from({ length: passed + failed }, (_, index) => scored('t', index + 1, index < passed));
-const near = (value: number | undefined, wanted: number): void => assert.ok(value !== undefined && Math.abs(value - wanted) < 5e-4, `${value ?? 'nothing'}, not ${wanted}`);
+const rows = (passed: number, failed: number): RolloutRow[] =>
+  Array.from({ length: passed + failed }, (_, index) => scored('t', index + 1, index < passed));
+const near = (value: number | undefined, wanted: number): void =>
+  assert.ok(value !== undefined && Math.abs(value - wanted) < 5e-4, `${value ?? 'nothing'}, not ${wanted}`);
 
 describe('pass@k from here', () => {
   it('has Wilson’s interval for one attempt, and carries it over to k', () => {
@@ -20,7 +22,13 @@ describe('pass@k from here', () => {
   });
 
   it('says nothing of what is not known', () => {
-    assert.deepEqual(ratesOf([], [1]), { attempts: 0, scored: 0, passed: 0, pass_at: { 1: null }, intervals: { 1: null } });
+    assert.deepEqual(ratesOf([], [1]), {
+      attempts: 0,
+      scored: 0,
+      passed: 0,
+      pass_at: { 1: null },
+      intervals: { 1: null },
+    });
     const some = ratesOf(rows(1, 1), [1, 4]);
     assert.deepEqual([some.pass_at[4], some.intervals[4]], [null, null], 'fewer attempts than k');
     assert.equal(ratesFromHere({ seq: 3, fork: [], parent: rows(1, 1), attempts: 4 }).difference, null);
@@ -28,7 +36,13 @@ describe('pass@k from here', () => {
 
   it('holds a fork against those that came the same way, else against all', () => {
     // Newcombe 1998 (independent proportions), method 10: 56/70 - 48/80.
-    const both = ratesFromHere({ seq: 3, fork: rows(56, 14), parent: rows(1, 99), siblings: rows(48, 32), attempts: 70 });
+    const both = ratesFromHere({
+      seq: 3,
+      fork: rows(56, 14),
+      parent: rows(1, 99),
+      siblings: rows(48, 32),
+      attempts: 70,
+    });
     assert.equal(both.difference?.of, 'siblings');
     near(both.difference.value, 0.2);
     near(both.difference.interval[0], 0.0524);

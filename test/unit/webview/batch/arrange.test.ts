@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { arrange, type ArrangeInput } from '../../../../webview/batch/model/arrange.ts';
+import { type ArrangeInput, arrange } from '../../../../webview/batch/model/arrange.ts';
 import { taskFacts, taskMedians } from '../../../../webview/batch/model/taskFacts.ts';
 import { aRow, failed, passed } from './rows.ts';
 
@@ -13,8 +13,15 @@ const tasks = [
 const levels = ['10', '2', undefined, '2'];
 
 function order(given: Partial<ArrangeInput>): string[] {
-  return arrange({ tasks: tasks.length, facts: (index) => taskFacts(tasks[index], 2), level: (index) => levels[index], sort: 'task', group: 'none', folded: new Set(), ...given })
-    .map((row) => (row.kind === 'group' ? row.name : String(row.index)));
+  return arrange({
+    tasks: tasks.length,
+    facts: (index) => taskFacts(tasks[index], 2),
+    level: (index) => levels[index],
+    sort: 'task',
+    group: 'none',
+    folded: new Set(),
+    ...given,
+  }).map((row) => (row.kind === 'group' ? row.name : String(row.index)));
 }
 
 suite('the order of the tasks', () => {
@@ -32,12 +39,28 @@ suite('the order of the tasks', () => {
   });
 
   test('groups by outcome', () => {
-    assert.deepEqual(order({ group: 'outcome' }), ['none passed', '1', 'mixed', '0', 'all passed', '3', 'no verdict yet', '2']);
+    assert.deepEqual(order({ group: 'outcome' }), [
+      'none passed',
+      '1',
+      'mixed',
+      '0',
+      'all passed',
+      '3',
+      'no verdict yet',
+      '2',
+    ]);
   });
 
   test('a folded group keeps its head, with its rate', () => {
     assert.deepEqual(order({ group: 'level', folded: new Set(['2']) }), ['level 2', 'level 10', '0', 'no level', '2']);
-    const [head] = arrange({ tasks: 4, facts: (index) => taskFacts(tasks[index], 2), level: (index) => levels[index], sort: 'task', group: 'level', folded: new Set(['2']) });
+    const [head] = arrange({
+      tasks: 4,
+      facts: (index) => taskFacts(tasks[index], 2),
+      level: (index) => levels[index],
+      sort: 'task',
+      group: 'level',
+      folded: new Set(['2']),
+    });
     assert.deepEqual(head, { kind: 'group', key: '2', name: 'level 2', tasks: 2, rate: 0.5, open: false });
   });
 
@@ -48,14 +71,43 @@ suite('the order of the tasks', () => {
 
 suite('the facts of a task', () => {
   test('attempts without a row are queued, and only verdicts count for the rate', () => {
-    const { counts, scored, passed: passes } = taskFacts({ attempts: [passed(), failed(), aRow({ state: 'running' }), undefined, aRow({ progress: { status: 'infrastructure' } })] }, 8);
-    assert.deepEqual({ passed: counts.passed, failed: counts.failed, running: counts.running, infrastructure: counts.infrastructure, queued: counts.queued }, { passed: 1, failed: 1, running: 1, infrastructure: 1, queued: 4 });
+    const {
+      counts,
+      scored,
+      passed: passes,
+    } = taskFacts(
+      {
+        attempts: [
+          passed(),
+          failed(),
+          aRow({ state: 'running' }),
+          undefined,
+          aRow({ progress: { status: 'infrastructure' } }),
+        ],
+      },
+      8,
+    );
+    assert.deepEqual(
+      {
+        passed: counts.passed,
+        failed: counts.failed,
+        running: counts.running,
+        infrastructure: counts.infrastructure,
+        queued: counts.queued,
+      },
+      { passed: 1, failed: 1, running: 1, infrastructure: 1, queued: 4 },
+    );
     assert.deepEqual([scored, passes], [2, 1]);
   });
 
   test('medians are of what ended', () => {
-    const of = (steps: number, ms: number) => passed({ progress: { ...passed().progress, steps, ms, error_class: steps > 5 ? 'limit' : 'timeout' } });
-    assert.deepEqual(taskMedians({ attempts: [of(3, 30), of(9, 10), of(7, 20), aRow({ state: 'running' })] }), { steps: 7, ms: 20, error: 'limit' });
+    const of = (steps: number, ms: number) =>
+      passed({ progress: { ...passed().progress, steps, ms, error_class: steps > 5 ? 'limit' : 'timeout' } });
+    assert.deepEqual(taskMedians({ attempts: [of(3, 30), of(9, 10), of(7, 20), aRow({ state: 'running' })] }), {
+      steps: 7,
+      ms: 20,
+      error: 'limit',
+    });
     assert.deepEqual(taskMedians(undefined), { steps: undefined, ms: undefined, error: undefined });
   });
 });

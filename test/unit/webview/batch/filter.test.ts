@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { parseFilter, splitParts, togglePart, withoutPart } from '../../../../webview/batch/model/filter.ts';
 import type { RolloutRow } from '../../../../src/trace/summary.ts';
+import { parseFilter, splitParts, togglePart, withoutPart } from '../../../../webview/batch/model/filter.ts';
 import { aRow, failed, passed } from './rows.ts';
 
 const task = { id: 'renew-late', question: 'Renew the loan of Ana, "due today".', level: 2, meta: {} };
@@ -13,13 +13,54 @@ function matches(text: string, row: RolloutRow): boolean {
 }
 
 suite('the filter of the batch page', () => {
-  const timeout = aRow({ attempt: 3, worker: 'pod-7', progress: { status: 'done', passed: false, steps: 31, tools: ['renew_loan', 'find_member'], error_class: 'timeout', error_message: 'No answer in 30 s', input_tokens: 1500, output_tokens: 10, ms: 42_000 } });
+  const timeout = aRow({
+    attempt: 3,
+    worker: 'pod-7',
+    progress: {
+      status: 'done',
+      passed: false,
+      steps: 31,
+      tools: ['renew_loan', 'find_member'],
+      error_class: 'timeout',
+      error_message: 'No answer in 30 s',
+      input_tokens: 1500,
+      output_tokens: 10,
+      ms: 42_000,
+    },
+  });
 
   test('parts about a field', () => {
-    for (const text of ['error:timeout', 'error:answer', 'error:"no answer"', 'tool:renew', 'task:late', 'outcome:failed', 'worker:pod', 'level:2', 'attempt:3', 'steps>30', 'steps>=31', 'tokens>1.5k', 'seconds<43', 'question:ana']) {
+    for (const text of [
+      'error:timeout',
+      'error:answer',
+      'error:"no answer"',
+      'tool:renew',
+      'task:late',
+      'outcome:failed',
+      'worker:pod',
+      'level:2',
+      'attempt:3',
+      'steps>30',
+      'steps>=31',
+      'tokens>1.5k',
+      'seconds<43',
+      'question:ana',
+    ]) {
       assert.equal(matches(text, timeout), true, text);
     }
-    for (const text of ['error:limit', 'tool:pay', 'outcome:fail', 'level:20', 'attempt:33', 'steps>31', 'steps<31', 'tokens>2k', 'seconds>42', 'cost>0', 'reward<1']) {
+    for (const text of [
+      'error:limit',
+      'tool:pay',
+      'outcome:fail',
+      'level:20',
+      'attempt:33',
+      'steps>31',
+      'steps<31',
+      'tokens>2k',
+      'seconds>42',
+      'cost>0',
+      'reward<1',
+    ]) {
       assert.equal(matches(text, timeout), false, text);
     }
   });
@@ -30,7 +71,8 @@ suite('the filter of the batch page', () => {
   });
 
   test('words match the task, its question, the error and the tools, in any case', () => {
-    for (const word of ['RENEW-late', 'ana', '"due today"'.replaceAll('"', ''), 'find_member', '30', 'timeout']) assert.equal(matches(word, timeout), true, word);
+    for (const word of ['RENEW-late', 'ana', '"due today"'.replaceAll('"', ''), 'find_member', '30', 'timeout'])
+      assert.equal(matches(word, timeout), true, word);
     assert.equal(matches('ana bert', timeout), false);
     assert.equal(matches('"loan of"', timeout), true);
     assert.equal(matches('"loan for"', timeout), false);
@@ -48,10 +90,19 @@ suite('the filter of the batch page', () => {
   });
 
   test('expressions are told apart from parts', () => {
-    for (const text of ['usage.output_tokens > 500', 'step == 3', 'status == "done" && reward > 0.5', 'attempt > 3 && step < 4', '!(task.id == "a")', 'has(task.level)', 'step > 3']) {
+    for (const text of [
+      'usage.output_tokens > 500',
+      'step == 3',
+      'status == "done" && reward > 0.5',
+      'attempt > 3 && step < 4',
+      '!(task.id == "a")',
+      'has(task.level)',
+      'step > 3',
+    ]) {
       assert.deepEqual(parseFilter(text), { kind: 'cel', text }, text);
     }
-    for (const text of ['steps>=30', 'attempt>3', 'reward<1 attempt>2', 'task late', 'reward']) assert.equal(parseFilter(text).kind, 'parts', text);
+    for (const text of ['steps>=30', 'attempt>3', 'reward<1 attempt>2', 'task late', 'reward'])
+      assert.equal(parseFilter(text).kind, 'parts', text);
   });
 
   test('parts keep their quotes and an unfinished one runs to the end', () => {

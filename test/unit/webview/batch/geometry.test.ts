@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { attemptsSeen, hit, layoutOf, numbered, ROW, rowsSeen, scrollTo } from '../../../../webview/batch/model/geometry.ts';
+import {
+  attemptsSeen,
+  hit,
+  layoutOf,
+  numbered,
+  ROW,
+  rowsSeen,
+  scrollTo,
+} from '../../../../webview/batch/model/geometry.ts';
 
 const wide = layoutOf({ width: 1400, height: 600, attempts: 32, page: 1440, longest: 140 });
 const many = layoutOf({ width: 1000, height: 600, attempts: 500, page: 1440, longest: 140 });
@@ -16,7 +24,10 @@ suite('the geometry of the grid', () => {
   });
 
   test('all 32 attempts fit a page of 480 and one of 400', () => {
-    for (const [page, cell] of [[480, 8], [400, 6]] as const) {
+    for (const [page, cell] of [
+      [480, 8],
+      [400, 6],
+    ] as const) {
       const layout = layoutOf({ width: page, height: 600, attempts: 32, page, longest: 300 });
       assert.equal(layout.cell, cell);
       assert.ok(layout.cells + 32 * layout.cell <= page, String(page));
@@ -30,10 +41,17 @@ suite('the geometry of the grid', () => {
 
   test('what is under a point is what is drawn there, scrolled or not', () => {
     for (const scroll of [still, { left: 100, top: 4321 }]) {
-      for (const [row, attempt] of [[200, 20], [201, 1 + Math.ceil(100 / many.cell)]] as const) {
+      for (const [row, attempt] of [
+        [200, 20],
+        [201, 1 + Math.ceil(100 / many.cell)],
+      ] as const) {
         const x = many.cells + (attempt - 1) * many.cell - scroll.left;
         const y = row * ROW - scroll.top;
-        for (const [dx, dy] of [[0, 0], [many.cell - 1, ROW - 1]] as const) assert.deepEqual(hit(many, 100_000, x + dx, y + dy, scroll), { part: 'cell', row, attempt });
+        for (const [dx, dy] of [
+          [0, 0],
+          [many.cell - 1, ROW - 1],
+        ] as const)
+          assert.deepEqual(hit(many, 100_000, x + dx, y + dy, scroll), { part: 'cell', row, attempt });
       }
     }
     assert.deepEqual(hit(wide, 10, 5, 3 * ROW, still), { part: 'name', row: 3 });

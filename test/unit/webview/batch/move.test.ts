@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import type { GridRow } from '../../../../webview/batch/model/arrange.ts';
 import { gridKey } from '../../../../webview/batch/grid/gridKeys.ts';
-import { move, seek, type Cursor } from '../../../../webview/batch/model/move.ts';
+import type { GridRow } from '../../../../webview/batch/model/arrange.ts';
+import { type Cursor, move, seek } from '../../../../webview/batch/model/move.ts';
 
 const rows: GridRow[] = [
   { kind: 'group', key: 'a', name: 'a', tasks: 2, rate: undefined, open: true },
@@ -40,7 +40,8 @@ suite('the cursor of the grid', () => {
   });
 
   test('seeks onwards in reading order, and tells when there is none further', () => {
-    const bad = (index: number, attempt: number): boolean => (index === 5 && attempt === 4) || (index === 9 && attempt === 1);
+    const bad = (index: number, attempt: number): boolean =>
+      (index === 5 && attempt === 4) || (index === 9 && attempt === 1);
     assert.deepEqual(seek(rows, undefined, 8, 1, bad), cell(5, 4));
     assert.deepEqual(seek(rows, cell(5, 4), 8, 1, bad), cell(9, 1));
     assert.equal(seek(rows, cell(9, 1), 8, 1, bad), undefined);
@@ -50,11 +51,13 @@ suite('the cursor of the grid', () => {
 });
 
 suite('the keys of the grid', () => {
-  const press = (key: string, held: Partial<Record<'ctrlKey' | 'metaKey' | 'altKey' | 'shiftKey', boolean>> = {}) => gridKey({ key, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...held });
+  const press = (key: string, held: Partial<Record<'ctrlKey' | 'metaKey' | 'altKey' | 'shiftKey', boolean>> = {}) =>
+    gridKey({ key, ctrlKey: false, metaKey: false, altKey: false, shiftKey: false, ...held });
 
   test('open, here and beside', () => {
     assert.deepEqual(press('Enter'), { does: 'open', beside: false });
-    for (const held of ['ctrlKey', 'metaKey', 'altKey'] as const) assert.deepEqual(press('Enter', { [held]: true }), { does: 'open', beside: true });
+    for (const held of ['ctrlKey', 'metaKey', 'altKey'] as const)
+      assert.deepEqual(press('Enter', { [held]: true }), { does: 'open', beside: true });
   });
 
   test('keys of the window are left alone', () => {

@@ -2,18 +2,21 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import { finish } from '../../../../src/common/piecewise.ts';
 import type { RolloutRow } from '../../../../src/trace/summary.ts';
-import { cellName, verdictOf } from '../../../../webview/batch/model/cellText.ts';
 import { errorBars } from '../../../../webview/batch/figures/errorBars.ts';
 import { flowOf, timeLeft } from '../../../../webview/batch/figures/flow.ts';
+import { cellName, verdictOf } from '../../../../webview/batch/model/cellText.ts';
 import { aRow, failed, passed } from './rows.ts';
 
 const HOUR = 3_600_000;
-const ended = (started_at: number, ended_at: number) => passed({ progress: { ...passed().progress, started_at, ended_at } });
+const ended = (started_at: number, ended_at: number) =>
+  passed({ progress: { ...passed().progress, started_at, ended_at } });
 
 suite('how fast a batch goes', () => {
   test('ends per hour and rollouts in flight along the last hour', () => {
     const now = 10 * HOUR;
-    const rows = Array.from({ length: 120 }, (_, i) => ended(now - HOUR - 60_000 + i * 30_000, now - HOUR + i * 30_000 + 1));
+    const rows = Array.from({ length: 120 }, (_, i) =>
+      ended(now - HOUR - 60_000 + i * 30_000, now - HOUR + i * 30_000 + 1),
+    );
     const flow = finish(flowOf(rows, now));
     assert.ok(flow !== undefined);
     assert.equal(flow.to - flow.from, HOUR);
@@ -24,7 +27,16 @@ suite('how fast a batch goes', () => {
 
   test('a batch that just began is not measured over time it did not have', () => {
     const now = 10 * HOUR;
-    const flow = finish(flowOf([ended(now - 6000, now - 3000), ended(now - 6000, now - 1000), aRow({ state: 'running', progress: { started_at: now - 500 } })], now));
+    const flow = finish(
+      flowOf(
+        [
+          ended(now - 6000, now - 3000),
+          ended(now - 6000, now - 1000),
+          aRow({ state: 'running', progress: { started_at: now - 500 } }),
+        ],
+        now,
+      ),
+    );
     assert.ok(flow !== undefined);
     assert.ok(Math.abs(flow.perHour - (2 * HOUR) / 6000) < 1, String(flow.perHour));
     assert.equal(flow.running, 1);
@@ -34,9 +46,18 @@ suite('how fast a batch goes', () => {
     const begun = 10 * HOUR;
     const most = (rows: readonly RolloutRow[], now: number) => finish(flowOf(rows, now))?.most;
     // Two workers, of which one goes from one rollout to the next: all within one slice of time.
-    const quick = [ended(begun, begun + 40), ended(begun + 40, begun + 90), ended(begun + 90, begun + 120), ended(begun + 10, begun + 100)];
+    const quick = [
+      ended(begun, begun + 40),
+      ended(begun + 40, begun + 90),
+      ended(begun + 90, begun + 120),
+      ended(begun + 10, begun + 100),
+    ];
     assert.equal(most(quick, begun + 130), 2);
-    assert.deepEqual(finish(flowOf(quick, begun + 130))?.inFlight.filter((one) => one > 0), [2], 'the picture says so too');
+    assert.deepEqual(
+      finish(flowOf(quick, begun + 130))?.inFlight.filter((one) => one > 0),
+      [2],
+      'the picture says so too',
+    );
     // Five that are long over, and one that goes on and on.
     const early = Array.from({ length: 5 }, (_, i) => ended(begun + i, begun + 1_000 + i));
     assert.equal(most([...early, ended(begun + 2_000, begun + 5 * HOUR)], begun + 5 * HOUR), 5);
@@ -52,11 +73,18 @@ suite('how fast a batch goes', () => {
       const start = begun + random(500);
       return ended(start, start + random(60));
     });
-    const at = (time: number): number => rows.filter(({ progress: { started_at: start = 0, ended_at: end = 0 } }) => start <= time && time < Math.max(end, start + 1)).length;
+    const at = (time: number): number =>
+      rows.filter(
+        ({ progress: { started_at: start = 0, ended_at: end = 0 } }) =>
+          start <= time && time < Math.max(end, start + 1),
+      ).length;
     const moments = Array.from({ length: 600 }, (_, i) => at(begun + i));
     const flow = finish(flowOf(rows, begun + 600));
     assert.equal(flow?.most, Math.max(...moments));
-    assert.deepEqual(flow.inFlight.filter((one) => one > 0), [Math.max(...moments)]);
+    assert.deepEqual(
+      flow.inFlight.filter((one) => one > 0),
+      [Math.max(...moments)],
+    );
   });
 
   test('without times nothing is told', () => {
@@ -71,25 +99,65 @@ suite('what did not pass', () => {
   test('by class, the most frequent first; truncated apart from failed; cancelled and running count for nothing', () => {
     const timeout = failed({ progress: { ...failed().progress, error_class: 'timeout' } });
     const limit = aRow({ progress: { status: 'truncated', passed: false, error_class: 'limit' } });
-    const { bars, notPassed, ended: of } = finish(errorBars([passed(), timeout, timeout, failed(), limit, aRow({ progress: { status: 'infrastructure' } }), aRow({ progress: { status: 'cancelled' } }), aRow({ state: 'running' })]));
+    const {
+      bars,
+      notPassed,
+      ended: of,
+    } = finish(
+      errorBars([
+        passed(),
+        timeout,
+        timeout,
+        failed(),
+        limit,
+        aRow({ progress: { status: 'infrastructure' } }),
+        aRow({ progress: { status: 'cancelled' } }),
+        aRow({ state: 'running' }),
+      ]),
+    );
     assert.deepEqual([notPassed, of], [5, 6]);
     assert.deepEqual(bars[0], { name: 'timeout', outcome: 'failed', count: 2, filter: 'error:timeout' });
-    assert.deepEqual(bars.slice(1).map(({ name, outcome }) => [name, outcome]), [['failed, no error', 'failed'], ['infrastructure', 'infrastructure'], ['limit', 'truncated']]);
+    assert.deepEqual(
+      bars.slice(1).map(({ name, outcome }) => [name, outcome]),
+      [
+        ['failed, no error', 'failed'],
+        ['infrastructure', 'infrastructure'],
+        ['limit', 'truncated'],
+      ],
+    );
   });
 });
 
 suite('an attempt in words', () => {
   test('names of cells', () => {
-    assert.equal(cellName('renew', 3, aRow({ state: 'running', progress: { step: 7 } })), 'renew attempt 3: running, step 7');
+    assert.equal(
+      cellName('renew', 3, aRow({ state: 'running', progress: { step: 7 } })),
+      'renew attempt 3: running, step 7',
+    );
     assert.equal(cellName('renew', 3, aRow({ state: 'running' })), 'renew attempt 3: running');
     assert.equal(cellName('renew', 3, undefined), 'renew attempt 3: queued');
     assert.equal(cellName('renew', 1, passed()), 'renew attempt 1: passed');
-    assert.equal(cellName('renew', 1, aRow({ progress: { status: 'done', passed: null } })), 'renew attempt 1: unscored');
+    assert.equal(
+      cellName('renew', 1, aRow({ progress: { status: 'done', passed: null } })),
+      'renew attempt 1: unscored',
+    );
   });
 
   test('the error comes first, then what it waits for, then the reward', () => {
-    assert.deepEqual(verdictOf(aRow({ progress: { status: 'done', passed: false, error_class: 'timeout', error_message: 'No answer', step: 4 } })), { head: 'timeout, step 4', text: 'No answer' });
-    assert.deepEqual(verdictOf(aRow({ state: 'held', progress: { hold: { why: 'breakpoint', side: 'before', seq: 4, breakpoint: 'late' } } })), { head: 'held before a call: breakpoint', text: 'breakpoint late' });
+    assert.deepEqual(
+      verdictOf(
+        aRow({
+          progress: { status: 'done', passed: false, error_class: 'timeout', error_message: 'No answer', step: 4 },
+        }),
+      ),
+      { head: 'timeout, step 4', text: 'No answer' },
+    );
+    assert.deepEqual(
+      verdictOf(
+        aRow({ state: 'held', progress: { hold: { why: 'breakpoint', side: 'before', seq: 4, breakpoint: 'late' } } }),
+      ),
+      { head: 'held before a call: breakpoint', text: 'breakpoint late' },
+    );
     assert.equal(verdictOf(failed()).head, 'failed the check, reward 0');
     assert.equal(verdictOf(aRow({ state: 'queued' })).head, 'waits for a worker');
   });

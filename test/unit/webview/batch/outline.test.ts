@@ -15,7 +15,13 @@ function lines(outline: Outline): string[] {
   return outline.steps.map((step) => {
     if (step.kind === 'gap') return '…';
     const calls = step.calls.map(({ name, times }) => `${name}${times === 1 ? '' : `×${times}`}`);
-    return [String(step.step), ...calls, ...(step.within === 0 ? [] : [`+${step.within}`]), ...(step.error === undefined ? [] : [`!${step.error.message}`]), ...(step.state === 'done' ? [] : [step.state])].join(' ');
+    return [
+      String(step.step),
+      ...calls,
+      ...(step.within === 0 ? [] : [`+${step.within}`]),
+      ...(step.error === undefined ? [] : [`!${step.error.message}`]),
+      ...(step.state === 'done' ? [] : [step.state]),
+    ].join(' ');
   });
 }
 
@@ -44,7 +50,11 @@ suite('the steps of an attempt in short', () => {
 
   test('the same from pages of any size, one of which is read twice', () => {
     const { events } = twoCalls();
-    for (let at = 1; at < events.length; at++) assert.deepEqual(lines(outlineOf(events.slice(0, at), events.slice(Math.max(0, at - 2)))), lines(outlineOf(events)));
+    for (let at = 1; at < events.length; at++)
+      assert.deepEqual(
+        lines(outlineOf(events.slice(0, at), events.slice(Math.max(0, at - 2)))),
+        lines(outlineOf(events)),
+      );
   });
 
   test('a step that still runs, or is held', () => {
@@ -64,7 +74,10 @@ suite('the steps of an attempt in short', () => {
     s.model('', [], { agent: 'desk' });
     const call = s.toolStart('c1', 'searcher', {}, { agent: 'desk' });
     s.model('', [], { agent: 'desk/searcher#1' });
-    s.toolEnd(s.toolStart('c2', 'look', {}, { agent: 'desk/searcher#1' }), 'c2', 'x', { agent: 'desk/searcher#1', error: { class: 'tool_error', message: 'of the sub-agent' } });
+    s.toolEnd(s.toolStart('c2', 'look', {}, { agent: 'desk/searcher#1' }), 'c2', 'x', {
+      agent: 'desk/searcher#1',
+      error: { class: 'tool_error', message: 'of the sub-agent' },
+    });
     s.model('', [], { agent: 'desk/searcher#1' });
     s.toolEnd(call, 'c1', 'y', { agent: 'desk' });
     s.model('', [], { agent: 'desk' });
@@ -79,7 +92,12 @@ suite('the steps of an attempt in short', () => {
     const third = s.events.length;
     s.toolStart('c3', 'look', {});
     s.model('More.');
-    assert.deepEqual(lines(outlineOf(s.events.slice(0, third - 2), s.events.slice(third))), ['1 renew_loan×2 !limit reached', '2 open', '…', '3']);
+    assert.deepEqual(lines(outlineOf(s.events.slice(0, third - 2), s.events.slice(third))), [
+      '1 renew_loan×2 !limit reached',
+      '2 open',
+      '…',
+      '3',
+    ]);
   });
 
   test('a step that was done again after a takeover stands once', () => {

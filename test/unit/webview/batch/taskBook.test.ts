@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import { tokenLimitOf } from '../../../../webview/batch/figures/tokenLimit.ts';
 import { arrange } from '../../../../webview/batch/model/arrange.ts';
 import { TaskBook } from '../../../../webview/batch/model/taskBook.ts';
-import { doneOf, noCounts, taskFacts, type AttemptRows } from '../../../../webview/batch/model/taskFacts.ts';
+import { type AttemptRows, doneOf, noCounts, taskFacts } from '../../../../webview/batch/model/taskFacts.ts';
 import { Random } from '../../../support/random.ts';
 import { aRow, failed, passed } from './rows.ts';
 
@@ -28,7 +28,8 @@ suite('the facts of all tasks', () => {
       for (const [index, task] of tasks.entries()) {
         const facts = taskFacts(task, width);
         assert.deepEqual(book.of(index), facts);
-        if (task !== undefined) for (const outcome of Object.keys(sum) as (keyof typeof sum)[]) sum[outcome] += facts.counts[outcome];
+        if (task !== undefined)
+          for (const outcome of Object.keys(sum) as (keyof typeof sum)[]) sum[outcome] += facts.counts[outcome];
       }
       assert.deepEqual(book.counts, sum);
       assert.equal(doneOf(book.counts), sum.passed + sum.failed);
@@ -40,18 +41,44 @@ suite('the facts of all tasks', () => {
     book.update([], [], 8);
     assert.equal(doneOf(book.counts), 0);
     assert.deepEqual(book.of(0).counts, { ...noCounts(), queued: 8 });
-    assert.equal(doneOf({ ...noCounts(), running: 1, held: 1, queued: 1, cancelled: 1, unscored: 1, infrastructure: 1, truncated: 1 }), 4);
+    assert.equal(
+      doneOf({
+        ...noCounts(),
+        running: 1,
+        held: 1,
+        queued: 1,
+        cancelled: 1,
+        unscored: 1,
+        infrastructure: 1,
+        truncated: 1,
+      }),
+      4,
+    );
   });
 });
 
 suite('many tasks in order', () => {
   test('by any key as a stable sort puts them', () => {
     const random = new Random(4);
-    const facts = Array.from({ length: 3000 }, () => ({ ...taskFacts(undefined, 1), tokens: Math.floor(random.next() * 50), ms: random.next() }));
+    const facts = Array.from({ length: 3000 }, () => ({
+      ...taskFacts(undefined, 1),
+      tokens: Math.floor(random.next() * 50),
+      ms: random.next(),
+    }));
     for (const sort of ['tokens', 'duration'] as const) {
       const key = (index: number): number => (sort === 'tokens' ? facts[index]?.tokens : facts[index]?.ms) ?? 0;
-      const rows = arrange({ tasks: facts.length, facts: (index) => facts[index] ?? taskFacts(undefined, 1), level: () => undefined, sort, group: 'none', folded: new Set() });
-      assert.deepEqual(rows.map((row) => (row.kind === 'task' ? row.index : -1)), [...facts.keys()].sort((a, b) => key(b) - key(a) || a - b));
+      const rows = arrange({
+        tasks: facts.length,
+        facts: (index) => facts[index] ?? taskFacts(undefined, 1),
+        level: () => undefined,
+        sort,
+        group: 'none',
+        folded: new Set(),
+      });
+      assert.deepEqual(
+        rows.map((row) => (row.kind === 'task' ? row.index : -1)),
+        [...facts.keys()].sort((a, b) => key(b) - key(a) || a - b),
+      );
     }
   });
 });
@@ -60,7 +87,11 @@ suite('the limit of tokens', () => {
   const tokens = { input: 900, output: 100, cached: 0 };
 
   test('what will be used is told once enough attempts ended', () => {
-    assert.deepEqual(tokenLimitOf({ tokens, attempts: 100, open: 75 }, 3000, false), { most: 3000, used: 1000, expected: 4000 });
+    assert.deepEqual(tokenLimitOf({ tokens, attempts: 100, open: 75 }, 3000, false), {
+      most: 3000,
+      used: 1000,
+      expected: 4000,
+    });
     assert.equal(tokenLimitOf({ tokens, attempts: 100, open: 90 }, 3000, false)?.expected, undefined);
     assert.equal(tokenLimitOf({ tokens, attempts: 100, open: 0 }, 3000, false)?.expected, undefined);
     assert.equal(tokenLimitOf({ tokens, attempts: 100, open: 75 }, 3000, true)?.expected, undefined);

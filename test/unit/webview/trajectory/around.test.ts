@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TrajectoryModel } from '../../../../src/trace/model.ts';
 import type { TraceEvent } from '../../../../src/trace/schema.ts';
-import { placeIn, readAround, type Place } from '../../../../webview/data/around.ts';
+import { type Place, placeIn, readAround } from '../../../../webview/data/around.ts';
 import { TrajectoryData } from '../../../../webview/data/trajectoryData.ts';
 import { storyHost } from '../../../../webview/host/story.ts';
 import { Look } from '../../../../webview/trajectory/look.ts';
@@ -19,8 +19,12 @@ function uneven(steps: number): TraceEvent[] {
   s.message('user', 'Renew everything.');
   for (let step = 1; step <= steps; step++) {
     const calls = random.next() < 0.02 ? 60 : random.next() < 0.5 ? 0 : 2;
-    s.model(`Step ${step}`, Array.from({ length: calls }, (_, i) => ({ id: `c${step}-${i}`, name: 'renew', arguments: { step, i } })));
-    for (let i = 0; i < calls; i++) s.toolEnd(s.toolStart(`c${step}-${i}`, 'renew', { step, i }), `c${step}-${i}`, { ok: true });
+    s.model(
+      `Step ${step}`,
+      Array.from({ length: calls }, (_, i) => ({ id: `c${step}-${i}`, name: 'renew', arguments: { step, i } })),
+    );
+    for (let i = 0; i < calls; i++)
+      s.toolEnd(s.toolStart(`c${step}-${i}`, 'renew', { step, i }), `c${step}-${i}`, { ok: true });
   }
   s.end();
   return s.events;
@@ -41,7 +45,10 @@ class Server {
     this.#events = events;
   }
 
-  events(_stream: string, { after = 0, until = Infinity, limit = 10_000 }: { after?: number; until?: number; limit?: number } = {}): Promise<{ events: TraceEvent[]; last: number }> {
+  events(
+    _stream: string,
+    { after = 0, until = Infinity, limit = 10_000 }: { after?: number; until?: number; limit?: number } = {},
+  ): Promise<{ events: TraceEvent[]; last: number }> {
     this.reads += 1;
     const page: TraceEvent[] = [];
     let chars = 0;
@@ -55,7 +62,13 @@ class Server {
 }
 
 function around(server: Server, whole: TrajectoryModel, place: Place): Promise<TrajectoryModel | undefined> {
-  return readAround(server, 'r', place, () => Promise.resolve({ last: whole.last, steps: whole.steps.length - 1 }), new AbortController().signal);
+  return readAround(
+    server,
+    'r',
+    place,
+    () => Promise.resolve({ last: whole.last, steps: whole.steps.length - 1 }),
+    new AbortController().signal,
+  );
 }
 
 describe('reading around a place', () => {
@@ -129,10 +142,28 @@ describe('the data of a trajectory', () => {
     const events = uneven(6_000);
     const row = aRow({ last: events.length, progress: { step: 6_000, steps: 6_000 } });
     const batch = {
-      batch: 'b1', name: 'long', created_at: 1, state: 'ended' as const, submission: '0'.repeat(64), tasks: 1, attempts: 1, truncated: 0, steps: 0, input_tokens: 0, output_tokens: 0, imported: true, rev: 1, last: 0,
+      batch: 'b1',
+      name: 'long',
+      created_at: 1,
+      state: 'ended' as const,
+      submission: '0'.repeat(64),
+      tasks: 1,
+      attempts: 1,
+      truncated: 0,
+      steps: 0,
+      input_tokens: 0,
+      output_tokens: 0,
+      imported: true,
+      rev: 1,
+      last: 0,
       counts: { passed: 1, failed: 0, unscored: 0, cancelled: 0, infrastructure: 0, running: 0, held: 0, queued: 0 },
     };
-    const host = storyHost({ batch, rows: [row], tasks: [{ id: row.task, question: '?', meta: {} }], events: { r1: events } });
+    const host = storyHost({
+      batch,
+      rows: [row],
+      tasks: [{ id: row.task, question: '?', meta: {} }],
+      events: { r1: events },
+    });
     const data = new TrajectoryData(host, 'r1');
     const seen = { part: 0, kept: true };
     let there: unknown;

@@ -7,28 +7,51 @@ import type { EditorBreakpoint } from '../../../../src/protocol/page.ts';
 import { TrajectoryModel } from '../../../../src/trace/model.ts';
 import type { TraceEvent } from '../../../../src/trace/schema.ts';
 import { TrajectoryData } from '../../../../webview/data/trajectoryData.ts';
-import { storyHost, type StoryHost } from '../../../../webview/host/story.ts';
+import { type StoryHost, storyHost } from '../../../../webview/host/story.ts';
 import { someBatch } from '../../../../webview/stories/batch/someBatch.ts';
 import { hitsSoFar, PageBreakpoints } from '../../../../webview/trajectory/debug/breakpoints.ts';
-import { editsOf, editTargets, fieldText, forkTarget, heldTargets, skipTarget, standingHold } from '../../../../webview/trajectory/debug/edits.ts';
-import { gateOf, keyOf, spotOfGate, spotOfRow, type Narrowing, type Spot } from '../../../../webview/trajectory/debug/spot.ts';
+import {
+  editsOf,
+  editTargets,
+  fieldText,
+  forkTarget,
+  heldTargets,
+  skipTarget,
+  standingHold,
+} from '../../../../webview/trajectory/debug/edits.ts';
+import {
+  gateOf,
+  keyOf,
+  type Narrowing,
+  type Spot,
+  spotOfGate,
+  spotOfRow,
+} from '../../../../webview/trajectory/debug/spot.ts';
 import { subjectAt } from '../../../../webview/trajectory/detail/subject.ts';
 import { StepRows } from '../../../../webview/trajectory/steps/rows.ts';
 import { Stream } from '../../../support/stream.ts';
 import { aRow } from '../batch/rows.ts';
 
 /** Renews twice; held before the second renewal, or ended after it. */
-function desk(held: boolean): { readonly events: readonly TraceEvent[]; readonly calls: readonly number[]; readonly steps: readonly number[] } {
+function desk(held: boolean): {
+  readonly events: readonly TraceEvent[];
+  readonly calls: readonly number[];
+  readonly steps: readonly number[];
+} {
   const s = new Stream();
   s.start();
   s.message('user', 'Renew 17.');
   const steps: number[] = [];
   const calls: number[] = [];
-  for (const [id, days] of [['c1', 7], ['c2', 14]] as const) {
+  for (const [id, days] of [
+    ['c1', 7],
+    ['c2', 14],
+  ] as const) {
     steps.push(s.model('Now.', [{ id, name: 'renew', arguments: { loan: 17, days, 'a/b': { deep: [1] } } }]));
     const span = s.toolStart(id, 'renew', { loan: 17, days, 'a/b': { deep: [1] } });
     calls.push(span);
-    if (held && id === 'c2') s.add('hold', { why: 'breakpoint', breakpoint: 'page.tool.renew', side: 'before' }, { span });
+    if (held && id === 'c2')
+      s.add('hold', { why: 'breakpoint', breakpoint: 'page.tool.renew', side: 'before' }, { span });
     else s.toolEnd(span, id, `due in ${days}`);
   }
   if (!held) s.end();
@@ -52,7 +75,12 @@ describe('what a breakpoint stands on', () => {
         assert.deepEqual(spotOfGate(gate), { spot, narrowing });
       }
     }
-    assert.deepEqual(gateOf({ on: 'step', step: 2 }, { when: 'a' }), { id: 'page.step.2', side: 'before', kind: 'model', when: '(step == 2) && (a)' });
+    assert.deepEqual(gateOf({ on: 'step', step: 2 }, { when: 'a' }), {
+      id: 'page.step.2',
+      side: 'before',
+      kind: 'model',
+      when: '(step == 2) && (a)',
+    });
     assert.equal(gateOf({ on: 'event', seq: 3 }, {}), undefined);
     assert.equal(spotOfGate({ id: 'x', side: 'after', tool: 'renew' }), undefined);
   });
@@ -60,8 +88,14 @@ describe('what a breakpoint stands on', () => {
   it('is a row’s tool, else its step', () => {
     const { events } = desk(true);
     const model = modelOf(events);
-    const spots = new StepRows(model).all.map((row) => spotOfRow(model, row)).map((spot) => (spot === undefined ? undefined : keyOf(spot)));
-    assert.deepEqual(spots, ['event.2', 'tool.renew', 'tool.renew', 'tool.renew'], 'the hold is where the call is that it holds');
+    const spots = new StepRows(model).all
+      .map((row) => spotOfRow(model, row))
+      .map((spot) => (spot === undefined ? undefined : keyOf(spot)));
+    assert.deepEqual(
+      spots,
+      ['event.2', 'tool.renew', 'tool.renew', 'tool.renew'],
+      'the hold is where the call is that it holds',
+    );
   });
 });
 
@@ -73,26 +107,52 @@ interface Page {
   readonly until: (what: () => boolean) => Promise<void>;
 }
 
-async function page(events: readonly TraceEvent[], given: { readonly ended?: boolean; readonly editor?: readonly EditorBreakpoint[] } = {}): Promise<Page> {
+async function page(
+  events: readonly TraceEvent[],
+  given: { readonly ended?: boolean; readonly editor?: readonly EditorBreakpoint[] } = {},
+): Promise<Page> {
   const made = someBatch({ tasks: 1, attempts: 1, state: given.ended === true ? 'ended' : 'running' });
-  const row = aRow({ rollout: 'r1', batch: made.batch.batch, task: made.tasks[0]?.id ?? '', state: 'running', last: events.at(-1)?.seq ?? 0 });
-  const host = storyHost({ ...made, rows: [row], events: { r1: events }, ...(given.editor === undefined ? {} : { breakpoints: given.editor }) });
+  const row = aRow({
+    rollout: 'r1',
+    batch: made.batch.batch,
+    task: made.tasks[0]?.id ?? '',
+    state: 'running',
+    last: events.at(-1)?.seq ?? 0,
+  });
+  const host = storyHost({
+    ...made,
+    rows: [row],
+    events: { r1: events },
+    ...(given.editor === undefined ? {} : { breakpoints: given.editor }),
+  });
   const data = new TrajectoryData(host, 'r1');
   const breakpoints = new PageBreakpoints(data, { readOnly: false, canEditor: given.editor !== undefined });
-  const until = (what: () => boolean): Promise<void> => new Promise((resolve) => {
-    if (what()) resolve();
-    const listening = data.changed(() => {
-      if (!what()) return;
-      listening.dispose();
-      resolve();
+  const until = (what: () => boolean): Promise<void> =>
+    new Promise((resolve) => {
+      if (what()) resolve();
+      const listening = data.changed(() => {
+        if (!what()) return;
+        listening.dispose();
+        resolve();
+      });
     });
-  });
   await until(() => data.loading === 'head' && data.batch !== undefined);
   return { host, data, breakpoints, until };
 }
 
 function told(seq: number, breakpoints: readonly Breakpoint[], of: string): TraceEvent {
-  return { seq, v: 1, at: 1, kind: 'control', data: { command: `c${seq}`, verb: 'breakpoints', by: 'page', args: { breakpoints: JSON.parse(JSON.stringify(breakpoints)) as Json, of } } };
+  return {
+    seq,
+    v: 1,
+    at: 1,
+    kind: 'control',
+    data: {
+      command: `c${seq}`,
+      verb: 'breakpoints',
+      by: 'page',
+      args: { breakpoints: JSON.parse(JSON.stringify(breakpoints)) as Json, of },
+    },
+  };
 }
 
 describe('breakpoints of the page', { timeout: 60_000 }, () => {
@@ -105,7 +165,10 @@ describe('breakpoints of the page', { timeout: 60_000 }, () => {
     const [sent] = host.commands as { verb: string; args: Json }[];
     assert.deepEqual([sent?.verb, sent?.args], ['breakpoints', { breakpoints: [gate], of: 'page.' }]);
     assert.equal(breakpoints.get(spot), undefined, 'nothing holds before the batch says so');
-    host.push(data.batch?.batch ?? '', [told(1, [gate], 'page.'), told(2, [{ id: 'dap.1', side: 'after', kind: 'tool' }], 'dap.')]);
+    host.push(data.batch?.batch ?? '', [
+      told(1, [gate], 'page.'),
+      told(2, [{ id: 'dap.1', side: 'after', kind: 'tool' }], 'dap.'),
+    ]);
     await until(() => breakpoints.all.length === 2);
     assert.deepEqual([breakpoints.get(spot)?.armed, breakpoints.get(spot)?.foreign], [true, false]);
     const foreign = breakpoints.all.find((one) => one.foreign);
@@ -122,11 +185,26 @@ describe('breakpoints of the page', { timeout: 60_000 }, () => {
 
   it('are those of the editor too, and one that does not hold yet is armed by a toggle', async () => {
     const { events, steps } = desk(true);
-    const { host, data, breakpoints } = await page(events, { editor: [{ id: 'e1', on: { name: 'renew' }, enabled: true, hits: '>= 2' }, { id: 'e2', on: { rollout: 'r1', seq: steps[1] ?? 0 }, enabled: true }, { id: 'e3', on: { rollout: 'r2', seq: 3 }, enabled: true }] });
-    assert.deepEqual(breakpoints.all.map(({ key, armed, hits }) => [key, armed, hits]), [['tool.renew', false, 2], ['step.2', false, undefined]]);
+    const { host, data, breakpoints } = await page(events, {
+      editor: [
+        { id: 'e1', on: { name: 'renew' }, enabled: true, hits: '>= 2' },
+        { id: 'e2', on: { rollout: 'r1', seq: steps[1] ?? 0 }, enabled: true },
+        { id: 'e3', on: { rollout: 'r2', seq: 3 }, enabled: true },
+      ],
+    });
+    assert.deepEqual(
+      breakpoints.all.map(({ key, armed, hits }) => [key, armed, hits]),
+      [
+        ['tool.renew', false, 2],
+        ['step.2', false, undefined],
+      ],
+    );
     await breakpoints.toggle(spot);
     assert.deepEqual(host.acts, [{ do: 'breakpoint', on: { name: 'renew' }, set: { hits: '2' } }]);
-    assert.deepEqual((host.commands[0] as { args: Json }).args, { breakpoints: [{ id: 'page.tool.renew', side: 'before', tool: 'renew', hits: 2 }], of: 'page.' });
+    assert.deepEqual((host.commands[0] as { args: Json }).args, {
+      breakpoints: [{ id: 'page.tool.renew', side: 'before', tool: 'renew', hits: 2 }],
+      of: 'page.',
+    });
     data.close();
   });
 
@@ -135,11 +213,17 @@ describe('breakpoints of the page', { timeout: 60_000 }, () => {
     const none = await page(events, { ended: true });
     assert.equal(none.breakpoints.settable, false);
     none.data.close();
-    const { host, data, breakpoints } = await page(events, { ended: true, editor: [{ id: 'e1', on: { name: 'renew' }, enabled: true }] });
+    const { host, data, breakpoints } = await page(events, {
+      ended: true,
+      editor: [{ id: 'e1', on: { name: 'renew' }, enabled: true }],
+    });
     assert.deepEqual([breakpoints.settable, breakpoints.get(spot)?.armed], [true, true]);
     await breakpoints.toggle(spot);
     await breakpoints.toggle({ on: 'step', step: 1 });
-    assert.deepEqual(host.acts, [{ do: 'breakpoint', on: { name: 'renew' } }, { do: 'breakpoint', on: { rollout: 'r1', seq: steps[0] }, set: {} }]);
+    assert.deepEqual(host.acts, [
+      { do: 'breakpoint', on: { name: 'renew' } },
+      { do: 'breakpoint', on: { rollout: 'r1', seq: steps[0] }, set: {} },
+    ]);
     assert.deepEqual(host.commands, []);
     assert.deepEqual(await hitsSoFar(data, spot, { when: 'tool.arguments.days > 7' }), { hits: 1, of: 2 });
     assert.equal(await hitsSoFar(data, spot, { when: 'tool.' }), undefined);
@@ -149,7 +233,11 @@ describe('breakpoints of the page', { timeout: 60_000 }, () => {
 
 describe('what can be edited', () => {
   it('is in place what the rollout is held at, and a fork what has happened', () => {
-    const { events, calls: [first = 0, second = 0], steps } = desk(true);
+    const {
+      events,
+      calls: [first = 0, second = 0],
+      steps,
+    } = desk(true);
     const model = modelOf(events);
     const hold = standingHold(model);
     assert.ok(hold !== undefined);
@@ -157,9 +245,24 @@ describe('what can be edited', () => {
     assert.deepEqual([here?.kind, here?.of, more], ['arguments', { seq: second }, []]);
     assert.equal(skipTarget(model, hold)?.kind, 'skip');
     const before = editTargets(model, subjectAt(model, first)!);
-    assert.deepEqual(before.map(({ kind, where, cut }) => [kind, where, cut]), [['arguments', 'fork', first], ['result', 'fork', first + 2]]);
-    assert.deepEqual(editTargets(model, subjectAt(model, steps[0] ?? 0)!).map(({ kind, where }) => [kind, where]), [['reply', 'fork'], ['sampling', 'fork']]);
-    assert.deepEqual(editTargets(model, subjectAt(model, 2)!).map(({ kind, of, cut }) => [kind, of, cut]), [['message', { m: 1 }, 2]]);
+    assert.deepEqual(
+      before.map(({ kind, where, cut }) => [kind, where, cut]),
+      [
+        ['arguments', 'fork', first],
+        ['result', 'fork', first + 2],
+      ],
+    );
+    assert.deepEqual(
+      editTargets(model, subjectAt(model, steps[0] ?? 0)!).map(({ kind, where }) => [kind, where]),
+      [
+        ['reply', 'fork'],
+        ['sampling', 'fork'],
+      ],
+    );
+    assert.deepEqual(
+      editTargets(model, subjectAt(model, 2)!).map(({ kind, of, cut }) => [kind, of, cut]),
+      [['message', { m: 1 }, 2]],
+    );
   });
 
   it('becomes an edit for each member that is another now, and none for what stayed', () => {
@@ -167,11 +270,17 @@ describe('what can be edited', () => {
     const model = modelOf(events);
     const [target] = editTargets(model, subjectAt(model, calls[1] ?? 0)!);
     assert.ok(target !== undefined);
-    assert.deepEqual(target.fields.map(({ path }) => path), ['/arguments/loan', '/arguments/days', '/arguments/a~1b']);
+    assert.deepEqual(
+      target.fields.map(({ path }) => path),
+      ['/arguments/loan', '/arguments/days', '/arguments/a~1b'],
+    );
     const texts = new Map(target.fields.map((field) => [field.path, fieldText(field.before)]));
     assert.deepEqual(editsOf(target, texts), { edits: [], wrong: [] });
     texts.set('/arguments/days', '7').set('/arguments/a~1b', '{"deep": [2]}');
-    assert.deepEqual(editsOf(target, texts).edits, [{ of: { seq: calls[1] }, path: '/arguments/days', value: 7 }, { of: { seq: calls[1] }, path: '/arguments/a~1b', value: { deep: [2] } }]);
+    assert.deepEqual(editsOf(target, texts).edits, [
+      { of: { seq: calls[1] }, path: '/arguments/days', value: 7 },
+      { of: { seq: calls[1] }, path: '/arguments/a~1b', value: { deep: [2] } },
+    ]);
     texts.set('/arguments/days', 'seven');
     assert.deepEqual(editsOf(target, texts).wrong, ['days']);
   });

@@ -43,21 +43,39 @@ class Page {
 describe('folds of equal rows', () => {
   it('make one row of three and more equal calls, and leave two as they are', () => {
     const s = begun();
-    looks(s, [['a', 'no'], ['a', 'no'], ['b', 'no'], ['b', 'no'], ['b', 'no'], ['b', 'no'], ['a', 'no']]);
+    looks(s, [
+      ['a', 'no'],
+      ['a', 'no'],
+      ['b', 'no'],
+      ['b', 'no'],
+      ['b', 'no'],
+      ['b', 'no'],
+      ['a', 'no'],
+    ]);
     const page = new Page(s);
     assert.deepEqual(page.shown, ['message', 'step', 'step', 'step x4', 'step']);
-    assert.deepEqual(page.rows.all.map((_, index) => page.folds.placeOf(index)), [0, 1, 2, 3, 3, 3, 3, 4]);
+    assert.deepEqual(
+      page.rows.all.map((_, index) => page.folds.placeOf(index)),
+      [0, 1, 2, 3, 3, 3, 3, 4],
+    );
   });
 
   it('keep apart what differs in result, in words, in its changes of the world, or has not ended', () => {
     const s = begun();
-    looks(s, [['a', 'no'], ['a', 'yes'], ['a', 'no']]);
+    looks(s, [
+      ['a', 'no'],
+      ['a', 'yes'],
+      ['a', 'no'],
+    ]);
     assert.deepEqual(new Page(s).shown, ['message', 'step', 'step', 'step']);
     const t = begun();
     for (const text of ['one', 'two', 'three']) looks(t, [['a', 'no']], text);
     assert.deepEqual(new Page(t).shown, ['message', 'step', 'step', 'step']);
     const u = begun();
-    looks(u, [['a', 'no'], ['a', 'no']]);
+    looks(u, [
+      ['a', 'no'],
+      ['a', 'no'],
+    ]);
     u.model('', [{ id: 'last', name: 'look', arguments: { what: 'a' } }]);
     const span = u.toolStart('last', 'look', { what: 'a' });
     assert.deepEqual(new Page(u).shown, ['message', 'step', 'step', 'step']);
@@ -68,7 +86,12 @@ describe('folds of equal rows', () => {
 
   it('open and close, from any row inside', () => {
     const s = begun();
-    looks(s, [['a', 'no'], ['a', 'no'], ['a', 'no'], ['b', 'no']]);
+    looks(s, [
+      ['a', 'no'],
+      ['a', 'no'],
+      ['a', 'no'],
+      ['b', 'no'],
+    ]);
     const page = new Page(s);
     assert.deepEqual(page.shown, ['message', 'step x3', 'step']);
     assert.equal(page.folds.open(3, true), true);
@@ -82,12 +105,24 @@ describe('folds of equal rows', () => {
 
   it('are the same whether the events come at once or one by one', () => {
     const s = begun();
-    looks(s, [['a', 'no'], ['a', 'no'], ['a', 'no'], ['b', 'no']]);
+    looks(s, [
+      ['a', 'no'],
+      ['a', 'no'],
+      ['a', 'no'],
+      ['b', 'no'],
+    ]);
     // A step of two calls: its first is shown with it until the second comes.
-    s.model('', [{ id: 'x', name: 'look', arguments: { what: 'b' } }, { id: 'y', name: 'look', arguments: { what: 'b' } }]);
+    s.model('', [
+      { id: 'x', name: 'look', arguments: { what: 'b' } },
+      { id: 'y', name: 'look', arguments: { what: 'b' } },
+    ]);
     for (const id of ['x', 'y']) s.toolEnd(s.toolStart(id, 'look', { what: 'b' }), id, 'no');
     for (let i = 0; i < 4; i++) s.add('log', { stream: 'out', text: 'still waiting' });
-    looks(s, [['c', 'no'], ['c', 'no'], ['c', 'no']]);
+    looks(s, [
+      ['c', 'no'],
+      ['c', 'no'],
+      ['c', 'no'],
+    ]);
     const whole = new Page(s);
     const growing = new Page(begun());
     for (const event of s.events.slice(growing.model.last)) {
@@ -96,7 +131,10 @@ describe('folds of equal rows', () => {
     }
     assert.deepEqual(whole.shown, ['message', 'step x3', 'step', 'step', 'call', 'call', 'log x4', 'step x3']);
     assert.deepEqual(growing.shown, whole.shown);
-    assert.deepEqual(growing.rows.all.map((_, index) => growing.folds.placeOf(index)), whole.rows.all.map((_, index) => whole.folds.placeOf(index)));
+    assert.deepEqual(
+      growing.rows.all.map((_, index) => growing.folds.placeOf(index)),
+      whole.rows.all.map((_, index) => whole.folds.placeOf(index)),
+    );
   });
 
   it('cost little in a long trajectory that grows', () => {

@@ -17,12 +17,21 @@ function lanesOf(events: readonly TraceEvent[]): Lanes {
 }
 
 /** An event of the batch's stream, so many ms after another one. */
-function outside<K extends EventKind>(after: TraceEvent | undefined, ms: number, kind: K, data: EventData[K]): TraceEvent {
+function outside<K extends EventKind>(
+  after: TraceEvent | undefined,
+  ms: number,
+  kind: K,
+  data: EventData[K],
+): TraceEvent {
   return { seq: 1, v: 1, at: (after?.at ?? 0) + ms, kind, data } as TraceEvent;
 }
 
 function infra(lanes: Lanes): string[] {
-  return lanes.lanes.find((lane) => lane.kind === 'infra')?.items.map((item) => `${item.form} ${item.label} ${item.from}-${lanes.endOf(item)} @${item.seq}`) ?? [];
+  return (
+    lanes.lanes
+      .find((lane) => lane.kind === 'infra')
+      ?.items.map((item) => `${item.form} ${item.label} ${item.from}-${lanes.endOf(item)} @${item.seq}`) ?? []
+  );
 }
 
 function leased(): Stream {
@@ -46,9 +55,14 @@ describe('lanes of the time axis', () => {
     }
     s.toolEnd(call, 'c1', 'found');
     const lanes = lanesOf(s.events);
-    assert.deepEqual(lanes.lanes.map((lane) => [lane.kind, lane.name, lane.items.map((item) => item.label), lane.frames.length]), [
-      ['model', 'model', ['demo'], 0], ['tools', 'tools', ['searcher'], 0], ['agent', 'searcher', ['demo', 'find', 'demo', 'find'], 2],
-    ]);
+    assert.deepEqual(
+      lanes.lanes.map((lane) => [lane.kind, lane.name, lane.items.map((item) => item.label), lane.frames.length]),
+      [
+        ['model', 'model', ['demo'], 0],
+        ['tools', 'tools', ['searcher'], 0],
+        ['agent', 'searcher', ['demo', 'find', 'demo', 'find'], 2],
+      ],
+    );
   });
 
   it('show a hold from its beginning to its release, and count while it holds', () => {
@@ -87,10 +101,20 @@ describe('lanes of the time axis', () => {
     assert.deepEqual([item.from, timed.madeAt(item), timed.endOf(item)], [50, 70, 90]);
     assert.deepEqual(timed.waitsOf(item).map(waitText), ['waited 10 ms', 'held 10 ms']);
     assert.deepEqual([timed.interrupted, timed.troubleIn(1), timed.troubleIn(2)], [true, undefined, 'interrupted']);
-    s.add('tool.end', { status: 'error', source: 'live', error: { class: 'tool_error', message: 'no' } }, { span: s.toolStart('c3', 'look', {}) });
+    s.add(
+      'tool.end',
+      { status: 'error', source: 'live', error: { class: 'tool_error', message: 'no' } },
+      { span: s.toolStart('c3', 'look', {}) },
+    );
     assert.equal(lanesOf(s.events).troubleIn(2), 'error');
     // Where only the order is known, nothing waits.
-    const untimed = lanesOf(s.events.map((event) => (event === first && event.kind === 'rollout.start' ? { ...event, data: { ...event.data, times: 'none' } } : event)));
+    const untimed = lanesOf(
+      s.events.map((event) =>
+        event === first && event.kind === 'rollout.start'
+          ? { ...event, data: { ...event.data, times: 'none' } }
+          : event,
+      ),
+    );
     const [same] = untimed.lanes.find((lane) => lane.kind === 'tools')?.items ?? [];
     assert.ok(same !== undefined);
     assert.equal(untimed.madeAt(same), same.from);
@@ -113,7 +137,14 @@ describe('lanes of the time axis', () => {
       outside(first, -10, 'infra', { what: 'worker_exit', worker: 'w1', text: 'gone' }),
       outside(first, 150, 'control', { command: 'c3', verb: 'seal', by: 'ada' }),
     ]);
-    assert.deepEqual(infra(lanes), ['control hold 100-100 @11', 'control pause 120-120 @13', 'infra pod evicted 130-130 @14', 'infra endpoint 140-140 @15', 'infra preempted 150-200 @21', 'infra workers back 150-160 @17']);
+    assert.deepEqual(infra(lanes), [
+      'control hold 100-100 @11',
+      'control pause 120-120 @13',
+      'infra pod evicted 130-130 @14',
+      'infra endpoint 140-140 @15',
+      'infra preempted 150-200 @21',
+      'infra workers back 150-160 @17',
+    ]);
     lanes.advanceOutside([]);
     assert.equal(infra(lanes).length, 6, 'once each');
   });
@@ -132,6 +163,9 @@ describe('lanes of the time axis', () => {
       outside(resumed, 2, 'infra', { what: 'pod_deleted', pod: 'w1', text: 'deleted' }),
       outside(s.events.at(-1), 1, 'infra', { what: 'worker_exit', worker: 'w2', text: 'gone' }),
     ]);
-    assert.deepEqual(infra(lanes).map((line) => line.split(' ')[0]), ['infra', 'lease', 'infra']);
+    assert.deepEqual(
+      infra(lanes).map((line) => line.split(' ')[0]),
+      ['infra', 'lease', 'infra'],
+    );
   });
 });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { TrajectoryModel } from '../../../../src/trace/model.ts';
 import type { TraceEvent } from '../../../../src/trace/schema.ts';
-import { Look, type Choice } from '../../../../webview/trajectory/look.ts';
+import { type Choice, Look } from '../../../../webview/trajectory/look.ts';
 import { FILTERS, type Filter } from '../../../../webview/trajectory/steps/rows.ts';
 import { Random } from '../../../support/random.ts';
 import { Stream } from '../../../support/stream.ts';
@@ -15,7 +15,11 @@ function busy(steps: number): TraceEvent[] {
   s.start();
   s.message('user', 'Look.');
   for (let step = 1; step <= steps; step++) {
-    const calls = Array.from({ length: random.next() < 0.7 ? 1 : 3 }, (_, i) => ({ id: `c${step}-${i}`, name: 'look', arguments: { at: random.next() < 0.8 ? 1 : step } }));
+    const calls = Array.from({ length: random.next() < 0.7 ? 1 : 3 }, (_, i) => ({
+      id: `c${step}-${i}`,
+      name: 'look',
+      arguments: { at: random.next() < 0.8 ? 1 : step },
+    }));
     s.model('', calls);
     const open = calls.map((call) => [call.id, s.toolStart(call.id, call.name, call.arguments)] as const);
     for (const [id, span] of open) {
@@ -34,7 +38,11 @@ function shown(look: Look): unknown {
 
 describe('a look at events as they come', () => {
   const events = busy(400);
-  for (const only of [[], ...FILTERS.map((filter) => [filter]), ['errors', 'world']] as const satisfies readonly (readonly Filter[])[]) {
+  for (const only of [
+    [],
+    ...FILTERS.map((filter) => [filter]),
+    ['errors', 'world'],
+  ] as const satisfies readonly (readonly Filter[])[]) {
     it(`is that of all at once: ${only.length === 0 ? 'everything' : only.join(' and ')}`, () => {
       const choice: Choice = { only: new Set(only), opened: new Set() };
       const model = new TrajectoryModel();

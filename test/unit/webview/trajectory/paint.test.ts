@@ -8,27 +8,67 @@ import type { Colours, Scene } from '../../../../webview/trajectory/axis/paint/s
 import { longStream } from '../../../perf/support/longStream.ts';
 import { Stream } from '../../../support/stream.ts';
 
-const NAMES = ['text', 'dim', 'line', 'grid', 'background', 'model', 'tool', 'agent', 'error', 'world', 'infra', 'held', 'note', 'focus', 'selection', 'font'] as const;
+const NAMES = [
+  'text',
+  'dim',
+  'line',
+  'grid',
+  'background',
+  'model',
+  'tool',
+  'agent',
+  'error',
+  'world',
+  'infra',
+  'held',
+  'note',
+  'focus',
+  'selection',
+  'font',
+] as const;
 const COLOURS = Object.fromEntries(NAMES.map((name) => [name, name])) as unknown as Colours;
 const [WIDTH, GUTTER] = [1200, 108];
 
-interface Rect { readonly colour: string; readonly x: number; readonly width: number; readonly y: number }
-interface Outline extends Rect { readonly dashed: boolean }
+interface Rect {
+  readonly colour: string;
+  readonly x: number;
+  readonly width: number;
+  readonly y: number;
+}
+interface Outline extends Rect {
+  readonly dashed: boolean;
+}
 
 /** Notes what is filled, and how often anything was asked of it. */
-function recorder(): { readonly canvas: CanvasRenderingContext2D; readonly rects: Rect[]; readonly outlines: Outline[]; calls: number } {
+function recorder(): {
+  readonly canvas: CanvasRenderingContext2D;
+  readonly rects: Rect[];
+  readonly outlines: Outline[];
+  calls: number;
+} {
   const seen = { rects: [] as Rect[], outlines: [] as Outline[], calls: 0 };
   let dashed = false;
   const state: Record<string, unknown> = {};
-  const rect = (x: number, y: number, width: number): number => seen.rects.push({ colour: String(state['fillStyle']), x, y, width });
+  const rect = (x: number, y: number, width: number): number =>
+    seen.rects.push({ colour: String(state['fillStyle']), x, y, width });
   const canvas = new Proxy(state, {
-    get: (_, name) => (typeof name === 'string' && name in state ? state[name] : (...given: number[]) => {
-      seen.calls += 1;
-      if (name === 'setLineDash') dashed = (given as unknown as [readonly number[]])[0].length > 0;
-      if (name === 'strokeRect') seen.outlines.push({ colour: String(state['strokeStyle']), x: given[0]!, y: given[1]!, width: given[2]!, dashed });
-      if (name === 'fillRect' || name === 'roundRect') rect(given[0]!, given[1]!, given[2]!);
-      return name === 'measureText' ? { width: 20 } : undefined;
-    }),
+    get: (_, name) =>
+      typeof name === 'string' && name in state
+        ? state[name]
+        : (...given: number[]) => {
+            seen.calls += 1;
+            if (name === 'setLineDash') dashed = (given as unknown as [readonly number[]])[0].length > 0;
+            if (name === 'strokeRect')
+              seen.outlines.push({
+                colour: String(state['strokeStyle']),
+                x: given[0]!,
+                y: given[1]!,
+                width: given[2]!,
+                dashed,
+              });
+            if (name === 'fillRect' || name === 'roundRect') rect(given[0]!, given[1]!, given[2]!);
+            return name === 'measureText' ? { width: 20 } : undefined;
+          },
   });
   return Object.assign(seen, { canvas: canvas as unknown as CanvasRenderingContext2D });
 }
@@ -37,7 +77,17 @@ function painted(model: TrajectoryModel): ReturnType<typeof recorder> {
   const lanes = new Lanes(model);
   lanes.advance();
   const whole = { from: 0, to: lanes.end };
-  const scene: Scene = { lanes, marks: [], range: whole, whole, selected: undefined, width: WIDTH, gutter: GUTTER, colours: COLOURS, now: 0 };
+  const scene: Scene = {
+    lanes,
+    marks: [],
+    range: whole,
+    whole,
+    selected: undefined,
+    width: WIDTH,
+    gutter: GUTTER,
+    colours: COLOURS,
+    now: 0,
+  };
   const seen = recorder();
   paint(seen.canvas, scene);
   return seen;
@@ -56,7 +106,11 @@ describe('painting the time axis', () => {
     assert.ok(long.calls < short.calls * 1.5, `${long.calls} calls after ${short.calls}`);
     for (const colour of ['model', 'tool']) {
       const bars = long.rects.filter((one) => one.colour === colour);
-      for (let x = GUTTER + 1; x < WIDTH - 1; x += 10) assert.ok(bars.some((bar) => bar.x <= x && bar.x + bar.width >= x), `${colour} at ${x}`);
+      for (let x = GUTTER + 1; x < WIDTH - 1; x += 10)
+        assert.ok(
+          bars.some((bar) => bar.x <= x && bar.x + bar.width >= x),
+          `${colour} at ${x}`,
+        );
     }
   });
 
@@ -70,19 +124,46 @@ describe('painting the time axis', () => {
     const { rects, outlines } = painted(modelOf(s)); // from 0 to 50 ms: asked at 10, made at 30, over at 50
     const at = (ms: number): number => GUTTER + (ms / 50) * (WIDTH - GUTTER);
     const lane = (one: Rect): boolean => one.y > 22 && one.x >= GUTTER;
-    assert.deepEqual(outlines.filter((one) => lane(one) && one.dashed).map(({ colour, x, width }) => [colour, Math.round(x), Math.round(x + width)]), [['tool', Math.round(at(10) + 0.5), Math.round(at(20) - 0.5)], ['held', Math.round(at(20) + 0.5), Math.round(at(30) - 0.5)]]);
-    assert.deepEqual(rects.filter((one) => lane(one) && one.colour === 'tool').map(({ x, width }) => [Math.round(x), Math.round(x + width)]), [[Math.round(at(30)), Math.round(at(50))]]);
-    assert.equal(rects.filter((one) => one.y < 22 && one.colour === 'tool').length, 2, 'a line and a bar in the small picture');
+    assert.deepEqual(
+      outlines
+        .filter((one) => lane(one) && one.dashed)
+        .map(({ colour, x, width }) => [colour, Math.round(x), Math.round(x + width)]),
+      [
+        ['tool', Math.round(at(10) + 0.5), Math.round(at(20) - 0.5)],
+        ['held', Math.round(at(20) + 0.5), Math.round(at(30) - 0.5)],
+      ],
+    );
+    assert.deepEqual(
+      rects
+        .filter((one) => lane(one) && one.colour === 'tool')
+        .map(({ x, width }) => [Math.round(x), Math.round(x + width)]),
+      [[Math.round(at(30)), Math.round(at(50))]],
+    );
+    assert.equal(
+      rects.filter((one) => one.y < 22 && one.colour === 'tool').length,
+      2,
+      'a line and a bar in the small picture',
+    );
   });
 
   it('draws what infrastructure ended apart from what failed: hatched in its own colour, not filled', () => {
     const s = new Stream();
     s.start();
-    s.add('tool.end', { status: 'error', source: 'live', error: { class: 'infrastructure', message: 'Its worker was lost.' } }, { span: s.toolStart('c1', 'look', {}) });
+    s.add(
+      'tool.end',
+      { status: 'error', source: 'live', error: { class: 'infrastructure', message: 'Its worker was lost.' } },
+      { span: s.toolStart('c1', 'look', {}) },
+    );
     s.add('rollout.lease', { epoch: 2, worker: 'w2', how: 'resumed' });
     const { rects, outlines } = painted(modelOf(s));
-    assert.deepEqual(rects.filter((one) => one.colour === 'error' || one.colour === 'tool'), []);
-    assert.deepEqual(outlines.map(({ colour, dashed }) => [colour, dashed]), [['infra', false]]);
+    assert.deepEqual(
+      rects.filter((one) => one.colour === 'error' || one.colour === 'tool'),
+      [],
+    );
+    assert.deepEqual(
+      outlines.map(({ colour, dashed }) => [colour, dashed]),
+      [['infra', false]],
+    );
   });
 
   it('keeps what failed in its own colour among thousands', () => {
@@ -92,11 +173,17 @@ describe('painting the time axis', () => {
     for (let step = 1; step <= steps; step++) {
       s.model('', [{ id: `c${step}`, name: 'look', arguments: {} }]);
       const failed = step > steps / 2 && step <= steps / 2 + 100;
-      s.toolEnd(s.toolStart(`c${step}`, 'look', {}), `c${step}`, '', failed ? { error: { class: 'tool_error', message: 'no' } } : {});
+      s.toolEnd(
+        s.toolStart(`c${step}`, 'look', {}),
+        `c${step}`,
+        '',
+        failed ? { error: { class: 'tool_error', message: 'no' } } : {},
+      );
     }
     const errors = painted(modelOf(s)).rects.filter((one) => one.colour === 'error' && one.y > 22);
     assert.ok(errors.length > 0, 'they are seen');
     const middle = GUTTER + (WIDTH - GUTTER) / 2;
-    for (const { x, width } of errors) assert.ok(x > middle - 10 && x + width < middle + 60, `from ${x}, ${width} wide`);
+    for (const { x, width } of errors)
+      assert.ok(x > middle - 10 && x + width < middle + 60, `from ${x}, ${width} wide`);
   });
 });

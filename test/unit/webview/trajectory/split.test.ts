@@ -19,12 +19,38 @@ function attempt(tools: readonly string[]): TraceEvent[] {
   return s.events;
 }
 
-function row(rollout: string, number: number, tools: readonly string[], passed: boolean, over: Partial<RolloutRow> = {}): RolloutRow {
-  return { rollout, batch: 'b', task: 't', task_index: 0, attempt: number, try: 1, state: 'ended', epoch: 1, last: 1, settles: true, rev: 1, progress: { ...EMPTY_PROGRESS, tools: [...new Set(tools)], status: 'done', passed }, ...over };
+function row(
+  rollout: string,
+  number: number,
+  tools: readonly string[],
+  passed: boolean,
+  over: Partial<RolloutRow> = {},
+): RolloutRow {
+  return {
+    rollout,
+    batch: 'b',
+    task: 't',
+    task_index: 0,
+    attempt: number,
+    try: 1,
+    state: 'ended',
+    epoch: 1,
+    last: 1,
+    settles: true,
+    rev: 1,
+    progress: { ...EMPTY_PROGRESS, tools: [...new Set(tools)], status: 'done', passed },
+    ...over,
+  };
 }
 
 /** Streams by name, and how many events of each were asked for. */
-function streams(given: Readonly<Record<string, readonly TraceEvent[]>>): { events: (stream: string, page?: { after?: number; limit?: number }) => Promise<{ events: TraceEvent[]; last: number }>; readonly read: Map<string, number> } {
+function streams(given: Readonly<Record<string, readonly TraceEvent[]>>): {
+  events: (
+    stream: string,
+    page?: { after?: number; limit?: number },
+  ) => Promise<{ events: TraceEvent[]; last: number }>;
+  readonly read: Map<string, number>;
+} {
   const read = new Map<string, number>();
   return {
     read,
@@ -41,11 +67,19 @@ const signal = new AbortController().signal;
 describe('the first split from an attempt that passed', () => {
   it('is looked for in attempts that passed, first in those with the same tools', () => {
     const rows = [
-      row('own', 1, ['find', 'renew'], false), row('other-way', 2, ['pay'], true), row('failed', 3, ['find', 'renew'], false),
-      row('like', 4, ['find', 'renew', 'pay'], true), row('copy', 5, ['find'], true, { duplicate_of: 'like' }), row('runs', 6, ['find'], true, { state: 'running' }),
-      row('old', 7, ['find'], true, { settles: false }), row('new', 7, ['find'], false, { try: 2 }),
+      row('own', 1, ['find', 'renew'], false),
+      row('other-way', 2, ['pay'], true),
+      row('failed', 3, ['find', 'renew'], false),
+      row('like', 4, ['find', 'renew', 'pay'], true),
+      row('copy', 5, ['find'], true, { duplicate_of: 'like' }),
+      row('runs', 6, ['find'], true, { state: 'running' }),
+      row('old', 7, ['find'], true, { settles: false }),
+      row('new', 7, ['find'], false, { try: 2 }),
     ];
-    assert.deepEqual(splitCandidates('own', rows).map((found) => found.rollout), ['like', 'other-way']);
+    assert.deepEqual(
+      splitCandidates('own', rows).map((found) => found.rollout),
+      ['like', 'other-way'],
+    );
   });
 
   it('is told for the one that goes the same way for longest', async () => {
@@ -53,8 +87,16 @@ describe('the first split from an attempt that passed', () => {
     const near = attempt(['find', 'renew', 'pay']);
     const model = new TrajectoryModel();
     model.push(own);
-    const split = await splitFrom(streams({ far: attempt(['pay']), near }), model, [row('far', 2, ['pay'], true), row('near', 3, ['find', 'renew', 'pay'], true)], signal);
-    assert.deepEqual([split?.other.rollout, split?.common, split?.seq, split?.there], ['near', 2, model.tools[2]?.seq, near.findLast((event) => event.kind === 'tool.start')?.seq]);
+    const split = await splitFrom(
+      streams({ far: attempt(['pay']), near }),
+      model,
+      [row('far', 2, ['pay'], true), row('near', 3, ['find', 'renew', 'pay'], true)],
+      signal,
+    );
+    assert.deepEqual(
+      [split?.other.rollout, split?.common, split?.seq, split?.there],
+      ['near', 2, model.tools[2]?.seq, near.findLast((event) => event.kind === 'tool.start')?.seq],
+    );
   });
 
   it('is the answer where the calls are the same, and where this attempt made fewer', async () => {
@@ -63,7 +105,10 @@ describe('the first split from an attempt that passed', () => {
     const answer = model.steps.at(-1)?.seq;
     const same = attempt(['find']);
     const alike = await splitFrom(streams({ same }), model, [row('same', 2, ['find'], true)], signal);
-    assert.deepEqual([alike?.seq, alike?.there, alike?.common], [answer, same.findLast((event) => event.kind === 'model.start')?.seq, 1]);
+    assert.deepEqual(
+      [alike?.seq, alike?.there, alike?.common],
+      [answer, same.findLast((event) => event.kind === 'model.start')?.seq, 1],
+    );
     const longer = attempt(['find', 'renew']);
     const more = await splitFrom(streams({ longer }), model, [row('longer', 2, ['find', 'renew'], true)], signal);
     assert.deepEqual([more?.seq, more?.there], [answer, longer.findLast((event) => event.kind === 'tool.start')?.seq]);
@@ -78,7 +123,10 @@ describe('the first split from an attempt that passed', () => {
     const s = new Stream();
     for (let i = 0; i < 30_000; i++) s.add('log', { stream: 'out', text: 'x' });
     const endless = streams({ endless: s.events, next: attempt(['find']) });
-    assert.equal(await splitFrom(endless, model, [row('endless', 2, [], true), row('next', 3, ['find'], true)], signal), undefined);
+    assert.equal(
+      await splitFrom(endless, model, [row('endless', 2, [], true), row('next', 3, ['find'], true)], signal),
+      undefined,
+    );
     assert.equal(endless.read.get('endless'), 20_000);
     assert.equal(endless.read.get('next'), undefined);
   });

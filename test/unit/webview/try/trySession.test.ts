@@ -1,16 +1,42 @@
 /** A tool that is tried: what its panel asks of the extension, and what it keeps. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { ChosenWorld, ListedTool, PageToTry, TriedCall, TryToPage, TryWorld } from '../../../../src/protocol/tryPage.ts';
+import type {
+  ChosenWorld,
+  ListedTool,
+  PageToTry,
+  TriedCall,
+  TryToPage,
+  TryWorld,
+} from '../../../../src/protocol/tryPage.ts';
 import { TrySession } from '../../../../webview/try/trySession.ts';
 
-const TOOL: ListedTool = { name: 'count', description: '', effect: 'pure', from: { kind: 'module', name: 'words.ts' }, parameters: { type: 'object', required: ['text', 'n'], properties: { text: { type: 'string' }, n: { type: 'integer' } } } };
+const TOOL: ListedTool = {
+  name: 'count',
+  description: '',
+  effect: 'pure',
+  from: { kind: 'module', name: 'words.ts' },
+  parameters: {
+    type: 'object',
+    required: ['text', 'n'],
+    properties: { text: { type: 'string' }, n: { type: 'integer' } },
+  },
+};
 const CALL: TriedCall = { status: 'ok', result: 1, ms: 2, log: '' };
 
-function session(): { readonly session: TrySession; readonly posted: PageToTry[]; readonly told: (message: TryToPage) => void } {
+function session(): {
+  readonly session: TrySession;
+  readonly posted: PageToTry[];
+  readonly told: (message: TryToPage) => void;
+} {
   const posted: PageToTry[] = [];
   let take: (data: unknown) => void = () => assert.fail('nobody listens');
-  const made = new TrySession({ post: (message) => posted.push(message), listen: (listener) => { take = listener; } });
+  const made = new TrySession({
+    post: (message) => posted.push(message),
+    listen: (listener) => {
+      take = listener;
+    },
+  });
   take({ type: 'tool', tool: TOOL, file: 'words.ts', worlds: [] });
   return { session: made, posted, told: (message) => take(message) };
 }
@@ -52,12 +78,36 @@ test('what was printed stays with a call that was cancelled, or could not be mad
     const [last] = one.tries;
     return last !== undefined && 'told' in last.outcome ? last.outcome.told : undefined;
   };
-  assert.deepEqual(ended(['counting', '1 of 3', 'rollout: interrupted'], { type: 'unmade', why: 'cancelled', text: 'It was cancelled.' }), ['counting', '1 of 3']);
-  assert.deepEqual(ended(['loading', '', 'words.ts:1:1: the MCP server "it" exited; its last lines were:', 'no key'], { type: 'unmade', why: 'failed', text: 'words.ts:1:1: the MCP server "it" exited; its last lines were:\nno key' }), ['loading']);
-  assert.deepEqual(ended(['rollout: There is no folder x.'], { type: 'unmade', why: 'failed', text: 'There is no folder x.' }), []);
-  assert.equal(ended(['counting'], { type: 'made', call: { ...CALL, log: 'counting\n' } }), undefined, 'a call that was made has it in its log');
+  assert.deepEqual(
+    ended(['counting', '1 of 3', 'rollout: interrupted'], {
+      type: 'unmade',
+      why: 'cancelled',
+      text: 'It was cancelled.',
+    }),
+    ['counting', '1 of 3'],
+  );
+  assert.deepEqual(
+    ended(['loading', '', 'words.ts:1:1: the MCP server "it" exited; its last lines were:', 'no key'], {
+      type: 'unmade',
+      why: 'failed',
+      text: 'words.ts:1:1: the MCP server "it" exited; its last lines were:\nno key',
+    }),
+    ['loading'],
+  );
+  assert.deepEqual(
+    ended(['rollout: There is no folder x.'], { type: 'unmade', why: 'failed', text: 'There is no folder x.' }),
+    [],
+  );
+  assert.equal(
+    ended(['counting'], { type: 'made', call: { ...CALL, log: 'counting\n' } }),
+    undefined,
+    'a call that was made has it in its log',
+  );
   one.pick(1);
-  assert.ok(one.shown !== undefined && 'told' in one.shown.outcome && one.shown.outcome.told.length === 2, 'also when it is looked at again');
+  assert.ok(
+    one.shown !== undefined && 'told' in one.shown.outcome && one.shown.outcome.told.length === 2,
+    'also when it is looked at again',
+  );
 });
 
 test('arguments are edited as text and as fields, one after the other', () => {
@@ -71,7 +121,11 @@ test('arguments are edited as text and as fields, one after the other', () => {
   one.asText(false);
   assert.deepEqual([one.text, one.members], [undefined, { text: 'b', n: 2 }]);
   told({ type: 'tool', tool: { ...TOOL, description: 'new' }, file: 'words.ts', worlds: [] });
-  assert.deepEqual([one.tool?.description, one.members], ['new', { text: 'b', n: 2 }], 'what was filled in stays when the tool is read anew');
+  assert.deepEqual(
+    [one.tool?.description, one.members],
+    ['new', { text: 'b', n: 2 }],
+    'what was filled in stays when the tool is read anew',
+  );
 });
 
 test('it is called in the first world, or the one that was chosen, as long as that is there', () => {
@@ -98,14 +152,22 @@ test('it is called in the first world, or the one that was chosen, as long as th
   told({ type: 'tool', tool: TOOL, file: 'words.ts' });
   assert.deepEqual(one.worlds, [large], 'what is not told again is as it was');
   one.run();
-  assert.deepEqual(posted.filter(({ type }) => type === 'run').map((message) => 'world' in message && message.world), [{ batch: large.batch, task: 'far down' }, null]);
+  assert.deepEqual(
+    posted.filter(({ type }) => type === 'run').map((message) => 'world' in message && message.world),
+    [{ batch: large.batch, task: 'far down' }, null],
+  );
 });
 
 test('the last choice of an earlier panel is kept', () => {
   const desk: TryWorld = { batch: '/w/desk.batch.yaml', name: 'desk.batch.yaml', tasks: ['one', 'two'], more: false };
   for (const world of [null, { batch: desk.batch, task: 'two' }]) {
     let take: (data: unknown) => void = () => assert.fail('nobody listens');
-    const made = new TrySession({ post: () => undefined, listen: (listener) => { take = listener; } });
+    const made = new TrySession({
+      post: () => undefined,
+      listen: (listener) => {
+        take = listener;
+      },
+    });
     take({ type: 'tool', tool: TOOL, file: 'words.ts', worlds: [desk], world });
     assert.deepEqual(made.world, world);
   }

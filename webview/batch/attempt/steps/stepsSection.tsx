@@ -1,9 +1,10 @@
 /** What an attempt did, step by step, one line each. */
+
 import type { Api } from '../../../../src/protocol/api.ts';
 import type { RolloutRow } from '../../../../src/trace/summary.ts';
 import { troubleIn } from '../../../../src/trace/trouble.ts';
-import { TROUBLES } from '../../../components/marks/glyphShapes.ts';
 import { Glyph } from '../../../components/marks/glyph.tsx';
+import { TROUBLES } from '../../../components/marks/glyphShapes.ts';
 import { Icon } from '../../../components/marks/icon.tsx';
 import { count, duration } from '../../../format.ts';
 import type { OutlineGap, OutlineStep } from '../../model/outline.ts';
@@ -27,9 +28,25 @@ export function StepsSection({ api, row, onOpen }: StepsProps) {
   return (
     <section class="attempt-steps">
       <h2>Steps</h2>
-      {problem !== undefined && <p class="attempt-small" role="alert">{problem}</p>}
-      {outline === undefined ? problem === undefined && <Waiting steps={row.progress.steps} /> : (
-        <ol>{inShort(steps).map((step, i) => (step.kind === 'gap' ? <li key={`gap ${i}`} class="attempt-step-gap">…</li> : <Step key={step.seq} step={step} onOpen={onOpen} />))}</ol>
+      {problem !== undefined && (
+        <p class="attempt-small" role="alert">
+          {problem}
+        </p>
+      )}
+      {outline === undefined ? (
+        problem === undefined && <Waiting steps={row.progress.steps} />
+      ) : (
+        <ol>
+          {inShort(steps).map((step, i) =>
+            step.kind === 'gap' ? (
+              <li key={`gap ${i}`} class="attempt-step-gap">
+                …
+              </li>
+            ) : (
+              <Step key={step.seq} step={step} onOpen={onOpen} />
+            ),
+          )}
+        </ol>
       )}
       {outline !== undefined && steps.length === 0 && <p class="attempt-small">No step has begun.</p>}
     </section>
@@ -44,11 +61,26 @@ function Step({ step, onOpen }: { readonly step: OutlineStep; readonly onOpen: (
   const after = error?.message ?? (within > 0 ? `${count(within)} ${within === 1 ? 'step' : 'steps'}` : undefined);
   return (
     <li>
-      <button type="button" class={`attempt-step${trouble === 'error' ? ' is-error' : ''}`} title={[`step ${step.step}: ${names === '' ? nothing : names}`, after].filter(Boolean).join('\n')} onClick={() => onOpen(step)}>
+      <button
+        type="button"
+        class={`attempt-step${trouble === 'error' ? ' is-error' : ''}`}
+        title={[`step ${step.step}: ${names === '' ? nothing : names}`, after].filter(Boolean).join('\n')}
+        onClick={() => onOpen(step)}
+      >
         <span class="attempt-step-number">{step.step}</span>
-        {state === 'open' ? <Glyph outcome="running" title="running" /> : state === 'held' ? <Glyph outcome="held" title="held" />
-          : trouble !== undefined ? <Glyph outcome={TROUBLES[trouble]} title={trouble === 'error' ? 'failed' : trouble} /> : <Icon name={names === '' ? 'comment' : within > 0 ? 'hubot' : 'tools'} />}
-        <span class="attempt-step-text"><span class={names === '' ? undefined : 'attempt-step-name'}>{names === '' ? nothing : names}</span>{after !== undefined && <span class="batch-dim"> {after}</span>}</span>
+        {state === 'open' ? (
+          <Glyph outcome="running" title="running" />
+        ) : state === 'held' ? (
+          <Glyph outcome="held" title="held" />
+        ) : trouble !== undefined ? (
+          <Glyph outcome={TROUBLES[trouble]} title={trouble === 'error' ? 'failed' : trouble} />
+        ) : (
+          <Icon name={names === '' ? 'comment' : within > 0 ? 'hubot' : 'tools'} />
+        )}
+        <span class="attempt-step-text">
+          <span class={names === '' ? undefined : 'attempt-step-name'}>{names === '' ? nothing : names}</span>
+          {after !== undefined && <span class="batch-dim"> {after}</span>}
+        </span>
         <span class="attempt-step-ms">{ms === undefined ? '' : duration(ms)}</span>
       </button>
     </li>
@@ -60,10 +92,20 @@ function inShort(steps: readonly (OutlineStep | OutlineGap)[]): readonly (Outlin
   const gap = steps.findLastIndex(({ kind }) => kind === 'gap');
   if (gap < 0 && steps.length <= MOST) return steps;
   const [before, after] = gap < 0 ? [steps, steps] : [steps.slice(0, gap), steps.slice(gap + 1)];
-  return [...before.filter(({ kind }) => kind === 'step').slice(0, FIRST), { kind: 'gap' }, ...after.slice(FIRST - MOST)];
+  return [
+    ...before.filter(({ kind }) => kind === 'step').slice(0, FIRST),
+    { kind: 'gap' },
+    ...after.slice(FIRST - MOST),
+  ];
 }
 
 /** As high as what replaces it, as far as that can be known. */
 function Waiting({ steps }: { readonly steps: number }) {
-  return <div aria-hidden="true">{Array.from({ length: Math.max(1, Math.min(steps, MOST)) }, (_, i) => <div key={i} class="skeleton-row" />)}</div>;
+  return (
+    <div aria-hidden="true">
+      {Array.from({ length: Math.max(1, Math.min(steps, MOST)) }, (_, i) => (
+        <div key={i} class="skeleton-row" />
+      ))}
+    </div>
+  );
 }

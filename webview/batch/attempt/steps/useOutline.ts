@@ -1,7 +1,10 @@
-/** Reads the steps of the attempt that is looked at: little of it, not before the pointer rests, and not for longer than one looks. */
+/**
+ * Reads the steps of the attempt that is looked at: little of it, not before the pointer rests, and not for longer than
+ * one looks.
+ */
 import { useEffect, useReducer, useRef } from 'preact/hooks';
-import { errorText } from '../../../../src/common/errors.ts';
 import { sleep } from '../../../../src/common/abort.ts';
+import { errorText } from '../../../../src/common/errors.ts';
 import type { Api } from '../../../../src/protocol/api.ts';
 import type { RolloutRow } from '../../../../src/trace/summary.ts';
 import { readEvent } from '../../../../src/trace/upgrades.ts';
@@ -32,11 +35,19 @@ export function useOutline(api: Api, { rollout, last }: Pick<RolloutRow, 'rollou
   newest.current = last;
   useEffect(() => {
     const left = new AbortController();
-    void keepUp(api, rollout, { kept: kept.current, last: () => newest.current, changed: () => draw(undefined) }, left.signal);
+    void keepUp(
+      api,
+      rollout,
+      { kept: kept.current, last: () => newest.current, changed: () => draw(undefined) },
+      left.signal,
+    );
     return () => left.abort();
   }, [api, rollout]);
   const shown = kept.current.get(rollout);
-  return { outline: shown === undefined || shown.outline.last === 0 ? undefined : shown.outline, problem: shown?.problem };
+  return {
+    outline: shown === undefined || shown.outline.last === 0 ? undefined : shown.outline,
+    problem: shown?.problem,
+  };
 }
 
 interface Reading {

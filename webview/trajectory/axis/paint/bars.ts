@@ -1,10 +1,10 @@
 /** The bars and marks of one lane. */
 import { duration } from '../../../format.ts';
 import { heldFor } from '../../useNow.ts';
-import { firstInSight, nextAfter, type Item, type Lane } from '../lanes.ts';
+import { firstInSight, type Item, type Lane, nextAfter } from '../lanes.ts';
 import { valueAt } from '../scale.ts';
-import { barColour, callBar, modelBar, plainBar, sign, toolBar, type Box, type Room } from './calls.ts';
-import { BAR, edgesOf, INNER_BAR, LEAST_BAR, SIZES, xIn, type Scene } from './scene.ts';
+import { type Box, barColour, callBar, modelBar, plainBar, type Room, sign, toolBar } from './calls.ts';
+import { BAR, edgesOf, INNER_BAR, LEAST_BAR, type Scene, SIZES, xIn } from './scene.ts';
 import { broken, diamond, outlined } from './shapes.ts';
 
 export function paintLane(canvas: CanvasRenderingContext2D, scene: Scene, lane: Lane, top: number): void {
@@ -47,7 +47,10 @@ export function paintLane(canvas: CanvasRenderingContext2D, scene: Scene, lane: 
 class Runs {
   readonly #canvas: CanvasRenderingContext2D;
   /** By their top: rows of a lane are runs of their own. */
-  readonly #runs = new Map<number, { readonly colour: string; readonly from: number; to: number; readonly height: number }>();
+  readonly #runs = new Map<
+    number,
+    { readonly colour: string; readonly from: number; to: number; readonly height: number }
+  >();
 
   constructor(canvas: CanvasRenderingContext2D) {
     this.#canvas = canvas;
@@ -70,7 +73,11 @@ class Runs {
 }
 
 /** Where the bar of an item stands in its lane. */
-function barOf(lane: Lane, { row }: Item, { from, to, top }: { readonly from: number; readonly to: number; readonly top: number }): Box {
+function barOf(
+  lane: Lane,
+  { row }: Item,
+  { from, to, top }: { readonly from: number; readonly to: number; readonly top: number },
+): Box {
   if (lane.kind === 'tools') return { from, to, top: top + 3 + row * 15, height: BAR };
   const height = lane.kind === 'agent' ? INNER_BAR : BAR;
   return { from, to, top: top + (SIZES[lane.kind] - height) / 2, height };
@@ -100,7 +107,12 @@ function paintItem(canvas: CanvasRenderingContext2D, scene: Scene, lane: Lane, i
   }
 }
 
-function frame(canvas: CanvasRenderingContext2D, { colours }: Scene, { from, to }: { readonly from: number; readonly to: number }, top: number): void {
+function frame(
+  canvas: CanvasRenderingContext2D,
+  { colours }: Scene,
+  { from, to }: { readonly from: number; readonly to: number },
+  top: number,
+): void {
   canvas.fillStyle = colours.agent;
   canvas.strokeStyle = colours.agent;
   canvas.lineWidth = 1;
@@ -113,7 +125,12 @@ function frame(canvas: CanvasRenderingContext2D, { colours }: Scene, { from, to 
 }
 
 /** What took time is a hatched bar, a hold an outlined one, a moment a diamond; beside it what it was. */
-function infraItem(canvas: CanvasRenderingContext2D, scene: Scene, item: Item, { from, to, top, free, next }: Room): number {
+function infraItem(
+  canvas: CanvasRenderingContext2D,
+  scene: Scene,
+  item: Item,
+  { from, to, top, free, next }: Room,
+): number {
   const { colours, lanes } = scene;
   const colour = item.form === 'hold' ? colours.held : colours.infra;
   const y = top + SIZES.infra / 2;

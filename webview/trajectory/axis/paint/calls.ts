@@ -1,10 +1,11 @@
 /** The bar of a model call or a tool call: outlined until it was made, then by what it did and how it ended. */
+
 import type { Wait } from '../../../../src/trace/made.ts';
-import { troubleOf, type Trouble } from '../../../../src/trace/trouble.ts';
+import { type Trouble, troubleOf } from '../../../../src/trace/trouble.ts';
 import { duration } from '../../../format.ts';
 import type { Item } from '../lanes.ts';
-import { BAR, callColour, LEAST_BAR, xIn, type Colours, type Scene } from './scene.ts';
-import { broken, cross, dashed, hatch, inkOn, inside, textFont, triangle, type Area } from './shapes.ts';
+import { BAR, type Colours, callColour, LEAST_BAR, type Scene, xIn } from './scene.ts';
+import { type Area, broken, cross, dashed, hatch, inkOn, inside, textFont, triangle } from './shapes.ts';
 
 /** Bars of fewer pixels have no room for words, nor gaps for a label: a long trajectory has thousands of them. */
 const LEAST_WORDS = 24;
@@ -35,7 +36,10 @@ export interface Room {
   readonly next: number;
 }
 
-/** What was drawn of a call: its bar, whose part from `made` on is the call itself; undefined of one that was never made. */
+/**
+ * What was drawn of a call: its bar, whose part from `made` on is the call itself; undefined of one that was never
+ * made.
+ */
 interface Drawn {
   readonly bar: Box;
   readonly made: Box | undefined;
@@ -50,7 +54,12 @@ function isHeld({ lanes }: Scene, { seq }: Item): boolean {
   return lanes.model.holdsOf(seq).some((hold) => lanes.isOpen({ hold }));
 }
 
-export function plainBar(canvas: CanvasRenderingContext2D, colour: string, { from, to, top, height }: Box, open: boolean): void {
+export function plainBar(
+  canvas: CanvasRenderingContext2D,
+  colour: string,
+  { from, to, top, height }: Box,
+  open: boolean,
+): void {
   canvas.fillStyle = colour;
   canvas.globalAlpha = open ? 0.5 : 1;
   if (to - from < LEAST_ROUND) {
@@ -64,7 +73,13 @@ export function plainBar(canvas: CanvasRenderingContext2D, colour: string, { fro
 }
 
 /** A call in one piece, with its time on it where it is filled. */
-export function callBar(canvas: CanvasRenderingContext2D, scene: Scene, item: Item, whole: Box, room: Room): Drawn & { /** Whether its time stands on it. */ readonly timed: boolean } {
+export function callBar(
+  canvas: CanvasRenderingContext2D,
+  scene: Scene,
+  item: Item,
+  whole: Box,
+  room: Room,
+): Drawn & { /** Whether its time stands on it. */ readonly timed: boolean } {
   const { colours, lanes } = scene;
   if (isHeld(scene, item)) {
     plainBar(canvas, colours.held, whole, true);
@@ -92,7 +107,12 @@ export function callBar(canvas: CanvasRenderingContext2D, scene: Scene, item: It
 export function modelBar(canvas: CanvasRenderingContext2D, scene: Scene, item: Item, whole: Box, room: Room): void {
   const { colours, lanes } = scene;
   const end = item.span?.kind === 'model' ? item.span.end?.data : undefined;
-  const phases = end !== undefined && lanes.model.timed && (end.queue_ms !== undefined || end.first_ms !== undefined) && troubleOf(item.span) === undefined && !isHeld(scene, item);
+  const phases =
+    end !== undefined &&
+    lanes.model.timed &&
+    (end.queue_ms !== undefined || end.first_ms !== undefined) &&
+    troubleOf(item.span) === undefined &&
+    !isHeld(scene, item);
   if (!phases) {
     sign(canvas, scene, item, callBar(canvas, scene, item, whole, room).bar, room);
     return;
@@ -113,7 +133,13 @@ export function modelBar(canvas: CanvasRenderingContext2D, scene: Scene, item: I
   }
   if (first - queued >= LEAST_PART) hatch(canvas, colours.model, { x: queued, y: top, width: first - queued, height });
   plainBar(canvas, colours.model, { from: first, to, top, height }, false);
-  if (words && ms !== undefined) inside(canvas, inkOn(canvas, colours.model), duration(Math.max(0, ms - (firstMs ?? queueMs ?? 0))), wordsIn(scene, { ...box, from: first }));
+  if (words && ms !== undefined)
+    inside(
+      canvas,
+      inkOn(canvas, colours.model),
+      duration(Math.max(0, ms - (firstMs ?? queueMs ?? 0))),
+      wordsIn(scene, { ...box, from: first }),
+    );
   if (words) textFont(canvas, colours);
 }
 
@@ -140,8 +166,16 @@ export function toolBar(canvas: CanvasRenderingContext2D, scene: Scene, item: It
   return x + canvas.measureText(time).width + 6;
 }
 
-/** What went wrong, behind its bar where there is room; of a hatched one else on it. Gives where its label may begin. */
-export function sign(canvas: CanvasRenderingContext2D, { colours }: Scene, { span }: Item, { from, to, top, height }: Box, { next }: Room): number {
+/**
+ * What went wrong, behind its bar where there is room; of a hatched one else on it. Gives where its label may begin.
+ */
+export function sign(
+  canvas: CanvasRenderingContext2D,
+  { colours }: Scene,
+  { span }: Item,
+  { from, to, top, height }: Box,
+  { next }: Room,
+): number {
   const x = to + 4;
   const trouble = troubleOf(span);
   if (trouble === undefined) return x;
@@ -159,7 +193,13 @@ export function sign(canvas: CanvasRenderingContext2D, { colours }: Scene, { spa
 }
 
 /** What went wrong, told apart by shape. */
-export function troubleSign(canvas: CanvasRenderingContext2D, colours: Colours, trouble: Trouble, x: number, y: number): void {
+export function troubleSign(
+  canvas: CanvasRenderingContext2D,
+  colours: Colours,
+  trouble: Trouble,
+  x: number,
+  y: number,
+): void {
   if (trouble === 'error') cross(canvas, colours.error, x, y);
   else triangle(canvas, colours.infra, x, y);
 }

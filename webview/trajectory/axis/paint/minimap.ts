@@ -1,7 +1,7 @@
 /** All of the time, small (what only waited to be made is a line), with a frame around what is in sight. */
-import { nextAfter, type Item, type Lane } from '../lanes.ts';
+import { type Item, type Lane, nextAfter } from '../lanes.ts';
 import { xOf } from '../scale.ts';
-import { callColour, SIZES, type Scene } from './scene.ts';
+import { callColour, type Scene, SIZES } from './scene.ts';
 
 export function paintMinimap(canvas: CanvasRenderingContext2D, scene: Scene): void {
   const { lanes, whole, range, width, gutter, colours } = scene;
@@ -28,7 +28,14 @@ export function paintMinimap(canvas: CanvasRenderingContext2D, scene: Scene): vo
   canvas.fillRect(0, SIZES.minimap - 1, width, 1);
 }
 
-function strip(canvas: CanvasRenderingContext2D, { lanes, whole, width, gutter }: Scene, items: readonly Item[], colourOf: (item: Item) => string, y: number, height: number): void {
+function strip(
+  canvas: CanvasRenderingContext2D,
+  { lanes, whole, width, gutter }: Scene,
+  items: readonly Item[],
+  colourOf: (item: Item) => string,
+  y: number,
+  height: number,
+): void {
   const inner = width - gutter;
   let drawn = -1;
   let run: { readonly colour: string; readonly from: number } | undefined;

@@ -1,18 +1,30 @@
 /** Draws the time axis on a canvas: minimap, clock, marks, step flags, lanes; all but what is selected. */
+
 import type { IconName } from '../../../components/marks/icon.tsx';
 import { duration } from '../../../format.ts';
 import { firstFrom, type LaneKind } from '../lanes.ts';
-import { ticks, valueAt, type Range } from '../scale.ts';
+import { type Range, ticks, valueAt } from '../scale.ts';
 import { paintLane } from './bars.ts';
 import { troubleSign } from './calls.ts';
 import { paintMinimap } from './minimap.ts';
-import { heightOf, LANES_TOP, SIZES, xIn, type Scene } from './scene.ts';
+import { heightOf, LANES_TOP, type Scene, SIZES, xIn } from './scene.ts';
 import { bookmark, icon, note, textFont } from './shapes.ts';
 
-const LANE_ICONS: Readonly<Record<LaneKind, IconName>> = { model: 'comment', tools: 'tools', agent: 'hubot', world: 'database', infra: 'server' };
+const LANE_ICONS: Readonly<Record<LaneKind, IconName>> = {
+  model: 'comment',
+  tools: 'tools',
+  agent: 'hubot',
+  world: 'database',
+  infra: 'server',
+};
 
 export function paint(canvas: CanvasRenderingContext2D, scene: Scene): void {
-  const { width, gutter, colours, lanes: { lanes } } = scene;
+  const {
+    width,
+    gutter,
+    colours,
+    lanes: { lanes },
+  } = scene;
   const height = heightOf(lanes);
   canvas.clearRect(0, 0, width, height);
   textFont(canvas, colours);
@@ -31,7 +43,8 @@ export function paint(canvas: CanvasRenderingContext2D, scene: Scene): void {
     y += SIZES[lane.kind];
   }
   held(canvas, scene, height);
-  for (const mark of scene.marks) (mark.kind === 'bookmark' ? bookmark : note)(canvas, colours.note, xIn(scene, mark.at), top + 3);
+  for (const mark of scene.marks)
+    (mark.kind === 'bookmark' ? bookmark : note)(canvas, colours.note, xIn(scene, mark.at), top + 3);
   canvas.restore();
   names(canvas, scene);
 }
@@ -64,7 +77,11 @@ function clock(canvas: CanvasRenderingContext2D, scene: Scene, height: number): 
     canvas.stroke();
     canvas.fillStyle = colours.dim;
     canvas.textAlign = 'center';
-    canvas.fillText(lanes.model.timed ? tickText(at) : `#${at}`, Math.min(width - 20, Math.max(gutter + 14, x)), top + SIZES.clock / 2);
+    canvas.fillText(
+      lanes.model.timed ? tickText(at) : `#${at}`,
+      Math.min(width - 20, Math.max(gutter + 14, x)),
+      top + SIZES.clock / 2,
+    );
   }
   textFont(canvas, colours);
 }
@@ -135,7 +152,8 @@ function names(canvas: CanvasRenderingContext2D, { lanes, whole, gutter, colours
   const wide = gutter > 40;
   canvas.textAlign = 'left';
   canvas.fillStyle = colours.dim;
-  if (wide && lanes.model.last > 0) canvas.fillText(lanes.model.timed ? `0 to ${duration(whole.to)}` : `${whole.to} events`, 12, SIZES.minimap / 2);
+  if (wide && lanes.model.last > 0)
+    canvas.fillText(lanes.model.timed ? `0 to ${duration(whole.to)}` : `${whole.to} events`, 12, SIZES.minimap / 2);
   let y = LANES_TOP;
   for (const lane of lanes.lanes) {
     const middle = y + (lane.kind === 'tools' ? 9 : SIZES[lane.kind] / 2);

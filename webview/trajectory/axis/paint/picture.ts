@@ -1,7 +1,7 @@
 /** The axis on its canvas: what only changes with the events, or with the part in sight, is painted once and kept. */
-import { xOf, type Range } from '../scale.ts';
+import { type Range, xOf } from '../scale.ts';
 import { paint, paintSelection } from './paint.ts';
-import { heightOf, SIZES, type AxisMark, type Scene } from './scene.ts';
+import { type AxisMark, heightOf, type Scene, SIZES } from './scene.ts';
 
 export interface Picture {
   readonly scene: Scene;
@@ -30,7 +30,10 @@ export class AxisPicture {
     context.restore();
     context.drawImage(this.#kept, 0, 0, width, height);
     if (dragged === undefined) return;
-    const [from, to] = [dragged.from, dragged.to].map((at) => gutter + xOf(at, range, width - gutter)) as [number, number];
+    const [from, to] = [dragged.from, dragged.to].map((at) => gutter + xOf(at, range, width - gutter)) as [
+      number,
+      number,
+    ];
     context.strokeStyle = colours.focus;
     context.lineWidth = 1;
     context.strokeRect(Math.min(from, to) + 0.5, SIZES.minimap + 0.5, Math.abs(to - from), height - SIZES.minimap - 1);
@@ -38,7 +41,13 @@ export class AxisPicture {
 
   #keep(scene: Scene, height: number, ratio: number): void {
     const { version } = scene.lanes;
-    if (this.#keptOf !== undefined && this.#keptOf.version === version && this.#keptOf.ratio === ratio && isSamePicture(this.#keptOf.scene, scene)) return;
+    if (
+      this.#keptOf !== undefined &&
+      this.#keptOf.version === version &&
+      this.#keptOf.ratio === ratio &&
+      isSamePicture(this.#keptOf.scene, scene)
+    )
+      return;
     const context = contextOf(this.#kept, scene.width, height, ratio);
     if (context === null) return;
     paint(context, scene);
@@ -47,7 +56,12 @@ export class AxisPicture {
 }
 
 /** In CSS pixels, however many there are to one of them. */
-function contextOf(canvas: HTMLCanvasElement, width: number, height: number, ratio: number): CanvasRenderingContext2D | null {
+function contextOf(
+  canvas: HTMLCanvasElement,
+  width: number,
+  height: number,
+  ratio: number,
+): CanvasRenderingContext2D | null {
   const [x, y] = [Math.round(width * ratio), Math.round(height * ratio)];
   if (canvas.width !== x || canvas.height !== y) {
     canvas.width = x;
@@ -59,9 +73,16 @@ function contextOf(canvas: HTMLCanvasElement, width: number, height: number, rat
 }
 
 function isSamePicture(a: Scene, b: Scene): boolean {
-  return a.lanes === b.lanes && a.width === b.width && a.gutter === b.gutter && a.colours === b.colours
-    && isSameRange(a.range, b.range) && isSameRange(a.whole, b.whole) && isSameMarks(a.marks, b.marks)
-    && (a.now === b.now || b.lanes.model.holdsAt().length === 0);
+  return (
+    a.lanes === b.lanes &&
+    a.width === b.width &&
+    a.gutter === b.gutter &&
+    a.colours === b.colours &&
+    isSameRange(a.range, b.range) &&
+    isSameRange(a.whole, b.whole) &&
+    isSameMarks(a.marks, b.marks) &&
+    (a.now === b.now || b.lanes.model.holdsAt().length === 0)
+  );
 }
 
 function isSameRange(a: Range, b: Range): boolean {

@@ -1,9 +1,18 @@
 /** What is drawn of the time axis, how large, in which colours. */
 import { troubleOf } from '../../../../src/trace/trouble.ts';
 import type { Item, Lane, Lanes } from '../lanes.ts';
-import { xOf, type Range } from '../scale.ts';
+import { type Range, xOf } from '../scale.ts';
 
-export const SIZES = { minimap: 22, clock: 16, flags: 18, model: 22, tools: 34, agent: 22, world: 16, infra: 20 } as const;
+export const SIZES = {
+  minimap: 22,
+  clock: 16,
+  flags: 18,
+  model: 22,
+  tools: 34,
+  agent: 22,
+  world: 16,
+  infra: 20,
+} as const;
 export const BAR = 12;
 export const INNER_BAR = 8;
 export const LEAST_BAR = 6;
@@ -32,16 +41,35 @@ export function readColours(element: Element): Colours {
   const style = getComputedStyle(element);
   const get = (name: string): string => style.getPropertyValue(name).trim() || 'transparent';
   return {
-    text: get('--vscode-foreground'), dim: get('--axis-dim'), line: get('--vscode-panel-border'), grid: get('--axis-grid'), background: get('--vscode-editor-background'),
-    model: get('--bar-model'), tool: get('--bar-tool'), agent: get('--bar-agent'), error: get('--outcome-failed'), world: get('--vscode-gitDecoration-modifiedResourceForeground'),
-    infra: get('--outcome-infrastructure'), held: get('--outcome-held'), note: get('--vscode-charts-orange'), focus: get('--vscode-focusBorder'), selection: get('--vscode-list-inactiveSelectionBackground'), font: get('--vscode-font-family'),
+    text: get('--vscode-foreground'),
+    dim: get('--axis-dim'),
+    line: get('--vscode-panel-border'),
+    grid: get('--axis-grid'),
+    background: get('--vscode-editor-background'),
+    model: get('--bar-model'),
+    tool: get('--bar-tool'),
+    agent: get('--bar-agent'),
+    error: get('--outcome-failed'),
+    world: get('--vscode-gitDecoration-modifiedResourceForeground'),
+    infra: get('--outcome-infrastructure'),
+    held: get('--outcome-held'),
+    note: get('--vscode-charts-orange'),
+    focus: get('--vscode-focusBorder'),
+    selection: get('--vscode-list-inactiveSelectionBackground'),
+    font: get('--vscode-font-family'),
   };
 }
 
 /** Of a model call or a tool call. */
 export function callColour(colours: Colours, { form, span }: Pick<Item, 'form' | 'span'>): string {
   const trouble = troubleOf(span);
-  return trouble === 'error' ? colours.error : trouble === 'interrupted' ? colours.infra : form === 'model' ? colours.model : colours.tool;
+  return trouble === 'error'
+    ? colours.error
+    : trouble === 'interrupted'
+      ? colours.infra
+      : form === 'model'
+        ? colours.model
+        : colours.tool;
 }
 
 /** A bookmark or a note, above the lanes. */

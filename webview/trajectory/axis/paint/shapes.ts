@@ -1,6 +1,7 @@
 /** The small shapes of the time axis. */
-import { ICONS } from '../../../components/marks/icons.ts';
+
 import type { IconName } from '../../../components/marks/icon.tsx';
+import { ICONS } from '../../../components/marks/icons.ts';
 import type { Colours } from './scene.ts';
 
 export interface Area {
@@ -130,12 +131,19 @@ function inkFor(canvas: CanvasRenderingContext2D, colour: string): string {
   const [red = 0, green = 0, blue = 0] = solid.startsWith('#')
     ? [1, 3, 5].map((at) => Number.parseInt(solid.slice(at, at + 2), 16))
     : (solid.match(/[\d.]+/g) ?? []).map(Number);
-  const light = [red, green, blue].map((value) => (value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4));
+  const light = [red, green, blue].map((value) =>
+    value / 255 <= 0.04045 ? value / 255 / 12.92 : ((value / 255 + 0.055) / 1.055) ** 2.4,
+  );
   return 0.2126 * (light[0] ?? 0) + 0.7152 * (light[1] ?? 0) + 0.0722 * (light[2] ?? 0) > 0.18 ? '#000000' : '#ffffff';
 }
 
 /** Writes into the part of a bar that is in sight, where it fits. Tells whether it did. */
-export function inside(canvas: CanvasRenderingContext2D, colour: string, text: string, box: { readonly from: number; readonly to: number; readonly y: number }): boolean {
+export function inside(
+  canvas: CanvasRenderingContext2D,
+  colour: string,
+  text: string,
+  box: { readonly from: number; readonly to: number; readonly y: number },
+): boolean {
   const width = canvas.measureText(text).width;
   if (box.to - box.from < width + 8) return false;
   canvas.fillStyle = colour;

@@ -2,15 +2,22 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { Button, TextField } from '../../../components/controls.tsx';
 import { useChanges } from '../../../data/observe.ts';
-import { MOST_ATTEMPTS, type Draft } from '../../debug/draft.ts';
-import { fieldText, type EditField, type EditKind } from '../../debug/edits.ts';
+import { type Draft, MOST_ATTEMPTS } from '../../debug/draft.ts';
+import { type EditField, type EditKind, fieldText } from '../../debug/edits.ts';
 import type { TrajectoryView } from '../../view.ts';
 import './editForm.css';
 
 /** What the one main button says. */
 const HERE: Readonly<Record<EditKind, string>> = {
-  arguments: 'Apply and resume', result: 'Apply and resume', sampling: 'Apply and resume', reply: 'Apply and resume', message: 'Apply and resume',
-  skip: 'Skip with this result', inject: 'Add and resume', answer: 'Answer', fork: 'Fork',
+  arguments: 'Apply and resume',
+  result: 'Apply and resume',
+  sampling: 'Apply and resume',
+  reply: 'Apply and resume',
+  message: 'Apply and resume',
+  skip: 'Skip with this result',
+  inject: 'Add and resume',
+  answer: 'Answer',
+  fork: 'Fork',
 };
 const AREA_FROM = 60;
 
@@ -33,12 +40,31 @@ export function EditForm({ view, draft }: { readonly view: TrajectoryView; reado
   const label = where === 'here' ? HERE[kind] : kind === 'fork' ? 'Fork' : 'Apply and fork';
   return (
     <section class="edit-form" aria-label={`Edit: ${title}`} ref={form} onKeyDown={onKeyDown} aria-busy={busy}>
-      <header class="section-head">{target.seq === undefined ? <h2>{title}</h2> : <h3>{title}</h3>}<span class="dim edit-note">{noteOf(kind, where)}</span></header>
-      {fields.map((field) => <Field key={field.path} draft={draft} field={field} onEnter={() => apply()} />)}
+      <header class="section-head">
+        {target.seq === undefined ? <h2>{title}</h2> : <h3>{title}</h3>}
+        <span class="dim edit-note">{noteOf(kind, where)}</span>
+      </header>
+      {fields.map((field) => (
+        <Field key={field.path} draft={draft} field={field} onEnter={() => apply()} />
+      ))}
       {where === 'fork' && <Attempts draft={draft} onEnter={() => apply()} />}
-      {problem !== undefined && <p class="edit-problem" role="alert">{problem}</p>}
+      {problem !== undefined && (
+        <p class="edit-problem" role="alert">
+          {problem}
+        </p>
+      )}
       <div class="edit-buttons">
-        {needsConsent ? <Button kind="primary" label="Fork anyway" disabled={busy} onClick={() => apply(true)} /> : <Button kind="primary" label={label} title={`${label} (Ctrl+Enter)`} disabled={busy} onClick={() => apply()} />}
+        {needsConsent ? (
+          <Button kind="primary" label="Fork anyway" disabled={busy} onClick={() => apply(true)} />
+        ) : (
+          <Button
+            kind="primary"
+            label={label}
+            title={`${label} (Ctrl+Enter)`}
+            disabled={busy}
+            onClick={() => apply()}
+          />
+        )}
         <Button kind="secondary" label="Discard" title="Discard (Esc)" onClick={() => view.debug.edit(undefined)} />
       </div>
     </section>
@@ -46,12 +72,26 @@ export function EditForm({ view, draft }: { readonly view: TrajectoryView; reado
 }
 
 function noteOf(kind: EditKind, where: 'here' | 'fork'): string {
-  if (where === 'fork') return kind === 'fork' ? 'goes on from here anew; this rollout stays as it is' : 'this has happened: an edit makes a fork, and this rollout stays as it is';
+  if (where === 'fork')
+    return kind === 'fork'
+      ? 'goes on from here anew; this rollout stays as it is'
+      : 'this has happened: an edit makes a fork, and this rollout stays as it is';
   if (kind === 'answer') return 'the rollout waits for it';
-  return `${kind === 'skip' ? 'the call is not made' : kind === 'inject' ? 'the agent reads it next' : 'an edit is recorded'}; this rollout then stays out of statistics`;
+  return (
+    `${kind === 'skip' ? 'the call is not made' : kind === 'inject' ? 'the agent reads it next' : 'an edit is recorded'}; ` +
+    'this rollout then stays out of statistics'
+  );
 }
 
-function Field({ draft, field, onEnter }: { readonly draft: Draft; readonly field: EditField; readonly onEnter: () => void }) {
+function Field({
+  draft,
+  field,
+  onEnter,
+}: {
+  readonly draft: Draft;
+  readonly field: EditField;
+  readonly onEnter: () => void;
+}) {
   const text = draft.textOf(field);
   const before = fieldText(field.before);
   const changed = draft.isChanged(field);
@@ -60,10 +100,23 @@ function Field({ draft, field, onEnter }: { readonly draft: Draft; readonly fiel
   return (
     <div class={`edit-field${changed && !own ? ' is-changed' : ''}${area ? ' is-area' : ''}`}>
       <span class="value-name">{field.name}:</span>
-      {area
-        ? <textarea class="edit-area" aria-label={field.name} rows={Math.min(16, Math.max(2, text.split('\n').length + Math.floor(text.length / 90)))} value={text} spellcheck={false} onInput={(event) => draft.write(field, event.currentTarget.value)} />
-        : <TextField label={field.name} value={text} onInput={(value) => draft.write(field, value)} onEnter={onEnter} />}
-      {changed && !own && !area && <span class="dim edit-was">{draft.target.kind === 'arguments' ? 'asked for' : 'was'} {before}</span>}
+      {area ? (
+        <textarea
+          class="edit-area"
+          aria-label={field.name}
+          rows={Math.min(16, Math.max(2, text.split('\n').length + Math.floor(text.length / 90)))}
+          value={text}
+          spellcheck={false}
+          onInput={(event) => draft.write(field, event.currentTarget.value)}
+        />
+      ) : (
+        <TextField label={field.name} value={text} onInput={(value) => draft.write(field, value)} onEnter={onEnter} />
+      )}
+      {changed && !own && !area && (
+        <span class="dim edit-was">
+          {draft.target.kind === 'arguments' ? 'asked for' : 'was'} {before}
+        </span>
+      )}
     </div>
   );
 }
@@ -72,10 +125,15 @@ function Attempts({ draft, onEnter }: { readonly draft: Draft; readonly onEnter:
   return (
     <div class="edit-field">
       <span class="value-name">attempts:</span>
-      <TextField label="Attempts of the fork" value={String(draft.attempts)} onEnter={onEnter} onInput={(text) => {
-        const attempts = Number(text);
-        if (Number.isInteger(attempts) && attempts >= 1 && attempts <= MOST_ATTEMPTS) draft.setAttempts(attempts);
-      }} />
+      <TextField
+        label="Attempts of the fork"
+        value={String(draft.attempts)}
+        onEnter={onEnter}
+        onInput={(text) => {
+          const attempts = Number(text);
+          if (Number.isInteger(attempts) && attempts >= 1 && attempts <= MOST_ATTEMPTS) draft.setAttempts(attempts);
+        }}
+      />
       <span class="dim edit-was">continuations of this rollout, as a batch of their own</span>
     </div>
   );

@@ -2,8 +2,8 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { TraceError } from '../../../../src/trace/schema.ts';
 import { ErrorWords } from '../../../components/errors/errorWords.tsx';
-import { framesOf, type Frame } from '../../../components/errors/frames.ts';
-import { sourceAround, type SourceLines } from '../../../data/sources.ts';
+import { type Frame, framesOf } from '../../../components/errors/frames.ts';
+import { type SourceLines, sourceAround } from '../../../data/sources.ts';
 import type { TrajectoryView } from '../../view.ts';
 
 const LINES_AROUND = 4;
@@ -12,7 +12,9 @@ export function ErrorView({ view, error }: { readonly view: TrajectoryView; read
   const [frame] = framesOf(error).frames;
   return (
     <section class="detail-section" aria-label="Error">
-      <header class="section-head"><h3>Error</h3></header>
+      <header class="section-head">
+        <h3>Error</h3>
+      </header>
       <ErrorWords error={error} onOpen={(place) => view.act({ do: 'source', place, rollout: view.data.rollout })} />
       {frame !== undefined && <Snippet view={view} frame={frame} />}
     </section>
@@ -27,9 +29,12 @@ function Snippet({ view, frame }: { readonly view: TrajectoryView; readonly fram
   useEffect(() => {
     if (submission === undefined) return;
     let stopped = false;
-    sourceAround(view.data.blobs, submission, { file, line, column }, LINES_AROUND).then((source) => {
-      if (!stopped) setFound({ of, source });
-    }, () => undefined); // the frames above say where it was
+    sourceAround(view.data.blobs, submission, { file, line, column }, LINES_AROUND).then(
+      (source) => {
+        if (!stopped) setFound({ of, source });
+      },
+      () => undefined,
+    ); // the frames above say where it was
     return () => {
       stopped = true;
     };
@@ -38,11 +43,20 @@ function Snippet({ view, frame }: { readonly view: TrajectoryView; readonly fram
   const { first, lines } = found.source;
   return (
     <figure class="snippet" aria-label={`${file}, around line ${line}`}>
-      <figcaption><code>{file}:{line}</code>{frame.name !== undefined && <span class="dim">{frame.name}</span>}</figcaption>
+      <figcaption>
+        <code>
+          {file}:{line}
+        </code>
+        {frame.name !== undefined && <span class="dim">{frame.name}</span>}
+      </figcaption>
       <pre tabIndex={0}>
         {lines.map((text, index) => (
           <span key={index} class={`snippet-line${first + index === line ? ' is-thrown' : ''}`}>
-            <span class="snippet-number" aria-hidden="true">{first + index}</span>{text === '' ? ' ' : text}{'\n'}
+            <span class="snippet-number" aria-hidden="true">
+              {first + index}
+            </span>
+            {text === '' ? ' ' : text}
+            {'\n'}
           </span>
         ))}
       </pre>

@@ -3,13 +3,34 @@ import type { ComponentChildren } from 'preact';
 import type { Json } from '../../../../src/common/json.ts';
 import { valueText } from '../../../../src/trace/text/values.ts';
 
-export function Fields({ title, data, children }: { readonly title: string; readonly data: object; readonly children?: ComponentChildren }) {
-  const rows = Object.entries(data as Readonly<Record<string, Json | undefined>>).flatMap(([name, value]) => flat(name, value));
+export function Fields({
+  title,
+  data,
+  children,
+}: {
+  readonly title: string;
+  readonly data: object;
+  readonly children?: ComponentChildren;
+}) {
+  const rows = Object.entries(data as Readonly<Record<string, Json | undefined>>).flatMap(([name, value]) =>
+    flat(name, value),
+  );
   if (rows.length === 0) return null;
   return (
     <section class="detail-section" aria-label={title}>
-      <header class="section-head"><h3>{title}</h3><span class="grow" />{children}</header>
-      <dl class="fields">{rows.map(([name, text]) => <div key={name}><dt>{name.replaceAll('_', ' ')}</dt><dd>{text}</dd></div>)}</dl>
+      <header class="section-head">
+        <h3>{title}</h3>
+        <span class="grow" />
+        {children}
+      </header>
+      <dl class="fields">
+        {rows.map(([name, text]) => (
+          <div key={name}>
+            <dt>{name.replaceAll('_', ' ')}</dt>
+            <dd>{text}</dd>
+          </div>
+        ))}
+      </dl>
     </section>
   );
 }

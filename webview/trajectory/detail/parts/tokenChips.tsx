@@ -8,7 +8,13 @@ import { binsOf, heatOf, summaryOf } from './tokenHeat.ts';
 const CHIPS_AT_ONCE = 1_000;
 const BINS = 160;
 
-export function TokenChips({ tokens: { prompt, missing, completion, logprobs }, trained }: { readonly tokens: CallTokens; readonly trained: boolean }) {
+export function TokenChips({
+  tokens: { prompt, missing, completion, logprobs },
+  trained,
+}: {
+  readonly tokens: CallTokens;
+  readonly trained: boolean;
+}) {
   const [chosen, setChosen] = useState(-1);
   const [page, setPage] = useState(0);
   const id = useId();
@@ -33,44 +39,122 @@ export function TokenChips({ tokens: { prompt, missing, completion, logprobs }, 
     <section class="detail-section" aria-label="Completion">
       <header class="section-head">
         <h3>Completion</h3>
-        <span class="dim">{count(completion.length)} {completion.length === 1 ? 'token' : 'tokens'}{summary === undefined ? '' : `, mean logprob ${summary.mean.toFixed(2)}, lowest ${summary.lowest.toFixed(2)}`}</span>
+        <span class="dim">
+          {count(completion.length)} {completion.length === 1 ? 'token' : 'tokens'}
+          {summary === undefined
+            ? ''
+            : `, mean logprob ${summary.mean.toFixed(2)}, lowest ${summary.lowest.toFixed(2)}`}
+        </span>
         <span class="grow" />
-        {summary !== undefined && <span class="token-legend" title="−logprob, from sure to one in ten and less"><span class="dim">0</span><span class="token-scale" /><span class="dim">2.3+</span></span>}
+        {summary !== undefined && (
+          <span class="token-legend" title="−logprob, from sure to one in ten and less">
+            <span class="dim">0</span>
+            <span class="token-scale" />
+            <span class="dim">2.3+</span>
+          </span>
+        )}
         <span class={`token-trained${trained ? ' is-trained' : ''}`}>{trained ? 'trained on' : 'masked'}</span>
       </header>
-      {logprobs === undefined
-        ? <p class="remark">No logprobs were captured: ask for them with <code>logprobs: true</code>.</p>
-        : logprobs.length !== completion.length && <p class="remark">Only {count(logprobs.length)} of {count(completion.length)} tokens have a logprob.</p>}
+      {logprobs === undefined ? (
+        <p class="remark">
+          No logprobs were captured: ask for them with <code>logprobs: true</code>.
+        </p>
+      ) : (
+        logprobs.length !== completion.length && (
+          <p class="remark">
+            Only {count(logprobs.length)} of {count(completion.length)} tokens have a logprob.
+          </p>
+        )
+      )}
       {logprobs !== undefined && <Strip logprobs={logprobs} chosen={chosen} onChoose={choose} />}
-      <div class={`tokens${trained ? ' is-trained' : ''}`} role="listbox" aria-label="Tokens" tabIndex={0} onKeyDown={onKeyDown} {...(chosen >= from && chosen < to ? { 'aria-activedescendant': `${id}-${chosen}` } : {})}>
+      <div
+        class={`tokens${trained ? ' is-trained' : ''}`}
+        role="listbox"
+        aria-label="Tokens"
+        tabIndex={0}
+        onKeyDown={onKeyDown}
+        {...(chosen >= from && chosen < to ? { 'aria-activedescendant': `${id}-${chosen}` } : {})}
+      >
         {completion.slice(from, to).map((token, offset) => {
           const index = from + offset;
-          return <span key={index} id={`${id}-${index}`} class="token" role="option" aria-selected={index === chosen} title={tokenTitle(index, token, logprobs?.[index])} style={{ '--heat': heatOf(logprobs?.[index]) }} onClick={() => choose(index)}>{token}</span>;
+          return (
+            <span
+              key={index}
+              id={`${id}-${index}`}
+              class="token"
+              role="option"
+              aria-selected={index === chosen}
+              title={tokenTitle(index, token, logprobs?.[index])}
+              style={{ '--heat': heatOf(logprobs?.[index]) }}
+              onClick={() => choose(index)}
+            >
+              {token}
+            </span>
+          );
         })}
       </div>
       {completion.length > CHIPS_AT_ONCE && (
         <div class="token-pages">
-          <Button kind="icon" icon="chevron-left" label="Tokens before these" disabled={page === 0} onClick={() => setPage(page - 1)} />
-          <span class="dim">{count(from + 1)} to {count(to)} of {count(completion.length)}</span>
-          <Button kind="icon" icon="chevron-right" label="Tokens after these" disabled={to === completion.length} onClick={() => setPage(page + 1)} />
+          <Button
+            kind="icon"
+            icon="chevron-left"
+            label="Tokens before these"
+            disabled={page === 0}
+            onClick={() => setPage(page - 1)}
+          />
+          <span class="dim">
+            {count(from + 1)} to {count(to)} of {count(completion.length)}
+          </span>
+          <Button
+            kind="icon"
+            icon="chevron-right"
+            label="Tokens after these"
+            disabled={to === completion.length}
+            onClick={() => setPage(page + 1)}
+          />
         </div>
       )}
-      <p class="remark" aria-live="polite">{chosen < 0 ? 'Select a token to see its chance.' : chosenText(completion[chosen] ?? 0, missing + prompt.length + chosen, logprobs?.[chosen])}</p>
+      <p class="remark" aria-live="polite">
+        {chosen < 0
+          ? 'Select a token to see its chance.'
+          : chosenText(completion[chosen] ?? 0, missing + prompt.length + chosen, logprobs?.[chosen])}
+      </p>
     </section>
   );
 }
 
 /** One bar for each few tokens, as high as the least sure of them. */
-function Strip({ logprobs, chosen, onChoose }: { readonly logprobs: readonly number[]; readonly chosen: number; readonly onChoose: (index: number) => void }) {
+function Strip({
+  logprobs,
+  chosen,
+  onChoose,
+}: {
+  readonly logprobs: readonly number[];
+  readonly chosen: number;
+  readonly onChoose: (index: number) => void;
+}) {
   const bins = useMemo(() => binsOf(logprobs, BINS), [logprobs]);
   const at = (event: MouseEvent): number => {
     const box = (event.currentTarget as HTMLElement).getBoundingClientRect();
-    return bins[Math.max(0, Math.min(bins.length - 1, Math.floor(((event.clientX - box.left) / Math.max(1, box.width)) * bins.length)))]?.index ?? 0;
+    return (
+      bins[
+        Math.max(
+          0,
+          Math.min(bins.length - 1, Math.floor(((event.clientX - box.left) / Math.max(1, box.width)) * bins.length)),
+        )
+      ]?.index ?? 0
+    );
   };
   const marked = chosen < 0 ? -1 : Math.floor((chosen * bins.length) / logprobs.length);
   return (
     <div class="token-strip" aria-hidden="true" onClick={(event) => onChoose(at(event))}>
-      {bins.map(({ heat }, bin) => <span key={bin} class={`token-bar${bin === marked ? ' is-chosen' : ''}`} style={{ height: `${Math.max(3, heat * 100)}%` }} />)}
+      {bins.map(({ heat }, bin) => (
+        <span
+          key={bin}
+          class={`token-bar${bin === marked ? ' is-chosen' : ''}`}
+          style={{ height: `${Math.max(3, heat * 100)}%` }}
+        />
+      ))}
     </div>
   );
 }
@@ -80,5 +164,8 @@ function tokenTitle(index: number, id: number, logprob: number | undefined): str
 }
 
 function chosenText(id: number, position: number, logprob: number | undefined): string {
-  return `Token ${id}, position ${count(position)}${logprob === undefined ? '' : `: logprob ${logprob.toFixed(3)}, probability ${Math.exp(logprob).toFixed(3)}`}`;
+  return (
+    `Token ${id}, position ` +
+    `${count(position)}${logprob === undefined ? '' : `: logprob ${logprob.toFixed(3)}, probability ${Math.exp(logprob).toFixed(3)}`}`
+  );
 }

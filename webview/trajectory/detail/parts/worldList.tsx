@@ -1,11 +1,13 @@
-/** All changed rows of a world by table: of any number only those in sight are drawn. The selected one is shown whole. */
+/**
+ * All changed rows of a world by table: of any number only those in sight are drawn. The selected one is shown whole.
+ */
 import { useMemo, useState } from 'preact/hooks';
 import { VirtualList } from '../../../components/virtualList.tsx';
 import { ValueView } from '../../../values/valueView.tsx';
+import { WorldCell, WorldKey } from '../../../world/worldCell.tsx';
+import { groupsOf, keyText, type WorldChange, type WorldGroup, widthsOf } from '../../../world/worldTable.ts';
 import type { TrajectoryView } from '../../view.ts';
 import { useValueActions } from './actions.ts';
-import { WorldCell, WorldKey } from '../../../world/worldCell.tsx';
-import { groupsOf, keyText, widthsOf, type WorldChange, type WorldGroup } from '../../../world/worldTable.ts';
 
 const ROW_HEIGHT = 22;
 /** So many rows are in sight at least, and more in a high window; the rest scrolls inside. */
@@ -19,7 +21,13 @@ interface Entry {
   readonly row?: WorldChange;
 }
 
-export function WorldList({ view, changes }: { readonly view: TrajectoryView; readonly changes: readonly WorldChange[] }) {
+export function WorldList({
+  view,
+  changes,
+}: {
+  readonly view: TrajectoryView;
+  readonly changes: readonly WorldChange[];
+}) {
   const { entries, width } = useMemo(() => layOut(changes), [changes]);
   const [chosen, setChosen] = useState<{ readonly changes: readonly WorldChange[]; readonly index: number }>();
   const selected = chosen?.changes === changes ? chosen.index : -1;
@@ -27,12 +35,26 @@ export function WorldList({ view, changes }: { readonly view: TrajectoryView; re
   return (
     <>
       <div class="world-scroll" tabIndex={-1}>
-        <div style={{ minWidth: `${width}ch`, height: `min(${entries.length * ROW_HEIGHT}px, max(${ROWS_IN_SIGHT * ROW_HEIGHT}px, 100vh - 340px))` }}>
-          <VirtualList count={entries.length} rowHeight={ROW_HEIGHT} label="Changed rows" role="tree" selected={selected}
+        <div
+          style={{
+            minWidth: `${width}ch`,
+            height: `min(${entries.length * ROW_HEIGHT}px, max(${ROWS_IN_SIGHT * ROW_HEIGHT}px, 100vh - 340px))`,
+          }}
+        >
+          <VirtualList
+            count={entries.length}
+            rowHeight={ROW_HEIGHT}
+            label="Changed rows"
+            role="tree"
+            selected={selected}
             keyOf={(index) => index}
-            row={(index) => { const entry = entries[index]; return entry === undefined ? null : <Line entry={entry} />; }}
+            row={(index) => {
+              const entry = entries[index];
+              return entry === undefined ? null : <Line entry={entry} />;
+            }}
             rowProps={(index) => ({ 'aria-level': entries[index]?.kind === 'name' ? 1 : 2 })}
-            onSelect={(index) => setChosen({ changes, index })} />
+            onSelect={(index) => setChosen({ changes, index })}
+          />
         </div>
       </div>
       {row !== undefined && <WholeRow view={view} row={row} />}
@@ -46,20 +68,37 @@ function layOut(changes: readonly WorldChange[]): { readonly entries: readonly E
   for (const group of groupsOf(changes)) {
     const widths = widthsOf(group);
     // The last column takes what is left.
-    const columns = [...widths.slice(0, -1).map((chars) => `${chars + 2}ch`), `minmax(${widths.at(-1) ?? 0}ch, 1fr)`].join(' ');
-    width = Math.max(width, widths.reduce((sum, chars) => sum + chars + 2, 4));
-    entries.push({ group, columns, kind: 'name' }, { group, columns, kind: 'head' }, ...group.rows.map((row): Entry => ({ group, columns, kind: 'row', row })));
+    const columns = [
+      ...widths.slice(0, -1).map((chars) => `${chars + 2}ch`),
+      `minmax(${widths.at(-1) ?? 0}ch, 1fr)`,
+    ].join(' ');
+    width = Math.max(
+      width,
+      widths.reduce((sum, chars) => sum + chars + 2, 4),
+    );
+    entries.push(
+      { group, columns, kind: 'name' },
+      { group, columns, kind: 'head' },
+      ...group.rows.map((row): Entry => ({ group, columns, kind: 'row', row })),
+    );
   }
   return { entries, width };
 }
 
 function Line({ entry: { group, columns, kind, row } }: { readonly entry: Entry }) {
-  if (kind === 'name') return <span class="world-line is-name"><code>{group.name}</code> <span class="dim">{group.counts}</span></span>;
+  if (kind === 'name')
+    return (
+      <span class="world-line is-name">
+        <code>{group.name}</code> <span class="dim">{group.counts}</span>
+      </span>
+    );
   const names = group.columns.length === 0 ? [undefined] : group.columns;
   return (
     <span class={`world-line is-${kind}`} style={{ gridTemplateColumns: columns }}>
       <span>{row === undefined ? 'key' : <WorldKey row={row} />}</span>
-      {names.map((name) => <span key={name ?? ''}>{row === undefined ? (name ?? 'value') : <WorldCell row={row} column={name} />}</span>)}
+      {names.map((name) => (
+        <span key={name ?? ''}>{row === undefined ? (name ?? 'value') : <WorldCell row={row} column={name} />}</span>
+      ))}
     </span>
   );
 }
@@ -71,7 +110,13 @@ function WholeRow({ view, row }: { readonly view: TrajectoryView; readonly row: 
   if (value === undefined) return null;
   const word = { insert: 'added', update: 'changed', delete: 'removed' }[row.op];
   return (
-    <ValueView title={`${row.table ?? row.file ?? 'world'} ${keyText(row)}`} value={value} against={row.op === 'update' ? row.before : undefined} blobs={view.data.blobs} {...actions}>
+    <ValueView
+      title={`${row.table ?? row.file ?? 'world'} ${keyText(row)}`}
+      value={value}
+      against={row.op === 'update' ? row.before : undefined}
+      blobs={view.data.blobs}
+      {...actions}
+    >
       <span class="dim">{word}</span>
     </ValueView>
   );

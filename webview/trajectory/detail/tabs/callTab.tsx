@@ -2,22 +2,22 @@
 import { useState } from 'preact/hooks';
 import type { Json } from '../../../../src/common/json.ts';
 import { previousCall } from '../../../../src/trace/calls.ts';
-import type { ModelSpan, ToolSpan } from '../../../../src/trace/model/spans.ts';
 import { textOf } from '../../../../src/trace/model/messages.ts';
+import type { ModelSpan, ToolSpan } from '../../../../src/trace/model/spans.ts';
 import { Checkbox } from '../../../components/controls.tsx';
 import { ActionLink } from '../../../components/link.tsx';
-import { PlainText } from '../../../text/plain.tsx';
-import { Markdown } from '../../../text/markdown.tsx';
 import { Ansi } from '../../../text/ansi.tsx';
+import { Markdown } from '../../../text/markdown.tsx';
+import { PlainText } from '../../../text/plain.tsx';
 import { ValueView } from '../../../values/valueView.tsx';
+import { WorldRows } from '../../../world/worldRows.tsx';
 import type { TrajectoryView } from '../../view.ts';
+import { Editable } from '../edit/editable.tsx';
+import { useValueActions } from '../parts/actions.ts';
 import { ErrorView } from '../parts/errorView.tsx';
 import { Fields } from '../parts/fields.tsx';
 import { MessageBody } from '../parts/messageBody.tsx';
-import { useValueActions } from '../parts/actions.ts';
-import { Editable } from '../edit/editable.tsx';
 import type { Subject } from '../subject.ts';
-import { WorldRows } from '../../../world/worldRows.tsx';
 
 export function CallTab({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {
   switch (subject.kind) {
@@ -26,7 +26,22 @@ export function CallTab({ view, subject }: { readonly view: TrajectoryView; read
     case 'model':
       return <ModelCall view={view} subject={subject} />;
     case 'message':
-      return <Editable view={view} subject={subject} kind="message">{(edit) => <div class="detail-section">{edit !== null && <header class="section-head"><h3>Message</h3><span class="grow" />{edit}</header>}<MessageBody view={view} entry={subject.entry} /></div>}</Editable>;
+      return (
+        <Editable view={view} subject={subject} kind="message">
+          {(edit) => (
+            <div class="detail-section">
+              {edit !== null && (
+                <header class="section-head">
+                  <h3>Message</h3>
+                  <span class="grow" />
+                  {edit}
+                </header>
+              )}
+              <MessageBody view={view} entry={subject.entry} />
+            </div>
+          )}
+        </Editable>
+      );
     case 'agent':
     case 'world':
       return (
@@ -41,7 +56,13 @@ export function CallTab({ view, subject }: { readonly view: TrajectoryView; read
   }
 }
 
-function ToolCall({ view, subject }: { readonly view: TrajectoryView; readonly subject: Extract<Subject, { kind: 'tool' }> }) {
+function ToolCall({
+  view,
+  subject,
+}: {
+  readonly view: TrajectoryView;
+  readonly subject: Extract<Subject, { kind: 'tool' }>;
+}) {
   const { model, blobs } = view.data;
   const { span } = subject;
   const said = subject.step?.model;
@@ -59,7 +80,13 @@ function ToolCall({ view, subject }: { readonly view: TrajectoryView; readonly s
       <div class="detail-column">
         <Editable view={view} subject={subject} kind="arguments">
           {(edit) => (
-            <ValueView title="Arguments" value={asked.value} against={against === undefined ? undefined : model.argumentsOf(against).value} blobs={blobs} {...actions}>
+            <ValueView
+              title="Arguments"
+              value={asked.value}
+              against={against === undefined ? undefined : model.argumentsOf(against).value}
+              blobs={blobs}
+              {...actions}
+            >
               {edit}
               {asked.edited && <span class="mark">edited</span>}
               {before !== undefined && (
@@ -70,21 +97,29 @@ function ToolCall({ view, subject }: { readonly view: TrajectoryView; readonly s
             </ValueView>
           )}
         </Editable>
-        {span.start.data.raw !== undefined && <ValueView title="As the model wrote it" value={span.start.data.raw} blobs={blobs} {...actions} />}
-        {result === undefined
-          ? <NoResult open={span.end === undefined} failed={error !== undefined} />
-          : (
-            <Editable view={view} subject={subject} kind="result">
-              {(edit) => (
-                <ValueView title="Result" value={result.value} against={against === undefined ? undefined : resultValue(view, against)} blobs={blobs} {...actions}>
-                  {edit}
-                  {result.edited && <span class="mark">edited</span>}
-                  {span.end?.data.injected !== undefined && <span class="mark">injected: {span.end.data.injected}</span>}
-                  {span.end?.data.cut !== undefined && <span class="dim">{span.end.data.cut} bytes more were cut</span>}
-                </ValueView>
-              )}
-            </Editable>
-          )}
+        {span.start.data.raw !== undefined && (
+          <ValueView title="As the model wrote it" value={span.start.data.raw} blobs={blobs} {...actions} />
+        )}
+        {result === undefined ? (
+          <NoResult open={span.end === undefined} failed={error !== undefined} />
+        ) : (
+          <Editable view={view} subject={subject} kind="result">
+            {(edit) => (
+              <ValueView
+                title="Result"
+                value={result.value}
+                against={against === undefined ? undefined : resultValue(view, against)}
+                blobs={blobs}
+                {...actions}
+              >
+                {edit}
+                {result.edited && <span class="mark">edited</span>}
+                {span.end?.data.injected !== undefined && <span class="mark">injected: {span.end.data.injected}</span>}
+                {span.end?.data.cut !== undefined && <span class="dim">{span.end.data.cut} bytes more were cut</span>}
+              </ValueView>
+            )}
+          </Editable>
+        )}
         {said !== undefined && <Said view={view} span={said} />}
       </div>
       {aside && (
@@ -92,7 +127,12 @@ function ToolCall({ view, subject }: { readonly view: TrajectoryView; readonly s
           {error !== undefined && <ErrorView view={view} error={error} />}
           {changes.length > 0 && (
             <section class="detail-section" aria-label="World">
-              <header class="section-head"><h3>World</h3><span class="dim">{changes.length} {changes.length === 1 ? 'row' : 'rows'} changed</span></header>
+              <header class="section-head">
+                <h3>World</h3>
+                <span class="dim">
+                  {changes.length} {changes.length === 1 ? 'row' : 'rows'} changed
+                </span>
+              </header>
               <WorldRows changes={changes} all="the World tab" onAll={() => view.show('world')} />
               {error !== undefined && <p class="remark">Changed although the call failed.</p>}
             </section>
@@ -110,8 +150,12 @@ function resultValue(view: TrajectoryView, span: ToolSpan): Json | undefined {
 function NoResult({ open, failed }: { readonly open: boolean; readonly failed: boolean }) {
   return (
     <section class="value" aria-label="Result">
-      <header class="section-head"><h3>Result</h3></header>
-      <p class="value-empty dim">{open ? 'The call has not ended yet.' : failed ? 'None: the call failed.' : 'The recording does not tell it.'}</p>
+      <header class="section-head">
+        <h3>Result</h3>
+      </header>
+      <p class="value-empty dim">
+        {open ? 'The call has not ended yet.' : failed ? 'None: the call failed.' : 'The recording does not tell it.'}
+      </p>
     </section>
   );
 }
@@ -125,13 +169,25 @@ function Said({ view, span }: { readonly view: TrajectoryView; readonly span: Mo
   if (text.trim() === '') return null;
   return (
     <section class="detail-section" aria-label="What the model said">
-      <header class="section-head"><h3>What the model said</h3><span class="grow" /><ActionLink label={`message ${entry.m}`} onClick={() => view.go(entry.event.seq)} /></header>
-      <div class="prose dim"><Markdown text={text} onLink={(url) => view.act({ do: 'external', url })} /></div>
+      <header class="section-head">
+        <h3>What the model said</h3>
+        <span class="grow" />
+        <ActionLink label={`message ${entry.m}`} onClick={() => view.go(entry.event.seq)} />
+      </header>
+      <div class="prose dim">
+        <Markdown text={text} onLink={(url) => view.act({ do: 'external', url })} />
+      </div>
     </section>
   );
 }
 
-function ModelCall({ view, subject }: { readonly view: TrajectoryView; readonly subject: Extract<Subject, { kind: 'model' }> }) {
+function ModelCall({
+  view,
+  subject,
+}: {
+  readonly view: TrajectoryView;
+  readonly subject: Extract<Subject, { kind: 'model' }>;
+}) {
   const { model } = view.data;
   const { span } = subject;
   const end = span.end?.data;
@@ -141,35 +197,84 @@ function ModelCall({ view, subject }: { readonly view: TrajectoryView; readonly 
     <>
       {entry !== undefined && (
         <Editable view={view} subject={subject} kind="reply">
-          {(edit) => <div class="detail-section">{edit !== null && <header class="section-head"><h3>Reply</h3><span class="grow" />{edit}</header>}<MessageBody view={view} entry={entry} /></div>}
+          {(edit) => (
+            <div class="detail-section">
+              {edit !== null && (
+                <header class="section-head">
+                  <h3>Reply</h3>
+                  <span class="grow" />
+                  {edit}
+                </header>
+              )}
+              <MessageBody view={view} entry={entry} />
+            </div>
+          )}
         </Editable>
       )}
       {span.end === undefined && (
         <section class="detail-section" aria-label="Live text">
-          <header class="section-head"><h3>Being written</h3></header>
-          <div class="prose" aria-live="off">{live === undefined || live === '' ? <span class="dim">Waiting for the first token.</span> : <PlainText text={live} wrap />}</div>
+          <header class="section-head">
+            <h3>Being written</h3>
+          </header>
+          <div class="prose" aria-live="off">
+            {live === undefined || live === '' ? (
+              <span class="dim">Waiting for the first token.</span>
+            ) : (
+              <PlainText text={live} wrap />
+            )}
+          </div>
         </section>
       )}
       {end?.error !== undefined && <ErrorView view={view} error={end.error} />}
       {end !== undefined && <Fields title="Answer" data={withoutKeys(end, ['error', 'tokens', 'm', 'ms'])} />}
-      <Editable view={view} subject={subject} kind="sampling">{(edit) => <Fields title="Request" data={withoutKeys(span.start.data, ['context', 'step'])}>{edit}</Fields>}</Editable>
+      <Editable view={view} subject={subject} kind="sampling">
+        {(edit) => (
+          <Fields title="Request" data={withoutKeys(span.start.data, ['context', 'step'])}>
+            {edit}
+          </Fields>
+        )}
+      </Editable>
     </>
   );
 }
 
-function OtherEvent({ view, subject }: { readonly view: TrajectoryView; readonly subject: Extract<Subject, { kind: 'event' }> }) {
+function OtherEvent({
+  view,
+  subject,
+}: {
+  readonly view: TrajectoryView;
+  readonly subject: Extract<Subject, { kind: 'event' }>;
+}) {
   const { event } = subject;
   const actions = useValueActions(view);
-  if ('unknown' in event) return <ValueView title={event.kind} value={event.data as Json} blobs={view.data.blobs} {...actions} />;
+  if ('unknown' in event)
+    return <ValueView title={event.kind} value={event.data as Json} blobs={view.data.blobs} {...actions} />;
   if (event.kind === 'log' && typeof event.data.text === 'string') {
-    return <section class="detail-section" aria-label="Log"><header class="section-head"><h3>Log</h3><span class="dim">{event.data.stream}</span></header><div class="prose code"><Ansi text={event.data.text} /></div></section>;
+    return (
+      <section class="detail-section" aria-label="Log">
+        <header class="section-head">
+          <h3>Log</h3>
+          <span class="dim">{event.data.stream}</span>
+        </header>
+        <div class="prose code">
+          <Ansi text={event.data.text} />
+        </div>
+      </section>
+    );
   }
-  if (event.kind === 'world.diff') return <section class="detail-section" aria-label="World"><WorldRows changes={event.data.changes} all="the World tab" onAll={() => view.show('world')} /></section>;
+  if (event.kind === 'world.diff')
+    return (
+      <section class="detail-section" aria-label="World">
+        <WorldRows changes={event.data.changes} all="the World tab" onAll={() => view.show('world')} />
+      </section>
+    );
   const error = 'error' in event.data ? event.data.error : undefined;
   return (
     <>
       {error !== undefined && <ErrorView view={view} error={error} />}
-      {event.kind === 'rollout.end' && <ValueView title="Answer" value={event.data.answer} blobs={view.data.blobs} {...actions} />}
+      {event.kind === 'rollout.end' && (
+        <ValueView title="Answer" value={event.data.answer} blobs={view.data.blobs} {...actions} />
+      )}
       <Fields title={event.kind} data={withoutKeys(event.data, ['error', 'answer'])} />
     </>
   );

@@ -19,24 +19,56 @@ export function MessagesTab({ view, subject }: { readonly view: TrajectoryView; 
   const [limit, setLimit] = useState(AT_FIRST);
   const call = modelCallOf(subject);
   const at = call?.end?.seq ?? view.seq;
-  const entries = useMemo(() => (all ? model.messages.filter((entry) => entry.event.seq <= at) : stateAt(model, at, call?.agent).messages), [model, all, at, call, view.data.ended]);
+  const entries = useMemo(
+    () => (all ? model.messages.filter((entry) => entry.event.seq <= at) : stateAt(model, at, call?.agent).messages),
+    [model, all, at, call, view.data.ended],
+  );
   const known = useMemo(() => seenBefore(model, call?.seq), [model, call]);
   const shown = entries.slice(-limit);
   const fresh = entries.filter((entry) => !known.has(entry.m)).length;
   return (
     <div class="messages">
       <div class="panel-tools">
-        <Dropdown label="Messages shown" value={all ? 'all' : 'context'} options={[{ value: 'context', text: 'what this step saw' }, { value: 'all', text: 'all so far' }]} onChange={(value) => setAll(value === 'all')} />
-        <span class="dim">{entries.length} {entries.length === 1 ? 'message' : 'messages'}{!all && `, ${fresh} new in this step`}</span>
+        <Dropdown
+          label="Messages shown"
+          value={all ? 'all' : 'context'}
+          options={[
+            { value: 'context', text: 'what this step saw' },
+            { value: 'all', text: 'all so far' },
+          ]}
+          onChange={(value) => setAll(value === 'all')}
+        />
+        <span class="dim">
+          {entries.length} {entries.length === 1 ? 'message' : 'messages'}
+          {!all && `, ${fresh} new in this step`}
+        </span>
       </div>
-      {entries.length > shown.length && <div class="panel-tools"><Button kind="secondary" label={`Show ${entries.length - shown.length} earlier`} onClick={() => setLimit(entries.length)} /></div>}
-      {shown.map((entry) => <Message key={entry.event.seq} view={view} entry={entry} fresh={!known.has(entry.m)} />)}
+      {entries.length > shown.length && (
+        <div class="panel-tools">
+          <Button
+            kind="secondary"
+            label={`Show ${entries.length - shown.length} earlier`}
+            onClick={() => setLimit(entries.length)}
+          />
+        </div>
+      )}
+      {shown.map((entry) => (
+        <Message key={entry.event.seq} view={view} entry={entry} fresh={!known.has(entry.m)} />
+      ))}
       {entries.length === 0 && <p class="value-empty dim">Nothing was said up to here.</p>}
     </div>
   );
 }
 
-function Message({ view, entry, fresh }: { readonly view: TrajectoryView; readonly entry: MessageEntry; readonly fresh: boolean }) {
+function Message({
+  view,
+  entry,
+  fresh,
+}: {
+  readonly view: TrajectoryView;
+  readonly entry: MessageEntry;
+  readonly fresh: boolean;
+}) {
   const { role, parts, origin, from, to, topic } = entry.event.data;
   const [open, setOpen] = useState(role !== 'system' && fresh);
   return (
@@ -46,20 +78,39 @@ function Message({ view, entry, fresh }: { readonly view: TrajectoryView; readon
         <Icon name={ICONS[role]} />
         <strong>{entry.event.agent !== undefined && role === 'assistant' ? entry.event.agent : role}</strong>
         {origin !== 'given' && origin !== 'sampled' && origin !== 'tool' && <span class="mark">{origin}</span>}
-        {(from !== undefined || to !== undefined) && <span class="dim">{from ?? ''} → {to ?? ''}</span>}
-        {topic !== undefined && <span class="mark" title={envelopeText(entry)}>{topic}</span>}
+        {(from !== undefined || to !== undefined) && (
+          <span class="dim">
+            {from ?? ''} → {to ?? ''}
+          </span>
+        )}
+        {topic !== undefined && (
+          <span class="mark" title={envelopeText(entry)}>
+            {topic}
+          </span>
+        )}
         {!open && <span class="message-preview dim">{preview(parts)}</span>}
         <span class="grow" />
         <span class="dim">{entry.m}</span>
       </button>
-      {open && <div class="message-body">{topic !== undefined && <p class="dim">{envelopeText(entry)}</p>}<MessageBody view={view} entry={entry} /></div>}
+      {open && (
+        <div class="message-body">
+          {topic !== undefined && <p class="dim">{envelopeText(entry)}</p>}
+          <MessageBody view={view} entry={entry} />
+        </div>
+      )}
     </article>
   );
 }
 
 /** What a message between agents says of itself: its topic, its priority, its headers. */
-function envelopeText({ event: { data: { topic = '', priority, headers = {} } } }: MessageEntry): string {
-  const told = Object.entries(headers).map(([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`);
+function envelopeText({
+  event: {
+    data: { topic = '', priority, headers = {} },
+  },
+}: MessageEntry): string {
+  const told = Object.entries(headers).map(
+    ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
   return [`topic: ${topic}`, ...(priority === undefined ? [] : [`priority: ${priority}`]), ...told].join(' · ');
 }
 

@@ -9,7 +9,13 @@ import { eventsOf, type Subject } from '../subject.ts';
 
 export function RawTab({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {
   const events = eventsOf(view.data.model, subject);
-  return <>{events.map((event) => <RawEvent key={event.seq} view={view} event={event} />)}</>;
+  return (
+    <>
+      {events.map((event) => (
+        <RawEvent key={event.seq} view={view} event={event} />
+      ))}
+    </>
+  );
 }
 
 function RawEvent({ view, event }: { readonly view: TrajectoryView; readonly event: AnyEvent }) {

@@ -1,13 +1,23 @@
 /** Where the time of a step went, as bars one below the other. */
 import { madeAt } from '../../../../src/trace/made.ts';
 import type { ModelSpan, ToolSpan } from '../../../../src/trace/model/spans.ts';
-import type { TrajectoryModel } from '../../../../src/trace/model.ts';
 import type { Step } from '../../../../src/trace/model/step.ts';
+import type { TrajectoryModel } from '../../../../src/trace/model.ts';
 import { troubleOf } from '../../../../src/trace/trouble.ts';
 
 export interface TimeBar {
   readonly name: string;
-  readonly kind: 'step' | 'model' | 'queued' | 'waiting' | 'prefill' | 'generating' | 'tool' | 'error' | 'interrupted' | 'held';
+  readonly kind:
+    | 'step'
+    | 'model'
+    | 'queued'
+    | 'waiting'
+    | 'prefill'
+    | 'generating'
+    | 'tool'
+    | 'error'
+    | 'interrupted'
+    | 'held';
   readonly depth: number;
   /** ms from the beginning of the step. */
   readonly from: number;
@@ -27,39 +37,86 @@ export function timeBars(model: TrajectoryModel, step: Step, now: number): TimeB
   for (const span of [step.model, ...step.tools]) {
     for (const hold of model.holdsOf(span.seq)) {
       const ms = hold.release?.data.held_ms ?? Math.max(0, now - hold.event.at);
-      bars.push({ name: `held (${hold.event.data.why})`, kind: 'held', depth: 1, from: hold.event.at - start, ms, open: hold.release === undefined, seq: hold.event.seq });
+      bars.push({
+        name: `held (${hold.event.data.why})`,
+        kind: 'held',
+        depth: 1,
+        from: hold.event.at - start,
+        ms,
+        open: hold.release === undefined,
+        seq: hold.event.seq,
+      });
     }
   }
   const whole = bars.reduce((most, bar) => Math.max(most, bar.from + bar.ms), 0);
-  return [{ name: `step ${step.index}`, kind: 'step', depth: 0, from: 0, ms: whole, open: bars.some((bar) => bar.open) }, ...bars];
+  return [
+    { name: `step ${step.index}`, kind: 'step', depth: 0, from: 0, ms: whole, open: bars.some((bar) => bar.open) },
+    ...bars,
+  ];
 }
 
 function modelBars(model: TrajectoryModel, span: ModelSpan, now: number): TimeBar[] {
   const end = span.end?.data;
   const { from, ms } = timesOf(model, span, span.start.at, now);
-  const bars: TimeBar[] = [{ name: 'model', kind: troubleOf(span) === 'interrupted' ? 'interrupted' : 'model', depth: 1, from, ms, open: end === undefined, seq: span.seq }];
+  const bars: TimeBar[] = [
+    {
+      name: 'model',
+      kind: troubleOf(span) === 'interrupted' ? 'interrupted' : 'model',
+      depth: 1,
+      from,
+      ms,
+      open: end === undefined,
+      seq: span.seq,
+    },
+  ];
   if (end === undefined) return bars;
   const { queue_ms: queued, first_ms: first, usage } = end;
   const generated = usage?.output_tokens;
-  if (queued !== undefined) bars.push({ name: 'queued in the model server', kind: 'queued', depth: 2, from, ms: queued, open: false });
+  if (queued !== undefined)
+    bars.push({ name: 'queued in the model server', kind: 'queued', depth: 2, from, ms: queued, open: false });
   if (first !== undefined) {
     const before = queued ?? 0;
     const cached = usage?.cached_tokens;
-    const prompt = usage === undefined ? '' : `, ${cached === undefined ? usage.input_tokens : `${usage.input_tokens - cached} of ${usage.input_tokens}`} tokens`;
-    bars.push({ name: queued === undefined ? 'until the first token' : `prefill${prompt}`, kind: queued === undefined ? 'waiting' : 'prefill', depth: 2, from: from + before, ms: Math.max(0, first - before), open: false });
+    const prompt =
+      usage === undefined
+        ? ''
+        : ', ' +
+          `${cached === undefined ? usage.input_tokens : `${usage.input_tokens - cached} of ${usage.input_tokens}`} ` +
+          'tokens';
+    bars.push({
+      name: queued === undefined ? 'until the first token' : `prefill${prompt}`,
+      kind: queued === undefined ? 'waiting' : 'prefill',
+      depth: 2,
+      from: from + before,
+      ms: Math.max(0, first - before),
+      open: false,
+    });
     const rest = Math.max(0, ms - first);
-    const speed = generated === undefined || rest === 0 ? '' : `, ${generated} tokens, ${Math.round(generated / (rest / 1000))}/s`;
+    const speed =
+      generated === undefined || rest === 0 ? '' : `, ${generated} tokens, ${Math.round(generated / (rest / 1000))}/s`;
     bars.push({ name: `generating${speed}`, kind: 'generating', depth: 2, from: from + first, ms: rest, open: false });
   }
   return bars;
 }
 
 function toolBar(model: TrajectoryModel, span: ToolSpan, start: number, now: number): TimeBar {
-  return { name: span.start.data.name, kind: troubleOf(span) ?? 'tool', depth: 1, ...timesOf(model, span, start, now), open: span.end === undefined, seq: span.seq };
+  return {
+    name: span.start.data.name,
+    kind: troubleOf(span) ?? 'tool',
+    depth: 1,
+    ...timesOf(model, span, start, now),
+    open: span.end === undefined,
+    seq: span.seq,
+  };
 }
 
 /** From where it was made; a call that never was takes no time. */
-function timesOf(model: TrajectoryModel, span: ModelSpan | ToolSpan, start: number, now: number): Pick<TimeBar, 'from' | 'ms'> {
+function timesOf(
+  model: TrajectoryModel,
+  span: ModelSpan | ToolSpan,
+  start: number,
+  now: number,
+): Pick<TimeBar, 'from' | 'ms'> {
   const over = span.end?.at ?? now;
   const made = madeAt(model, span) ?? over;
   return { from: made - start, ms: span.end?.data.ms ?? Math.max(0, over - made) };

@@ -2,7 +2,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import { errorText } from '../../../../src/common/errors.ts';
 import type { ModelSpan } from '../../../../src/trace/model/spans.ts';
-import { tokensOf, type CallTokens } from '../../../../src/trace/tokens.ts';
+import { type CallTokens, tokensOf } from '../../../../src/trace/tokens.ts';
 import { count } from '../../../format.ts';
 import type { TrajectoryView } from '../../view.ts';
 import { Fields } from '../parts/fields.tsx';
@@ -12,13 +12,33 @@ import { modelCallOf, type Subject } from '../subject.ts';
 
 export function TokensTab({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {
   const call = modelCallOf(subject);
-  if (call === undefined) return <p class="remark">This came before the first model call: no tokens were sampled for it.</p>;
-  if (call.end === undefined) return <p class="remark">{view.data.ended ? 'The call never ended: its tokens are not known.' : 'The call has not ended yet; its tokens come with its end.'}</p>;
+  if (call === undefined)
+    return <p class="remark">This came before the first model call: no tokens were sampled for it.</p>;
+  if (call.end === undefined)
+    return (
+      <p class="remark">
+        {view.data.ended
+          ? 'The call never ended: its tokens are not known.'
+          : 'The call has not ended yet; its tokens come with its end.'}
+      </p>
+    );
   const { usage, trainable, why_not: whyNot, weights, finish_reason: reason, error } = call.end.data;
   return (
     <>
-      {call.end.data.tokens === undefined ? <NotCaptured failed={error !== undefined} imported={call.end.data.source === 'imported'} /> : <Sampled key={call.seq} view={view} call={call} trained={trainable} />}
-      <Fields title="Usage" data={{ ...usage, finish_reason: reason, trainable: trainable ? 'yes' : `no${whyNot === undefined ? '' : `: ${whyNot}`}`, weights }} />
+      {call.end.data.tokens === undefined ? (
+        <NotCaptured failed={error !== undefined} imported={call.end.data.source === 'imported'} />
+      ) : (
+        <Sampled key={call.seq} view={view} call={call} trained={trainable} />
+      )}
+      <Fields
+        title="Usage"
+        data={{
+          ...usage,
+          finish_reason: reason,
+          trainable: trainable ? 'yes' : `no${whyNot === undefined ? '' : `: ${whyNot}`}`,
+          weights,
+        }}
+      />
     </>
   );
 }
@@ -26,48 +46,93 @@ export function TokensTab({ view, subject }: { readonly view: TrajectoryView; re
 function NotCaptured({ failed, imported }: { readonly failed: boolean; readonly imported: boolean }) {
   if (failed) return <p class="remark">The call failed: no tokens were sampled.</p>;
   if (imported) return <p class="remark">The source of this trajectory does not tell the tokens.</p>;
-  return <p class="remark">Token ids were not captured. Ask for them with <code>capture: {'{'} token_ids: true, logprobs: true {'}'}</code> in the agent’s model, where the endpoint supports it.</p>;
+  return (
+    <p class="remark">
+      Token ids were not captured. Ask for them with{' '}
+      <code>
+        capture: {'{'} token_ids: true, logprobs: true {'}'}
+      </code>{' '}
+      in the agent’s model, where the endpoint supports it.
+    </p>
+  );
 }
 
 type Got = { readonly tokens: CallTokens | undefined } | { readonly problem: string };
 
-function Sampled({ view, call, trained }: { readonly view: TrajectoryView; readonly call: ModelSpan; readonly trained: boolean }) {
+function Sampled({
+  view,
+  call,
+  trained,
+}: {
+  readonly view: TrajectoryView;
+  readonly call: ModelSpan;
+  readonly trained: boolean;
+}) {
   const [got, setGot] = useState<Got>();
   useEffect(() => {
     let stopped = false;
-    tokensOf(view.data.model, call, (ref) => view.data.blobs.json(ref)).then((tokens) => {
-      if (!stopped) setGot({ tokens });
-    }, (error: unknown) => {
-      if (!stopped) setGot({ problem: `The record of the tokens cannot be read: ${errorText(error)}` });
-    });
+    tokensOf(view.data.model, call, (ref) => view.data.blobs.json(ref)).then(
+      (tokens) => {
+        if (!stopped) setGot({ tokens });
+      },
+      (error: unknown) => {
+        if (!stopped) setGot({ problem: `The record of the tokens cannot be read: ${errorText(error)}` });
+      },
+    );
     return () => {
       stopped = true;
     };
   }, []);
-  if (got === undefined) return <p class="remark" aria-busy="true">Reading the tokens …</p>;
-  if ('problem' in got) return <p class="remark" role="alert">{got.problem}</p>;
+  if (got === undefined)
+    return (
+      <p class="remark" aria-busy="true">
+        Reading the tokens …
+      </p>
+    );
+  if ('problem' in got)
+    return (
+      <p class="remark" role="alert">
+        {got.problem}
+      </p>
+    );
   if (got.tokens === undefined) return null;
   const { prompt, kept, missing, completion } = got.tokens;
   const told = call.end?.data.usage?.output_tokens;
   return (
     <>
       <TokenChips tokens={got.tokens} trained={trained} />
-      {told !== undefined && told !== completion.length && <p class="remark">The endpoint counted {count(told)} tokens, the record holds {count(completion.length)}.</p>}
+      {told !== undefined && told !== completion.length && (
+        <p class="remark">
+          The endpoint counted {count(told)} tokens, the record holds {count(completion.length)}.
+        </p>
+      )}
       <AsText view={view} call={call} />
-      <Fields title="Prompt" data={{ tokens: missing + prompt.length, as_in_an_earlier_call: kept, new: missing + prompt.length - kept }} />
-      {missing > 0 && <p class="remark">The first {count(missing)} tokens of the prompt are those of an earlier call whose record is not there.</p>}
+      <Fields
+        title="Prompt"
+        data={{ tokens: missing + prompt.length, as_in_an_earlier_call: kept, new: missing + prompt.length - kept }}
+      />
+      {missing > 0 && (
+        <p class="remark">
+          The first {count(missing)} tokens of the prompt are those of an earlier call whose record is not there.
+        </p>
+      )}
     </>
   );
 }
 
-/** What the tokens say. Only the tokenizer knows which of them made which characters, and the record does not hold it. */
+/**
+ * What the tokens say. Only the tokenizer knows which of them made which characters, and the record does not hold it.
+ */
 function AsText({ view, call }: { readonly view: TrajectoryView; readonly call: ModelSpan }) {
   const m = call.end?.data.m;
   const entry = m === undefined ? undefined : view.data.model.message(m);
   if (entry === undefined || entry.event.data.parts.length === 0) return null;
   return (
     <section class="detail-section" aria-label="As text">
-      <header class="section-head"><h3>As text</h3><span class="dim">the record does not tell which token made which characters</span></header>
+      <header class="section-head">
+        <h3>As text</h3>
+        <span class="dim">the record does not tell which token made which characters</span>
+      </header>
       <MessageBody view={view} entry={entry} />
     </section>
   );

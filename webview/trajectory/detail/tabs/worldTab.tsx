@@ -6,12 +6,16 @@ import type { EventOf } from '../../../../src/trace/schema.ts';
 import { Dropdown } from '../../../components/controls.tsx';
 import { count } from '../../../format.ts';
 import type { TrajectoryView } from '../../view.ts';
-import type { Subject } from '../subject.ts';
 import { WorldList } from '../parts/worldList.tsx';
+import type { Subject } from '../subject.ts';
 
 type Since = 'call' | 'step' | 'start';
 
-const NONE: Readonly<Record<Since, string>> = { call: 'This changed nothing in the world.', step: 'This step changed nothing in the world.', start: 'Nothing had changed by then.' };
+const NONE: Readonly<Record<Since, string>> = {
+  call: 'This changed nothing in the world.',
+  step: 'This step changed nothing in the world.',
+  start: 'Nothing had changed by then.',
+};
 
 export function WorldTab({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {
   const { model } = view.data;
@@ -19,21 +23,40 @@ export function WorldTab({ view, subject }: { readonly view: TrajectoryView; rea
   const own = ownDiffs(model, subject);
   const since = chosen ?? (own.length > 0 ? 'call' : 'start');
   const step = subject.step;
-  const at = subject.kind === 'tool' ? (subject.span.end?.seq ?? subject.span.seq) : Math.max(view.seq, step?.seqs.at(-1) ?? 0);
+  const at =
+    subject.kind === 'tool' ? (subject.span.end?.seq ?? subject.span.seq) : Math.max(view.seq, step?.seqs.at(-1) ?? 0);
   const reached = Math.min(Math.max(at, ...own.map((diff) => diff.seq)), model.last);
   const changes = useMemo(() => {
     if (since === 'call') return own.flatMap((diff) => diff.data.changes);
-    if (since === 'step') return model.diffs.filter((diff) => step?.seqs.includes(diff.seq) === true).flatMap((diff) => diff.data.changes);
+    if (since === 'step')
+      return model.diffs.filter((diff) => step?.seqs.includes(diff.seq) === true).flatMap((diff) => diff.data.changes);
     return [...stateAt(model, reached).world.values()];
   }, [model, since, own.length, step, reached, model.diffs.length]);
   if (model.diffs.length === 0) {
-    return <p class="remark">{model.end === undefined ? 'Nothing changed in the world so far.' : 'Nothing changed in the world, or the world does not tell its changes.'}</p>;
+    return (
+      <p class="remark">
+        {model.end === undefined
+          ? 'Nothing changed in the world so far.'
+          : 'Nothing changed in the world, or the world does not tell its changes.'}
+      </p>
+    );
   }
   return (
     <>
       <div class="panel-tools">
-        <Dropdown label="Changes" value={since} options={[{ value: 'call', text: subject.kind === 'tool' ? 'of this call' : 'of this event' }, { value: 'step', text: 'of this step' }, { value: 'start', text: 'since the start' }]} onChange={(value) => setChosen(value === 'call' || value === 'step' ? value : 'start')} />
-        <span class="dim">{count(changes.length)} {changes.length === 1 ? 'row' : 'rows'}, as of event {count(reached)}</span>
+        <Dropdown
+          label="Changes"
+          value={since}
+          options={[
+            { value: 'call', text: subject.kind === 'tool' ? 'of this call' : 'of this event' },
+            { value: 'step', text: 'of this step' },
+            { value: 'start', text: 'since the start' },
+          ]}
+          onChange={(value) => setChosen(value === 'call' || value === 'step' ? value : 'start')}
+        />
+        <span class="dim">
+          {count(changes.length)} {changes.length === 1 ? 'row' : 'rows'}, as of event {count(reached)}
+        </span>
       </div>
       {changes.length === 0 ? <p class="remark">{NONE[since]}</p> : <WorldList view={view} changes={changes} />}
       <Checks view={view} />
@@ -43,7 +66,9 @@ export function WorldTab({ view, subject }: { readonly view: TrajectoryView; rea
 
 function ownDiffs(model: TrajectoryModel, subject: Subject): readonly EventOf<'world.diff'>[] {
   if (subject.kind === 'tool') return model.diffsOf(subject.span.seq);
-  return subject.kind === 'event' && !('unknown' in subject.event) && subject.event.kind === 'world.diff' ? [subject.event] : [];
+  return subject.kind === 'event' && !('unknown' in subject.event) && subject.event.kind === 'world.diff'
+    ? [subject.event]
+    : [];
 }
 
 /** What the scorer found at the end. */
@@ -53,11 +78,27 @@ function Checks({ view }: { readonly view: TrajectoryView }) {
   const { scorer, value, explanation, parts } = score.data;
   return (
     <section class="detail-section" aria-label="Score">
-      <header class="section-head"><h3>Score</h3><span class="dim">{scorer}, at the end</span></header>
+      <header class="section-head">
+        <h3>Score</h3>
+        <span class="dim">{scorer}, at the end</span>
+      </header>
       <dl class="fields">
-        <div><dt>value</dt><dd>{value === null ? 'cannot be scored' : value}</dd></div>
-        {Object.entries(parts ?? {}).map(([name, part]) => <div key={name}><dt>{name}</dt><dd>{part}</dd></div>)}
-        {explanation !== undefined && <div><dt>explanation</dt><dd>{explanation}</dd></div>}
+        <div>
+          <dt>value</dt>
+          <dd>{value === null ? 'cannot be scored' : value}</dd>
+        </div>
+        {Object.entries(parts ?? {}).map(([name, part]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{part}</dd>
+          </div>
+        ))}
+        {explanation !== undefined && (
+          <div>
+            <dt>explanation</dt>
+            <dd>{explanation}</dd>
+          </div>
+        )}
       </dl>
     </section>
   );

@@ -2,10 +2,13 @@ import type { Memory } from './memory.ts';
 import { memberId, setbacks } from './plan.ts';
 import type { DeskRequest, Wanted } from './request.ts';
 
-/** The last message: what was asked for, alone where it is one thing, else a line about what was done and what was not. */
+/**
+ * The last message: what was asked for, alone where it is one thing, else a line about what was done and what was not.
+ */
 export function finalAnswer(request: DeskRequest, memory: Memory): string {
   const unknown = request.people.filter((person) => memberId(person, memory) === undefined);
-  if (request.intents.length === 0) return 'I did not understand what to do. The demo model knows renewing, returning, borrowing, holds and fines.';
+  if (request.intents.length === 0)
+    return 'I did not understand what to do. The demo model knows renewing, returning, borrowing, holds and fines.';
   for (const person of unknown) {
     const count = memory.candidates(person)?.length ?? 0;
     if (count > 1) return `There are ${count} members called ${person.name}. Which address?`;
@@ -26,26 +29,40 @@ function valueOf(wanted: Wanted, request: DeskRequest, memory: Memory): string |
   switch (wanted) {
     case 'due': {
       const titles = request.intents.flatMap((intent) => intent.titles.map((title) => title.toLowerCase()));
-      return (memory.results('check_out').at(-1) ?? memory.results('renew_loan').at(-1) ?? loans.find((loan) => titles.includes(loan.title.toLowerCase())))?.due;
+      return (
+        memory.results('check_out').at(-1) ??
+        memory.results('renew_loan').at(-1) ??
+        loans.find((loan) => titles.includes(loan.title.toLowerCase()))
+      )?.due;
     }
     case 'position': {
       const position = memory.results('place_hold').at(-1)?.position;
       return position === undefined ? undefined : String(position);
     }
-    case 'renewed': return String(memory.results('renew_loan').length);
-    case 'returned': return String(memory.results('return_book').length);
-    case 'loans': return String(loans.length);
-    case 'overdue': return String(loans.filter((loan) => loan.days_overdue > 0).length);
-    case 'paid': return sum(memory.results('pay_fine').map((result) => result.paid ?? '0'));
-    case 'owed': return sum(ids.map((id) => memory.fines.get(id)?.total ?? '0'));
+    case 'renewed':
+      return String(memory.results('renew_loan').length);
+    case 'returned':
+      return String(memory.results('return_book').length);
+    case 'loans':
+      return String(loans.length);
+    case 'overdue':
+      return String(loans.filter((loan) => loan.days_overdue > 0).length);
+    case 'paid':
+      return sum(memory.results('pay_fine').map((result) => result.paid ?? '0'));
+    case 'owed':
+      return sum(ids.map((id) => memory.fines.get(id)?.total ?? '0'));
   }
 }
 
 function deedsIn(memory: Memory): string[] {
-  const titles = (tool: string, words: string): string[] => memory.results(tool).map((result) => `${words} "${result.title ?? ''}"`);
+  const titles = (tool: string, words: string): string[] =>
+    memory.results(tool).map((result) => `${words} "${result.title ?? ''}"`);
   const paid = memory.results('pay_fine');
   return [
-    ...titles('renew_loan', 'renewed'), ...titles('return_book', 'took back'), ...titles('check_out', 'lent'), ...titles('place_hold', 'placed a hold on'),
+    ...titles('renew_loan', 'renewed'),
+    ...titles('return_book', 'took back'),
+    ...titles('check_out', 'lent'),
+    ...titles('place_hold', 'placed a hold on'),
     ...(paid.length === 0 ? [] : [`took ${sum(paid.map((result) => result.paid ?? '0'))} in fines`]),
   ];
 }

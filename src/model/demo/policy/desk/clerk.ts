@@ -2,32 +2,47 @@
  * The clerk: looks up what the request needs, then does its parts one after another, then answers. Lookups that do not
  * depend on each other are made at once, and so are the calls of one part (renew three loans).
  */
+
 import type { Random } from '../../random.ts';
 import type { Turn } from '../../text/completion.ts';
 import type { Conversation } from '../conversation.ts';
 import { finalAnswer } from './answer.ts';
 import { Memory } from './memory.ts';
 import { LEFT_OUT, slip } from './mistakes.ts';
-import { actsFor, callOf, lookupsFor, type Act, type Plan } from './plan.ts';
-import { readRequest, type DeskRequest } from './request.ts';
+import { type Act, actsFor, callOf, lookupsFor, type Plan } from './plan.ts';
+import { type DeskRequest, readRequest } from './request.ts';
 
 /** The next turn of a conversation at the desk. `temperature` 0: no mistakes. */
-export function clerk(conversation: Conversation, tools: ReadonlySet<string>, random: Random, temperature: number): Turn {
+export function clerk(
+  conversation: Conversation,
+  tools: ReadonlySet<string>,
+  random: Random,
+  temperature: number,
+): Turn {
   const request = readRequest(conversation.asked);
   const memory = new Memory(conversation);
   const leaveRest = conversation.said.some((text) => text.includes(LEFT_OUT));
   const plan = planNext(request, memory, tools, leaveRest);
-  return slip(plan, memory, random, temperature) ?? { reasoning: plan.reasoning, content: plan.answer, calls: plan.acts.map(callOf) };
+  return (
+    slip(plan, memory, random, temperature) ?? {
+      reasoning: plan.reasoning,
+      content: plan.answer,
+      calls: plan.acts.map(callOf),
+    }
+  );
 }
 
 function planNext(request: DeskRequest, memory: Memory, tools: ReadonlySet<string>, leaveRest: boolean): Plan {
   const possible = (act: Act): boolean => tools.has(act.tool);
   if (!leaveRest) {
-    const lookups = unique(request.intents.flatMap((intent) => lookupsFor(intent, memory, request.wanted)))
-      .filter((act) => possible(act) && !memory.gaveUp(act.tool, act.args));
+    const lookups = unique(request.intents.flatMap((intent) => lookupsFor(intent, memory, request.wanted))).filter(
+      (act) => possible(act) && !memory.gaveUp(act.tool, act.args),
+    );
     if (lookups.length > 0) return { kind: 'read', reasoning: reasonFor(lookups), acts: lookups, answer: '' };
     for (const intent of request.intents) {
-      const todo = unique(actsFor(intent, memory)).filter((act) => possible(act) && memory.outcome(act.tool, act.args) === undefined);
+      const todo = unique(actsFor(intent, memory)).filter(
+        (act) => possible(act) && memory.outcome(act.tool, act.args) === undefined,
+      );
       if (todo.length > 0) return { kind: 'write', reasoning: reasonFor(todo), acts: todo, answer: '' };
     }
   }

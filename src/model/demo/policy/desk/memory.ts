@@ -6,11 +6,20 @@ import type { Person } from './request.ts';
 
 const member = z.object({ member_id: z.string(), name: z.string(), address: z.string() });
 const book = z.object({ book_id: z.string(), title: z.string() });
-const loan = z.object({ loan_id: z.string(), book_id: z.string(), title: z.string(), due: z.string(), days_overdue: z.number() });
+const loan = z.object({
+  loan_id: z.string(),
+  book_id: z.string(),
+  title: z.string(),
+  due: z.string(),
+  days_overdue: z.number(),
+});
 const fine = z.object({ fine_id: z.string(), amount: z.string() });
 const fineList = z.object({ fines: z.array(fine), total: z.string() });
 const done = z.object({
-  title: z.string().optional(), due: z.string().optional(), paid: z.string().optional(), position: z.number().optional(),
+  title: z.string().optional(),
+  due: z.string().optional(),
+  paid: z.string().optional(),
+  position: z.number().optional(),
   fine: fine.nullish(),
 });
 export type Member = z.infer<typeof member>;
@@ -18,8 +27,12 @@ export type Loan = z.infer<typeof loan>;
 export type FineList = z.infer<typeof fineList>;
 export type Done = z.infer<typeof done>;
 
-/** What became of an action: done, forbidden by a rule, given up after failures, or undefined when it is still to do. */
-export type Outcome = { readonly state: 'done'; readonly result: Done } | { readonly state: 'refused' | 'failed'; readonly why: string };
+/**
+ * What became of an action: done, forbidden by a rule, given up after failures, or undefined when it is still to do.
+ */
+export type Outcome =
+  | { readonly state: 'done'; readonly result: Done }
+  | { readonly state: 'refused' | 'failed'; readonly why: string };
 
 /** A read that failed so often is not tried again. */
 const MOST_FAILURES = 3;
@@ -80,7 +93,8 @@ export class Memory {
     const { value } = result;
     const told = (argument: string): string => (typeof args[argument] === 'string' ? args[argument] : '');
     const memberId = told('member_id');
-    if (name === 'find_member') this.#keep(z.array(member), value, (found) => this.members.set(told('name').toLowerCase(), found));
+    if (name === 'find_member')
+      this.#keep(z.array(member), value, (found) => this.members.set(told('name').toLowerCase(), found));
     else if (name === 'find_books') {
       this.#keep(z.array(book), value, (found) => {
         for (const { title, book_id } of found) this.books.set(title.toLowerCase(), book_id);
@@ -106,5 +120,8 @@ export class Memory {
 }
 
 function keyOf(tool: string, args: Readonly<Record<string, unknown>>): string {
-  return `${tool} ${Object.keys(args).sort().map((name) => `${name}=${String(args[name])}`).join(' ')}`;
+  return `${tool} ${Object.keys(args)
+    .sort()
+    .map((name) => `${name}=${String(args[name])}`)
+    .join(' ')}`;
 }

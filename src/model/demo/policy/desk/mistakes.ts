@@ -4,10 +4,11 @@
  * are no JSON, a tool there is not, a name nobody has), others cannot (a wrong loan renewed, a part forgotten,
  * an answer too early). A slip is only visible in what is written: the clerk has no memory but the conversation.
  */
+
 import type { Random } from '../../random.ts';
 import type { Turn, TurnCall } from '../../text/completion.ts';
 import type { Memory } from './memory.ts';
-import { callOf, type Act, type Plan } from './plan.ts';
+import { type Act, callOf, type Plan } from './plan.ts';
 
 /** Chance of a slip at temperature 1: per lookup turn, per action, per last message. */
 const RATES = { read: 0.22, write: 0.25, answer: 0.22 };
@@ -26,7 +27,11 @@ export function slip(plan: Plan, memory: Memory, random: Random, temperature: nu
   const victim = random.below(plan.acts.length);
   const act = plan.acts[victim];
   if (act === undefined) return undefined;
-  const replaced = (call: TurnCall): Turn => turn(plan.reasoning, plan.acts.map((other, i) => (i === victim ? call : callOf(other))));
+  const replaced = (call: TurnCall): Turn =>
+    turn(
+      plan.reasoning,
+      plan.acts.map((other, i) => (i === victim ? call : callOf(other))),
+    );
   const right = callOf(act);
   if (dice < 0.12) return replaced({ ...right, arguments: right.arguments.slice(0, -1 - random.below(4)) });
   if (dice < 0.24) return replaced({ ...right, name: MISNAMED[act.tool] ?? `${act.tool}s` });
@@ -38,8 +43,15 @@ export function slip(plan: Plan, memory: Memory, random: Random, temperature: nu
 }
 
 const MISNAMED: Readonly<Record<string, string>> = {
-  find_member: 'search_members', find_books: 'find_book', list_loans: 'get_loans', list_fines: 'get_fines', renew_loan: 'renew_book',
-  check_out: 'checkout', return_book: 'return_loan', place_hold: 'reserve_book', pay_fine: 'pay_fines',
+  find_member: 'search_members',
+  find_books: 'find_book',
+  list_loans: 'get_loans',
+  list_fines: 'get_fines',
+  renew_loan: 'renew_book',
+  check_out: 'checkout',
+  return_book: 'return_loan',
+  place_hold: 'reserve_book',
+  pay_fine: 'pay_fines',
 };
 
 function turn(reasoning: string, calls: readonly TurnCall[], content = ''): Turn {
@@ -48,13 +60,19 @@ function turn(reasoning: string, calls: readonly TurnCall[], content = ''): Turn
 
 /** Forgets one of several calls and lets it be, or takes the whole for done. */
 function tooEarly(plan: Plan, victim: number, random: Random): Turn {
-  if (plan.acts.length > 1 && plan.kind === 'write') return turn(plan.reasoning, plan.acts.filter((_, i) => i !== victim).map(callOf), LEFT_OUT);
+  if (plan.acts.length > 1 && plan.kind === 'write')
+    return turn(plan.reasoning, plan.acts.filter((_, i) => i !== victim).map(callOf), LEFT_OUT);
   return turn('This should be all.', [], random.chance(0.5) ? 'Everything is done.' : 'I have taken care of it.');
 }
 
 /** A name cut short, an id that is one off: the answer shows it, and the right lookup follows. */
 function misread({ tool, args }: Act): Act {
-  return { tool, args: mapValues(args, (value) => (/\d$/.test(value) ? value.replace(/\d+$/, (digits) => String(Number(digits) + 7)) : value.slice(0, -2))) };
+  return {
+    tool,
+    args: mapValues(args, (value) =>
+      /\d$/.test(value) ? value.replace(/\d+$/, (digits) => String(Number(digits) + 7)) : value.slice(0, -2),
+    ),
+  };
 }
 
 /** Another loan, fine or book than the one that is meant: one that was seen, where possible. */
@@ -76,14 +94,22 @@ function nextId(id: string): string {
   return id.replace(/\d+$/, (digits) => String(Number(digits) + 1));
 }
 
-/** A date a week off, a number one off, the wrong word. A message that only tells what was done has nothing to get wrong. */
+/**
+ * A date a week off, a number one off, the wrong word. A message that only tells what was done has nothing to get
+ * wrong.
+ */
 function wrongAnswer(plan: Plan, random: Random): Turn | undefined {
   const { answer } = plan;
   if (/\s/.test(answer)) return undefined;
   const day = /^(\d{4}-\d\d-)(\d\d)$/.exec(answer);
-  const wrong = day !== null ? `${day[1] ?? ''}${String(((Number(day[2]) + 6) % 28) + 1).padStart(2, '0')}`
-    : /^\d+\.\d\d$/.test(answer) ? (Number(answer) + 0.2 * (1 + random.below(4))).toFixed(2)
-      : /^\d+$/.test(answer) ? String(Number(answer) + 1) : 'done';
+  const wrong =
+    day !== null
+      ? `${day[1] ?? ''}${String(((Number(day[2]) + 6) % 28) + 1).padStart(2, '0')}`
+      : /^\d+\.\d\d$/.test(answer)
+        ? (Number(answer) + 0.2 * (1 + random.below(4))).toFixed(2)
+        : /^\d+$/.test(answer)
+          ? String(Number(answer) + 1)
+          : 'done';
   return turn('I give what was asked for.', [], wrong);
 }
 

@@ -54,15 +54,24 @@ export function actsFor(intent: Intent, memory: Memory): Act[] {
     const member_id = memberId(person, memory);
     if (member_id === undefined) return [];
     switch (intent.verb) {
-      case 'look': return [];
-      case 'renew': return loansFor(intent, memory.loans.get(member_id) ?? []).map((loan) => renewal(loan, intent, memory));
-      case 'return': return loansFor(intent, memory.loans.get(member_id) ?? []).map(({ loan_id }) => ({ tool: 'return_book', args: { loan_id } }));
-      case 'pay': return finesFor(intent, member_id, memory).map((fine_id) => ({ tool: 'pay_fine', args: { fine_id } }));
+      case 'look':
+        return [];
+      case 'renew':
+        return loansFor(intent, memory.loans.get(member_id) ?? []).map((loan) => renewal(loan, intent, memory));
+      case 'return':
+        return loansFor(intent, memory.loans.get(member_id) ?? []).map(({ loan_id }) => ({
+          tool: 'return_book',
+          args: { loan_id },
+        }));
+      case 'pay':
+        return finesFor(intent, member_id, memory).map((fine_id) => ({ tool: 'pay_fine', args: { fine_id } }));
       case 'borrow':
       case 'hold':
         return intent.titles.flatMap((title) => {
           const book_id = memory.books.get(title.toLowerCase());
-          return book_id === undefined || book_id === null ? [] : [{ tool: intent.verb === 'borrow' ? 'check_out' : 'place_hold', args: { member_id, book_id } }];
+          return book_id === undefined || book_id === null
+            ? []
+            : [{ tool: intent.verb === 'borrow' ? 'check_out' : 'place_hold', args: { member_id, book_id } }];
         });
     }
   });
@@ -94,8 +103,10 @@ export function memberId(person: Person, memory: Memory): string | undefined {
 
 /** Everything of a request that was refused or given up, in words. */
 export function setbacks(request: DeskRequest, memory: Memory): Extract<Outcome, { why: string }>[] {
-  return request.intents.flatMap((intent) => actsFor(intent, memory)).flatMap((act) => {
-    const outcome = memory.outcome(act.tool, act.args);
-    return outcome === undefined || outcome.state === 'done' ? [] : [outcome];
-  });
+  return request.intents
+    .flatMap((intent) => actsFor(intent, memory))
+    .flatMap((act) => {
+      const outcome = memory.outcome(act.tool, act.args);
+      return outcome === undefined || outcome.state === 'done' ? [] : [outcome];
+    });
 }

@@ -40,7 +40,29 @@ const TITLE = /["“]([^"”]+)["”]/g;
 const NAME = /\b\p{Lu}[\p{L}'’-]+(?: \p{Lu}[\p{L}'’-]+)+/gu;
 const ADDRESS = /\blives? (?:at|in|on) (\d+[a-z]? )?(\p{Lu}[\p{L}'’-]*(?: \p{Lu}[\p{L}'’-]*)*)/u;
 /** Words that begin a sentence with a capital and are nobody's name. */
-const NO_NAMES = new Set(['renew', 'return', 'place', 'lend', 'check', 'take', 'pay', 'extend', 'please', 'for', 'when', 'does', 'is', 'has', 'did', 'let', 'and', 'then', 'reserve', 'give', 'member']);
+const NO_NAMES = new Set([
+  'renew',
+  'return',
+  'place',
+  'lend',
+  'check',
+  'take',
+  'pay',
+  'extend',
+  'please',
+  'for',
+  'when',
+  'does',
+  'is',
+  'has',
+  'did',
+  'let',
+  'and',
+  'then',
+  'reserve',
+  'give',
+  'member',
+]);
 const VERBS: readonly (readonly [Exclude<Verb, 'look'>, RegExp])[] = [
   ['renew', /\b(?:renews?|extends?|keeps?\b[^.;]*?\blonger)\b/gi],
   ['return', /\b(?:returns?|(?:brings?|gives?|hands?|takes?)(?: it| them| §\d+)? (?:back|in))\b/gi],
@@ -48,7 +70,8 @@ const VERBS: readonly (readonly [Exclude<Verb, 'look'>, RegExp])[] = [
   ['hold', /\b(?:(?:place|put)s? (?:a )?holds?|reserves?)\b/gi],
   ['pay', /\bpays?\b/gi],
 ];
-const CANNOT = /\b(?:whatever|what|those that|the ones that|the others,? which|any that) (?:cannot|can't|can not) be renewed\b/i;
+const CANNOT =
+  /\b(?:whatever|what|those that|the ones that|the others,? which|any that) (?:cannot|can't|can not) be renewed\b/i;
 
 export function readRequest(texts: readonly string[]): DeskRequest {
   const reader = new Reader();
@@ -76,7 +99,10 @@ class Reader {
   }
 
   #sentence(sentence: string): void {
-    const refusal = /\botherwise,? (?:answer|say|reply) (?:only )?(?:with )?(?:the (?:one )?word )?(?:§(\d+)|(\p{L}+))/iu.exec(sentence);
+    const refusal =
+      /\botherwise,? (?:answer|say|reply) (?:only )?(?:with )?(?:the (?:one )?word )?(?:§(\d+)|(\p{L}+))/iu.exec(
+        sentence,
+      );
     if (refusal !== null) {
       this.#refusal = refusal[1] === undefined ? refusal[2] : this.#titles[Number(refusal[1])];
       return;
@@ -94,8 +120,9 @@ class Reader {
       this.#add('look', sentence, []);
       return;
     }
-    const verbs = VERBS.flatMap(([verb, pattern]) => [...sentence.matchAll(pattern)].map((found) => ({ verb, at: found.index, end: found.index + found[0].length })))
-      .sort((a, b) => a.at - b.at);
+    const verbs = VERBS.flatMap(([verb, pattern]) =>
+      [...sentence.matchAll(pattern)].map((found) => ({ verb, at: found.index, end: found.index + found[0].length })),
+    ).sort((a, b) => a.at - b.at);
     const cannot = CANNOT.exec(sentence);
     let from = 0;
     for (const [i, { verb, at, end }] of verbs.entries()) {
@@ -103,7 +130,8 @@ class Reader {
       const before = names.filter((name) => name.at >= from && name.at < at).at(-1);
       const behind = names.find((name) => name.at >= end && name.at < to);
       this.#turnTo(before?.person);
-      if (behind !== undefined && (before === undefined || /\b(?:for|to|of|by)\s*$/.test(sentence.slice(0, behind.at)))) this.#turnTo(behind.person);
+      if (behind !== undefined && (before === undefined || /\b(?:for|to|of|by)\s*$/.test(sentence.slice(0, behind.at))))
+        this.#turnTo(behind.person);
       if (cannot !== null && cannot.index < at) {
         const last = this.#intents.findLast((intent) => intent.verb === 'renew');
         if (last !== undefined && verb === 'return') last.otherwise = 'return';
@@ -111,7 +139,11 @@ class Reader {
         const object = sentence.slice(end, to);
         const own = this.#titlesIn(sentence.slice(i === 0 ? 0 : at, to), []);
         this.#named = own.length > 0 ? own : this.#named;
-        this.#add(verb, object, /\b(?:both|each of (?:the two|them)|for (?:the )?two)\b/i.test(object) ? this.#people : []);
+        this.#add(
+          verb,
+          object,
+          /\b(?:both|each of (?:the two|them)|for (?:the )?two)\b/i.test(object) ? this.#people : [],
+        );
       }
       from = end;
     }
@@ -122,13 +154,26 @@ class Reader {
 
   #add(verb: Verb, object: string, people: readonly Person[]): void {
     const all = /\b(?:all|every|everything)\b/i.test(object);
-    const which: Which = verb === 'pay' ? (all || !this.#intents.some((intent) => intent.verb === 'return') ? 'all' : 'new')
-      : /\boverdue\b/i.test(object) ? 'overdue' : all ? 'all' : 'titles';
+    const which: Which =
+      verb === 'pay'
+        ? all || !this.#intents.some((intent) => intent.verb === 'return')
+          ? 'all'
+          : 'new'
+        : /\boverdue\b/i.test(object)
+          ? 'overdue'
+          : all
+            ? 'all'
+            : 'titles';
     const who = people.length > 0 ? [...people] : this.#person === undefined ? [] : [this.#person];
     const titles = which === 'titles' ? this.#named : [];
     if (who.length === 0 || (which === 'titles' && titles.length === 0 && verb !== 'look')) return;
-    const same = this.#intents.some((intent) => intent.verb === verb && intent.which === which
-      && intent.titles.join('\n') === titles.join('\n') && intent.people.every((person, i) => person === who[i]));
+    const same = this.#intents.some(
+      (intent) =>
+        intent.verb === verb &&
+        intent.which === which &&
+        intent.titles.join('\n') === titles.join('\n') &&
+        intent.people.every((person, i) => person === who[i]),
+    );
     if (!same) this.#intents.push({ verb, people: who, which, titles, otherwise: undefined });
   }
 

@@ -1,7 +1,7 @@
 /** Computes the formulas of a workbook, each once. */
-import { CellError, LAST, spotName, type Area, type Spot, type Value } from '../cells.ts';
+import { type Area, CellError, LAST, type Spot, spotName, type Value } from '../cells.ts';
 import { callFunction, isFunction } from './functions.ts';
-import { parseFormula, type Formula } from './parse.ts';
+import { type Formula, parseFormula } from './parse.ts';
 import { FormulaError } from './tokens.ts';
 
 /** What a formula gives, or a part of it: one value, or a table of rows. */
@@ -65,7 +65,9 @@ export class Evaluator {
       case 'percent':
         return each(this.#compute(tree.of, at), 0, (value) => numeric(value, (number) => number / 100));
       case 'operator':
-        return each(this.#compute(tree.left, at), this.#compute(tree.right, at), (left, right) => operate(tree.sign, left, right));
+        return each(this.#compute(tree.left, at), this.#compute(tree.right, at), (left, right) =>
+          operate(tree.sign, left, right),
+        );
       case 'name': {
         const meaning = this.#cells.definedName(tree.name);
         if (meaning === undefined) throw new FormulaError(`There is no name "${tree.name}" in this workbook.`);
@@ -76,7 +78,10 @@ export class Evaluator {
     }
   }
 
-  #call({ name, args }: Extract<Formula, { kind: 'call' }>, at: { readonly sheet: string; readonly spot: Spot }): Result {
+  #call(
+    { name, args }: Extract<Formula, { kind: 'call' }>,
+    at: { readonly sheet: string; readonly spot: Spot },
+  ): Result {
     const result = (index: number): Result => {
       const arg = args[index];
       return arg === undefined ? null : this.#compute(arg, at);
@@ -104,7 +109,11 @@ export class Evaluator {
         return new CellError('#N/A');
       case 'CHOOSE': {
         const index = one(0);
-        return typeof index !== 'number' || index < 1 || index >= args.length ? (index instanceof CellError ? index : new CellError('#VALUE!')) : result(Math.trunc(index));
+        return typeof index !== 'number' || index < 1 || index >= args.length
+          ? index instanceof CellError
+            ? index
+            : new CellError('#VALUE!')
+          : result(Math.trunc(index));
       }
       case 'SWITCH': {
         const value = one(0);
@@ -129,11 +138,16 @@ export class Evaluator {
       case 'ROWS':
       case 'COLUMNS':
         if (first?.kind !== 'area') break;
-        return name === 'ROWS' ? first.area.to.row - first.area.from.row + 1 : first.area.to.column - first.area.from.column + 1;
+        return name === 'ROWS'
+          ? first.area.to.row - first.area.from.row + 1
+          : first.area.to.column - first.area.from.column + 1;
       default:
     }
     if (!isFunction(name)) throw new FormulaError(`The function ${name} is not supported.`);
-    return callFunction(name, args.map((_, index) => result(index)));
+    return callFunction(
+      name,
+      args.map((_, index) => result(index)),
+    );
   }
 
   #sheet(name: string): string {
@@ -146,8 +160,12 @@ export class Evaluator {
     if (from.row === to.row && from.column === to.column) return this.value(sheet, from);
     const used = this.#cells.used(sheet);
     // A whole column or row ends where the sheet does.
-    const last: Spot = { row: to.row === LAST.row ? Math.max(used.row, from.row) : to.row, column: to.column === LAST.column ? Math.max(used.column, from.column) : to.column };
-    if ((last.row - from.row + 1) * (last.column - from.column + 1) > MOST_CELLS) throw new FormulaError(`An area of more than ${MOST_CELLS} cells is not computed.`);
+    const last: Spot = {
+      row: to.row === LAST.row ? Math.max(used.row, from.row) : to.row,
+      column: to.column === LAST.column ? Math.max(used.column, from.column) : to.column,
+    };
+    if ((last.row - from.row + 1) * (last.column - from.column + 1) > MOST_CELLS)
+      throw new FormulaError(`An area of more than ${MOST_CELLS} cells is not computed.`);
     const rows: Value[][] = [];
     for (let row = from.row; row <= last.row; row++) {
       const values: Value[] = [];
@@ -174,7 +192,9 @@ function each(left: Result, right: Result, act: (left: Value, right: Value) => V
     const value = values?.[values.length === 1 ? 0 : column];
     return value === undefined ? new CellError('#N/A') : value;
   };
-  return Array.from({ length: rows }, (_, row) => Array.from({ length: columns }, (__, column) => act(pick(left, row, column), pick(right, row, column))));
+  return Array.from({ length: rows }, (_, row) =>
+    Array.from({ length: columns }, (__, column) => act(pick(left, row, column), pick(right, row, column))),
+  );
 }
 
 function asNumber(value: Value): number | CellError {
@@ -192,7 +212,8 @@ function numeric(value: Value, act: (number: number) => number): Value {
 }
 
 function truth(value: Value): boolean | CellError {
-  if (typeof value === 'string') return /^(true|false)$/i.test(value) ? value.toLowerCase() === 'true' : new CellError('#VALUE!');
+  if (typeof value === 'string')
+    return /^(true|false)$/i.test(value) ? value.toLowerCase() === 'true' : new CellError('#VALUE!');
   const number = asNumber(value);
   return number instanceof CellError ? number : number !== 0;
 }
@@ -201,7 +222,11 @@ function asText(value: Value): string {
   if (value === null) return '';
   if (typeof value === 'boolean') return value ? 'TRUE' : 'FALSE';
   // Numbers have 15 digits in a sheet.
-  return typeof value === 'number' ? String(Number(value.toPrecision(15))) : value instanceof CellError ? value.name : value;
+  return typeof value === 'number'
+    ? String(Number(value.toPrecision(15)))
+    : value instanceof CellError
+      ? value.name
+      : value;
 }
 
 function operate(sign: string, left: Value, right: Value): Value {
@@ -221,7 +246,8 @@ function operate(sign: string, left: Value, right: Value): Value {
 /** Numbers are less than texts, texts less than truth values; a blank is like what it is compared with. */
 function order(left: Value, right: Value): number {
   const rank = (value: Value): number => (typeof value === 'number' ? 0 : typeof value === 'string' ? 1 : 2);
-  const like = (value: Value, other: Value): Value => (value !== null ? value : typeof other === 'string' ? '' : typeof other === 'boolean' ? false : 0);
+  const like = (value: Value, other: Value): Value =>
+    value !== null ? value : typeof other === 'string' ? '' : typeof other === 'boolean' ? false : 0;
   const [a, b] = [like(left, right), like(right, left)];
   if (rank(a) !== rank(b)) return rank(a) - rank(b);
   if (typeof a === 'string' && typeof b === 'string') return a.localeCompare(b, 'en', { sensitivity: 'accent' });

@@ -1,6 +1,6 @@
 /** Formulas of sheets as trees. */
-import { CellError, LAST, type Area } from '../cells.ts';
-import { FormulaError, tokens, type Token } from './tokens.ts';
+import { type Area, CellError, LAST } from '../cells.ts';
+import { FormulaError, type Token, tokens } from './tokens.ts';
 
 export type Formula =
   | { readonly kind: 'value'; readonly value: number | string | boolean | null | CellError }
@@ -13,7 +13,13 @@ export type Formula =
   | { readonly kind: 'table'; readonly rows: readonly (readonly Formula[])[] };
 
 /** Weakest first. All go from left to right, powers too. */
-const LEVELS: readonly (readonly string[])[] = [['=', '<>', '<', '>', '<=', '>='], ['&'], ['+', '-'], ['*', '/'], ['^']];
+const LEVELS: readonly (readonly string[])[] = [
+  ['=', '<>', '<', '>', '<=', '>='],
+  ['&'],
+  ['+', '-'],
+  ['*', '/'],
+  ['^'],
+];
 const DEEPEST = 200;
 
 /** Throws FormulaError. `formula` without its `=`. */
@@ -50,14 +56,16 @@ class Parser {
     const signs = LEVELS[level];
     if (signs === undefined) return this.#signed();
     let left = this.#level(level + 1);
-    for (let sign = this.#sign(signs); sign !== undefined; sign = this.#sign(signs)) left = { kind: 'operator', sign, left, right: this.#level(level + 1) };
+    for (let sign = this.#sign(signs); sign !== undefined; sign = this.#sign(signs))
+      left = { kind: 'operator', sign, left, right: this.#level(level + 1) };
     return left;
   }
 
   /** Here a sign binds more than a power: `-2^2` is 4. */
   #signed(): Formula {
     let negative = false;
-    for (let sign = this.#sign(['+', '-']); sign !== undefined; sign = this.#sign(['+', '-'])) negative = negative !== (sign === '-');
+    for (let sign = this.#sign(['+', '-']); sign !== undefined; sign = this.#sign(['+', '-']))
+      negative = negative !== (sign === '-');
     let tree = this.#atom();
     while (this.#sign(['%']) !== undefined) tree = { kind: 'percent', of: tree };
     return negative ? { kind: 'negative', of: tree } : tree;
@@ -77,7 +85,9 @@ class Parser {
       case 'cell':
         return this.#area(token);
       case 'name':
-        return /^(true|false)$/i.test(token.value) ? { kind: 'value', value: token.value.toLowerCase() === 'true' } : { kind: 'name', name: token.value };
+        return /^(true|false)$/i.test(token.value)
+          ? { kind: 'value', value: token.value.toLowerCase() === 'true' }
+          : { kind: 'name', name: token.value };
       case 'call':
         return { kind: 'call', name: token.value, args: this.#arguments() };
       case 'sign':
@@ -102,8 +112,12 @@ class Parser {
     const columns = [first.column?.at ?? 1, last.column?.at ?? LAST.column];
     const rows = [first.row?.at ?? 1, last.row?.at ?? LAST.row];
     return {
-      kind: 'area', sheet: first.sheet,
-      area: { from: { column: Math.min(...columns), row: Math.min(...rows) }, to: { column: Math.max(...columns), row: Math.max(...rows) } },
+      kind: 'area',
+      sheet: first.sheet,
+      area: {
+        from: { column: Math.min(...columns), row: Math.min(...rows) },
+        to: { column: Math.max(...columns), row: Math.max(...rows) },
+      },
     };
   }
 
@@ -144,7 +158,8 @@ class Parser {
 
   #need(sign: string): void {
     const token = this.#tokens[this.#next];
-    if (this.#sign([sign]) === undefined) throw new FormulaError(`Expected "${sign}"${token === undefined ? ' at the end' : `, not ${show(token)}`}.`);
+    if (this.#sign([sign]) === undefined)
+      throw new FormulaError(`Expected "${sign}"${token === undefined ? ' at the end' : `, not ${show(token)}`}.`);
   }
 }
 

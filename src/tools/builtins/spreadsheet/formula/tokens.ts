@@ -14,7 +14,12 @@ export type Token =
   | { readonly kind: 'text'; readonly value: string }
   | { readonly kind: 'error'; readonly value: string }
   /** One of the two is absent in a reference to a whole row or column, which has `:` after it. */
-  | { readonly kind: 'cell'; readonly sheet: string | undefined; readonly column: Axis | undefined; readonly row: Axis | undefined }
+  | {
+      readonly kind: 'cell';
+      readonly sheet: string | undefined;
+      readonly column: Axis | undefined;
+      readonly row: Axis | undefined;
+    }
   | { readonly kind: 'name'; readonly value: string }
   /** A name with `(` after it. */
   | { readonly kind: 'call'; readonly value: string }
@@ -24,14 +29,14 @@ const SPACE = /\s+/y;
 const NUMBER = /(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?/y;
 const TEXT = /"((?:[^"]|"")*)"/y;
 const ERROR = /#(?:NULL!|DIV\/0!|VALUE!|REF!|NAME\?|NUM!|N\/A)/y;
-const SHEET = /(?:'((?:[^']|'')+)'|([\p{L}_][\p{L}\p{N}_.]*))!/yu;
-const CELL = /(\$?)([A-Za-z]{1,3})(\$?)(\d{1,7})(?![\p{L}\p{N}_(.])/yu;
-const COLUMN = /(\$?)([A-Za-z]{1,3})(?=\s*:\s*\$?[A-Za-z]{1,3}(?![\p{L}\p{N}_(.]))/yu;
-const COLUMN_END = /(\$?)([A-Za-z]{1,3})(?![\p{L}\p{N}_(.])/yu;
-const ROW = /(\$?)(\d{1,7})(?=\s*:\s*\$?\d{1,7}(?![\p{L}\p{N}_(.]))/yu;
-const ROW_END = /(\$?)(\d{1,7})(?![\p{L}\p{N}_(.])/yu;
-const CALL = /([\p{L}_][\p{L}\p{N}_.]*)\s*\(/yu;
-const NAME = /[\p{L}_\\][\p{L}\p{N}_.]*/yu;
+const SHEET = /(?:'((?:[^']|'')+)'|([\p{L}_][\p{L}\p{N}_.]*))!/uy;
+const CELL = /(\$?)([A-Za-z]{1,3})(\$?)(\d{1,7})(?![\p{L}\p{N}_(.])/uy;
+const COLUMN = /(\$?)([A-Za-z]{1,3})(?=\s*:\s*\$?[A-Za-z]{1,3}(?![\p{L}\p{N}_(.]))/uy;
+const COLUMN_END = /(\$?)([A-Za-z]{1,3})(?![\p{L}\p{N}_(.])/uy;
+const ROW = /(\$?)(\d{1,7})(?=\s*:\s*\$?\d{1,7}(?![\p{L}\p{N}_(.]))/uy;
+const ROW_END = /(\$?)(\d{1,7})(?![\p{L}\p{N}_(.])/uy;
+const CALL = /([\p{L}_][\p{L}\p{N}_.]*)\s*\(/uy;
+const NAME = /[\p{L}_\\][\p{L}\p{N}_.]*/uy;
 const SIGN = /<>|<=|>=|[-+*/^&=<>%(),;:{}]/y;
 
 /** Throws FormulaError. `formula` without its `=`. */
@@ -58,23 +63,39 @@ export function tokens(formula: string): Token[] {
     if (sheet !== undefined) throw new FormulaError(`After ${formula.slice(begin, at)} a cell is expected.`);
     let match: RegExpExecArray | undefined;
     if ((match = take(NUMBER)) !== undefined) found.push({ kind: 'number', value: Number(match[0]) });
-    else if ((match = take(TEXT)) !== undefined) found.push({ kind: 'text', value: (match[1] ?? '').replaceAll('""', '"') });
+    else if ((match = take(TEXT)) !== undefined)
+      found.push({ kind: 'text', value: (match[1] ?? '').replaceAll('""', '"') });
     else if ((match = take(ERROR)) !== undefined) found.push({ kind: 'error', value: match[0] });
-    else if ((match = take(CALL)) !== undefined) found.push({ kind: 'call', value: (match[1] ?? '').toUpperCase().replace(/^(_XLFN\.|_XLWS\.)+/, '') });
+    else if ((match = take(CALL)) !== undefined)
+      found.push({ kind: 'call', value: (match[1] ?? '').toUpperCase().replace(/^(_XLFN\.|_XLWS\.)+/, '') });
     else if ((match = take(NAME)) !== undefined) found.push({ kind: 'name', value: match[0] });
     else if ((match = take(SIGN)) !== undefined) found.push({ kind: 'sign', value: match[0] });
-    else throw new FormulaError(`"${formula[at] ?? ''}" at position ${at + 1} is no part of a formula that is understood.`);
+    else
+      throw new FormulaError(
+        `"${formula[at] ?? ''}" at position ${at + 1} is no part of a formula that is understood.`,
+      );
   }
   return found;
 }
 
-function reference(take: (pattern: RegExp) => RegExpExecArray | undefined, sheet: string | undefined, before: readonly Token[]): Token | undefined {
+function reference(
+  take: (pattern: RegExp) => RegExpExecArray | undefined,
+  sheet: string | undefined,
+  before: readonly Token[],
+): Token | undefined {
   const whole = take(CELL);
-  if (whole !== undefined) return { kind: 'cell', sheet, column: column(whole[1], whole[2]), row: row(whole[3], whole[4]) };
+  if (whole !== undefined)
+    return { kind: 'cell', sheet, column: column(whole[1], whole[2]), row: row(whole[3], whole[4]) };
   const colon = before.at(-1);
   const other = before.at(-2);
   // The second half of `A:C` or `2:5`.
-  const half = colon?.kind === 'sign' && colon.value === ':' && other?.kind === 'cell' && (other.row === undefined || other.column === undefined) ? other : undefined;
+  const half =
+    colon?.kind === 'sign' &&
+    colon.value === ':' &&
+    other?.kind === 'cell' &&
+    (other.row === undefined || other.column === undefined)
+      ? other
+      : undefined;
   const columns = take(half !== undefined && half.row === undefined ? COLUMN_END : COLUMN);
   if (columns !== undefined) return { kind: 'cell', sheet, column: column(columns[1], columns[2]), row: undefined };
   const rows = take(half !== undefined && half.column === undefined ? ROW_END : ROW);
@@ -91,24 +112,26 @@ function row(dollar: string | undefined, digits: string | undefined): Axis {
 
 /** The formula as it is when its cell is copied so many columns and rows further. */
 export function moved(formula: string, columns: number, rows: number): string {
-  return tokens(formula).map((token) => {
-    switch (token.kind) {
-      case 'number':
-        return String(token.value);
-      case 'text':
-        return `"${token.value.replaceAll('"', '""')}"`;
-      case 'call':
-        return `${token.value}(`;
-      case 'cell': {
-        const letters = token.column === undefined ? '' : axis(token.column, columns, LAST.column, columnLetters);
-        const digits = token.row === undefined ? '' : axis(token.row, rows, LAST.row, String);
-        const sheet = token.sheet === undefined ? '' : `'${token.sheet.replaceAll("'", "''")}'!`;
-        return letters === undefined || digits === undefined ? '#REF!' : `${sheet}${letters}${digits}`;
+  return tokens(formula)
+    .map((token) => {
+      switch (token.kind) {
+        case 'number':
+          return String(token.value);
+        case 'text':
+          return `"${token.value.replaceAll('"', '""')}"`;
+        case 'call':
+          return `${token.value}(`;
+        case 'cell': {
+          const letters = token.column === undefined ? '' : axis(token.column, columns, LAST.column, columnLetters);
+          const digits = token.row === undefined ? '' : axis(token.row, rows, LAST.row, String);
+          const sheet = token.sheet === undefined ? '' : `'${token.sheet.replaceAll("'", "''")}'!`;
+          return letters === undefined || digits === undefined ? '#REF!' : `${sheet}${letters}${digits}`;
+        }
+        default:
+          return token.value;
       }
-      default:
-        return token.value;
-    }
-  }).join('');
+    })
+    .join('');
 }
 
 function axis({ at, fixed }: Axis, by: number, last: number, show: (at: number) => string): string | undefined {
