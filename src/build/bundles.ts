@@ -2,13 +2,15 @@
 import path from 'node:path';
 import type { BuildOptions } from 'esbuild';
 import { kubeconfigOnly } from './plugins/kubeconfigOnly.ts';
-import { zodByParts } from './plugins/zodByParts.ts';
 import { pageStart } from './plugins/pageStart.ts';
 import { shakenFirst } from './plugins/shakenFirst.ts';
 import { strictPolicy, ZOD_WITHOUT_EVAL } from './plugins/strictPolicy.ts';
 import { workerSource } from './plugins/workerSource.ts';
+import { zodByParts } from './plugins/zodByParts.ts';
 
 export const root = path.resolve(import.meta.dirname, '../..');
+/** The formatter: Biome, configured by biome.json. */
+export const biome = path.join(root, 'node_modules/@biomejs/biome/bin/biome');
 
 /** Bundle name → entry. Each becomes `dist/<name>.mjs`. VS Code imports the extension as an ES module. */
 export const NODE_BUNDLES: Readonly<Record<string, string>> = {
@@ -32,18 +34,29 @@ const FIRST_ROWS_ENTRY = 'webview/batch/grid/firstRows.ts';
 const PROGRAM_ENTRIES = ['webview/shapes.ts', 'webview/show.tsx'];
 
 /** CommonJS libraries inside an ES module bundle still call `require`. */
-const REQUIRE = "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);";
+const REQUIRE =
+  "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);";
 /** VS Code gives its own; esbuild is a program of its own; pg's native variant is optional and not ours. */
 const NODE_EXTERNAL = ['vscode', 'esbuild', 'pg-native', 'bufferutil', 'utf-8-validate'];
 
 /** How much a bundle is made smaller: names stay, so that stacks can be read. */
-const SMALLER = { minifySyntax: true, minifyWhitespace: true, legalComments: 'none', sourcesContent: false } as const satisfies BuildOptions;
+const SMALLER = {
+  minifySyntax: true,
+  minifyWhitespace: true,
+  legalComments: 'none',
+  sourcesContent: false,
+} as const satisfies BuildOptions;
 
 const PAGE_PLUGINS = [zodByParts(), strictPolicy(), workerSource()];
 
 /** Everything `dist/` is made of. */
 export function allBuilds(product: string): BuildOptions[] {
-  return [nodeBuild(product), pageBuild(product), pagePartsBuild(product), { ...pageBuild(product), entryPoints: [{ in: TRY_ENTRY, out: 'try' }] }];
+  return [
+    nodeBuild(product),
+    pageBuild(product),
+    pagePartsBuild(product),
+    { ...pageBuild(product), entryPoints: [{ in: TRY_ENTRY, out: 'try' }] },
+  ];
 }
 
 /** What runs in Node: programs, and the extension. */

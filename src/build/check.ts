@@ -1,12 +1,14 @@
-/** `npm run check`: types, lint, import rules, generated files, package contents. Ends with 1 when one fails. */
+/**
+ * `npm run check`: format, types, lint, import rules, generated files, package contents. Exits with 1 when one fails.
+ */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { root } from './bundles.ts';
+import { biome, root } from './bundles.ts';
 import { brokenImports } from './checks/imports.ts';
-import { staleManifest } from './manifest.ts';
 import { packageProblems } from './checks/packageContents.ts';
+import { staleManifest } from './manifest.ts';
 import { staleSchemas } from './schemas.ts';
 
 const bin = (name: string, file: string): string => path.join(root, 'node_modules', name, file);
@@ -36,24 +38,45 @@ async function types(): Promise<Checked> {
   let all: Checked = { ok: true, said: '' };
   for (const project of PROJECTS) {
     const known = path.join(KNOWN, `types-${project === '.' ? 'node' : project.replace('/', '-')}.json`);
-    const { ok, said } = await runs(bin('typescript', 'bin/tsc'), ['-p', project, '--incremental', '--tsBuildInfoFile', known]);
+    const { ok, said } = await runs(bin('typescript', 'bin/tsc'), [
+      '-p',
+      project,
+      '--incremental',
+      '--tsBuildInfoFile',
+      known,
+    ]);
     all = { ok: all.ok && ok, said: all.said + said };
   }
   return all;
 }
 
 const CHECKS: readonly (readonly [string, () => Checked | Promise<Checked>])[] = [
-  ['lint', () => runs(bin('eslint', 'bin/eslint.js'), ['--config', 'src/build/eslint.config.js', '--max-warnings', '0', 'src', 'webview', 'test'])],
+  [
+    'lint',
+    () =>
+      runs(bin('eslint', 'bin/eslint.js'), [
+        '--config',
+        'src/build/eslint.config.js',
+        '--max-warnings',
+        '0',
+        'src',
+        'webview',
+        'test',
+      ]),
+  ],
   ['types', types],
+  ['format and import order', () => runs(biome, ['check', '--colors=off'])],
   ['import rules', () => reports(brokenImports(root))],
   ['generated files', () => reports([...staleSchemas(root), ...staleManifest(root)])],
   ['package contents', () => reports(packageProblems(root))],
 ];
 
 // All at once: lint and types take long, and each of them uses one processor.
-const results = await Promise.all(CHECKS.map(async ([name, check]) => {
-  const { ok, said } = await check();
-  process.stdout.write(`${said}${ok ? 'ok    ' : 'FAILED'} ${name}\n`);
-  return ok;
-}));
+const results = await Promise.all(
+  CHECKS.map(async ([name, check]) => {
+    const { ok, said } = await check();
+    process.stdout.write(`${said}${ok ? 'ok    ' : 'FAILED'} ${name}\n`);
+    return ok;
+  }),
+);
 process.exitCode = results.every(Boolean) ? 0 : 1;

@@ -4,14 +4,14 @@
 //   node src/build/run.mjs <task> [arguments]      task = a file of this folder, or `rollout` for the command line
 import { spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, readFileSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const windows = process.platform === 'win32';
 const pinnedNode = path.join(root, 'node_modules', 'node', 'bin', windows ? 'node.exe' : 'node');
-const UNBUNDLED = new Set(['build', 'manifest']);
+const UNBUNDLED = new Set(['build', 'format', 'manifest']);
 
 if (Number(process.versions.node.split('.')[0]) < 20) {
   console.error(`Rollout Studio needs Node 20 or newer to set itself up; this is ${process.version}.`);
@@ -30,17 +30,23 @@ handOver(['--disable-warning=ExperimentalWarning', script, ...args]);
 
 /** Installs when the lock file is not the one that was installed last. */
 function install() {
-  const lock = createHash('sha256').update(readFileSync(path.join(root, 'package-lock.json'))).digest('hex');
+  const lock = createHash('sha256')
+    .update(readFileSync(path.join(root, 'package-lock.json')))
+    .digest('hex');
   const stamp = path.join(root, 'node_modules', '.rollout-studio-lock');
   if (existsSync(pinnedNode) && existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return;
   console.error('Installing the dependencies (once; some 30 seconds) …');
   const npm = process.env.npm_execpath;
   const [command, first] = npm === undefined ? [windows ? 'npm.cmd' : 'npm', []] : [process.execPath, [npm]];
   const done = spawnSync(command, [...first, 'ci', '--no-audit', '--no-fund', '--loglevel=error'], {
-    cwd: root, stdio: ['ignore', 2, 2], shell: npm === undefined && windows,
+    cwd: root,
+    stdio: ['ignore', 2, 2],
+    shell: npm === undefined && windows,
   });
   if (done.status !== 0 || !existsSync(pinnedNode)) {
-    console.error('The dependencies could not be installed: see npm’s message above. A registry must be reachable for the first run.');
+    console.error(
+      'The dependencies could not be installed: see npm’s message above. A registry must be reachable for the first run.',
+    );
     process.exit(3);
   }
   writeFileSync(stamp, lock);
@@ -50,8 +56,13 @@ function install() {
 function bundle() {
   const stamp = path.join(root, 'dist', '.stamp');
   const built = existsSync(stamp) ? statSync(stamp).mtimeMs : 0;
-  if (built > newest([path.join(root, 'src'), path.join(root, 'webview'), path.join(root, 'package-lock.json')])) return;
-  const done = spawnSync(pinnedNode, ['--disable-warning=ExperimentalWarning', path.join(root, 'src', 'build', 'build.ts')], { cwd: root, stdio: ['ignore', 2, 2] });
+  if (built > newest([path.join(root, 'src'), path.join(root, 'webview'), path.join(root, 'package-lock.json')]))
+    return;
+  const done = spawnSync(
+    pinnedNode,
+    ['--disable-warning=ExperimentalWarning', path.join(root, 'src', 'build', 'build.ts')],
+    { cwd: root, stdio: ['ignore', 2, 2] },
+  );
   if (done.status !== 0) process.exit(done.status ?? 3);
   mkdirSync(path.dirname(stamp), { recursive: true });
   writeFileSync(stamp, '');
@@ -76,8 +87,15 @@ function handOver(argv) {
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
     // A terminal's Ctrl-C reaches the child by itself; a signal sent to us alone is passed on.
-    process.on(signal, () => { if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal); });
+    process.on(signal, () => {
+      if (signal !== 'SIGINT' || !process.stdin.isTTY) child.kill(signal);
+    });
   }
-  child.on('error', (error) => { console.error(`The pinned Node did not start: ${error.message}`); process.exit(3); });
-  child.on('exit', (code, signal) => { process.exit(code ?? (signal === 'SIGINT' ? 130 : 3)); });
+  child.on('error', (error) => {
+    console.error(`The pinned Node did not start: ${error.message}`);
+    process.exit(3);
+  });
+  child.on('exit', (code, signal) => {
+    process.exit(code ?? (signal === 'SIGINT' ? 130 : 3));
+  });
 }
