@@ -53,7 +53,7 @@ export function makeContext(input: ContextInput): Context {
   if (target !== undefined && target !== LOCAL) {
     if (input.store !== undefined)
       throw new StudioError('usage', '--store names a store of this machine; a target has its own.', {
-        mend: 'Leave out one of --store and --target.',
+        hint: 'Leave out one of --store and --target.',
       });
     targets.get(target); // an unknown one is told before anything is done
   }

@@ -94,7 +94,7 @@ export async function followBatch(
   }
   if (!seen.end)
     throw new StudioError('cancelled', `Batch ${batch} was left to the server.`, {
-      mend: `rollout tail ${batch} follows it.`,
+      hint: `rollout tail ${batch} follows it.`,
     });
   row = await connection.api.batch(batch);
   const bars = options.bars ?? [];

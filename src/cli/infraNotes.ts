@@ -6,7 +6,7 @@ import { groupLine, type InfraGroup, InfraGroups } from '../trace/infraGroups.ts
 import type { TraceEvent } from '../trace/schema.ts';
 
 const FIRST_PAUSE_MS = 2_000;
-const LONGEST_PAUSE_MS = 60_000;
+const MAX_PAUSE_MS = 60_000;
 
 interface Waiting {
   /** Not told yet. */
@@ -52,7 +52,7 @@ export class InfraNotes {
     waiting.timer = undefined;
     if (count === 0) return;
     this.#say(groupLine(group, count, this.#pods));
-    waiting.pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs * 2);
+    waiting.pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 2);
     waiting.timer = setTimeout(() => this.#tell(group, waiting), pauseMs);
     waiting.timer.unref();
   }

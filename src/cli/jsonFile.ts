@@ -9,7 +9,7 @@ export function readJsonFile(cwd: string, file: string): Json {
     return JSON.parse(readFileSync(path.resolve(cwd, file), 'utf8')) as Json;
   } catch (error) {
     throw new StudioError('config', `${file}: ${errorText(error)}.`, {
-      mend: 'It holds the arguments as one JSON object.',
+      hint: 'It holds the arguments as one JSON object.',
       cause: error,
     });
   }

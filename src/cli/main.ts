@@ -52,7 +52,7 @@ async function main(argv: readonly string[]): Promise<number> {
   try {
     const command = COMMANDS.find((candidate) => candidate.name === name);
     if (command === undefined)
-      throw new StudioError('usage', `There is no command “${name}”.`, { mend: 'rollout --help lists them.' });
+      throw new StudioError('usage', `There is no command “${name}”.`, { hint: 'rollout --help lists them.' });
     const given = read(command, rest);
     if (flag(given, 'help')) {
       process.stdout.write(helpOf(command, GLOBAL));
@@ -74,7 +74,7 @@ async function main(argv: readonly string[]): Promise<number> {
       stop.signal.aborted && (!StudioError.is(error) || error.code === 'cancelled' || error.code === 'unavailable');
     if (json) {
       const told = StudioError.is(error)
-        ? { code: error.code, message: error.message, mend: error.mend, details: error.details }
+        ? { code: error.code, message: error.message, hint: error.hint, details: error.details }
         : { code: 'internal', message: errorText(error) };
       process.stdout.write(`${JSON.stringify({ error: told })}\n`);
     }
@@ -98,7 +98,7 @@ function read(command: Command, rest: readonly string[]): Given {
     return { words: parsed.positionals, options: parsed.values };
   } catch (error) {
     throw new StudioError('usage', `${errorText(error)}.`.replace(/\.\.$/, '.'), {
-      mend: `rollout ${command.name} --help shows its options.`,
+      hint: `rollout ${command.name} --help shows its options.`,
       cause: error,
     });
   }

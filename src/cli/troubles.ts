@@ -3,7 +3,7 @@ import type { BatchRow } from '../protocol/client.ts';
 import type { Attempt } from '../trace/statistics/outcomes.ts';
 
 /** Causes told of each kind. */
-const MOST_CAUSES = 3;
+const MAX_CAUSES = 3;
 
 /** Errors that end an attempt which is scored all the same. */
 const COUNTED = [
@@ -67,14 +67,14 @@ function causeLines(
   );
   const sorted = [...causes.values()].sort((a, b) => b.length - a.length);
   const lines = sorted
-    .slice(0, MOST_CAUSES)
+    .slice(0, MAX_CAUSES)
     .map(
       ([message = '', ...more]) =>
         `${more.length === 0 ? '1 attempt was' : `${more.length + 1} attempts were`} ` +
         `${what}${message === '' || told.has(message) ? '.' : `: ${message}`}`,
     );
-  const rest = sorted.slice(MOST_CAUSES).reduce((sum, { length }) => sum + length, 0);
+  const rest = sorted.slice(MAX_CAUSES).reduce((sum, { length }) => sum + length, 0);
   if (rest > 0)
-    lines.push(`${rest} more ${rest === 1 ? 'was' : 'were'} ${what} for ${sorted.length - MOST_CAUSES} other reasons.`);
+    lines.push(`${rest} more ${rest === 1 ? 'was' : 'were'} ${what} for ${sorted.length - MAX_CAUSES} other reasons.`);
   return lines;
 }

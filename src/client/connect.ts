@@ -75,7 +75,7 @@ async function attachOrStart(options: ConnectOptions): Promise<FoundAddress> {
     if (running === undefined) {
       if (options.start === false)
         throw new StudioError('unavailable', `No rollout server runs on ${options.store}.`, {
-          mend: 'Start one with rollout serve.',
+          hint: 'Start one with rollout serve.',
         });
       const started = await startServer(options.store, folder, options.signal);
       if ('address' in started) return started.address;
@@ -83,7 +83,7 @@ async function attachOrStart(options: ConnectOptions): Promise<FoundAddress> {
       takenSince ??= performance.now();
       if (performance.now() - takenSince > UNFOUND_MS) {
         throw new StudioError('unavailable', started.taken, {
-          mend:
+          hint:
             `Its file server.json in ${folder} does not lead to it. End that process, or use another store with ` +
             '--store.',
         });
@@ -93,7 +93,7 @@ async function attachOrStart(options: ConnectOptions): Promise<FoundAddress> {
     if (running.file.protocol === PROTOCOL) return running.address;
     if (running.file.protocol > PROTOCOL) {
       throw new StudioError('version', `The server of this store is of a newer version (${running.file.product}).`, {
-        mend: 'Update this client.',
+        hint: 'Update this client.',
       });
     }
     // An older server is replaced once nothing runs there; it ends by itself when it is idle.
@@ -140,11 +140,11 @@ export function readServerFile(folder: string): ServerFile | undefined {
     if (code === 'ENOENT') return undefined;
     if (code === 'ENOTDIR')
       throw new StudioError('storage', `The store ${folder} cannot be a folder: a part of its path is a file.`, {
-        mend: 'Choose another one with --store.',
+        hint: 'Choose another one with --store.',
         cause: error,
       });
     throw new StudioError('storage', `The file server.json in ${folder} cannot be read.`, {
-      mend: 'It belongs to whoever started the server; use a store of your own with --store.',
+      hint: 'It belongs to whoever started the server; use a store of your own with --store.',
       cause: error,
     });
   }
@@ -178,11 +178,11 @@ async function startServer(
     child.unref();
     if (line.type === 'taken') return { taken: line.message };
     if (line.type === 'failed')
-      throw new StudioError(line.code as ErrorCode, line.message, line.mend === undefined ? {} : { mend: line.mend });
+      throw new StudioError(line.code as ErrorCode, line.message, line.hint === undefined ? {} : { hint: line.hint });
     const found = await findServer(folder, signal);
     if (found === undefined)
       throw new StudioError('unavailable', 'The rollout server started and was gone at once.', {
-        mend: `See ${logFile}.`,
+        hint: `See ${logFile}.`,
       });
     return { address: found.address };
   } catch (error) {
@@ -199,11 +199,11 @@ function openLog(folder: string, file: string): number {
     const full = ['ENOSPC', 'EDQUOT'].includes(codeOf(cause) ?? '');
     throw full
       ? new StudioError('storage', `The disk below ${folder} is full.`, {
-          mend: 'Make room on it, or choose another store with --store.',
+          hint: 'Make room on it, or choose another store with --store.',
           cause,
         })
       : new StudioError('storage', `You may not write into the store's folder ${folder}, or its disk is read-only.`, {
-          mend: 'Choose another one with --store.',
+          hint: 'Choose another one with --store.',
           cause,
         });
   }
@@ -223,7 +223,7 @@ function firstLine(
   return new Promise((resolve, reject) => {
     const fail = (text: string, cause?: unknown): void => {
       done();
-      reject(new StudioError('unavailable', text, { mend: `See ${logFile}.`, cause }));
+      reject(new StudioError('unavailable', text, { hint: `See ${logFile}.`, cause }));
     };
     const timer = setTimeout(() => {
       child.kill();

@@ -15,7 +15,7 @@ export function diskFiles(folder: string = process.cwd()): Files {
       try {
         return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
       } catch {
-        throw new StudioError('config', 'it is not UTF-8 text', { mend: 'Save the file with the encoding UTF-8.' });
+        throw new StudioError('config', 'it is not UTF-8 text', { hint: 'Save the file with the encoding UTF-8.' });
       }
     },
     async *bytes(file) {
@@ -65,15 +65,15 @@ function diskError(file: string, thrown: unknown): StudioError {
   const cause = { cause: thrown };
   switch (codeOf(thrown)) {
     case 'ENOENT':
-      return new StudioError('not_found', `There is no file ${file}.`, { ...cause, mend: 'Look at the path.' });
+      return new StudioError('not_found', `There is no file ${file}.`, { ...cause, hint: 'Look at the path.' });
     case 'EACCES':
     case 'EPERM':
-      return new StudioError('forbidden', `You may not read ${file}.`, { ...cause, mend: 'Look at its permissions.' });
+      return new StudioError('forbidden', `You may not read ${file}.`, { ...cause, hint: 'Look at its permissions.' });
     default:
       return new StudioError(
         'unavailable',
         `${file} cannot be read: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
-        { ...cause, mend: 'Look at the disk.' },
+        { ...cause, hint: 'Look at the disk.' },
       );
   }
 }

@@ -41,7 +41,7 @@ export async function importFile(
   );
   if (imported.rollouts.length === 0) {
     throw new StudioError('usage', `${name} holds no rollout that could be read.`, {
-      mend:
+      hint:
         imported.skipped[0] === undefined
           ? 'Is it the right file?'
           : `${imported.skipped[0].place}: ${imported.skipped[0].why}`,
@@ -68,7 +68,7 @@ async function detect(file: string, name: string): Promise<Format> {
   const format = FORMATS.find((candidate) => candidate.detect(head, name));
   if (format === undefined)
     throw new StudioError('usage', `${name} is of no format that can be imported.`, {
-      mend: `There are: ${FORMATS.map((one) => one.name).join(', ')}.`,
+      hint: `There are: ${FORMATS.map((one) => one.name).join(', ')}.`,
     });
   return format;
 }

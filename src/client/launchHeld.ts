@@ -6,7 +6,7 @@ import { DEBUGGER, ENTRY } from '../protocol/entry.ts';
 import { type Launch, launch } from './launch.ts';
 
 /** Attempts that can be held at once, so that only one of them goes on: a worker holds no more for breakpoints. */
-export const MOST_HELD = 8;
+export const MAX_HELD = 8;
 
 /**
  * Launches what has `attempt` attempts at one task, and of these runs the last: with the seed, and so the world and the
@@ -19,10 +19,10 @@ export async function launchHeld(
   by: string,
   signal: AbortSignal,
 ): Promise<string> {
-  if (attempt > MOST_HELD)
+  if (attempt > MAX_HELD)
     throw new StudioError(
       'usage',
-      `Attempt ${attempt} cannot be debugged alone: at most ${MOST_HELD} are held at once.`,
+      `Attempt ${attempt} cannot be debugged alone: at most ${MAX_HELD} are held at once.`,
     );
   if (attempt === 1) return launch(api, { ...what, debug: true, breakpoints: [ENTRY] }, { signal });
   const wanted = `attempt == ${attempt}`;

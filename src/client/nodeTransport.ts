@@ -36,7 +36,7 @@ async function trusting(request: WireRequest, address: Required<ServerAddress>):
   } catch (error) {
     if (signal?.aborted === true) throw new StudioError('cancelled', 'The request was cancelled.', { cause: error });
     throw new StudioError('unavailable', `The rollout server at ${address.url} does not answer.`, {
-      mend: 'Try again once it is reached.',
+      hint: 'Try again once it is reached.',
       cause: error,
     });
   }

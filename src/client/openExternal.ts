@@ -11,7 +11,7 @@ export async function openExternal(url: string, platform: NodeJS.Platform = proc
     await once(child, 'spawn');
   } catch (cause) {
     throw new StudioError('unavailable', `No browser could be opened: ${errorText(cause)}.`, {
-      mend: 'Open the address yourself.',
+      hint: 'Open the address yourself.',
       cause,
     });
   }

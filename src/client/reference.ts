@@ -62,7 +62,7 @@ function pointOf(step: string | undefined, seq: string | undefined): Point {
 
 function unreadable(text: string): StudioError {
   return new StudioError('usage', `“${text}” is not a reference.`, {
-    mend: `Give ${FORMS}; rollout batches lists what there is.`,
+    hint: `Give ${FORMS}; rollout batches lists what there is.`,
   });
 }
 
@@ -70,7 +70,7 @@ function unreadable(text: string): StudioError {
 export async function resolveBatch(api: Api, text: string, signal: AbortSignal): Promise<string> {
   const reference = parseReference(text);
   if (reference.kind !== 'batch')
-    throw new StudioError('usage', `“${text}” is not a batch.`, { mend: 'Give a batch’s id, or last for the newest.' });
+    throw new StudioError('usage', `“${text}” is not a batch.`, { hint: 'Give a batch’s id, or last for the newest.' });
   return batchId(api, reference.batch, signal);
 }
 
@@ -78,7 +78,7 @@ export async function batchId(api: Api, name: string, signal: AbortSignal): Prom
   if (name !== 'last') return name;
   const newest = (await api.batches({ limit: 1 }, signal)).batches[0];
   if (newest === undefined)
-    throw new StudioError('not_found', 'This store has no batch yet.', { mend: 'Run one with rollout run BATCH.' });
+    throw new StudioError('not_found', 'This store has no batch yet.', { hint: 'Run one with rollout run BATCH.' });
   return newest.batch;
 }
 
@@ -91,7 +91,7 @@ export async function resolveTask(
   const named = taskOf(text);
   if (named === undefined)
     throw new StudioError('usage', `“${text}” is not a task of a batch.`, {
-      mend: 'Give BATCH/TASK; rollout batches lists the batches there are.',
+      hint: 'Give BATCH/TASK; rollout batches lists the batches there are.',
     });
   const batch = await batchId(api, named.batch, signal);
   const {
@@ -99,7 +99,7 @@ export async function resolveTask(
   } = await api.rollouts(batch, { task: named.task, all: 1, limit: 1 }, signal);
   if (row === undefined)
     throw new StudioError('not_found', `Batch ${batch} has no attempt at a task “${named.task}”.`, {
-      mend: `rollout show ${batch} lists its tasks.`,
+      hint: `rollout show ${batch} lists its tasks.`,
     });
   return { batch, task: named.task };
 }
@@ -131,7 +131,7 @@ export async function resolveRollout(
     throw new StudioError(
       'not_found',
       `Batch ${batch} has no attempt ${reference.attempt} of a task “${reference.task}”.`,
-      { mend: `rollout show ${batch} lists its tasks.` },
+      { hint: `rollout show ${batch} lists its tasks.` },
     );
   return row.rollout;
 }

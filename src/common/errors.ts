@@ -1,7 +1,7 @@
 /**
  * The one error type of the product.
  *
- * `message` says what happened; `mend` says what to do next. Both are shown to people as they are,
+ * `message` says what happened; `hint` says what to do next. Both are shown to people as they are,
  * so neither may hold a secret. `details` is for programs.
  */
 export type ErrorCode =
@@ -22,21 +22,21 @@ export type ErrorCode =
   | 'internal';
 
 export interface StudioErrorOptions {
-  readonly mend?: string;
+  readonly hint?: string;
   readonly details?: Readonly<Record<string, unknown>>;
   readonly cause?: unknown;
 }
 
 export class StudioError extends Error {
   readonly code: ErrorCode;
-  readonly mend: string | undefined;
+  readonly hint: string | undefined;
   readonly details: Readonly<Record<string, unknown>> | undefined;
 
   constructor(code: ErrorCode, message: string, options: StudioErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'StudioError';
     this.code = code;
-    this.mend = options.mend;
+    this.hint = options.hint;
     this.details = options.details;
   }
 
@@ -46,9 +46,9 @@ export class StudioError extends Error {
   }
 }
 
-/** The text of anything that was thrown, for people: message and mend, never a stack. */
+/** The text of anything that was thrown, for people: message and hint, never a stack. */
 export function errorText(thrown: unknown): string {
-  if (StudioError.is(thrown)) return thrown.mend === undefined ? thrown.message : `${thrown.message} ${thrown.mend}`;
+  if (StudioError.is(thrown)) return thrown.hint === undefined ? thrown.message : `${thrown.message} ${thrown.hint}`;
   if (thrown instanceof Error) return thrown.message;
   return String(thrown);
 }

@@ -9,7 +9,7 @@ import { loadAgent, loadBatch, loadWorld } from './load.ts';
 import { basename, joinPath } from './paths.ts';
 import { type Problem, sortProblems } from './source/problem.ts';
 
-const MOST_PROBLEMS = 50;
+const MAX_PROBLEMS = 50;
 
 /**
  * All problems of agent, world and batch files (with everything they name, datasets whole) and of lone datasets
@@ -57,7 +57,7 @@ async function checkDataset(files: Files, path: string): Promise<Problem[]> {
           { line: 1, column: 1 },
           {
             message: `the name ${basename(path)} tells no kind of file that is known here`,
-            mend: 'Names end in .agent.yaml, .world.yaml, .batch.yaml, or .jsonl, .csv, .json for datasets.',
+            hint: 'Names end in .agent.yaml, .world.yaml, .batch.yaml, or .jsonl, .csv, .json for datasets.',
           },
         ),
         code: 'file',
@@ -76,10 +76,10 @@ async function checkDataset(files: Files, path: string): Promise<Problem[]> {
         reading.problems.push(
           recordProblem(path, record, {
             message: 'a record must be an object of columns',
-            mend: 'Write { "question": "…", "answer": "…" }.',
+            hint: 'Write { "question": "…", "answer": "…" }.',
           }),
         );
-      if (reading.problems.length === MOST_PROBLEMS) break;
+      if (reading.problems.length === MAX_PROBLEMS) break;
     }
   } catch (thrown) {
     if (thrown instanceof NotUtf8) reading.problems.push(notUtf8Problem(path, thrown));

@@ -31,7 +31,7 @@ function resolve(value: unknown, secrets: Readonly<Record<string, string>>): unk
       const secret = Object.hasOwn(secrets, name) ? secrets[name] : undefined;
       if (secret !== undefined) return secret;
       throw new StudioError('config', `The value of the environment variable ${name} did not come with this batch.`, {
-        mend: `Set ${name} and submit the batch again.`,
+        hint: `Set ${name} and submit the batch again.`,
       });
     });
   }

@@ -118,7 +118,7 @@ export async function loadBatch(files: Files, path: string, options: LoadOptions
       message:
         `the world has a user to talk to, and a team of kind \`${agent.value.team.kind}\` has no one agent that ` +
         'does',
-      mend: 'Use one agent, or a team with a leader.',
+      hint: 'Use one agent, or a team with a leader.',
     });
   }
   if (
@@ -131,7 +131,7 @@ export async function loadBatch(files: Files, path: string, options: LoadOptions
     reading.tell(agent.parsed, ['answer', 'tool'], {
       code: 'conflict',
       message: `the answer is a call of \`${agent.value.answer.tool}\`, but the agent has no tools`,
-      mend: 'Add `tools:` with one of that name, or write `answer: last_message`.',
+      hint: 'Add `tools:` with one of that name, or write `answer: last_message`.',
     });
   }
 
@@ -183,7 +183,7 @@ async function checkScorer(
         reading.tell(parsed, ['scorer', 'kind'], {
           code: 'conflict',
           message: "the scorer is the world's verifier, but the batch has no `world`",
-          mend: 'Add `world: ../worlds/….world.yaml`, or choose another scorer.',
+          hint: 'Add `world: ../worlds/….world.yaml`, or choose another scorer.',
           fixes: [{ do: 'replace', text: 'exact' }],
         });
       }
@@ -207,7 +207,7 @@ async function checkScorer(
           message:
             `\`${scorer.kind}\` compares with expected answers, but ` +
             `${dataset.whole ? 'no task' : `none of the first ${dataset.tasks} tasks`} has one`,
-          mend: 'Name their column by `dataset.answer`, or choose another scorer.',
+          hint: 'Name their column by `dataset.answer`, or choose another scorer.',
         });
       }
       return undefined;
@@ -222,7 +222,7 @@ function checkTogether(reading: Reading, parsed: ParsedFile, value: Partial<Batc
     reading.tell(parsed, ['stop', 'passes_per_task'], {
       code: 'conflict',
       message: `${passes} passes are never reached by ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`,
-      mend: 'Raise `attempts` or lower `passes_per_task`.',
+      hint: 'Raise `attempts` or lower `passes_per_task`.',
       fixes: [{ do: 'replace', text: String(attempts) }],
     });
   }
@@ -230,7 +230,7 @@ function checkTogether(reading: Reading, parsed: ParsedFile, value: Partial<Batc
     reading.tell(parsed, ['notify', 'url'], {
       code: 'value',
       message: '`notify.url` must be an http or https URL',
-      mend: 'Write for example `https://example.org/hook`.',
+      hint: 'Write for example `https://example.org/hook`.',
     });
   }
 }
@@ -239,7 +239,7 @@ function checkOptions(options: LoadOptions): void {
   const whole = (name: string, value: number | undefined, least: number): void => {
     if (value === undefined || (Number.isSafeInteger(value) && value >= least)) return;
     throw new StudioError('usage', `${name} must be a whole number, ${least} or more, not ${String(value)}.`, {
-      mend: `Give for example ${least + 1}.`,
+      hint: `Give for example ${least + 1}.`,
     });
   };
   whole('attempts', options.attempts, 1);

@@ -192,10 +192,10 @@ export function unmetText(
   of: string,
   name: string,
   instead?: string,
-): { readonly message: string; readonly mend: string } {
+): { readonly message: string; readonly hint: string } {
   return {
     message: `${of} needs ${name}, which the pods do not have: their image has Node.js`,
-    mend:
+    hint:
       `Name an image that has it (\`pods.image\`, with \`pods.provides: [${name}]\`), or run the tool as a sidecar ` +
       `that serves MCP over HTTP and give its \`url\`${instead === undefined ? '' : `, ${instead}`}.`,
   };

@@ -196,7 +196,7 @@ function collectEnvironment(
               code: 'env',
               variable: name,
               message: `the environment variable ${name} is ${value === '' ? 'empty' : 'not set'}`,
-              mend: `Set ${name} where you submit, for example \`export ${name}=…\`.`,
+              hint: `Set ${name} where you submit, for example \`export ${name}=…\`.`,
             }),
           );
         } else {
@@ -234,7 +234,7 @@ function endpointProblems(sources: readonly ParsedFile[], secrets: Readonly<Reco
       parsed.problem(path, {
         code: 'env',
         message: `with the value of ${names} this is no URL of an endpoint`,
-        mend: 'Set it to, for example, http://localhost:8000/v1.',
+        hint: 'Set it to, for example, http://localhost:8000/v1.',
       }),
     ];
   };

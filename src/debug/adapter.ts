@@ -41,7 +41,7 @@ const REASONS: Readonly<Record<StopReason, string>> = {
 /** So long a client may take to start a child session. */
 const START_MS = 30_000;
 /** A list to choose from is not longer. */
-const MOST_TARGETS = 100;
+const MAX_TARGETS = 100;
 
 export interface AdapterOptions extends DebugPorts {
   /** Whether the client shows trajectories itself, as documents with URIs `rollout:…`; else it asks for their text. */
@@ -511,7 +511,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
     const cut = cutOf(frame, rollout);
     if (cut === undefined)
       throw new StudioError('conflict', 'A rollout cannot be forked from here.', {
-        mend: 'Choose the frame of a step or of a tool.',
+        hint: 'Choose the frame of a step or of a tool.',
       });
     const made = await this.#need().fork(rollout, cut, how);
     this.sendEvent(new Event('rolloutForked', { rollout: rollout.debuggee.rollout, cut, batch: made.batch }));
@@ -573,7 +573,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
       found?.kind === 'tools'
         ? rollout.debuggee.model.tools.filter((tool) => found.names.includes(tool.start.data.name))
         : [];
-    return calls.slice(0, MOST_TARGETS).map((call) => ({
+    return calls.slice(0, MAX_TARGETS).map((call) => ({
       id: call.seq,
       label: `step ${call.step}: ${stopLabel(rollout.debuggee.model, call.seq)}`,
       line: found?.line ?? line,

@@ -1,6 +1,6 @@
 /** What a debug session is started with (DESIGN section 9). */
 import { z } from 'zod';
-import { MOST_HELD } from '../client/launchHeld.ts';
+import { MAX_HELD } from '../client/launchHeld.ts';
 import { StudioError } from '../common/errors.ts';
 
 const common = {
@@ -17,7 +17,7 @@ const live = z.object({
   mode: z.literal('live'),
   /** A batch file. */ batch: z.string().min(1),
   /** Default: the first. */ task: z.string().optional(),
-  /** Default: 1. */ attempt: z.number().int().min(1).max(MOST_HELD).optional(),
+  /** Default: 1. */ attempt: z.number().int().min(1).max(MAX_HELD).optional(),
 });
 const replay = z.object({
   ...common,
@@ -50,19 +50,19 @@ export function readArguments(request: 'launch' | 'attach', given: unknown): Deb
     const args = parse(attach, raw);
     if ((args.rollout === undefined) === (args.batch === undefined))
       throw new StudioError('usage', 'Attaching needs a rollout or a batch.', {
-        mend: 'Give "rollout" or "batch" with an id, or "last" as batch.',
+        hint: 'Give "rollout" or "batch" with an id, or "last" as batch.',
       });
     return args;
   }
   if (raw['mode'] === 'live') return parse(live, raw);
   if (raw['mode'] !== 'replay')
     throw new StudioError('usage', `The mode is ${JSON.stringify(raw['mode'] ?? null)}.`, {
-      mend: 'Give "mode": "live" with a batch file, or "replay" with a rollout.',
+      hint: 'Give "mode": "live" with a batch file, or "replay" with a rollout.',
     });
   const args = parse(replay, raw);
   if (args.rollout === undefined && (args.batch === undefined || args.task === undefined)) {
     throw new StudioError('usage', 'A replay needs a rollout.', {
-      mend: 'Give "rollout", or "batch" with "task" and "attempt".',
+      hint: 'Give "rollout", or "batch" with "task" and "attempt".',
     });
   }
   return args;

@@ -43,7 +43,7 @@ export const customRequest = z.discriminatedUnion('command', [
 export function needLive(live: LiveControl | undefined): LiveControl {
   if (live === undefined)
     throw new StudioError('conflict', 'This rollout is over: nothing in it can be changed.', {
-      mend: 'Restart a frame to fork it from there.',
+      hint: 'Restart a frame to fork it from there.',
     });
   return live;
 }

@@ -37,7 +37,7 @@ export function cutOf(frame: Frame, { debuggee: { model }, pending }: DebuggedRo
 export function editOf(node: Node | undefined, typed: string): ForkEdit {
   if (node?.edit === undefined) {
     throw new StudioError('usage', 'This cannot be edited.', {
-      mend: 'What can be: arguments and results of a tool call, the parts of a message, the sampling of a model call.',
+      hint: 'What can be: arguments and results of a tool call, the parts of a message, the sampling of a model call.',
     });
   }
   const { of, path } = node.edit;
@@ -50,7 +50,7 @@ function valueOf(typed: string, before: Json | undefined): Json {
   } catch {
     if (typeof before === 'string') return typed;
     throw new StudioError('usage', `“${typed}” is not JSON.`, {
-      mend: 'Write a text in double quotes, a number, true, false, null, a list or a record.',
+      hint: 'Write a text in double quotes, a number, true, false, null, a list or a record.',
     });
   }
 }

@@ -24,7 +24,7 @@ export interface OpenOptions {
   readonly follow: boolean;
   /** Who commands, for the record. */
   readonly by: string;
-  /** Called when following ended in a fault that no try can mend. */
+  /** Called when following ended in a fault that no try can fix. */
   readonly onLost: (error: unknown) => void;
 }
 

@@ -53,7 +53,7 @@ export class RolloutSource {
     );
     if (row === undefined)
       throw new StudioError('not_found', `Batch ${batch} has no rollout.`, {
-        mend: 'Look at the task: its dataset may be empty.',
+        hint: 'Look at the task: its dataset may be empty.',
       });
     return row.rollout;
   }
@@ -69,7 +69,7 @@ export class RolloutSource {
     const row = await this.#link.api.batch(batch, signal);
     if (row.state === 'ended')
       throw new StudioError('conflict', `Batch ${row.name} has ended: nothing in it can be held.`, {
-        mend: 'Replay one of its rollouts.',
+        hint: 'Replay one of its rollouts.',
       });
     return batch;
   }

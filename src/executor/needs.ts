@@ -6,11 +6,11 @@ import type { Submission } from '../config/submission.ts';
 /** Throws `config` with a line for each need that `unmet` has words for. */
 export function requireNeeds(
   submission: Submission,
-  unmet: (need: Need) => { readonly message: string; readonly mend: string } | undefined,
+  unmet: (need: Need) => { readonly message: string; readonly hint: string } | undefined,
 ): void {
   const lines = needsOf(submission).flatMap((need) => {
     const text = unmet(need);
-    return text === undefined ? [] : [`${need.at}: ${text.message} — ${text.mend}`];
+    return text === undefined ? [] : [`${need.at}: ${text.message} — ${text.hint}`];
   });
   if (lines.length > 0) throw new StudioError('config', [...new Set(lines)].join('\n'));
 }

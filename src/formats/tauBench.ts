@@ -59,7 +59,7 @@ export const tauBench: Format = {
       throw new StudioError(
         'usage',
         `${file.name} is not JSON: ${error instanceof Error ? error.message : String(error)}.`,
-        { mend: 'Is the file complete?', cause: error },
+        { hint: 'Is the file complete?', cause: error },
       );
     }
     return readTauBench(parsed, file.name, options);
@@ -73,7 +73,7 @@ export const tauBench: Format = {
 export function readTauBench(parsed: unknown, fileName: string, options: ImportOptions): Imported {
   if (!Array.isArray(parsed)) {
     throw new StudioError('usage', `${fileName} is no tau-bench result file: it holds no list.`, {
-      mend: 'Such a file is a JSON array with one entry per trial.',
+      hint: 'Such a file is a JSON array with one entry per trial.',
     });
   }
   const skipped: Skipped[] = [];

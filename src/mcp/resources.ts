@@ -11,7 +11,7 @@ import type { Session } from './session.ts';
 import { readPage } from './tools/readTrajectory.ts';
 import { batchAnswer } from './tools/showBatch.ts';
 
-const MOST_LISTED = 50;
+const MAX_LISTED = 50;
 const MIME = 'text/plain';
 
 export function registerResources(server: McpServer, session: Session): void {
@@ -21,7 +21,7 @@ export function registerResources(server: McpServer, session: Session): void {
     new ResourceTemplate('rollout://{id}', {
       list: async ({ mcpReq }) => {
         const { api } = await session.connection(mcpReq.signal);
-        const { batches } = await api.batches({ limit: MOST_LISTED }, mcpReq.signal);
+        const { batches } = await api.batches({ limit: MAX_LISTED }, mcpReq.signal);
         return {
           resources: batches.map((row) => ({
             uri: `rollout://${row.batch}`,
@@ -80,7 +80,7 @@ function trajectoryStart(opened: Opened): string {
 /** Ids of batches that begin so. */
 export async function batchesLike(session: Session, value: string): Promise<string[]> {
   const { api } = await session.connection();
-  const { batches } = await api.batches({ limit: MOST_LISTED });
+  const { batches } = await api.batches({ limit: MAX_LISTED });
   return ['last', ...batches.map(({ batch }) => batch)].filter((id) => id.startsWith(value));
 }
 

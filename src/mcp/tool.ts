@@ -84,7 +84,7 @@ function resultOf(name: string, { data, text }: Answer<unknown>): CallToolResult
   const size = bytesOf(text);
   if (size > ANSWER_BYTES)
     throw new StudioError('internal', `${name} made an answer of ${size} bytes; ${ANSWER_BYTES} is the most.`, {
-      mend: 'Ask for less at once, and report this.',
+      hint: 'Ask for less at once, and report this.',
     });
   return { content: [{ type: 'text', text }], structuredContent: data }; // outputs are objects
 }

@@ -7,7 +7,7 @@ export function workspaceFile(folder: string, file: string): string {
   const below = path.relative(folder, whole);
   if (below === '..' || below.startsWith(`..${path.sep}`) || path.isAbsolute(below)) {
     throw new StudioError('forbidden', `${file} does not lie in the workspace ${folder}.`, {
-      mend: 'Name a file in it, or start rollout mcp with --folder.',
+      hint: 'Name a file in it, or start rollout mcp with --folder.',
     });
   }
   return whole;

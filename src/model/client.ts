@@ -242,7 +242,7 @@ class Completion {
   }
 
   /**
-   * What no further try would mend. An endpoint that would not have the first calls is set up wrongly, which is not
+   * What no further try would fix. An endpoint that would not have the first calls is set up wrongly, which is not
    * the agent's failure and nothing to score: the server stops the batch with this message.
    */
   async #final(failure: Failure, endpoint: string): Promise<ClassedError> {

@@ -228,7 +228,7 @@ export class Api {
       `The server's answer to ${method} ${path} is not what this client expects (${issue?.path.join('.') ?? ''}: ` +
         `${issue?.message ?? ''}).`,
       {
-        mend: 'Use a client and a server of the same version.',
+        hint: 'Use a client and a server of the same version.',
       },
     );
   }
@@ -266,9 +266,9 @@ async function failure(response: WireReply, call: string): Promise<StudioError> 
       response.status === 404 ? 'not_found' : response.status === 401 ? 'unauthorized' : 'internal';
     return new StudioError(code, `The server answered ${call} with status ${response.status}.`);
   }
-  const { code, message, mend, details } = parsed.data.error;
+  const { code, message, hint, details } = parsed.data.error;
   return new StudioError(KNOWN_CODES.has(code) ? (code as ErrorCode) : 'internal', message, {
-    ...(mend === undefined ? {} : { mend }),
+    ...(hint === undefined ? {} : { hint }),
     ...(details === undefined ? {} : { details }),
   });
 }

@@ -98,7 +98,7 @@ function isOfOther(when: Query, gate: GateSide): boolean {
  * What a breakpoint says is the same for all rollouts of a worker, each of which is told of it in a message of its own.
  */
 const compiledTexts = new Map<string, Pick<Compiled, 'when' | 'pieces'>>();
-const MOST_TEXTS = 200;
+const MAX_TEXTS = 200;
 
 function compile(breakpoint: Breakpoint): Compiled {
   const { when, log } = breakpoint;
@@ -109,7 +109,7 @@ function compile(breakpoint: Breakpoint): Compiled {
       when: when === undefined ? undefined : compileCondition(when),
       pieces: log === undefined ? undefined : piecesOf(log),
     };
-    if (compiledTexts.size >= MOST_TEXTS) compiledTexts.clear();
+    if (compiledTexts.size >= MAX_TEXTS) compiledTexts.clear();
     compiledTexts.set(text, known);
   }
   return { breakpoint, ...known };

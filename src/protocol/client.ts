@@ -7,6 +7,7 @@ import { forkEdit } from '../config/submission.ts';
 import { forkPoint, type TraceEvent } from '../trace/schema.ts';
 import { type RolloutRow, rolloutRow } from '../trace/summary.ts';
 import { breakpoint } from './commands.ts';
+import { readOldHint } from './oldHint.ts';
 import { taskRecord } from './task.ts';
 import { lineage } from './worker.ts';
 
@@ -216,10 +217,13 @@ export type ServerInfo = z.infer<typeof serverInfo>;
 
 /** The body of every HTTP answer that is not 2xx. */
 export const httpError = z.object({
-  error: z.object({
-    code: z.string(),
-    message: z.string(),
-    mend: z.string().optional(),
-    details: z.record(z.string(), z.unknown()).optional(),
-  }),
+  error: z.preprocess(
+    readOldHint,
+    z.object({
+      code: z.string(),
+      message: z.string(),
+      hint: z.string().optional(),
+      details: z.record(z.string(), z.unknown()).optional(),
+    }),
+  ),
 });

@@ -26,7 +26,7 @@ export interface SocketEvents {
 export type OpenSocket = (events: SocketEvents) => FrameSocket;
 
 export interface FollowOptions extends Opening {
-  /** Makes sure that there is a server before the next try; a fault that no try can mend ends the subscription. */
+  /** Makes sure that there is a server before the next try; a fault that no try can fix ends the subscription. */
   readonly reconnect?: (signal: AbortSignal) => Promise<void>;
 }
 
@@ -50,7 +50,7 @@ interface Cursor {
 }
 
 const FIRST_RETRY_MS = 200;
-const LONGEST_RETRY_MS = 5_000;
+const MAX_RETRY_MS = 5_000;
 
 /** Follows a stream until `signal` aborts (resolves) or the server says it can never go on (rejects, e.g. `gone`). */
 export async function follow(
@@ -74,7 +74,7 @@ export async function follow(
     if (stopped()) return;
     if (wait === FIRST_RETRY_MS) handlers.lost?.(true);
     await sleep(wait * (0.5 + Math.random()), signal).catch(() => undefined);
-    wait = Math.min(wait * 2, LONGEST_RETRY_MS);
+    wait = Math.min(wait * 2, MAX_RETRY_MS);
     if (stopped()) return;
     await options.reconnect?.(signal).catch((error: unknown) => {
       if (StudioError.is(error) && error.code !== 'unavailable' && error.code !== 'cancelled') throw error;

@@ -10,7 +10,7 @@ import type { Api } from './api.ts';
 import type { BatchRow } from './client.ts';
 
 /** Of a task with more attempts nobody reads all of them just to tell a rate. */
-const MOST_READ = 64;
+const MAX_READ = 64;
 
 export interface ForkParent {
   /** The attempts at the task, each by the rollout that counts. */
@@ -66,7 +66,7 @@ async function siblingsOf(
   rows: readonly RolloutRow[],
   signal: AbortSignal | undefined,
 ): Promise<RolloutRow[] | undefined> {
-  if (rows.length > MOST_READ) return undefined;
+  if (rows.length > MAX_READ) return undefined;
   const prefix = await actions(api, parent, signal, { until: seq });
   const siblings: RolloutRow[] = [];
   for (const row of rows) {

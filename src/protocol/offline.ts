@@ -44,7 +44,7 @@ export async function readOffline(text: string, encoding: string | undefined): P
   throw new StudioError(
     'version',
     `The data of this file is not what this page expects (${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}).`,
-    { mend: 'Save it anew.' },
+    { hint: 'Save it anew.' },
   );
 }
 
@@ -60,7 +60,7 @@ export function offlineTransport(data: OfflineData | Promise<OfflineData>): Tran
       try {
         if (method !== 'GET' && method !== 'HEAD')
           throw new StudioError('forbidden', 'This is a saved file: it can only be read.', {
-            mend: 'Open the rollout in Rollout Studio to change something.',
+            hint: 'Open the rollout in Rollout Studio to change something.',
           });
         return answer(held, new URL(path, 'http://file'));
       } catch (error) {
@@ -173,7 +173,7 @@ function streamOf(data: OfflineData, id: string): readonly TraceEvent[] {
   const events = Object.hasOwn(data.streams, id) ? data.streams[id] : undefined;
   if (events !== undefined) return events;
   throw new StudioError('gone', `The trajectory of ${id} is not in this file.`, {
-    mend: 'Save the file anew with its trajectories, or open the rollout in Rollout Studio.',
+    hint: 'Save the file anew with its trajectories, or open the rollout in Rollout Studio.',
   });
 }
 
@@ -192,7 +192,7 @@ function blobOf(data: OfflineData, sha: string): WireReply {
   const base64 = Object.hasOwn(data.blobs, sha) ? data.blobs[sha] : undefined;
   if (base64 === undefined)
     throw new StudioError('not_found', 'This value was too large for the file.', {
-      mend: 'Open the rollout in Rollout Studio to see it.',
+      hint: 'Open the rollout in Rollout Studio to see it.',
     });
   const bytes = (): Uint8Array => bytesOfBase64(base64);
   return {
@@ -214,9 +214,9 @@ function json(value: unknown, status = 200): WireReply {
   return { status, text: () => Promise.resolve(text), bytes: () => Promise.resolve(new TextEncoder().encode(text)) };
 }
 
-function failed({ code, message, mend }: StudioError): WireReply {
+function failed({ code, message, hint }: StudioError): WireReply {
   return json(
-    { error: { code, message, ...(mend === undefined ? {} : { mend }) } },
+    { error: { code, message, ...(hint === undefined ? {} : { hint }) } },
     code === 'forbidden' ? 403 : code === 'usage' ? 400 : code === 'gone' ? 410 : 404,
   );
 }

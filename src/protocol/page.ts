@@ -134,7 +134,7 @@ export const hostToPage = z.discriminatedUnion('type', [
     text: z.string().optional(),
     bytes: bytes.optional(),
   }),
-  z.object({ type: z.literal('failed'), id, code: z.string(), message: z.string(), mend: z.string().optional() }),
+  z.object({ type: z.literal('failed'), id, code: z.string(), message: z.string(), hint: z.string().optional() }),
   z.object({ type: z.literal('socket'), id, what: z.enum(['open', 'close']) }),
   z.object({ type: z.literal('message'), id, text: z.string() }),
   /** Answer to `action`. */

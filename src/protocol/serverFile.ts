@@ -3,6 +3,7 @@
  * end.
  */
 import { z } from 'zod';
+import { readOldHint } from './oldHint.ts';
 
 export const serverFile = z.object({
   pid: z.number().int(),
@@ -19,9 +20,12 @@ export const serverFile = z.object({
 export type ServerFile = z.infer<typeof serverFile>;
 
 /** The one line a server prints on stdout once it listens (or finds that another one has its store). */
-export const readyLine = z.discriminatedUnion('type', [
+export const readyLine = z.union([
   z.object({ type: z.literal('ready'), host: z.string(), port: z.number().int(), pid: z.number().int() }),
   z.object({ type: z.literal('taken'), message: z.string() }),
-  z.object({ type: z.literal('failed'), code: z.string(), message: z.string(), mend: z.string().optional() }),
+  z.preprocess(
+    readOldHint,
+    z.object({ type: z.literal('failed'), code: z.string(), message: z.string(), hint: z.string().optional() }),
+  ),
 ]);
 export type ReadyLine = z.infer<typeof readyLine>;

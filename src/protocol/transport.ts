@@ -65,7 +65,7 @@ export function fetchTransport(address: () => ServerAddress): Transport {
         if (signal?.aborted === true)
           throw new StudioError('cancelled', 'The request was cancelled.', { cause: error });
         throw new StudioError('unavailable', `The rollout server at ${url} does not answer.`, {
-          mend: 'Run the command again: it starts the server when none is there.',
+          hint: 'Run the command again: it starts the server when none is there.',
           cause: error,
         });
       }

@@ -79,14 +79,14 @@ export async function readCall(
   const { imported } = await api.batch(info.row.batch, signal);
   if (imported)
     throw new StudioError('unsupported', 'This rollout was imported: its tools did not come with it.', {
-      mend: 'Calls of rollouts that were run here can be made again.',
+      hint: 'Calls of rollouts that were run here can be made again.',
     });
   const model = new TrajectoryModel();
   for await (const page of api.allEvents(rollout, signal)) model.push(page.map((event) => readEvent(event)));
   const span = model.span(seq);
   if (span?.kind !== 'tool')
     throw new StudioError('usage', `No tool call starts at event ${seq} of rollout ${rollout}.`, {
-      mend: 'Give ROLLOUT@SEQ of the start of a call; rollout tools BATCH --calls TOOL lists them.',
+      hint: 'Give ROLLOUT@SEQ of the start of a call; rollout tools BATCH --calls TOOL lists them.',
     });
   const sent = submissionSchema.parse(JSON.parse(new TextDecoder().decode(await api.getBlob(info.submission, signal))));
   // Models and scorers are not asked here, and of a team only the member that made the call.

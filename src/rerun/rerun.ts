@@ -58,7 +58,7 @@ export interface CallForm {
 }
 
 /** Longer logs are cut. */
-const MOST_LOG = 20_000;
+const MAX_LOG = 20_000;
 
 interface Opened {
   readonly host: ToolHost;
@@ -99,13 +99,13 @@ export function rerun(api: Api, call: RecordedCall, options: RerunOptions, signa
     async (environment, work) => {
       let log = '';
       const print = (text: string): void => {
-        if (log.length < MOST_LOG) log += text.slice(0, MOST_LOG - log.length);
+        if (log.length < MAX_LOG) log += text.slice(0, MAX_LOG - log.length);
       };
       const directory = await makeWorkDirectory(work, 'call', call.task, (sha) => api.getBlob(sha, signal));
       const { host, spec, session, changed } = await open(api, call, options, environment(directory, print), signal);
       if (spec.effect === 'irreversible' && !options.acceptIrreversible) {
         throw new StudioError('conflict', `${spec.name} may change something outside that cannot be undone.`, {
-          mend: 'Make the call all the same with --accept-irreversible, or declare the tool pure or restorable.',
+          hint: 'Make the call all the same with --accept-irreversible, or declare the tool pure or restorable.',
           details: { irreversible: [spec.name] },
         });
       }
@@ -208,7 +208,7 @@ async function open(
   throw new StudioError(
     'not_found',
     `The agent has no tool ${call.name} that could be called${code === 'now' ? ', as its files are now' : ''}.`,
-    { mend: 'If it was renamed or removed, make the call with the code of the recording.' },
+    { hint: 'If it was renamed or removed, make the call with the code of the recording.' },
   );
 }
 

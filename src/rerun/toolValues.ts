@@ -12,7 +12,7 @@ export function withValues(tools: readonly SubmittedTools[], env: Values): Submi
       'config',
       `The tools use ${missing.map((name) => `\${env:${name}}`).join(', ')}, and the environment has no value for it.`,
       {
-        mend: 'Set it and make the call again.',
+        hint: 'Set it and make the call again.',
         details: { missing },
       },
     );

@@ -64,7 +64,7 @@ export async function readBatchWorld(
   } = value;
   if (loaded === undefined)
     throw new StudioError('config', `${batch} has no world.`, {
-      mend: 'Give a batch file with `world:`, or try the tool without --batch.',
+      hint: 'Give a batch file with `world:`, or try the tool without --batch.',
     });
   const { path: file, format, columns } = spec;
   const dataset = {
@@ -140,7 +140,7 @@ async function checkUses({ world, batch, root, blobs }: BatchWorld, file: string
     'not_found',
     `${path.basename(file)} is no part of the world ${world.name}, which ${batch} opens.`,
     {
-      mend:
+      hint:
         `Give a batch whose world has the tool, return it from \`open\` in ${world.module.file}, or try it without ` +
         '--batch.',
     },
@@ -161,7 +161,7 @@ async function open(
       'config',
       `${place === undefined ? world.module.file : `${place.file}:${place.line}:${place.column}`}: the world ` +
         `${world.name} could not be opened for task ${task.id}: ${message}`,
-      { mend: 'Mend its `open`, or choose another task with --task.', cause: thrown },
+      { hint: 'Fix its `open`, or choose another task with --task.', cause: thrown },
     );
   }
 }
@@ -170,7 +170,7 @@ function specOf({ specs }: WorldSession, tool: string, { world, batch }: BatchWo
   const spec = specs.find(({ name }) => name === tool);
   if (spec === undefined)
     throw new StudioError('not_found', `The world ${world.name}, which ${batch} opens, has no tool ${tool}.`, {
-      mend: `It has ${specs.map(({ name }) => name).join(', ')}.`,
+      hint: `It has ${specs.map(({ name }) => name).join(', ')}.`,
     });
   return spec;
 }

@@ -46,7 +46,7 @@ export interface TryRoomOptions {
 }
 
 /** Longer logs are cut. */
-const MOST_LOG = 20_000;
+const MAX_LOG = 20_000;
 
 /**
  * Throws StudioError `cancelled` as soon as the signal says so: a server that is slow to come up keeps nobody who
@@ -84,7 +84,7 @@ export class TryLog {
 
   readonly print = (text: string): void => {
     this.#told(text);
-    if (this.text.length < MOST_LOG) this.text += text.slice(0, MOST_LOG - this.text.length);
+    if (this.text.length < MAX_LOG) this.text += text.slice(0, MAX_LOG - this.text.length);
   };
 }
 

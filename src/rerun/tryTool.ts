@@ -61,7 +61,7 @@ export async function readToolFile(file: string, cwd: string, env: NodeJS.Proces
   }
   if (!/\.agent\.(ya?ml|json)$/.test(file))
     throw new StudioError('usage', `${file} is neither a tool module nor an agent file.`, {
-      mend: 'Give a file that ends in .ts or .js, or in .agent.yaml.',
+      hint: 'Give a file that ends in .ts or .js, or in .agent.yaml.',
     });
   const files = diskFiles(cwd);
   const { value, problems } = await loadAgent(files, full);
@@ -177,6 +177,6 @@ async function find(
   throw new StudioError(
     'not_found',
     `${file} has no tool ${name}.`,
-    names.length === 0 ? {} : { mend: `It has ${names.join(', ')}.` },
+    names.length === 0 ? {} : { hint: `It has ${names.join(', ')}.` },
   );
 }

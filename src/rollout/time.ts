@@ -7,12 +7,12 @@ export interface Time {
 }
 
 /** Longest delay a timer of the platform takes (2³¹ − 1 ms); longer ones would fire at once. */
-const LONGEST_MS = 0x7fff_ffff;
+const MAX_MS = 0x7fff_ffff;
 
 export const systemTime: Time = {
   monotonic: () => performance.now(),
   timer(ms, run) {
-    const handle = setTimeout(run, Math.min(ms, LONGEST_MS));
+    const handle = setTimeout(run, Math.min(ms, MAX_MS));
     return () => clearTimeout(handle);
   },
 };

@@ -43,7 +43,7 @@ function boundedSearch(pattern: string, flags: string): (text: string) => string
       `The regex scorer's pattern is no regular expression: ` +
         `${thrown instanceof Error ? thrown.message : String(thrown)}.`,
       {
-        mend: 'Correct `pattern` or `flags` of the scorer; in YAML, a pattern in single quotes keeps its backslashes.',
+        hint: 'Correct `pattern` or `flags` of the scorer; in YAML, a pattern in single quotes keeps its backslashes.',
         cause: thrown,
       },
     );
@@ -61,7 +61,7 @@ function boundedSearch(pattern: string, flags: string): (text: string) => string
       script.runInContext(scope, { timeout: LIMIT_MS });
     } catch (thrown) {
       throw new StudioError('config', `The regex scorer's pattern took over ${LIMIT_MS} ms on one answer.`, {
-        mend: 'Write the pattern without repetitions inside repetitions.',
+        hint: 'Write the pattern without repetitions inside repetitions.',
         cause: thrown,
       });
     }

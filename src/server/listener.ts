@@ -73,7 +73,7 @@ export class Listener {
       const failed = (error: Error): void =>
         reject(
           new StudioError('unavailable', `The server cannot listen on ${host}, port ${port}: ${error.message}.`, {
-            mend: 'Choose another --port, or 0 for any free one.',
+            hint: 'Choose another --port, or 0 for any free one.',
             cause: error,
           }),
         );
@@ -143,7 +143,7 @@ export class Listener {
       checkOrigin(request, origins);
       const { pathname } = new URL(request.url ?? '/', 'http://server');
       const caller = who(request, tokens);
-      if (draining()) throw new StudioError('unavailable', 'This server ends.', { mend: 'Connect again.' });
+      if (draining()) throw new StudioError('unavailable', 'This server ends.', { hint: 'Connect again.' });
       if (pathname === '/v1/worker' && caller.kind === 'worker') {
         this.#accept(this.#sockets.worker, request, socket, head, (accepted) => worker(accepted, socket, caller.batch));
       } else if (pathname === '/v1/client' && caller.kind === 'client') {
@@ -199,6 +199,6 @@ function who(request: IncomingMessage, tokens: Tokens): Who {
   throw new StudioError(
     'unauthorized',
     token === undefined ? 'This needs a token.' : 'The token is not of this server.',
-    { mend: 'Take it from server.json of the store, as Authorization: Bearer.' },
+    { hint: 'Take it from server.json of the store, as Authorization: Bearer.' },
   );
 }

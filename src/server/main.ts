@@ -134,7 +134,7 @@ try {
     type: 'failed',
     code: StudioError.is(error) ? error.code : 'internal',
     message: error instanceof Error ? error.message : String(error),
-    ...(StudioError.is(error) && error.mend !== undefined ? { mend: error.mend } : {}),
+    ...(StudioError.is(error) && error.hint !== undefined ? { hint: error.hint } : {}),
   });
   process.exitCode = exitCodeOf(error);
 }

@@ -51,7 +51,7 @@ export async function bundleModule(absolutePath: string, root: string): Promise<
   const found = await stat(asked.path).catch(() => undefined);
   if (found?.isFile() !== true) {
     throw new StudioError('config', `${file}: there is no such file.`, {
-      mend: 'Paths of modules are relative to the file that names them.',
+      hint: 'Paths of modules are relative to the file that names them.',
       details: { problems: [{ file, line: 1, column: 1, message: 'there is no such file' }] },
     });
   }
@@ -166,7 +166,7 @@ function bundleError(file: string, failure: BuildFailure): StudioError {
   return new StudioError('config', text, {
     cause: failure,
     details: { problems },
-    mend: unresolved
+    hint: unresolved
       ? 'A package must be installed in the workspace; `zod` and `rollout-studio` come with the product.'
       : 'A module must build before a rollout can use it.',
   });

@@ -57,7 +57,7 @@ function refuseCollisions(hosts: readonly ToolHost[]): void {
         'config',
         `Two tools have the name "${spec.name}": one of ${origin(other)}, one of ${origin(spec)}.`,
         {
-          mend: 'Rename one, or take in only some tools of an MCP server with its `tools:` list.',
+          hint: 'Rename one, or take in only some tools of an MCP server with its `tools:` list.',
         },
       );
     }

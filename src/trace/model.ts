@@ -67,7 +67,7 @@ export class TrajectoryModel {
         throw new StudioError(
           'internal',
           `Event ${event.seq} came after event ${this.last} of a trajectory: some are missing.`,
-          { mend: 'Open the trajectory again.' },
+          { hint: 'Open the trajectory again.' },
         );
       }
       this.#take(event);

@@ -60,7 +60,7 @@ export function compileCondition(text: string): Query {
   const program = compiled(text);
   if (program.type !== 'bool' && program.type !== 'dyn') {
     throw new StudioError('usage', `The expression \`${text}\` gives a ${program.type}, not true or false.`, {
-      mend: 'Compare it with something, e.g. tool.name == "search". To search for it as text, put it in quotes.',
+      hint: 'Compare it with something, e.g. tool.name == "search". To search for it as text, put it in quotes.',
       details: { column: 1, length: text.length },
     });
   }

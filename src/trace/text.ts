@@ -52,7 +52,7 @@ export function stepText(model: TrajectoryModel, index: number, options: TextOpt
   const step = model.step(index);
   if (step === undefined) {
     throw new StudioError('not_found', `This trajectory has no step ${index}.`, {
-      mend: `Its steps are 0 to ${model.steps.length - 1}.`,
+      hint: `Its steps are 0 to ${model.steps.length - 1}.`,
     });
   }
   const page = new Page(options);

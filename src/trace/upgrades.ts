@@ -51,7 +51,7 @@ export function readEvent(raw: unknown, options: ReadOptions = {}): TraceEvent |
       `Event ${event.seq} was written in version ${event.v} of the trajectory format; this program knows ` +
         `versions up to ${current}.`,
       {
-        mend: 'Upgrade Rollout Studio and open it again. Nothing was changed.',
+        hint: 'Upgrade Rollout Studio and open it again. Nothing was changed.',
         details: { seq: event.seq, v: event.v, known: current },
       },
     );
@@ -87,6 +87,6 @@ function isCount(value: unknown): value is number {
 
 function notAnEvent(what: string, why: string): StudioError {
   return new StudioError('storage', `A trajectory holds ${what} that cannot be read (${why}).`, {
-    mend: 'The file or the store is damaged, or was not written by Rollout Studio.',
+    hint: 'The file or the store is damaged, or was not written by Rollout Studio.',
   });
 }

@@ -52,7 +52,7 @@ export async function readWorkerConfig(
   } catch (cause) {
     throw new StudioError('usage', `The worker's configuration is no JSON (${file ?? 'stdin'}).`, {
       cause,
-      mend: 'Workers are started by the rollout server; start that instead.',
+      hint: 'Workers are started by the rollout server; start that instead.',
     });
   }
   const parsed = workerConfig.safeParse(raw);

@@ -58,7 +58,7 @@ export async function runExport(
   const loaded = await pool.load();
   if (!loaded.exports.includes(exportName)) {
     const names = loaded.exports.length === 0 ? 'nothing' : loaded.exports.join(', ');
-    throw new StudioError('config', `${module.file} exports no "${exportName}".`, { mend: `It exports ${names}.` });
+    throw new StudioError('config', `${module.file} exports no "${exportName}".`, { hint: `It exports ${names}.` });
   }
   try {
     const answer = await pool.run(

@@ -66,7 +66,7 @@ describe('several servers on one PostgreSQL', { timeout: 3 * 60_000 }, () => {
 
     await first.kill('SIGKILL');
     service.leadTo(second.file.port);
-    // That there is none is mended by who makes them.
+    // That there is none is fixed by who makes them.
     const [job] = await cluster.list('Job');
     assert.ok(job !== undefined);
     assert.ok(await cluster.remove('Job', job.metadata.name, { propagation: 'Background' }));

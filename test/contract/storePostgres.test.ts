@@ -120,8 +120,8 @@ describe('PostgreSQL store', () => {
         await (await openStore(target)).close();
       } catch (error) {
         assert.ok(StudioError.is(error), String(error));
-        assert.ok(error.mend !== undefined);
-        assert.doesNotMatch(`${error.message} ${error.mend}`, /geheim/);
+        assert.ok(error.hint !== undefined);
+        assert.doesNotMatch(`${error.message} ${error.hint}`, /geheim/);
         return error;
       }
       throw new Error('it was opened');

@@ -105,7 +105,7 @@ describe('SQLite store', () => {
     await assert.rejects(store.blobs.put('0'.repeat(64), Buffer.alloc(0)), (error) => StudioError.is(error, 'usage'));
     await assert.rejects(
       store.createBatch({ ...newBatch(), name: 'x'.repeat(1_000_000) }),
-      (error) => StudioError.is(error, 'storage') && /full/.test(error.message) && /room/.test(error.mend ?? ''),
+      (error) => StudioError.is(error, 'storage') && /full/.test(error.message) && /room/.test(error.hint ?? ''),
     );
     for (const { rollout } of [one!, two!]) {
       const { last } = (await store.rollout(rollout))!.row;
@@ -185,7 +185,7 @@ describe('SQLite store', () => {
         (error) =>
           StudioError.is(error, 'storage') &&
           /failed/.test(error.message) &&
-          /start the server again/.test(error.mend ?? ''),
+          /start the server again/.test(error.hint ?? ''),
       );
     }
     assert.deepEqual(told, []);
@@ -224,12 +224,12 @@ describe('SQLite store', () => {
     await writeFile(file, garbage);
     await assert.rejects(
       openStore(place),
-      (error) => StudioError.is(error, 'storage') && /damaged/.test(error.message) && error.mend !== undefined,
+      (error) => StudioError.is(error, 'storage') && /damaged/.test(error.message) && error.hint !== undefined,
     );
     assert.ok((await readFile(file)).equals(garbage));
     await assert.rejects(
       openStore(path.join(file, 'below')),
-      (error) => StudioError.is(error, 'storage') && error.mend !== undefined,
+      (error) => StudioError.is(error, 'storage') && error.hint !== undefined,
     );
   });
 
@@ -240,7 +240,7 @@ describe('SQLite store', () => {
     database.exec("UPDATE meta SET value = '999' WHERE name = 'version'");
     await assert.rejects(
       openStore(place),
-      (error) => StudioError.is(error, 'version') && /999/.test(error.message) && /Update/.test(error.mend ?? ''),
+      (error) => StudioError.is(error, 'version') && /999/.test(error.message) && /Update/.test(error.hint ?? ''),
     );
     assert.equal(database.prepare("SELECT value FROM meta WHERE name = 'version'").get()?.['value'], '999');
     database.close();

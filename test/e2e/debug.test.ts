@@ -58,7 +58,7 @@ describe('debugging a trajectory in VS Code', { timeout: 400_000 }, () => {
     await debug.frame(TOOL).waitFor();
   });
 
-  story.step('mended, it is restarted from that call as a fork, and passes', async () => {
+  story.step('fixed, it is restarted from that call as a fork, and passes', async () => {
     const { page } = story.code;
     await setLoan('"L-3001"');
     await debug.frame(TOOL).click({ button: 'right' });

@@ -1,5 +1,5 @@
 /**
- * The language of agent files: mistakes are seen while typing, mended by a key, and names are followed and changed
+ * The language of agent files: mistakes are seen while typing, fixed by a key, and names are followed and changed
  * everywhere.
  */
 import assert from 'node:assert/strict';
@@ -29,7 +29,7 @@ describe('the language of agent files', { timeout: 300_000 }, () => {
   );
   const story = new Story('language', folder, { settings: { 'editor.hover.delay': 100 } });
 
-  story.step('a mistake is underlined, and mended by its quick fix', async () => {
+  story.step('a mistake is underlined, and fixed by its quick fix', async () => {
     const { workbench, page } = story.code;
     await workbench.openFile('agents/desk.agent.yaml');
     await workbench.squiggle('error').waitFor({ timeout: PATIENCE_MS });
@@ -43,7 +43,7 @@ describe('the language of agent files', { timeout: 300_000 }, () => {
       .click();
     await workbench.squiggle('error').waitFor({ state: 'detached' });
     await workbench.command('File: Save');
-    await until(() => /^limits:/m.test(text('agents', 'desk.agent.yaml')), PATIENCE_MS, 'the mended file');
+    await until(() => /^limits:/m.test(text('agents', 'desk.agent.yaml')), PATIENCE_MS, 'the fixed file');
   });
 
   story.step('the name of a tool leads to its function', async () => {

@@ -26,7 +26,7 @@ const PODS = [1, 2, 4, 8];
  */
 const SLOTS = 2;
 /** That a batch may take in pods. */
-const LONGEST_MS = 15 * 60_000;
+const MAX_MS = 15 * 60_000;
 /** Of the makespan counted from the first pod that works, to the lower bound. */
 const BOUND = 1.15;
 
@@ -69,7 +69,7 @@ async function inPods(cluster: ClusterBench, pods: number): Promise<Result> {
     if (ran.code !== 0) throw new Error(`the batch for ${pods} pods was not taken: ${ran.stderr}`);
     const { batch } = JSON.parse(ran.stdout) as { batch: string };
     const { api } = await cluster.connection();
-    await until(`${batch} has ended`, async () => (await api.batch(batch)).state === 'ended', LONGEST_MS);
+    await until(`${batch} has ended`, async () => (await api.batch(batch)).state === 'ended', MAX_MS);
     return {
       name: `cluster, ${pods} ${pods === 1 ? 'pod' : 'pods'}`,
       lanes,

@@ -1,4 +1,4 @@
-/** Files and calls that are wrong: exit code 2, one text with the place and the mend, and no batch. */
+/** Files and calls that are wrong: exit code 2, one text with the place and the hint, and no batch. */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
 import { type BatchText, oneDocument, WorkspaceBench } from '../support/workspace.ts';
@@ -7,7 +7,7 @@ interface Refused {
   readonly error: {
     readonly code: string;
     readonly message: string;
-    readonly mend?: string;
+    readonly hint?: string;
     readonly details?: { readonly problems?: { readonly line: number; readonly column: number }[] };
   };
 }
@@ -34,7 +34,7 @@ describe('rollout run refuses', () => {
     assert.equal(error.code, code);
     // What is wrong with a file begins with its place.
     const prefix = code === 'config' ? '' : 'rollout: ';
-    assert.equal(people.stderr, `${prefix}${error.message}${error.mend === undefined ? '' : ` ${error.mend}`}\n`);
+    assert.equal(people.stderr, `${prefix}${error.message}${error.hint === undefined ? '' : ` ${error.hint}`}\n`);
     return people.stderr.slice(prefix.length, -1);
   }
 

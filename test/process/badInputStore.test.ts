@@ -16,7 +16,7 @@ import { smallDisk } from '../support/smallDisk.ts';
 import { oneDocument, type Report, WorkspaceBench } from '../support/workspace.ts';
 
 interface Failed {
-  readonly error: { readonly code: string; readonly message: string; readonly mend?: string };
+  readonly error: { readonly code: string; readonly message: string; readonly hint?: string };
 }
 
 async function withBench(work: (bench: WorkspaceBench) => Promise<void>): Promise<void> {
@@ -37,7 +37,7 @@ async function fails(bench: WorkspaceBench, args: readonly string[], exit: numbe
   assert.equal(people.stdout, '');
   const { error } = oneDocument<Failed>(program.stdout, program.stderr);
   assert.equal(error.code, code);
-  assert.equal(people.stderr, `rollout: ${error.message}${error.mend === undefined ? '' : ` ${error.mend}`}\n`);
+  assert.equal(people.stderr, `rollout: ${error.message}${error.hint === undefined ? '' : ` ${error.hint}`}\n`);
   return people.stderr;
 }
 
@@ -226,7 +226,7 @@ describe('a server', () => {
       const forbidden = {
         code: 'forbidden',
         message: 'This token may only read.',
-        mend: 'Use the full token of server.json.',
+        hint: 'Use the full token of server.json.',
       };
       await assert.rejects(reader.commandBatch(batch, { command: 'c1', verb: 'cancel' }), forbidden);
       await assert.rejects(reader.commandRollout(row?.rollout ?? '', { command: 'c2', verb: 'hold' }), forbidden);

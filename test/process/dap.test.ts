@@ -242,7 +242,7 @@ describe('a live rollout', () => {
     assert.match(dap.output.join(''), /renew-one · attempt 1: done, failed, reward 0/, 'another loan was renewed');
     await assert.rejects(dap.client.customRequest('skip', { result: 1 }), /over/);
 
-    // Back to the call, mended, and once more from there: what comes before it is not made again.
+    // Back to the call, fixed, and once more from there: what comes before it is not made again.
     while ((await dap.go('stepBack')).top !== 'renew_loan') assert.ok(dap.frames.length > 0);
     assert.equal(
       await dap.edit('Arguments', 'loan_id', 'L-3001'),

@@ -21,7 +21,7 @@ const READING = [
   'wait_for_batch',
 ];
 const WRITING = ['launch_batch', 'fork_rollout', 'pause_batch', 'resume_batch', 'stop_batch'];
-const MOST_BYTES = 40_000;
+const MAX_BYTES = 40_000;
 /** Characters of the result of the tool `big`. */
 const BIG = 90_000;
 
@@ -102,7 +102,7 @@ async function ask<T>(
   const result = await of.callTool({ name, arguments: given });
   const text = textOf(result);
   assert.ok(result.isError !== true, text);
-  assert.ok(bytesOf(text) <= MOST_BYTES, `${name}: ${bytesOf(text)} bytes`);
+  assert.ok(bytesOf(text) <= MAX_BYTES, `${name}: ${bytesOf(text)} bytes`);
   assert.notEqual(text, '');
   return { data: result.structuredContent as T, text };
 }
@@ -169,7 +169,7 @@ it('tells what it offers, and which of it changes something', async () => {
   assert.match(client.getInstructions() ?? '', /BATCH\/TASK\/ATTEMPT/);
 });
 
-it('an empty store, a wrong reference and a file elsewhere are told with their mend', async () => {
+it('an empty store, a wrong reference and a file elsewhere are told with their hint', async () => {
   assert.match((await ask('list_batches')).text, /launch_batch/);
   assert.match(await refused('show_batch', {}), /no batch yet/);
   assert.match(await refused('read_trajectory', { reference: 'nonsense' }), /not a reference/);
@@ -182,7 +182,7 @@ it('an empty store, a wrong reference and a file elsewhere are told with their m
 it('checks files', async () => {
   assert.deepEqual((await ask<{ ok: boolean }>('check_files')).data.ok, true);
   workspace.write('broken.agent.yaml', 'version: 1\nname: broken\nprompt: hm\nmodle: x\n');
-  const { data, text } = await ask<{ ok: boolean; problems: { line: number; mend: string }[] }>('check_files', {
+  const { data, text } = await ask<{ ok: boolean; problems: { line: number; hint: string }[] }>('check_files', {
     files: ['broken.agent.yaml'],
   });
   assert.equal(data.ok, false);

@@ -216,7 +216,7 @@ describe('workers', () => {
         verb: 'edit',
         args: { of: { m: 1 }, path: '', value: 1 },
       }),
-      { code: 'conflict', mend: 'Fork it instead.' },
+      { code: 'conflict', hint: 'Fork it instead.' },
     );
     await server.api.commandRollout(queued.rollout, { command: `hq-${rollout}`, verb: 'hold' });
     const [second] = await worker.lease(1);

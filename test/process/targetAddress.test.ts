@@ -27,7 +27,7 @@ const NAME = 'lab';
 const of =
   (code: string, pattern: RegExp) =>
   (error: unknown): boolean =>
-    StudioError.is(error) && error.code === code && pattern.test(`${error.message} ${error.mend ?? ''}`);
+    StudioError.is(error) && error.code === code && pattern.test(`${error.message} ${error.hint ?? ''}`);
 /** Without a name server, nobody can say that there is no such machine. */
 const NOBODY =
   /(?:no machine called nobody\.invalid\.|name nobody\.invalid cannot be looked up: no name server answers\.) .*VPN/;
@@ -184,7 +184,7 @@ describe('a server by its address', { timeout: 120_000 }, () => {
     assert.deepEqual(await cli.json(['batches', '--target', NAME], { cwd: bench.folder, env }), { batches: [] });
   });
 
-  it('that does not answer is told with the reason and its mend, by every command', async () => {
+  it('that does not answer is told with the reason and its hint, by every command', async () => {
     await bench.run(['init', 'desk']);
     const old = selfSigned({ host: '127.0.0.1', from: new Date('2020-01-01'), until: new Date('2020-02-01') });
     writeFileSync(bench.path('old.pem'), old.cert);
@@ -194,7 +194,7 @@ describe('a server by its address', { timeout: 120_000 }, () => {
     await using gateway = await listening((socket) =>
       socket.end('HTTP/1.1 502 Bad Gateway\r\nconnection: close\r\ncontent-length: 13\r\n\r\n<html></html>'),
     );
-    const cases: readonly (readonly [name: string, url: string, why: RegExp, mend: RegExp, ca?: string])[] = [
+    const cases: readonly (readonly [name: string, url: string, why: RegExp, hint: RegExp, ca?: string])[] = [
       [
         'refused',
         `https://127.0.0.1:${await freePort()}`,
@@ -215,7 +215,7 @@ describe('a server by its address', { timeout: 120_000 }, () => {
       ['gateway', gateway.url, /answers 502: it does not reach the server\./, /whether the server runs/],
     ];
     const env = { LAB_TOKEN: 'x' };
-    for (const [name, url, why, mend, ca] of cases) {
+    for (const [name, url, why, hint, ca] of cases) {
       await bench.json([
         'target',
         'add',
@@ -233,9 +233,9 @@ describe('a server by its address', { timeout: 120_000 }, () => {
       assert.equal(status.code, 1, `${name}: ${status.stderr}`);
       const [finding = '', told = ''] = status.stdout.split('\n').slice(1);
       assert.match(finding, new RegExp(`✗ server +.*${why.source}`), name);
-      assert.match(told, mend, name);
+      assert.match(told, hint, name);
       assert.equal(run.code, 3, `${name}: ${run.stderr}`);
-      assert.match(run.stderr, new RegExp(`${why.source} .*${mend.source}`), name);
+      assert.match(run.stderr, new RegExp(`${why.source} .*${hint.source}`), name);
     }
   });
 

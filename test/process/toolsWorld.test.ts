@@ -169,7 +169,7 @@ describe('an exported function', () => {
       (error) =>
         StudioError.is(error, 'config') &&
         error.message === 'shop.world.ts exports no "score".' &&
-        (error.mend ?? '').includes('count_words'),
+        (error.hint ?? '').includes('count_words'),
     );
   });
 });

@@ -5,7 +5,7 @@ import { groupLine, type InfraGroup, InfraGroups } from '../../src/trace/infraGr
 import { clock, count } from '../format.ts';
 import type { BatchView } from './batchView.ts';
 
-const MOST_NEWS = 12;
+const MAX_NEWS = 12;
 
 export function BatchFoot({
   view,
@@ -73,7 +73,7 @@ function InfraNews({ view: { data, attempts } }: { readonly view: BatchView }) {
     <span
       class="batch-infra"
       title={groups
-        .slice(-MOST_NEWS)
+        .slice(-MAX_NEWS)
         .map((group) => `${clock(group.at)} ${line(group)}`)
         .join('\n')}
     >

@@ -32,9 +32,9 @@ const PROBE = 100;
 /** So many on each side of it, and no more need be read. */
 const ENOUGH = 400;
 /** A page of events has no more. */
-const MOST_EVENTS = 10_000;
+const MAX_EVENTS = 10_000;
 /** Halving at every second read, a million events take no more. */
-const MOST_PROBES = 30;
+const MAX_PROBES = 30;
 
 /** seq of a place that a model has come to. */
 export function placeIn(model: TrajectoryModel, { seq, step = 0 }: Place): number | undefined {
@@ -114,7 +114,7 @@ async function findStep(
   if (step < 1 || step > steps) return undefined;
   let low: Start = { seq: 0, step: 0 };
   let high: Start = { seq: last + 1, step: steps + 1 };
-  for (let probe = 0; probe < MOST_PROBES && high.seq - low.seq > 1; probe++) {
+  for (let probe = 0; probe < MAX_PROBES && high.seq - low.seq > 1; probe++) {
     const size = probe === 0 ? FIRST_PROBE : PROBE;
     // Where it is when all steps are as long; by halves where they are not.
     const share = probe % 2 === 0 ? (step - low.step) / (high.step - low.step) : 0.5;
@@ -139,7 +139,7 @@ async function startsAfter(
 ): Promise<{ readonly starts: readonly Start[]; readonly near: readonly TraceEvent[] }> {
   let limit = size;
   for (let cursor = after; cursor < until; limit *= 4) {
-    const { events } = await api.events(rollout, { after: cursor, until, limit: Math.min(limit, MOST_EVENTS) }, signal);
+    const { events } = await api.events(rollout, { after: cursor, until, limit: Math.min(limit, MAX_EVENTS) }, signal);
     const starts = events.flatMap((event) =>
       event.kind === 'model.start' ? [{ seq: event.seq, step: event.data.step }] : [],
     );

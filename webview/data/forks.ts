@@ -6,7 +6,7 @@ import type { BatchRow } from '../../src/protocol/client.ts';
  * Batches that are looked through for forks: they come newest first, and a fork is younger than what it was cut from.
  */
 const PAGE = 100;
-const MOST_PAGES = 20;
+const MAX_PAGES = 20;
 const AGAIN_MS = 5_000;
 
 export interface ForkRow extends BatchRow {
@@ -51,7 +51,7 @@ export class Forks {
     clearTimeout(this.#timer);
     const found: ForkRow[] = [];
     let before: string | undefined;
-    for (let page = 0; page < MOST_PAGES; page++) {
+    for (let page = 0; page < MAX_PAGES; page++) {
       const { batches, next } = await this.#api.batches(
         { limit: PAGE, ...(before === undefined ? {} : { before }) },
         this.#signal,

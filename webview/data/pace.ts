@@ -4,8 +4,8 @@
  */
 import { Emitter, type Listen } from '../../src/common/emitter.ts';
 
-const LEAST_MS = 40;
-const MOST_MS = 160;
+const MIN_MS = 40;
+const MAX_MS = 160;
 /** Drawing may take one part in so many of the time; the rest is for what comes and for whoever uses the page. */
 const SHARE = 4;
 
@@ -14,7 +14,7 @@ export class Pace {
   #timer: ReturnType<typeof setTimeout> | undefined;
   #due = 0;
   #last = -Infinity;
-  #every = LEAST_MS;
+  #every = MIN_MS;
 
   readonly changed: Listen<undefined> = (listener) => this.#changed.event(listener);
 
@@ -38,7 +38,7 @@ export class Pace {
     this.#changed.fire(undefined);
     // Who was told draws before the next task begins.
     setTimeout(() => {
-      this.#every = Math.max(LEAST_MS, Math.min(MOST_MS, (performance.now() - began) * SHARE));
+      this.#every = Math.max(MIN_MS, Math.min(MAX_MS, (performance.now() - began) * SHARE));
     });
   }
 }

@@ -8,8 +8,8 @@ import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 
 /** So many attempts that passed are read, and of all of them so many events at most. */
-const MOST_ATTEMPTS = 6;
-const MOST_EVENTS = 20_000;
+const MAX_ATTEMPTS = 6;
+const MAX_EVENTS = 20_000;
 const PAGE = 500;
 
 export interface Split {
@@ -39,7 +39,7 @@ export function splitCandidates(rollout: string, attempts: readonly RolloutRow[]
     const at = tools.findIndex((tool, index) => tool !== own?.progress.tools[index]);
     return at === -1 ? tools.length : at;
   };
-  return passed.sort((a, b) => alike(b) - alike(a) || a.attempt - b.attempt).slice(0, MOST_ATTEMPTS);
+  return passed.sort((a, b) => alike(b) - alike(a) || a.attempt - b.attempt).slice(0, MAX_ATTEMPTS);
 }
 
 /** Against the candidate that goes the same way for longest. undefined where none could be compared. */
@@ -51,7 +51,7 @@ export async function splitFrom(
 ): Promise<Split | undefined> {
   const own = model.tools.map((span) => span.start);
   let best: Split | undefined;
-  let left = MOST_EVENTS;
+  let left = MAX_EVENTS;
   for (const other of candidates) {
     const finder = new SplitFinder(own);
     let after = 0;

@@ -54,7 +54,7 @@ export function tab(
       place === undefined
         ? Promise.reject(
             new StudioError('usage', 'This address names no batch and no rollout.', {
-              mend: 'Open the whole address that `rollout view` printed.',
+              hint: 'Open the whole address that `rollout view` printed.',
             }),
           )
         : Promise.resolve<Start>({ place, readOnly, can: new Set(can) }),
@@ -98,7 +98,7 @@ async function act(
       window.open(action.url, '_blank', 'noopener,noreferrer');
       return;
     default:
-      throw new StudioError('unsupported', 'A browser cannot do this.', { mend: 'Open the page in VS Code.' });
+      throw new StudioError('unsupported', 'A browser cannot do this.', { hint: 'Open the page in VS Code.' });
   }
 }
 

@@ -61,7 +61,7 @@ export function vscodeHost({ api, take: takeEarly }: VsCodeStart): Host {
         const error = new StudioError(
           message.code as ErrorCode,
           message.message,
-          message.mend === undefined ? {} : { mend: message.mend },
+          message.hint === undefined ? {} : { hint: message.hint },
         );
         settle(requests, message.id)?.reject(error);
         return;

@@ -10,7 +10,7 @@ import './forks.css';
 const CHAR = 7;
 const PADDING = 34;
 /** Rows of labels; more forks than fit lie over each other in the last. */
-const MOST_ROWS = 3;
+const MAX_ROWS = 3;
 const ROW = 20;
 
 /** `4 × 2/3`: continuations, and how many of those that are scored passed. */
@@ -55,7 +55,7 @@ export function ForkLane({ session, placeOf, gutter, width }: ForkLaneProps) {
     const wide = forkText(fork).length * CHAR + PADDING;
     const left = Math.max(gutter, Math.min(x, width - wide));
     const free = ends.findIndex((end) => end <= left);
-    const row = free >= 0 ? free : Math.min(ends.length, MOST_ROWS - 1);
+    const row = free >= 0 ? free : Math.min(ends.length, MAX_ROWS - 1);
     ends[row] = left + wide;
     return [{ fork, left, row }];
   });

@@ -38,8 +38,8 @@ export interface Running {
 }
 
 /** Tries that are kept, the newest first. */
-const MOST_TRIES = 20;
-const MOST_TOLD = 1_000;
+const MAX_TRIES = 20;
+const MAX_TOLD = 1_000;
 
 export class TrySession {
   readonly #host: TryHost;
@@ -165,7 +165,7 @@ export class TrySession {
         break;
       case 'told':
         if (this.running !== undefined)
-          this.running = { ...this.running, told: [...this.running.told, message.text].slice(-MOST_TOLD) };
+          this.running = { ...this.running, told: [...this.running.told, message.text].slice(-MAX_TOLD) };
         break;
       case 'made':
         this.#ended({ call: message.call });
@@ -202,7 +202,7 @@ export class TrySession {
     this.tries = [
       { number: (this.tries[0]?.number ?? 0) + 1, at: since, arguments: given, outcome },
       ...this.tries,
-    ].slice(0, MOST_TRIES);
+    ].slice(0, MAX_TRIES);
     this.running = undefined;
   }
 

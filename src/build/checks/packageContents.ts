@@ -29,7 +29,7 @@ const REQUIRED = [
   'LICENSE',
 ];
 /** Unpacked, without dependencies that stay outside the bundles. */
-const LARGEST_BYTES = 12 * 1024 * 1024;
+const MAX_BYTES = 12 * 1024 * 1024;
 
 const listing = z.array(z.object({ unpackedSize: z.number(), files: z.array(z.object({ path: z.string() })) })).min(1);
 
@@ -44,7 +44,7 @@ export function packageProblems(root: string): string[] {
   problems.push(
     ...REQUIRED.filter((file) => !files.includes(file)).map((file) => `${file}: is missing in the package`),
   );
-  if ((pack?.unpackedSize ?? 0) > LARGEST_BYTES)
-    problems.push(`the package is ${String(pack?.unpackedSize)} bytes, more than ${LARGEST_BYTES}`);
+  if ((pack?.unpackedSize ?? 0) > MAX_BYTES)
+    problems.push(`the package is ${String(pack?.unpackedSize)} bytes, more than ${MAX_BYTES}`);
   return problems;
 }

@@ -10,7 +10,7 @@ import { kitFolder, missingKit } from './kits.ts';
 
 export interface SuiteCluster {
   readonly kubeconfig: string;
-  /** The scripts that break and mend it, where it is the kit's. */
+  /** The scripts that break and fix it, where it is the kit's. */
   readonly kit: string | undefined;
   stop(): void;
 }

@@ -49,10 +49,10 @@ export function installPrograms(programs: readonly Program[]): string | undefine
   const missing = programs.filter((program) => findProgram(program) === undefined);
   if (missing.length === 0) return undefined;
   const packages = missing.flatMap((program) => PROGRAMS[program].packages);
-  const mend =
+  const hint =
     `Install ${missing.join(' and ')}, or set ` +
     `${missing.map((program) => PROGRAMS[program].variable).join(' and ')}.`;
-  if (process.platform !== 'linux' || process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return mend;
+  if (process.platform !== 'linux' || process.getuid?.() !== 0 || !existsSync('/usr/bin/apt-get')) return hint;
   console.log(`installing ${packages.join(' ')}`);
   const apt = (args: readonly string[]): boolean =>
     spawnSync('/usr/bin/apt-get', ['-qq', ...args], {
@@ -60,6 +60,6 @@ export function installPrograms(programs: readonly Program[]): string | undefine
       env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
     }).status === 0;
   if (!apt(['update']) || !apt(['install', '-y', '--no-install-recommends', ...packages]))
-    return `apt-get could not install ${packages.join(' ')}. ${mend}`;
+    return `apt-get could not install ${packages.join(' ')}. ${hint}`;
   return undefined;
 }

@@ -28,7 +28,7 @@ export const agent: Command = {
         'conflict',
         `${taken.map((one) => one.path).join(', ')} ${taken.length === 1 ? 'exists' : 'exist'} already; nothing ` +
           'was written.',
-        { mend: 'Choose another folder: --out DIR' },
+        { hint: 'Choose another folder: --out DIR' },
       );
     }
     for (const one of made.files) {
@@ -62,7 +62,7 @@ function textOf(file: string, shown: string): string {
     return readFileSync(file, 'utf8');
   } catch (error) {
     throw new StudioError('not_found', `${shown} cannot be read: ${errorText(error)}`, {
-      mend: 'Give a file of agents.',
+      hint: 'Give a file of agents.',
       cause: error,
     });
   }

@@ -21,7 +21,7 @@ export const call: Command = {
     const reference = parseReference(oneWord(call, given));
     if (reference.kind === 'batch' || reference.point.seq === undefined)
       throw new StudioError('usage', 'A call is named by the event it starts at.', {
-        mend: 'Give ROLLOUT@SEQ or BATCH/TASK/ATTEMPT@SEQ; rollout tools BATCH --calls TOOL lists them.',
+        hint: 'Give ROLLOUT@SEQ or BATCH/TASK/ATTEMPT@SEQ; rollout tools BATCH --calls TOOL lists them.',
       });
     const file = textOption(given, 'arguments');
     const args = file === undefined ? undefined : readJsonFile(context.cwd, file);

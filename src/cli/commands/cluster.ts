@@ -52,12 +52,12 @@ async function open(context: Context, given: Given): Promise<Cluster> {
   const target = targetOf(context);
   if (target === undefined) {
     throw new StudioError('usage', 'In which cluster?', {
-      mend: 'Name it with --target; rollout target add NAME --context CONTEXT adds one.',
+      hint: 'Name it with --target; rollout target add NAME --context CONTEXT adds one.',
     });
   }
   if (textOption(given, 'namespace') !== undefined) {
     throw new StudioError('usage', 'The namespace is that of the target.', {
-      mend: 'rollout target add … --namespace NAME says which.',
+      hint: 'rollout target add … --namespace NAME says which.',
     });
   }
   const { Cluster } = await import('../../kubernetes/access/cluster.ts');
@@ -76,7 +76,7 @@ async function act(action: Action, opened: Cluster, context: Context, given: Giv
   if (action === 'render') return await print(context, given, opened.namespace, installed);
   if (action === 'upgrade' && installed === undefined) {
     throw new StudioError('not_found', `There is no server in namespace ${opened.namespace}.`, {
-      mend: 'rollout cluster install puts one there.',
+      hint: 'rollout cluster install puts one there.',
     });
   }
   const { vllmUrl } = await import('../../kubernetes/install/manifests/vllm.ts');

@@ -40,14 +40,14 @@ export const compare: Command = {
       batches.length === words.length
         ? 'Only two batches can be compared at a time.'
         : 'A batch cannot be compared with an attempt.',
-      { mend: `Give ${compare.usage}.` },
+      { hint: `Give ${compare.usage}.` },
     );
   },
 };
 
 async function compareTask(context: Context, word: string): Promise<Outcome> {
   if (!word.includes('/'))
-    throw new StudioError('usage', `There is nothing to compare “${word}” with.`, { mend: `Give ${compare.usage}.` });
+    throw new StudioError('usage', `There is nothing to compare “${word}” with.`, { hint: `Give ${compare.usage}.` });
   const { api } = await context.connect();
   const { batch, task } = await resolveTask(api, word, context.signal);
   const rows = await Array.fromAsync(api.allRollouts(batch, { task, all: 1 }, context.signal));

@@ -18,11 +18,11 @@ interface Finding {
   readonly name: string;
   readonly state: 'ok' | 'missing' | 'wrong';
   readonly text: string;
-  readonly mend?: string;
+  readonly hint?: string;
 }
 
-const LEAST_NODE = [22, 19] as const;
-const LEAST_DISK = 1e9;
+const MIN_NODE = [22, 19] as const;
+const MIN_DISK = 1e9;
 const ASK_TIMEOUT_MS = 5_000;
 const run = promisify(execFile);
 
@@ -30,13 +30,13 @@ export const doctor: Command = {
   name: 'doctor',
   usage: '',
   text:
-    'Tells what is installed, reachable or missing here, with the mend: Node, store, server, Python, git, the ' +
+    'Tells what is installed, reachable or missing here, with the hint: Node, store, server, Python, git, the ' +
     'endpoints of this folder’s agents.',
   options: {},
   async run(context) {
     if (context.target !== undefined && context.target !== LOCAL)
       throw new StudioError('usage', 'rollout doctor looks at this machine.', {
-        mend: `Use rollout target status ${context.target}.`,
+        hint: `Use rollout target status ${context.target}.`,
       });
     const server = await runningServer(context);
     const findings = [
@@ -57,7 +57,7 @@ export const doctor: Command = {
     const mark = { ok: '✓', missing: '–', wrong: '✗' } as const;
     for (const finding of findings) {
       context.print(`${mark[finding.state]} ${finding.name.padEnd(10)} ${finding.text}`);
-      if (finding.mend !== undefined) context.print(`             ${finding.mend}`);
+      if (finding.hint !== undefined) context.print(`             ${finding.hint}`);
     }
     return wrong ? 1 : 0;
   },
@@ -65,14 +65,14 @@ export const doctor: Command = {
 
 function node(): Finding {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-  const fits = major > LEAST_NODE[0] || (major === LEAST_NODE[0] && minor >= LEAST_NODE[1]);
+  const fits = major > MIN_NODE[0] || (major === MIN_NODE[0] && minor >= MIN_NODE[1]);
   return fits
     ? { name: 'node', state: 'ok', text: `${process.version}; ${PRODUCT}` }
     : {
         name: 'node',
         state: 'wrong',
         text: `${process.version} is too old`,
-        mend: `Use Node ${LEAST_NODE.join('.')} or newer.`,
+        hint: `Use Node ${MIN_NODE.join('.')} or newer.`,
       };
 }
 
@@ -83,12 +83,12 @@ async function storeFinding(context: Context): Promise<Finding> {
     await access(context.store, constants.R_OK | constants.W_OK);
     const disk = await statfs(context.store);
     const free = disk.bavail * disk.bsize;
-    return free < LEAST_DISK
+    return free < MIN_DISK
       ? {
           name: 'store',
           state: 'wrong',
           text: `${context.store}: only ${bytes(free)} free`,
-          mend: 'Make room, or remove old batches with rollout gc --older-than 30d.',
+          hint: 'Make room, or remove old batches with rollout gc --older-than 30d.',
         }
       : { name: 'store', state: 'ok', text: `${context.store} (${bytes(free)} free)` };
   } catch (error) {
@@ -96,7 +96,7 @@ async function storeFinding(context: Context): Promise<Finding> {
       name: 'store',
       state: 'wrong',
       text: `${context.store}: ${errorText(error)}`,
-      mend: 'Name a folder you may write to with --store.',
+      hint: 'Name a folder you may write to with --store.',
     };
   }
 }
@@ -124,12 +124,12 @@ function serverFinding(server: ServerInfo | undefined): Finding {
   };
 }
 
-async function program(name: string, args: readonly string[], without: string, mend: string): Promise<Finding> {
+async function program(name: string, args: readonly string[], without: string, hint: string): Promise<Finding> {
   try {
     const { stdout, stderr } = await run(name, args, { timeout: ASK_TIMEOUT_MS });
     return { name, state: 'ok', text: (stdout + stderr).trim() };
   } catch (error) {
-    if (error instanceof Error) return { name, state: 'missing', text: `not found: ${without}`, mend };
+    if (error instanceof Error) return { name, state: 'missing', text: `not found: ${without}`, hint };
     throw error;
   }
 }
@@ -179,7 +179,7 @@ async function ask(context: Context, endpoint: string, model: string, key: strin
       name: 'endpoint',
       state: 'wrong',
       text: `${endpoint}: ${missing.join(', ')} is not set`,
-      mend: `Set ${missing.join(' and ')} in the environment.`,
+      hint: `Set ${missing.join(' and ')} in the environment.`,
     };
   try {
     const response = await fetch(`${url.replace(/\/$/, '')}/models`, {
@@ -191,7 +191,7 @@ async function ask(context: Context, endpoint: string, model: string, key: strin
         name: 'endpoint',
         state: 'wrong',
         text: `${endpoint} answers ${response.status}`,
-        mend: response.status === 401 ? 'The key is wrong or missing: see model.api_key.' : 'See the endpoint’s log.',
+        hint: response.status === 401 ? 'The key is wrong or missing: see model.api_key.' : 'See the endpoint’s log.',
       };
     const served = modelList.parse(await response.json()).data.map((entry) => entry.id);
     return served.includes(model)
@@ -200,7 +200,7 @@ async function ask(context: Context, endpoint: string, model: string, key: strin
           name: 'endpoint',
           state: 'wrong',
           text: `${endpoint} does not serve ${model}`,
-          mend: `It serves ${served.join(', ') || 'nothing'}.`,
+          hint: `It serves ${served.join(', ') || 'nothing'}.`,
         };
   } catch (error) {
     context.signal.throwIfAborted();
@@ -208,7 +208,7 @@ async function ask(context: Context, endpoint: string, model: string, key: strin
       name: 'endpoint',
       state: 'wrong',
       text: `${endpoint} does not answer: ${errorText(error)}`,
-      mend: 'Start the model server, or correct model.endpoint.',
+      hint: 'Start the model server, or correct model.endpoint.',
     };
   }
 }

@@ -105,7 +105,7 @@ function readEdits(context: Context, file: string | undefined): ForkEdit[] | und
     const issue = error instanceof z.ZodError ? error.issues[0] : undefined;
     const why = issue === undefined ? errorText(error) : `${issue.path.join('.')}: ${issue.message}`;
     throw new StudioError('config', `${file}: ${why}.`, {
-      mend: 'It holds a list such as: [{of: {m: 3}, path: /parts/0/content, value: "…"}].',
+      hint: 'It holds a list such as: [{of: {m: 3}, path: /parts/0/content, value: "…"}].',
       cause: error,
     });
   }

@@ -29,7 +29,7 @@ export const init: Command = {
     const template = Object.hasOwn(TEMPLATES, name) ? TEMPLATES[name] : undefined;
     if (template === undefined)
       throw new StudioError('usage', `There is no template “${name}”.`, {
-        mend: `There are ${Object.keys(TEMPLATES).join(' and ')}.`,
+        hint: `There are ${Object.keys(TEMPLATES).join(' and ')}.`,
       });
     const target = path.resolve(context.cwd, given.words[0] ?? '.');
     const sample = fileURLToPath(packageUrl(template.folder));
@@ -43,7 +43,7 @@ export const init: Command = {
         'conflict',
         `${target} has ${taken.length === 1 ? 'a file' : 'files'} of that name already: ` +
           `${taken.slice(0, 3).join(', ')}${taken.length > 3 ? ' …' : ''}.`,
-        { mend: 'Nothing was written. Name an empty folder: rollout init DIR' },
+        { hint: 'Nothing was written. Name an empty folder: rollout init DIR' },
       );
     }
     for (const { from, to } of files) {

@@ -71,7 +71,7 @@ export const run: Command = {
     const bars = textOptions(given, 'fail-under').flatMap(parseFailUnder);
     if (flag(given, 'detach') && bars.length > 0)
       throw new StudioError('usage', '--fail-under needs the end of the batch; --detach does not wait for it.', {
-        mend: 'Use rollout report BATCH --fail-under … later.',
+        hint: 'Use rollout report BATCH --fail-under … later.',
       });
     const holding = holdingOf(flag(given, 'hold'), textOption(given, 'hold-where'));
     // The server starts while the files are read.
@@ -112,7 +112,7 @@ async function targetOfFile(context: Context, file: string): Promise<string> {
   const target = withTarget.safeParse(yamlOf(text)).data?.target ?? LOCAL;
   if (target === LOCAL || !context.storeGiven) return target;
   throw new StudioError('usage', `${file} runs on the target ${target}, but a store of this machine was named.`, {
-    mend: `Say which is meant: rollout run ${file} --target ${target}, or --target ${LOCAL}.`,
+    hint: `Say which is meant: rollout run ${file} --target ${target}, or --target ${LOCAL}.`,
   });
 }
 
@@ -141,7 +141,7 @@ async function tasksOfFile(file: string | undefined, cwd: string): Promise<strin
     : text.split(/\r?\n/).filter((line) => line !== '');
   if (ids === undefined || ids.length === 0)
     throw new StudioError('usage', `The --task-file ${file} names no tasks.`, {
-      mend: 'Write a JSON array of ids, or one id in each line.',
+      hint: 'Write a JSON array of ids, or one id in each line.',
     });
   return ids;
 }

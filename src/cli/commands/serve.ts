@@ -26,7 +26,7 @@ export const serve: Command = {
   async run(context, given) {
     if (context.target !== undefined && context.target !== LOCAL)
       throw new StudioError('usage', 'rollout serve runs the server of a store of this machine.', {
-        mend: 'In a cluster: rollout cluster install.',
+        hint: 'In a cluster: rollout cluster install.',
       });
     const port = numberOption(given, 'port', 0) ?? 0;
     const child = spawn(
@@ -58,10 +58,10 @@ export const serve: Command = {
     const line = await Promise.race([firstLine(child), exit.then(() => undefined)]);
     if (line?.type === 'taken')
       throw new StudioError('unavailable', line.message, {
-        mend: 'Commands on this store find it by themselves; use another store with --store to run a second one.',
+        hint: 'Commands on this store find it by themselves; use another store with --store to run a second one.',
       });
     if (line?.type === 'failed')
-      throw new StudioError(line.code as ErrorCode, line.message, line.mend === undefined ? {} : { mend: line.mend });
+      throw new StudioError(line.code as ErrorCode, line.message, line.hint === undefined ? {} : { hint: line.hint });
     if (line !== undefined && context.json) context.printJson(line);
     else if (line !== undefined)
       context.print(

@@ -101,7 +101,7 @@ async function wantedTarget(context: Context, given: Given, name: string): Promi
       throw new StudioError(
         'usage',
         '--url needs --token-env: the environment variable that holds the server’s token.',
-        { mend: 'The token itself is never kept in targets.json.' },
+        { hint: 'The token itself is never kept in targets.json.' },
       );
     const certificates = ca === undefined ? undefined : path.resolve(context.cwd, ca);
     await certificatesOf({ ca: certificates });
@@ -132,7 +132,7 @@ async function wantedTarget(context: Context, given: Given, name: string): Promi
   }
   if (!contexts.some((one) => one.name === wanted)) {
     throw new StudioError('not_found', `The kubeconfig has no context “${wanted}”.`, {
-      mend: contexts.length === 0 ? 'It has none at all.' : `It has: ${contexts.map((one) => one.name).join(', ')}.`,
+      hint: contexts.length === 0 ? 'It has none at all.' : `It has: ${contexts.map((one) => one.name).join(', ')}.`,
     });
   }
   return {
@@ -175,7 +175,7 @@ async function status(context: Context, name: string | undefined): Promise<Outco
       context.print(`${one}: ${place}`);
       for (const finding of findings) {
         context.print(`  ${MARK[finding.state]} ${finding.name.padEnd(8)} ${finding.text}`);
-        if (finding.mend !== undefined && finding.state !== 'ok') context.print(`             ${finding.mend}`);
+        if (finding.hint !== undefined && finding.state !== 'ok') context.print(`             ${finding.hint}`);
       }
     }
   }

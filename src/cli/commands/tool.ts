@@ -79,7 +79,7 @@ export const tool: Command = {
     );
     if (foreign !== undefined)
       throw new StudioError('usage', `--${foreign} means nothing to rollout tool ${verb}.`, {
-        mend: 'rollout tool --help tells what belongs to what.',
+        hint: 'rollout tool --help tells what belongs to what.',
       });
     return chosen.run(context, { words, options: given.options });
   },

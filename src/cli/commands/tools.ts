@@ -38,7 +38,7 @@ export const tools: Command = {
     if (named !== undefined) {
       if (!calls.tools.has(named))
         throw new StudioError('not_found', `No attempt of batch ${batch} called a tool ${named}.`, {
-          mend: `rollout tools ${batch} lists those that were called.`,
+          hint: `rollout tools ${batch} lists those that were called.`,
         });
       const wanted = calls.calls(new Set([named])).filter(({ error }) => !flag(given, 'errors') || error !== undefined);
       const shown = wanted.slice(0, numberOption(given, 'limit', 1) ?? CALLS);

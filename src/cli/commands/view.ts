@@ -57,7 +57,7 @@ async function placeOfWord(context: Context, api: Api, word = 'last'): Promise<P
       throw new StudioError(
         'usage',
         `“${word}” is neither a reference nor a file.`,
-        error.mend === undefined ? {} : { mend: error.mend },
+        error.hint === undefined ? {} : { hint: error.hint },
       );
     });
   }
@@ -74,7 +74,7 @@ async function placeOfWord(context: Context, api: Api, word = 'last'): Promise<P
 /** Another batch beside what the first word means. */
 function beside(place: PagePlace, other: string): PagePlace {
   if (place.page !== 'batch' && place.page !== 'compare')
-    throw new StudioError('usage', 'Only a batch has another beside it.', { mend: `Give ${view.usage}.` });
+    throw new StudioError('usage', 'Only a batch has another beside it.', { hint: `Give ${view.usage}.` });
   if (place.batch === other) throw new StudioError('usage', 'This is one batch twice: there is nothing to compare.');
   return place.page === 'batch' ? { page: 'batches', batch: place.batch, with: other } : { ...place, with: other };
 }

@@ -23,7 +23,7 @@ export async function checkDisk(folder: string, given: readonly string[]): Promi
   const paths = given.length > 0 ? given : await configFilesUnder(files, folder);
   if (paths.length === 0)
     throw new StudioError('usage', 'There is no agent, world or batch file below this folder.', {
-      mend: 'rollout init makes a sample workspace.',
+      hint: 'rollout init makes a sample workspace.',
     });
   return { paths, problems: [...(await checkFiles(files, paths)), ...(await moduleProblems(folder, paths))] };
 }
@@ -57,7 +57,7 @@ async function moduleProblems(folder: string, paths: readonly string[]): Promise
           endLine: found.line,
           endColumn: found.column + 1,
           message: found.message,
-          mend: 'The module must build before a rollout can use it.',
+          hint: 'The module must build before a rollout can use it.',
           severity: 'error',
           code: 'file',
         });

@@ -52,10 +52,10 @@ export async function control(
   }
   const rolloutVerb = FOR_ROLLOUT[verb];
   if (rolloutVerb === undefined)
-    throw new StudioError('usage', `${verb} takes a batch, not one rollout.`, { mend: `rollout ${verb} BATCH` });
+    throw new StudioError('usage', `${verb} takes a batch, not one rollout.`, { hint: `rollout ${verb} BATCH` });
   if (release)
     throw new StudioError('usage', 'Pods are released for a whole batch: they work for all its rollouts.', {
-      mend: 'rollout pause BATCH --release-pods',
+      hint: 'rollout pause BATCH --release-pods',
     });
   const id = await resolveRollout(api, reference, signal);
   return { kind: 'rollout', id, reply: await api.commandRollout(id, { ...args, verb: rolloutVerb }, signal) };

@@ -124,7 +124,7 @@ export function forkPoint(text: string): Exclude<ReturnType<typeof parseReferenc
   const reference = parseReference(text);
   if (reference.kind === 'batch' || (reference.point.step === undefined && reference.point.seq === undefined)) {
     throw new StudioError('usage', 'A fork needs the point to go on from.', {
-      mend: 'Give ROLLOUT:STEP (before that step’s model call) or ROLLOUT@SEQ (after that event).',
+      hint: 'Give ROLLOUT:STEP (before that step’s model call) or ROLLOUT@SEQ (after that event).',
     });
   }
   return reference;

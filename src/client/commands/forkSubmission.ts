@@ -91,7 +91,7 @@ type Made = Pick<ForkSubmission, 'submission' | 'secrets' | 'blobs' | 'notes'>;
 function recorded(before: Submission | undefined): Made {
   if (before === undefined)
     throw new StudioError('unsupported', 'An imported rollout brings no agent that could go on.', {
-      mend: 'Name the batch file to go on with (--batch FILE).',
+      hint: 'Name the batch file to go on with (--batch FILE).',
     });
   return { submission: before, secrets: {}, blobs: [], notes: [] };
 }

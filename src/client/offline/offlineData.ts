@@ -32,7 +32,7 @@ export interface Gathered {
 
 /** Browsers hold this much, compressed, in one document without trouble. */
 export const OFFLINE_LIMIT = 128 * 1024 * 1024;
-const LARGEST_BLOB_BYTES = 5 * 1024 * 1024;
+const MAX_BLOB_BYTES = 5 * 1024 * 1024;
 const BASE64_CHARS_PER_BYTE = 4 / 3;
 
 /** Throws `not_found` when there is no such batch or rollout. */
@@ -78,7 +78,7 @@ async function gatherTrajectory(place: PagePlace & { page: 'trajectory' }, gathe
     throw new StudioError(
       'too_large',
       `The trajectory is larger than ${megabytes(limit)}, which is more than a page in a browser holds.`,
-      { mend: 'Look at it with rollout view, or export it with rollout show --json.' },
+      { hint: 'Look at it with rollout view, or export it with rollout show --json.' },
     );
   }
   return gathered(
@@ -105,7 +105,7 @@ async function gatherCompare(place: PagePlace & { page: 'compare' }, gathering: 
         'too_large',
         `The trajectories of the ${rows.length} attempts are larger than ${megabytes(limit)}, which is more than ` +
           'a page in a browser holds.',
-        { mend: 'Look at them with rollout view --compare, or export the comparison with rollout compare --json.' },
+        { hint: 'Look at them with rollout view --compare, or export the comparison with rollout compare --json.' },
       );
     }
     Object.assign(streams, stream);
@@ -271,7 +271,7 @@ class Room {
       const bytes = await this.#read(sha);
       if (bytes === undefined) continue;
       const chars = bytes.length * BASE64_CHARS_PER_BYTE;
-      if (bytes.length > LARGEST_BLOB_BYTES || chars > this.#left) {
+      if (bytes.length > MAX_BLOB_BYTES || chars > this.#left) {
         this.valuesLeftOut++;
         continue;
       }

@@ -93,7 +93,7 @@ async function readPage(pages: string, name: string): Promise<Buffer> {
     return await readFile(path.join(pages, name));
   } catch (cause) {
     throw new StudioError('unavailable', `The viewer is not in this installation: ${name} is missing.`, {
-      mend: 'Build it with npm run build, or install Rollout Studio anew.',
+      hint: 'Build it with npm run build, or install Rollout Studio anew.',
       cause,
     });
   }

@@ -16,16 +16,16 @@ export function noToken(name: string, { token_env, kept }: UrlTarget): StudioErr
     ? new StudioError(
         'usage',
         `The token of the target ${name} is kept by VS Code, and ${token_env} is not set here.`,
-        { mend: `Set ${token_env} for the command line; in VS Code, Rollout: Change Token of Target… asks for it.` },
+        { hint: `Set ${token_env} for the command line; in VS Code, Rollout: Change Token of Target… asks for it.` },
       )
     : new StudioError('usage', `The target ${name} takes its token from ${token_env}, which is not set.`, {
-        mend: `Set ${token_env} in the environment; in VS Code, Rollout: Change Token of Target… keeps it.`,
+        hint: `Set ${token_env} in the environment; in VS Code, Rollout: Change Token of Target… keeps it.`,
       });
 }
 
 export function noReadToken(name: string, { url, token_env, kept }: UrlTarget): StudioError {
   return new StudioError('usage', `The target ${name} has no token that may only read.`, {
-    mend:
+    hint:
       kept === 'vscode'
         ? 'Rollout: Change Token of Target… in VS Code takes one.'
         : `Name the variable that holds it: rollout target add ${name} --url ${url} --token-env ${token_env} ` +
@@ -45,12 +45,12 @@ export async function certificatesOf({ ca }: Pick<UrlTarget, 'ca'>): Promise<str
   if (ca === undefined) return undefined;
   const text = await readFile(ca, 'utf8').catch((cause: unknown) => {
     throw new StudioError('config', `The certificates of ${ca} cannot be read.`, {
-      mend: 'Choose another CA file: add the target again.',
+      hint: 'Choose another CA file: add the target again.',
       cause,
     });
   });
   if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
   throw new StudioError('config', `${ca} holds no certificate.`, {
-    mend: 'It is a PEM file with “BEGIN CERTIFICATE”, as the authority gives it.',
+    hint: 'It is a PEM file with “BEGIN CERTIFICATE”, as the authority gives it.',
   });
 }

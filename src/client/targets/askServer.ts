@@ -13,7 +13,7 @@ export const REACH_MS = 15_000;
 const said = z.object({ product: z.string(), protocol: z.number().int() });
 
 /** What to do about it. */
-export interface Mends {
+export interface Hints {
   /** An older server. */
   readonly update: string;
   /** A token that it does not take. */
@@ -23,7 +23,7 @@ export interface Mends {
 /** Gives its product. Throws StudioError `unavailable`, `unauthorized` or `version`. */
 export async function askServer(
   address: ServerAddress,
-  { update, token }: Mends,
+  { update, token }: Hints,
   signal?: AbortSignal,
 ): Promise<string> {
   const limit = AbortSignal.timeout(REACH_MS);
@@ -40,7 +40,7 @@ export async function askServer(
     });
   if (status === 401 || status === 403) {
     throw new StudioError('unauthorized', `The rollout server at ${address.url} does not take the token.`, {
-      mend: token,
+      hint: token,
     });
   }
   const answer = jsonOf(text);
@@ -49,22 +49,22 @@ export async function askServer(
       ? new StudioError(
           'unavailable',
           `What is before the rollout server at ${address.url} answers ${status}: it does not reach the server.`,
-          { mend: 'See whether the server runs, and whether its gateway or proxy leads there.' },
+          { hint: 'See whether the server runs, and whether its gateway or proxy leads there.' },
         )
       : new StudioError('unavailable', `The rollout server at ${address.url} answers ${status}.`, {
-          mend: 'Try again; see its log if it stays so.',
+          hint: 'Try again; see its log if it stays so.',
         });
   }
   const server = said.safeParse(answer);
   if (!server.success)
     throw new StudioError('unavailable', `What answers at ${address.url} is not a rollout server (status ${status}).`, {
-      mend: 'See the address of the target, and whether a page to sign in stands before it.',
+      hint: 'See the address of the target, and whether a page to sign in stands before it.',
     });
   if (server.data.protocol < PROTOCOL)
-    throw new StudioError('version', `The server is of an older version (${server.data.product}).`, { mend: update });
+    throw new StudioError('version', `The server is of an older version (${server.data.product}).`, { hint: update });
   if (server.data.protocol > PROTOCOL)
     throw new StudioError('version', `The server is of a newer version (${server.data.product}).`, {
-      mend: 'Update this client.',
+      hint: 'Update this client.',
     });
   return server.data.product;
 }

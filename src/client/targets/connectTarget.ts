@@ -163,7 +163,7 @@ class ClusterLink {
       if (found.unheard !== undefined && (await this.#answers(cluster, found.unheard, signal))) return;
       if (found.stuck || performance.now() > until)
         throw new StudioError('unavailable', `The server of the target ${this.#name} is not ready: ${found.why}`, {
-          mend: found.mend ?? `rollout target status ${this.#name} shows more.`,
+          hint: found.hint ?? `rollout target status ${this.#name} shows more.`,
         });
       if (told !== found.why) this.#onNotice?.(`Waiting for the server of the target ${this.#name}: ${found.why}`);
       told = found.why;

@@ -22,7 +22,7 @@ export interface NotReady {
   readonly why: string;
   /** It will not get ready by itself. */
   readonly stuck: boolean;
-  readonly mend: string | undefined;
+  readonly hint: string | undefined;
   /** It took requests when its node was heard of last, and may do so still. */
   readonly unheard?: ServerPod;
 }
@@ -35,14 +35,14 @@ export async function findServerPod(cluster: Cluster, signal?: AbortSignal): Pro
   if (ready !== undefined) return ready;
   const deployment = await cluster.get('Deployment', NAMES.server, { signal });
   if (deployment !== undefined) {
-    const { text, hope, mend } = findObstacle(deployment, pods);
+    const { text, hope, hint } = findObstacle(deployment, pods);
     const unheard = placeOf(lasting.find(isUnheard));
-    return { why: text, stuck: hope === 'stuck', mend, ...(unheard === undefined ? {} : { unheard }) };
+    return { why: text, stuck: hope === 'stuck', hint, ...(unheard === undefined ? {} : { unheard }) };
   }
   throw new StudioError(
     'not_found',
     `No rollout server is installed in namespace ${cluster.namespace} of context ${cluster.context}.`,
-    { mend: 'Install it with rollout cluster install.' },
+    { hint: 'Install it with rollout cluster install.' },
   );
 }
 
@@ -58,7 +58,7 @@ export async function serverTokens(cluster: Cluster, signal?: AbortSignal): Prom
   throw new StudioError(
     'not_found',
     `The server's tokens are not in the Secret ${NAMES.tokens} of namespace ${cluster.namespace}.`,
-    { mend: 'rollout cluster upgrade puts everything in place again.' },
+    { hint: 'rollout cluster upgrade puts everything in place again.' },
   );
 }
 

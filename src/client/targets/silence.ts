@@ -3,7 +3,7 @@ import { StudioError } from '../../common/errors.ts';
 import type { ServerAddress, Transport } from '../../protocol/transport.ts';
 
 type Place = Pick<ServerAddress, 'url' | 'ca'>;
-/** What is wrong, and the mend. */
+/** What is wrong, and the hint. */
 type Told = readonly [string, string];
 
 const NETWORK = 'See whether this machine is in its network (VPN), and whether a firewall lets it through.';
@@ -11,14 +11,14 @@ const NETWORK = 'See whether this machine is in its network (VPN), and whether a
 /** `error`: what a request was given instead of an answer. Always `unavailable`: it may answer later. */
 export function silence(place: Place, error: unknown): StudioError {
   const { code, text } = causeOf(error);
-  const [why, mend] = ofName(code, place) ??
+  const [why, hint] = ofName(code, place) ??
     ofCertificate(code, place, error) ??
     ofTls(code, text, place) ??
     ofConnection(code, place) ?? [
       `The rollout server at ${place.url} does not answer${text === '' ? '' : `: ${text}`}.`,
       'See whether it runs, and what is between it and this machine.',
     ];
-  return new StudioError('unavailable', why, { mend, cause: error });
+  return new StudioError('unavailable', why, { hint, cause: error });
 }
 
 /** As `transport`, but it tells why nothing answers at the address. */

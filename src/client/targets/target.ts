@@ -37,10 +37,10 @@ const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 /** Throws StudioError `usage` where a target may not be called so. */
 export function checkTargetName(name: string): void {
   if (name === LOCAL)
-    throw new StudioError('usage', '“local” is this machine.', { mend: 'Give the target another name.' });
+    throw new StudioError('usage', '“local” is this machine.', { hint: 'Give the target another name.' });
   if (!NAME.test(name))
     throw new StudioError('usage', `“${name}” cannot be the name of a target.`, {
-      mend: 'Use letters, digits, dots, dashes and underscores.',
+      hint: 'Use letters, digits, dots, dashes and underscores.',
     });
 }
 
@@ -59,11 +59,11 @@ export function serverUrl(text: string): string {
     url.password !== ''
   ) {
     throw new StudioError('usage', `“${text}” is not the address of a server.`, {
-      mend: 'Write for example https://rollouts.example.org.',
+      hint: 'Write for example https://rollouts.example.org.',
     });
   }
   if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname)) {
-    throw new StudioError('usage', `${text} would send the token in the clear.`, { mend: 'Use https.' });
+    throw new StudioError('usage', `${text} would send the token in the clear.`, { hint: 'Use https.' });
   }
   return url.href.replace(/\/+$/, '');
 }
@@ -75,7 +75,7 @@ export function serverUrl(text: string): string {
 export function checkTarget(file: string, wanted: string, said: string | undefined): void {
   if (said !== undefined || wanted === LOCAL) return;
   throw new StudioError('usage', `${file} runs on the target ${wanted}, and this is connected to this machine.`, {
-    mend: `Start it with --target ${wanted}, or run it with rollout run.`,
+    hint: `Start it with --target ${wanted}, or run it with rollout run.`,
   });
 }
 
@@ -83,7 +83,7 @@ export function checkTarget(file: string, wanted: string, said: string | undefin
 export function clusterRef(name: string, of: Target): ClusterRef {
   if ('url' in of)
     throw new StudioError('usage', `The target ${name} is the address ${of.url}, not a cluster.`, {
-      mend: 'Add the cluster as a target: rollout target add NAME --context CONTEXT.',
+      hint: 'Add the cluster as a target: rollout target add NAME --context CONTEXT.',
     });
   return of;
 }

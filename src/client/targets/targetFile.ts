@@ -29,7 +29,7 @@ export class TargetFile {
     if (found !== undefined) return found;
     const names = [LOCAL, ...targets.keys()].join(', ');
     throw new StudioError('not_found', `There is no target “${name}”.`, {
-      mend: `There are: ${names}. rollout target add ${name} --context CONTEXT adds one.`,
+      hint: `There are: ${names}. rollout target add ${name} --context CONTEXT adds one.`,
     });
   }
 
@@ -59,7 +59,7 @@ export class TargetFile {
     const parsed = fileSchema.safeParse(jsonOf(text));
     if (parsed.success) return parsed.data.targets;
     throw new StudioError('config', `${this.path} is not a list of targets.`, {
-      mend: 'Correct it, or remove it and add the targets again.',
+      hint: 'Correct it, or remove it and add the targets again.',
       cause: parsed.error,
     });
   }

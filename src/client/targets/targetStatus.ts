@@ -21,7 +21,7 @@ export interface TargetFinding {
   readonly state: FindingState;
   readonly text: string;
   /** What to do about it. */
-  readonly mend?: string;
+  readonly hint?: string;
   /** The figures of it, for programs. */
   readonly data?: Readonly<Record<string, unknown>>;
 }
@@ -84,7 +84,7 @@ async function clusterFindings(cluster: Cluster, signal: AbortSignal | undefined
       name: 'clock',
       state: 'wrong',
       text,
-      mend: 'Set the clocks by NTP: tokens and certificates are valid by them.',
+      hint: 'Set the clocks by NTP: tokens and certificates are valid by them.',
       data: { skew_seconds: skewSeconds },
     },
   ];
@@ -99,7 +99,7 @@ async function namespaceFindings(cluster: Cluster, signal: AbortSignal | undefin
         name: 'namespace',
         state: 'missing',
         text: `there is no namespace ${cluster.namespace}`,
-        mend: 'rollout cluster install --create-namespace makes it.',
+        hint: 'rollout cluster install --create-namespace makes it.',
       },
     ];
   } catch (error) {
@@ -134,7 +134,7 @@ async function serverFindings(name: string, target: Target, { env, signal }: Sta
           name: 'server',
           state: 'wrong',
           text: waiting ?? `it did not answer within ${CONNECT_MS / 1000} s`,
-          mend:
+          hint:
             'url' in target
               ? 'See whether the server runs, and what is between it and this machine.'
               : 'See its pod: kubectl describe pod, kubectl logs.',
@@ -285,7 +285,7 @@ export function quotaFinding(quotas: readonly ResourceQuota[]): TargetFinding {
         name: 'quota',
         state: 'wrong',
         text: `used up: ${full.map(({ resource }) => resource).join(', ')} (${text})`,
-        mend:
+        hint:
           'Pods wait until others end. Ask the cluster’s administrators for more, or ask for less in the batch ' +
           'file’s `pods`.',
         data,
@@ -324,6 +324,6 @@ function trouble(name: TargetFinding['name'], error: unknown): TargetFinding {
     name,
     state: unreadable ? 'unknown' : 'wrong',
     text: unreadable ? `may not be read: ${error.message}` : error.message,
-    ...(error.mend === undefined ? {} : { mend: error.mend }),
+    ...(error.hint === undefined ? {} : { hint: error.hint }),
   };
 }

@@ -8,7 +8,7 @@ import { outcomeMark } from './lines.ts';
 import { amount, duration, moment, table, wrapped } from './table.ts';
 
 const BAR = 6;
-const LONGEST_TASK = 32;
+const MAX_TASK = 32;
 
 /** The marks of the grid, explained. */
 const LEGEND = [
@@ -82,7 +82,7 @@ export function batchHeading(batch: BatchRow, width: number): string {
 /** One line a task. `rows`: one per attempt, ordered by task and attempt. */
 export function batchGrid(rows: readonly RolloutRow[], width: number): string {
   const tasks = Map.groupBy(rows, (row) => row.task);
-  const nameWidth = Math.min(LONGEST_TASK, Math.max(4, ...[...tasks.keys()].map((task) => task.length)));
+  const nameWidth = Math.min(MAX_TASK, Math.max(4, ...[...tasks.keys()].map((task) => task.length)));
   const lines: string[] = [];
   for (const [task, attempts] of tasks) {
     const scored = attempts.filter(

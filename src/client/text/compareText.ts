@@ -17,10 +17,10 @@ export interface CompareTextOptions {
   readonly color: boolean;
 }
 
-const MOST_DIFFERENCES = 6;
+const MAX_DIFFERENCES = 6;
 const BAR = 10;
 /** Columns that one action of several on a line may take. */
-const MOST_OF_CHAIN = 48;
+const MAX_OF_CHAIN = 48;
 
 const MARKS: Readonly<Record<Cell['state'], readonly [string, Style | undefined]>> = {
   same: ['=', 'dim'],
@@ -119,7 +119,7 @@ function chainText(actions: readonly Action[], room: number): string {
   const parts: string[] = [];
   let used = 0;
   for (const [index, action] of actions.entries()) {
-    const text = actions.length === 1 ? actionText(action) : fitted(actionText(action), MOST_OF_CHAIN);
+    const text = actions.length === 1 ? actionText(action) : fitted(actionText(action), MAX_OF_CHAIN);
     used += columns(text) + 3;
     if (index > 0 && used > room - 10) return `${parts.join(' → ')} → ${actions.length - index} more`;
     parts.push(text);
@@ -207,8 +207,8 @@ function cellLines(row: AlignedRow, names: readonly string[], paint: Paint, widt
       ...call.result.map((one) => `${call.name} result ${differenceText(one)}`),
     ]);
     return [
-      ...found.slice(0, MOST_DIFFERENCES).map(line),
-      ...(found.length > MOST_DIFFERENCES ? [line(`… ${found.length - MOST_DIFFERENCES} more differences`)] : []),
+      ...found.slice(0, MAX_DIFFERENCES).map(line),
+      ...(found.length > MAX_DIFFERENCES ? [line(`… ${found.length - MAX_DIFFERENCES} more differences`)] : []),
     ];
   });
 }

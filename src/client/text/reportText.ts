@@ -3,7 +3,7 @@
 import type { Comparison, Report } from '../../trace/statistics/schema.ts';
 import { amount, duration, table, wrapped } from './table.ts';
 
-const MOST_NAMED = 8;
+const MAX_NAMED = 8;
 
 export function reportText(report: Report, width: number): string {
   const lines = [attemptsLine(report), ''];
@@ -87,8 +87,8 @@ function totalsLines(report: Report, width: number): string[] {
   ] as const) {
     const named = Object.entries(shares);
     if (named.length === 0) continue;
-    const shown = named.slice(0, MOST_NAMED).map(([name, share]) => `${name} ${share.passed}/${share.attempts}`);
-    if (named.length > MOST_NAMED) shown.push(`${named.length - MOST_NAMED} more`);
+    const shown = named.slice(0, MAX_NAMED).map(([name, share]) => `${name} ${share.passed}/${share.attempts}`);
+    if (named.length > MAX_NAMED) shown.push(`${named.length - MAX_NAMED} more`);
     lines.push(
       wrapped(
         [`${title.padEnd(10)} passed/attempts: ${shown[0] ?? ''}`, ...shown.slice(1)],
@@ -121,7 +121,7 @@ export function comparisonText(comparison: Comparison): string {
       [0, 1, 2, 3, 4],
     ),
   );
-  for (const { task, difference } of comparison.changed.slice(0, MOST_NAMED))
+  for (const { task, difference } of comparison.changed.slice(0, MAX_NAMED))
     lines.push(`  ${signed(difference)}  ${task}`);
   return lines.join('\n');
 }

@@ -212,7 +212,7 @@ function serversOf(config: Json | undefined, read: (path: string) => string): Js
       'config',
       `\`mcp_config\`${typeof config === 'string' && !/^\s*\{/.test(config) ? ` (${config})` : ''} is no mapping ` +
         'of servers.',
-      { mend: 'It should be JSON with `mcpServers`.' },
+      { hint: 'It should be JSON with `mcpServers`.' },
     );
   const inner = value['mcpServers'] ?? value['servers'];
   return isJsonObject(inner) ? inner : value;

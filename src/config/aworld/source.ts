@@ -52,7 +52,7 @@ function readMarkdown(name: string, text: string): Source {
   const front = FRONT_MATTER.exec(text);
   if (front === null)
     throw new StudioError('config', `${name} has no front matter, so that nothing says which agent it is.`, {
-      mend: 'It should begin with `---`, `name: …` and `---`; what follows is the prompt.',
+      hint: 'It should begin with `---`, `name: …` and `---`; what follows is the prompt.',
     });
   const { value, place } = yaml(name, front[1] ?? '', 1);
   const fields = withVariables(name, value);
@@ -81,7 +81,7 @@ function readYaml(name: string, text: string): Source {
   if (!read.success || (read.data.agents === undefined && swarmAlone === undefined)) {
     const servers = isJsonObject(value['mcpServers']);
     throw new StudioError('config', servers ? `${name} names MCP servers and no agents.` : `${name} names no agents.`, {
-      mend: servers
+      hint: servers
         ? `Put them into an agent file of yours: rollout tool add AGENT --from ${name}`
         : "It should have `agents:`, as AWorld's agents, task and swarm files have, or be a Markdown agent.",
     });
@@ -143,7 +143,7 @@ function yaml(
   if (hasErrors(parsed.problems)) throw problemsError(parsed.problems);
   if (!isJsonObject(parsed.value))
     throw new StudioError('config', `${name} is no mapping of keys.`, {
-      mend: 'Give an agents, task or swarm file of AWorld, or a Markdown agent.',
+      hint: 'Give an agents, task or swarm file of AWorld, or a Markdown agent.',
     });
   return {
     value: parsed.value,
@@ -161,7 +161,7 @@ function withVariables(name: string, value: JsonObject): JsonObject {
     const found = vars[key];
     if (found === undefined)
       throw new StudioError('config', `${name}: \`\${vars.${key}}\` is used, but \`vars\` has no \`${key}\`.`, {
-        mend: `Add ${key} to \`vars\`.`,
+        hint: `Add ${key} to \`vars\`.`,
       });
     return found;
   };

@@ -88,7 +88,7 @@ export function teamsOf(
     const one = stands.get(id) ?? id;
     if (!known.has(one))
       throw new StudioError('config', `${file}: the swarm names \`${id}\`, which is none of its agents.`, {
-        mend: `Its agents are ${agents.join(', ')}.`,
+        hint: `Its agents are ${agents.join(', ')}.`,
       });
     return one;
   };
@@ -98,7 +98,7 @@ export function teamsOf(
     const kind = Object.hasOwn(KINDS, type) ? KINDS[type] : undefined;
     if (kind === undefined)
       throw new StudioError('config', `${file}: a swarm has the type \`${type}\`.`, {
-        mend: `It should be one of ${Object.keys(KINDS).join(', ')}.`,
+        hint: `It should be one of ${Object.keys(KINDS).join(', ')}.`,
       });
     if (type === 'hybrid')
       tell(at, `${called}: in a hybrid swarm members also speak to one another; here they speak to their leader.`);
@@ -111,7 +111,7 @@ export function teamsOf(
       const leader = root === undefined ? all[0] : need(root);
       if (leader === undefined)
         throw new StudioError('config', `${file}: the team \`${called}\` has no members.`, {
-          mend: 'Name `root` and `members`.',
+          hint: 'Name `root` and `members`.',
         });
       const between = edges.filter(([from]) => from !== leader);
       if (between.length > 0)
@@ -178,7 +178,7 @@ export function teamsOf(
       throw new StudioError(
         'config',
         `${file}: the swarm \`${called}\` has a member that is neither a name nor a group.`,
-        { mend: 'Write names of agents.' },
+        { hint: 'Write names of agents.' },
       );
     const id = textOf(value['id']) ?? `${called}-${index + 1}`;
     switch (kindOf(value)) {
@@ -192,7 +192,7 @@ export function teamsOf(
         return [nested(id, at, { ...value, type: value['swarm_type'] ?? 'workflow' })];
       case undefined:
         throw new StudioError('config', `${file}: \`${id}\` has the node_type \`${plainText(value['node_type'])}\`.`, {
-          mend: `It should be one of ${NODES.join(', ')}.`,
+          hint: `It should be one of ${NODES.join(', ')}.`,
         });
     }
   };

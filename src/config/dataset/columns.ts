@@ -58,22 +58,22 @@ export type FileTask = Omit<TaskRecord, 'files'> & {
 /** `named`: the id is the record's own. */
 export type ColumnResult =
   | { readonly task: FileTask; readonly named: boolean }
-  | { readonly message: string; readonly mend: string };
+  | { readonly message: string; readonly hint: string };
 
 const worldStart = z.strictObject({ seed: z.int().optional(), state: z.unknown().optional() });
 
 /** `id` is what the task is called without a column for it; `folder` is where attachments are looked for. */
 export function taskOf(value: unknown, columns: Columns, id: string, folder: string): ColumnResult {
   if (!isJsonObject(value))
-    return { message: 'a record must be an object of columns', mend: 'Write { "question": "…", "answer": "…" }.' };
+    return { message: 'a record must be an object of columns', hint: 'Write { "question": "…", "answer": "…" }.' };
   const { names } = columns;
   const cell = (key: ColumnKey): Json | undefined => {
     const found = Object.hasOwn(value, names[key]) ? value[names[key]] : undefined;
     return found === null || found === '' ? undefined : found;
   };
-  const wrong = (key: ColumnKey, message: string, mend: string): ColumnResult => ({
+  const wrong = (key: ColumnKey, message: string, hint: string): ColumnResult => ({
     message: `column \`${names[key]}\` ${message}`,
-    mend,
+    hint,
   });
 
   const question = cell('question');

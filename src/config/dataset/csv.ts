@@ -4,7 +4,7 @@ import { textChunks } from './text.ts';
 interface Row {
   readonly line: number;
   readonly cells: string[];
-  readonly problem?: { readonly column: number; readonly message: string; readonly mend: string };
+  readonly problem?: { readonly column: number; readonly message: string; readonly hint: string };
 }
 
 /**
@@ -30,7 +30,7 @@ export async function* csvRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenera
         line: row.line,
         column: row.problem?.column ?? 1,
         number,
-        error: { message: error.message, mend: error.mend },
+        error: { message: error.message, hint: error.hint },
       };
       continue;
     }
@@ -46,34 +46,34 @@ export async function* csvRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenera
       line: 1,
       column: 1,
       number: 1,
-      error: { message: 'the file is empty', mend: 'The first line of a CSV file names its columns.' },
+      error: { message: 'the file is empty', hint: 'The first line of a CSV file names its columns.' },
     };
 }
 
-function headerError(header: readonly string[]): { message: string; mend: string } | undefined {
+function headerError(header: readonly string[]): { message: string; hint: string } | undefined {
   const other = ['\t', ';', '|'].find((separator) => header.length === 1 && header[0]?.includes(separator) === true);
   if (other !== undefined) {
     return {
       message: `the columns are separated by ${other === '\t' ? 'tabs' : `\`${other}\``}, not by commas`,
-      mend: 'Save the file as CSV with commas.',
+      hint: 'Save the file as CSV with commas.',
     };
   }
   const empty = header.indexOf('');
-  if (empty !== -1) return { message: `column ${empty + 1} has no name`, mend: 'Name every column in the first line.' };
+  if (empty !== -1) return { message: `column ${empty + 1} has no name`, hint: 'Name every column in the first line.' };
   const twice = header.find((name, index) => header.indexOf(name) !== index);
   return twice === undefined
     ? undefined
-    : { message: `two columns are called \`${twice}\``, mend: 'Rename one of them.' };
+    : { message: `two columns are called \`${twice}\``, hint: 'Rename one of them.' };
 }
 
 function widthError(
   header: readonly string[],
   cells: readonly string[],
-): { message: string; mend: string } | undefined {
+): { message: string; hint: string } | undefined {
   if (cells.length === header.length) return undefined;
   return {
     message: `this row has ${cells.length} ${cells.length === 1 ? 'cell' : 'cells'}, the header ${header.length}`,
-    mend:
+    hint:
       cells.length > header.length
         ? 'Put a cell with a comma in it in double quotes.'
         : 'Add the missing commas; an empty cell is nothing between two commas.',
@@ -154,7 +154,7 @@ async function* csvRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Row> {
           problem ??= {
             column,
             message: 'there is text behind the closing quote of a cell',
-            mend: 'Double the quotes inside a quoted cell: "he said ""yes""".',
+            hint: 'Double the quotes inside a quoted cell: "he said ""yes""".',
           };
         }
         state = 'plain';
@@ -178,7 +178,7 @@ async function* csvRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Row> {
       problem: {
         column: 1,
         message: 'a quote that is opened in this row is never closed',
-        mend: 'Close it, or double it if it belongs to the text.',
+        hint: 'Close it, or double it if it belongs to the text.',
       },
     };
   } else if (cells.length > 0 || cell !== '' || state !== 'start') {

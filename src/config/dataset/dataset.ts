@@ -93,7 +93,7 @@ export async function* readTasks(
         report({
           ...recordProblem(path, record, {
             message: `the id \`${task.id}\` was given in line ${first} already`,
-            mend: 'Give every task an id of its own.',
+            hint: 'Give every task an id of its own.',
           }),
           code: 'duplicate_id',
         });
@@ -113,7 +113,7 @@ export async function* readTasks(
 export function recordProblem(
   file: string,
   at: { line: number; column: number },
-  what: { message: string; mend: string },
+  what: { message: string; hint: string },
 ): Problem {
   return {
     file,
@@ -124,7 +124,7 @@ export function recordProblem(
     severity: 'error',
     code: 'dataset',
     message: what.message,
-    mend: what.mend,
+    hint: what.hint,
   };
 }
 
@@ -133,7 +133,7 @@ export function notUtf8Problem(file: string, thrown: NotUtf8): Problem {
     ...recordProblem(
       file,
       { line: thrown.line, column: 1 },
-      { message: 'this is not UTF-8 text', mend: 'Save the file with the encoding UTF-8.' },
+      { message: 'this is not UTF-8 text', hint: 'Save the file with the encoding UTF-8.' },
     ),
     code: 'syntax',
   };

@@ -126,7 +126,7 @@ class ArraySplitter {
           line: this.#line,
           column: this.#column,
           number: at.number,
-          error: { message: 'there is nothing before this comma', mend: 'Remove the comma.' },
+          error: { message: 'there is nothing before this comma', hint: 'Remove the comma.' },
         }
       : this.#length > RECORD_LIMIT
         ? { ...at, error: TOO_LONG }
@@ -162,8 +162,8 @@ class ArraySplitter {
     }
   }
 
-  #broken(message: string, mend: string): RawRecord {
+  #broken(message: string, hint: string): RawRecord {
     this.#state = 'broken';
-    return { line: this.#line, column: this.#column, number: this.#number + 1, error: { message, mend } };
+    return { line: this.#line, column: this.#column, number: this.#number + 1, error: { message, hint } };
   }
 }

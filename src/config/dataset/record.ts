@@ -16,7 +16,7 @@ export interface BrokenRecord {
   readonly line: number;
   readonly column: number;
   readonly number: number;
-  readonly error: { readonly message: string; readonly mend: string };
+  readonly error: { readonly message: string; readonly hint: string };
 }
 
 /** A record longer than this is an error: it would not fit a message to the server. In UTF-16 units. */
@@ -24,7 +24,7 @@ export const RECORD_LIMIT = 16 * 1024 * 1024;
 
 export const TOO_LONG = {
   message: `the record is longer than ${RECORD_LIMIT / 1024 / 1024} MiB`,
-  mend: 'Put the long part into a file of its own and name it in the column of attachments.',
+  hint: 'Put the long part into a file of its own and name it in the column of attachments.',
 };
 
 /** JSON.parse of one record that begins at `line`:`column`; the engine tells the place of an error where it can. */
@@ -43,7 +43,7 @@ export function parseRecord(text: string, at: { line: number; column: number; nu
       column: newlines === 0 ? at.column + offset : offset - before.lastIndexOf('\n'),
       error: {
         message: `this record is not JSON: ${what.charAt(0).toLowerCase()}${what.slice(1)}`,
-        mend: /\b(NaN|-?Infinity)\b/.test(text)
+        hint: /\b(NaN|-?Infinity)\b/.test(text)
           ? 'JSON has no NaN and no Infinity: write null.'
           : 'Correct the record: keys and texts in double quotes, no comma at the end.',
       },

@@ -48,7 +48,7 @@ export async function readAgent(
       {
         code: 'not_yet',
         message: '`program` is not yet available',
-        mend: 'Remove it; an agent of prompt, model and tools works.',
+        hint: 'Remove it; an agent of prompt, model and tools works.',
       },
       'key',
     );
@@ -83,7 +83,7 @@ function checkWorker(reading: Reading, parsed: ParsedFile, value: Partial<AgentF
     reading.tell(parsed, [], {
       code: 'missing',
       message: '`prompt` is missing',
-      mend:
+      hint:
         value.team === undefined
           ? 'Add `prompt: prompts/desk.md`, or the text itself.'
           : 'Add the prompt of the leader: `prompt: prompts/desk.md`, or the text itself.',
@@ -94,7 +94,7 @@ function checkWorker(reading: Reading, parsed: ParsedFile, value: Partial<AgentF
     reading.tell(parsed, [], {
       code: 'missing',
       message: '`model` is missing',
-      mend: 'Add `model:` with its `endpoint` and `name`.',
+      hint: 'Add `model:` with its `endpoint` and `name`.',
       fixes: [
         { do: 'insert', path: [], key: 'model', value: '{ endpoint: http://localhost:8000/v1, name: Qwen/Qwen3-32B }' },
       ],
@@ -109,10 +109,10 @@ export function withMembers(parts: AgentParts): AgentParts[] {
 
 async function checkTools(reading: Reading, parsed: ParsedFile, tools: readonly ToolEntry[]): Promise<void> {
   const seen = new Map<string, number>();
-  const once = (what: string, index: number, at: Path, mend: string): void => {
+  const once = (what: string, index: number, at: Path, hint: string): void => {
     const first = seen.get(what);
     if (first === undefined) seen.set(what, index);
-    else reading.tell(parsed, at, { code: 'conflict', message: `${what} is named twice in \`tools\``, mend });
+    else reading.tell(parsed, at, { code: 'conflict', message: `${what} is named twice in \`tools\``, hint });
   };
   for (const [index, entry] of tools.entries()) {
     const at: Path = ['tools', index];
@@ -125,7 +125,7 @@ async function checkTools(reading: Reading, parsed: ParsedFile, tools: readonly 
         reading.tell(parsed, [...at, 'mcp', 'url'], {
           code: 'value',
           message: `\`tools[${index}].mcp.url\` must be a URL, not ${found(url)}`,
-          mend: 'Write for example `http://localhost:3000/mcp`.',
+          hint: 'Write for example `http://localhost:3000/mcp`.',
         });
       }
       once(`an MCP server \`${mcpName(entry)}\``, index, at, 'Give each a `name:` of its own.');
@@ -159,7 +159,7 @@ function checkAnswer(reading: Reading, parsed: ParsedFile, answer: AgentFile['an
     reading.tell(parsed, ['answer', 'tag'], {
       code: 'value',
       message: `\`${answer.tag}\` cannot be the name of a tag`,
-      mend: 'Write the name alone, without < and >: `answer: { tag: answer }`.',
+      hint: 'Write the name alone, without < and >: `answer: { tag: answer }`.',
     });
   }
   if (answer.regex !== undefined) checkPattern(reading, parsed, ['answer', 'regex'], answer.regex, '');
@@ -175,7 +175,7 @@ export function checkPattern(reading: Reading, parsed: ParsedFile, at: Path, pat
     reading.tell(parsed, at, {
       code: 'value',
       message: `this is not a regular expression: ${what.charAt(0).toLowerCase()}${what.slice(1)}`,
-      mend:
+      hint:
         'Put a backslash before characters that stand for themselves; in YAML single quotes keep backslashes as ' +
         'they are.',
     });
@@ -184,8 +184,8 @@ export function checkPattern(reading: Reading, parsed: ParsedFile, at: Path, pat
 
 function checkLimits(reading: Reading, parsed: ParsedFile, value: Partial<AgentFile>): void {
   const { limits, context, model } = value;
-  const conflict = (at: Path, message: string, mend: string): void =>
-    reading.tell(parsed, at, { code: 'conflict', message, mend });
+  const conflict = (at: Path, message: string, hint: string): void =>
+    reading.tell(parsed, at, { code: 'conflict', message, hint });
   if (limits === undefined) return;
   if (parsed.has(['limits', 'tool_seconds']) && limits.tool_seconds > limits.seconds) {
     conflict(

@@ -21,10 +21,10 @@ import type { Reading } from './reading.ts';
 /** So many records decide which columns there are, so many tasks which fields prompts may name. */
 const HEAD = 20;
 /** After so many problems a dataset is broken as a whole. */
-const MOST_PROBLEMS = 50;
+const MAX_PROBLEMS = 50;
 /** So many columns are offered in place of one that is not there. */
-const MOST_COLUMNS = 6;
-const MOST_IDS_TO_SUGGEST = 10_000;
+const MAX_COLUMNS = 6;
+const MAX_IDS_TO_SUGGEST = 10_000;
 
 export interface DatasetLook {
   readonly spec: DatasetSpec;
@@ -59,7 +59,7 @@ export async function readDataset(
     reading.tell(parsed, ['dataset', 'file'], {
       code: 'value',
       message: `the name ${basename(path)} does not tell the format`,
-      mend: 'Add `format: jsonl` (or csv, json, gaia) to `dataset`.',
+      hint: 'Add `format: jsonl` (or csv, json, gaia) to `dataset`.',
       fixes: DATASET_FORMATS.map((value) => ({ do: 'insert', path: ['dataset'], key: 'format', value })),
     });
     return undefined;
@@ -119,12 +119,12 @@ function mappingFits(
   for (const key of missing) {
     const name = columns.names[key];
     const near = closest(name, there);
-    const mend = gaia
+    const hint = gaia
       ? 'This looks like GAIA: add `format: gaia`.'
       : near !== undefined
         ? `Did you mean \`${key}: ${near}\`?`
         : `Say which column it is, for example \`${key}: ${[...there][0] ?? ''}\`; there are ${[...there].join(', ')}.`;
-    const names = near === undefined ? [...there].slice(0, MOST_COLUMNS) : [near];
+    const names = near === undefined ? [...there].slice(0, MAX_COLUMNS) : [near];
     const fixes: Fix[] = gaia
       ? [{ do: 'insert', path: ['dataset'], key: 'format', value: 'gaia' }]
       : names.map((column) =>
@@ -135,7 +135,7 @@ function mappingFits(
     reading.tell(parsed, ['dataset', columns.told.has(key) ? key : 'file'], {
       code: 'value',
       message: `${basename(path)} has no column \`${name}\``,
-      mend,
+      hint,
       fixes,
     });
   }
@@ -162,12 +162,12 @@ async function look(
   const report = (problem: Problem): void => {
     if (full()) throw new Enough();
     reading.problems.push(problem);
-    if (++problems < MOST_PROBLEMS) return;
+    if (++problems < MAX_PROBLEMS) return;
     reading.problems.push({
       ...problem,
       code: 'dataset',
-      message: `there are ${MOST_PROBLEMS} problems up to here; the rest was not looked at`,
-      mend: 'Correct these first.',
+      message: `there are ${MAX_PROBLEMS} problems up to here; the rest was not looked at`,
+      hint: 'Correct these first.',
     });
     throw new Enough();
   };
@@ -175,7 +175,7 @@ async function look(
     for await (const { task, line } of readTasks(reading.files, everything, report)) {
       if (full()) throw new Enough();
       read++;
-      if (ids.length < MOST_IDS_TO_SUGGEST) ids.push(task.id);
+      if (ids.length < MAX_IDS_TO_SUGGEST) ids.push(task.id);
       if (only !== undefined && !missing.delete(task.id)) continue;
       found.tasks++;
       if (head.length < HEAD) head.push({ task, line });
@@ -193,7 +193,7 @@ async function look(
           severity: 'error',
           code: 'file',
           message: `task \`${task.id}\`: there is no file ${file.path}`,
-          mend: 'Paths of attachments are relative to the dataset.',
+          hint: 'Paths of attachments are relative to the dataset.',
         });
       }
       if (only !== undefined && missing.size === 0) break;
@@ -207,14 +207,14 @@ async function look(
     reading.tell(parsed, ['dataset', 'file'], {
       code: 'value',
       message: `${basename(spec.path)} has no task \`${id}\``,
-      mend: near === undefined ? `Its first tasks are ${ids.slice(0, 5).join(', ')}.` : `Did you mean \`${near}\`?`,
+      hint: near === undefined ? `Its first tasks are ${ids.slice(0, 5).join(', ')}.` : `Did you mean \`${near}\`?`,
     });
   }
   if (read === 0 && problems === 0) {
     reading.tell(parsed, ['dataset', 'file'], {
       code: 'value',
       message: `${basename(spec.path)} gives no task${spec.offset > 0 ? ` behind the first ${spec.offset}` : ''}`,
-      mend: spec.offset > 0 ? 'Lower `offset`.' : 'Put a record into it.',
+      hint: spec.offset > 0 ? 'Lower `offset`.' : 'Put a record into it.',
     });
   }
   return found;

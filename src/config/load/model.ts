@@ -23,7 +23,7 @@ export function checkModel(reading: Reading, parsed: ParsedFile, at: Path, model
       reading.tell(parsed, path, {
         code: 'value',
         message: `\`${pathText(path)}\` must be a URL, not ${found(endpoint)}`,
-        mend: host ? `Write \`http://${endpoint}\`.` : 'Write for example `http://localhost:8000/v1`, or `demo:`.',
+        hint: host ? `Write \`http://${endpoint}\`.` : 'Write for example `http://localhost:8000/v1`, or `demo:`.',
         ...(host ? { fixes: [{ do: 'replace', text: `http://${endpoint}` }] } : {}),
       });
     }
@@ -31,7 +31,7 @@ export function checkModel(reading: Reading, parsed: ParsedFile, at: Path, model
       reading.tell(parsed, path, {
         code: 'conflict',
         message: 'this endpoint is listed twice',
-        mend: 'Keep one of the two.',
+        hint: 'Keep one of the two.',
       });
     seen.add(endpoint);
   });

@@ -25,7 +25,7 @@ export function checkNeeds(
         code: 'unmet',
         severity: 'warning',
         message: `${of} needs ${name}, and nothing says that the image ${pods?.image ?? ''} has it`,
-        mend: `Write \`pods.provides: [${name}]\` if it does.`,
+        hint: `Write \`pods.provides: [${name}]\` if it does.`,
       });
     }
   };

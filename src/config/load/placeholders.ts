@@ -16,7 +16,7 @@ export function checkPlaceholders(
 ): void {
   const tell = (
     place: { offset: number; length: number },
-    what: Pick<Problem, 'message' | 'mend' | 'severity' | 'fixes'>,
+    what: Pick<Problem, 'message' | 'hint' | 'severity' | 'fixes'>,
   ): void => {
     const problem: Problem =
       prompt.path === undefined
@@ -36,7 +36,7 @@ export function checkPlaceholders(
       tell(placeholder, {
         severity: 'error',
         message: '`{{task.}}` names nothing',
-        mend: 'Write for example {{task.question}}.',
+        hint: 'Write for example {{task.question}}.',
       });
       continue;
     }
@@ -50,7 +50,7 @@ export function checkPlaceholders(
         message:
           `\`{{task.${path}}}\`: ${all ? 'tasks have' : `task \`${first.task.id}\` (line ${first.line}) has`} no ` +
           `\`${path}\``,
-        mend:
+        hint:
           near === undefined || near === path
             ? all
               ? `They have ${[...names].join(', ')}.`
@@ -62,7 +62,7 @@ export function checkPlaceholders(
       tell(placeholder, {
         severity: 'warning',
         message: '`{{task.answer}}` tells the agent the expected answer',
-        mend: 'Remove it, unless that is what you want.',
+        hint: 'Remove it, unless that is what you want.',
         fixes: [{ do: 'replace', text: '' }],
       });
     }
@@ -75,7 +75,7 @@ export function checkPlaceholders(
       {
         severity: 'warning',
         message: `\`${match[0]}\` is not replaced by anything`,
-        mend: `Write {{task.${name}}}.`,
+        hint: `Write {{task.${name}}}.`,
         fixes: [{ do: 'replace', text: `{{task.${name}}}` }],
       },
     );

@@ -64,7 +64,7 @@ export class Reading {
     this.tell(parsed, ['version'], {
       code: 'version',
       message: `version ${newer}: this file was made by a newer Rollout Studio`,
-      mend: `Update Rollout Studio; this one reads version ${NEWEST_VERSION}.`,
+      hint: `Update Rollout Studio; this one reads version ${NEWEST_VERSION}.`,
     });
     return undefined;
   }
@@ -104,12 +104,12 @@ export class Reading {
 
   /** A file the disk would not give. */
   unreadable(path: string, thrown: unknown, by?: Mention): void {
-    const mend = StudioError.is(thrown) ? thrown.mend : undefined;
+    const hint = StudioError.is(thrown) ? thrown.hint : undefined;
     this.#unreadable(
       path,
       by,
       `${basename(path)} cannot be read: ${thrown instanceof Error ? thrown.message : errorText(thrown)}`,
-      mend ?? 'Look at its permissions.',
+      hint ?? 'Look at its permissions.',
     );
   }
 
@@ -124,7 +124,7 @@ export class Reading {
       this.tell(parsed, at, {
         code: 'value',
         message: `\`${pathText(at)}\` is a path, and paths cannot hold \${…}`,
-        mend: 'Write the path itself, relative to this file.',
+        hint: 'Write the path itself, relative to this file.',
       });
       return undefined;
     }
@@ -133,7 +133,7 @@ export class Reading {
       this.tell(parsed, at, {
         code: 'value',
         message: `\`${pathText(at)}\` must be a file that ends in ${endings.join(', ')}, not \`${written}\``,
-        mend: 'Name a file of that kind.',
+        hint: 'Name a file of that kind.',
       });
       return undefined;
     }
@@ -156,7 +156,7 @@ export class Reading {
     const text = await this.text(path, { parsed, at });
     if (text === undefined) return undefined;
     if (text.trim() !== '') return { text, path };
-    this.tell(parsed, at, { code: 'value', message: `${basename(path)} is empty`, mend: 'Write the prompt into it.' });
+    this.tell(parsed, at, { code: 'value', message: `${basename(path)} is empty`, hint: 'Write the prompt into it.' });
     return undefined;
   }
 
@@ -193,9 +193,9 @@ export class Reading {
     );
   }
 
-  #unreadable(path: string, by: Mention | undefined, message: string, mend: string, fix?: Fix): void {
+  #unreadable(path: string, by: Mention | undefined, message: string, hint: string, fix?: Fix): void {
     if (by !== undefined)
-      this.tell(by.parsed, by.at, { code: 'file', message, mend, ...(fix === undefined ? {} : { fixes: [fix] }) });
+      this.tell(by.parsed, by.at, { code: 'file', message, hint, ...(fix === undefined ? {} : { fixes: [fix] }) });
     else
       this.problems.push({
         file: path,
@@ -206,7 +206,7 @@ export class Reading {
         severity: 'error',
         code: 'file',
         message,
-        mend,
+        hint,
       });
   }
 }

@@ -65,7 +65,7 @@ export async function readTeam(
       reading.tell(parsed, named, {
         code: 'conflict',
         message: `a team cannot be a member of itself: ${way}`,
-        mend: 'Name another agent, or let it work again with `loop`.',
+        hint: 'Name another agent, or let it work again with `loop`.',
       });
       continue;
     }
@@ -102,7 +102,7 @@ function checkUnused(reading: Reading, parsed: ParsedFile, value: Partial<AgentF
       {
         code: 'conflict',
         message: `\`${key}\` means nothing here: the members of a ${value.team?.kind ?? 'team'} do all the work`,
-        mend: workflow ? 'Remove it, or give it to a member.' : 'Remove it, or add a `prompt`: then this agent begins.',
+        hint: workflow ? 'Remove it, or give it to a member.' : 'Remove it, or add a `prompt`: then this agent begins.',
       },
       'key',
     );
@@ -126,14 +126,14 @@ function checkMembers(
         reading.tell(parsed, section.name === undefined ? at : [...at, 'name'], {
           code: 'conflict',
           message: `two agents of this team are called \`${name}\``,
-          mend: 'Give one a `name:` of its own, as in `{ agent: …, name: second }`.',
+          hint: 'Give one a `name:` of its own, as in `{ agent: …, name: second }`.',
         });
       seen.add(name);
       if (kind !== 'workflow' && !/^[\w-]{1,48}$/.test(name))
         reading.tell(parsed, at, {
           code: 'value',
           message: `\`${name}\` cannot be part of the name of a tool, by which the others reach it`,
-          mend: 'Give it a `name:` of letters, digits, `-` and `_`.',
+          hint: 'Give it a `name:` of letters, digits, `-` and `_`.',
         });
     }
     const foreign = { workflow: ['to'], handoff: ['after'], leader: ['after', 'to'] } as const;
@@ -142,7 +142,7 @@ function checkMembers(
         reading.tell(
           parsed,
           [...at, key],
-          { code: 'conflict', message: `\`${key}\` means nothing in a team of kind \`${kind}\``, mend: 'Remove it.' },
+          { code: 'conflict', message: `\`${key}\` means nothing in a team of kind \`${kind}\``, hint: 'Remove it.' },
           'key',
         );
     }
@@ -155,14 +155,14 @@ function checkMembers(
             code: 'conflict',
             message:
               key === 'after' ? `\`${other}\` cannot wait for itself` : `\`${other}\` cannot hand the work to itself`,
-            mend: 'Name another member.',
+            hint: 'Name another member.',
           });
         else if (!names.has(other) && names.size > 0) {
           const near = closest(other, names);
           reading.tell(parsed, path, {
             code: 'unknown_member',
             message: `\`${other}\` is no member of this team`,
-            mend: near === undefined ? `Its members are ${[...names].join(', ')}.` : `Did you mean \`${near}\`?`,
+            hint: near === undefined ? `Its members are ${[...names].join(', ')}.` : `Did you mean \`${near}\`?`,
             ...(near === undefined ? {} : { fixes: [{ do: 'replace', text: near }] }),
           });
         }
@@ -192,7 +192,7 @@ function checkReach(
       reading.tell(parsed, section.after === undefined ? at : [...at, 'after'], {
         code: 'conflict',
         message: `these members wait for one another: ${cycle.join(' → ')}`,
-        mend: 'Take one of them out of `after`; for a member that works again, use `loop`.',
+        hint: 'Take one of them out of `after`; for a member that works again, use `loop`.',
       });
       return;
     }
@@ -207,7 +207,7 @@ function checkReach(
         reading.tell(parsed, at, {
           code: 'unreachable',
           message: `nobody ever hands the work to \`${name}\``,
-          mend: 'Add it to the `to` of a member, or remove it.',
+          hint: 'Add it to the `to` of a member, or remove it.',
         });
     }
   }

@@ -32,7 +32,7 @@ export async function readWorld(reading: Reading, path: string, by?: Mention): P
     reading.tell(parsed, ['kind'], {
       code: 'not_yet',
       message: `worlds of kind \`${kind}\` are not yet available`,
-      mend: 'Use `kind: module` with a TypeScript or JavaScript module.',
+      hint: 'Use `kind: module` with a TypeScript or JavaScript module.',
     });
     return undefined;
   }
@@ -44,7 +44,7 @@ export async function readWorld(reading: Reading, path: string, by?: Mention): P
       {
         code: 'not_yet',
         message: '`perturb` is not yet available',
-        mend: 'Remove it; faults can be put into the functions of the module until then.',
+        hint: 'Remove it; faults can be put into the functions of the module until then.',
       },
       'key',
     );
@@ -55,7 +55,7 @@ export async function readWorld(reading: Reading, path: string, by?: Mention): P
     reading.tell(parsed, [], {
       code: 'missing',
       message: '`module` is missing',
-      mend: 'Add `module: library.ts`, the module that exports `open`.',
+      hint: 'Add `module: library.ts`, the module that exports `open`.',
       fixes: [{ do: 'insert', path: [], key: 'module', value: 'library.ts' }],
     });
   let userPrompt: PromptText | undefined;

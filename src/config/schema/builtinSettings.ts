@@ -40,8 +40,8 @@ export const searchSettings = group(
   'a group of keys with `provider`',
   '{ provider: searxng, url: "http://localhost:8888" }',
 ).superRefine(({ provider, api_key, engine, url }, context) => {
-  const missing = (name: string, mend: string): void =>
-    fault(context, `\`${provider}\` needs \`${name}\``, mend, { code: 'missing' });
+  const missing = (name: string, hint: string): void =>
+    fault(context, `\`${provider}\` needs \`${name}\``, hint, { code: 'missing' });
   if (provider !== 'searxng' && api_key === undefined) missing('api_key', 'Add `api_key: ${env:SEARCH_KEY}`.');
   if (provider === 'google' && engine === undefined)
     missing('engine', 'Add `engine:` with the ID of your Programmable Search Engine.');

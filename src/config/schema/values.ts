@@ -1,7 +1,7 @@
 /**
  * The kinds of values that files hold. In this room a schema's error text says **what is expected**, then a line
  * break and an example as one would write it; `source/validate.ts` makes the sentence for people out of it.
- * A custom issue with `params.mend` is such a sentence already (see `fault`).
+ * A custom issue with `params.hint` is such a sentence already (see `fault`).
  */
 import { z } from 'zod';
 import type { ProblemCode } from '../source/problem.ts';
@@ -16,7 +16,7 @@ interface Refinement {
     code: 'custom';
     message: string;
     path?: (string | number)[];
-    params: { mend: string; code: ProblemCode };
+    params: { hint: string; code: ProblemCode };
   }): void;
 }
 
@@ -24,14 +24,14 @@ interface Refinement {
 export function fault(
   context: Refinement,
   message: string,
-  mend: string,
+  hint: string,
   options: { path?: (string | number)[]; code?: ProblemCode } = {},
 ): void {
   context.addIssue({
     code: 'custom',
     message,
     ...(options.path === undefined ? {} : { path: options.path }),
-    params: { mend, code: options.code ?? 'value' },
+    params: { hint, code: options.code ?? 'value' },
   });
 }
 

@@ -38,7 +38,7 @@ export interface PlaceInFile {
 export interface ProblemText {
   readonly code: ProblemCode;
   readonly message: string;
-  readonly mend: string;
+  readonly hint: string;
   readonly severity?: 'error' | 'warning';
   readonly variable?: string;
   readonly fixes?: readonly Fix[];
@@ -85,7 +85,7 @@ export function parseFile(file: string, text: string): ParsedFile {
       add(error.pos[0], error.pos[0] + key.length, {
         code: 'duplicate_key',
         message: `\`${key}\` is written twice`,
-        mend: 'Keep one of the two.',
+        hint: 'Keep one of the two.',
       });
     } else if (!brokenLines.has(line) && (brokenAt === undefined || !error.message.includes('in YAML stream'))) {
       // One slip makes the parser stumble several times in the same line, and then over whatever is left of the file.
@@ -102,7 +102,7 @@ export function parseFile(file: string, text: string): ParsedFile {
       add(start, end, {
         code: 'syntax',
         message: `there is no anchor \`&${node.source}\` before this \`*${node.source}\``,
-        mend: 'Name a value with & first, or put the text in quotes.',
+        hint: 'Name a value with & first, or put the text in quotes.',
       });
     },
   });
@@ -119,7 +119,7 @@ export function parseFile(file: string, text: string): ParsedFile {
         add(0, 0, {
           code: 'syntax',
           message: `the anchors of this file cannot be followed: ${message}`,
-          mend: 'Write the values out instead of repeating them by `*`.',
+          hint: 'Write the values out instead of repeating them by `*`.',
         });
       }
     }
@@ -251,55 +251,55 @@ function lineAt(text: string, offset: number): string {
 }
 
 /** The library's errors in words for somebody who does not know YAML's grammar. */
-function syntaxText(error: YAMLError, line: string): { message: string; mend: string } {
+function syntaxText(error: YAMLError, line: string): { message: string; hint: string } {
   if (line.includes('${')) {
     return {
       message: 'inside [ ] and { } a text with ${…} cannot stand without quotes',
-      mend: 'Write it in quotes: "${env:NAME}".',
+      hint: 'Write it in quotes: "${env:NAME}".',
     };
   }
   if (line.includes('{{')) {
     return {
       message: 'a text that begins with {{ cannot stand without quotes',
-      mend: 'Put the text in quotes, or begin it on the next line after |.',
+      hint: 'Put the text in quotes, or begin it on the next line after |.',
     };
   }
   switch (error.code) {
     case 'TAB_AS_INDENT':
-      return { message: 'this line is indented by a tab, YAML knows only spaces', mend: 'Replace the tab by spaces.' };
+      return { message: 'this line is indented by a tab, YAML knows only spaces', hint: 'Replace the tab by spaces.' };
     case 'BAD_INDENT':
       if (error.message.startsWith('Flow'))
         return {
           message: 'a [ or { above is not closed before this line',
-          mend: 'Close it with ] or }, or indent what belongs to it.',
+          hint: 'Close it with ] or }, or indent what belongs to it.',
         };
       return {
         message: 'this line is indented unlike those it stands with',
-        mend: 'Give all keys of one group the same number of spaces.',
+        hint: 'Give all keys of one group the same number of spaces.',
       };
     case 'MISSING_CHAR':
       if (error.message.includes('quote'))
-        return { message: 'a quote that was opened is never closed', mend: 'Close the quote.' };
+        return { message: 'a quote that was opened is never closed', hint: 'Close the quote.' };
       break;
     case 'MULTIPLE_DOCS':
-      return { message: 'a second document begins here (`---`)', mend: 'Keep one document per file.' };
+      return { message: 'a second document begins here (`---`)', hint: 'Keep one document per file.' };
     case 'BAD_SCALAR_START':
-      return { message: 'a text cannot begin with this character', mend: 'Put the text in quotes.' };
+      return { message: 'a text cannot begin with this character', hint: 'Put the text in quotes.' };
     case 'BLOCK_AS_IMPLICIT_KEY':
       return {
         message: 'a second `:` in one line can be read in two ways',
-        mend: 'Put the text in quotes, or begin the inner key on its own line.',
+        hint: 'Put the text in quotes, or begin the inner key on its own line.',
       };
     case 'NON_STRING_KEY':
-      return { message: 'a key must be a plain text', mend: 'Write the key as a single word or in quotes.' };
+      return { message: 'a key must be a plain text', hint: 'Write the key as a single word or in quotes.' };
     case 'TAG_RESOLVE_FAILED':
-      return { message: 'a text cannot begin with an unknown tag (`!…`)', mend: 'Put the text in quotes.' };
+      return { message: 'a text cannot begin with an unknown tag (`!…`)', hint: 'Put the text in quotes.' };
     default:
       break;
   }
   const said = error.message.replace(/: ".*"$/s, ''); // what the file says may be a secret
   return {
     message: `this is not YAML: ${said.charAt(0).toLowerCase()}${said.slice(1)}`,
-    mend: 'Look at indentation, quotes and brackets here and in the line above.',
+    hint: 'Look at indentation, quotes and brackets here and in the line above.',
   };
 }

@@ -52,7 +52,7 @@ export interface Problem extends Range {
   readonly file: string;
   readonly message: string;
   /** What to do next, as a sentence. */
-  readonly mend: string;
+  readonly hint: string;
   readonly severity: 'error' | 'warning';
   readonly code: ProblemCode;
   /** The environment variable it is about: clients ask for its value. */
@@ -61,12 +61,12 @@ export interface Problem extends Range {
   readonly fixes?: readonly Fix[];
 }
 
-/** `file:line:column: message — mend`; the path is shown relative to `base` where it lies inside. */
+/** `file:line:column: message — hint`; the path is shown relative to `base` where it lies inside. */
 export function formatProblem(problem: Problem, base?: string): string {
   const shown = base === undefined ? problem.file : relative(base, problem.file);
   const file = shown.startsWith('../') ? problem.file : shown;
   const kind = problem.severity === 'warning' ? 'warning: ' : '';
-  return `${file}:${problem.line}:${problem.column}: ${kind}${problem.message} — ${problem.mend}`;
+  return `${file}:${problem.line}:${problem.column}: ${kind}${problem.message} — ${problem.hint}`;
 }
 
 /** By file, then by position; what is said twice about one place is kept once. */

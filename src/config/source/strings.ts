@@ -59,7 +59,7 @@ function problemsIn(parsed: ParsedFile, value: unknown, at: Path): Problem[] {
           code: 'secret',
           fixes: [{ do: 'replace', text: `"${kept}\${env:${name}}"` }],
           message: `\`${pathText(path)}\` holds what looks like a secret; secrets stand in files only by \${env:…}`,
-          mend:
+          hint:
             `Put it into an environment variable and write "\${env:${name}}" here; as it was in a file, change it ` +
             'at its service.',
         }),
@@ -72,7 +72,7 @@ function problemsIn(parsed: ParsedFile, value: unknown, at: Path): Problem[] {
         parsed.problem(path, {
           code: 'env',
           message: `\`${stray}\` is not replaced by anything`,
-          mend: `Write \${env:${name}} for an environment variable.`,
+          hint: `Write \${env:${name}} for an environment variable.`,
           severity: 'warning',
           fixes: [{ do: 'replace', text: JSON.stringify(text.replace(stray, () => `\${env:${name}}`)) }],
         }),

@@ -27,7 +27,7 @@ export function validate<S extends z.ZodRawShape>(
     const problem = parsed.problem([], {
       code: 'type',
       message: empty ? 'the file is empty' : `the file must be a group of keys, not ${found(raw)}`,
-      mend: `Begin with \`version: 1\`; the keys are ${Object.keys(schema.shape).join(', ')}.`,
+      hint: `Begin with \`version: 1\`; the keys are ${Object.keys(schema.shape).join(', ')}.`,
     });
     return { value: {}, complete: undefined, problems: [problem] };
   }
@@ -53,7 +53,7 @@ export function validate<S extends z.ZodRawShape>(
 
 const GROUP = 'a group of keys';
 /** Of a value that is one of many, so many are offered. */
-const MOST_CHOICES = 6;
+const MAX_CHOICES = 6;
 
 const PLAIN: Readonly<Record<string, string>> = {
   string: 'text',
@@ -107,9 +107,9 @@ class Explainer {
         this.#union(issue, path);
         break;
       case 'custom': {
-        const { mend, code } = issue.params ?? {};
-        if (typeof mend === 'string')
-          this.#add(path, code as ProblemCode, issue.message, mend); // both set by `fault`
+        const { hint, code } = issue.params ?? {};
+        if (typeof hint === 'string')
+          this.#add(path, code as ProblemCode, issue.message, hint); // both set by `fault`
         else this.#mismatch(path, issue.message);
         break;
       }
@@ -127,19 +127,19 @@ class Explainer {
   unknownKeys(path: Path, keys: readonly string[], known: readonly string[]): void {
     for (const key of keys) {
       const near = closest(key, known);
-      let mend: string;
+      let hint: string;
       let fixes: readonly Fix[] = [];
       if (near === undefined) {
-        mend =
+        hint =
           elsewhere(this.#schema, key, pathText(path).replaceAll(/\d+/g, '')) ?? `Known here: ${known.join(', ')}.`;
       } else {
-        mend = `Did you mean \`${near}\`?`;
+        hint = `Did you mean \`${near}\`?`;
         fixes = [{ do: 'replace', text: near }];
         // Where one of several keys is needed, that is told of their parent.
         this.#misspelt.add(pathText([...path, near])).add(pathText(path));
       }
       const where = path.length === 0 ? '' : ` in \`${pathText(path)}\``;
-      this.#add([...path, key], 'unknown_key', `unknown key \`${key}\`${where}`, mend, { at: 'key', fixes });
+      this.#add([...path, key], 'unknown_key', `unknown key \`${key}\`${where}`, hint, { at: 'key', fixes });
     }
   }
 
@@ -173,7 +173,7 @@ class Explainer {
     for (const error of meant) this.explain(error, path);
   }
 
-  #mismatch(path: Path, expected: string, hint: { choices?: readonly string[]; type?: string } = {}): void {
+  #mismatch(path: Path, expected: string, allowed: { choices?: readonly string[]; type?: string } = {}): void {
     const [what = '', example] = expected.split('\n');
     const value = valueAt(this.#parsed.value, path);
     const key = path.at(-1);
@@ -181,13 +181,13 @@ class Explainer {
     const write = (written: string): string => (named ? `\`${key}: ${written}\`` : `\`- ${written}\``);
     const name = `\`${pathText(path)}\``;
     if (value === undefined) {
-      const mend = example === undefined ? `Add \`${String(key)}:\` with ${what}.` : `Add ${write(example)}.`;
+      const hint = example === undefined ? `Add \`${String(key)}:\` with ${what}.` : `Add ${write(example)}.`;
       const problem = this.#parsed.problem(
         path.slice(0, -1),
         {
           code: 'missing',
           message: `${name} is missing`,
-          mend,
+          hint,
           ...(example === undefined || !named
             ? {}
             : { fixes: [{ do: 'insert', path: path.slice(0, -1), key, value: example }] }),
@@ -207,43 +207,47 @@ class Explainer {
       );
       return;
     }
-    let mend =
+    let hint =
       what === GROUP
         ? 'Write its keys on lines of their own, indented below it.'
         : example === undefined
           ? `Give it ${what}.`
           : `Write for example ${write(example)}.`;
     let fixes: readonly Fix[] = [];
-    if (hint.choices !== undefined) {
-      const near = typeof value === 'string' ? closest(value, hint.choices) : undefined;
-      mend =
+    if (allowed.choices !== undefined) {
+      const near = typeof value === 'string' ? closest(value, allowed.choices) : undefined;
+      hint =
         near === value
           ? `Remove the quotes: ${write(near)}.`
           : near !== undefined
             ? `Did you mean \`${near}\`?`
-            : `Write ${write(hint.choices[0] ?? '')}.`;
-      fixes = (near === undefined ? hint.choices.slice(0, MOST_CHOICES) : [near]).map((text) => ({
+            : `Write ${write(allowed.choices[0] ?? '')}.`;
+      fixes = (near === undefined ? allowed.choices.slice(0, MAX_CHOICES) : [near]).map((text) => ({
         do: 'replace',
         text,
       }));
     } else if (
-      (hint.type === 'number' || hint.type === 'int') &&
+      (allowed.type === 'number' || allowed.type === 'int') &&
       typeof value === 'string' &&
       value.trim() !== '' &&
       Number.isFinite(Number(value))
     ) {
       fixes = [{ do: 'replace', text: value }];
-      mend = `Remove the quotes: ${write(value)}.`;
-    } else if (hint.type === 'string' && (typeof value === 'number' || typeof value === 'boolean')) {
+      hint = `Remove the quotes: ${write(value)}.`;
+    } else if (allowed.type === 'string' && (typeof value === 'number' || typeof value === 'boolean')) {
       fixes = [{ do: 'replace', text: `"${String(value)}"` }];
-      mend = `Put it in quotes: ${write(`"${String(value)}"`)}.`;
+      hint = `Put it in quotes: ${write(`"${String(value)}"`)}.`;
     }
     const secret = path.some((step) => step === 'api_key' || step === 'headers' || step === 'env');
     this.#add(
       path,
-      hint.choices === undefined && typeof value === 'object' ? 'type' : hint.type === undefined ? 'value' : 'type',
+      allowed.choices === undefined && typeof value === 'object'
+        ? 'type'
+        : allowed.type === undefined
+          ? 'value'
+          : 'type',
       `${name} must be ${what}, not ${secret && typeof value === 'string' ? 'this text' : found(value)}`,
-      mend,
+      hint,
       { fixes },
     );
   }
@@ -252,13 +256,13 @@ class Explainer {
     path: Path,
     code: ProblemCode,
     message: string,
-    mend: string,
+    hint: string,
     more: { at?: 'key'; fixes?: readonly Fix[] } = {},
   ): void {
     const { at, fixes = [] } = more;
     this.#told.push({
       path: pathText(path),
-      problem: this.#parsed.problem(path, { code, message, mend, ...(fixes.length === 0 ? {} : { fixes }) }, at),
+      problem: this.#parsed.problem(path, { code, message, hint, ...(fixes.length === 0 ? {} : { fixes }) }, at),
     });
   }
 }

@@ -10,7 +10,7 @@ export interface ToolPlace extends ToolInSource {
 }
 
 /** More modules than this are not followed: a view is drawn, not a program analysed. */
-const MOST_MODULES = 50;
+const MAX_MODULES = 50;
 const ENDINGS = ['', '.ts', '.js', '.mts', '.mjs', '/index.ts', '/index.js'];
 /** `export … from './x.ts'`. */
 const REEXPORTS = /^[ \t]*export\b(?![ \t]+type\b)[^;'"]*?\bfrom[ \t]*['"](\.{1,2}\/[^'"\n]+)['"]/gm;
@@ -40,7 +40,7 @@ export async function moduleTools(
     for (const tool of toolsIn(text)) found.push({ ...tool, path: next });
     for (const [, named = ''] of text.matchAll(how === 'exported' ? REEXPORTS : IMPORTS)) {
       const target = await locate(joinPath(dirname(next), named), readText);
-      if (target === undefined || seen.has(target) || seen.size >= MOST_MODULES) continue;
+      if (target === undefined || seen.has(target) || seen.size >= MAX_MODULES) continue;
       seen.add(target);
       queue.push(target);
     }

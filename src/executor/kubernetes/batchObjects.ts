@@ -176,7 +176,7 @@ export class BatchObjects {
     const missing = submission.env.names.filter((name) => !Object.hasOwn(found, name));
     if (missing.length > 0) {
       throw new StudioError('unavailable', `The values of ${missing.join(', ')} are not at this server.`, {
-        mend:
+        hint:
           'They come with the submission, to the server it was sent to; submit the batch again if that server is ' +
           'gone for good.',
       });

@@ -26,7 +26,7 @@ export interface BatchPodsOptions {
 const TRY_AGAIN_MS = 10_000;
 /** A batch that is just being sent: its pods are counted when all tasks are there, or after a while. */
 const SEAL_PATIENCE_MS = 3_000;
-/** What no new try mends: the cluster does not accept the Job as it is. */
+/** What no new try fixes: the cluster does not accept the Job as it is. */
 const FOR_GOOD: ReadonlySet<string> = new Set(['config', 'unsupported', 'too_large']);
 
 export class BatchPods {

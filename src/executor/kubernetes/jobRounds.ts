@@ -72,7 +72,7 @@ export interface Standing {
 }
 
 const FIRST_PAUSE_MS = 1_000;
-const LONGEST_PAUSE_MS = 60_000;
+const MAX_PAUSE_MS = 60_000;
 
 export function nextRound({ rounds, last, over, queued, settled, retries }: Standing): NextRound {
   if (queued === 0 || rounds.some(({ state }) => state === 'active')) return { do: 'wait' };
@@ -84,7 +84,7 @@ export function nextRound({ rounds, last, over, queued, settled, retries }: Stan
     do: 'create',
     round: last + 1,
     fruitless,
-    afterMs: fruitless === 0 ? 0 : Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (fruitless - 1)),
+    afterMs: fruitless === 0 ? 0 : Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (fruitless - 1)),
   });
   if (before === undefined) return create(0);
   // Exit code 2: it would be the same in every pod.

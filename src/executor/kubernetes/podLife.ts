@@ -150,14 +150,14 @@ export function jobEventNews(event: KubeEvent): Told[] {
   }
   // Each try has a pod of another name.
   const why = message.replace(/^Error creating: (pods "[^"]*" is forbidden: )?/, '');
-  const mend = why.includes('must specify') ? ' (`pods.requests` and `pods.limits` of the batch file say them)' : '';
+  const hint = why.includes('must specify') ? ' (`pods.requests` and `pods.limits` of the batch file say them)' : '';
   return [
     {
       key: `create ${withoutNumbers(why)}`,
       of: 'batch',
       infra: {
         what: 'pod_refused',
-        text: `The cluster makes no pods for ${event.involvedObject.name ?? 'the Job'}: ${why}${mend}`,
+        text: `The cluster makes no pods for ${event.involvedObject.name ?? 'the Job'}: ${why}${hint}`,
       },
     },
   ];

@@ -16,7 +16,7 @@ import { isAlive, pidOf, type WorkerCommand, type WorkerEnd, WorkerProcess } fro
 import { removeLeftovers, removeWorkFolder, workFolder } from './workFolders.ts';
 
 const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 30_000;
+const MAX_PAUSE_MS = 30_000;
 /** A worker that lived so long was not hindered from starting. */
 const LIVED_MS = 30_000;
 /** One that even had rollouts for so long did not die of them at once. */
@@ -76,7 +76,7 @@ export class LocalExecutor implements Executor {
         ? undefined
         : {
             message: `${of} needs ${name}, which is not on the PATH of this machine`,
-            mend:
+            hint:
               `${installHint(name)}, ${instead === undefined ? '' : `${instead}, `}or launch on a target whose ` +
               'pods have it.',
           },
@@ -260,7 +260,7 @@ export class LocalExecutor implements Executor {
   #failed(batch: Batch): void {
     if (this.#hasEnded(batch)) return;
     // One that worked and was killed is followed at once; only what dies again and again has to wait.
-    const pause = batch.failures === 0 ? 0 : Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (batch.failures - 1));
+    const pause = batch.failures === 0 ? 0 : Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (batch.failures - 1));
     batch.notBefore = performance.now() + pause;
     batch.failures += 1;
     this.#options.host.look(batch.id);

@@ -4,7 +4,7 @@ import { errorText, StudioError } from '../../common/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 
 /** More references one behind the other than this are a circle. */
-const LONGEST_CHAIN = 50;
+const MAX_CHAIN = 50;
 
 export class OpenApiDocument {
   readonly root: JsonObject;
@@ -18,23 +18,23 @@ export class OpenApiDocument {
       value = parse(text, { maxAliasCount: 1000 });
     } catch (error) {
       throw new StudioError('config', `${name}: ${errorText(error)}`, {
-        mend: 'It should be JSON or YAML.',
+        hint: 'It should be JSON or YAML.',
         cause: error,
       });
     }
     const root = value as Json; // YAML's core schema gives what JSON has
     if (!isJsonObject(root))
       throw new StudioError('config', `${name} is no OpenAPI description.`, {
-        mend: 'Give the file or URL of openapi.json or openapi.yaml.',
+        hint: 'Give the file or URL of openapi.json or openapi.yaml.',
       });
     if (root['swagger'] !== undefined)
       throw new StudioError('unsupported', `${name} is of Swagger 2.0.`, {
-        mend: 'Convert it to OpenAPI 3 first, e.g. with npx swagger2openapi.',
+        hint: 'Convert it to OpenAPI 3 first, e.g. with npx swagger2openapi.',
       });
     const version = /^3\.(0|1)\b/.exec(scalar(root['openapi']))?.[1];
     if (version === undefined)
       throw new StudioError('config', `${name} does not say \`openapi: 3.0.x\` or \`3.1.x\`.`, {
-        mend: 'Give the file or URL of openapi.json or openapi.yaml.',
+        hint: 'Give the file or URL of openapi.json or openapi.yaml.',
       });
     this.root = root;
     this.version = version === '0' ? '3.0' : '3.1';
@@ -47,9 +47,9 @@ export class OpenApiDocument {
   resolve(value: Json | undefined): JsonObject | undefined {
     let current = value;
     for (let hops = 0; isJsonObject(current) && typeof current['$ref'] === 'string'; hops++) {
-      if (hops === LONGEST_CHAIN)
+      if (hops === MAX_CHAIN)
         throw new StudioError('config', `The reference ${current['$ref']} leads in a circle.`, {
-          mend: 'Mend the description.',
+          hint: 'Fix the description.',
         });
       current = this.at(current['$ref']);
     }
@@ -60,7 +60,7 @@ export class OpenApiDocument {
   at(ref: string): Json {
     if (!ref.startsWith('#'))
       throw new StudioError('unsupported', `${ref} is in another file.`, {
-        mend: 'Put the description into one file first, e.g. with npx @redocly/cli bundle.',
+        hint: 'Put the description into one file first, e.g. with npx @redocly/cli bundle.',
       });
     let current: Json | undefined = this.root;
     for (const part of ref.slice(1).split('/').slice(1)) {
@@ -68,7 +68,7 @@ export class OpenApiDocument {
       current = Array.isArray(current) ? current[Number(key)] : isJsonObject(current) ? current[key] : undefined;
     }
     if (current === undefined)
-      throw new StudioError('config', `The reference ${ref} leads nowhere.`, { mend: 'Mend the description.' });
+      throw new StudioError('config', `The reference ${ref} leads nowhere.`, { hint: 'Fix the description.' });
     return current;
   }
 }

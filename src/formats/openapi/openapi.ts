@@ -35,7 +35,7 @@ export function openApiTools(name: string, text: string): OpenApiTools {
   const { found, skipped } = operationsOf(document);
   if (found.length === 0)
     throw new StudioError('config', `${name} has no operation that a tool could make.`, {
-      mend: skipped[0] === undefined ? 'It has no `paths`.' : `${skipped[0].operation}: ${skipped[0].why}.`,
+      hint: skipped[0] === undefined ? 'It has no `paths`.' : `${skipped[0].operation}: ${skipped[0].why}.`,
     });
   const schemes = schemesOf(document, prefix);
   const names = new Names(['tool', 'z', 'call', 'ask', 'Asked', 'BASE_URL', 'SECURITY', 'ToolContext', 'Values']);

@@ -11,7 +11,7 @@ import { LAUNCH_ONE, LAUNCH_TASK } from './lensCommands.ts';
 import { lastText, NBSP, usedByText } from './lensText.ts';
 
 /** Lines of a dataset that get a lens. */
-const MOST_LINES = 200;
+const MAX_LINES = 200;
 
 export class LensMaker {
   readonly #batches: BatchList;
@@ -54,7 +54,7 @@ export class LensMaker {
     if (first === undefined) return [];
     // Of several batch files the first one's columns tell the ids; they hardly ever differ.
     try {
-      const tasks = await firstTasks(workspaceFiles(folderOf(uri)), first.dataset, MOST_LINES);
+      const tasks = await firstTasks(workspaceFiles(folderOf(uri)), first.dataset, MAX_LINES);
       const uris = users.map((batch) => batch.uri);
       return tasks.map(({ task, line }) =>
         lens(line - 1, `$(play)${NBSP}Launch on this task`, LAUNCH_TASK, task.id, uris),

@@ -14,7 +14,7 @@ import type { Services } from '../services.ts';
 const OFFERED = 4;
 const MOST = 1_000;
 /** Files that are offered. */
-const MOST_FILES = 200;
+const MAX_FILES = 200;
 
 const planned = z.object({ differs: z.array(z.string()), notes: z.array(z.string()) });
 const launched = z.object({ batch: z.string() });
@@ -30,7 +30,7 @@ export async function fork(
 ): Promise<void> {
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
   if (folder === undefined)
-    throw new StudioError('usage', 'A fork needs an open folder.', { mend: 'Open the folder the rollout came from.' });
+    throw new StudioError('usage', 'A fork needs an open folder.', { hint: 'Open the folder the rollout came from.' });
   const point = await pointOf(services, place);
   const run = async (args: readonly string[]): Promise<unknown> => {
     await vscode.workspace.saveAll(false); // the command line reads what is on the disk
@@ -146,11 +146,11 @@ async function picked(kind: StudioFileKind): Promise<Runs | undefined> {
   const found = await findFiles(
     (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri),
     kind,
-    MOST_FILES,
+    MAX_FILES,
   );
   if (found.length === 0)
     throw new StudioError('not_found', `There is no ${kind} file in this workspace.`, {
-      mend: `Make one with Rollout: New ${kind === 'agent' ? 'Agent' : 'Batch'}.`,
+      hint: `Make one with Rollout: New ${kind === 'agent' ? 'Agent' : 'Batch'}.`,
     });
   const items = found
     .sort((a, b) => (a.path < b.path ? -1 : 1))

@@ -7,7 +7,7 @@ export type StudioFileKind = 'agent' | 'batch';
 export const ENDINGS = ['yaml', 'yml', 'json'];
 const LEFT_OUT = ['node_modules', '.git', 'dist', '.rollout'];
 /** Folders of a virtual file system that are looked into: it may answer slowly. */
-const MOST_FOLDERS = 500;
+const MAX_FOLDERS = 500;
 
 /** Whether it may be a folder with files of ours: names of files mostly have a dot. */
 export function mayHoldFiles({ path }: vscode.Uri): boolean {
@@ -44,7 +44,7 @@ async function findVirtual(top: vscode.Uri, matches: RegExp, most: number): Prom
     for (const [name, type] of await entriesOf(folder)) {
       const uri = vscode.Uri.joinPath(folder, name);
       if ((type & vscode.FileType.Directory) !== 0) {
-        if (!LEFT_OUT.includes(name) && folders.length < MOST_FOLDERS) folders.push(uri);
+        if (!LEFT_OUT.includes(name) && folders.length < MAX_FOLDERS) folders.push(uri);
       } else if (matches.test(name) && found.length < most) found.push(uri);
     }
   }

@@ -55,7 +55,7 @@ function wrong(problems: readonly Problem[]): StudioError {
     'config',
     first === undefined ? 'This batch file cannot be read.' : `${first.message} (line ${first.line})`,
     {
-      ...(first === undefined ? {} : { mend: first.mend }),
+      ...(first === undefined ? {} : { hint: first.hint }),
       details: { problems },
     },
   );

@@ -18,7 +18,7 @@ export function aworldCommands(
     'rollout.importAworld': async () => {
       const folder = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === 'file')?.uri;
       if (folder === undefined)
-        throw new StudioError('usage', 'There is no folder open to write into.', { mend: 'Open a folder first.' });
+        throw new StudioError('usage', 'There is no folder open to write into.', { hint: 'Open a folder first.' });
       const [source] =
         (await vscode.window.showOpenDialog({
           title: 'Import Agents from AWorld',

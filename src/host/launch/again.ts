@@ -13,7 +13,7 @@ const FAILED: ReadonlySet<Outcome> = new Set(['failed', 'truncated']);
 export async function submissionOf(api: Api, row: BatchRow, signal?: AbortSignal): Promise<Submission> {
   if (row.imported)
     throw new StudioError('unsupported', `${row.name} was imported: there is no batch file to launch it from.`, {
-      mend: 'Write a batch file for its tasks with Rollout: New Batch….',
+      hint: 'Write a batch file for its tasks with Rollout: New Batch….',
     });
   return submissionSchema.parse(JSON.parse(new TextDecoder().decode(await api.getBlob(row.submission, signal))));
 }

@@ -15,7 +15,7 @@ export async function batchFiles(files: StudioFiles, memory: LaunchMemory): Prom
   }
   if (found.length === 0)
     throw new StudioError('not_found', 'This workspace has no batch file (*.batch.yaml).', {
-      mend: 'Rollout: New Batch… makes one, Rollout: Create Sample Workspace a whole example.',
+      hint: 'Rollout: New Batch… makes one, Rollout: Create Sample Workspace a whole example.',
     });
   const recent = memory.files.map(({ file }) => file);
   const rank = (uri: vscode.Uri): number => {
@@ -39,7 +39,7 @@ export async function fileOf(submission: Submission, files: StudioFiles): Promis
       same.length > 1
         ? `Several files of this workspace are called ${submission.file}.`
         : `The batch file ${submission.file} is not in this workspace.`,
-      { mend: 'Open the folder it was launched from, or launch a file with Rollout: Launch Batch….' },
+      { hint: 'Open the folder it was launched from, or launch a file with Rollout: Launch Batch….' },
     );
   }
   return only;

@@ -29,7 +29,7 @@ export async function tasksOfLine(
   }
   if (!named)
     throw new StudioError('not_found', 'No batch file of this workspace names this dataset.', {
-      mend: 'Write one with Rollout: New Batch….',
+      hint: 'Write one with Rollout: New Batch….',
     });
   if (found.length === 0) throw new StudioError('not_found', 'There is no task in this line for any batch file.');
   return found;

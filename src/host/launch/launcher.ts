@@ -38,7 +38,7 @@ export async function launchBatch(parts: LauncherParts, order: LaunchOrder): Pro
   const { file, answers, facts } = order;
   if (file.scheme !== 'file')
     throw new StudioError('unsupported', 'A batch can only be launched from a file on a disk.', {
-      mend: 'Open the folder on the machine it lies on.',
+      hint: 'Open the folder on the machine it lies on.',
     });
   if (facts !== undefined && !(await confirmed(answers, facts))) return;
   if (order.target !== undefined && order.target !== services.server.target) await chooseTarget(order.target);

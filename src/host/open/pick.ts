@@ -9,9 +9,9 @@ import type { RolloutRow } from '../../trace/summary.ts';
 import type { Services } from '../services.ts';
 
 /** More are found by typing a reference, or in the batch's grid. */
-const MOST_BATCHES = 200;
-const MOST_ATTEMPTS = 1_000;
-const MOST_TASKS = 1_000;
+const MAX_BATCHES = 200;
+const MAX_ATTEMPTS = 1_000;
+const MAX_TASKS = 1_000;
 
 const CODICONS: Readonly<Record<Outcome, string>> = {
   queued: 'circle-outline',
@@ -70,7 +70,7 @@ export function pickTrajectory(services: Services): Promise<PagePlace | string |
       const items: PlaceItem[] = [];
       for await (const row of api.allRollouts(batch, {}, signal)) {
         items.push(attemptItem(row));
-        if (items.length === MOST_ATTEMPTS) break;
+        if (items.length === MAX_ATTEMPTS) break;
       }
       return items;
     },
@@ -88,7 +88,7 @@ export function pickTask(services: Services, batch: BatchRow | undefined): Promi
       accepts: (text) => taskOf(text) !== undefined,
       items: async ({ batch: of }, signal) => {
         const { api } = await services.server.connection({ signal });
-        const { tasks } = await api.tasks(of, { limit: MOST_TASKS }, signal);
+        const { tasks } = await api.tasks(of, { limit: MAX_TASKS }, signal);
         return tasks.map(({ id, question }) => ({
           label: id,
           description: question.replaceAll(/\s+/g, ' ').slice(0, 120),
@@ -133,7 +133,7 @@ async function pickWithin(
 
 async function batches(services: Services, signal: AbortSignal): Promise<PlaceItem[]> {
   const { api } = await services.server.connection({ signal });
-  return (await api.batches({ limit: MOST_BATCHES }, signal)).batches.map((row) => {
+  return (await api.batches({ limit: MAX_BATCHES }, signal)).batches.map((row) => {
     const { passed, failed, running, held, queued } = row.counts;
     const open = running + held + queued;
     return {

@@ -125,7 +125,7 @@ function checkHere(way: PageWay | undefined): void {
   const elsewhere = way?.state.value.elsewhere;
   if (elsewhere !== undefined)
     throw new StudioError('conflict', elsewhere.text, {
-      mend:
+      hint:
         elsewhere.target === undefined
           ? 'Choose that store in the settings first.'
           : `Choose “Use ${elsewhere.target}” first.`,

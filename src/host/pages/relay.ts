@@ -212,7 +212,7 @@ function nextOf(listen: Listen<unknown>, signal: AbortSignal): { readonly happen
   return { happened, dispose: () => end() };
 }
 
-function failureOf(error: unknown): { code: string; message: string; mend?: string } {
+function failureOf(error: unknown): { code: string; message: string; hint?: string } {
   if (!StudioError.is(error)) return { code: 'internal', message: errorText(error) };
-  return { code: error.code, message: error.message, ...(error.mend === undefined ? {} : { mend: error.mend }) };
+  return { code: error.code, message: error.message, ...(error.hint === undefined ? {} : { hint: error.hint }) };
 }

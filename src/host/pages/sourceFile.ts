@@ -38,7 +38,7 @@ export async function findSource(place: Place, api: Api | undefined, rollout: st
     'not_found',
     `${place.file} is not there any more${tried[0] === undefined ? '' : `: it was looked for at ${tried[0]}`}.`,
     {
-      mend: 'If it moved, open the folder it is in.',
+      hint: 'If it moved, open the folder it is in.',
     },
   );
 }

@@ -25,7 +25,7 @@ const failure = z.object({
   error: z.object({
     code: z.enum(ERROR_CODES),
     message: z.string(),
-    mend: z.string().optional(),
+    hint: z.string().optional(),
     details: z.record(z.string(), z.unknown()).optional(),
   }),
 });
@@ -40,7 +40,7 @@ const problem = z
     endLine: place,
     endColumn: place,
     message: z.string(),
-    mend: z.string(),
+    hint: z.string(),
     severity: z.enum(['error', 'warning']),
     code: z.string(),
     variable: z.string().optional(),
@@ -58,14 +58,14 @@ export function documentOf(stdout: string, stderr: string, exitCode: number | nu
       'internal',
       `The rollout command ended with ${exitCode === null ? 'a signal' : `exit code ${exitCode}`} and no ` +
         `answer${said === '' ? '.' : `: ${said}`}`,
-      { mend: 'Its log may tell more.', cause },
+      { hint: 'Its log may tell more.', cause },
     );
   }
   const failed = failure.safeParse(value);
   if (!failed.success) return value;
-  const { code, message, mend, details } = failed.data.error;
+  const { code, message, hint, details } = failed.data.error;
   throw new StudioError(code, message, {
-    ...(mend === undefined ? {} : { mend }),
+    ...(hint === undefined ? {} : { hint }),
     ...(details === undefined ? {} : { details }),
   });
 }

@@ -29,7 +29,7 @@ export function cliOf(ports: CliPorts): Cli {
     json: (args, options) => {
       if (!ports.trusted())
         throw new StudioError('forbidden', 'This window is in Restricted Mode: nothing is run.', {
-          mend: 'Trust the workspace to go on.',
+          hint: 'Trust the workspace to go on.',
         });
       ports.log(`rollout ${args.join(' ')}`);
       return run(ports, args, options);

@@ -83,7 +83,7 @@ export class WindowServerLink implements ServerLink {
     const signal = options.signal ?? this.#ended.signal;
     if (!this.#ports.trusted())
       throw new StudioError('forbidden', 'This window is in Restricted Mode: no rollout server is started or read.', {
-        mend: 'Trust the workspace to go on.',
+        hint: 'Trust the workspace to go on.',
       });
     if (this.#ended.signal.aborted) throw new StudioError('cancelled', 'The window is closing.');
     if (this.#regaining !== undefined) await abortable(this.#patience(this.#regaining, signal), signal);

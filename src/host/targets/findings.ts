@@ -8,7 +8,7 @@ export interface Finding {
   readonly state: 'ok' | 'missing' | 'wrong' | 'unknown';
   readonly text: string;
   /** What to do about it. */
-  readonly mend?: string | undefined;
+  readonly hint?: string | undefined;
 }
 
 /** Whether there is a server in the target; undefined: that is not known. */
@@ -22,5 +22,5 @@ export function troubleOf(findings: readonly Finding[]): StudioError | undefined
   const found = findings.find(({ name, state }) => state === 'wrong' && (name === 'cluster' || name === 'server'));
   return found === undefined
     ? undefined
-    : new StudioError('unavailable', found.text, found.mend === undefined ? {} : { mend: found.mend });
+    : new StudioError('unavailable', found.text, found.hint === undefined ? {} : { hint: found.hint });
 }

@@ -13,7 +13,7 @@ import { tellInstalled } from './tell.ts';
 
 export async function install(services: Services, { name, namespace }: KnownTarget): Promise<void> {
   const findings = await look(services, name);
-  // A server that does not answer may be what installing mends; a cluster that does not is not.
+  // A server that does not answer may be what installing fixes; a cluster that does not is not.
   const trouble = troubleOf(findings.filter((found) => found.name === 'cluster'));
   if (trouble !== undefined) throw trouble;
   const installed = hasServer(findings) === true;

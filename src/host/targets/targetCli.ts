@@ -9,7 +9,7 @@ const finding = z.object({
   name: z.string(),
   state: z.enum(['ok', 'missing', 'wrong', 'unknown']),
   text: z.string(),
-  mend: z.string().optional(),
+  hint: z.string().optional(),
 });
 const status = z.object({ targets: z.array(z.object({ findings: z.array(finding) })) });
 const contexts = z.object({

@@ -37,12 +37,12 @@ export async function wantedTarget(
       throw new StudioError(
         'not_found',
         kind === 'cluster' ? `${named} is no cluster that was added.` : `There is no target “${named}”.`,
-        { mend: 'Rollout: Add Target… adds one.' },
+        { hint: 'Rollout: Add Target… adds one.' },
       );
     return found;
   }
   if (known.length === 0)
-    throw new StudioError('not_found', 'No cluster was added yet.', { mend: 'Rollout: Add Target… adds one.' });
+    throw new StudioError('not_found', 'No cluster was added yet.', { hint: 'Rollout: Add Target… adds one.' });
   if (known.length === 1) return known[0];
   const picked = await pickOne(
     { title, step: 1, steps: 1 },

@@ -22,7 +22,7 @@ export function teamCommands(): CommandGroup<'rollout.showTeam'> {
       const uri = given instanceof vscode.Uri ? given : vscode.window.activeTextEditor?.document.uri;
       if (uri === undefined || !/\.agent\.(ya?ml|json)$/.test(uri.path))
         throw new StudioError('usage', 'There is no agent file open.', {
-          mend: 'Open a file named like desk.agent.yaml.',
+          hint: 'Open a file named like desk.agent.yaml.',
         });
       const before = open.get(uri.toString());
       if (before !== undefined) {
@@ -32,7 +32,7 @@ export function teamCommands(): CommandGroup<'rollout.showTeam'> {
       const { value, problems } = await loadAgent(filesBeside(uri), pathOf(uri));
       if (value !== undefined && value.team === undefined)
         throw new StudioError('usage', `${basename(uri.path)} has no team.`, {
-          mend: 'Give it one: `team: { kind: handoff, members: […] }`.',
+          hint: 'Give it one: `team: { kind: handoff, members: […] }`.',
         });
       if (value === undefined && problems.length === 0)
         throw new StudioError('internal', 'The agent file could not be read, and nothing says why.');
@@ -73,7 +73,7 @@ function follow(panel: vscode.WebviewPanel, uri: vscode.Uri): vscode.Disposable 
         title,
         first === undefined
           ? 'The file has no team any more.'
-          : `${basename(first.file)}, line ${first.line}: ${first.message}. ${first.mend}`,
+          : `${basename(first.file)}, line ${first.line}: ${first.message}. ${first.hint}`,
         nonce,
       );
       return;

@@ -46,7 +46,7 @@ async function create(services: Services, kind: TemplateKind): Promise<void> {
   // Somebody may have made it since the name was asked for.
   if (await exists(uri))
     throw new StudioError('conflict', `${main.path} exists already; nothing was written.`, {
-      mend: 'Choose another name.',
+      hint: 'Choose another name.',
     });
   const filled = await write(services, uri, main, values);
   for (const file of beside) {
@@ -73,7 +73,7 @@ async function chosenLanguage(): Promise<'tool' | 'pythonTool' | undefined> {
 async function chosenFolder(): Promise<vscode.Uri | undefined> {
   const folders = vscode.workspace.workspaceFolders ?? [];
   if (folders.length === 0)
-    throw new StudioError('usage', 'There is no folder open to write into.', { mend: 'Open a folder first.' });
+    throw new StudioError('usage', 'There is no folder open to write into.', { hint: 'Open a folder first.' });
   if (folders.length === 1) return folders[0]?.uri;
   return (await vscode.window.showWorkspaceFolderPick({ placeHolder: 'In which folder?' }))?.uri;
 }

@@ -9,7 +9,7 @@ import type { Services } from '../services.ts';
 import type { MenuItem } from './menuItem.ts';
 
 /** More tasks than this are run with their file, but not listed one by one. */
-const MOST_TASKS = 5_000;
+const MAX_TASKS = 5_000;
 
 export class FileItems {
   readonly controller: vscode.TestController;
@@ -89,7 +89,7 @@ export class FileItems {
     item.busy = true;
     try {
       const { taskList } = await import('../files/taskList.ts');
-      const list = await taskList(workspaceFiles(folderOf(uri)), pathOf(uri), MOST_TASKS);
+      const list = await taskList(workspaceFiles(folderOf(uri)), pathOf(uri), MAX_TASKS);
       this.#lists.set(item.id, list);
       item.error = undefined;
       item.description = [

@@ -19,7 +19,7 @@ export async function launchTasks(
 ): Promise<string> {
   if (uri?.scheme !== 'file')
     throw new StudioError('unsupported', 'A batch can only be launched from a file on a disk.', {
-      mend: 'Open the folder on the machine it lies on.',
+      hint: 'Open the folder on the machine it lies on.',
     });
   const file = uri.fsPath;
   const answers: LaunchAnswers = { tasks: tasks === 'all' ? { kind: 'all' } : { kind: 'some', ids: [...tasks] } };

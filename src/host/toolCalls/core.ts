@@ -128,7 +128,7 @@ export class ToolCallsCore implements vscode.Disposable {
     const call = await this.reruns.describe(form ?? (await this.#call(asked)));
     if (call.of_world)
       throw new StudioError('unsupported', `${call.name} is a tool of a world: it cannot be called alone.`, {
-        mend: '“Re-run This Call” calls it in the world as it was.',
+        hint: '“Re-run This Call” calls it in the world as it was.',
       });
     await vscode.commands.executeCommand(
       'rollout.tryTool',
@@ -152,7 +152,7 @@ export class ToolCallsCore implements vscode.Disposable {
         : undefined;
     if (here !== undefined) return here;
     throw new StudioError('usage', 'No call is selected.', {
-      mend: 'Select a tool call in a trajectory, or show the calls of a tool.',
+      hint: 'Select a tool call in a trajectory, or show the calls of a tool.',
     });
   }
 

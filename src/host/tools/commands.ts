@@ -8,7 +8,7 @@ import type { StoredValues } from '../launch/values/storedValues.ts';
 import type { CommandGroup, Services } from '../services.ts';
 import type { TryPanels } from './try/tryPanels.ts';
 
-const MOST_AGENTS = 200;
+const MAX_AGENTS = 200;
 const WITH_TOOLS = /\.([cm]?[jt]sx?|agent\.(ya?ml|json))$/;
 
 export function toolCommands(
@@ -22,7 +22,7 @@ export function toolCommands(
       if (file === undefined) return;
       if (file.scheme !== 'file')
         throw new StudioError('unsupported', 'Only files on this machine’s disk can be run.', {
-          mend: 'Save it first.',
+          hint: 'Save it first.',
         });
       await panels.open(
         file.fsPath,
@@ -49,10 +49,10 @@ async function chosenAgent(fits: RegExp, placeHolder: string, title: string): Pr
   const found = await findFiles(
     (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri),
     'agent',
-    MOST_AGENTS,
+    MAX_AGENTS,
   );
   if (found.length === 0)
-    throw new StudioError('not_found', 'There is no agent in this workspace.', { mend: '“New Agent…” makes one.' });
+    throw new StudioError('not_found', 'There is no agent in this workspace.', { hint: '“New Agent…” makes one.' });
   const items = found
     .map((uri) => ({ label: vscode.workspace.asRelativePath(uri, false), uri }))
     .sort((a, b) => (a.label < b.label ? -1 : 1));

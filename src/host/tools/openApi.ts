@@ -20,7 +20,7 @@ const imported = z.object({
 export async function importOpenApi({ cli, log }: Pick<Services, 'cli' | 'log'>): Promise<void> {
   const folder = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === 'file')?.uri;
   if (folder === undefined)
-    throw new StudioError('usage', 'There is no folder open to write into.', { mend: 'Open a folder first.' });
+    throw new StudioError('usage', 'There is no folder open to write into.', { hint: 'Open a folder first.' });
   const spec = await askSpec(folder);
   if (spec === undefined) return;
   const out = await askOut(folder, spec);

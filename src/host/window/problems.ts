@@ -47,11 +47,11 @@ function isSame(a: vscode.Diagnostic, b: vscode.Diagnostic): boolean {
   return a.source === b.source && a.code === b.code && a.range.start.line === b.range.start.line;
 }
 
-function diagnosticOf({ line, column, endLine, endColumn, message, mend, severity, code }: Problem): vscode.Diagnostic {
+function diagnosticOf({ line, column, endLine, endColumn, message, hint, severity, code }: Problem): vscode.Diagnostic {
   const range = new vscode.Range(line - 1, column - 1, endLine - 1, endColumn - 1);
   const diagnostic = new vscode.Diagnostic(
     range,
-    `${message}\n${mend}`,
+    `${message}\n${hint}`,
     severity === 'error' ? vscode.DiagnosticSeverity.Error : vscode.DiagnosticSeverity.Warning,
   );
   diagnostic.source = 'rollout';

@@ -1,6 +1,6 @@
 /**
  * One cluster and what is done in it: read, list, create, apply and remove objects. Every failure is a StudioError with
- * its mend (kubeErrors.ts); every call takes a signal and has a time-out.
+ * its hint (kubeErrors.ts); every call takes a signal and has a time-out.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { StudioError } from '../../common/errors.ts';
@@ -324,7 +324,7 @@ export class Cluster {
       return JSON.parse(answer.text);
     } catch (error) {
       throw new StudioError('unavailable', `The API server at ${this.server} sent what is not JSON.`, {
-        mend: 'See whether a proxy stands before it.',
+        hint: 'See whether a proxy stands before it.',
         cause: error,
       });
     }

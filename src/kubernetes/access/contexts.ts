@@ -44,14 +44,14 @@ export async function loadContext(ref: ClusterRef): Promise<KubeConfig> {
   const wanted = ref.context ?? currentOf(config);
   if (wanted === undefined || wanted === '') {
     throw new StudioError('config', 'The kubeconfig has no current context, and none was named.', {
-      mend: `Name one with --context. ${there}`,
+      hint: `Name one with --context. ${there}`,
       details: { contexts: known },
     });
   }
   const context = config.getContextObject(wanted);
   if (context === null) {
     throw new StudioError('config', `The kubeconfig has no context named ${wanted}.`, {
-      mend: there,
+      hint: there,
       details: { contexts: known },
     });
   }
@@ -60,7 +60,7 @@ export async function loadContext(ref: ClusterRef): Promise<KubeConfig> {
     throw new StudioError(
       'config',
       `The context ${wanted} names the cluster ${context.cluster}, which the kubeconfig does not have.`,
-      { mend: 'Mend the kubeconfig, or name another context with --context.' },
+      { hint: 'Fix the kubeconfig, or name another context with --context.' },
     );
   }
   config.setCurrentContext(wanted);
@@ -73,7 +73,7 @@ export async function loadInCluster(): Promise<KubeConfig> {
     throw new StudioError(
       'usage',
       'This program does not run in a pod of a cluster: KUBERNETES_SERVICE_HOST is not set.',
-      { mend: 'Outside of a cluster name a target with a kubeconfig context.' },
+      { hint: 'Outside of a cluster name a target with a kubeconfig context.' },
     );
   }
   const { KubeConfig } = await import('./kubeconfig.ts');
@@ -106,7 +106,7 @@ async function loadKubeconfig(kubeconfig: string | undefined): Promise<KubeConfi
       throw new StudioError(
         'config',
         `The kubeconfig ${file} cannot be understood: ${(error as Error).message.split('\n')[0] ?? ''}`,
-        { mend: 'See whether `kubectl config view` can read it.' },
+        { hint: 'See whether `kubectl config view` can read it.' },
       );
     }
     all.clusters.push(...one.clusters.filter((cluster) => all.getCluster(cluster.name) === null).map(withPlainHttp));
@@ -120,7 +120,7 @@ async function loadKubeconfig(kubeconfig: string | undefined): Promise<KubeConfi
       'config',
       `There is no kubeconfig: ${files.join(', ')} ${files.length === 1 ? 'does' : 'do'} not exist.`,
       {
-        mend:
+        hint:
           'Get one from your cluster (most providers have a command for it), or name it with --kubeconfig or ' +
           'KUBECONFIG.',
       },

@@ -48,11 +48,11 @@ export function answerError(answer: Answer, asked: Asked, context: string): Stud
   const make = (
     code: ErrorCode,
     message: string,
-    mend: string | undefined,
+    hint: string | undefined,
     reason = status?.reason ?? String(answer.status),
   ): StudioError =>
     new StudioError(code, message, {
-      ...(mend === undefined ? {} : { mend }),
+      ...(hint === undefined ? {} : { hint }),
       details: {
         reason,
         status: answer.status,
@@ -67,7 +67,7 @@ export function answerError(answer: Answer, asked: Asked, context: string): Stud
       return make(
         'unauthorized',
         `The cluster ${shown(context)} does not accept the credentials: ${said === '' ? 'Unauthorized' : said}.`,
-        unauthorizedMend(answer.skewMs, context),
+        unauthorizedHint(answer.skewMs, context),
       );
     case 403:
       return forbidden(said, asked, make, what);
@@ -112,7 +112,7 @@ export function answerError(answer: Answer, asked: Asked, context: string): Stud
   }
 }
 
-type Make = (code: ErrorCode, message: string, mend: string | undefined, reason?: string) => StudioError;
+type Make = (code: ErrorCode, message: string, hint: string | undefined, reason?: string) => StudioError;
 
 function forbidden(said: string, asked: Asked, make: Make, what: string): StudioError {
   if (said.includes(QUOTA)) {
@@ -171,7 +171,7 @@ function conflict(status: StatusBody | undefined, said: string, what: string, ma
   );
 }
 
-function unauthorizedMend(skewMs: number | undefined, context: string): string {
+function unauthorizedHint(skewMs: number | undefined, context: string): string {
   const skew = skewMs === undefined || Math.abs(skewMs) < SKEW_MS ? undefined : skewText(skewMs);
   if (skew !== undefined) return `${skew} Set the clock: tokens are only good for a time.`;
   return context === ''
@@ -225,16 +225,16 @@ export async function connectionError(error: unknown, failed: FailedConnection):
   if (out !== undefined) {
     const time = await failed.serverTime();
     const skew = time === undefined ? undefined : Date.now() - time;
-    const mend =
+    const hint =
       skew !== undefined && Math.abs(skew) >= SKEW_MS
         ? `${skewText(skew)} Set this machine's clock.`
         : "This machine's clock agrees with the cluster's: the certificate must be renewed, or the kubeconfig " +
           'fetched anew.';
-    return new StudioError('unavailable', `The certificate of ${cluster} ${out}.`, { mend, details, cause: error });
+    return new StudioError('unavailable', `The certificate of ${cluster} ${out}.`, { hint, details, cause: error });
   }
   if (CERTIFICATE.has(code)) {
     return new StudioError('unavailable', `The certificate of ${cluster} is not one the kubeconfig trusts (${code}).`, {
-      mend:
+      hint:
         'The cluster may have been made anew under the same address, or a proxy stands between: fetch the ' +
         'kubeconfig anew.',
       details,
@@ -243,7 +243,7 @@ export async function connectionError(error: unknown, failed: FailedConnection):
   }
   if (code.startsWith('ERR_SSL') || code === 'EPROTO') {
     return new StudioError('unavailable', `No secure connection to ${cluster} comes about: ${messageOf(error)}.`, {
-      mend:
+      hint:
         'The client certificate of the kubeconfig may have expired, or the address leads to something else: fetch ' +
         'the kubeconfig anew.',
       details,
@@ -254,7 +254,7 @@ export async function connectionError(error: unknown, failed: FailedConnection):
   return new StudioError(
     'unavailable',
     `${cluster[0]?.toUpperCase() ?? ''}${cluster.slice(1)} cannot be reached: ${why}.`,
-    { mend: 'See whether the cluster runs, and whether this machine is in its network (VPN).', details, cause: error },
+    { hint: 'See whether the cluster runs, and whether this machine is in its network (VPN).', details, cause: error },
   );
 }
 
@@ -275,7 +275,7 @@ export function credentialError(error: unknown, exec: unknown, context: string):
     return new StudioError(
       'unauthorized',
       `The kubeconfig's credentials for ${shown(context)} cannot be used: ${messageOf(error)}.`,
-      { mend: 'Log in to the cluster again (kubectl must work with this context).', cause: error },
+      { hint: 'Log in to the cluster again (kubectl must work with this context).', cause: error },
     );
   }
   if (codeOf(error) === 'ENOENT') {
@@ -284,13 +284,13 @@ export function credentialError(error: unknown, exec: unknown, context: string):
       'unauthorized',
       `The kubeconfig gets its credentials for ${shown(context)} from the program ${plugin.command}, which is ` +
         'not found.',
-      { mend: `Install it, or put it into the PATH.${hint}`, cause: error },
+      { hint: `Install it, or put it into the PATH.${hint}`, cause: error },
     );
   }
   return new StudioError(
     'unauthorized',
     `The program ${plugin.command}, which gives the credentials for ${shown(context)}, failed: ${messageOf(error)}.`,
-    { mend: 'Log in with it again (kubectl must work with this context).', cause: error },
+    { hint: 'Log in with it again (kubectl must work with this context).', cause: error },
   );
 }
 

@@ -93,7 +93,7 @@ class Forwarder {
         throw new StudioError(
           'unavailable',
           `The pod does not answer on port ${String(this.#port)}: ${REFUSED.exec(told)?.[0] ?? told.trim()}.`,
-          { mend: 'Its program may be starting, or have ended: see its log.' },
+          { hint: 'Its program may be starting, or have ended: see its log.' },
         );
     } catch (error) {
       this.#pod = undefined;

@@ -36,7 +36,7 @@ const WATCH_SECONDS = 60;
 /** A watch that is silent for longer than it may run is dead: a machine slept, or a network changed. */
 const SILENT_MS = 15_000;
 const FIRST_RETRY_MS = 500;
-const LONGEST_RETRY_MS = 15_000;
+const MAX_RETRY_MS = 15_000;
 /** A watch that ran for this long was in order. */
 const STEADY_MS = 5_000;
 
@@ -49,7 +49,7 @@ const versioned = z.object({ metadata: z.object({ resourceVersion: z.string() })
 const errorObject = z.looseObject({ code: z.number().optional(), message: z.string().optional() });
 
 /**
- * Lists and watches until `signal` aborts. Rejects where no new try can mend it: the credentials are not accepted, the
+ * Lists and watches until `signal` aborts. Rejects where no new try can fix it: the credentials are not accepted, the
  * account may not, or one of the handlers threw.
  */
 export async function watchList<K extends Kind>(
@@ -90,7 +90,7 @@ export async function watchList<K extends Kind>(
       continue;
     }
     await sleep(wait * (0.5 + Math.random()), signal).catch(() => undefined);
-    wait = Math.min(wait * 2, LONGEST_RETRY_MS);
+    wait = Math.min(wait * 2, MAX_RETRY_MS);
   }
 }
 

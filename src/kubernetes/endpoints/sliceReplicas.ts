@@ -13,7 +13,7 @@ import { serviceOf } from './serviceName.ts';
 
 /** On every slice: the Service it is of. */
 export const SERVICE_LABEL = 'kubernetes.io/service-name';
-/** After a failure that time alone does not mend, as a right that is missing. */
+/** After a failure that time alone does not fix, as a right that is missing. */
 const AGAIN_MS = 15_000;
 
 export interface SliceReplicasOptions {

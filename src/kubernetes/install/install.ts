@@ -47,7 +47,7 @@ export async function installedOptions(cluster: Cluster, signal: AbortSignal): P
   if (deployment === undefined) return undefined;
   if (deployment.metadata.labels?.[LABEL.managedBy] !== APP) {
     throw new StudioError('conflict', `The Deployment ${NAMES.server} in namespace ${cluster.namespace} is not ours.`, {
-      mend: 'Use another namespace.',
+      hint: 'Use another namespace.',
     });
   }
   const parsed = installOptions.safeParse(jsonOf(deployment.metadata.annotations?.[OPTIONS_ANNOTATION] ?? ''));
@@ -97,7 +97,7 @@ async function ensureNamespace(cluster: Cluster, call: InstallCall, told: Told):
   if (known !== undefined) return true;
   if (!call.createNamespace) {
     throw new StudioError('not_found', `The namespace ${name} does not exist.`, {
-      mend: 'Add --create-namespace to make it, or name another with --namespace.',
+      hint: 'Add --create-namespace to make it, or name another with --namespace.',
     });
   }
   told.change({ kind: 'Namespace', name, change: 'created' });

@@ -103,7 +103,7 @@ export function resolveOptions(given: InstallInput, installed?: InstallOptions):
       `The server that is installed keeps its data in ${installed.storage}; with ${options.storage} it would ` +
         'lose sight of them.',
       {
-        mend: 'Leave --storage out, or uninstall first.',
+        hint: 'Leave --storage out, or uninstall first.',
       },
     );
   }

@@ -9,7 +9,7 @@ import { isUnheard } from '../access/podReady.ts';
 import { labels, NAMES, selector, VERSION_ANNOTATION } from '../names.ts';
 
 const POLL_MS = 500;
-/** What may mend itself is told, and given up only after so long. */
+/** What may recover is told, and given up only after so long. */
 const PATIENCE_MS = 10_000;
 const LOG_LINES = 5;
 
@@ -23,9 +23,9 @@ export interface Waiting {
 /** Why a server is not ready. */
 interface Obstacle {
   readonly text: string;
-  /** `wait`: it is on its way; `patience`: it may mend itself; `stuck`: nothing will change by waiting. */
+  /** `wait`: it is on its way; `patience`: it may recover; `stuck`: nothing will change by waiting. */
   readonly hope: 'wait' | 'patience' | 'stuck';
-  readonly mend?: string;
+  readonly hint?: string;
   /** The pod whose log says more. */
   readonly pod?: Pod;
 }
@@ -62,7 +62,7 @@ async function look(cluster: Cluster, signal: AbortSignal): Promise<Obstacle | u
 /** An API server that is away for a moment comes back. */
 function away(error: unknown): Obstacle {
   if (StudioError.is(error, 'unavailable'))
-    return { text: error.message, hope: 'wait', ...(error.mend === undefined ? {} : { mend: error.mend }) };
+    return { text: error.message, hope: 'wait', ...(error.hint === undefined ? {} : { hint: error.hint }) };
   throw error;
 }
 
@@ -95,10 +95,10 @@ export function findObstacle(deployment: Deployment, pods: readonly Pod[]): Obst
       return {
         text: `The cluster makes no pod: ${failed.message ?? failed.reason ?? 'no reason given'}`,
         hope: 'patience',
-        mend:
+        hint:
           failed.message?.includes('exceeded quota') === true
             ? 'Free some of the quota or have it raised; then run it again.'
-            : 'Mend that and run it again.',
+            : 'Fix that and run it again.',
       };
     return {
       text: pods.length > 0 ? 'The server’s old pod is to end.' : 'The server’s pod is being made.',
@@ -114,13 +114,13 @@ export function findObstacle(deployment: Deployment, pods: readonly Pod[]): Obst
     return {
       text: `No node takes the server’s pod: ${unscheduled.message ?? unscheduled.reason ?? ''}`,
       hope: 'wait',
-      mend: 'See kubectl describe pod; storage that no class provides is a frequent reason (--storage).',
+      hint: 'See kubectl describe pod; storage that no class provides is a frequent reason (--storage).',
     };
   if (isUnheard(pod))
     return {
       text: `The cluster hears nothing of node ${pod.spec?.nodeName ?? ''}, where the server’s pod is.`,
       hope: 'wait',
-      mend: 'See kubectl get nodes.',
+      hint: 'See kubectl get nodes.',
     };
   if (pod.status?.phase === 'Running') return { text: 'The server starts.', hope: 'wait', pod };
   return { text: 'The server’s pod is being set up.', hope: 'wait', pod };
@@ -134,19 +134,19 @@ function containerObstacle(pod: Pod, status: ContainerStatus): Obstacle | undefi
       return {
         text: `The image ${status.image ?? ''} cannot be pulled: ${message}`,
         hope: 'patience',
-        mend: IMAGE_MEND,
+        hint: IMAGE_MEND,
       };
     case 'ImagePullBackOff':
     case 'ErrImageNeverPull':
     case 'InvalidImageName':
-      return { text: `The image ${status.image ?? ''} cannot be pulled: ${message}`, hope: 'stuck', mend: IMAGE_MEND };
+      return { text: `The image ${status.image ?? ''} cannot be pulled: ${message}`, hope: 'stuck', hint: IMAGE_MEND };
     case 'CreateContainerConfigError':
     case 'CreateContainerError':
     case 'RunContainerError':
       return {
         text: `The server’s container cannot start: ${message}`,
         hope: 'patience',
-        mend: 'Mend that and run it again.',
+        hint: 'Fix that and run it again.',
       };
     case 'CrashLoopBackOff':
       return { text: crashText(status), hope: 'stuck', pod };
@@ -170,13 +170,13 @@ function crashText({ state, lastState }: ContainerStatus): string {
 }
 
 /** The error, with the last words of the server where it had a chance to say something. */
-async function failure(cluster: Cluster, { text, mend, pod }: Obstacle, signal: AbortSignal): Promise<StudioError> {
+async function failure(cluster: Cluster, { text, hint, pod }: Obstacle, signal: AbortSignal): Promise<StudioError> {
   const said = pod === undefined ? undefined : await lastWords(cluster, pod.metadata.name, signal);
   return new StudioError(
     'unavailable',
     `The server is not ready: ${sentence(text)}${said === undefined ? '' : ` It says: ${sentence(said.text)}`}`,
     {
-      mend: mend ?? said?.mend ?? `See kubectl logs deployment/${NAMES.server} -n ${cluster.namespace}.`,
+      hint: hint ?? said?.hint ?? `See kubectl logs deployment/${NAMES.server} -n ${cluster.namespace}.`,
     },
   );
 }
@@ -187,7 +187,7 @@ function sentence(text: string): string {
 
 interface Words {
   readonly text: string;
-  readonly mend?: string | undefined;
+  readonly hint?: string | undefined;
 }
 
 async function lastWords(cluster: Cluster, pod: string, signal: AbortSignal): Promise<Words | undefined> {
@@ -204,7 +204,7 @@ export function wordsOf(log: string): Words | undefined {
     .filter((line) => line !== '');
   for (const line of lines) {
     const parsed = readyLine.safeParse(jsonOf(line));
-    if (parsed.data?.type === 'failed') return { text: parsed.data.message, mend: parsed.data.mend };
+    if (parsed.data?.type === 'failed') return { text: parsed.data.message, hint: parsed.data.hint };
     if (parsed.data?.type === 'taken') return { text: parsed.data.message };
   }
   return lines.length === 0 ? undefined : { text: lines.map((line) => loggedText(line) ?? line).join(' / ') };

@@ -97,7 +97,7 @@ async function removeAll(cluster: Cluster, kinds: readonly Kind[], signal: Abort
       if (text !== shown) told.note((shown = text));
       if (performance.now() > until)
         throw new StudioError('unavailable', `${text} It does not go.`, {
-          mend: 'A finalizer or a lost node may hold it: see kubectl get -o yaml; then run it again.',
+          hint: 'A finalizer or a lost node may hold it: see kubectl get -o yaml; then run it again.',
         });
       await sleep(POLL_MS, signal);
     }

@@ -50,7 +50,7 @@ async function bundle(dist: string, name: string): Promise<Buffer> {
 
 function notBuilt(cause: unknown): never {
   throw new StudioError('unavailable', 'The programs that pods run are not in this installation.', {
-    mend: 'In a checkout: npm run build.',
+    hint: 'In a checkout: npm run build.',
     cause,
   });
 }

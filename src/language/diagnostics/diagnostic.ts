@@ -7,7 +7,7 @@ export function diagnosticOf(problem: Problem): Diagnostic {
     range: lspRange(problem),
     source: 'rollout',
     code: problem.code,
-    message: `${problem.message}\n${problem.mend}`,
+    message: `${problem.message}\n${problem.hint}`,
     severity: problem.severity === 'error' ? DiagnosticSeverity.Error : DiagnosticSeverity.Warning,
   };
 }

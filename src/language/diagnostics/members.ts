@@ -100,7 +100,7 @@ function unknownTool(parsed: ParsedFile, at: Path, message: string, name: string
     code: 'unknown_tool',
     severity: 'warning',
     message,
-    mend: near === undefined ? `Its tools are ${names.join(', ')}.` : `Did you mean \`${near}\`?`,
+    hint: near === undefined ? `Its tools are ${names.join(', ')}.` : `Did you mean \`${near}\`?`,
     ...(near === undefined ? {} : { fixes: [{ do: 'replace', text: near }] }),
   });
 }
@@ -124,7 +124,7 @@ async function exportProblems(
     parsed.problem(at, {
       code: 'unknown_export',
       message: `${basename(module)} does not export \`${name}\`, which ${of} needs`,
-      mend:
+      hint:
         near !== undefined
           ? `Did you mean \`${near}\`?`
           : exported.length === 0

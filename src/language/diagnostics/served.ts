@@ -43,7 +43,7 @@ export async function servedProblems(workspace: Workspace, path: string): Promis
             code: 'not_served',
             severity: 'warning',
             message: `${question.endpoint} does not serve \`${name}\``,
-            mend: near === undefined ? `It serves ${names.slice(0, 5).join(', ')}.` : `Did you mean \`${near}\`?`,
+            hint: near === undefined ? `It serves ${names.slice(0, 5).join(', ')}.` : `Did you mean \`${near}\`?`,
             fixes: (near === undefined ? names.slice(0, 3) : [near]).map((text) => ({ do: 'replace', text })),
           }),
         ];

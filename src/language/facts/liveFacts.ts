@@ -12,7 +12,7 @@ import { Looks } from './looks.ts';
 import { servedModels } from './servedModels.ts';
 
 /** Texts whose tokens are remembered. */
-const MOST_COUNTS = 200;
+const MAX_COUNTS = 200;
 
 export interface FactPorts {
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -86,7 +86,7 @@ export class LiveFacts implements Facts {
     const count = await this.#tokenizers.count({ endpoint, model, apiKey, headers }, text);
     if (count === undefined) return;
     this.#counts.set(key, count);
-    for (const oldest of this.#counts.keys()) if (this.#counts.size > MOST_COUNTS) this.#counts.delete(oldest);
+    for (const oldest of this.#counts.keys()) if (this.#counts.size > MAX_COUNTS) this.#counts.delete(oldest);
     this.#counted.fire(undefined);
   }
 

@@ -1,4 +1,4 @@
-/** Code actions: what mends a problem, and what turns one thing into another. */
+/** Code actions: what fixes a problem, and what turns one thing into another. */
 import { type CodeAction, CodeActionKind, type Range } from 'vscode-languageserver-types';
 import { fileKind } from '../../config/jsonSchema.ts';
 import type { Problem } from '../../config/source/problem.ts';

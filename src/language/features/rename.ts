@@ -4,7 +4,7 @@ import { StudioError } from '../../common/errors.ts';
 import { formatOf } from '../../config/dataset/dataset.ts';
 import { fileKind } from '../../config/jsonSchema.ts';
 import { basename, dirname, joinPath } from '../../config/paths.ts';
-import { headsOf, MOST_DATASET_BYTES, roleOf } from '../names/columnUses.ts';
+import { headsOf, MAX_DATASET_BYTES, roleOf } from '../names/columnUses.ts';
 import type { Place } from '../names/place.ts';
 import { placesOf } from '../names/places.ts';
 import { type Thing, thingAt } from '../names/thing.ts';
@@ -83,7 +83,7 @@ function nameOf(thing: Thing): string {
 async function mustBeRenamable(workspace: Workspace, thing: Thing): Promise<void> {
   if (thing.kind === 'file') {
     if ((await workspace.files.stat(thing.file))?.kind !== 'file')
-      throw new StudioError('usage', `There is no file ${basename(thing.file)}.`, { mend: 'Create it first.' });
+      throw new StudioError('usage', `There is no file ${basename(thing.file)}.`, { hint: 'Create it first.' });
     return;
   }
   if (thing.kind !== 'column') return;
@@ -94,23 +94,23 @@ async function mustBeRenamable(workspace: Workspace, thing: Thing): Promise<void
       throw new StudioError(
         'usage',
         `${basename(head.batch)} takes the column \`${thing.column}\` by its usual name.`,
-        { mend: `Write \`${role}: ${thing.column}\` under its \`dataset\` first.` },
+        { hint: `Write \`${role}: ${thing.column}\` under its \`dataset\` first.` },
       );
     }
   }
-  if (((await workspace.files.stat(thing.dataset))?.bytes ?? 0) > MOST_DATASET_BYTES) {
+  if (((await workspace.files.stat(thing.dataset))?.bytes ?? 0) > MAX_DATASET_BYTES) {
     throw new StudioError(
       'usage',
-      `${basename(thing.dataset)} is larger than ${MOST_DATASET_BYTES / 1024 / 1024} MiB: its columns are not ` +
+      `${basename(thing.dataset)} is larger than ${MAX_DATASET_BYTES / 1024 / 1024} MiB: its columns are not ` +
         'renamed here.',
-      { mend: 'Rename the column with a program, then in the files that name it.' },
+      { hint: 'Rename the column with a program, then in the files that name it.' },
     );
   }
 }
 
 async function mustBeName(workspace: Workspace, thing: Thing, name: string): Promise<void> {
-  const refuse = (message: string, mend: string): never => {
-    throw new StudioError('usage', message, { mend });
+  const refuse = (message: string, hint: string): never => {
+    throw new StudioError('usage', message, { hint });
   };
   switch (thing.kind) {
     case 'export':

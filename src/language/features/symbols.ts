@@ -7,7 +7,7 @@ import type { ParsedFile, Path } from '../../config/source/parse.ts';
 import { lspRange } from '../workspace/text.ts';
 import type { Workspace } from '../workspace.ts';
 
-const MOST_DETAIL = 60;
+const MAX_DETAIL = 60;
 
 export async function documentSymbols(workspace: Workspace, path: string): Promise<DocumentSymbol[]> {
   const parsed = fileKind(path) === undefined ? undefined : await workspace.parsed(path);
@@ -74,5 +74,5 @@ function kindOf(value: unknown): SymbolKind {
 function detailOf(value: unknown): string | undefined {
   if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return undefined;
   const [line = ''] = String(value).split('\n');
-  return line.length > MOST_DETAIL ? `${line.slice(0, MOST_DETAIL - 1)}…` : line;
+  return line.length > MAX_DETAIL ? `${line.slice(0, MAX_DETAIL - 1)}…` : line;
 }

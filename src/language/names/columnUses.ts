@@ -15,7 +15,7 @@ import { nameRange } from './words.ts';
 type Column = Extract<Thing, { kind: 'column' }>;
 
 /** A larger dataset is not gone through for the places in it. */
-export const MOST_DATASET_BYTES = 4 * 1024 * 1024;
+export const MAX_DATASET_BYTES = 4 * 1024 * 1024;
 
 export async function columnUses(workspace: Workspace, { dataset, column }: Column): Promise<Place[]> {
   const heads = await headsOf(workspace, dataset);
@@ -69,7 +69,7 @@ export function roleOf({ mapping }: DatasetHead, column: string): (typeof COLUMN
 
 async function inRecords(workspace: Workspace, { path, format }: DatasetHead, column: string): Promise<Place[]> {
   const stat = await workspace.files.stat(path);
-  const lines = stat === undefined || stat.bytes > MOST_DATASET_BYTES ? undefined : await workspace.lines(path);
+  const lines = stat === undefined || stat.bytes > MAX_DATASET_BYTES ? undefined : await workspace.lines(path);
   if (lines === undefined) return [];
   return columnPlaces(lines.text, format, column).map((span, index) => ({
     ...placeOf(path, lines, span),

@@ -14,9 +14,9 @@ import { nameRange, toolWords } from './words.ts';
 type Export = Extract<Thing, { kind: 'export' }>;
 
 /** A module that is larger is not one that somebody writes. */
-const MOST_BYTES = 300_000;
+const MAX_BYTES = 300_000;
 /** A workspace has more code than this where most of it is no agent's. */
-const MOST_FILES = 3000;
+const MAX_FILES = 3000;
 const LEFT_OUT = /^(\.|node_modules\/|dist\/|out\/|build\/)/;
 
 export async function exportPlaces(workspace: Workspace, thing: Export): Promise<Place[]> {
@@ -92,11 +92,11 @@ export async function codeFiles(workspace: Workspace, module: string): Promise<s
   for (const folder of folders) {
     for (const name of await workspace.files.list(folder)) {
       const path = joinPath(folder, name);
-      if (LEFT_OUT.test(name) || found.size >= MOST_FILES) continue;
+      if (LEFT_OUT.test(name) || found.size >= MAX_FILES) continue;
       if (name.endsWith('/')) folders.push(path);
       else if (
         MODULE_ENDINGS.some((ending) => name.endsWith(ending)) &&
-        ((await workspace.files.stat(path))?.bytes ?? 0) <= MOST_BYTES
+        ((await workspace.files.stat(path))?.bytes ?? 0) <= MAX_BYTES
       )
         found.add(path);
     }

@@ -19,7 +19,7 @@ interface Question {
 
 const TIMEOUT_MS = 3_000;
 /** While somebody types there is a new text at every keystroke: only the newest are asked for. */
-const MOST_WAITING = 4;
+const MAX_WAITING = 4;
 /** An endpoint that did not answer is left alone for so long. */
 const REST_MS = 5 * 60_000;
 
@@ -43,7 +43,7 @@ export class Tokenizers {
   count(target: TokenizeTarget, text: string): Promise<number | undefined> {
     return new Promise((resolve) => {
       this.#waiting.push({ target, text, answer: resolve });
-      if (this.#waiting.length > MOST_WAITING) this.#waiting.shift()?.answer(undefined);
+      if (this.#waiting.length > MAX_WAITING) this.#waiting.shift()?.answer(undefined);
       if (!this.#busy) void this.#work();
     });
   }

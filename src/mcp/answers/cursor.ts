@@ -18,7 +18,7 @@ export function cursor<T>(tool: string, schema: z.ZodType<T>): Cursor<T> {
       const parsed = whole.safeParse(jsonOf(Buffer.from(text, 'base64url').toString('utf8')));
       if (!parsed.success)
         throw new StudioError('usage', `This is not a cursor of ${tool}.`, {
-          mend: 'Pass next_cursor of its last answer as it is, with the same arguments; or none to begin at the start.',
+          hint: 'Pass next_cursor of its last answer as it is, with the same arguments; or none to begin at the start.',
         });
       return parsed.data[1];
     },

@@ -7,8 +7,8 @@ import type { RolloutRow } from '../../trace/summary.ts';
 import { oneLine } from './bounds.ts';
 
 const count = z.number().int().min(0);
-const MOST_TOOLS = 20;
-const MOST_MESSAGE = 300;
+const MAX_TOOLS = 20;
+const MAX_MESSAGE = 300;
 
 export const batchShape = z.object({
   batch: z.string().describe('Id of the batch'),
@@ -96,12 +96,12 @@ export function attemptData(row: RolloutRow): z.input<typeof attemptShape> {
     reward: progress.reward ?? null,
     steps: progress.steps,
     tool_calls: progress.tool_calls,
-    tools: progress.tools.slice(0, MOST_TOOLS),
+    tools: progress.tools.slice(0, MAX_TOOLS),
     input_tokens: progress.input_tokens,
     output_tokens: progress.output_tokens,
     ...(progress.ms === undefined ? {} : { ms: progress.ms }),
     ...(progress.error_class === undefined ? {} : { error_class: progress.error_class }),
-    ...(progress.error_message === undefined ? {} : { error_message: oneLine(progress.error_message, MOST_MESSAGE) }),
+    ...(progress.error_message === undefined ? {} : { error_message: oneLine(progress.error_message, MAX_MESSAGE) }),
     ...(progress.hold === undefined ? {} : { held_at: progress.hold.seq }),
   };
 }

@@ -23,7 +23,7 @@ export async function openAttempt(
   const reference = parseReference(text);
   if (reference.kind === 'batch')
     throw new StudioError('usage', `“${text}” is a batch, not one attempt.`, {
-      mend: 'Give BATCH/TASK/ATTEMPT or a rollout’s id; list_attempts tells those of a batch.',
+      hint: 'Give BATCH/TASK/ATTEMPT or a rollout’s id; list_attempts tells those of a batch.',
     });
   const rollout = await resolveRollout(api, reference, signal);
   const info = await api.rollout(rollout, signal);

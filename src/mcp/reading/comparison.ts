@@ -8,10 +8,10 @@ import type { TrajectoryModel } from '../../trace/model.ts';
 import { valueText } from '../../trace/text/values.ts';
 import { oneLine } from '../answers/bounds.ts';
 
-const MOST_VALUE = 300;
-const MOST_TEXT = 600;
-const MOST_CALLS = 12;
-const MOST_DIFFERENCES = 12;
+const MAX_VALUE = 300;
+const MAX_TEXT = 600;
+const MAX_CALLS = 12;
+const MAX_DIFFERENCES = 12;
 
 export const turnShape = z.object({
   step: z.number().int(),
@@ -81,9 +81,9 @@ function rowOf(a: Action | undefined, b: Action | undefined): Row {
     ...call.result.map((one) => differenceText(call.name, 'result', one)),
   ]);
   const told =
-    differences.length <= MOST_DIFFERENCES
+    differences.length <= MAX_DIFFERENCES
       ? differences
-      : [...differences.slice(0, MOST_DIFFERENCES), `and ${differences.length - MOST_DIFFERENCES} more`];
+      : [...differences.slice(0, MAX_DIFFERENCES), `and ${differences.length - MAX_DIFFERENCES} more`];
   return { what: whatOf(a, b), a: turnOf(a), b: turnOf(b), differences: told };
 }
 
@@ -96,25 +96,25 @@ function differenceText(tool: string, of: string, { path, before, after }: Diffe
   const shown = (value: Difference['before']): string =>
     value === undefined
       ? 'nothing'
-      : oneLine(typeof value === 'string' ? JSON.stringify(value) : valueText(value), MOST_VALUE);
+      : oneLine(typeof value === 'string' ? JSON.stringify(value) : valueText(value), MAX_VALUE);
   return `${tool} ${of}${path}: ${shown(before)} → ${shown(after)}`;
 }
 
 export function turnOf(action: Action): Turn {
-  const calls = action.calls.slice(0, MOST_CALLS).map(callText);
-  if (action.calls.length > MOST_CALLS) calls.push(`and ${action.calls.length - MOST_CALLS} more`);
+  const calls = action.calls.slice(0, MAX_CALLS).map(callText);
+  if (action.calls.length > MAX_CALLS) calls.push(`and ${action.calls.length - MAX_CALLS} more`);
   return {
     step: action.step,
     ...(action.agent === '' ? {} : { agent: action.agent }),
     calls,
-    ...(action.text === '' ? {} : { text: oneLine(action.text, MOST_TEXT) }),
+    ...(action.text === '' ? {} : { text: oneLine(action.text, MAX_TEXT) }),
   };
 }
 
 function callText(call: ActionCall): string {
-  const gave = call.result === undefined ? '' : ` ← ${oneLine(valueText(call.result), MOST_VALUE)}`;
+  const gave = call.result === undefined ? '' : ` ← ${oneLine(valueText(call.result), MAX_VALUE)}`;
   return (
     `${call.name} ` +
-    `${oneLine(valueText(call.arguments), MOST_VALUE)}${call.error === undefined ? '' : ` ✗ ${call.error}`}${gave}`
+    `${oneLine(valueText(call.arguments), MAX_VALUE)}${call.error === undefined ? '' : ` ✗ ${call.error}`}${gave}`
   );
 }

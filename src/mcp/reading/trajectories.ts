@@ -4,8 +4,8 @@ import type { Api } from '../../protocol/api.ts';
 import { TrajectoryModel } from '../../trace/model.ts';
 import { readEvent } from '../../trace/upgrades.ts';
 
-const MOST_KEPT = 8;
-const MOST_EVENTS = 250_000;
+const MAX_KEPT = 8;
+const MAX_EVENTS = 250_000;
 
 export class Trajectories {
   /** The one used last stands last. */
@@ -32,7 +32,7 @@ export class Trajectories {
   #shed(): void {
     let events = [...this.#kept.values()].reduce((sum, model) => sum + model.last, 0);
     for (const [rollout, model] of this.#kept) {
-      if (this.#kept.size === 1 || (this.#kept.size <= MOST_KEPT && events <= MOST_EVENTS)) return;
+      if (this.#kept.size === 1 || (this.#kept.size <= MAX_KEPT && events <= MAX_EVENTS)) return;
       this.#kept.delete(rollout);
       events -= model.last;
     }

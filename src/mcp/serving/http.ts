@@ -22,7 +22,7 @@ import { StudioError } from '../../common/errors.ts';
 
 const HOST = '127.0.0.1';
 /** Sessions of clients that went without a word; the oldest make room. */
-const MOST_SESSIONS = 64;
+const MAX_SESSIONS = 64;
 
 export interface HttpOptions {
   /** 0: any free one. */
@@ -62,7 +62,7 @@ export async function serveHttp({ port, make, onError }: HttpOptions): Promise<H
     await once(server, 'listening');
   } catch (cause) {
     throw new StudioError('unavailable', `Port ${port} of this machine cannot be used.`, {
-      mend: 'Choose another one with --http.',
+      hint: 'Choose another one with --http.',
       cause,
     });
   }
@@ -128,7 +128,7 @@ class LegacySessions {
 
   #shed(): void {
     const [oldest] = this.#open;
-    if (this.#open.size <= MOST_SESSIONS || oldest === undefined) return;
+    if (this.#open.size <= MAX_SESSIONS || oldest === undefined) return;
     this.#open.delete(oldest[0]);
     oldest[1].server
       .close()

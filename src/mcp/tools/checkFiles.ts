@@ -11,7 +11,7 @@ const problemShape = z.object({
   column: z.number().int(),
   severity: z.enum(['error', 'warning']),
   message: z.string(),
-  mend: z.string().describe('What to do about it'),
+  hint: z.string().describe('What to do about it'),
   code: z.string(),
 });
 
@@ -54,13 +54,13 @@ export const checkWorkspace = defineTool({
         files: paths.length,
         ok: !hasErrors(problems),
         left_out: leftOut,
-        problems: shown.map(({ file, line, column, severity, message, mend, code }) => ({
+        problems: shown.map(({ file, line, column, severity, message, hint, code }) => ({
           file,
           line,
           column,
           severity,
           message,
-          mend,
+          hint,
           code,
         })),
       },

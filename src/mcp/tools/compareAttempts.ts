@@ -9,7 +9,7 @@ import { type Opened, openAttempt } from '../reading/attempt.ts';
 import { compare, type Row, rowShape, type Turn, turnOf, turnShape } from '../reading/comparison.ts';
 import { defineTool } from '../tool.ts';
 
-const MOST_TEXT = 600;
+const MAX_TEXT = 600;
 const places = cursor('compare_attempts', z.number().int().min(0));
 
 const side = z.object({
@@ -120,8 +120,8 @@ function sideOf({ model, info, reference }: Opened): z.infer<typeof side> {
     reward: info.row.progress.reward ?? null,
     steps: model.steps.length - 1,
     calls: model.tools.length,
-    ...(answer === undefined || answer === null ? {} : { answer: oneLine(valueText(answer), MOST_TEXT) }),
-    ...(scored === undefined ? {} : { scored: oneLine(scored, MOST_TEXT) }),
+    ...(answer === undefined || answer === null ? {} : { answer: oneLine(valueText(answer), MAX_TEXT) }),
+    ...(scored === undefined ? {} : { scored: oneLine(scored, MAX_TEXT) }),
   };
 }
 

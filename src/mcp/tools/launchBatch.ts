@@ -6,7 +6,7 @@ import { formatProblem } from '../../config/source/problem.ts';
 import { defineTool } from '../tool.ts';
 import { workspaceFile } from '../workspaceFile.ts';
 
-const MOST_WARNINGS = 20;
+const MAX_WARNINGS = 20;
 
 export const launchBatch = defineTool({
   name: 'launch_batch',
@@ -45,7 +45,7 @@ export const launchBatch = defineTool({
     );
     checkTarget(file, target, session.target);
     const batch = await launch(api, built, { signal });
-    const told = warnings.slice(0, MOST_WARNINGS).map((warning) => formatProblem(warning, session.folder));
+    const told = warnings.slice(0, MAX_WARNINGS).map((warning) => formatProblem(warning, session.folder));
     return {
       data: { batch, warnings: told },
       text: [`Batch ${batch} runs. wait_for_batch waits for its end.`, ...told].join('\n'),

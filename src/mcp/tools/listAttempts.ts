@@ -11,7 +11,7 @@ import { fits, type RowPlace, rowMatches, rowPlace, rowsFrom, Tasks } from '../r
 import { defineTool } from '../tool.ts';
 
 /** Rows looked at in one call: a filter that fits nothing in a huge batch comes back with a cursor. */
-const MOST_LOOKED_AT = 20_000;
+const MAX_LOOKED_AT = 20_000;
 const places = cursor('list_attempts', rowPlace);
 
 export const listAttempts = defineTool({
@@ -65,7 +65,7 @@ export const listAttempts = defineTool({
       }
       lookedAt++;
       if (wanted) shown.push(row);
-      if (shown.length === limit || lookedAt === MOST_LOOKED_AT) {
+      if (shown.length === limit || lookedAt === MAX_LOOKED_AT) {
         next = behind;
         break;
       }

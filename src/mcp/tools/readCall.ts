@@ -47,12 +47,12 @@ export const readCall = defineTool({
     const texts = await callTexts(opened.model, span, call.api, call.signal);
     if (part !== 'all' && texts[part] === undefined)
       throw new StudioError('not_found', `This call of ${span.start.data.name} has no ${part}.`, {
-        mend: `It has: ${Object.keys(texts).join(', ')}.`,
+        hint: `It has: ${Object.keys(texts).join(', ')}.`,
       });
     const whole = partOf(texts, part);
     if (offset > whole.length)
       throw new StudioError('usage', `There is nothing at ${offset}: the text has ${whole.length} characters.`, {
-        mend: 'Give a smaller offset.',
+        hint: 'Give a smaller offset.',
       });
     const cut = sliceBytes(whole.slice(0, endOfRange(whole, offset, length)), offset, PAGE_BYTES);
     const end = offset + cut.text.length;
@@ -89,20 +89,20 @@ function findCall({ model, point, reference }: Opened, number: number): ToolSpan
     const span = model.span(point.seq) ?? (event?.span === undefined ? undefined : model.span(event.span));
     if (span?.kind === 'tool') return span;
     throw new StudioError('not_found', `Event ${point.seq} belongs to no tool call.`, {
-      mend: `read_trajectory ${reference} shows its calls.`,
+      hint: `read_trajectory ${reference} shows its calls.`,
     });
   }
   const calls = point.step === undefined ? model.tools : model.step(point.step)?.tools;
   if (calls === undefined)
     throw new StudioError('not_found', `${reference} has no step ${point.step ?? 0}.`, {
-      mend: `Its steps are 0 to ${model.steps.length - 1}.`,
+      hint: `Its steps are 0 to ${model.steps.length - 1}.`,
     });
   const found = calls[number - 1];
   if (found !== undefined) return found;
   const where = point.step === undefined ? reference : `Step ${point.step} of ${reference}`;
   const steps = [...new Set(model.tools.map((span) => span.step))];
   throw new StudioError('not_found', `${where} has ${plural(calls.length, 'tool call')}, not ${number}.`, {
-    mend:
+    hint:
       steps.length === 0
         ? 'No tool was called in it at all.'
         : `Steps with calls: ${steps.slice(0, 50).join(', ')}${steps.length > 50 ? ' …' : ''}.`,

@@ -50,11 +50,11 @@ export const readTrajectory = defineTool({
       (opened.point.seq === undefined ? 0 : (opened.model.stepOf(opened.point.seq)?.index ?? 0));
     if (first > steps)
       throw new StudioError('not_found', `This trajectory has no step ${first}.`, {
-        mend: `Its steps are 0 to ${steps}.`,
+        hint: `Its steps are 0 to ${steps}.`,
       });
     const last = toStep ?? Infinity;
     if (last < first)
-      throw new StudioError('usage', `from_step ${first} is behind to_step ${last}.`, { mend: 'Swap them.' });
+      throw new StudioError('usage', `from_step ${first} is behind to_step ${last}.`, { hint: 'Swap them.' });
     const start = given === undefined ? { step: -1, offset: 0 } : places.read(given);
     const { text, next } = readPage(opened, { first, last, full: detail === 'full' }, start);
     const nextCursor = next === undefined ? undefined : places.write(next);

@@ -11,8 +11,8 @@ import { type Found, findIn, foundShape } from '../reading/search.ts';
 import { type Call, defineTool } from '../tool.ts';
 
 /** A call ends with a cursor once it looked at this many events, or for this long. */
-const MOST_EVENTS = 200_000;
-const LONGEST_MS = 15_000;
+const MAX_EVENTS = 200_000;
+const MAX_MS = 15_000;
 
 const place = z.object({ ...rowPlace.shape, step: z.number().int().min(0).optional() });
 type Place = z.infer<typeof place>;
@@ -115,7 +115,7 @@ async function searchBatch(
 ): Promise<Searched> {
   const tasks = new Tasks(api, batch);
   const page = new Pager(limit);
-  const until = performance.now() + LONGEST_MS;
+  const until = performance.now() + MAX_MS;
   let attempts = 0;
   let events = 0;
   let firstStep = start?.step;
@@ -135,7 +135,7 @@ async function searchBatch(
     ];
     const next = page.add(found, perAttempt);
     if (next !== undefined) return { found: page.found, attempts, next: { ...here, step: next } };
-    if (behind !== undefined && (events >= MOST_EVENTS || performance.now() >= until))
+    if (behind !== undefined && (events >= MAX_EVENTS || performance.now() >= until))
       return { found: page.found, attempts, next: behind };
     if (attempts % 20 === 0)
       await progress(attempts, undefined, `${attempts} attempts searched, ${page.found.length} places found`);

@@ -17,10 +17,10 @@ import { attemptReference, BATCH, batchData, batchShape } from '../answers/shape
 import { type Answer, defineTool } from '../tool.ts';
 
 const WIDTH = 120;
-const MOST_TASKS = 25;
-const MOST_ERRORS = 12;
-const MOST_NAMES = 40;
-const MOST_MESSAGE = 240;
+const MAX_TASKS = 25;
+const MAX_ERRORS = 12;
+const MAX_NAMES = 40;
+const MAX_MESSAGE = 240;
 
 const hardTask = z.object({ task: z.string(), passed: z.number().int(), scored: z.number().int() });
 const errorGroup = z.object({
@@ -96,13 +96,13 @@ export async function batchAnswer(
       by_tool: few('tools', whole.by_tool, leftOut),
       by_level: few('levels', whole.by_level, leftOut),
     },
-    hardest_tasks: hardest.slice(0, MOST_TASKS),
-    errors: errors.slice(0, MOST_ERRORS),
+    hardest_tasks: hardest.slice(0, MAX_TASKS),
+    errors: errors.slice(0, MAX_ERRORS),
     ...(fork === undefined ? {} : { fork }),
     left_out: leftOut,
   };
-  if (hardest.length > MOST_TASKS) leftOut['hardest_tasks'] = hardest.length - MOST_TASKS;
-  if (errors.length > MOST_ERRORS) leftOut['errors'] = errors.length - MOST_ERRORS;
+  if (hardest.length > MAX_TASKS) leftOut['hardest_tasks'] = hardest.length - MAX_TASKS;
+  if (errors.length > MAX_ERRORS) leftOut['errors'] = errors.length - MAX_ERRORS;
   const parts = [batchHeading(row, WIDTH), reportText({ ...whole, by_level: data.report.by_level }, WIDTH)];
   if (fork !== undefined) parts.push(forkText(fork));
   if (data.hardest_tasks.length > 0) {
@@ -131,7 +131,7 @@ function hardTasks(attempts: readonly RolloutRow[]): z.infer<typeof hardTask>[] 
     .flatMap(([task, of]) => {
       const scored = of.filter((row) => row.settles && typeof row.progress.passed === 'boolean');
       const passed = scored.filter((row) => row.progress.passed === true).length;
-      return passed < scored.length ? [{ task: oneLine(task, MOST_MESSAGE), passed, scored: scored.length }] : [];
+      return passed < scored.length ? [{ task: oneLine(task, MAX_MESSAGE), passed, scored: scored.length }] : [];
     })
     .sort((a, b) => a.passed / a.scored - b.passed / b.scored || b.scored - a.scored);
 }
@@ -139,7 +139,7 @@ function hardTasks(attempts: readonly RolloutRow[]): z.infer<typeof hardTask>[] 
 function errorGroups(attempts: readonly RolloutRow[]): z.infer<typeof errorGroup>[] {
   const broken = attempts.filter((row) => row.progress.error_class !== undefined && outcomeOf(row) !== 'passed');
   const groups = Map.groupBy(broken, ({ progress }) =>
-    JSON.stringify([progress.error_class, oneLine(progress.error_message ?? '', MOST_MESSAGE)]),
+    JSON.stringify([progress.error_class, oneLine(progress.error_message ?? '', MAX_MESSAGE)]),
   );
   return [...groups.values()]
     .flatMap((rows) => {
@@ -148,7 +148,7 @@ function errorGroups(attempts: readonly RolloutRow[]): z.infer<typeof errorGroup
       return [
         {
           error_class: first.progress.error_class ?? '',
-          message: oneLine(first.progress.error_message ?? '', MOST_MESSAGE),
+          message: oneLine(first.progress.error_message ?? '', MAX_MESSAGE),
           attempts: rows.length,
           example: attemptReference(first),
         },
@@ -160,6 +160,6 @@ function errorGroups(attempts: readonly RolloutRow[]): z.infer<typeof errorGroup
 /** The first names of a record; the others are counted. */
 function few<T>(what: string, record: Readonly<Record<string, T>>, leftOut: Record<string, number>): Record<string, T> {
   const entries = Object.entries(record);
-  if (entries.length > MOST_NAMES) leftOut[what] = entries.length - MOST_NAMES;
-  return Object.fromEntries(entries.slice(0, MOST_NAMES));
+  if (entries.length > MAX_NAMES) leftOut[what] = entries.length - MAX_NAMES;
+  return Object.fromEntries(entries.slice(0, MAX_NAMES));
 }

@@ -81,7 +81,7 @@ async function waitForEnd(batch: string, ms: number, { api, connection, signal, 
     clearTimeout(timer);
   }
   if (signal.aborted)
-    throw new StudioError('cancelled', 'The wait was cancelled; the batch runs on.', { mend: 'stop_batch ends it.' });
+    throw new StudioError('cancelled', 'The wait was cancelled; the batch runs on.', { hint: 'stop_batch ends it.' });
   const last = await api.batch(batch, signal);
   await tell(endedOf(last)); // also what was cancelled before it had a rollout
   return last;

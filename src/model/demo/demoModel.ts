@@ -22,7 +22,7 @@ import { chatRequest, tokenizeRequest } from './request.ts';
 import { renderPrompt } from './text/template.ts';
 import { tokenize } from './text/tokenizer.ts';
 
-const MOST_BYTES = 64 * 1024 * 1024;
+const MAX_BYTES = 64 * 1024 * 1024;
 
 export interface DemoModelOptions {
   /** Settings (see `faults.ts`) that hold where a request does not say otherwise, e.g. `latency_ms=20&slots=4`. */
@@ -202,11 +202,11 @@ function withBody(
   let bytes = 0;
   request.on('data', (chunk: Buffer) => {
     bytes += chunk.length;
-    if (bytes <= MOST_BYTES) chunks.push(chunk);
+    if (bytes <= MAX_BYTES) chunks.push(chunk);
   });
   request.on('error', () => response.destroy()); // the client is gone, there is nobody to tell
   request.on('end', () => {
-    if (bytes > MOST_BYTES) {
+    if (bytes > MAX_BYTES) {
       refuse(BODY_TOO_LARGE);
       return;
     }

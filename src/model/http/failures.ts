@@ -14,7 +14,7 @@ export type Failure =
       readonly status: number;
       readonly text: string;
     }
-  /** Nothing that waiting would mend: a URL that is none, a certificate that is not trusted. */
+  /** Nothing that waiting would fix: a URL that is none, a certificate that is not trusted. */
   | { readonly what: 'unreachable'; readonly text: string };
 
 /** Thrown by the reader of an answer. */

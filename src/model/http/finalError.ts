@@ -1,4 +1,4 @@
-/** The error of a call that no further try would mend, with what a person can do about it. */
+/** The error of a call that no further try would fix, with what a person can do about it. */
 
 import { isJsonObject } from '../../common/json.ts';
 import { ClassedError } from '../../trace/classedError.ts';
@@ -27,16 +27,16 @@ export async function finalError(failure: Failure, call: FailedCall): Promise<Cl
       );
     case 'missing': {
       const models = await listModels(call);
-      let mend = 'Check model.endpoint: it must end where /chat/completions follows, usually with /v1.';
+      let hint = 'Check model.endpoint: it must end where /chat/completions follows, usually with /v1.';
       if (models !== undefined && !models.includes(call.model))
-        mend =
+        hint =
           models.length === 0
             ? 'It offers no model at all.'
             : `It offers: ${models.slice(0, 20).join(', ')}. Put one of these into model.name.`;
       return new ClassedError(
         'model_error',
         `${endpoint} has no ${models === undefined ? 'such address' : `model ${call.model}`} (404): ` +
-          `${sentence(failure.text)} ${mend}`,
+          `${sentence(failure.text)} ${hint}`,
       );
     }
     case 'overflow':

@@ -62,7 +62,7 @@ export function openIrreversible(log: Log, history: History, ownFrom: number): O
 }
 
 /** So many workers may be lost in the same call before it is what ends them. */
-const MOST_LOSSES = 3;
+const MAX_LOSSES = 3;
 
 /** Tools whose open call was open each time a worker was lost, and that often. `ownFrom`: as above. */
 export function deadlyCalls(log: Log, history: History, ownFrom: number): string[] {
@@ -70,7 +70,7 @@ export function deadlyCalls(log: Log, history: History, ownFrom: number): string
     // A call behind which another agent works may well outlive several workers.
     if (start.kind !== 'tool.start' || start.seq < ownFrom || history.delegating.has(start.seq)) return [];
     const losses = 1 + history.lostCalls(ownFrom, start.agent ?? '', toolKey(start.data));
-    return losses >= MOST_LOSSES ? [start.data.name] : [];
+    return losses >= MAX_LOSSES ? [start.data.name] : [];
   });
 }
 

@@ -56,7 +56,7 @@ function setAt(value: Json, pointer: string, replacement: Json): Json {
   const changed = replaceAt(value, pointer, replacement);
   if (changed === undefined)
     throw new StudioError('usage', `Nothing is at ${pointer}.`, {
-      mend: 'Look at the event as it is recorded and name a path in it.',
+      hint: 'Look at the event as it is recorded and name a path in it.',
     });
   return changed;
 }
@@ -67,7 +67,7 @@ export function editStart<T extends object>(kind: keyof typeof EDITABLE, data: T
   const allowed: readonly string[] = EDITABLE[kind];
   if (!path.startsWith('/') || !allowed.includes(member)) {
     throw new StudioError('usage', `${path === '' ? 'The whole start' : path} of a ${kind} call cannot be edited.`, {
-      mend:
+      hint:
         allowed.length === 0
           ? 'Continue, and edit at a later gate.'
           : `What can be: ${allowed.map((name) => `/${name}`).join(', ')}.`,
@@ -102,7 +102,7 @@ export function editParts(message: LoggedMessage, path: string, value: Json): Pa
   }
   if (path !== '/parts' && !path.startsWith('/parts/')) {
     throw new StudioError('usage', `${path === '' ? 'A whole message' : path} cannot be edited.`, {
-      mend: 'Edit /parts, something below it, or the /result of a tool.',
+      hint: 'Edit /parts, something below it, or the /result of a tool.',
     });
   }
   const edited = setAt({ parts: parts as unknown as Json }, path, value) as { parts: unknown };

@@ -51,6 +51,6 @@ function over(seq: number | undefined): StudioError {
   return new StudioError(
     'usage',
     `The fork edits what event ${seq ?? '?'} asked for, but that was done before its cut.`,
-    { mend: 'Fork right before or right after that event.' },
+    { hint: 'Fork right before or right after that event.' },
   );
 }

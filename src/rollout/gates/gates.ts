@@ -166,7 +166,7 @@ export class Gates {
   skip(result: Json, by: By): Done {
     const hold = this.#held();
     if (hold.side !== 'before')
-      throw new StudioError('conflict', 'The call was made already.', { mend: 'Edit its result instead.' });
+      throw new StudioError('conflict', 'The call was made already.', { hint: 'Edit its result instead.' });
     // The release goes first, then the message and the end.
     const drafts = this.#parts.head.skip(hold.subject, result, this.#parts.log.last + 2);
     this.#parts.touch();
@@ -177,7 +177,7 @@ export class Gates {
   answer(value: Json, by: By): Done {
     if (this.#held().reason.why !== 'input')
       throw new StudioError('conflict', 'The rollout does not wait for an answer.', {
-        mend: 'Release it, or skip the call with a result.',
+        hint: 'Release it, or skip the call with a result.',
       });
     return { seq: this.#parts.holds.release('continue', by, value) };
   }
@@ -290,7 +290,7 @@ export class Gates {
   #mayGoOn(reason: HoldReason): void {
     if (reason.why === 'input')
       throw new StudioError('conflict', 'The rollout waits for an answer.', {
-        mend: 'Answer the question, skip the call with a result, or cancel.',
+        hint: 'Answer the question, skip the call with a result, or cancel.',
       });
     if (reason.why === 'lost_server') throw new StudioError('conflict', 'The rollout waits for its server.');
   }
@@ -303,6 +303,6 @@ export interface InjectedText {
 
 function notHeld(): StudioError {
   return new StudioError('conflict', 'The rollout is not held.', {
-    mend: 'Hold it first; to change what is recorded, fork it.',
+    hint: 'Hold it first; to change what is recorded, fork it.',
   });
 }

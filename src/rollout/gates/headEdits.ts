@@ -39,7 +39,7 @@ export class HeadEdits {
     const target = this.#messageAt(hold, of);
     if (target === undefined) {
       throw new StudioError('conflict', `${nameOf(of)} is not what this rollout is held at.`, {
-        mend: `At this gate ${held(hold)} can be edited. Fork the rollout to change anything earlier.`,
+        hint: `At this gate ${held(hold)} can be edited. Fork the rollout to change anything earlier.`,
       });
     }
     const parts = editParts(target, path, value);
@@ -58,7 +58,7 @@ export class HeadEdits {
   ): number {
     if (message.role === 'tool')
       throw new StudioError('usage', 'A tool message answers a call and cannot be injected.', {
-        mend: "Use the role user or system, or edit the tool's result.",
+        hint: "Use the role user or system, or edit the tool's result.",
       });
     const added = this.#log.addMessage({ role: message.role, parts: message.parts, origin: 'given' });
     const headers = { [INJECTED]: by.command ?? true, ...(by.by === undefined ? {} : { by: by.by }) };
@@ -71,7 +71,7 @@ export class HeadEdits {
   skip(subject: Subject, result: Json, firstSeq: number): Draft[] {
     if (!isTool(subject))
       throw new StudioError('conflict', `A ${subject.kind} call cannot be skipped.`, {
-        mend: 'Only tool calls can; release, step or cancel.',
+        hint: 'Only tool calls can; release, step or cancel.',
       });
     const { call } = subject.start;
     const message = this.#log.addMessage({

@@ -7,7 +7,7 @@ import { roundMs } from '../time.ts';
  * What a tool may do better the next time. Arguments that do not fit stay so, and what ends the rollout ends the call.
  */
 const AGAIN: ReadonlySet<ErrorClass> = new Set(['tool_error', 'world_error', 'timeout']);
-const LONGEST_WAIT_MS = 60_000;
+const MAX_WAIT_MS = 60_000;
 
 export type ToolRetries = NonNullable<EventData['tool.end']['retries']>;
 
@@ -43,7 +43,7 @@ export async function withRetries(
       const error = ports.classed(thrown);
       if (tried >= times || !AGAIN.has(error.class)) throw error;
       changes.push(...(error.changes ?? []));
-      const wait = Math.min(LONGEST_WAIT_MS, waitMs * 2 ** tried);
+      const wait = Math.min(MAX_WAIT_MS, waitMs * 2 ** tried);
       ports.tell(
         `${error.class}: ${error.message}\nThe call is made again in ${wait / 1000} s (${tried + 1} of ${times}).\n`,
       );

@@ -22,7 +22,7 @@ export function checkOrigin(request: IncomingMessage, rules: OriginRules): void 
   const name = hostName(host);
   if (name === undefined || !allowedHost(name, rules)) {
     throw new StudioError('forbidden', `This server is not called “${host.slice(0, 200)}”.`, {
-      mend: 'Use 127.0.0.1 or localhost, or allow the name with --allow-host.',
+      hint: 'Use 127.0.0.1 or localhost, or allow the name with --allow-host.',
     });
   }
   const origin = request.headers.origin?.toLowerCase();
@@ -34,7 +34,7 @@ export function checkOrigin(request: IncomingMessage, rules: OriginRules): void 
   )
     return;
   throw new StudioError('forbidden', `Pages of ${origin.slice(0, 200)} may not call this server.`, {
-    mend: 'Allow the origin with --allow-origin.',
+    hint: 'Allow the origin with --allow-origin.',
   });
 }
 

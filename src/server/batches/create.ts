@@ -16,7 +16,7 @@ export async function createBatch(services: Services, request: CreateBatch): Pro
   const known = await store.batch(request.batch);
   if (known !== undefined && known.spec.submission !== request.submission)
     throw new StudioError('conflict', `Batch ${request.batch} exists already, and is another one.`, {
-      mend: 'Use another id.',
+      hint: 'Use another id.',
     });
   await requireFiles(services, request.tasks);
   if (request.imported === undefined) await createOwn(services, request, known);
@@ -89,7 +89,7 @@ export async function recordOf(services: Services, batch: string): Promise<Batch
   const record = await services.store.batch(batch);
   if (record === undefined)
     throw new StudioError('not_found', `There is no batch ${batch.slice(0, 100)} here.`, {
-      mend: 'rollout batches lists those there are.',
+      hint: 'rollout batches lists those there are.',
     });
   return record;
 }

@@ -36,7 +36,7 @@ export async function forkRollout(services: Services, request: Fork): Promise<Ba
   const parentBatch = await recordOf(services, parent.row.batch);
   if (parentBatch.row.imported && request.submission === undefined) {
     throw new StudioError('unsupported', 'An imported rollout brings no agent that could go on.', {
-      mend: 'Name a submission to go on with.',
+      hint: 'Name a submission to go on with.',
     });
   }
   if (request.seq > parent.row.last) {
@@ -128,7 +128,7 @@ function refuseIrreversible(calls: readonly IrreversibleCall[]): void {
     `Behind the cut there ${calls.length === 1 ? 'is a call' : `are ${calls.length} calls`} that cannot be ` +
       `undone and may be made again: ${names}.`,
     {
-      mend: 'Accept that with accept_irreversible (--accept-irreversible), or cut after them.',
+      hint: 'Accept that with accept_irreversible (--accept-irreversible), or cut after them.',
       details: { irreversible: calls },
     },
   );
@@ -146,7 +146,7 @@ async function checkEdits(
       throw new StudioError('usage', 'An edit names either the seq of an event or the ordinal m of a message.');
     if (path !== '' && !path.startsWith('/'))
       throw new StudioError('usage', `“${path}” is no JSON pointer.`, {
-        mend: 'It begins with /, e.g. /parts/0/content.',
+        hint: 'It begins with /, e.g. /parts/0/content.',
       });
     if (of.seq !== undefined && (of.seq < 1 || of.seq > cut))
       throw new StudioError('usage', `Event ${of.seq} is not among the shared events 1 to ${cut}.`);

@@ -8,7 +8,7 @@ const ROLLOUT_ID = /^r[A-Za-z0-9_-]{1,63}$/;
 export function checkBatchId(id: string): void {
   if (!BATCH_ID.test(id))
     throw new StudioError('usage', `${JSON.stringify(id.slice(0, 100))} cannot be the id of a batch.`, {
-      mend: 'It is a b, then 1 to 63 letters, digits, _ or -.',
+      hint: 'It is a b, then 1 to 63 letters, digits, _ or -.',
     });
 }
 
@@ -16,6 +16,6 @@ export function checkBatchId(id: string): void {
 export function checkRolloutId(id: string): void {
   if (!ROLLOUT_ID.test(id))
     throw new StudioError('usage', `${JSON.stringify(id.slice(0, 100))} cannot be the id of a rollout.`, {
-      mend: 'It is an r, then 1 to 63 letters, digits, _ or -.',
+      hint: 'It is an r, then 1 to 63 letters, digits, _ or -.',
     });
 }

@@ -55,13 +55,13 @@ export class Secrets {
 export function requireSecrets(
   submission: Submission,
   secrets: Readonly<Record<string, string>> | undefined,
-  mend: string,
+  hint: string,
 ): void {
   const missing = submission.env.names.filter((name) => secrets === undefined || !Object.hasOwn(secrets, name));
   if (missing.length === 0) return;
   throw new StudioError(
     'config',
     `The batch uses ${missing.map((name) => `\${env:${name}}`).join(', ')}, and no value came with it.`,
-    { mend, details: { missing } },
+    { hint, details: { missing } },
   );
 }

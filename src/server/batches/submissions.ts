@@ -29,7 +29,7 @@ export class Submissions {
   async #read(sha: string): Promise<Submission> {
     const blob = await this.#blobs.get(sha);
     if (blob === undefined)
-      throw new StudioError('not_found', `The submission ${sha} is not here.`, { mend: 'PUT it as a blob first.' });
+      throw new StudioError('not_found', `The submission ${sha} is not here.`, { hint: 'PUT it as a blob first.' });
     if (blob.size > MAX_BYTES)
       throw new StudioError('too_large', `A submission has at most ${MAX_BYTES} bytes; this one has ${blob.size}.`);
     const chunks: Uint8Array[] = [];
@@ -46,14 +46,14 @@ export class Submissions {
       throw new StudioError(
         'usage',
         `The blob ${sha} is no submission of this version: ${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}.`,
-        { mend: 'Use a client and a server of the same version.' },
+        { hint: 'Use a client and a server of the same version.' },
       );
     }
     // Fields this version does not know are dropped by parsing, and with them the right hash: those are a newer
     // client's.
     if (submissionSha(parsed.data) !== sha)
       throw new StudioError('version', `The submission ${sha} holds what this server does not know.`, {
-        mend: 'Use a client and a server of the same version.',
+        hint: 'Use a client and a server of the same version.',
       });
     return parsed.data;
   }
@@ -74,7 +74,7 @@ export async function requireBlobs(blobs: BlobStore, shas: readonly string[], wh
     `${whose} names ${missing.length === 1 ? 'a blob that is' : `${missing.length} blobs that are`} not here: ` +
       `${missing.slice(0, 3).join(', ')}${missing.length > 3 ? ' …' : ''}.`,
     {
-      mend: 'PUT them first.',
+      hint: 'PUT them first.',
       details: { missing: missing.slice(0, 100) },
     },
   );

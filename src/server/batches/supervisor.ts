@@ -50,7 +50,7 @@ const SESSIONS_EVERY_MS = 5_000;
 /** Workers of a stopped batch end its rollouts themselves within a second; later the server does. */
 const STOP_GRACE_MS = 10_000;
 /** So often one try may lose its worker. */
-const MOST_LEASES = 25;
+const MAX_LEASES = 25;
 
 interface Tracked {
   readonly id: string;
@@ -164,7 +164,7 @@ export class Supervisor {
     const { store } = this.#options;
     for (const rollout of rollouts) {
       const epoch = (await store.rollout(rollout))?.row.epoch ?? 0;
-      if (epoch < MOST_LEASES) continue;
+      if (epoch < MAX_LEASES) continue;
       const reason = `${epoch} workers were lost while they ran it; the last one: ${why}`;
       await store.closeRollouts({ batch, rollout }, { status: 'infrastructure', reason }, false);
     }

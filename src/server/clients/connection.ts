@@ -83,7 +83,7 @@ export class ClientConnection {
     if (given.type === 'hello') {
       if (given.protocol !== PROTOCOL)
         throw new StudioError('version', `This server speaks protocol ${PROTOCOL}, the client ${given.protocol}.`, {
-          mend: 'Use a client and a server of the same version.',
+          hint: 'Use a client and a server of the same version.',
         });
       this.#send(
         frame({

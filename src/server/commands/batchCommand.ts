@@ -113,7 +113,7 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
     }
     case 'rescore':
       throw new StudioError('unsupported', 'Scoring recorded rollouts again is not there yet.', {
-        mend: 'Run the batch again with the other scorer.',
+        hint: 'Run the batch again with the other scorer.',
       });
   }
 }
@@ -121,7 +121,7 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
 async function pause({ store, startsWorkers }: Services, batch: string, release: boolean): Promise<CommandReply> {
   if (release && !startsWorkers)
     throw new StudioError('unsupported', 'This server starts no workers, so it can end none.', {
-      mend: 'Pause the batch without that, and end its workers where they were started.',
+      hint: 'Pause the batch without that, and end its workers where they were started.',
     });
   await store.setPaused(batch, true, release);
   if (!release) return {};

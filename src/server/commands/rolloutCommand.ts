@@ -44,7 +44,7 @@ function checkFits(record: RolloutRecord, request: RolloutCommand): void {
   const { row, session } = record;
   if (row.state === 'ended')
     throw new StudioError('conflict', `Rollout ${row.rollout} has ended: that is final.`, {
-      mend: 'Fork it to go on from one of its events.',
+      hint: 'Fork it to go on from one of its events.',
     });
   if (request.expect !== undefined && request.expect.seq !== row.last) {
     throw new StudioError(
@@ -58,7 +58,7 @@ function checkFits(record: RolloutRecord, request: RolloutCommand): void {
     throw new StudioError(
       'conflict',
       `No worker has rollout ${row.rollout} now, so nothing in it can be changed in place.`,
-      { mend: 'Fork it instead.' },
+      { hint: 'Fork it instead.' },
     );
   }
 }

@@ -61,7 +61,7 @@ async function readText(request: IncomingMessage, most: number): Promise<string>
 
 export function tooLarge(most: number): StudioError {
   return new StudioError('too_large', `The body of the request is larger than ${most} bytes.`, {
-    mend: 'Send it in smaller parts.',
+    hint: 'Send it in smaller parts.',
   });
 }
 

@@ -40,15 +40,15 @@ export function statusOf(error: unknown): number {
 
 /** Body of an answer that is not 2xx. What is no StudioError is a bug: its text stays in the log. */
 export function errorBody(error: unknown): {
-  error: { code: string; message: string; mend?: string; details?: Readonly<Record<string, unknown>> };
+  error: { code: string; message: string; hint?: string; details?: Readonly<Record<string, unknown>> };
 } {
   if (!StudioError.is(error))
-    return { error: { code: 'internal', message: 'The server failed at this request.', mend: 'Its log says more.' } };
+    return { error: { code: 'internal', message: 'The server failed at this request.', hint: 'Its log says more.' } };
   return {
     error: {
       code: error.code,
       message: error.message,
-      ...(error.mend === undefined ? {} : { mend: error.mend }),
+      ...(error.hint === undefined ? {} : { hint: error.hint }),
       ...(error.details === undefined ? {} : { details: error.details }),
     },
   };

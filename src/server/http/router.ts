@@ -108,5 +108,5 @@ function authorize(route: Route, who: Who): void {
     throw new StudioError('forbidden', 'A worker may not do this.');
   }
   if (route.may === 'full' && who.readOnly)
-    throw new StudioError('forbidden', 'This token may only read.', { mend: 'Use the full token of server.json.' });
+    throw new StudioError('forbidden', 'This token may only read.', { hint: 'Use the full token of server.json.' });
 }

@@ -20,7 +20,7 @@ export interface EngineLoad {
 }
 
 export const START_PERMITS = 32;
-export const MOST_PERMITS = 4096;
+export const MAX_PERMITS = 4096;
 
 const REFUSED_FACTOR = 0.5;
 const SATURATED_FACTOR = 0.85;
@@ -28,7 +28,7 @@ const SATURATED_FACTOR = 0.85;
 const SAME_SIGN_MS = 1_000;
 const SAME_LOAD_MS = 5_000;
 const FIRST_BACK_OFF_MS: Readonly<Record<'busy' | 'down', number>> = { busy: 250, down: 500 };
-const LONGEST_BACK_OFF_MS = 15_000;
+const MAX_BACK_OFF_MS = 15_000;
 const FULL_CACHE = 0.95;
 /** A short queue keeps an engine busy; a longer one only makes calls slow. */
 const QUEUE_SHARE = 0.1;
@@ -51,7 +51,7 @@ export class EndpointLimit {
   #preemptions: number | undefined;
 
   constructor(start: number = START_PERMITS) {
-    this.#limit = Math.min(Math.max(1, start), MOST_PERMITS);
+    this.#limit = Math.min(Math.max(1, start), MAX_PERMITS);
   }
 
   get state(): EndpointState {
@@ -60,7 +60,7 @@ export class EndpointLimit {
 
   /** Somebody said how many calls he wants at once: the limit begins there, unless a sign said otherwise already. */
   atLeast(start: number): void {
-    if (this.#slowStart) this.#limit = Math.min(Math.max(this.#limit, start), MOST_PERMITS);
+    if (this.#slowStart) this.#limit = Math.min(Math.max(this.#limit, start), MAX_PERMITS);
   }
 
   permits(now: number): number {
@@ -82,7 +82,7 @@ export class EndpointLimit {
       return;
     }
     if (this.#saturated || demand < this.#limit * BINDING) return;
-    this.#limit = Math.min(MOST_PERMITS, this.#limit + (this.#slowStart ? count : count / this.#limit));
+    this.#limit = Math.min(MAX_PERMITS, this.#limit + (this.#slowStart ? count : count / this.#limit));
   }
 
   /** A call was refused (429, 503), failed (5xx) or found nobody. */
@@ -96,7 +96,7 @@ export class EndpointLimit {
     this.#askedUntil = Math.max(this.#askedUntil, now + retryAfterMs);
     if (this.#state === 'ok') this.#backOff = FIRST_BACK_OFF_MS[what];
     // the probe failed
-    else if (now >= this.#blockedUntil) this.#backOff = Math.min(this.#backOff * 2, LONGEST_BACK_OFF_MS);
+    else if (now >= this.#blockedUntil) this.#backOff = Math.min(this.#backOff * 2, MAX_BACK_OFF_MS);
     this.#state = what;
     this.#blockedUntil = Math.max(this.#blockedUntil, this.#askedUntil, now + this.#backOff);
   }

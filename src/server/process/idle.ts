@@ -9,8 +9,8 @@ export interface IdleOptions {
 }
 
 /** The store is asked this often while no client is there. */
-const MOST_POLLS = 12;
-const LONGEST_POLL_MS = 5_000;
+const MAX_POLLS = 12;
+const MAX_POLL_MS = 5_000;
 
 export class Idle {
   readonly #options: IdleOptions;
@@ -49,7 +49,7 @@ export class Idle {
           .catch(this.#options.failed)
           .finally(() => this.#arm());
       },
-      Math.min(this.#options.idleMs / MOST_POLLS, LONGEST_POLL_MS),
+      Math.min(this.#options.idleMs / MAX_POLLS, MAX_POLL_MS),
     );
     this.#timer.unref();
   }

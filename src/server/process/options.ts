@@ -139,6 +139,6 @@ function seconds(text: string): number {
 
 function wrong(message: string): StudioError {
   return new StudioError('usage', message, {
-    mend: 'server --store DIR|postgres://… [--port N] [--host ADDRESS] [--idle-seconds N]',
+    hint: 'server --store DIR|postgres://… [--port N] [--host ADDRESS] [--idle-seconds N]',
   });
 }

@@ -30,7 +30,7 @@ export async function lockStore(folder: string, isAlive: (pid: number) => boolea
     mkdirSync(folder, { recursive: true, mode: 0o700 });
   } catch (cause) {
     throw new StudioError('storage', `The store's folder ${folder} cannot be made.`, {
-      mend: 'Choose another one with --store.',
+      hint: 'Choose another one with --store.',
       cause,
     });
   }
@@ -55,7 +55,7 @@ function tryLock(folder: string): (() => void) | undefined {
     const known = sqliteError(cause, folder);
     if (StudioError.is(known) && known.details?.['full'] === true) throw known;
     throw new StudioError('storage', `The store's folder ${folder} cannot be locked.`, {
-      mend: 'It must be a folder this user may write to, on a disk that knows file locks.',
+      hint: 'It must be a folder this user may write to, on a disk that knows file locks.',
       cause,
     });
   }

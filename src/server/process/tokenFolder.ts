@@ -12,7 +12,7 @@ export async function tokensIn(folder: string): Promise<ClientTokens> {
   const [full, read] = await Promise.all([token(folder, 'full'), token(folder, 'read')]);
   if (full === read)
     throw new StudioError('config', `The two tokens in ${folder} are the same: whoever may read could do everything.`, {
-      mend: 'Put different ones into the files full and read.',
+      hint: 'Put different ones into the files full and read.',
     });
   return { full, read };
 }
@@ -21,7 +21,7 @@ async function token(folder: string, name: string): Promise<string> {
   const file = path.join(folder, name);
   const text = await readFile(file, 'utf8').catch((cause: unknown) => {
     throw new StudioError('config', `The client token ${file} cannot be read.`, {
-      mend: 'A folder given with --tokens has the files full and read.',
+      hint: 'A folder given with --tokens has the files full and read.',
       cause,
     });
   });

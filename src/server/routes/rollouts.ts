@@ -14,7 +14,7 @@ const PAGE = { usual: 10_000, most: 50_000 };
 const PAGE_BYTES = 2 * 1024 * 1024;
 /** An event has about so many; who asks for a few does not wait for a page of them. */
 const EVENT_BYTES = 512;
-const LEAST_BYTES = 64 * 1024;
+const MIN_BYTES = 64 * 1024;
 const seqBounds = { least: 0, most: Number.MAX_SAFE_INTEGER };
 
 export function rolloutRoutes(services: Services): Route[] {
@@ -64,7 +64,7 @@ async function events(services: Services, call: Call): Promise<JsonText> {
   let cursor = after;
   let chars = 0;
   while (bodies.length < limit && chars < PAGE_BYTES) {
-    const wanted = Math.max(LEAST_BYTES, (limit - bodies.length) * EVENT_BYTES);
+    const wanted = Math.max(MIN_BYTES, (limit - bodies.length) * EVENT_BYTES);
     const chunk = await reader.read(cursor, Math.min(PAGE_BYTES - chars, wanted), until);
     if (chunk.bodies.length === 0) break;
     for (const body of chunk.bodies.slice(0, limit - bodies.length)) bodies.push(body);

@@ -94,7 +94,7 @@ function read(folder: string, name: string): Buffer {
     return readFileSync(path.join(folder, name));
   } catch (cause) {
     throw new StudioError('unavailable', `The viewer is not in this installation: ${name} is missing.`, {
-      mend: 'Build it with npm run build, or install Rollout Studio anew.',
+      hint: 'Build it with npm run build, or install Rollout Studio anew.',
       cause,
     });
   }

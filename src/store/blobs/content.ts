@@ -31,7 +31,7 @@ export function isSha(text: string): boolean {
 export function checkSha(sha: string): void {
   if (!isSha(sha))
     throw new StudioError('usage', `${JSON.stringify(sha.slice(0, 80))} is not the name of a blob.`, {
-      mend: 'Use the sha256 of its content: 64 lower-case hex digits.',
+      hint: 'Use the sha256 of its content: 64 lower-case hex digits.',
     });
 }
 
@@ -44,7 +44,7 @@ export function checkContent(sha: string, actual: string): void {
     throw new StudioError(
       'usage',
       `What was sent as blob ${sha} is ${actual}: it was damaged on its way, or is another one.`,
-      { mend: 'Send it again.' },
+      { hint: 'Send it again.' },
     );
 }
 

@@ -145,7 +145,7 @@ export async function batchId(db: Reader, name: string): Promise<number> {
 
 export function noBatch(name: string): StudioError {
   return new StudioError('not_found', `There is no batch ${name} in this store.`, {
-    mend: 'List the batches with `rollout batches`.',
+    hint: 'List the batches with `rollout batches`.',
   });
 }
 

@@ -24,13 +24,13 @@ export async function createBatch(tx: Transaction, spec: NewBatch): Promise<void
   const batch = await lockBatch(tx, spec.id).catch((error: unknown) => {
     // The row is there, but marked as being removed.
     throw StudioError.is(error, 'not_found')
-      ? new StudioError('conflict', `Batch ${spec.id} is being removed.`, { mend: 'Use another id.' })
+      ? new StudioError('conflict', `Batch ${spec.id} is being removed.`, { hint: 'Use another id.' })
       : error;
   });
   if (written === 0) {
     if (canonicalJson(batch.spec) === json) return;
     throw new StudioError('conflict', `Batch ${spec.id} exists already, and is another one.`, {
-      mend: 'Use another id.',
+      hint: 'Use another id.',
     });
   }
   await addBlobRefs(tx, batch.id, [...spec.blobs, spec.submission]);
@@ -53,7 +53,7 @@ async function addParents(tx: Transaction, batch: Batch): Promise<void> {
     );
     if (row === undefined)
       throw new StudioError('not_found', `There is no rollout ${name} in this store to fork from.`, {
-        mend: 'Its batch may have been removed by `rollout gc`.',
+        hint: 'Its batch may have been removed by `rollout gc`.',
       });
     parents.add(int(row, 'id'));
   }

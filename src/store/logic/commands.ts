@@ -34,7 +34,7 @@ export async function putCommand(tx: Transaction, command: NewCommand): Promise<
     const known = record(there);
     if (known.batch === command.batch && known.rollout === command.rollout && known.verb === command.verb) return known;
     throw new StudioError('conflict', `Command ${command.id} exists already, and is another one.`, {
-      mend: 'Use a new id for every command.',
+      hint: 'Use a new id for every command.',
     });
   }
   await tx.insert(

@@ -74,7 +74,7 @@ function cursor(after: string): number[] {
   const match = /^(\d+)\.(\d+)\.(\d+)$/.exec(after);
   if (match === null)
     throw new StudioError('usage', `${JSON.stringify(after)} is not a cursor of this list.`, {
-      mend: 'Use the `next` of the page before.',
+      hint: 'Use the `next` of the page before.',
     });
   return match.slice(1).map(Number);
 }
@@ -120,7 +120,7 @@ export async function streamId(db: Reader, name: string): Promise<number> {
   throw name.startsWith('b')
     ? noBatch(name)
     : new StudioError('not_found', `There is no rollout ${name} in this store.`, {
-        mend: 'List the rollouts of a batch with `rollout show BATCH`.',
+        hint: 'List the rollouts of a batch with `rollout show BATCH`.',
       });
 }
 

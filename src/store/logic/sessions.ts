@@ -172,6 +172,6 @@ export async function listSessions(db: Reader, of?: { batch: string; worker?: st
 
 export function noSession(name: string): StudioError {
   return new StudioError('not_found', `There is no session ${name}: its lease ended.`, {
-    mend: 'The worker must say hello again.',
+    hint: 'The worker must say hello again.',
   });
 }

@@ -47,7 +47,7 @@ async function addSome(tx: Transaction, name: string, from: number, tasks: reado
   for (const { id } of some) {
     if (ids.has(quote(id)))
       throw new StudioError('conflict', `Task ${JSON.stringify(id)} is in batch ${name} already.`, {
-        mend: 'Give every task an id of its own.',
+        hint: 'Give every task an id of its own.',
       });
     ids.add(quote(id));
   }

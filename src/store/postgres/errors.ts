@@ -44,7 +44,7 @@ export function postgresError(thrown: unknown, name: string): unknown {
   const cause = thrown;
   if (isLost(thrown)) {
     return new StudioError('storage', `The database ${name} does not answer: ${textOf(thrown)}.`, {
-      mend: 'Check that it runs and can be reached from here; work goes on by itself then.',
+      hint: 'Check that it runs and can be reached from here; work goes on by itself then.',
       cause,
     });
   }
@@ -55,7 +55,7 @@ export function postgresError(thrown: unknown, name: string): unknown {
         'storage',
         `The disk of the database ${name} is full. Nothing that was recorded is lost.`,
         {
-          mend: 'Make room on it; work goes on by itself then.',
+          hint: 'Make room on it; work goes on by itself then.',
           details: { full: true },
           cause,
         },
@@ -63,28 +63,28 @@ export function postgresError(thrown: unknown, name: string): unknown {
     case '28P01':
     case '28000':
       return new StudioError('storage', `The database ${name} refused the user or the password.`, {
-        mend: 'Check the user and password in the URL of the store.',
+        hint: 'Check the user and password in the URL of the store.',
         cause,
       });
     case '3D000':
       return new StudioError('storage', `There is no database ${name}.`, {
-        mend: 'Create it (`createdb`), or name another one.',
+        hint: 'Create it (`createdb`), or name another one.',
         cause,
       });
     case '42501':
       return new StudioError('storage', `The user may not use the database ${name}: ${thrown.message}.`, {
-        mend: 'Give the user the right to create a schema in it.',
+        hint: 'Give the user the right to create a schema in it.',
         cause,
       });
     case 'ENOTFOUND':
       return new StudioError('storage', `The host of ${name} is not known.`, {
-        mend: 'Check the host name in the URL of the store.',
+        hint: 'Check the host name in the URL of the store.',
         cause,
       });
     case 'XX001':
     case 'XX002':
       return new StudioError('storage', `The database ${name} is damaged: ${thrown.message}.`, {
-        mend: RESTORE,
+        hint: RESTORE,
         cause,
       });
     default:

@@ -3,7 +3,7 @@ import { isLost } from './errors.ts';
 
 export const CHANNEL = 'rollout_studio';
 const FIRST_WAIT_MS = 50;
-const LONGEST_WAIT_MS = 2000;
+const MAX_WAIT_MS = 2000;
 /** First half of the keys of our advisory locks. */
 const LOCKS = 0x524f4c;
 
@@ -86,7 +86,7 @@ export class Listener {
     this.#timer = setTimeout(() => {
       this.open().then(
         () => this.#missed(),
-        () => this.#comeBack(Math.min(wait * 2, LONGEST_WAIT_MS)),
+        () => this.#comeBack(Math.min(wait * 2, MAX_WAIT_MS)),
       );
     }, wait);
     this.#timer.unref();

@@ -42,7 +42,7 @@ function withoutPassword(url: string): string {
     parsed = new URL(url);
   } catch {
     throw new StudioError('usage', 'The URL of the PostgreSQL store cannot be read.', {
-      mend: 'Write it as postgres://user:password@host:5432/database.',
+      hint: 'Write it as postgres://user:password@host:5432/database.',
     });
   }
   parsed.password = '';

@@ -22,7 +22,7 @@ const CONNECTIONS = 8;
 /** How long a lost database is waited for before a call fails. */
 const PATIENCE_MS = 10_000;
 const FIRST_WAIT_MS = 20;
-const LONGEST_WAIT_MS = 500;
+const MAX_WAIT_MS = 500;
 const COLLISIONS = 10;
 /** Rows by which a table has grown when its statistics are made anew. */
 const GROWTH = 5000;
@@ -218,7 +218,7 @@ export class PostgresSql implements Sql {
           : isLost(error) && performance.now() - start < PATIENCE_MS;
         if (!again || this.#closed) throw postgresError(error, this.#name);
         await pause(wait);
-        wait = Math.min(wait * 2, LONGEST_WAIT_MS);
+        wait = Math.min(wait * 2, MAX_WAIT_MS);
       }
     }
   }

@@ -32,7 +32,7 @@ export async function migrate(
         `The store ${store} was written by a newer Rollout Studio (store version ${version}; this one knows ` +
           `${STORE_VERSION}).`,
         {
-          mend: 'Update Rollout Studio, or use another store with --store.',
+          hint: 'Update Rollout Studio, or use another store with --store.',
         },
       );
     }

@@ -53,7 +53,7 @@ export function stored<T>(json: string): T {
     return JSON.parse(json) as T; // written by this store as a T
   } catch (error) {
     throw new StudioError('storage', 'The store is damaged: a record is not readable.', {
-      mend: RESTORE,
+      hint: RESTORE,
       cause: error,
     });
   }
@@ -65,6 +65,6 @@ function damaged(column: string, value: unknown): StudioError {
   return new StudioError(
     'storage',
     `The store is damaged: ${column} holds a ${value === null ? 'null' : typeof value}.`,
-    { mend: RESTORE },
+    { hint: RESTORE },
   );
 }

@@ -25,7 +25,7 @@ function load(): typeof DatabaseSync {
   const found = sqlite?.DatabaseSync ?? sqlite?.Database;
   if (found === undefined) {
     throw new StudioError('unsupported', `Node ${process.versions.node} has no SQLite.`, {
-      mend: 'Use Node 22.19 or newer, or a PostgreSQL store.',
+      hint: 'Use Node 22.19 or newer, or a PostgreSQL store.',
     });
   }
   return found;

@@ -22,7 +22,7 @@ export function sqliteError(thrown: unknown, folder: string): unknown {
     if (system === 'ENOSPC' || system === 'EDQUOT') return full(folder, cause);
     if (typeof system === 'string' && /^E[A-Z]+$/.test(system)) {
       return new StudioError('storage', `The store in ${folder} cannot be used: ${thrown.message}.`, {
-        mend: 'Check the folder and its permissions.',
+        hint: 'Check the folder and its permissions.',
         cause,
       });
     }
@@ -34,24 +34,24 @@ export function sqliteError(thrown: unknown, folder: string): unknown {
     case BUSY:
     case LOCKED:
       return new StudioError('storage', `The store in ${folder} is locked by another program.`, {
-        mend: 'Close what has its store.db open, then try again.',
+        hint: 'Close what has its store.db open, then try again.',
         cause,
       });
     case READONLY:
     case CANTOPEN:
       return new StudioError('storage', `The store in ${folder} cannot be written: ${thrown.message}.`, {
-        mend: 'Check that the folder exists and that you may write into it.',
+        hint: 'Check that the folder exists and that you may write into it.',
         cause,
       });
     case CORRUPT:
     case NOTADB:
       return new StudioError('storage', `The store in ${folder} is damaged: ${thrown.message}.`, {
-        mend: RESTORE,
+        hint: RESTORE,
         cause,
       });
     case IOERR:
       return new StudioError('storage', `The disk below ${folder} failed: ${thrown.message}.`, {
-        mend: 'Check the disk and the space left on it, then try again.',
+        hint: 'Check the disk and the space left on it, then try again.',
         cause,
       });
     default:
@@ -61,7 +61,7 @@ export function sqliteError(thrown: unknown, folder: string): unknown {
 
 function full(folder: string, cause: Error): StudioError {
   return new StudioError('storage', `The disk below ${folder} is full. Nothing that was recorded is lost.`, {
-    mend: 'Make room on it; work goes on by itself then.',
+    hint: 'Make room on it; work goes on by itself then.',
     details: { full: true },
     cause,
   });

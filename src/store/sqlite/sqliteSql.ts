@@ -164,7 +164,7 @@ export class SqliteSql implements Sql {
       return undefined;
     } catch (error) {
       this.#broken = new StudioError('storage', `The disk below ${this.#folder} failed: ${errorText(error)}.`, {
-        mend: 'Check the disk and the space left on it, then start the server again.',
+        hint: 'Check the disk and the space left on it, then start the server again.',
         cause: error,
       });
       return this.#broken;

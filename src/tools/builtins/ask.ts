@@ -24,13 +24,13 @@ export interface Question {
 
 const TRIES = 3;
 const FIRST_PAUSE_MS = 500;
-const LONGEST_PAUSE_MS = 10_000;
-const LARGEST_ANSWER = 16 * 1024 * 1024;
+const MAX_PAUSE_MS = 10_000;
+const MAX_ANSWER = 16 * 1024 * 1024;
 const SHOWN = 300;
 /** Services that a user has named may be anywhere. */
 const ANYWHERE = new Gate(true);
 /** The call has a time limit of its own, and a model may think for long. */
-const LONGEST_ANSWER_MS = 3_600_000;
+const MAX_ANSWER_MS = 3_600_000;
 /** The service is busy or away for the moment. */
 const PASSING = new Set([429, 502, 503, 504]);
 
@@ -49,7 +49,7 @@ export async function ask<T extends z.ZodType>(question: Question, schema: T): P
       return checked.data;
     }
     if (!outcome.passing || turn === TRIES) throw outcome.error;
-    await delay(Math.min(LONGEST_PAUSE_MS, outcome.pauseMs ?? FIRST_PAUSE_MS * 2 ** turn), undefined, { signal }).catch(
+    await delay(Math.min(MAX_PAUSE_MS, outcome.pauseMs ?? FIRST_PAUSE_MS * 2 ** turn), undefined, { signal }).catch(
       () => {
         throw abortedError(signal);
       },
@@ -62,7 +62,7 @@ type Outcome =
   | { readonly error: ClassedError; readonly passing: boolean; readonly pauseMs: number | undefined };
 
 async function once({ who, url, headers, body, explain, outgoing, signal }: Question): Promise<Outcome> {
-  const ways = new Ways(ANYWHERE, outgoing, LONGEST_ANSWER_MS);
+  const ways = new Ways(ANYWHERE, outgoing, MAX_ANSWER_MS);
   try {
     const posted = body === undefined || typeof body === 'string' ? body : new FormData();
     if (typeof body === 'object' && typeof posted === 'object')
@@ -127,8 +127,7 @@ async function read(response: { readonly body: unknown }): Promise<string> {
   let size = 0;
   for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
     size += chunk.length;
-    if (size > LARGEST_ANSWER)
-      throw new ClassedError('tool_error', `The answer has more than ${LARGEST_ANSWER} bytes.`);
+    if (size > MAX_ANSWER) throw new ClassedError('tool_error', `The answer has more than ${MAX_ANSWER} bytes.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

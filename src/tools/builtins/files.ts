@@ -12,9 +12,9 @@ import { textIn, utf8In } from './encoding.ts';
 import { told } from './told.ts';
 
 /** Larger files are not read as a whole. */
-const LARGEST_READ = 64 * 1024 * 1024;
-const LARGEST_IMAGE = 20 * 1024 * 1024;
-const MOST_ENTRIES = 2000;
+const MAX_READ = 64 * 1024 * 1024;
+const MAX_IMAGE = 20 * 1024 * 1024;
+const MAX_ENTRIES = 2000;
 const IMAGES: Readonly<Record<string, string>> = {
   '.png': 'image/png',
   '.jpg': 'image/jpeg',
@@ -120,8 +120,8 @@ async function readText(
   const mime = IMAGES[path.extname(target).toLowerCase()];
   if (mime !== undefined) {
     const { size } = await stat(target);
-    if (size > LARGEST_IMAGE)
-      throw new ClassedError('tool_error', `The image has ${size} bytes; more than ${LARGEST_IMAGE} are not given.`);
+    if (size > MAX_IMAGE)
+      throw new ClassedError('tool_error', `The image has ${size} bytes; more than ${MAX_IMAGE} are not given.`);
     return {
       response: `An image of ${size} bytes.`,
       parts: [
@@ -143,10 +143,10 @@ async function readText(
 async function bytesAt(target: string): Promise<Buffer> {
   const found = await stat(target);
   if (found.isDirectory()) throw new ClassedError('tool_error', 'This is a folder; list_files shows what is in it.');
-  if (found.size > LARGEST_READ)
+  if (found.size > MAX_READ)
     throw new ClassedError(
       'tool_error',
-      `The file has ${found.size} bytes; more than ${LARGEST_READ} are not read at once.`,
+      `The file has ${found.size} bytes; more than ${MAX_READ} are not read at once.`,
     );
   return readFile(target);
 }
@@ -157,7 +157,7 @@ async function list(folder: string, recursive: boolean): Promise<ToolOutcome> {
   let more = false;
   for (let next = waiting.shift(); next !== undefined && !more; next = waiting.shift()) {
     for (const entry of (await readdir(next, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))) {
-      if (entries.length >= MOST_ENTRIES) {
+      if (entries.length >= MAX_ENTRIES) {
         more = true;
         break;
       }

@@ -49,7 +49,7 @@ export function openBuiltin(name: BuiltinName, environment: ToolEnvironment, set
 function told<T>(settings: T | undefined, name: string): T {
   if (settings === undefined)
     throw new StudioError('config', `The built-in ${name} has no settings.`, {
-      mend: `Write \`${name}:\` beside \`builtin: [${name}]\`.`,
+      hint: `Write \`${name}:\` beside \`builtin: [${name}]\`.`,
     });
   return settings;
 }

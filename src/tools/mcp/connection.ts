@@ -200,7 +200,7 @@ function createTransport(options: ConnectionOptions): StdioTransport | HttpTrans
       throw new StudioError(
         'config',
         `${placedName(options.entry)} needs ${CHROMIUM}, and the machine of this rollout has none.`,
-        { mend: `${installHint(CHROMIUM)}.` },
+        { hint: `${installHint(CHROMIUM)}.` },
       );
     return file;
   };
@@ -222,7 +222,7 @@ function connectError(entry: McpEntry, transport: StdioTransport | HttpTransport
   if (error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout) {
     return new StudioError('unavailable', `${what} said nothing for ${CONNECT_MS / 1000} s.`, {
       cause: error,
-      mend: 'If it is installed at its start, as by `npx` or `uvx`, run its command by hand once: it is there then.',
+      hint: 'If it is installed at its start, as by `npx` or `uvx`, run its command by hand once: it is there then.',
     });
   }
   if (transport instanceof StdioTransport) {
@@ -230,19 +230,19 @@ function connectError(entry: McpEntry, transport: StdioTransport | HttpTransport
     if (!transport.started) {
       return new StudioError('config', `${what} ${ending ?? 'could not be started'}.`, {
         cause: error,
-        mend: `Is ${transport.command} installed where the worker runs, and on its PATH?`,
+        hint: `Is ${transport.command} installed where the worker runs, and on its PATH?`,
       });
     }
     if (ending !== undefined)
       return new StudioError('unavailable', `${what} ${ending}`, {
         cause: error,
-        mend: 'Run its command by hand to see what it misses; it gets only the environment its entry names.',
+        hint: 'Run its command by hand to see what it misses; it gets only the environment its entry names.',
       });
   }
   if (error instanceof SdkHttpError && (error.status === 401 || error.status === 403)) {
     return new StudioError('config', `${what} refuses us (HTTP ${error.status}).`, {
       cause: error,
-      mend: 'Give it a token in `headers`, e.g. Authorization: Bearer ${env:TOKEN}.',
+      hint: 'Give it a token in `headers`, e.g. Authorization: Bearer ${env:TOKEN}.',
     });
   }
   const network = networkError(error);
@@ -255,7 +255,7 @@ function connectError(entry: McpEntry, transport: StdioTransport | HttpTransport
   return new StudioError('unavailable', `${what} did not come up: ${text}.`, {
     cause: error,
     ...('url' in entry.server
-      ? { mend: `Is it running, and is ${entry.server.url} its address as seen from the worker?` }
+      ? { hint: `Is it running, and is ${entry.server.url} its address as seen from the worker?` }
       : {}),
   });
 }

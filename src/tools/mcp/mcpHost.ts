@@ -26,7 +26,7 @@ export async function openMcp(entry: McpEntry, environment: ToolEnvironment): Pr
       'config',
       `The MCP server "${entry.name}" has no tool ${missing.map((name) => `"${name}"`).join(', ')}.`,
       {
-        mend: `It has ${link
+        hint: `It has ${link
           .tools()
           .map((tool) => tool.name)
           .join(', ')}.`,

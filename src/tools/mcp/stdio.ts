@@ -22,7 +22,7 @@ export interface StdioServer {
 }
 
 /** A larger message is more than any tool result we keep, in base64. */
-const LARGEST_MESSAGE = 96 * 1024 * 1024;
+const MAX_MESSAGE = 96 * 1024 * 1024;
 /** A server that was asked to end, by closing its input, has this long. */
 const CLOSE_MS = 300;
 /** After its exit, what it wrote before is waited for this long. */
@@ -44,7 +44,7 @@ export class StdioTransport implements Transport {
   readonly #server: StdioServer;
   readonly #groups: ProcessGroups;
   readonly #onLog: OnLog;
-  readonly #messages = new Lines(LARGEST_MESSAGE);
+  readonly #messages = new Lines(MAX_MESSAGE);
   readonly #lines = new LastLines();
   #child: ChildProcess | undefined;
   #exited: Promise<void> | undefined;

@@ -14,7 +14,7 @@ const PATIENCE_MS = 10;
 /** Share of its time that a thread must have been at work for another thread to be of use. */
 const AT_WORK = 0.5;
 /** Calls that one thread gets at once, at most, while others could be started. */
-const MOST_AT_ONCE = 16;
+const MAX_AT_ONCE = 16;
 /** A pure call whose thread was ended by another call is made again this often. */
 const RERUNS = 2;
 
@@ -166,7 +166,7 @@ export class ModulePool {
   #grow(): void {
     if (this.#waiting.length === 0) return;
     const idle = [...this.#ready].some((thread) => !thread.retired && thread.atWork() < AT_WORK);
-    if (idle && this.#atOnce < MOST_AT_ONCE) this.#atOnce *= 2;
+    if (idle && this.#atOnce < MAX_AT_ONCE) this.#atOnce *= 2;
     else if (this.#active() < this.#options.threads) {
       // One that is still loading will come free; more than one at a time would only slow each other down.
       if (this.#active() === this.#loadedCount()) this.#startShared();

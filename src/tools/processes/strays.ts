@@ -11,7 +11,7 @@ const OWNER = 'ROLLOUT_OWNER';
 /** So many are looked at in one go: whoever else waits for this thread gets it in between. */
 const AT_ONCE = 64;
 /** What starts others faster than they are ended is given up after so many rounds. */
-const MOST_ROUNDS = 20;
+const MAX_ROUNDS = 20;
 
 /**
  * A new owner below `parent`: what is the new one's is the parent's, too. Absent: whoever started this process, if a
@@ -35,7 +35,7 @@ export function markOf(owner: string): string {
 export async function endStrays(owner: string): Promise<void> {
   if (process.platform !== 'linux') return;
   const ended = new Set<string>();
-  for (let round = 0, before = -1; round < MOST_ROUNDS && ended.size > before; round++) {
+  for (let round = 0, before = -1; round < MAX_ROUNDS && ended.size > before; round++) {
     before = ended.size;
     for (const [at, pid] of processes().entries()) {
       if (at % AT_ONCE === AT_ONCE - 1) await turn();

@@ -39,7 +39,7 @@ export interface Action {
 }
 
 /** A longer key is kept as its hash. */
-const LONGEST_KEY = 1024;
+const MAX_KEY = 1024;
 
 /** The actions of a trajectory, in order of their steps. */
 export function actionsOf(model: TrajectoryModel): Action[] {
@@ -90,5 +90,5 @@ function callOf(model: TrajectoryModel, span: ToolSpan): ActionCall {
  * Lines cannot run into each other: neither an agent's path nor a tool's name nor canonical JSON holds a line break.
  */
 function keyOf(text: string): string {
-  return text.length <= LONGEST_KEY ? text : sha256Hex(text);
+  return text.length <= MAX_KEY ? text : sha256Hex(text);
 }

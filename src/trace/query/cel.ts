@@ -84,7 +84,7 @@ export function celError(text: string, problem: CelProblem): StudioError {
     'usage',
     `The expression \`${text}\` is wrong at column ${problem.column}: ${problem.message}.`,
     {
-      mend: `It is CEL over ${Object.keys(VARIABLES).join(', ')}, e.g. tool.name == "search" && tool.ms > 500.`,
+      hint: `It is CEL over ${Object.keys(VARIABLES).join(', ')}, e.g. tool.name == "search" && tool.ms > 500.`,
       details: { column: problem.column, length: problem.length },
     },
   );

@@ -20,7 +20,7 @@ function parseBar(text: string): Bar {
   const least = found === null ? Number.NaN : Number(found[3]) / (found[4] === '%' ? 100 : 1);
   if (found === null || !(least <= 1)) {
     throw new StudioError('usage', `"${text}" is no bar for --fail-under.`, {
-      mend: 'Write pass@K=X or pass^K=X with X from 0 to 1 (or in %), e.g. pass@8=0.5.',
+      hint: 'Write pass@K=X or pass^K=X with X from 0 to 1 (or in %), e.g. pass@8=0.5.',
     });
   }
   return { text, metric: found[1] === '@' ? 'pass_at' : 'pass_all', k: Number(found[2]), least };

@@ -12,8 +12,8 @@ import { binomial, type Draw } from './binomial.ts';
 
 export const LEVEL = 0.95;
 const SEED = 20_240_607;
-const MOST_RESAMPLES = 2_000;
-const FEWEST_RESAMPLES = 200;
+const MAX_RESAMPLES = 2_000;
+const MIN_RESAMPLES = 200;
 /** Draws after which more resamples are not worth their time. */
 const DRAWS = 4_000_000;
 /** A binomial count takes about as long as so many draws of one task. */
@@ -34,7 +34,7 @@ export function resamplesFor(groups: readonly TaskGroup[]): number {
     (sum, { members }) => sum + Math.min(tasksOf(members), members.length * BINOMIAL_DRAWS),
     0,
   );
-  return Math.min(MOST_RESAMPLES, Math.max(FEWEST_RESAMPLES, Math.floor(DRAWS / Math.max(1, cost))));
+  return Math.min(MAX_RESAMPLES, Math.max(MIN_RESAMPLES, Math.floor(DRAWS / Math.max(1, cost))));
 }
 
 /** How the intervals were made, for the report. */

@@ -8,7 +8,7 @@ import type { ProcessGroups } from '../../tools/processes/processGroups.ts';
 import { newOwner } from '../../tools/processes/strays.ts';
 
 /** A reaper that dies again and again is not started for ever. */
-const MOST_STARTS = 5;
+const MAX_STARTS = 5;
 
 export class Reaper implements ProcessGroups {
   readonly owner = newOwner();
@@ -79,7 +79,7 @@ export class Reaper implements ProcessGroups {
   #again(child: ChildProcess): void {
     if (this.#child !== child) return;
     this.#child = undefined;
-    if (!this.#closed && this.#starts < MOST_STARTS) this.#start();
+    if (!this.#closed && this.#starts < MAX_STARTS) this.#start();
   }
 
   #write(line: string): void {

@@ -22,7 +22,7 @@ export async function makeWorkDirectory(
       throw new StudioError(
         'config',
         `The attachment “${name}” of task ${task.id} would lie outside of the working directory.`,
-        { mend: 'Give attachments names without “..” and without a leading slash.' },
+        { hint: 'Give attachments names without “..” and without a leading slash.' },
       );
     }
     await mkdir(path.dirname(target), { recursive: true });

@@ -120,8 +120,8 @@ function refusal(status: number, bytes: Uint8Array, what: string): StudioError {
             : 'internal';
   const parsed = httpError.safeParse(parse(Buffer.from(bytes).toString('utf8')));
   if (!parsed.success) return new StudioError(code, `The server answered ${status} to ${what}.`);
-  const { message, mend } = parsed.data.error;
-  return new StudioError(code, message, mend === undefined ? {} : { mend });
+  const { message, hint } = parsed.data.error;
+  return new StudioError(code, message, hint === undefined ? {} : { hint });
 }
 
 function parse(text: string): unknown {

@@ -143,7 +143,7 @@ export class Session {
     socket.on('unexpected-response', (request, response) => {
       this.#lastError = `it answered ${response.statusCode ?? 0}`;
       request.destroy();
-      // The token is wrong or its batch is over; asking again would not mend it.
+      // The token is wrong or its batch is over; asking again would not fix it.
       if (response.statusCode === 401 || response.statusCode === 403 || response.statusCode === 410)
         this.#giveUp(`The server does not take this worker any more (${response.statusCode}).`);
       else this.#lost(socket);

@@ -1,5 +1,5 @@
 /** The blobs read last, up to a number of bytes: attachments and bundles are read by one rollout after the other. */
-const MOST_BYTES = 32 * 1024 * 1024;
+const MAX_BYTES = 32 * 1024 * 1024;
 
 export class BlobCache {
   readonly #entries = new Map<string, Uint8Array>();
@@ -15,11 +15,11 @@ export class BlobCache {
   }
 
   set(sha: string, bytes: Uint8Array): void {
-    if (bytes.length > MOST_BYTES / 4 || this.#entries.has(sha)) return;
+    if (bytes.length > MAX_BYTES / 4 || this.#entries.has(sha)) return;
     this.#entries.set(sha, bytes);
     this.#bytes += bytes.length;
     for (const [oldest, entry] of this.#entries) {
-      if (this.#bytes <= MOST_BYTES) break;
+      if (this.#bytes <= MAX_BYTES) break;
       this.#entries.delete(oldest);
       this.#bytes -= entry.length;
     }

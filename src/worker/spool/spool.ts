@@ -59,7 +59,7 @@ interface Entry {
 const ENVELOPE_BYTES = 512;
 /** While frames wait for their ack, a further one is sent for this much. */
 const EAGER_BYTES = 128 * 1024;
-const MOST_IN_FLIGHT = 8;
+const MAX_IN_FLIGHT = 8;
 /** After `full`, when the server's disk had no room. */
 const FULL_RETRY_MS = 1_000;
 
@@ -157,7 +157,7 @@ export class Spool implements Recorder {
   /** Sends what can be sent now. */
   flush(): void {
     if (this.#over !== undefined || this.#rewind || this.#retryTimer !== undefined) return;
-    while (this.#next <= this.#last && this.#inFlight.length < MOST_IN_FLIGHT) {
+    while (this.#next <= this.#last && this.#inFlight.length < MAX_IN_FLIGHT) {
       if (this.#inFlight.length > 0 && this.#unsent < EAGER_BYTES && this.#flushed === undefined) return;
       if (!this.#sendFrame()) return;
     }

@@ -1,5 +1,5 @@
 /**
- * What only the kit's cluster lets a test do: break and mend its processes, and lose whole nodes. Linux only, as the
+ * What only the kit's cluster lets a test do: break and fix its processes, and lose whole nodes. Linux only, as the
  * kit is.
  */
 import assert from 'node:assert/strict';

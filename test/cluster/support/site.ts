@@ -20,7 +20,7 @@ export interface Site {
   readonly port: number | undefined;
   /** Where the data outlive the server's pod. */
   readonly durable: boolean;
-  /** Breaks and mends parts of the cluster; undefined where it is not the kit's. */
+  /** Breaks and fixes parts of the cluster; undefined where it is not the kit's. */
   readonly kit: Kit | undefined;
   /** Names of the nodes. */
   readonly nodes: readonly string[];

@@ -68,7 +68,7 @@ describe('a page saved as one file', () => {
   it('says so when there are no pages', async () => {
     await assert.rejects(
       offlinePage({ title: 't', data: dataOf('x', 1), pages: path.join(folder, 'none') }),
-      (error: unknown) => StudioError.is(error, 'unavailable') && /npm run build/.test(error.mend ?? ''),
+      (error: unknown) => StudioError.is(error, 'unavailable') && /npm run build/.test(error.hint ?? ''),
     );
   });
 });

@@ -55,7 +55,7 @@ describe('references', () => {
     it(`refuses “${text}” and says what a reference looks like`, () => {
       assert.throws(
         () => parseReference(text),
-        (error: unknown) => StudioError.is(error, 'usage') && /BATCH\/TASK\/ATTEMPT/.test(error.mend ?? ''),
+        (error: unknown) => StudioError.is(error, 'usage') && /BATCH\/TASK\/ATTEMPT/.test(error.hint ?? ''),
       );
     });
   }
@@ -80,7 +80,7 @@ describe('the page of a reference', () => {
     assert.deepEqual(await comparePlaceOf(api, 'last/a/b/3', signal), { page: 'compare', batch: BATCH, task: 'a/b/3' });
     await assert.rejects(
       comparePlaceOf(api, BATCH, signal),
-      (error: unknown) => StudioError.is(error, 'usage') && /BATCH\/TASK/.test(error.mend ?? ''),
+      (error: unknown) => StudioError.is(error, 'usage') && /BATCH\/TASK/.test(error.hint ?? ''),
     );
     const empty = { rollouts: () => Promise.resolve({ rollouts: [] }) } as unknown as Api;
     await assert.rejects(

@@ -76,7 +76,7 @@ describe('redaction', () => {
 
 describe('errors', () => {
   it('says what happened and what to do, and knows its exit code', () => {
-    const error = new StudioError('not_found', 'There is no batch x.', { mend: 'rollout batches lists them.' });
+    const error = new StudioError('not_found', 'There is no batch x.', { hint: 'rollout batches lists them.' });
     assert.equal(errorText(error), 'There is no batch x. rollout batches lists them.');
     assert.equal(exitCodeOf(error), 2);
     assert.equal(exitCodeOf(new StudioError('unavailable', '')), 3);

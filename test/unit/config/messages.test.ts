@@ -224,16 +224,16 @@ describe('secrets', () => {
   const model = (line: string): string =>
     `version: 1\nname: a\nprompt: p\nmodel:\n  endpoint: "demo:"\n  name: m\n  ${line}\n`;
   it('are refused wherever they stand, and never repeated', async () => {
-    const mend = (name: string): string =>
+    const hint = (name: string): string =>
       `Put it into an environment variable and write "\${env:${name}}" here; as it was in a file, change it at ` +
       'its service.';
     const told = (key: string): string =>
       `\`${key}\` holds what looks like a secret; secrets stand in files only by \${env:…}`;
     assert.deepEqual(await check('a.agent.yaml', model('api_key: sk-abcdefghijklmnopqrst')), [
-      `a.agent.yaml:7:12: ${told('model.api_key')} — ${mend('API_KEY')}`,
+      `a.agent.yaml:7:12: ${told('model.api_key')} — ${hint('API_KEY')}`,
     ]);
     assert.deepEqual(await check('a.agent.yaml', model('headers: { Authorization: Bearer 9f8e7d6c5b4a39281706f5 }')), [
-      `a.agent.yaml:7:29: ${told('model.headers.Authorization')} — ${mend('AUTHORIZATION')}`,
+      `a.agent.yaml:7:29: ${told('model.headers.Authorization')} — ${hint('AUTHORIZATION')}`,
     ]);
     const env = await check(
       'a.agent.yaml',

@@ -77,7 +77,7 @@ test('a name that no tool can have is refused, with what to do', async () => {
   const position = await at(workspace, '/w/tools/submit.ts', 'submit = tool');
   await assert.rejects(
     rename(workspace, '/w/tools/submit.ts', position, 'no name'),
-    (error) => StudioError.is(error, 'usage') && /letters, digits/.test(error.mend ?? ''),
+    (error) => StudioError.is(error, 'usage') && /letters, digits/.test(error.hint ?? ''),
   );
 });
 
@@ -115,7 +115,7 @@ test('a column that is taken by its usual name, or a name that is there already,
   const workspace = workspaceOf();
   await assert.rejects(
     prepareRename(workspace, '/w/prompts/desk.md', await at(workspace, '/w/prompts/desk.md', 'task.question')),
-    (error) => StudioError.is(error, 'usage') && /question: question/.test(error.mend ?? ''),
+    (error) => StudioError.is(error, 'usage') && /question: question/.test(error.hint ?? ''),
   );
   await assert.rejects(
     rename(workspace, '/w/data/tasks.jsonl', await at(workspace, '/w/data/tasks.jsonl', 'city'), 'solution'),

@@ -55,7 +55,7 @@ test('a cursor comes back as it was, and only to its own tool', () => {
   for (const wrong of ['', '%', 'e30', cursor('two', z.object({ step: z.number() })).write({ step: 3 })]) {
     assert.throws(
       () => places.read(wrong),
-      (error) => StudioError.is(error, 'usage') && error.mend !== undefined,
+      (error) => StudioError.is(error, 'usage') && error.hint !== undefined,
       wrong,
     );
   }

@@ -87,10 +87,10 @@ function toolThat(run: () => string): StudioTool {
 
 const fine = sessionOf(() => Promise.resolve(connectionOf(apiOf(() => SERVER))));
 
-test('what is wrong comes back as an answer with its mend', async () => {
+test('what is wrong comes back as an answer with its hint', async () => {
   const told = await call(
     toolThat(() => {
-      throw new StudioError('not_found', 'There is no such thing.', { mend: 'Look again.' });
+      throw new StudioError('not_found', 'There is no such thing.', { hint: 'Look again.' });
     }),
     fine,
   );
@@ -140,7 +140,7 @@ test('a server that is gone is found again, and a first connection that failed i
   };
   const session = sessionOf(() =>
     soon(() => {
-      if (++tries === 1) throw new StudioError('unavailable', 'No server.', { mend: 'Start one.' });
+      if (++tries === 1) throw new StudioError('unavailable', 'No server.', { hint: 'Start one.' });
       return connectionOf(api, { reconnect });
     }),
   );

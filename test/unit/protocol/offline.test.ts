@@ -61,7 +61,7 @@ describe('a saved file answers as a server does', () => {
     await assert.rejects(api.rollout('r999'), (error: unknown) => StudioError.is(error, 'not_found'));
     await assert.rejects(
       api.events('r021'),
-      (error: unknown) => StudioError.is(error, 'gone') && /trajector/.test(error.mend ?? ''),
+      (error: unknown) => StudioError.is(error, 'gone') && /trajector/.test(error.hint ?? ''),
     );
     await assert.rejects(
       api.getBlob('d'.repeat(64)),

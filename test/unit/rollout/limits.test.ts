@@ -282,7 +282,7 @@ describe('what fails around the agent', () => {
     assert.deepEqual([status, reward, error?.message], ['done', null, 'tools/x.ts does not parse']);
     const wrong = kit({
       ports: {
-        openTools: () => Promise.reject(new StudioError('config', 'tools/x.ts is not there.', { mend: 'Write it.' })),
+        openTools: () => Promise.reject(new StudioError('config', 'tools/x.ts is not there.', { hint: 'Write it.' })),
       },
     });
     assert.deepEqual(

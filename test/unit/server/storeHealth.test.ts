@@ -14,7 +14,7 @@ test('the health of a store is told when it changes, not when small writes pass 
   health.failed(new Error('no affair of the store'));
   health.failed(new StudioError('conflict', 'nor this'));
   assert.equal(health.trouble, undefined);
-  health.failed(new StudioError('storage', 'The disk is full.', { mend: 'Make room.' }));
+  health.failed(new StudioError('storage', 'The disk is full.', { hint: 'Make room.' }));
   clock.now = 1_000;
   health.worked();
   health.refused('The disk is full. Make room.');

@@ -37,13 +37,13 @@ async function workspace(name: string, files: Readonly<Record<string, string>>):
 async function problems(
   root: string,
   file: string,
-): Promise<{ message: string; problems: BundleProblem[]; mend: string | undefined }> {
+): Promise<{ message: string; problems: BundleProblem[]; hint: string | undefined }> {
   const error = await bundleModule(path.join(root, file), root).then(
     () => undefined,
     (thrown: unknown) => thrown,
   );
   assert.ok(StudioError.is(error, 'config'), String(error));
-  return { message: error.message, problems: error.details?.['problems'] as BundleProblem[], mend: error.mend };
+  return { message: error.message, problems: error.details?.['problems'] as BundleProblem[], hint: error.hint };
 }
 
 describe('bundleModule', () => {
@@ -116,7 +116,7 @@ describe('bundleModule', () => {
       resolve.message,
       /^resolve\.ts:1:15: Could not resolve "not-there"\nresolve\.ts:2:15: Could not resolve "\.\/gone\.ts"$/,
     );
-    assert.match(resolve.mend ?? '', /installed in the workspace/);
+    assert.match(resolve.hint ?? '', /installed in the workspace/);
     assert.equal((await problems(root, 'missing.ts')).message, 'missing.ts: there is no such file.');
   });
 

@@ -212,7 +212,7 @@ describe('stepText', () => {
   it('says which steps there are', () => {
     assert.throws(
       () => stepText(modelOf(lendingDesk().events), 9, PLAIN),
-      (error) => StudioError.is(error, 'not_found') && /0 to 3/.test(error.mend ?? ''),
+      (error) => StudioError.is(error, 'not_found') && /0 to 3/.test(error.hint ?? ''),
     );
   });
 });

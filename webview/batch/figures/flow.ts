@@ -22,10 +22,10 @@ export interface Flow {
 }
 
 const SLICES = 60;
-const LONGEST_MS = 3_600_000;
-const SHORTEST_MS = 60_000;
+const MAX_SPAN_MS = 3_600_000;
+const MIN_SPAN_MS = 60_000;
 /** Even one that took no time was in flight. */
-const LEAST_MS = 1;
+const MIN_STAY_MS = 1;
 /** The present rate is that of this share of the stretch, so that one long rollout does not make it jump. */
 const RECENT = 12;
 
@@ -43,7 +43,7 @@ export function* flowOf(rows: Iterable<RolloutRow>, now: number): Piecewise<Flow
     if (start < first) first = start;
   });
   if (starts.length === 0) return undefined;
-  const from = Math.max(now - LONGEST_MS, Math.min(first, now - SHORTEST_MS));
+  const from = Math.max(now - MAX_SPAN_MS, Math.min(first, now - MIN_SPAN_MS));
   const slice = (now - from) / SLICES;
   const ended = new Float64Array(SLICES);
   yield* each(stops, (end) => {
@@ -75,7 +75,7 @@ function* flightOf(
 ): Piecewise<Pick<Flow, 'inFlight' | 'running' | 'most'>> {
   const begins = yield* sorted(new Float64Array(starts));
   const ends = new Float64Array(stops.length);
-  yield* each(stops.keys(), (i) => void (ends[i] = Math.max(stops[i] ?? 0, (starts[i] ?? 0) + LEAST_MS)));
+  yield* each(stops.keys(), (i) => void (ends[i] = Math.max(stops[i] ?? 0, (starts[i] ?? 0) + MIN_STAY_MS)));
   const overs = yield* sorted(ends);
   const inFlight: number[] = [];
   let [running, most, over] = [0, 0, 0];

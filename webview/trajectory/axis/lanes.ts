@@ -37,7 +37,7 @@ export interface Lane {
   readonly frames: Item[];
 }
 
-const MOST_AGENTS = 6;
+const MAX_AGENTS = 6;
 const ORDER: readonly LaneKind[] = ['model', 'tools', 'agent', 'world', 'infra'];
 
 export class Lanes {
@@ -313,7 +313,7 @@ export class Lanes {
     let lane = this.#lanes.get(key);
     if (lane === undefined && kind === 'agent') {
       const agents = [...this.#lanes.values()].filter((other) => other.kind === 'agent');
-      if (agents.length >= MOST_AGENTS) lane = agents.at(-1); // more agents than there is room for share the last lane
+      if (agents.length >= MAX_AGENTS) lane = agents.at(-1); // more agents than there is room for share the last lane
     }
     if (lane === undefined) {
       this.#lanes.set(key, (lane = { kind, name: shown, items: [], frames: [] }));

@@ -4,7 +4,7 @@ import { type EditField, type EditTarget, editsOf, fieldText } from './edits.ts'
 
 /** Continuations that are offered for a fork. */
 const OFFERED = 4;
-export const MOST_ATTEMPTS = 1_000;
+export const MAX_ATTEMPTS = 1_000;
 
 export class Draft {
   readonly target: EditTarget;

@@ -43,7 +43,7 @@ export interface EditField {
 }
 
 /** More members than these are edited as one value. */
-const MOST_FIELDS = 16;
+const MAX_FIELDS = 16;
 
 /** The hold that a rollout stands at now. */
 export function standingHold(model: TrajectoryModel): Hold | undefined {
@@ -229,7 +229,7 @@ function isFirstSeenBy(model: TrajectoryModel, call: ModelSpan, m: number): bool
 function fieldsOf(path: string, stored: Json): EditField[] {
   const value = unescapeKeys(stored);
   const members = isJsonObject(value) ? Object.entries(value) : [];
-  if (members.length === 0 || members.length > MOST_FIELDS || members.some(([, member]) => isBlobRef(member)))
+  if (members.length === 0 || members.length > MAX_FIELDS || members.some(([, member]) => isBlobRef(member)))
     return [{ name: path.slice(1), path, before: value }];
   return members.map(([name, before]) => ({
     name,

@@ -27,7 +27,7 @@ export interface Described {
 
 /** Texts that are no longer than this by their schema have one line. */
 const LINE_CHARS = 200;
-const MOST_REFERENCES = 50;
+const MAX_REFERENCES = 50;
 const NAMES: Readonly<Record<string, string>> = {
   string: 'text',
   number: 'number',
@@ -111,7 +111,7 @@ function objectOf(schema: JsonObject): Shape {
 /** A schema with its reference put in; what stands beside one counts more. */
 function followed(given: Json, root: JsonObject): JsonObject {
   let schema = isJsonObject(given) ? given : {};
-  for (let hops = 0; hops < MOST_REFERENCES; hops++) {
+  for (let hops = 0; hops < MAX_REFERENCES; hops++) {
     const { $ref: reference, allOf, ...rest } = schema;
     const next =
       typeof reference === 'string'

@@ -26,7 +26,7 @@ export async function add(context: Context, given: Given): Promise<Outcome> {
     context.signal,
   );
   const [problem] = problems;
-  if (problem !== undefined) throw new StudioError('unavailable', problem, { mend: 'Nothing was written.' });
+  if (problem !== undefined) throw new StudioError('unavailable', problem, { hint: 'Nothing was written.' });
   const dry = flag(given, 'dry-run');
   if (!dry) writeFileSync(file, changed);
   if (context.json) {
@@ -55,7 +55,7 @@ function read(file: string, shown: string): string {
     return readFileSync(file, 'utf8');
   } catch (error) {
     throw new StudioError('not_found', `${shown}: ${errorText(error)}`, {
-      mend: 'Give the agent file that gets the server.',
+      hint: 'Give the agent file that gets the server.',
       cause: error,
     });
   }
@@ -69,7 +69,7 @@ function wanted(
   const [url, from] = [textOption(given, 'url'), textOption(given, 'from')];
   if ([url !== undefined, from !== undefined, command.length > 0].filter(Boolean).length !== 1) {
     throw new StudioError('usage', 'Say which server: a command behind `--`, or --url, or --from.', {
-      mend: 'For example: rollout tool add agents/desk.agent.yaml -- npx -y @modelcontextprotocol/server-everything',
+      hint: 'For example: rollout tool add agents/desk.agent.yaml -- npx -y @modelcontextprotocol/server-everything',
     });
   }
   if (from !== undefined) return fromFile(context, from, textOption(given, 'server'));
@@ -97,7 +97,7 @@ function fromFile(context: Context, from: string, name: string | undefined): Fou
   throw new StudioError(
     name === undefined ? 'usage' : 'not_found',
     name === undefined ? `${from} has several servers.` : `${from} has no server ${name}.`,
-    { mend: `Name one with --server: ${found.map((one) => one.name).join(', ')}.` },
+    { hint: `Name one with --server: ${found.map((one) => one.name).join(', ')}.` },
   );
 }
 
@@ -108,7 +108,7 @@ function pairs(texts: readonly string[], sign: '=' | ':'): Record<string, string
       const at = text.indexOf(sign);
       if (at < 1)
         throw new StudioError('usage', `“${text}” is no NAME${sign}VALUE.`, {
-          mend: 'Write secrets as ${env:NAME}, in single quotes.',
+          hint: 'Write secrets as ${env:NAME}, in single quotes.',
         });
       return [text.slice(0, at).trim(), text.slice(at + 1).trim()];
     }),

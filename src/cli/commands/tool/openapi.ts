@@ -15,11 +15,11 @@ export async function openapi(context: Context, given: Given): Promise<Outcome> 
   const out = textOption(given, 'out');
   if (out === undefined) throw new StudioError('usage', 'Say where the tools go: --out tools/NAME.ts.');
   if (!/\.[cm]?ts$/.test(out))
-    throw new StudioError('usage', `${out} is no TypeScript file.`, { mend: 'Give --out a name that ends in .ts.' });
+    throw new StudioError('usage', `${out} is no TypeScript file.`, { hint: 'Give --out a name that ends in .ts.' });
   const file = path.resolve(context.cwd, out);
   if (existsSync(file) && !flag(given, 'force'))
     throw new StudioError('conflict', `${out} exists already; nothing was written.`, {
-      mend: 'Choose another name, or write it anew with --force.',
+      hint: 'Choose another name, or write it anew with --force.',
     });
   const made = openApiTools(spec, await textOf(spec, context));
   mkdirSync(path.dirname(file), { recursive: true });
@@ -55,7 +55,7 @@ async function textOf(spec: string, context: Context): Promise<string> {
     context.signal.throwIfAborted();
     const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
     throw new StudioError('unavailable', `${spec} cannot be read: ${errorText(error)}${cause}.`, {
-      mend: 'Give a file or a URL of openapi.json or openapi.yaml.',
+      hint: 'Give a file or a URL of openapi.json or openapi.yaml.',
       cause: error,
     });
   }

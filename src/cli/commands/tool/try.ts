@@ -80,7 +80,7 @@ async function call(context: Context, given: Given): Promise<TriedCall> {
     );
   if (task !== undefined)
     throw new StudioError('usage', '--task means nothing without --batch.', {
-      mend: 'Give the batch file whose world is opened for that task.',
+      hint: 'Give the batch file whose world is opened for that task.',
     });
   return tryTool(await readToolFile(file, context.cwd, context.env), asked, context.env, told, context.signal);
 }
@@ -93,7 +93,7 @@ function argumentsOf(context: Context, given: Given): Json {
     return JSON.parse(text ?? '{}') as Json;
   } catch (error) {
     throw new StudioError('usage', `--args is not JSON: ${errorText(error)}.`, {
-      mend:
+      hint:
         'Write one object, for example --args \'{"text": "one two"}\', or put it into a file and name it with ' +
         '--arguments.',
       cause: error,

@@ -22,7 +22,7 @@ export function addEntry(file: string, text: string, entry: NewEntry): string {
   const after = parsed(file, added);
   if (count(after) !== count(before) + 1)
     throw new StudioError('internal', `The entry could not be put into ${file}.`, {
-      mend: `Write it yourself:\n${blockOf(entry)}`,
+      hint: `Write it yourself:\n${blockOf(entry)}`,
     });
   return added;
 }
@@ -65,7 +65,7 @@ function insert(file: string, document: Document.Parsed, text: string, entry: Ne
     return afterLine(text.slice(0, start) + text.slice(end), rangeOf(pair.key)[1], newline, lines('  '));
   }
   throw new StudioError('config', `\`tools\` of ${file} is no list.`, {
-    mend: 'Make it one, with a `-` before each entry.',
+    hint: 'Make it one, with a `-` before each entry.',
   });
 }
 
@@ -127,7 +127,7 @@ function parsed(file: string, text: string): Document.Parsed {
   const document = parseDocument(text, { version: '1.2' });
   const [error] = document.errors;
   if (error !== undefined)
-    throw new StudioError('config', `${file}: ${error.message}`, { mend: 'Mend that first.', cause: error });
+    throw new StudioError('config', `${file}: ${error.message}`, { hint: 'Fix that first.', cause: error });
   if (document.contents !== null && !isMap(document.contents))
     throw new StudioError('config', `${file} is no agent file: it should be a group of keys.`);
   return document;

@@ -69,7 +69,7 @@ export function clientServers(
     value = JSON.parse(plainJson(text));
   } catch (error) {
     throw new StudioError('config', `${name}: ${errorText(error)}`, {
-      mend: 'It should be JSON, with or without comments.',
+      hint: 'It should be JSON, with or without comments.',
       cause: error,
     });
   }
@@ -79,7 +79,7 @@ export function clientServers(
     : undefined;
   if (listed === undefined)
     throw new StudioError('config', `${name} names no MCP servers.`, {
-      mend: 'It should have `servers` (VS Code) or `mcpServers` (Claude, Cursor and others).',
+      hint: 'It should have `servers` (VS Code) or `mcpServers` (Claude, Cursor and others).',
     });
   const found: FoundServer[] = [];
   const unusable: { name: string; why: string }[] = [];

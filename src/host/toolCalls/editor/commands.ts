@@ -14,7 +14,7 @@ export async function showCallsHere(figures: Figures, lookup: Lookup, documents:
     editor === undefined ? undefined : spotAt(await lookup.figured(editor.document), editor.selection.active.line + 1);
   if (editor === undefined || found === undefined)
     throw new StudioError('usage', 'No tool with calls is here.', {
-      mend: 'Put the cursor into a tool that a batch has used.',
+      hint: 'Put the cursor into a tool that a batch has used.',
     });
   const {
     spot,
@@ -36,7 +36,7 @@ export async function chooseBatch(figures: Figures, lookup: Lookup, asked: Calls
   const kind = uri === undefined ? undefined : toolFileKind(uri.path);
   if (uri === undefined || kind === undefined)
     throw new StudioError('usage', 'This file has no tools.', {
-      mend: 'Open one that exports tools, or an agent file.',
+      hint: 'Open one that exports tools, or an agent file.',
     });
   const document = await vscode.workspace.openTextDocument(uri);
   const names = asked?.tools ?? (await lookup.spots(document)).flatMap((spot) => spot.names ?? []);

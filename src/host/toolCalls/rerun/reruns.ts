@@ -259,7 +259,7 @@ export class Reruns
       throw new StudioError(
         'usage',
         `The arguments are not JSON${error instanceof Error ? `: ${error.message}` : ''}.`,
-        { mend: 'Look at what is underlined.', cause: error },
+        { hint: 'Look at what is underlined.', cause: error },
       );
     }
   }
@@ -267,7 +267,7 @@ export class Reruns
   #form(uri: vscode.Uri | undefined): Form {
     const form = this.#formAt(uri ?? vscode.window.activeTextEditor?.document.uri);
     if (form === undefined)
-      throw new StudioError('usage', 'This is no form of a call.', { mend: 'Open one with “Re-run This Call”.' });
+      throw new StudioError('usage', 'This is no form of a call.', { hint: 'Open one with “Re-run This Call”.' });
     return form;
   }
 

@@ -14,7 +14,7 @@ import type { DescribedCall, RerunCall } from './described.ts';
 
 /** Folders that tests are put into where there is one. */
 const FOLDERS = ['test', 'tests'];
-const MOST_FILES = 1000;
+const MAX_FILES = 1000;
 
 export interface Saved {
   readonly call: DescribedCall;
@@ -95,18 +95,18 @@ export async function moduleOf(call: DescribedCall): Promise<vscode.Uri> {
     }
   }
   throw new StudioError('not_found', `The code of ${call.name} is not in this workspace: nothing can be made of it.`, {
-    mend: 'Open the folder it is in. Tools of servers and built-in ones have no code here.',
+    hint: 'Open the folder it is in. Tools of servers and built-in ones have no code here.',
   });
 }
 
 /** `tests/NAME.test.ts`, or the first such name that is free. */
 async function freeFile(folder: vscode.Uri, name: string): Promise<vscode.Uri> {
   const parent = await testFolder(folder);
-  for (let n = 1; n <= MOST_FILES; n++) {
+  for (let n = 1; n <= MAX_FILES; n++) {
     const uri = vscode.Uri.joinPath(parent, `${name}${n === 1 ? '' : `-${n}`}.test.ts`);
     if (!(await exists(uri))) return uri;
   }
-  throw new StudioError('conflict', `There are ${MOST_FILES} tests of ${name} already.`);
+  throw new StudioError('conflict', `There are ${MAX_FILES} tests of ${name} already.`);
 }
 
 async function testFolder(folder: vscode.Uri): Promise<vscode.Uri> {

@@ -159,7 +159,7 @@ async function write(agent: vscode.Uri, entry: NewEntry): Promise<void> {
     changed.slice(start, changed.length - end),
   );
   if (!(await vscode.workspace.applyEdit(edit)))
-    throw new StudioError('conflict', 'The agent file could not be changed.', { mend: 'Is it open read-only?' });
+    throw new StudioError('conflict', 'The agent file could not be changed.', { hint: 'Is it open read-only?' });
   const editor = await vscode.window.showTextDocument(document, { preview: false });
   const at = document.positionAt(start);
   editor.revealRange(new vscode.Range(at, at), vscode.TextEditorRevealType.InCenterIfOutsideViewport);

@@ -10,7 +10,7 @@ import type { TryWorld } from '../../../protocol/tryPage.ts';
 import { type BatchRefs, firstTasks } from '../../files/batchRefs.ts';
 
 /** So many tasks are offered; others are entered by their id. */
-const MOST_TASKS = 100;
+const MAX_TASKS = 100;
 
 export interface NamedBatch extends Pick<BatchRefs, 'world' | 'dataset'> {
   readonly file: string;
@@ -32,8 +32,8 @@ export async function toolWorlds(
       const has = known.get(world) ?? hasTool(world, tool, readText);
       known.set(world, has);
       if (!(await has)) return undefined;
-      const tasks = ((await orNothing(firstTasks(files, dataset, MOST_TASKS + 1))) ?? []).map(({ task }) => task.id);
-      return { batch: file, name, tasks: tasks.slice(0, MOST_TASKS), more: tasks.length > MOST_TASKS };
+      const tasks = ((await orNothing(firstTasks(files, dataset, MAX_TASKS + 1))) ?? []).map(({ task }) => task.id);
+      return { batch: file, name, tasks: tasks.slice(0, MAX_TASKS), more: tasks.length > MAX_TASKS };
     }),
   );
   return found.filter((each) => each !== undefined);

@@ -20,8 +20,8 @@ import { ToolCli } from './toolCli.ts';
 import { TryPanel, type TryStart } from './tryPanel.ts';
 
 const MEMORY = 'tries';
-const MOST_KEPT = 50;
-const MOST_KEPT_CHARS = 20_000;
+const MAX_KEPT = 50;
+const MAX_KEPT_CHARS = 20_000;
 const kept = z
   .array(
     z.object({
@@ -75,7 +75,7 @@ export class TryPanels implements vscode.Disposable {
     if (tool === undefined) {
       if (name === undefined) return;
       throw new StudioError('not_found', `${path.basename(file)} has no tool ${name}.`, {
-        mend: problems[0] ?? 'Export it.',
+        hint: problems[0] ?? 'Export it.',
       });
     }
     const open = [...this.#panels].find((panel) => panel.file === file && panel.tool === tool.name);
@@ -158,10 +158,10 @@ export class TryPanels implements vscode.Disposable {
 
   /** Of every tool the last arguments and world; long ones are for the panel alone. */
   #keep(file: string, tool: string, call: TryStart & { readonly arguments: JsonObject }): void {
-    if (JSON.stringify(call.arguments).length > MOST_KEPT_CHARS) return;
+    if (JSON.stringify(call.arguments).length > MAX_KEPT_CHARS) return;
     const others = this.#kept().filter((one) => one.file !== file || one.tool !== tool);
     this.#services.context.workspaceState
-      .update(MEMORY, [{ file, tool, ...call }, ...others].slice(0, MOST_KEPT))
+      .update(MEMORY, [{ file, tool, ...call }, ...others].slice(0, MAX_KEPT))
       .then(undefined, (error: unknown) =>
         this.#services.log.warn(`Arguments of ${tool} were not kept: ${errorText(error)}`),
       );
@@ -175,7 +175,7 @@ async function chosen(
 ): Promise<ListedTool | undefined> {
   if (tools.length === 0)
     throw new StudioError('not_found', `${path.basename(file)} has no tools.`, {
-      mend: problems[0] ?? 'Export one, or name one under `tools:`.',
+      hint: problems[0] ?? 'Export one, or name one under `tools:`.',
     });
   if (tools.length === 1 && problems.length === 0) return tools[0];
   const items = tools.map((tool) => ({

@@ -16,10 +16,10 @@ const LABELS: Readonly<Record<string, string>> = { gpus: 'GPUs' };
 
 /** One for each; what one can do about it is its only child. */
 export function findingNodes(target: string, { findings, at }: Known): TargetNode[] {
-  return findings.map(({ name, state, text, mend }): TargetNode => {
+  return findings.map(({ name, state, text, hint }): TargetNode => {
     const id = `target/${target}/${name}`;
     const label = LABELS[name] ?? `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
-    const advice = state === 'ok' ? undefined : mend;
+    const advice = state === 'ok' ? undefined : hint;
     return {
       id,
       target,
@@ -39,11 +39,11 @@ export function findingNodes(target: string, { findings, at }: Known): TargetNod
         advice === undefined
           ? []
           : [
-              leaf(`${id}/mend`, {
+              leaf(`${id}/hint`, {
                 label: advice,
                 tooltip: advice,
                 icon: { id: 'lightbulb' },
-                context: 'mend',
+                context: 'hint',
                 spoken: advice,
               }),
             ],

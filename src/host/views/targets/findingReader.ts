@@ -76,13 +76,13 @@ export class FindingReader {
     const stop = new AbortController();
     const asked = ask(this.#cli, target, stop.signal)
       .catch((error: unknown): readonly Finding[] => {
-        const mend = StudioError.is(error) ? error.mend : undefined;
+        const hint = StudioError.is(error) ? error.hint : undefined;
         return [
           {
             name: 'target',
             state: 'wrong',
             text: StudioError.is(error) ? error.message : errorText(error),
-            ...(mend === undefined ? {} : { mend }),
+            ...(hint === undefined ? {} : { hint }),
           },
         ];
       })

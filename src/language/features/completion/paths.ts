@@ -9,8 +9,8 @@ import type { Workspace } from '../../workspace.ts';
 import type { Suggestion } from './names.ts';
 
 /** More are not listed, nor more folders looked into: who has so many types a part of the path. */
-const MOST_FILES = 200;
-const MOST_FOLDERS = 300;
+const MAX_FILES = 200;
+const MAX_FOLDERS = 300;
 
 /** All fitting files below the workspace folder; where the path leads out of it, those beside what is typed. */
 export async function pathSuggestions(
@@ -49,7 +49,7 @@ function fits(role: FileRole, path: string): boolean {
 async function filesBelow(workspace: Workspace, root: string, wanted: (path: string) => boolean): Promise<string[]> {
   const found: string[] = [];
   const folders = [root];
-  for (let index = 0; index < folders.length && index < MOST_FOLDERS && found.length < MOST_FILES; index++) {
+  for (let index = 0; index < folders.length && index < MAX_FOLDERS && found.length < MAX_FILES; index++) {
     const folder = folders[index] ?? root;
     for (const name of await workspace.files.list(folder)) {
       if (name.startsWith('.') || name === 'node_modules/' || name === 'dist/') continue;

@@ -9,8 +9,8 @@ import { builtinTools, entryTools, type ToolOfFile, toolsOf } from '../../worksp
 import type { Workspace } from '../../workspace.ts';
 import { callText } from './callText.ts';
 
-const MOST_LINES = 12;
-const MOST_TOOLS = 30;
+const MAX_LINES = 12;
+const MAX_TOOLS = 30;
 
 export async function referenceText(
   workspace: Workspace,
@@ -63,9 +63,9 @@ async function configText(workspace: Workspace, file: string): Promise<string | 
       ? []
       : [
           `Tools: ${tools
-            .slice(0, MOST_TOOLS)
+            .slice(0, MAX_TOOLS)
             .map(({ name }) => `\`${name}\``)
-            .join(', ')}${tools.length > MOST_TOOLS ? '…' : ''}`,
+            .join(', ')}${tools.length > MAX_TOOLS ? '…' : ''}`,
         ]),
   ].join('\n\n');
 }
@@ -74,7 +74,7 @@ async function promptText(workspace: Workspace, file: string): Promise<string | 
   const text = await workspace.text(file);
   if (text === undefined) return undefined;
   const lines = text.trimEnd().split('\n');
-  return fenced(`${lines.slice(0, MOST_LINES).join('\n')}${lines.length > MOST_LINES ? '\n…' : ''}`);
+  return fenced(`${lines.slice(0, MAX_LINES).join('\n')}${lines.length > MAX_LINES ? '\n…' : ''}`);
 }
 
 /** In a fence that is longer than any in the text. */
@@ -95,7 +95,7 @@ async function moduleText(workspace: Workspace, path: string, { path: at }: Refe
 /** With what each takes, where that is known. */
 function toolLines(tools: readonly ToolOfFile[]): string {
   return tools
-    .slice(0, MOST_TOOLS)
+    .slice(0, MAX_TOOLS)
     .map(
       ({ name, description, input }) =>
         '- ' +
@@ -128,7 +128,7 @@ async function definitionText(
   if (lines === undefined) return undefined;
   const end = lines.findIndex((text, index) => index > 0 && /^\S/.test(text));
   const whole = lines.slice(0, end === -1 ? undefined : end + 1);
-  return whole.length <= MOST_LINES ? whole.join('\n') : `${whole.slice(0, MOST_LINES).join('\n')}\n  …`;
+  return whole.length <= MAX_LINES ? whole.join('\n') : `${whole.slice(0, MAX_LINES).join('\n')}\n  …`;
 }
 
 async function datasetText(

@@ -35,7 +35,7 @@ export class Endpoint implements EndpointState {
 }
 
 /** More different settings at once are somebody's mistake. */
-const MOST_ENDPOINTS = 256;
+const MAX_ENDPOINTS = 256;
 
 /** The endpoints of one demo model, one for each set of settings. */
 export class Endpoints {
@@ -59,11 +59,11 @@ export class Endpoints {
     let endpoint = this.#endpoints.get(key);
     if (endpoint === undefined) {
       endpoint = new Endpoint(parseFaults(text, this.#default));
-      if (this.#endpoints.size >= MOST_ENDPOINTS)
+      if (this.#endpoints.size >= MAX_ENDPOINTS)
         throw new RangeError('The demo model has been given too many different settings; restart its server');
       this.#endpoints.set(key, endpoint);
     }
-    if (this.#byText.size < 2 * MOST_ENDPOINTS) this.#byText.set(text, endpoint);
+    if (this.#byText.size < 2 * MAX_ENDPOINTS) this.#byText.set(text, endpoint);
     return endpoint;
   }
 

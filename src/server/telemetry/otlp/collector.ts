@@ -17,7 +17,7 @@ export type Sent =
 const TIMEOUT_MS = 10_000;
 /** The specification's list: with every other status the same again is of no use. */
 const TRY_AGAIN = new Set([429, 502, 503, 504]);
-const MOST_TEXT = 300;
+const MAX_TEXT = 300;
 
 /**
  * undefined: nothing is exported. `option` is a URL. The variables may be meant for other programs on this machine:
@@ -63,7 +63,7 @@ export async function sendTraces({ url, headers }: Collector, body: string, sign
     });
     const text = await response.text();
     if (response.ok) return { how: 'taken', ...partly(text) };
-    const told = `status ${response.status}${text === '' ? '' : `: ${text.slice(0, MOST_TEXT)}`}`;
+    const told = `status ${response.status}${text === '' ? '' : `: ${text.slice(0, MAX_TEXT)}`}`;
     if (!TRY_AGAIN.has(response.status)) return { how: 'refused', text: told };
     const afterMs = retryAfter(response.headers.get('retry-after'));
     return { how: 'later', text: told, ...(afterMs === undefined ? {} : { afterMs }) };
@@ -87,7 +87,7 @@ function partly(text: string): { note?: string } {
   if (typeof partial !== 'object' || partial === null) return {};
   const rejected = 'rejectedSpans' in partial ? Number(partial.rejectedSpans) : 0;
   const message = 'errorMessage' in partial && typeof partial.errorMessage === 'string' ? partial.errorMessage : '';
-  return rejected > 0 || message !== '' ? { note: `${rejected} spans refused: ${message.slice(0, MOST_TEXT)}` } : {};
+  return rejected > 0 || message !== '' ? { note: `${rejected} spans refused: ${message.slice(0, MAX_TEXT)}` } : {};
 }
 
 /** Seconds or a date. */

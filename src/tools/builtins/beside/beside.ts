@@ -14,7 +14,7 @@ import type { Job, Reply } from './protocol.ts';
 
 const MEMORY_MB = 1024;
 const YOUNG_MB = 32;
-const MOST_THREADS = Math.max(2, availableParallelism());
+const MAX_THREADS = Math.max(2, availableParallelism());
 /** A thread that has nothing to do is kept for so long. */
 const IDLE_MS = 30_000;
 
@@ -137,7 +137,7 @@ async function free(signal: AbortSignal): Promise<Worker> {
       kept.thread.ref();
       return kept.thread;
     }
-    if (threads < MOST_THREADS) {
+    if (threads < MAX_THREADS) {
       threads++;
       const thread = new Worker(entryUrl('readerThread'), {
         env: {},

@@ -3,7 +3,7 @@ import { unzipSync, zipSync } from 'fflate';
 import { ClassedError } from '../../../trace/classedError.ts';
 
 /** More than this unpacked is no document somebody wrote, but an archive made to fill a memory. */
-const LARGEST_UNPACKED = 256 * 1024 * 1024;
+const MAX_UNPACKED = 256 * 1024 * 1024;
 
 export type Parts = Record<string, Uint8Array>;
 
@@ -16,8 +16,8 @@ export function unpacked(bytes: Uint8Array, what: string): Parts {
     return unzipSync(bytes, {
       filter: ({ originalSize }) => {
         total += originalSize;
-        if (total > LARGEST_UNPACKED)
-          throw new ClassedError('tool_error', `Unpacked, this file has more than ${LARGEST_UNPACKED} bytes.`);
+        if (total > MAX_UNPACKED)
+          throw new ClassedError('tool_error', `Unpacked, this file has more than ${MAX_UNPACKED} bytes.`);
         return true;
       },
     });

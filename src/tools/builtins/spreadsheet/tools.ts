@@ -15,8 +15,8 @@ import type { Workbook } from './workbook.ts';
 
 const LARGEST = 64 * 1024 * 1024;
 /** Cells that one call gives at most. */
-const MOST_CELLS = 20_000;
-const MOST_PROBLEMS = 5;
+const MAX_CELLS = 20_000;
+const MAX_PROBLEMS = 5;
 
 const file = z.string().min(1).describe('Path of the .xlsx file, relative to the working directory.');
 const sheetName = z.string().min(1).describe('Name of the sheet.');
@@ -33,7 +33,7 @@ export function spreadsheetTools({ cwd }: Pick<ToolEnvironment, 'cwd'>): Builtin
       ...readOnly,
       description:
         'Gives the content of an Excel workbook (.xlsx) as tables, one per sheet: values, with those of formulas ' +
-        `computed. Up to ${MOST_CELLS} cells; read_data_from_excel reads a part of a larger one.`,
+        `computed. Up to ${MAX_CELLS} cells; read_data_from_excel reads a part of a larger one.`,
       input: z.object({
         file_path: file,
         sheet_names: z.array(sheetName).optional().describe('Only these sheets. Absent: all.'),
@@ -71,10 +71,10 @@ export function spreadsheetTools({ cwd }: Pick<ToolEnvironment, 'cwd'>): Builtin
             'invalid_arguments',
             `${end_cell ?? ''} does not lie right of and below ${start_cell}.`,
           );
-        if (cells > MOST_CELLS)
+        if (cells > MAX_CELLS)
           throw new ClassedError(
             'tool_error',
-            `${spotName(from)}:${spotName(to)} has ${cells} cells; at most ${MOST_CELLS} are given at once.`,
+            `${spotName(from)}:${spotName(to)} has ${cells} cells; at most ${MAX_CELLS} are given at once.`,
           );
         const written = !formulas
           ? []
@@ -215,15 +215,15 @@ function problemsOf(problems: readonly string[]): { not_computed?: string[] } {
   if (problems.length === 0) return {};
   return {
     not_computed: [
-      ...problems.slice(0, MOST_PROBLEMS),
-      ...(problems.length > MOST_PROBLEMS ? [`and ${problems.length - MOST_PROBLEMS} more`] : []),
+      ...problems.slice(0, MAX_PROBLEMS),
+      ...(problems.length > MAX_PROBLEMS ? [`and ${problems.length - MAX_PROBLEMS} more`] : []),
     ],
   };
 }
 
 /** Sheets as tables of Markdown, with the letters of columns and the numbers of rows. */
 function content(workbook: Workbook, names: readonly string[], empty: boolean): string {
-  let left = MOST_CELLS;
+  let left = MAX_CELLS;
   const parts: string[] = [];
   for (const name of names) {
     const { used } = workbook.sheet(name);

@@ -14,7 +14,7 @@ export interface Download {
   readonly bytes: Buffer;
 }
 
-const MOST_REDIRECTS = 8;
+const MAX_REDIRECTS = 8;
 const HEADERS = {
   'user-agent': 'Mozilla/5.0 (compatible; RolloutStudio)',
   accept: 'text/html,application/xhtml+xml,text/plain;q=0.9,*/*;q=0.5',
@@ -58,7 +58,7 @@ export async function download(
 
 async function follow(first: URL, gate: Gate, most: number, ways: Ways, signal: AbortSignal): Promise<Download> {
   let url = first;
-  for (let redirects = 0; redirects <= MOST_REDIRECTS; redirects++) {
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
     const { statusCode, headers, body } = await request(url, {
       dispatcher: await ways.to(url),
       signal,
@@ -89,7 +89,7 @@ async function follow(first: URL, gate: Gate, most: number, ways: Ways, signal: 
       bytes: decoded(Buffer.concat(chunks), String(headers['content-encoding'] ?? ''), most, url),
     };
   }
-  throw new ClassedError('tool_error', `${first.href} leads on and on, more than ${MOST_REDIRECTS} times.`);
+  throw new ClassedError('tool_error', `${first.href} leads on and on, more than ${MAX_REDIRECTS} times.`);
 }
 
 /** As it was before it was made smaller for the way. */

@@ -76,7 +76,7 @@ function isTool(value: unknown): value is ToolDefinition {
 }
 
 /** Calls made again, at most. */
-const MOST_RETRIES = 10;
+const MAX_RETRIES = 10;
 
 /** Throws TypeError where a call made again could do something twice. */
 function retryOf({ retry, effect, idempotent }: ToolDefinition): Pick<WireTool, 'retry'> {
@@ -88,8 +88,8 @@ function retryOf({ retry, effect, idempotent }: ToolDefinition): Pick<WireTool, 
     );
   }
   const { times, wait_seconds: wait } = retry as Partial<typeof retry>; // JavaScript may have written anything
-  if (times === undefined || !Number.isInteger(times) || times < 1 || times > MOST_RETRIES)
-    throw new TypeError(`\`retry.times\` must be a whole number from 1 to ${MOST_RETRIES}`);
+  if (times === undefined || !Number.isInteger(times) || times < 1 || times > MAX_RETRIES)
+    throw new TypeError(`\`retry.times\` must be a whole number from 1 to ${MAX_RETRIES}`);
   if (wait !== undefined && !(wait >= 0)) throw new TypeError('`retry.wait_seconds` must be a number from 0 on');
   return { retry: { times, ...(wait === undefined ? {} : { wait_seconds: wait }) } };
 }

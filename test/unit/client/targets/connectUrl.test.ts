@@ -10,7 +10,7 @@ import { PROTOCOL } from '../../../../src/protocol/worker.ts';
 const of =
   (code: string, pattern: RegExp) =>
   (error: unknown): boolean =>
-    StudioError.is(error) && error.code === code && pattern.test(`${error.message} ${error.mend ?? ''}`);
+    StudioError.is(error) && error.code === code && pattern.test(`${error.message} ${error.hint ?? ''}`);
 
 describe('a server at an address', () => {
   let server: http.Server;

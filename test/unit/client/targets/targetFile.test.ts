@@ -12,7 +12,7 @@ const URL_TARGET = { url: 'https://rollouts.example.org', token_env: 'TOKEN' };
 const of =
   (code: string, pattern: RegExp) =>
   (error: unknown): boolean =>
-    StudioError.is(error) && error.code === code && pattern.test(`${error.message} ${error.mend ?? ''}`);
+    StudioError.is(error) && error.code === code && pattern.test(`${error.message} ${error.hint ?? ''}`);
 
 describe('targets.json', () => {
   let folder: string;

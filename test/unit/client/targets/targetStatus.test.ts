@@ -125,7 +125,7 @@ describe('what a cluster has', () => {
     const full = quotaFinding([quota({ 'requests.cpu': '2', pods: '10' }, { 'requests.cpu': '2000m', pods: '1' })]);
     assert.equal(full.state, 'wrong');
     assert.match(full.text, /^used up: requests\.cpu \(/);
-    assert.ok(full.mend !== undefined);
+    assert.ok(full.hint !== undefined);
   });
 
   it('amounts as Kubernetes writes them', () => {
@@ -185,7 +185,7 @@ describe('the status of a target', () => {
       ],
     );
     assert.match(findings.find(({ name }) => name === 'nodes')?.text ?? '', /^may not be read: /);
-    assert.match(findings.find(({ name }) => name === 'server')?.mend ?? '', /rollout cluster install/);
+    assert.match(findings.find(({ name }) => name === 'server')?.hint ?? '', /rollout cluster install/);
   });
 
   it('says that the namespace is not there, where that may be read', async () => {
@@ -205,13 +205,13 @@ describe('the status of a target', () => {
     assert.equal((await namespaces(forbidden('namespaces'))).length, 1);
   });
 
-  it('is one finding with its mend where the cluster is not reached', async () => {
+  it('is one finding with its hint where the cluster is not reached', async () => {
     const { findings } = await targetStatus('k', { context: 'gone', kubeconfig: '/nonexistent/config' }, { env: {} });
     assert.deepEqual(
       findings.map(({ name, state }) => [name, state]),
       [['cluster', 'wrong']],
     );
-    assert.ok(findings[0]?.mend !== undefined);
+    assert.ok(findings[0]?.hint !== undefined);
   });
 
   it('tells clocks that differ', async () => {
@@ -276,10 +276,10 @@ describe('the server in a cluster', () => {
     assert.deepEqual(await findServerPod(cluster), {
       why: 'The server’s pod is being made.',
       stuck: false,
-      mend: undefined,
+      hint: undefined,
     });
     pods = [serverPod('new', { phase: 'Running' }, template.metadata)];
-    assert.deepEqual(await findServerPod(cluster), { why: 'The server starts.', stuck: false, mend: undefined });
+    assert.deepEqual(await findServerPod(cluster), { why: 'The server starts.', stuck: false, hint: undefined });
     pods = [serverPod('new', { phase: 'Running', conditions: silent }, template.metadata)];
     const unheard = await findServerPod(cluster);
     assert.deepEqual('unheard' in unheard && unheard.unheard, { name: 'new', port: 8080 });
@@ -296,7 +296,7 @@ describe('the server in a cluster', () => {
       ),
     ];
     const found = await findServerPod(cluster);
-    assert.ok('stuck' in found && found.stuck && found.mend !== undefined);
+    assert.ok('stuck' in found && found.stuck && found.hint !== undefined);
     assert.equal(found.why, 'The image i cannot be pulled: no');
   });
 

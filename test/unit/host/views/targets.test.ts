@@ -30,7 +30,7 @@ const missing: Finding = {
   name: 'server',
   state: 'missing',
   text: 'No rollout server is installed.',
-  mend: 'rollout cluster install --target k',
+  hint: 'rollout cluster install --target k',
 };
 
 function seen(more: Partial<TargetsSeen> = {}): TargetsSeen {
@@ -130,7 +130,7 @@ describe('what was found of a target', () => {
   it('is an item each, with what to do about it below', () => {
     const [cluster, server, gpus] = findingNodes('k', {
       at,
-      findings: [ok, missing, { name: 'gpus', state: 'unknown', text: 'may not be read', mend: 'Ask for it.' }],
+      findings: [ok, missing, { name: 'gpus', state: 'unknown', text: 'may not be read', hint: 'Ask for it.' }],
     });
     assert.deepEqual(
       [cluster?.look.label, cluster?.look.description, cluster?.look.icon?.id, cluster?.children.length],
@@ -164,7 +164,7 @@ describe('what was found of a target', () => {
     );
     assert.equal(troubleOf([ok, missing, { name: 'quota', state: 'wrong', text: 'used up' }]), undefined);
     assert.equal(
-      troubleOf([{ name: 'cluster', state: 'wrong', text: 'It does not answer.', mend: 'See the VPN.' }])?.mend,
+      troubleOf([{ name: 'cluster', state: 'wrong', text: 'It does not answer.', hint: 'See the VPN.' }])?.hint,
       'See the VPN.',
     );
   });

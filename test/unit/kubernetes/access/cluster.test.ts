@@ -147,7 +147,7 @@ test('an expired token is read anew from the kubeconfig, once', async () => {
   const cluster = await opened(api);
   const error = await thrown(cluster.get('ConfigMap', 'm'));
   assert.equal(error.code, 'unauthorized');
-  assert.match(error.mend ?? '', /log in to the cluster again/);
+  assert.match(error.hint ?? '', /log in to the cluster again/);
   assert.equal(api.requests.length, 2);
   await writeFile(api.kubeconfig, kubeconfigText(api.url, 'second-token'));
   assert.equal((await cluster.get('ConfigMap', 'm'))?.metadata.name, 'm');
@@ -156,7 +156,7 @@ test('an expired token is read anew from the kubeconfig, once', async () => {
       ...(statusReply(401, 'Unauthorized', 'Unauthorized') as object),
       headers: { date: new Date(Date.now() + 3 * 3600e3).toUTCString() },
     }) as never;
-  assert.match((await thrown(cluster.get('ConfigMap', 'm'))).mend ?? '', /clock is 3 hours behind/);
+  assert.match((await thrown(cluster.get('ConfigMap', 'm'))).hint ?? '', /clock is 3 hours behind/);
 });
 
 test('every refusal says what to do next', async () => {
@@ -180,7 +180,7 @@ test('every refusal says what to do next', async () => {
   );
   assert.equal(forbidden.code, 'forbidden');
   assert.equal(forbidden.message, 'The account system:serviceaccount:ns:sa may not create jobs in namespace ns.');
-  assert.match(forbidden.mend ?? '', /\{apiGroups: \["batch"\], resources: \["jobs"\], verbs: \["create"\]\}/);
+  assert.match(forbidden.hint ?? '', /\{apiGroups: \["batch"\], resources: \["jobs"\], verbs: \["create"\]\}/);
 
   const quota = await refused(
     statusReply(

@@ -55,7 +55,7 @@ test('what is wrong with a kubeconfig is said with what there is', async () => {
   );
   const unknown = await error({ kubeconfig: first, context: 'nope' });
   assert.deepEqual(
-    [unknown.message, unknown.mend],
+    [unknown.message, unknown.hint],
     ['The kubeconfig has no context named nope.', 'There are: test, other.'],
   );
   const broken = path.join(folder, 'broken');
@@ -82,6 +82,6 @@ test('a credential plug-in that is not installed is named', async () => {
     (error: StudioError) =>
       error.code === 'unauthorized' &&
       error.message.includes('no-such-login-program') &&
-      error.mend === 'Install it, or put it into the PATH. Get it from the provider.',
+      error.hint === 'Install it, or put it into the PATH. Get it from the provider.',
   );
 });

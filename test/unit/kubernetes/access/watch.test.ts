@@ -50,7 +50,7 @@ async function played(
       onList: (items) => void told.push(`list ${items.map((item) => item.metadata.name).join(',')}`),
       onEvent: (type, object) => void told.push(`${type} ${object.metadata.name}`),
       onGone: (object) => void told.push(`gone ${object.metadata.name}`),
-      onTrouble: (trouble) => void told.push(trouble === undefined ? 'mended' : `trouble ${trouble.code}`),
+      onTrouble: (trouble) => void told.push(trouble === undefined ? 'fixed' : `trouble ${trouble.code}`),
     },
   ).catch((reason: unknown) => reason);
   await api[Symbol.asyncDispose]();
@@ -103,11 +103,11 @@ test('an API server that is not well is trouble told once, a connection that is 
     ],
     [cut],
   );
-  assert.deepEqual(told, ['trouble unavailable', 'list a', 'mended', 'ADDED b']);
+  assert.deepEqual(told, ['trouble unavailable', 'list a', 'fixed', 'ADDED b']);
   assert.deepEqual(versions, ['10', '11'], 'what came before the cut is not told twice');
 });
 
-test('what no new try can mend ends it', async () => {
+test('what no new try can fix ends it', async () => {
   const { error } = await played(
     [
       statusReply(

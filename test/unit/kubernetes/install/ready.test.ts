@@ -171,8 +171,8 @@ describe('an obstacle is told', () => {
 });
 
 test('the last words of a server are the reason it gives, or else all it says', () => {
-  const failed = JSON.stringify({ type: 'failed', code: 'storage', message: 'The disk is full.', mend: 'Free some.' });
-  assert.deepEqual(wordsOf(`2026 something\n${failed}\n`), { text: 'The disk is full.', mend: 'Free some.' });
+  const failed = JSON.stringify({ type: 'failed', code: 'storage', message: 'The disk is full.', hint: 'Free some.' });
+  assert.deepEqual(wordsOf(`2026 something\n${failed}\n`), { text: 'The disk is full.', hint: 'Free some.' });
   assert.deepEqual(wordsOf('one\n\n  two\n'), { text: 'one / two' });
   assert.deepEqual(wordsOf('{"time":"2026","level":"info","message":"It listens."}\nKilled\n'), {
     text: 'It listens. / Killed',

@@ -118,7 +118,7 @@ describe('the checks of a workspace', () => {
 describe('names of what others define', () => {
   const codes = async (files: Readonly<Record<string, string>>, file: string, facts = NO_FACTS): Promise<string[]> =>
     (await checkFile(workspaceOf({ ...DESK, ...files }, facts), file)).problems.map(
-      ({ code, line, severity, mend }) => `${code} ${line} ${severity} ${mend}`,
+      ({ code, line, severity, hint }) => `${code} ${line} ${severity} ${hint}`,
     );
 
   it('tools: of a module, of a server; a world may bring more', async () => {

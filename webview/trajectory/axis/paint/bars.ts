@@ -4,7 +4,7 @@ import { heldFor } from '../../useNow.ts';
 import { firstInSight, type Item, type Lane, nextAfter } from '../lanes.ts';
 import { valueAt } from '../scale.ts';
 import { type Box, barColour, callBar, modelBar, plainBar, type Room, sign, toolBar } from './calls.ts';
-import { BAR, edgesOf, INNER_BAR, LEAST_BAR, type Scene, SIZES, xIn } from './scene.ts';
+import { BAR, edgesOf, INNER_BAR, MIN_BAR, type Scene, SIZES, xIn } from './scene.ts';
 import { broken, diamond, outlined } from './shapes.ts';
 
 export function paintLane(canvas: CanvasRenderingContext2D, scene: Scene, lane: Lane, top: number): void {
@@ -27,11 +27,11 @@ export function paintLane(canvas: CanvasRenderingContext2D, scene: Scene, lane: 
     const next = following === undefined ? Infinity : xIn(scene, following.from);
     const before = drawn[item.row] ?? -Infinity;
     const bar = item.form === 'model' || item.form === 'tool';
-    if ((bar || item.form === 'world') && to - from <= LEAST_BAR && (next < to || from < before)) {
+    if ((bar || item.form === 'world') && to - from <= MIN_BAR && (next < to || from < before)) {
       // Among its neighbours nobody sees it by itself: of those that begin on the same pixel one is drawn.
       if (bar) runs.add(barColour(scene, item), barOf(lane, item, { from, to, top }));
-      else if (from >= before - LEAST_BAR / 2) diamond(canvas, scene.colours.world, from, top + SIZES.world / 2);
-      if (bar || from >= before - LEAST_BAR / 2) drawn[item.row] = Math.max(before, to);
+      else if (from >= before - MIN_BAR / 2) diamond(canvas, scene.colours.world, from, top + SIZES.world / 2);
+      if (bar || from >= before - MIN_BAR / 2) drawn[item.row] = Math.max(before, to);
       i = nextAfter(lane.items, i, valueAt(from + 1 - gutter, range, inner)) - 1;
       continue;
     }
@@ -117,7 +117,7 @@ function frame(
   canvas.strokeStyle = colours.agent;
   canvas.lineWidth = 1;
   canvas.beginPath();
-  canvas.roundRect(from + 0.5, top + 3.5, Math.max(LEAST_BAR, to - from) - 1, SIZES.agent - 7, 1.5);
+  canvas.roundRect(from + 0.5, top + 3.5, Math.max(MIN_BAR, to - from) - 1, SIZES.agent - 7, 1.5);
   canvas.globalAlpha = 0.15;
   canvas.fill();
   canvas.globalAlpha = 1;

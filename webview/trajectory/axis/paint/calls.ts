@@ -4,16 +4,16 @@ import type { Wait } from '../../../../src/trace/made.ts';
 import { type Trouble, troubleOf } from '../../../../src/trace/trouble.ts';
 import { duration } from '../../../format.ts';
 import type { Item } from '../lanes.ts';
-import { BAR, type Colours, callColour, LEAST_BAR, type Scene, xIn } from './scene.ts';
+import { BAR, type Colours, callColour, MIN_BAR, type Scene, xIn } from './scene.ts';
 import { type Area, broken, cross, dashed, hatch, inkOn, inside, textFont, triangle } from './shapes.ts';
 
 /** Bars of fewer pixels have no room for words, nor gaps for a label: a long trajectory has thousands of them. */
-const LEAST_WORDS = 24;
-const LEAST_LABEL = 8;
+const MIN_WORDS = 24;
+const MIN_LABEL = 8;
 /** A part of a bar with fewer pixels is not drawn apart. */
-const LEAST_PART = 2;
+const MIN_PART = 2;
 /** Nobody sees the corners of narrower ones. */
-const LEAST_ROUND = 4;
+const MIN_ROUND = 4;
 /** Pixels for the sign of what went wrong. */
 const SIGN = 10;
 
@@ -62,7 +62,7 @@ export function plainBar(
 ): void {
   canvas.fillStyle = colour;
   canvas.globalAlpha = open ? 0.5 : 1;
-  if (to - from < LEAST_ROUND) {
+  if (to - from < MIN_ROUND) {
     canvas.fillRect(from, top, Math.max(1, to - from), height);
   } else {
     canvas.beginPath();
@@ -96,7 +96,7 @@ export function callBar(
   const colour = callColour(colours, item);
   plainBar(canvas, colour, made, lanes.isOpen(item));
   const ms = msOf(scene, item);
-  if (ms === undefined || made.height < BAR || made.to - made.from < LEAST_WORDS) return { ...drawn, timed: false };
+  if (ms === undefined || made.height < BAR || made.to - made.from < MIN_WORDS) return { ...drawn, timed: false };
   textFont(canvas, colours, 10);
   const timed = inside(canvas, inkOn(canvas, colour), duration(ms), wordsIn(scene, made));
   textFont(canvas, colours);
@@ -125,13 +125,13 @@ export function modelBar(canvas: CanvasRenderingContext2D, scene: Scene, item: I
   const at = (after: number): number => Math.min(to, xIn(scene, made + after));
   const queued = queueMs === undefined ? from : at(queueMs);
   const first = firstMs === undefined ? queued : Math.max(queued, at(firstMs));
-  const words = height >= BAR && to - from >= LEAST_WORDS;
+  const words = height >= BAR && to - from >= MIN_WORDS;
   if (words) textFont(canvas, colours, 10);
-  if (queued - from >= LEAST_PART) {
+  if (queued - from >= MIN_PART) {
     dashed(canvas, colours.model, { x: from, y: top, width: queued - from, height });
     if (words) inside(canvas, colours.dim, `queued ${duration(queueMs ?? 0)}`, wordsIn(scene, { ...box, to: queued }));
   }
-  if (first - queued >= LEAST_PART) hatch(canvas, colours.model, { x: queued, y: top, width: first - queued, height });
+  if (first - queued >= MIN_PART) hatch(canvas, colours.model, { x: queued, y: top, width: first - queued, height });
   plainBar(canvas, colours.model, { from: first, to, top, height }, false);
   if (words && ms !== undefined)
     inside(
@@ -152,7 +152,7 @@ export function toolBar(canvas: CanvasRenderingContext2D, scene: Scene, item: It
   const time = ms === undefined ? '' : duration(ms);
   let x = sign(canvas, scene, item, bar, room);
   const edge = Math.min(next, scene.width) - 4;
-  if (item.row === 1 || from < free || edge - x < LEAST_LABEL) return free;
+  if (item.row === 1 || from < free || edge - x < MIN_LABEL) return free;
   const y = bar.top + BAR / 2 + 0.5;
   const width = canvas.measureText(item.label).width;
   if (x + width > edge) return free;
@@ -184,7 +184,7 @@ export function sign(
     troubleSign(canvas, colours, trouble, x, y);
     return x + SIGN;
   }
-  if (trouble === 'interrupted' && to - from >= LEAST_WORDS) {
+  if (trouble === 'interrupted' && to - from >= MIN_WORDS) {
     canvas.fillStyle = colours.background;
     canvas.fillRect(to - SIGN - 4, top + 1, SIGN + 3, height - 2);
     troubleSign(canvas, colours, trouble, to - SIGN - 1, y);
@@ -212,16 +212,16 @@ function waited(canvas: CanvasRenderingContext2D, scene: Scene, item: Item, whol
   for (const wait of lanes.waitsOf(item)) {
     // Calls of a step that are made one after the other were asked for together.
     const box = { ...whole, from: Math.max(xIn(scene, wait.from), before), to: xIn(scene, wait.to) };
-    if (box.to - box.from < LEAST_PART) continue;
+    if (box.to - box.from < MIN_PART) continue;
     dashed(canvas, wait.held ? colours.held : callColour(colours, item), outlineOf(box));
-    if (whole.height < BAR || box.to - box.from < LEAST_WORDS) continue;
+    if (whole.height < BAR || box.to - box.from < MIN_WORDS) continue;
     textFont(canvas, colours, 10);
     inside(canvas, colours.dim, waitText(wait), wordsIn(scene, box));
     textFont(canvas, colours);
   }
   if (at === undefined) return { bar: whole, made: undefined };
   const from = xIn(scene, at);
-  const bar = { ...whole, to: Math.max(whole.to, from + LEAST_BAR) };
+  const bar = { ...whole, to: Math.max(whole.to, from + MIN_BAR) };
   return { bar, made: { ...bar, from } };
 }
 

@@ -1,7 +1,7 @@
 /** What is at a point of the time axis. */
 import { firstInSight, type Item } from '../lanes.ts';
 import { valueAt } from '../scale.ts';
-import { type AxisMark, edgesOf, LANES_TOP, LEAST_BAR, type Scene, SIZES, xIn } from './scene.ts';
+import { type AxisMark, edgesOf, LANES_TOP, MIN_BAR, type Scene, SIZES, xIn } from './scene.ts';
 
 /** Pixels beside an item that still mean it. */
 const NEAR = 4;
@@ -22,7 +22,7 @@ export function itemAt(scene: Scene, x: number, y: number): Item | undefined {
 
 function nearest(scene: Scene, items: readonly Item[], x: number, row: number | undefined): Item | undefined {
   const { lanes, range, gutter, width } = scene;
-  const [left, right] = [x - NEAR - LEAST_BAR, x + NEAR].map((at) => valueAt(at - gutter, range, width - gutter)) as [
+  const [left, right] = [x - NEAR - MIN_BAR, x + NEAR].map((at) => valueAt(at - gutter, range, width - gutter)) as [
     number,
     number,
   ];

@@ -15,7 +15,7 @@ export const SIZES = {
 } as const;
 export const BAR = 12;
 export const INNER_BAR = 8;
-export const LEAST_BAR = 6;
+export const MIN_BAR = 6;
 
 export interface Colours {
   readonly text: string;
@@ -108,5 +108,5 @@ export function xIn({ gutter, range, width }: Scene, value: number): number {
 /** Left and right edge of an item as it is drawn. */
 export function edgesOf(scene: Scene, item: Item): { readonly from: number; readonly to: number } {
   const from = xIn(scene, item.from);
-  return { from, to: Math.max(from + LEAST_BAR, xIn(scene, scene.lanes.endOf(item))) };
+  return { from, to: Math.max(from + MIN_BAR, xIn(scene, scene.lanes.endOf(item))) };
 }

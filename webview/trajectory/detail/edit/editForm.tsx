@@ -2,7 +2,7 @@
 import { useEffect, useRef } from 'preact/hooks';
 import { Button, TextField } from '../../../components/controls.tsx';
 import { useChanges } from '../../../data/observe.ts';
-import { type Draft, MOST_ATTEMPTS } from '../../debug/draft.ts';
+import { type Draft, MAX_ATTEMPTS } from '../../debug/draft.ts';
 import { type EditField, type EditKind, fieldText } from '../../debug/edits.ts';
 import type { TrajectoryView } from '../../view.ts';
 import './editForm.css';
@@ -131,7 +131,7 @@ function Attempts({ draft, onEnter }: { readonly draft: Draft; readonly onEnter:
         onEnter={onEnter}
         onInput={(text) => {
           const attempts = Number(text);
-          if (Number.isInteger(attempts) && attempts >= 1 && attempts <= MOST_ATTEMPTS) draft.setAttempts(attempts);
+          if (Number.isInteger(attempts) && attempts >= 1 && attempts <= MAX_ATTEMPTS) draft.setAttempts(attempts);
         }}
       />
       <span class="dim edit-was">continuations of this rollout, as a batch of their own</span>

@@ -35,7 +35,7 @@ export type Outcome =
   | { readonly state: 'refused' | 'failed'; readonly why: string };
 
 /** A read that failed so often is not tried again. */
-const MOST_FAILURES = 3;
+const MAX_FAILURES = 3;
 
 export class Memory {
   readonly #calls: readonly PastCall[];
@@ -61,7 +61,7 @@ export class Memory {
 
   /** Whether looking something up has failed for good. */
   gaveUp(tool: string, args: Readonly<Record<string, string>>): boolean {
-    return (this.#failures.get(keyOf(tool, args)) ?? 0) >= MOST_FAILURES;
+    return (this.#failures.get(keyOf(tool, args)) ?? 0) >= MAX_FAILURES;
   }
 
   /** All members that a person of the request can be. */
@@ -87,7 +87,7 @@ export class Memory {
       const failures = (this.#failures.get(key) ?? 0) + 1;
       this.#failures.set(key, failures);
       if (/not allowed/i.test(result.text)) this.#outcomes.set(key, { state: 'refused', why: result.text });
-      else if (failures >= MOST_FAILURES) this.#outcomes.set(key, { state: 'failed', why: result.text });
+      else if (failures >= MAX_FAILURES) this.#outcomes.set(key, { state: 'failed', why: result.text });
       return;
     }
     const { value } = result;

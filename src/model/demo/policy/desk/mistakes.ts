@@ -1,6 +1,6 @@
 /**
  * How the clerk slips. At temperature 0 it never does; at 1 an attempt at a task of the sample passes about every
- * second time, because longer tasks give more occasions. Some slips can be mended in the next turn (arguments that
+ * second time, because longer tasks give more occasions. Some slips can be fixed in the next turn (arguments that
  * are no JSON, a tool there is not, a name nobody has), others cannot (a wrong loan renewed, a part forgotten,
  * an answer too early). A slip is only visible in what is written: the clerk has no memory but the conversation.
  */

@@ -18,7 +18,7 @@ export interface Cells {
   definedName(name: string): string | undefined;
 }
 
-const MOST_CELLS = 1_000_000;
+const MAX_CELLS = 1_000_000;
 /** Formulas that wait for one another; deeper, the stack would not do. */
 const DEEPEST = 400;
 
@@ -164,8 +164,8 @@ export class Evaluator {
       row: to.row === LAST.row ? Math.max(used.row, from.row) : to.row,
       column: to.column === LAST.column ? Math.max(used.column, from.column) : to.column,
     };
-    if ((last.row - from.row + 1) * (last.column - from.column + 1) > MOST_CELLS)
-      throw new FormulaError(`An area of more than ${MOST_CELLS} cells is not computed.`);
+    if ((last.row - from.row + 1) * (last.column - from.column + 1) > MAX_CELLS)
+      throw new FormulaError(`An area of more than ${MAX_CELLS} cells is not computed.`);
     const rows: Value[][] = [];
     for (let row = from.row; row <= last.row; row++) {
       const values: Value[] = [];
