@@ -15,8 +15,8 @@ import { registerMcp } from './host/mcp/mcp.ts';
 import { createPages, registerPages } from './host/pages/pages.ts';
 import { createCli } from './host/server/cli.ts';
 import { registerServer } from './host/server/commands.ts';
+import { ServerConnections } from './host/server/connections.ts';
 import { createOwnLink, createServerLink } from './host/server/hostLink.ts';
-import { Ways } from './host/server/ways.ts';
 import type { Services } from './host/services.ts';
 import { TargetTokens } from './host/targets/address/targetTokens.ts';
 import { KnownTargets, targetNow } from './host/targets/knownTargets.ts';
@@ -48,7 +48,7 @@ export function activate(context: vscode.ExtensionContext): void {
   const targets = new KnownTargets(log.channel);
   const values = new StoredValues(context.secrets, context.globalState);
   const parts = { context, log: log.channel, server, cli, batches };
-  const pages = createPages(parts, new Ways(server, (where) => createOwnLink(where, log, tokens)));
+  const pages = createPages(parts, new ServerConnections(server, (where) => createOwnLink(where, log, tokens)));
   const services: Services = { ...parts, pages };
   context.subscriptions.push(
     log,

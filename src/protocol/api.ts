@@ -248,11 +248,11 @@ export class Api {
       ...(range === undefined ? {} : { range }),
     });
     if (reply.status >= 200 && reply.status < 300) return reply;
-    throw await failure(reply, `${method} ${path}`);
+    throw await readFailure(reply, `${method} ${path}`);
   }
 }
 
-async function failure(response: WireReply, call: string): Promise<StudioError> {
+async function readFailure(response: WireReply, call: string): Promise<StudioError> {
   const text = await response.text();
   let body: unknown;
   try {

@@ -19,8 +19,8 @@ import type { RolloutJob, RolloutPorts } from './job.ts';
 import { type Draft, Log } from './log/log.ts';
 import type { Sha256 } from './log/messages.ts';
 import { TotalsCounter } from './log/totals.ts';
-import { rolloutSeed, userPath } from './loop/crew.ts';
 import { Stopwatch } from './loop/limits.ts';
+import { rolloutSeed, userPath } from './loop/members.ts';
 import type { Stop } from './stop.ts';
 import { systemTime, type Time } from './time.ts';
 

@@ -6,7 +6,7 @@ import { placeLink, placeWords } from '../../protocol/editorLink.ts';
 import type { PageAction, PagePlace } from '../../protocol/page.ts';
 import { viewUrl } from '../../protocol/viewLink.ts';
 import type { Place } from '../../trace/schema.ts';
-import type { PageWay, Where } from '../server/ways.ts';
+import type { PageWay, Where } from '../server/connections.ts';
 import type { HostAction, Pages, ServerLink, Services } from '../services.ts';
 import { placeFile } from './placeName.ts';
 import { findSource } from './sourceFile.ts';

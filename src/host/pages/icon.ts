@@ -3,7 +3,7 @@
 import type { BatchRow } from '../../protocol/client.ts';
 import type { PagePlace } from '../../protocol/page.ts';
 import { type Outcome, outcomeOf } from '../../trace/outcome.ts';
-import type { PageWay } from '../server/ways.ts';
+import type { PageWay } from '../server/connections.ts';
 import type { Services } from '../services.ts';
 
 /** Files of `media/icons/pages`. */

@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import { Observable } from '../../common/emitter.ts';
 import type { PagePlace } from '../../protocol/page.ts';
 import { PAGE_VIEW_TYPE } from '../contributions/names.ts';
-import type { PageWay, Ways } from '../server/ways.ts';
+import type { PageWay, ServerConnections } from '../server/connections.ts';
 import type { DoAction, HostAction, Pages, Services } from '../services.ts';
 import type { PagePanels } from './panels.ts';
 import { ValueDocuments } from './textDocuments.ts';
@@ -14,7 +14,7 @@ export interface HostPages extends Pages {
 }
 
 /** Makes the pages from the other parts. What shows them is read with the first page. */
-export function createPages(services: Omit<Services, 'pages'>, ways: Ways): HostPages {
+export function createPages(services: Omit<Services, 'pages'>, ways: ServerConnections): HostPages {
   const documents = new ValueDocuments();
   const active = new Observable<PagePlace | undefined>(undefined);
   let panels: PagePanels | undefined;

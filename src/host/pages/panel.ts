@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import { errorText } from '../../common/errors.ts';
 import { pageHtml } from '../../common/pageHtml.ts';
 import type { HostToPage, PageAction, PagePlace, PageToHost, PageVerb } from '../../protocol/page.ts';
-import type { PageWay } from '../server/ways.ts';
+import type { PageWay } from '../server/connections.ts';
 import type { HostAction, Services } from '../services.ts';
 import { chooseTarget } from '../window/settings.ts';
 import type { EditorBreakpoints } from './breakpoints.ts';

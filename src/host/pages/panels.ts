@@ -7,7 +7,7 @@ import { z } from 'zod';
 import type { Observable } from '../../common/emitter.ts';
 import { type PagePlace, pagePlace } from '../../protocol/page.ts';
 import { PAGE_VIEW_TYPE } from '../contributions/names.ts';
-import { type Ways, type Where, whereKey } from '../server/ways.ts';
+import { type ServerConnections, type Where, whereKey } from '../server/connections.ts';
 import type { Services } from '../services.ts';
 import { EditorBreakpoints } from './breakpoints.ts';
 import { PagePanel, type PanelOptions } from './panel.ts';
@@ -23,7 +23,7 @@ const remembered = z.array(z.object({ title: z.string(), place: pagePlace, targe
 const REMEMBER_AFTER_MS = 500;
 
 export interface PanelsParts {
-  readonly ways: Ways;
+  readonly ways: ServerConnections;
   readonly act: PanelOptions['act'];
   readonly active: Observable<PagePlace | undefined>;
 }
@@ -31,7 +31,7 @@ export interface PanelsParts {
 export class PagePanels {
   readonly #panels = new Set<PagePanel>();
   readonly #services: PanelOptions['services'];
-  readonly #ways: Ways;
+  readonly #ways: ServerConnections;
   readonly #act: PanelOptions['act'];
   readonly #movedListener: { dispose(): void };
   readonly #breakpoints: EditorBreakpoints;

@@ -7,8 +7,8 @@ import type { ServerLink } from '../services.ts';
 import type { TargetTokens } from '../targets/address/targetTokens.ts';
 import type { Log } from '../window/log.ts';
 import { chosenStore, chosenTarget } from '../window/settings.ts';
+import type { Where } from './connections.ts';
 import { type HeldConnection, type LinkPorts, WindowServerLink } from './serverLink.ts';
-import type { Where } from './ways.ts';
 
 export type HostLink = ServerLink & { dispose(): void };
 

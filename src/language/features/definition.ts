@@ -1,7 +1,7 @@
 /** Go to definition: the file that is named, the function of a tool, the column of a dataset. */
 import type { Location, Position } from 'vscode-languageserver-types';
 import { placesOf } from '../names/places.ts';
-import { thingAt } from '../names/thing.ts';
+import { thingAt } from '../names/symbol.ts';
 import { lspRange, touches } from '../workspace/text.ts';
 import { uriOf } from '../workspace/uris.ts';
 import type { Workspace } from '../workspace.ts';

@@ -1,7 +1,7 @@
 /** All places of what the cursor is on: tools, files, columns of datasets, environment variables. */
 import type { Location, Position } from 'vscode-languageserver-types';
 import { placesOf } from '../names/places.ts';
-import { thingAt } from '../names/thing.ts';
+import { thingAt } from '../names/symbol.ts';
 import { lspRange } from '../workspace/text.ts';
 import { uriOf } from '../workspace/uris.ts';
 import type { Workspace } from '../workspace.ts';

@@ -7,7 +7,7 @@ import { basename, dirname, joinPath } from '../../config/paths.ts';
 import { headsOf, MAX_DATASET_BYTES, roleOf } from '../names/columnUses.ts';
 import type { Place } from '../names/place.ts';
 import { placesOf } from '../names/places.ts';
-import { type Thing, thingAt } from '../names/thing.ts';
+import { type Thing, thingAt } from '../names/symbol.ts';
 import { lspRange } from '../workspace/text.ts';
 import { uriOf } from '../workspace/uris.ts';
 import type { Workspace } from '../workspace.ts';

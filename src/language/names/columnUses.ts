@@ -9,7 +9,7 @@ import { escaped, type Span } from './codeNames.ts';
 import { columnPlaces } from './columnPlaces.ts';
 import { codeFiles } from './exportPlaces.ts';
 import type { Place } from './place.ts';
-import { columnNamed, type Thing } from './thing.ts';
+import { columnNamed, type Thing } from './symbol.ts';
 import { nameRange } from './words.ts';
 
 type Column = Extract<Thing, { kind: 'column' }>;

@@ -8,7 +8,7 @@ import { Lines } from '../workspace/text.ts';
 import type { Workspace } from '../workspace.ts';
 import { namesAbroad, namesAtHome, passesOn, type Span } from './codeNames.ts';
 import type { Place } from './place.ts';
-import type { Thing } from './thing.ts';
+import type { Thing } from './symbol.ts';
 import { nameRange, toolWords } from './words.ts';
 
 type Export = Extract<Thing, { kind: 'export' }>;

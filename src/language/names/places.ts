@@ -6,7 +6,7 @@ import { specifiersIn } from './codeNames.ts';
 import { columnUses } from './columnUses.ts';
 import { codeFiles, exportPlaces, leadsTo } from './exportPlaces.ts';
 import type { Place } from './place.ts';
-import type { Thing } from './thing.ts';
+import type { Thing } from './symbol.ts';
 import { nameRange } from './words.ts';
 
 export async function placesOf(workspace: Workspace, thing: Thing): Promise<Place[]> {

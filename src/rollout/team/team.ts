@@ -11,7 +11,7 @@ import { Diverged } from '../act/prefix.ts';
 import { faultOf } from '../faults.ts';
 import type { LoggedMessage } from '../log/messages.ts';
 import type { Agent, AgentEnd } from '../loop/agent.ts';
-import type { Crew } from '../loop/crew.ts';
+import type { Crew } from '../loop/members.ts';
 import { roundMs } from '../time.ts';
 import type { AgentTool } from '../tools/toolSet.ts';
 import { answerText, deliver, type Mail } from './mail.ts';

@@ -1,7 +1,7 @@
 // What went wrong with a call, and when a call was made.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { madeAt, waitsOf } from '../../../src/trace/made.ts';
+import { madeAt, waitsOf } from '../../../src/trace/callTimes.ts';
 import type { ToolSpan } from '../../../src/trace/model/spans.ts';
 import { TrajectoryModel } from '../../../src/trace/model.ts';
 import type { EventData, TraceEvent } from '../../../src/trace/schema.ts';

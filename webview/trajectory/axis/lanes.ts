@@ -1,5 +1,5 @@
 /** What stands on the time axis: items in lanes, made once for each event as it comes. */
-import { madeAt, type Wait, waitsOf } from '../../../src/trace/made.ts';
+import { madeAt, type Wait, waitsOf } from '../../../src/trace/callTimes.ts';
 import type { Hold } from '../../../src/trace/model/holds.ts';
 import type { Span } from '../../../src/trace/model/spans.ts';
 import type { AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';

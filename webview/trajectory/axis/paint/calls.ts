@@ -1,6 +1,6 @@
 /** The bar of a model call or a tool call: outlined until it was made, then by what it did and how it ended. */
 
-import type { Wait } from '../../../../src/trace/made.ts';
+import type { Wait } from '../../../../src/trace/callTimes.ts';
 import { type Trouble, troubleOf } from '../../../../src/trace/trouble.ts';
 import { duration } from '../../../format.ts';
 import type { Item } from '../lanes.ts';

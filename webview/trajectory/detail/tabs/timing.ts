@@ -1,5 +1,5 @@
 /** Where the time of a step went, as bars one below the other. */
-import { madeAt } from '../../../../src/trace/made.ts';
+import { madeAt } from '../../../../src/trace/callTimes.ts';
 import type { ModelSpan, ToolSpan } from '../../../../src/trace/model/spans.ts';
 import type { Step } from '../../../../src/trace/model/step.ts';
 import type { TrajectoryModel } from '../../../../src/trace/model.ts';

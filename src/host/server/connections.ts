@@ -20,7 +20,7 @@ interface Lent {
   users: number;
 }
 
-export class Ways {
+export class ServerConnections {
   readonly #window: ServerLink;
   readonly #make: (where: Where) => OwnLink;
   readonly #lent = new Map<string, Lent>();

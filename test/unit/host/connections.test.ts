@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Connection } from '../../../src/client/connect.ts';
 import { Emitter, Observable } from '../../../src/common/emitter.ts';
-import { type OwnLink, Ways, type Where } from '../../../src/host/server/ways.ts';
+import { type OwnLink, ServerConnections, type Where } from '../../../src/host/server/connections.ts';
 import type { ServerState } from '../../../src/protocol/page.ts';
 
 /** A link that is connected to nothing; `go` chooses another target. */
@@ -38,10 +38,10 @@ class FakeLink implements OwnLink {
   }
 }
 
-function setUp(): { window: FakeLink; made: FakeLink[]; ways: Ways } {
+function setUp(): { window: FakeLink; made: FakeLink[]; ways: ServerConnections } {
   const window = new FakeLink({ target: 'local', store: '/s' });
   const made: FakeLink[] = [];
-  const ways = new Ways(window, (where) => {
+  const ways = new ServerConnections(window, (where) => {
     const link = new FakeLink(where);
     made.push(link);
     return link;
