@@ -3,6 +3,7 @@
  *
  *   test.ts                  check, then every suite that needs nothing but npm packages
  *   test.ts <suite> […]      these suites
+ *   test.ts deep             the tests tagged @deep, which take long
  *   test.ts faults           every fault of a cluster, with a table of what the user is told
  *   test.ts <file.test.ts>   these files
  */
@@ -10,19 +11,35 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { run } from 'node:test';
-import { spec } from 'node:test/reporters';
 import { z } from 'zod';
 import { jsonOf } from '../common/json.ts';
 import { root } from './bundles.ts';
+import { addCounts, type Counts, countsText, noCounts } from './suites/counts.ts';
+import { type FileResults, NODE_OPTIONS, runInProcesses, runInShards } from './suites/runFiles.ts';
 import { startCluster } from './system/cluster.ts';
 import { KITS, kitFolder, missingKit } from './system/kits.ts';
 import { installPrograms } from './system/programs.ts';
 
 /** Suites of `npm test`, in order. */
-const ALWAYS = ['unit', 'contract', 'process'] as const;
+const DEFAULT_SUITES = ['unit', 'contract', 'process'] as const;
 /** Files of one suite that run at once: one that waits for a process or a window leaves a processor to the other. */
-const CONCURRENCY: Readonly<Record<string, number>> = { unit: 2, contract: 2, process: 2, webview: 2, vscode: 2 };
+const CONCURRENCY: Readonly<Record<string, number>> = {
+  unit: 2,
+  contract: 2,
+  process: 2,
+  deep: 2,
+  webview: 2,
+  vscode: 2,
+};
+/** Suites whose files share processes. */
+const SHARDED = new Set(['unit']);
+/**
+ * Long tests of these suites have the tag in their titles: series of kills, and variants of a path that another test
+ * proves. `npm test` leaves them to `npm run test:deep`. A file that is named runs whole.
+ */
+const DEEP = 'deep';
+const DEEP_TAG = '@deep';
+const TAGGED: readonly string[] = ['contract', 'process'];
 /** A kit may have to install and make its counterpart first. */
 const FILE_TIMEOUT_MS = { usual: 10 * 60_000, kit: 30 * 60_000 } as const;
 /** Where a suite's files are, when not in the folder of its name. */
@@ -36,69 +53,33 @@ const FILES: Readonly<Record<string, string>> = { [FAULTS]: 'test/cluster/faults
  * Suites that look at a browser or a cluster, which other work on the machine disturbs: a file that failed is run once
  * more, by itself, and the second result counts.
  */
-const TWICE = new Set(['webview', 'vscode', CLUSTER]);
-const NODE = ['--disable-warning=ExperimentalWarning'];
+const RETRIED = new Set(['webview', 'vscode', CLUSTER]);
 /** How long each file took when it was run last, in milliseconds. */
 const TIMES = path.join(root, 'test', '.out', 'times.json');
 
-interface Count {
-  passed: number;
-  failed: number;
-  skipped: number;
-  flaky: number;
+function runFiles(name: string, files: readonly string[], concurrency = CONCURRENCY[name] ?? 1): Promise<FileResults> {
+  const isKit = Object.values(KITS).some(({ suite }) => suite === name);
+  const options = { concurrency, timeoutMs: isKit ? FILE_TIMEOUT_MS.kit : FILE_TIMEOUT_MS.usual };
+  if (SHARDED.has(name)) return runInShards(files, options);
+  if (name === DEEP) return runInProcesses(files, { ...options, tag: { name: DEEP_TAG, run: 'only' } });
+  if (TAGGED.includes(name)) return runInProcesses(files, { ...options, tag: { name: DEEP_TAG, run: 'others' } });
+  return runInProcesses(files, options);
 }
 
-const none = (): Count => ({ passed: 0, failed: 0, skipped: 0, flaky: 0 });
-const add = (to: Count, count: Count): void => {
-  to.passed += count.passed;
-  to.failed += count.failed;
-  to.skipped += count.skipped;
-  to.flaky += count.flaky;
-};
-
-/** Gives what each file came to. */
-async function runFiles(
-  name: string,
-  files: readonly string[],
-  concurrency = CONCURRENCY[name] ?? 1,
-): Promise<Map<string, Count>> {
-  const counts = new Map<string, Count>();
-  const broken = new Set<string>();
-  const stream = run({
-    files,
-    concurrency,
-    timeout: Object.values(KITS).some(({ suite }) => suite === name) ? FILE_TIMEOUT_MS.kit : FILE_TIMEOUT_MS.usual,
-    cwd: root,
-    execArgv: NODE,
-  });
-  stream.on('test:fail', ({ name: file }) => {
-    if (files.includes(file)) broken.add(file); // it could not be loaded, or did not end well
-  });
-  stream.on('test:summary', ({ file, counts: { tests, passed, skipped, todo }, duration_ms: duration }) => {
-    if (file === undefined) return;
-    took[path.relative(root, file)] = Math.round(duration);
-    counts.set(file, { ...none(), passed, failed: tests - passed - skipped - todo, skipped });
-  });
-  for await (const line of stream.compose(new spec())) process.stdout.write(String(line));
-  for (const file of files) {
-    if (counts.has(file) && !broken.has(file)) continue;
-    const count = counts.get(file) ?? none();
-    counts.set(file, { ...count, failed: Math.max(1, count.failed) });
-  }
-  return counts;
-}
-
-async function runSuite(name: string, files: readonly string[]): Promise<Count> {
-  const counts = await runFiles(name, files);
-  for (const [file, count] of TWICE.has(name) ? counts : []) {
-    if (count.failed === 0) continue;
-    console.log(`\nagain, alone: ${path.relative(root, file)}`);
-    const again = (await runFiles(name, [file], 1)).get(file) ?? none();
+async function runSuite(name: string, files: readonly string[]): Promise<Counts> {
+  const results = await runFiles(name, files);
+  const total = noCounts();
+  for (const [file, { counts, ms }] of results) {
+    if (name !== DEEP) durations[path.relative(root, file)] = Math.round(ms);
+    if (counts.failed === 0 || !RETRIED.has(name)) {
+      addCounts(total, counts);
+      continue;
+    }
+    console.log(`\nRunning again alone: ${path.relative(root, file)}`);
+    const again = (await runFiles(name, [file], 1)).get(file)?.counts ?? counts;
     if (again.failed === 0) console.log(`flaky: ${path.relative(root, file)} failed first and passed alone`);
-    counts.set(file, again.failed === 0 ? { ...again, flaky: 1 } : again);
+    addCounts(total, again.failed === 0 ? { ...again, flaky: 1 } : again);
   }
-  const total = none();
-  for (const count of counts.values()) add(total, count);
   return total;
 }
 
@@ -106,8 +87,13 @@ async function runSuite(name: string, files: readonly string[]): Promise<Count> 
  * Those that took longest the last time come first, so that none of them runs on alone at the end. New ones before all.
  */
 function filesOf(suite: string): string[] {
-  const last = (file: string): number => took[file] ?? Number.POSITIVE_INFINITY;
-  return globSync(FILES[suite] ?? `test/${FOLDERS[suite] ?? suite}/**/*.test.ts`, { cwd: root })
+  const last = (file: string): number => durations[file] ?? Number.POSITIVE_INFINITY;
+  const patterns =
+    suite === DEEP
+      ? TAGGED.map((tagged) => `test/${tagged}/**/*.test.ts`)
+      : [FILES[suite] ?? `test/${FOLDERS[suite] ?? suite}/**/*.test.ts`];
+  return globSync(patterns, { cwd: root })
+    .filter((file) => suite !== DEEP || readFileSync(path.join(root, file), 'utf8').includes(DEEP_TAG))
     .sort((a, b) => last(b) - last(a) || (a < b ? -1 : 1))
     .map((file) => path.join(root, file));
 }
@@ -125,7 +111,7 @@ function prepare(suite: string): string | undefined {
     process.env['ROLLOUT_TEST_AWAY_SECONDS'] ??= '60'; // whoever asks for faults gets the whole minute
     return prepareCluster();
   }
-  if (!TWICE.has(suite)) return undefined;
+  if (!RETRIED.has(suite)) return undefined;
   return suite === 'vscode' ? prepareVsCode() : installPrograms(['chromium']);
 }
 
@@ -134,7 +120,10 @@ function prepareVsCode(): string | undefined {
   const missing = installPrograms(['chromium', 'ripgrep']);
   if (missing !== undefined) return missing;
   for (const script of ['src/build/package.ts', 'test/e2e/support/setup.ts']) {
-    const done = spawnSync(process.execPath, [...NODE, path.join(root, script)], { cwd: root, stdio: 'inherit' });
+    const done = spawnSync(process.execPath, [...NODE_OPTIONS, path.join(root, script)], {
+      cwd: root,
+      stdio: 'inherit',
+    });
     if (done.status !== 0) return `${script} failed.`;
   }
   process.env['ROLLOUT_VSIX'] = path.join(root, 'dist', 'rollout-studio.vsix');
@@ -160,19 +149,19 @@ function prepareCluster(): string | undefined {
   return undefined;
 }
 
-const asked = process.argv.slice(2);
-const single = asked.filter((name) => name.endsWith('.ts'));
-const suites = asked.length === 0 ? [...ALWAYS] : asked.filter((name) => !name.endsWith('.ts'));
-const total = none();
-const took = readTimes();
+const requested = process.argv.slice(2);
+const single = requested.filter((name) => name.endsWith('.ts'));
+const suites = requested.length === 0 ? [...DEFAULT_SUITES] : requested.filter((name) => !name.endsWith('.ts'));
+const total = noCounts();
+const durations = readTimes();
 
-if (asked.length === 0) {
+if (requested.length === 0) {
   const check = spawnSync(
     process.execPath,
     ['--disable-warning=ExperimentalWarning', path.join(root, 'src/build/check.ts')],
     { cwd: root, stdio: 'inherit' },
   );
-  add(total, { ...none(), passed: check.status === 0 ? 1 : 0, failed: check.status === 0 ? 0 : 1 });
+  addCounts(total, { ...noCounts(), passed: check.status === 0 ? 1 : 0, failed: check.status === 0 ? 0 : 1 });
 }
 for (const suite of suites) {
   const missing = (suite === CLUSTER ? undefined : missingKit(suite)) ?? prepare(suite);
@@ -185,8 +174,11 @@ for (const suite of suites) {
     console.error(`test:${suite}: there is no file test/${FOLDERS[suite] ?? suite}/**/*.test.ts`);
     process.exit(2);
   }
+  const started = Date.now();
   console.log(`\n── ${suite} (${files.length} files)`);
-  add(total, await runSuite(suite, files));
+  const counts = await runSuite(suite, files);
+  console.log(`── ${suite}: ${countsText(counts)} in ${Math.round((Date.now() - started) / 1000)} s`);
+  addCounts(total, counts);
 }
 if (single.some((file) => path.relative(root, path.resolve(file)).split(path.sep)[1] === CLUSTER)) {
   const missing = prepareCluster();
@@ -196,7 +188,7 @@ if (single.some((file) => path.relative(root, path.resolve(file)).split(path.sep
   }
 }
 if (single.length > 0)
-  add(
+  addCounts(
     total,
     await runSuite(
       'files',
@@ -205,13 +197,10 @@ if (single.length > 0)
   );
 
 mkdirSync(path.join(root, 'test/.out'), { recursive: true });
-writeFileSync(TIMES, JSON.stringify(took, null, 2));
+writeFileSync(TIMES, JSON.stringify(durations, null, 2));
 writeFileSync(
-  path.join(root, 'test/.out', `${asked.length === 0 ? 'all' : asked.join('-').replace(/[^\w-]/g, '_')}.json`),
+  path.join(root, 'test/.out', `${requested.length === 0 ? 'all' : requested.join('-').replace(/[^\w-]/g, '_')}.json`),
   JSON.stringify(total),
 );
-console.log(
-  `\n${total.passed} passed, ${total.failed} ` +
-    `failed${total.skipped === 0 ? '' : `, ${total.skipped} skipped`}${total.flaky === 0 ? '' : `, ${total.flaky} flaky`}`,
-);
+console.log(`\n${countsText(total)}`);
 process.exit(total.failed === 0 && total.passed > 0 ? 0 : 1);

@@ -42,7 +42,7 @@ async function fails(bench: WorkspaceBench, args: readonly string[], exit: numbe
 }
 
 describe('a store', () => {
-  it('on a full disk takes nothing and loses nothing; the run says so and goes on once there is room', async (test) => {
+  it('on a full disk takes nothing and loses nothing; the run says so and goes on once there is room @deep', async (test) => {
     const outer = new WorkspaceBench();
     const disk = smallDisk(outer, 2);
     if ('why' in disk) {
@@ -200,7 +200,7 @@ describe('a server', () => {
       assert.notEqual(bench.serverFile()?.pid, dead?.pid);
     }));
 
-  it('whose file is damaged or gone writes it again and is found', () =>
+  it('whose file is damaged or gone writes it again and is found @deep', () =>
     withBench(async (bench) => {
       const file = path.join(bench.store, 'server.json');
       mkdirSync(bench.store);

@@ -102,7 +102,7 @@ describe('a batch whose tools', () => {
     );
   });
 
-  it('give 20 MB, asked by a task of 5 MB: both are kept whole, apart from the events', async () => {
+  it('give 20 MB, asked by a task of 5 MB: both are kept whole, apart from the events @deep', async () => {
     const text = `${'A long story. '.repeat(375_000)}\ncall large {"chars": 20000000}\nanswer 42`;
     const file = bench.batch('huge', {
       model: '{ endpoint: "demo:?context=1000000000", name: demo }',
@@ -152,7 +152,7 @@ describe('a batch whose tools', () => {
     assert.equal(ended(events).error?.class, 'infrastructure');
   });
 
-  it('kill their worker and may be made again: given up once three workers were lost in the same call', async () => {
+  it('kill their worker and may be made again: given up once three workers were lost in the same call @deep', async () => {
     const log = bench.path('pure-kills.txt');
     const file = bench.batch('purely', {
       tools: '[{ module: deadly.ts }, { builtin: [calculator] }]',

@@ -94,7 +94,7 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
     );
   });
 
-  it('gives its workers back while it is paused, and goes on with others as if nothing had been', async () => {
+  it('gives its workers back while it is paused, and goes on with others as if nothing had been @deep', async () => {
     demo.shut('released');
     const batch = await workspace.launch('released', {
       ...slow(20, 'released'),
@@ -343,7 +343,7 @@ describe('stop rules', { timeout: 180_000, concurrency: 3 }, () => {
     assert.match((await workspace.run('report', report.batch)).stdout, /no pass@k/);
   });
 
-  it('failures: a batch that fails ends', async () => {
+  it('failures: a batch that fails ends @deep', async () => {
     const file = workspace.batch('failing', {
       endpoint: demo.url,
       tasks: tasks(80, 'no'),
@@ -356,7 +356,7 @@ describe('stop rules', { timeout: 180_000, concurrency: 3 }, () => {
     assert.match(ofKind(await workspace.events(report.batch), 'batch.end')[0]?.data.reason ?? '', /stop\.failures/);
   });
 
-  it('tokens: a batch that costs too much ends', async () => {
+  it('tokens: a batch that costs too much ends @deep', async () => {
     const file = workspace.batch('costly', {
       endpoint: demo.url,
       tasks: tasks(60, '42'),

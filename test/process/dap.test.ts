@@ -319,7 +319,7 @@ describe('a live rollout', () => {
     assert.equal(end.reason, 'pause', 'then the end');
   });
 
-  it('is the attempt that was asked for, and alone', async () => {
+  it('is the attempt that was asked for, and alone @deep', async () => {
     const dap = begin();
     const entry = await dap.start('launch', {
       mode: 'live',
@@ -356,7 +356,7 @@ describe('a live rollout', () => {
     await dap.close();
   });
 
-  it('of a batch: each that comes to hold is a thread, goes on alone, and leaves with its end', async () => {
+  it('of a batch: each that comes to hold is a thread, goes on alone, and leaves with its end @deep', async () => {
     await bench.run(['init', bench.path('slow')]);
     const agent = path.join(bench.path('slow'), 'agents', 'desk.agent.yaml');
     await writeFile(

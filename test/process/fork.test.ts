@@ -210,7 +210,7 @@ describe('a fork', { timeout: 300_000 }, () => {
     assert.match(nothing.stderr, /It holds a list such as/);
   });
 
-  it('of a fork has a lineage of two, and gc keeps what a living fork reads', async () => {
+  it('of a fork has a lineage of two, and gc keeps what a living fork reads @deep', async () => {
     const question = 'call look {"text": "a"}\ncall look {"text": "b"}\ncall look {"text": "c"}\nanswer {{last}}';
     const first = await parent('lineage', question, 'seen c');
     const edit = (m: number, value: string): string =>
@@ -256,7 +256,7 @@ describe('a fork', { timeout: 300_000 }, () => {
     assert.equal((await workspace.run('show', first.rollout)).code, 2);
   });
 
-  it('may be cut between the ends of parallel calls: what had ended is answered, the others are made', async () => {
+  it('may be cut between the ends of parallel calls: what had ended is answered, the others are made @deep', async () => {
     const { rollout, events } = await parent(
       'parallel',
       'call look {"text": "1"}\nand linger {"text": "2"}\nand look {"text": "3"}\nanswer {{last}}',
@@ -329,7 +329,7 @@ describe('a fork', { timeout: 300_000 }, () => {
     assert.deepEqual([behind.calls, behind.made, behind.report.passed], [1, [], 1]);
   });
 
-  it('needs a point that is there', async () => {
+  it('needs a point that is there @deep', async () => {
     const { rollout, batch } = await parent('points', 'call look {"text": "a"}\nanswer {{last}}', 'seen a');
     for (const [reference, pattern] of [
       [rollout, /needs the point/],

@@ -236,7 +236,7 @@ export const look = tool({ description: 'Looks.', input: z.object({ text: z.stri
     agentFile('other.agent.yaml', { model: { endpoint: demo.url, name: 'demo' }, tools: [{ module: 'look.ts' }] });
   });
 
-  it('another model is told, recorded and asked', async () => {
+  it('another model is told, recorded and asked @deep', async () => {
     const second = await watchedDemo();
     try {
       const { differs, kept, models, batch, rates } = await forked('--endpoint', second.url);
@@ -257,7 +257,7 @@ export const look = tool({ description: 'Looks.', input: z.object({ text: z.stri
     }
   });
 
-  it('another agent goes on where the first left off', async () => {
+  it('another agent goes on where the first left off @deep', async () => {
     agentFile('second.agent.yaml', {
       name: 'second',
       prompt: 'Follow the directions, and be brief.',

@@ -19,10 +19,15 @@ import { normalize } from '../support/normalize.ts';
 import { startPostgres, type TestPostgres } from '../support/postgres.ts';
 import { Random } from '../support/random.ts';
 
-const TASKS = 10;
-const ATTEMPTS = 20;
-const KILLS = 20;
-const LANES = 16;
+/** How large the batch is, and how often something is killed in it. */
+interface Scale {
+  readonly tasks: number;
+  readonly attempts: number;
+  readonly concurrency: number;
+  readonly kills: number;
+}
+const QUICK: Scale = { tasks: 5, attempts: 6, concurrency: 8, kills: 3 };
+const DEEP: Scale = { tasks: 10, attempts: 20, concurrency: 16, kills: 20 };
 /** Longest time one disturbed batch may take. */
 const PATIENCE_MS = 120_000;
 
@@ -33,9 +38,11 @@ type Trajectories = Map<string, TraceEvent[]>;
 class KillBench {
   readonly bench: Bench;
   readonly frames: string;
+  readonly scale: Scale;
   #connection: Connection | undefined;
 
-  constructor(store?: string) {
+  constructor(scale: Scale, store?: string) {
+    this.scale = scale;
     this.bench = new Bench(store === undefined ? {} : { store });
     this.frames = this.bench.path('frames');
     // This process connects as the command line does, and may start the server: with the same folders and settings.
@@ -53,11 +60,11 @@ class KillBench {
         'run',
         'batches/desk.batch.yaml',
         '--limit',
-        String(TASKS),
+        String(this.scale.tasks),
         '--attempts',
-        String(ATTEMPTS),
+        String(this.scale.attempts),
         '--concurrency',
-        String(LANES),
+        String(this.scale.concurrency),
         '--seed',
         '11',
         '--detach',
@@ -123,7 +130,8 @@ class KillBench {
       AbortSignal.any([done.signal, AbortSignal.timeout(PATIENCE_MS)]),
     );
     const ran = [...rows.values()].filter((row) => row.settles).length;
-    assert.ok(ended, `the batch came to its end: ${ran} of ${TASKS * ATTEMPTS} attempts did`);
+    const { tasks, attempts } = this.scale;
+    assert.ok(ended, `the batch came to its end: ${ran} of ${tasks * attempts} attempts did`);
     return [...rows.values()];
   }
 
@@ -172,17 +180,40 @@ class KillBench {
   }
 }
 
-describe('SIGKILL in the middle of a batch', { timeout: 15 * 60_000 }, () => {
+const timeout = 15 * 60_000;
+const STORES = ['sqlite', 'postgres'] as const;
+const VICTIMS = ['worker', 'server'] as const;
+
+describe('SIGKILL in the middle of a batch', { timeout }, () => {
+  killTests(QUICK, [
+    ['worker', 'sqlite'],
+    ['server', 'postgres'],
+  ]);
+});
+
+describe('SIGKILL in the middle of a large batch, again and again @deep', { timeout }, () => {
+  killTests(
+    DEEP,
+    STORES.flatMap((kind) => VICTIMS.map((victim) => [victim, kind] as const)),
+  );
+});
+
+function killTests(
+  scale: Scale,
+  pairs: readonly (readonly [(typeof VICTIMS)[number], (typeof STORES)[number]])[],
+): void {
+  const { kills: count } = scale;
+  const slots = scale.tasks * scale.attempts;
   let reference: Trajectories;
   let events = 0;
   let postgres: TestPostgres;
   before(async () => {
     postgres = await startPostgres();
-    const undisturbed = new KillBench();
+    const undisturbed = new KillBench(scale);
     try {
       const rows = await undisturbed.follow(await undisturbed.launch(), () => undefined);
       reference = await undisturbed.trajectories(rows);
-      assert.equal(reference.size, TASKS * ATTEMPTS);
+      assert.equal(reference.size, slots);
       events = rows.reduce((sum, row) => sum + row.last, 0);
     } finally {
       await undisturbed.close();
@@ -190,23 +221,21 @@ describe('SIGKILL in the middle of a batch', { timeout: 15 * 60_000 }, () => {
   });
   after(() => postgres.stop());
 
-  for (const kind of ['sqlite', 'postgres'] as const) {
-    for (const victim of ['worker', 'server'] as const) {
-      it(`${KILLS} of a ${victim}, on ${kind}`, async (test) => {
-        const random = new Random();
-        test.diagnostic(`TEST_SEED=${random.seed}`);
-        const bench = new KillBench(kind === 'sqlite' ? undefined : await postgres.createDatabase());
-        try {
-          await disturbed(bench, victim, random);
-        } finally {
-          await bench.close();
-        }
-      });
-    }
+  for (const [victim, kind] of pairs) {
+    it(`${count} of a ${victim}, on ${kind}`, async (test) => {
+      const random = new Random();
+      test.diagnostic(`TEST_SEED=${random.seed}`);
+      const bench = new KillBench(scale, kind === 'sqlite' ? undefined : await postgres.createDatabase());
+      try {
+        await disturbed(bench, victim, random);
+      } finally {
+        await bench.close();
+      }
+    });
   }
 
   async function disturbed(bench: KillBench, victim: Victim, random: Random): Promise<void> {
-    const moments = random.moments(KILLS, events * 0.02, events * 0.9);
+    const moments = random.moments(count, events * 0.02, events * 0.9);
     const killed = new Set<number>();
     /** For who reads of a failure. */
     const kills: string[] = [];
@@ -219,12 +248,12 @@ describe('SIGKILL in the middle of a batch', { timeout: 15 * 60_000 }, () => {
       killed.add(pid);
       kills.push(`${pid} after ${stored} of ${events} events`);
     });
-    assert.equal(kills.length, KILLS, `killed: ${kills.join(', ')}`);
+    assert.equal(kills.length, count, `killed: ${kills.join(', ')}`);
 
     // Settled exactly once.
     const settled = rows.filter((row) => row.settles).map((row) => `${row.task}/${row.attempt}`);
-    assert.equal(settled.length, TASKS * ATTEMPTS);
-    assert.equal(new Set(settled).size, TASKS * ATTEMPTS);
+    assert.equal(settled.length, slots);
+    assert.equal(new Set(settled).size, slots);
     assert.deepEqual(
       rows.filter((row) => row.state !== 'ended').map((row) => row.rollout),
       [],
@@ -272,7 +301,7 @@ describe('SIGKILL in the middle of a batch', { timeout: 15 * 60_000 }, () => {
         );
     }
   }
-});
+}
 
 function workerOf(rows: ReadonlyMap<string, RolloutRow>): number | undefined {
   for (const row of [...rows.values()].reverse()) {

@@ -147,7 +147,7 @@ describe('MCP servers on stdio', { timeout: 300_000, concurrency: 3 }, () => {
     await assertSchemasPassed('"path\\": \\"note.txt');
   });
 
-  it('shared: one for all rollouts of a worker, with what it keeps', async () => {
+  it('shared: one for all rollouts of a worker, with what it keeps @deep', async () => {
     const file = workspace.batch('shared', {
       endpoint: demo.url,
       batch: { concurrency: 1 },
@@ -181,7 +181,7 @@ describe('MCP servers on stdio', { timeout: 300_000, concurrency: 3 }, () => {
     await assertNoneLeft('shared', rows);
   });
 
-  it('one killed in mid-call is a classed error of that attempt; the others pass', async () => {
+  it('one killed in mid-call is a classed error of that attempt; the others pass @deep', async () => {
     const batch = await workspace.launch('killed', {
       endpoint: demo.url,
       agent: { tools: [stdio('killed', 'everything', ['stdio'])] },
@@ -245,7 +245,7 @@ describe('an MCP server over streamable HTTP', { timeout: 180_000, concurrency: 
 
   for (const shared of [false, true]) {
     it(
-      shared ? 'serves all rollouts over one connection' : 'serves each rollout over a connection of its own',
+      shared ? 'serves all rollouts over one connection' : 'serves each rollout over a connection of its own @deep',
       async () => {
         const told = shared ? 'over one' : 'over its own';
         const file = workspace.batch(shared ? 'http-shared' : 'http', {

@@ -136,7 +136,7 @@ test('a server that another window starts meanwhile is found without a word', as
 
 test(
   'a target that is lost is looked for as long as it takes: who asks meanwhile is told, and what was open here is ' +
-    'closed',
+    'closed @deep',
   async () => {
     const bench = new Bench();
     const wanted: string[] = [];

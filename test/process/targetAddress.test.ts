@@ -184,7 +184,7 @@ describe('a server by its address', { timeout: 120_000 }, () => {
     assert.deepEqual(await cli.json(['batches', '--target', NAME], { cwd: bench.folder, env }), { batches: [] });
   });
 
-  it('that does not answer is told with the reason and its hint, by every command', async () => {
+  it('that does not answer is told with the reason and its hint, by every command @deep', async () => {
     await bench.run(['init', 'desk']);
     const old = selfSigned({ host: '127.0.0.1', from: new Date('2020-01-01'), until: new Date('2020-02-01') });
     writeFileSync(bench.path('old.pem'), old.cert);

@@ -148,7 +148,7 @@ describe('traces of finished rollouts', () => {
   });
   after(() => postgres.stop());
 
-  test('one of several servers exports them, whichever stored them; another goes on when it dies', async () => {
+  test('one of several servers exports them, whichever stored them; another goes on when it dies @deep', async () => {
     await using collector = await Collector.start();
     await using store = new TestStore();
     const url = await postgres.createDatabase();

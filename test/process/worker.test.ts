@@ -196,7 +196,7 @@ test('events have the server’s time, whatever the clock of the worker’s mach
   assert.equal((await infraOf(server, batch, 2)).length, 2, 'it is told once of each');
 });
 
-test('starts nothing new while the server is silent, and goes on when it answers again', {
+test('starts nothing new while the server is silent, and goes on when it answers again @deep', {
   skip: process.platform === 'win32',
 }, async () => {
   await using store = new TestStore();

@@ -1,0 +1,84 @@
+/** Two ways to run test files: each in a process of its own, or many in one process. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import path from 'node:path';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { z } from 'zod';
+import { root } from '../bundles.ts';
+import { countsSchema, type FileResult, noCounts } from './counts.ts';
+
+export const NODE_OPTIONS = ['--disable-warning=ExperimentalWarning'];
+
+export interface RunOptions {
+  /** Files that run at once. */
+  readonly concurrency: number;
+  /** After so long a file has failed. */
+  readonly timeoutMs: number;
+  /** Runs only the tests that have this tag in their titles, or all others. Without it all run. */
+  readonly tag?: { readonly name: string; readonly run: 'only' | 'others' };
+}
+
+export type FileResults = Map<string, FileResult>;
+
+const FAILED: FileResult = { counts: { ...noCounts(), failed: 1 }, ms: 0 };
+
+/** Runs each file in a process of its own. A file that could not be loaded, or did not end well, counts as failed. */
+export async function runInProcesses(
+  files: readonly string[],
+  { concurrency, timeoutMs, tag }: RunOptions,
+): Promise<FileResults> {
+  const results: FileResults = new Map();
+  const broken = new Set<string>();
+  const pattern = tag === undefined ? undefined : `/${tag.name}\\b/`;
+  const stream = run({
+    files,
+    concurrency,
+    timeout: timeoutMs,
+    cwd: root,
+    execArgv: NODE_OPTIONS,
+    ...(pattern === undefined ? {} : { [tag?.run === 'only' ? 'testNamePatterns' : 'testSkipPatterns']: [pattern] }),
+  });
+  stream.on('test:fail', ({ name: file }) => {
+    if (files.includes(file)) broken.add(file);
+  });
+  stream.on('test:summary', ({ file, counts: { tests, passed, skipped, todo }, duration_ms: ms }) => {
+    if (file === undefined) return;
+    results.set(file, { counts: { ...noCounts(), passed, failed: tests - passed - skipped - todo, skipped }, ms });
+  });
+  for await (const line of stream.compose(new spec())) process.stdout.write(String(line));
+  for (const file of files) {
+    const { counts, ms } = results.get(file) ?? FAILED;
+    if (!results.has(file) || broken.has(file))
+      results.set(file, { counts: { ...counts, failed: Math.max(1, counts.failed) }, ms });
+  }
+  return results;
+}
+
+const shardResults = z.array(z.tuple([z.string(), z.object({ counts: countsSchema, ms: z.number() })]));
+
+/** Runs the files in as many processes as may run at once. A process that breaks off fails all of its files. */
+export async function runInShards(
+  files: readonly string[],
+  { concurrency, timeoutMs }: RunOptions,
+): Promise<FileResults> {
+  // The files come longest first: dealt out in turns, all shards take about as long.
+  const shards = Array.from({ length: Math.min(concurrency, files.length) }, (_, shard) =>
+    files.filter((_file, index) => index % concurrency === shard),
+  );
+  const results: FileResults = new Map(files.map((file) => [file, FAILED]));
+  await Promise.all(
+    shards.map(async (shard) => {
+      const child = fork(path.join(root, 'src/build/suites/shard.ts'), shard, {
+        cwd: root,
+        execArgv: NODE_OPTIONS,
+        timeout: timeoutMs,
+      });
+      child.once('message', (message) => {
+        for (const [file, result] of shardResults.parse(message)) results.set(file, result);
+      });
+      await once(child, 'close');
+    }),
+  );
+  return results;
+}
