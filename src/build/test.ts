@@ -8,9 +8,11 @@
  *   test.ts <file.test.ts>   these files
  */
 
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { jsonOf } from '../common/json.ts';
 import { root } from './bundles.ts';
@@ -26,7 +28,7 @@ const DEFAULT_SUITES = ['unit', 'contract', 'process'] as const;
 const CONCURRENCY: Readonly<Record<string, number>> = {
   unit: 2,
   contract: 2,
-  process: 2,
+  process: 4,
   deep: 2,
   webview: 2,
   vscode: 2,
@@ -98,6 +100,16 @@ function filesOf(suite: string): string[] {
     .map((file) => path.join(root, file));
 }
 
+/** Runs `npm run check`. Its output comes at the end, so that it does not mix with that of the suites. */
+async function startCheck(): Promise<{ ok: boolean; output: string }> {
+  const child = spawn(process.execPath, [...NODE_OPTIONS, path.join(root, 'src/build/check.ts')], {
+    cwd: root,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  const [out, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
+  return { ok: child.exitCode === 0, output: out + errors };
+}
+
 function readTimes(): Record<string, number> {
   if (!existsSync(TIMES)) return {};
   const times = z.record(z.string(), z.number()).safeParse(jsonOf(readFileSync(TIMES, 'utf8')));
@@ -149,20 +161,15 @@ function prepareCluster(): string | undefined {
   return undefined;
 }
 
+process.env['ROLLOUT_USE_BUNDLES'] ??= '1'; // run.mjs made them of the sources
 const requested = process.argv.slice(2);
 const single = requested.filter((name) => name.endsWith('.ts'));
 const suites = requested.length === 0 ? [...DEFAULT_SUITES] : requested.filter((name) => !name.endsWith('.ts'));
 const total = noCounts();
 const durations = readTimes();
 
-if (requested.length === 0) {
-  const check = spawnSync(
-    process.execPath,
-    ['--disable-warning=ExperimentalWarning', path.join(root, 'src/build/check.ts')],
-    { cwd: root, stdio: 'inherit' },
-  );
-  addCounts(total, { ...noCounts(), passed: check.status === 0 ? 1 : 0, failed: check.status === 0 ? 0 : 1 });
-}
+// Beside the suites: it is bound by the processor, and they wait a lot.
+const check = requested.length === 0 ? startCheck() : undefined;
 for (const suite of suites) {
   const missing = (suite === CLUSTER ? undefined : missingKit(suite)) ?? prepare(suite);
   if (missing !== undefined) {
@@ -196,6 +203,11 @@ if (single.length > 0)
     ),
   );
 
+if (check !== undefined) {
+  const { ok, output } = await check;
+  console.log(`\n── check\n${output}`);
+  addCounts(total, { ...noCounts(), passed: ok ? 1 : 0, failed: ok ? 0 : 1 });
+}
 mkdirSync(path.join(root, 'test/.out'), { recursive: true });
 writeFileSync(TIMES, JSON.stringify(durations, null, 2));
 writeFileSync(

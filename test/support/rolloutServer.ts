@@ -5,6 +5,8 @@ import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { entryUrl } from '../../src/common/entries.ts';
 import { sha256Hex } from '../../src/common/hash.ts';
 import { newId } from '../../src/common/ids.ts';
 import { canonicalJson } from '../../src/common/json.ts';
@@ -16,7 +18,7 @@ import type { TaskRecord } from '../../src/trace/task.ts';
 import { FakeClient } from './fakeClient.ts';
 import { FakeWorker } from './fakeWorker.ts';
 
-const main = path.resolve(import.meta.dirname, '../../src/server/main.ts');
+const main = fileURLToPath(entryUrl('server'));
 
 /** A folder for a store. */
 export class TestStore {

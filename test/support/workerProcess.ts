@@ -1,11 +1,13 @@
-/** A real worker in a process of its own, from source, started by hand. */
+/** A real worker in a process of its own, started by hand. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { entryUrl } from '../../src/common/entries.ts';
 import type { WorkerConfig } from '../../src/worker/config.ts';
 import type { TestServer } from './rolloutServer.ts';
 
-const main = path.resolve(import.meta.dirname, '../../src/worker/main.ts');
+const main = fileURLToPath(entryUrl('worker'));
 
 export class TestWorker implements AsyncDisposable {
   readonly process: ChildProcess;
