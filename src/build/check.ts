@@ -9,6 +9,7 @@ import { biome, root } from './bundles.ts';
 import { brokenImports } from './checks/imports.ts';
 import { packageProblems } from './checks/packageContents.ts';
 import { staleManifest } from './manifest.ts';
+import { staleReference } from './reference.ts';
 import { staleSchemas } from './schemas.ts';
 
 const bin = (name: string, file: string): string => path.join(root, 'node_modules', name, file);
@@ -67,7 +68,7 @@ const CHECKS: readonly (readonly [string, () => Checked | Promise<Checked>])[] =
   ['types', types],
   ['format and import order', () => runs(biome, ['check', '--colors=off'])],
   ['import rules', () => reports(brokenImports(root))],
-  ['generated files', () => reports([...staleSchemas(root), ...staleManifest(root)])],
+  ['generated files', () => reports([...staleSchemas(root), ...staleManifest(root), ...staleReference(root)])],
   ['package contents', () => reports(packageProblems(root))],
 ];
 

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const windows = process.platform === 'win32';
 const pinnedNode = path.join(root, 'node_modules', 'node', 'bin', windows ? 'node.exe' : 'node');
-const UNBUNDLED = new Set(['build', 'format', 'manifest']);
+const UNBUNDLED = new Set(['build', 'format', 'manifest', 'reference']);
 
 if (Number(process.versions.node.split('.')[0]) < 20) {
   console.error(`Rollout Studio needs Node 20 or newer to set itself up; this is ${process.version}.`);

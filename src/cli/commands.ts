@@ -1,6 +1,6 @@
 /** Every command of the command line, in the order the help shows them. */
 
-import type { Command } from './command.ts';
+import type { Command, Option } from './command.ts';
 import { agent } from './commands/agent.ts';
 import { batches } from './commands/batches.ts';
 import { call } from './commands/call.ts';
@@ -57,3 +57,11 @@ export const COMMANDS: readonly Command[] = [
   gc,
   doctor,
 ];
+
+/** Options of every command. */
+export const GLOBAL_OPTIONS: Readonly<Record<string, Option>> = {
+  json: { type: 'boolean', text: 'one JSON document on stdout and nothing else there' },
+  store: { type: 'string', value: 'DIR|URL', text: 'the store: a folder or postgres://…' },
+  target: { type: 'string', value: 'NAME', text: 'where rollouts run: local, or a target of rollout target list' },
+  help: { type: 'boolean', short: 'h', text: 'show this help' },
+};

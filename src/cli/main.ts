@@ -2,17 +2,10 @@
 import { parseArgs } from 'node:util';
 import { errorText, exitCodeOf, StudioError } from '../common/errors.ts';
 import { PRODUCT } from '../common/product.ts';
-import { type Command, flag, type Given, type Option, parseOptions, textOption } from './command.ts';
-import { COMMANDS } from './commands.ts';
+import { type Command, flag, type Given, parseOptions, textOption } from './command.ts';
+import { COMMANDS, GLOBAL_OPTIONS } from './commands.ts';
 import { makeContext } from './context.ts';
 import { helpOf, helpOfAll } from './help.ts';
-
-const GLOBAL: Readonly<Record<string, Option>> = {
-  json: { type: 'boolean', text: 'one JSON document on stdout and nothing else there' },
-  store: { type: 'string', value: 'DIR|URL', text: 'the store: a folder or postgres://…' },
-  target: { type: 'string', value: 'NAME', text: 'where rollouts run: local, or a target of rollout target list' },
-  help: { type: 'boolean', short: 'h', text: 'this text' },
-};
 
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -45,7 +38,7 @@ async function main(argv: readonly string[]): Promise<number> {
   }
   if (name === undefined || name === '--help' || name === '-h' || name === 'help') {
     const topic = COMMANDS.find((command) => command.name === rest[0]);
-    process.stdout.write(topic === undefined ? helpOfAll(COMMANDS, GLOBAL) : helpOf(topic, GLOBAL));
+    process.stdout.write(topic === undefined ? helpOfAll(COMMANDS, GLOBAL_OPTIONS) : helpOf(topic, GLOBAL_OPTIONS));
     return name === undefined ? 2 : 0;
   }
   const json = rest.includes('--json');
@@ -55,7 +48,7 @@ async function main(argv: readonly string[]): Promise<number> {
       throw new StudioError('usage', `There is no command “${name}”.`, { hint: 'rollout --help lists them.' });
     const given = read(command, rest);
     if (flag(given, 'help')) {
-      process.stdout.write(helpOf(command, GLOBAL));
+      process.stdout.write(helpOf(command, GLOBAL_OPTIONS));
       return 0;
     }
     const context = makeContext({
@@ -91,7 +84,7 @@ function read(command: Command, rest: readonly string[]): Given {
   try {
     const parsed = parseArgs({
       args: [...rest],
-      options: parseOptions({ ...GLOBAL, ...command.options }),
+      options: parseOptions({ ...GLOBAL_OPTIONS, ...command.options }),
       allowPositionals: true,
       strict: true,
     });

@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { sleep } from '../common/abort.ts';
 import { entryUrl, LONG_RUNNING } from '../common/entries.ts';
-import { type ErrorCode, StudioError } from '../common/errors.ts';
+import { errorCodeOf, StudioError } from '../common/errors.ts';
 import { Api } from '../protocol/api.ts';
 import { type ReadyLine, readyLine, type ServerFile, serverFile } from '../protocol/serverFile.ts';
 import { fetchTransport, type ServerAddress } from '../protocol/transport.ts';
@@ -178,7 +178,7 @@ async function startServer(
     child.unref();
     if (line.type === 'taken') return { taken: line.message };
     if (line.type === 'failed')
-      throw new StudioError(line.code as ErrorCode, line.message, line.hint === undefined ? {} : { hint: line.hint });
+      throw new StudioError(errorCodeOf(line.code), line.message, line.hint === undefined ? {} : { hint: line.hint });
     const found = await findServer(folder, signal);
     if (found === undefined)
       throw new StudioError('unavailable', 'The rollout server started and was gone at once.', {

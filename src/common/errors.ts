@@ -4,22 +4,29 @@
  * `message` says what happened; `hint` says what to do next. Both are shown to people as they are,
  * so neither may hold a secret. `details` is for programs.
  */
-export type ErrorCode =
-  | 'usage' // the call itself is wrong
-  | 'config' // a file a user wrote is wrong
-  | 'not_found'
-  | 'conflict' // illegal transition, `expect` differs, already exists
-  | 'gone' // cursor past the end, deleted stream
-  | 'unauthorized'
-  | 'forbidden'
-  | 'too_large'
-  | 'unsupported' // known, but not available here or not yet
-  | 'version' // a store, protocol or file of a newer version
-  | 'unavailable' // another process does not answer
-  | 'storage' // disk full, database broken
-  | 'fenced' // an older epoch wrote
-  | 'cancelled'
-  | 'internal';
+export const ERROR_CODES = [
+  'usage', // the call itself is wrong
+  'config', // a file that a user wrote is wrong
+  'not_found',
+  'conflict', // illegal transition, `expect` differs, already exists
+  'gone', // cursor past the end, deleted stream
+  'unauthorized',
+  'forbidden',
+  'too_large',
+  'unsupported', // known, but not available here or not yet
+  'version', // a store, protocol, or file of a newer version
+  'unavailable', // another process does not answer
+  'storage', // disk full, database broken
+  'fenced', // an older epoch wrote
+  'cancelled',
+  'internal',
+] as const;
+export type ErrorCode = (typeof ERROR_CODES)[number];
+
+/** Returns the code that another process sent, or `fallback` for one that this version does not know. */
+export function errorCodeOf(code: string, fallback: ErrorCode = 'internal'): ErrorCode {
+  return ERROR_CODES.find((known) => known === code) ?? fallback;
+}
 
 export interface StudioErrorOptions {
   readonly hint?: string;

@@ -1,6 +1,6 @@
 /** The HTTP side of a server, typed. Every answer is parsed; every failure is a StudioError with the server's words. */
 import { z } from 'zod';
-import { type ErrorCode, StudioError } from '../common/errors.ts';
+import { type ErrorCode, errorCodeOf, StudioError } from '../common/errors.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { TaskRecord } from '../trace/task.ts';
@@ -32,23 +32,6 @@ export interface RolloutInfo {
 }
 
 const nothing = z.unknown();
-const KNOWN_CODES: ReadonlySet<string> = new Set<ErrorCode>([
-  'usage',
-  'config',
-  'not_found',
-  'conflict',
-  'gone',
-  'unauthorized',
-  'forbidden',
-  'too_large',
-  'unsupported',
-  'version',
-  'unavailable',
-  'storage',
-  'fenced',
-  'cancelled',
-  'internal',
-]);
 
 /** HTTP: only the part that was asked for. */
 const PARTIAL = 206;
@@ -267,7 +250,7 @@ async function readFailure(response: WireReply, call: string): Promise<StudioErr
     return new StudioError(code, `The server answered ${call} with status ${response.status}.`);
   }
   const { code, message, hint, details } = parsed.data.error;
-  return new StudioError(KNOWN_CODES.has(code) ? (code as ErrorCode) : 'internal', message, {
+  return new StudioError(errorCodeOf(code), message, {
     ...(hint === undefined ? {} : { hint }),
     ...(details === undefined ? {} : { details }),
   });

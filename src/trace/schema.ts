@@ -378,11 +378,15 @@ const envelope = z.object({
   data: z.unknown(),
 });
 
-const made = new Map<EventKind, z.ZodType>();
+/** Every kind of event that this version knows, those of rollouts first. */
+export const EVENT_KINDS = Object.keys(eventData) as readonly EventKind[];
 
-function schemaOf(kind: EventKind): z.ZodType {
-  let schema = made.get(kind);
-  if (schema === undefined) made.set(kind, (schema = eventData[kind]()));
+const schemas = new Map<EventKind, z.ZodType>();
+
+/** Returns the schema of the data of a kind. */
+export function eventDataSchema(kind: EventKind): z.ZodType {
+  let schema = schemas.get(kind);
+  if (schema === undefined) schemas.set(kind, (schema = eventData[kind]()));
   return schema;
 }
 
@@ -401,7 +405,7 @@ export function checkEvent(raw: unknown): EventCheck {
   if (!outer.success) return failure('', outer.error);
   const kind = outer.data.kind;
   if (!isKnownKind(kind)) return { ok: true };
-  const inner = schemaOf(kind).safeParse(outer.data.data);
+  const inner = eventDataSchema(kind).safeParse(outer.data.data);
   return inner.success ? { ok: true } : failure('data', inner.error);
 }
 

@@ -50,7 +50,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   webview: { ...ANYWHERE, rooms: ['common', 'protocol', 'trace'] },
   // States of the page's parts for tests to look at: no part of the page, so nothing of it may import them.
   stories: { ...ANYWHERE, rooms: ['common', 'protocol', 'trace', 'webview', 'test'] },
-  build: { ...NODE, rooms: ['common', 'config', 'host', 'tools'] },
+  build: { ...NODE, rooms: ['common', 'config', 'trace', 'host', 'tools', 'cli'] },
 };
 /** The room that lies beside `src/`, not in it. */
 const WEBVIEW = 'webview';

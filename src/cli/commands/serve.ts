@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { LOCAL } from '../../client/targets/local.ts';
 import { entryUrl, LONG_RUNNING } from '../../common/entries.ts';
-import { type ErrorCode, StudioError } from '../../common/errors.ts';
+import { errorCodeOf, StudioError } from '../../common/errors.ts';
 import { type ReadyLine, readyLine } from '../../protocol/serverFile.ts';
 import { type Command, numberOption, textOption } from '../command.ts';
 
@@ -61,7 +61,7 @@ export const serve: Command = {
         hint: 'Commands on this store find it by themselves; use another store with --store to run a second one.',
       });
     if (line?.type === 'failed')
-      throw new StudioError(line.code as ErrorCode, line.message, line.hint === undefined ? {} : { hint: line.hint });
+      throw new StudioError(errorCodeOf(line.code), line.message, line.hint === undefined ? {} : { hint: line.hint });
     if (line !== undefined && context.json) context.printJson(line);
     else if (line !== undefined)
       context.print(

@@ -1,25 +1,7 @@
 /** What the command line said, as errors the extension can act on. */
 import { z } from 'zod';
-import { type ErrorCode, StudioError } from '../../common/errors.ts';
+import { ERROR_CODES, StudioError } from '../../common/errors.ts';
 import type { Problem } from '../../config/source/problem.ts';
-
-const ERROR_CODES = [
-  'usage',
-  'config',
-  'not_found',
-  'conflict',
-  'gone',
-  'unauthorized',
-  'forbidden',
-  'too_large',
-  'unsupported',
-  'version',
-  'unavailable',
-  'storage',
-  'fenced',
-  'cancelled',
-  'internal',
-] as const satisfies readonly ErrorCode[];
 
 const failure = z.object({
   error: z.object({

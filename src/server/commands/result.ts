@@ -1,23 +1,12 @@
 /** How the answer to a command is kept in the store, so that its repeat gives the same. */
 import { z } from 'zod';
-import { type ErrorCode, StudioError } from '../../common/errors.ts';
+import { errorCodeOf, StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
 import { type CommandReply, commandReply } from '../../protocol/commands.ts';
 
 const stored = z.union([
   z.object({ reply: commandReply }),
   z.object({ error: z.object({ code: z.string(), message: z.string() }) }),
-]);
-
-const CODES: ReadonlySet<string> = new Set<ErrorCode>([
-  'usage',
-  'not_found',
-  'conflict',
-  'gone',
-  'unsupported',
-  'cancelled',
-  'unavailable',
-  'fenced',
 ]);
 
 /** Absent members are left out: they are none in JSON. */
@@ -41,5 +30,5 @@ export function replyOf(result: Json): CommandReply {
   const parsed = stored.parse(result);
   if ('reply' in parsed) return parsed.reply;
   const { code, message } = parsed.error;
-  throw new StudioError(CODES.has(code) ? (code as ErrorCode) : 'conflict', message);
+  throw new StudioError(errorCodeOf(code, 'conflict'), message);
 }

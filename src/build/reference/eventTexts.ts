@@ -1,0 +1,29 @@
+import type { EventKind } from '../../trace/schema.ts';
+
+/** What each kind of event says. */
+export const EVENT_TEXTS: Readonly<Record<EventKind, string>> = {
+  'rollout.start': 'A rollout begins. Written by its first holder.',
+  'rollout.lease': 'A worker takes the rollout.',
+  message: 'A message of the conversation, numbered by `m`.',
+  'model.start': 'A model call begins. `context` lists the messages that it sees.',
+  'model.end': 'A model call ends with a message or an error.',
+  'tool.start': 'A tool call begins, as the model requested it.',
+  'tool.end': 'A tool call ends with a result or an error.',
+  'agent.start': 'A member of a team, or an agent that was handed off to, begins.',
+  'agent.end': 'A member of a team, or an agent that was handed off to, ends.',
+  'world.open': 'The world of the task is opened.',
+  'world.close': 'The world is closed.',
+  'world.diff': 'A call changed the world.',
+  'world.snapshot': 'The state of the world was saved.',
+  score: 'A scorer judged the rollout. In the stream of a batch: a later score.',
+  hold: 'The rollout waits at a gate.',
+  release: 'The rollout continues after a hold.',
+  edit: 'A person changed a recorded value.',
+  log: 'Output of a tool.',
+  'rollout.end': 'The rollout ended.',
+  'batch.start': 'A batch was created.',
+  infra: 'Something happened to a pod, a worker, or an endpoint.',
+  control: 'A command was given, e.g. pause or cancel.',
+  note: 'A person added a note or a label.',
+  'batch.end': 'The batch ended.',
+};
