@@ -32,13 +32,12 @@ export const manifest: Readonly<Record<string, unknown>> = {
   capabilities: {
     untrustedWorkspaces: {
       supported: 'limited',
-      description:
-        'In Restricted Mode files can be edited and checked; no server is started or read, and no agent or tool runs.',
+      description: 'In Restricted Mode you can edit and check files. No server starts, and no agent or tool runs.',
       restrictedConfigurations: ['rollout.store', 'rollout.target'],
     },
     virtualWorkspaces: {
       supported: 'limited',
-      description: 'Agents, tools and batches can be edited; launching needs files on a disk.',
+      description: 'You can edit agents, tools, and batches. Launching needs files on disk.',
     },
   },
   contributes: {

@@ -227,7 +227,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
       } finally {
         for (const other of others) await cordon(bench.cluster, other, false);
       }
-      // Nobody else's pods come there any more.
+      // Nobody else's pods come there anymore.
       await cordon(bench.cluster, node, true);
     });
 

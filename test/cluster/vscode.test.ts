@@ -149,7 +149,7 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
       .first()
       .click({ timeout: PATIENCE_MS });
     await workbench.picks
-      .filter({ hasText: /as in the file/i })
+      .filter({ hasText: /from the file/i })
       .first()
       .click({ timeout: PATIENCE_MS });
     await workbench.picks

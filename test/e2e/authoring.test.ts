@@ -176,7 +176,7 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
       await panel().getByRole('textbox', { name: /^text/ }).fill('one two three two one two');
       await least.fill('0');
       await page.keyboard.press('Control+Enter');
-      await panel().getByText('It has to be at least 1.', { exact: true }).waitFor();
+      await panel().getByText('Must be at least 1.', { exact: true }).waitFor();
       await until(
         () => least.evaluate((element) => element === element.ownerDocument.activeElement),
         PATIENCE_MS,

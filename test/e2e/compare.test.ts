@@ -28,7 +28,7 @@ describe('attempts beside each other', { timeout: 300_000 }, () => {
 
   /** The compare page of a task is in front, with so many attempts. */
   async function compared(task: string, attempts: number): Promise<void> {
-    await story.code.workbench.tab(`Attempts at ${task}`).waitFor();
+    await story.code.workbench.tab(`Attempts of ${task}`).waitFor();
     await heads()
       .nth(attempts - 1)
       .waitFor({ timeout: 60_000 });

@@ -49,7 +49,7 @@ describe('stepping into the code of a live tool call', { timeout: 400_000 }, () 
     await debug.frame(TOOL).waitFor({ timeout: 60_000 });
     await story.code.workbench.atLine(16).waitFor();
     await debug.variable(/^Result/).waitFor();
-    await story.code.workbench.webview().getByText('Held after renew_loan').waitFor();
+    await story.code.workbench.webview().getByText('Paused after renew_loan').waitFor();
   });
 
   story.step('the rollout goes on and passes', async () => {

@@ -114,7 +114,7 @@ describe('in the editor', { timeout: 600_000 }, () => {
     // Several batch files use the dataset; the lens asks which, then how many attempts.
     await workbench.pick(/first\.batch\.yaml/);
     await workbench.picks
-      .filter({ hasText: /as in the file/i })
+      .filter({ hasText: /from the file/i })
       .first()
       .click({ timeout: PATIENCE_MS });
     const row = await another(before);
@@ -166,7 +166,7 @@ describe('in the editor', { timeout: 600_000 }, () => {
       await workbench.pick(/first\.batch\.yaml/);
       await workbench.picks.filter({ hasText: /All 1/ }).first().click({ timeout: PATIENCE_MS });
       await workbench.picks
-        .filter({ hasText: /as in the file/i })
+        .filter({ hasText: /from the file/i })
         .first()
         .click({ timeout: PATIENCE_MS });
     };
@@ -184,7 +184,7 @@ describe('in the editor', { timeout: 600_000 }, () => {
     assert.notEqual(second.batch, first.batch);
     assert.doesNotMatch(story.code.server.hostLogs(), new RegExp(VALUE));
     await workbench.command('Rollout: Forget Stored Values');
-    await workbench.toast('1 stored value was forgotten.').waitFor();
+    await workbench.toast('1 stored value was removed.').waitFor();
     await launch();
     await asked.waitFor({ timeout: PATIENCE_MS });
     await workbench.page.keyboard.press('Escape');

@@ -77,7 +77,7 @@ describe('a new user', { timeout: 600_000 }, () => {
       .first()
       .click({ timeout: PATIENCE_MS });
     await workbench.picks
-      .filter({ hasText: /as in the file/i })
+      .filter({ hasText: /from the file/i })
       .first()
       .click({ timeout: PATIENCE_MS });
     await story.batch.shown();

@@ -40,7 +40,7 @@ describe('in mid-batch', { timeout: 900_000 }, () => {
       .click({ timeout: PATIENCE_MS });
     if (how === 'anew')
       await workbench.picks
-        .filter({ hasText: /as in the file/i })
+        .filter({ hasText: /from the file/i })
         .first()
         .click({ timeout: PATIENCE_MS });
     return until(

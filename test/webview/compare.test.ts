@@ -85,7 +85,7 @@ describe('the compare page', { timeout: 300_000 }, () => {
       await notice.waitFor();
       await page.keyboard.press('l');
       await chosenColumn(page, 2);
-      await notice.getByRole('button', { name: 'Read again' }).click();
+      await notice.getByRole('button', { name: 'Reload' }).click();
       await chosenColumn(page, 1); // anew
     }));
 
@@ -130,7 +130,7 @@ describe('the compare page', { timeout: 300_000 }, () => {
       await page.keyboard.press('2');
       await selected.filter({ hasText: 'no longer passes' }).waitFor();
       const heading = page.getByRole('heading', { level: 1 });
-      await page.keyboard.press('x'); // the other way round
+      await page.keyboard.press('x'); // swap
       await heading.filter({ hasText: /^nightly with .* → nightly$/ }).waitFor();
       await selected.filter({ hasText: 'no longer passes' }).waitFor();
       await page.keyboard.press('x');

@@ -74,7 +74,7 @@ describe('breakpoints on the trajectory page', { timeout: 300_000 }, () => {
     open('read-only', async (page) => {
       await steps(page).focus();
       await page.keyboard.press('b');
-      await notice(page, 'This page can only be read.');
+      await notice(page, 'This page is read-only.');
       assert.equal(await page.locator('.breakpoint-mark').count(), 0);
     }));
 });
@@ -84,7 +84,7 @@ describe('edits on the trajectory page', { timeout: 300_000 }, () => {
     open('held', async (page) => {
       await page.getByRole('button', { name: 'Edit arguments' }).first().click();
       const form = page.getByRole('region', { name: 'Edit: Arguments' });
-      await form.getByText('this rollout then stays out of statistics').waitFor();
+      await form.getByText('Statistics leave this rollout out').waitFor();
       assert.equal(await form.locator('.button.is-primary').count(), 1);
       const days = form.getByRole('textbox', { name: 'days' });
       await days.fill('seven');

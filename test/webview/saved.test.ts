@@ -93,8 +93,8 @@ describe('a comparison that was saved', { timeout: 180_000 }, () => {
     await steps(page).waitFor();
   });
 
-  it('of two batches shows which tasks went over, and of each the attempts of both', async () => {
-    await batches.getByText('1 of 1 tasks that both have').waitFor();
+  it('of two batches shows which tasks went over, and of each the attempts in both', async () => {
+    await batches.getByText('1 of 1 tasks in both').waitFor();
     await batches.getByRole('listbox').getByRole('option').filter({ hasText: 'renew' }).waitFor();
     await batches.keyboard.press('x');
     await batches.getByRole('heading', { name: 'later → attempts' }).waitFor();

@@ -123,7 +123,7 @@ async function misfits(page: Page): Promise<string[]> {
   ];
 }
 
-/** `rules`: those of axe that are asked; all, unless said. */
+/** `rules`: those of axe that are asked; all, by default. */
 async function inaccessible(page: Page, story: string, rules?: readonly string[]): Promise<string[]> {
   const off = story.startsWith('components/') ? PAGE_RULES : [];
   const found = violations.parse(

@@ -182,7 +182,7 @@ describe('what a tried tool prints', { timeout: 120_000 }, () => {
     await tell(
       page,
       { type: 'told', text: 'rollout: interrupted' },
-      { type: 'unmade', why: 'cancelled', text: 'It was cancelled.' },
+      { type: 'unmade', why: 'cancelled', text: 'Cancelled.' },
     );
     await page.getByRole('region', { name: 'Printed', exact: true }).waitFor();
     assert.equal((await printed(page).innerText()).trim().split('\n').at(-1), 'line 80');

@@ -54,7 +54,7 @@ export function batchActions(
     openRollout,
     open: (cell, beside) => {
       const row = view.row(cell.index, cell.attempt);
-      if (row === undefined) say('This attempt has not begun yet.');
+      if (row === undefined) say('This attempt has not started yet.');
       else openRollout(row.rollout, beside);
     },
     compare: (index) => {

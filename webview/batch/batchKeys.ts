@@ -16,7 +16,7 @@ export const BATCH_KEYS = [
       { keys: 'Enter', does: 'open' },
       { keys: 'Ctrl+Enter', does: 'open beside' },
       { keys: 'Space', does: 'keep in the detail pane' },
-      { keys: 'C', does: 'compare all attempts at the task' },
+      { keys: 'C', does: 'compare all attempts of the task' },
       { keys: 'Y', does: 'copy reference' },
     ],
   },

@@ -146,7 +146,7 @@ function useLost(host: Host, data: BatchData): string | undefined {
   const text =
     server.text ??
     (server.state === 'stopped' ? 'The rollout server is stopped.' : 'The rollout server does not answer.');
-  return `${text} As of ${clock(since.current ?? Date.now())}; updates go on from here once it is back.`;
+  return `${text} Last update at ${clock(since.current ?? Date.now())}. Updates continue when it is back.`;
 }
 
 /** Tells the host where the page is, and a screen reader how far the batch is. */

@@ -99,7 +99,7 @@ export function CompareWith({
             <Skeleton />
           ) : shown.length === 0 ? (
             <p class="batch-dim" role="status">
-              {batches.length === 0 ? 'There is no other batch in this store.' : 'No batch is named so.'}
+              {batches.length === 0 ? 'This store has no other batch.' : 'No batch has this name.'}
             </p>
           ) : (
             <VirtualList

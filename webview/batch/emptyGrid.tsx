@@ -23,7 +23,7 @@ export function emptyGrid(view: BatchView, sinceLost: boolean) {
       <EmptyState
         icon="debug-disconnect"
         title="No answer from the server"
-        text="The batch is shown as soon as the server answers."
+        text="The batch appears as soon as the server answers."
       />
     ) : (
       <Waiting />
@@ -32,7 +32,9 @@ export function emptyGrid(view: BatchView, sinceLost: boolean) {
     <EmptyState
       icon="beaker"
       title="No attempts yet"
-      text={data.row.state === 'open' ? 'The tasks of this batch are still being sent.' : 'This batch has no tasks.'}
+      text={
+        data.row.state === 'open' ? 'The tasks of this batch are still being uploaded.' : 'This batch has no tasks.'
+      }
     />
   );
 }
@@ -40,7 +42,7 @@ export function emptyGrid(view: BatchView, sinceLost: boolean) {
 /** As high as what replaces it. */
 function Waiting() {
   return (
-    <div class="batch-waiting" role="status" aria-label="The attempts are being read">
+    <div class="batch-waiting" role="status" aria-label="Loading attempts…">
       {Array.from({ length: 12 }, (_, i) => (
         <div key={i} class="skeleton-row" />
       ))}
@@ -80,13 +82,13 @@ function NoMatch({ view }: { readonly view: BatchView }) {
       {view.parts.length === 0 && (
         <p>
           {view.hidden.size > 0
-            ? 'The outcomes that are shown have no attempts.'
-            : `The expression is true of none of the ${count(view.attempts)} attempts.`}
+            ? 'No attempt has one of the selected outcomes.'
+            : `None of the ${count(view.attempts)} attempts matches the filter.`}
         </p>
       )}
       {view.parts.length > 0 && (
         <>
-          <p>Attempts that match each part alone:</p>
+          <p>Attempts that match each part of the filter:</p>
           <ul>
             {view.parts.map(({ text }, i) => (
               <li key={i}>

@@ -11,11 +11,11 @@ const ROW = 44;
 /** The least a column is wide. */
 const COLUMN = 208;
 const SIGNS: Readonly<Record<Cell['state'], readonly [string, string]>> = {
-  same: ['=', 'the same'],
-  arguments: ['≈', 'other arguments'],
-  text: ['~', 'other words'],
-  tool: ['≠', 'another tool'],
-  missing: ['', 'not done'],
+  same: ['=', 'same call'],
+  arguments: ['≈', 'different arguments'],
+  text: ['~', 'different text'],
+  tool: ['≠', 'different tool'],
+  missing: ['', 'missing'],
 };
 
 export interface Spot {
@@ -136,7 +136,7 @@ function CellView({ row, column, chosen, rejoins, ...hands }: CellViewProps) {
         <span class="compare-step">{cell.action.step}</span> {text}
         <span class="only-read">, {said}</span>
       </div>
-      <div class="compare-line compare-told">{[...(rejoins ? ['together again'] : []), ...told].join(' · ')}</div>
+      <div class="compare-line compare-told">{[...(rejoins ? ['rejoins'] : []), ...told].join(' · ')}</div>
     </div>
   );
 }

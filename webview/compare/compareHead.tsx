@@ -42,11 +42,11 @@ export function CompareHead({ place, batch, other, attempts, can, act, onReload 
         {other !== undefined && batch !== undefined && can.has('open') && (
           <ActionLink
             label="both batches"
-            title="Which tasks went over"
+            title="Which tasks changed"
             onClick={() => act({ do: 'open', place: { page: 'batches', batch: batch.batch, with: other.batch } })}
           />
         )}
-        <Button kind="icon" icon="refresh" label="Read again" onClick={onReload} />
+        <Button kind="icon" icon="refresh" label="Reload" onClick={onReload} />
         {can.has('link') && (
           <Button kind="icon" icon="link" label="Copy link" onClick={() => act({ do: 'link', place })} />
         )}

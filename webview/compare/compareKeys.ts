@@ -25,7 +25,7 @@ export const COMPARE_KEYS: readonly KeyGroup[] = [
     title: 'Page',
     keys: [
       { keys: 'O', does: 'open the batch' },
-      { keys: '?', does: 'these keys' },
+      { keys: '?', does: 'show keys' },
     ],
   },
 ];

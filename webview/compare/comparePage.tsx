@@ -30,7 +30,7 @@ export function ComparePage({ host, can, place }: ComparePageProps) {
   useChanges(data.changed);
   useEffect(
     () =>
-      host.at({ page: 'compare', batch, task, ...(other === undefined ? {} : { with: other }) }, `Attempts at ${task}`),
+      host.at({ page: 'compare', batch, task, ...(other === undefined ? {} : { with: other }) }, `Attempts of ${task}`),
     [host, batch, task, other],
   );
   const reload = (): void => setReading(reading + 1);
@@ -59,10 +59,10 @@ export function ComparePage({ host, can, place }: ComparePageProps) {
         <Banner
           kind="info"
           text={
-            `${data.open === 1 ? '1 attempt has' : `${data.open} attempts have`} not ended. What comes from here ` +
-            'on is shown once it is read again.'
+            `${data.open === 1 ? '1 attempt has' : `${data.open} attempts have`} not ended. ` +
+            'Reload to see what happened since.'
           }
-          actions={[{ label: 'Read again', onClick: reload }]}
+          actions={[{ label: 'Reload', onClick: reload }]}
         />
       )}
       <Content key={reading} data={data} place={place} act={act} onReload={reload} />
@@ -86,7 +86,7 @@ function Content({
     return (
       <EmptyState
         icon="error"
-        title="The attempts cannot be read"
+        title="Cannot load the attempts"
         text={problem ?? ''}
         actions={[{ label: 'Try again', onClick: onReload }]}
       />
@@ -95,7 +95,7 @@ function Content({
     return (
       <>
         <p class="compare-reading" role="status">
-          {total === 0 ? 'Reading the attempts' : `Reading attempt ${read + 1} of ${total}`}
+          {total === 0 ? 'Loading attempts…' : `Loading attempt ${read + 1} of ${total}`}
         </p>
         <Skeleton />
       </>
@@ -105,7 +105,7 @@ function Content({
     <EmptyState
       icon="info"
       title="Nothing to compare"
-      text={`${compared.attempts.length === 0 ? 'No attempt at this task has begun.' : 'Only one attempt at this task has begun.'}${data.open > 0 ? '' : ' Run it again with more attempts.'}`}
+      text={`${compared.attempts.length === 0 ? 'No attempt of this task has started.' : 'Only one attempt of this task has started.'}${data.open > 0 ? '' : ' Run it again with more attempts.'}`}
     />
   );
 }

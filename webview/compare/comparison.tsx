@@ -137,7 +137,7 @@ export function Comparison({ compared: { attempts, batches, tree, alignment }, p
         )}
       </div>
       <footer class="compare-foot">
-        <span>attempts are one branch while tools and arguments are equal</span>
+        <span>Attempts share a branch while tool and arguments match</span>
         <span class="compare-keys">
           <kbd>D</kbd> next difference
         </span>

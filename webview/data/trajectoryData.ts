@@ -205,7 +205,7 @@ export class TrajectoryData extends StreamData {
     this.touch();
   }
 
-  /** Looks for the first split of a failed attempt, again whenever another attempt passed. */
+  /** Looks for the diverges at of a failed attempt, again whenever another attempt passed. */
   #seekSplit(): void {
     const end = this.whole.end?.data;
     if (

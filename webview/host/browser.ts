@@ -53,7 +53,7 @@ export function tab(
     start:
       place === undefined
         ? Promise.reject(
-            new StudioError('usage', 'This address names no batch and no rollout.', {
+            new StudioError('usage', 'This address has no batch or rollout.', {
               hint: 'Open the whole address that `rollout view` printed.',
             }),
           )
@@ -98,7 +98,7 @@ async function act(
       window.open(action.url, '_blank', 'noopener,noreferrer');
       return;
     default:
-      throw new StudioError('unsupported', 'A browser cannot do this.', { hint: 'Open the page in VS Code.' });
+      throw new StudioError('unsupported', 'This works only in VS Code.', { hint: 'Open the page in VS Code.' });
   }
 }
 

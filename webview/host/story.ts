@@ -27,7 +27,7 @@ export interface StoryData {
   readonly others?: readonly Pick<StoryData, 'batch' | 'rows' | 'tasks'>[];
   /** Of the editor; without them it has none. */
   readonly breakpoints?: readonly EditorBreakpoint[];
-  /** Where the page begins; the batch, unless said. */
+  /** Where the page begins; the batch, by default. */
   readonly place?: PagePlace;
   /** Nothing is ever answered: the page stays as it is while it loads. */
   readonly silent?: boolean;

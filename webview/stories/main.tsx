@@ -21,7 +21,7 @@ firstRowsShown(); // the elements of the controls are part of what a story shows
 /** What a test asks of the page. */
 interface Stories {
   readonly ids: readonly string[];
-  /** Shows a story and waits until nothing changes any more. */
+  /** Shows a story and waits until nothing changes anymore. */
   show(id: string, theme: string): Promise<void>;
   /** Shows the same in another theme, as when somebody chooses one. */
   theme(theme: string): Promise<void>;

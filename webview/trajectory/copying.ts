@@ -24,7 +24,7 @@ export function copyEntries(session: TrajectorySession): MenuEntry[] {
   /** Of what came before a far place not all is read yet. */
   const whole = (): void => {
     if (model.skipped !== undefined)
-      throw new StudioError('unavailable', 'What came before this is still being read; try again in a moment.');
+      throw new StudioError('unavailable', 'Earlier events are still loading. Try again in a moment.');
   };
   const copy = (make: () => string | Promise<string>) => (): void =>
     session.debug.run(

@@ -12,10 +12,10 @@ export const TRAJECTORY_KEYS: readonly KeyGroup[] = [
       { keys: 'J / K', does: 'next, previous row' },
       { keys: 'Shift+J / Shift+K', does: 'next, previous step' },
       { keys: 'L / H', does: 'into, out of a step' },
-      { keys: '→ / ←', does: 'open, close rows that are shown as one' },
+      { keys: '→ / ←', does: 'expand, collapse group' },
       { keys: 'Home / End', does: 'first, last' },
       { keys: '[ / ]', does: 'previous, next attempt' },
-      { keys: 'Alt+← / Alt+→', does: 'where the cursor was before' },
+      { keys: 'Alt+← / Alt+→', does: 'back, forward' },
     ],
   },
   {
@@ -32,15 +32,15 @@ export const TRAJECTORY_KEYS: readonly KeyGroup[] = [
     title: 'Look',
     keys: [
       { keys: '1 … 6', does: 'Call, Messages, World, Tokens, Timing, Raw' },
-      { keys: '0 / Z', does: 'the whole time, this step' },
-      { keys: '.', does: 'follow what is still running' },
+      { keys: '0 / Z', does: 'whole rollout, this step' },
+      { keys: '.', does: 'follow the running rollout' },
     ],
   },
   {
     title: 'Debug',
     keys: [
       { keys: 'B / Shift+B', does: 'breakpoint here; with a condition' },
-      { keys: 'A', does: 'edit what is selected' },
+      { keys: 'A', does: 'edit the selection' },
       { keys: 'F', does: 'fork from here' },
       { keys: 'P / R / S', does: 'pause, resume, one step' },
     ],
@@ -51,9 +51,9 @@ export const TRAJECTORY_KEYS: readonly KeyGroup[] = [
       { keys: 'M', does: 'bookmark' },
       { keys: 'N', does: 'note' },
       { keys: 'Y', does: 'copy: reference, link, Markdown, cURL, messages' },
-      { keys: 'C', does: 'compare all attempts at the task' },
+      { keys: 'C', does: 'compare all attempts of the task' },
       { keys: 'O', does: 'open the batch' },
-      { keys: '?', does: 'these keys' },
+      { keys: '?', does: 'show keys' },
     ],
   },
 ];

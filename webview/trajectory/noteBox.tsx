@@ -39,7 +39,7 @@ export function NoteBox({
         <TextField
           value={text}
           label="Note"
-          placeholder="Note on this; Enter keeps it"
+          placeholder="Note. Press Enter to save"
           icon="note"
           inputRef={field}
           onInput={setText}
@@ -50,7 +50,7 @@ export function NoteBox({
         />
       )}
       {notes.length > 0 && !session.readOnly && (
-        <Button kind="icon" icon="trash" label="Take the notes of this away" onClick={() => save('')} />
+        <Button kind="icon" icon="trash" label="Delete notes" onClick={() => save('')} />
       )}
     </div>
   );

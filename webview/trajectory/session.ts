@@ -215,25 +215,22 @@ export class TrajectorySession implements TrajectoryView {
   }
 
   readonly into = (): void => {
-    if (!this.fold(true)) this.#to(into(this.data.model, this.seq), 'There is nothing inside.');
+    if (!this.fold(true)) this.#to(into(this.data.model, this.seq), 'Nothing inside.');
   };
   readonly out = (): void => {
     if (!this.fold(false)) this.#out();
   };
-  readonly #out = (): void => this.#to(out(this.data.model, this.seq), 'This is at the top.');
+  readonly #out = (): void => this.#to(out(this.data.model, this.seq), 'Already at the top.');
   readonly step = (distance: 1 | -1): void =>
     this.#to(
       step(this.data.model, this.seq, distance),
       distance === 1 ? 'This is the last step.' : 'This is the first step.',
     );
   readonly failure = (distance: 1 | -1): void =>
-    this.#to(
-      failure(this.data.model, this.seq, distance),
-      distance === 1 ? 'No error after this.' : 'No error before this.',
-    );
+    this.#to(failure(this.data.model, this.seq, distance), distance === 1 ? 'No more errors.' : 'No earlier errors.');
   readonly sameTool = (): void =>
     this.#to(sameTool(this.data.model, this.seq, 1), 'This is the last call of this tool.');
-  readonly difference = (): void => this.#to(difference(this.data.model, this.seq), 'Nothing differs after this.');
+  readonly difference = (): void => this.#to(difference(this.data.model, this.seq), 'No more differences.');
 
   /** Where the cursor was before, as in an editor. */
   back(): void {
@@ -257,7 +254,7 @@ export class TrajectorySession implements TrajectoryView {
   }
 
   #to(seq: number | undefined, otherwise: string): void {
-    if (seq === undefined) say(this.data.loading === 'loading' ? 'There is none in what is read so far.' : otherwise);
+    if (seq === undefined) say(this.data.loading === 'loading' ? 'None in the loaded events.' : otherwise);
     else this.go(seq);
   }
 

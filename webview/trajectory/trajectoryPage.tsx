@@ -121,7 +121,7 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
     <main class="trajectory-page" ref={measure}>
       <ServerNotices host={host} />
       {server.state === 'ok' && data.lost && (
-        <Banner kind="warning" text="The connection is lost; trying again. What is shown is what came before." />
+        <Banner kind="warning" text="Connection lost. Reconnecting… Data may be out of date." />
       )}
       {data.loading === 'failed' && <Banner kind="error" text={data.problem ?? ''} />}
       <TrajectoryHead
@@ -196,25 +196,21 @@ function NoRows({ session }: { readonly session: TrajectorySession }) {
     return (
       <EmptyState
         icon="filter"
-        title="Nothing of this kind"
-        text="No row is of the kinds that are shown."
+        title="Nothing to show"
+        text="All kinds of rows that this trajectory has are hidden."
         actions={[{ label: 'Show all', onClick: () => session.filter(new Set()) }]}
       />
     );
   if (session.data.loading === 'loading') return <Skeleton />;
   return (
-    <EmptyState
-      icon="watch"
-      title="Nothing yet"
-      text="The rollout waits for a worker; its steps appear here as they happen."
-    />
+    <EmptyState icon="watch" title="Nothing yet" text="The rollout waits for a worker. Its steps will appear here." />
   );
 }
 
 function footText(session: TrajectorySession): string {
   const { data } = session;
   if (session.waitingFor !== undefined)
-    return `going to event ${count(session.waitingFor)}, ${count(data.whole.last)} of ${count(data.last)} read`;
+    return `loading event ${count(session.waitingFor)}: ${count(data.whole.last)} of ${count(data.last)}`;
   if (data.loading === 'loading') return `${count(data.whole.last)} of ${count(data.last)} events`;
   if (!data.ended) return session.following ? 'live, following' : 'live';
   return data.info?.row.state === 'ended' && data.batch?.imported === true ? 'imported' : 'recorded';

@@ -14,9 +14,9 @@ import type { Running, Try, TrySession } from './trySession.ts';
 /** Nothing of a tried call is kept as a blob. */
 const NOTHING = new Blobs({
   getBlob: (sha) =>
-    Promise.reject(new StudioError('not_found', `There is no blob ${sha}: a tried call is not recorded.`)),
+    Promise.reject(new StudioError('not_found', `There is no blob ${sha}: calls of Try Tool are not recorded.`)),
   blobPieces: () => {
-    throw new StudioError('not_found', 'A tried call is not recorded.');
+    throw new StudioError('not_found', 'Calls of Try Tool are not recorded.');
   },
 });
 const TICK_MS = 100;
@@ -73,9 +73,9 @@ export function Outcome({ of: { at, outcome }, session }: { readonly of: Try; re
       {needsWorld === true && (
         <p class="try-remark">
           {session.worlds.length > 0
-            ? 'It reads the state of a world: choose one above.'
-            : 'It reads the state of a world, and no batch file of this workspace has a world with this tool: ' +
-              'return it from the `open` of one.'}
+            ? 'This tool reads the state of a world. Choose a world above.'
+            : 'This tool reads the state of a world, but no batch file of this workspace has a world with it. ' +
+              'Return it from the `open` of a world.'}
         </p>
       )}
       {changes.length > 0 && (
@@ -96,7 +96,7 @@ export function Outcome({ of: { at, outcome }, session }: { readonly of: Try; re
               })
             }
           />
-          {error !== undefined && <p class="try-remark">Changed although the call failed.</p>}
+          {error !== undefined && <p class="try-remark">The call failed but changed the world.</p>}
         </section>
       )}
       {files.map(({ mime_type: media, content }, index) =>

@@ -27,7 +27,7 @@ export function Tries({ session }: { readonly session: TrySession }) {
             <Button
               kind="icon"
               icon="debug-restart"
-              label={`Put back the arguments of try ${one.number}`}
+              label={`Restore the arguments of try ${one.number}`}
               onClick={() => session.putBack(one)}
             />
           </li>

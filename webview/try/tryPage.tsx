@@ -45,11 +45,7 @@ export function TryPage({ session }: { readonly session: TrySession }) {
           <span class="mark" title={EFFECTS[tool.effect]}>
             {tool.effect}
           </span>
-          <ActionLink
-            label={session.file}
-            title="Open where it is written"
-            onClick={() => session.post({ type: 'source' })}
-          />
+          <ActionLink label={session.file} title="Go to Definition" onClick={() => session.post({ type: 'source' })} />
         </div>
         {tool.description !== '' && <p class="try-description dim">{tool.description}</p>}
         {tool.output !== undefined && (
@@ -58,7 +54,7 @@ export function TryPage({ session }: { readonly session: TrySession }) {
           </p>
         )}
       </header>
-      {problem !== undefined && <Banner kind="warning" text={`Its file could not be read anew: ${problem}`} />}
+      {problem !== undefined && <Banner kind="warning" text={`Cannot reload the file: ${problem}`} />}
       <div class="try-columns">
         <section class="try-form" aria-label="Arguments">
           <WorldChoice session={session} />
@@ -93,7 +89,7 @@ export function TryPage({ session }: { readonly session: TrySession }) {
           {running !== undefined ? (
             <RunningView running={running} />
           ) : shown === undefined ? (
-            <p class="try-empty dim">What it gives is shown here.</p>
+            <p class="try-empty dim">The result appears here.</p>
           ) : (
             <Outcome key={shown.number} of={shown} session={session} />
           )}
@@ -109,9 +105,9 @@ function hasFields({ parameters }: ListedTool): boolean {
 }
 
 const EFFECTS = {
-  pure: 'It changes nothing',
-  restorable: 'What it changes can be put back',
-  irreversible: 'It may change things outside that cannot be put back',
+  pure: 'Changes nothing',
+  restorable: 'Changes only the world, which can be restored',
+  irreversible: 'May change things that cannot be undone',
 } as const;
 
 function Form({ session }: { readonly session: TrySession }) {
@@ -121,7 +117,7 @@ function Form({ session }: { readonly session: TrySession }) {
   const described = describe(parameters, parameters);
   if (text !== undefined || described.shape.kind !== 'object') return <JsonForm session={session} />;
   if (described.shape.members.length === 0 && Object.keys(members).length === 0)
-    return <p class="try-empty dim">It takes no arguments.</p>;
+    return <p class="try-empty dim">This tool takes no arguments.</p>;
   const below = problems.filter(({ path }) => path.length === 0);
   return (
     <>

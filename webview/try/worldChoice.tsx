@@ -8,7 +8,7 @@ export function WorldChoice({ session }: { readonly session: TrySession }) {
   const offered = worlds.find(({ batch }) => batch === world?.batch);
   return (
     <div class="try-world" role="group" aria-label="World">
-      <div class="try-choice" title="The tool is called with the state of the world that this batch opens">
+      <div class="try-choice" title="Calls the tool in the world of this batch">
         <span class="field-name">World</span>
         <Dropdown
           label="World"
@@ -18,7 +18,7 @@ export function WorldChoice({ session }: { readonly session: TrySession }) {
         />
       </div>
       {world !== null && offered !== undefined && (
-        <div class="try-choice" title="The task that the world is opened for">
+        <div class="try-choice" title="The task to open the world for">
           <span class="field-name">Task</span>
           {offered.more ? (
             <TextField

@@ -111,7 +111,7 @@ function Value({ row }: { readonly row: ValueRow }) {
     <span class={`value-${row.kind}`}>
       {text}
       {row.cut === true && (
-        <span class="value-cut" title="cut for this row: open the value to see all">
+        <span class="value-cut" title="truncated; open the value to see all">
           …
         </span>
       )}

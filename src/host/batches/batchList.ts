@@ -119,9 +119,7 @@ export class HostBatchList implements BatchList {
     } catch (error) {
       if (signal.aborted || (StudioError.is(error) && ['unavailable', 'forbidden', 'cancelled'].includes(error.code)))
         return; // the link tells it
-      this.#ports.log(
-        `The list of batches could not be read: ${error instanceof Error ? error.message : String(error)}`,
-      );
+      this.#ports.log(`Cannot read the list of batches: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
 

@@ -38,7 +38,7 @@ export function controlCommands(services: Services, values: StoredValues): Comma
       });
       if (batch === undefined) return;
       const { text } = await command(services, batch, { verb: 'pause', args: { release: true } });
-      void vscode.window.showInformationMessage(text ?? 'The batch is paused and keeps no pods.');
+      void vscode.window.showInformationMessage(text ?? 'The batch is paused. Its pods are released.');
     },
     'rollout.resumeBatch': async (argument) => {
       const batch = await wantedBatch(services, argument, {
@@ -81,7 +81,7 @@ async function command(
 async function stop(services: Services, batch: string): Promise<void> {
   const row = await services.batches.get(batch);
   if (row.state === 'ended') {
-    void vscode.window.showInformationMessage(`${row.name} has ended already.`);
+    void vscode.window.showInformationMessage(`${row.name} has already ended.`);
     return;
   }
   const { running, held, queued } = row.counts;
@@ -104,7 +104,7 @@ async function retry(services: Services, batch: string, values: StoredValues): P
   );
   void vscode.window.showInformationMessage(
     changed === undefined || changed === 0
-      ? 'Every attempt of this batch is settled.'
+      ? 'Every attempt of this batch already has a result.'
       : `${plural(changed, 'attempt')} ${changed === 1 ? 'is' : 'are'} tried again.`,
   );
 }

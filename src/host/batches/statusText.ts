@@ -24,7 +24,7 @@ export function statusText(rows: readonly BatchRow[], server: ServerState, alway
     const text = server.text ?? 'The rollout server is not running.';
     return {
       text: '$(warning) Rollout stopped',
-      label: 'Rollout: the server stopped',
+      label: 'Rollout: server stopped',
       tooltip: `${text} Click to start it.`,
       warning: true,
       click: { do: 'start' },
@@ -33,8 +33,8 @@ export function statusText(rows: readonly BatchRow[], server: ServerState, alway
   if (server.state === 'lost')
     return {
       text: '$(sync~spin) Rollout',
-      label: 'Rollout: looking for the server',
-      tooltip: server.text ?? 'Looking for the server…',
+      label: 'Rollout: connecting to the server',
+      tooltip: server.text ?? 'Connecting to the server…',
       warning: false,
       click: { do: 'choose' },
     };
@@ -66,8 +66,8 @@ export function statusText(rows: readonly BatchRow[], server: ServerState, alway
   if (rows.length === 0 && !always) return undefined;
   return {
     text: '$(beaker) Rollout',
-    label: 'Rollout: nothing runs',
-    tooltip: 'Nothing runs. Click to open a batch.',
+    label: 'Rollout: nothing is running',
+    tooltip: 'Nothing is running. Click to open a batch.',
     warning: false,
     click: { do: 'choose' },
   };

@@ -22,7 +22,7 @@ export async function wantedBatch(services: Services, argument: unknown, want: W
   const { batches } = await api.batches({ limit: 200 });
   const rows = batches.filter(want.sensible);
   const [only] = rows;
-  if (only === undefined) throw new StudioError('not_found', `There is no batch to choose for “${want.title}”.`);
+  if (only === undefined) throw new StudioError('not_found', `No batch is available for “${want.title}”.`);
   if (want.direct === true && rows.length === 1) return only.batch;
   const items = rows.map((row) => ({
     label: row.name,
@@ -33,7 +33,7 @@ export async function wantedBatch(services: Services, argument: unknown, want: W
   return (
     await vscode.window.showQuickPick(items, {
       title: want.title,
-      placeHolder: 'Which batch?',
+      placeHolder: 'Select a batch',
       matchOnDescription: true,
       matchOnDetail: true,
     })

@@ -71,5 +71,5 @@ async function pickFile(files: readonly vscode.Uri[]): Promise<vscode.Uri | unde
     description: vscode.workspace.asRelativePath(uri),
     uri,
   }));
-  return (await vscode.window.showQuickPick(items, { title: 'Launch Batch', placeHolder: 'Which batch file?' }))?.uri;
+  return (await vscode.window.showQuickPick(items, { title: 'Launch Batch', placeHolder: 'Select a batch file' }))?.uri;
 }

@@ -7,22 +7,22 @@ export const TRAJECTORY_LANGUAGE = 'rollout-trajectory';
 
 const store = {
   type: 'string',
-  description: 'The store: a folder, or postgres://…. Default: the one of the settings.',
+  description: 'The store: a folder or `postgres://…`. Default: the store in the settings.',
 };
-const stopOnEntry = { type: 'boolean', description: 'Stop where the rollout begins.' };
+const stopOnEntry = { type: 'boolean', description: 'Stop at the start of the rollout.' };
 
 /** Attributes by which a recorded rollout is named. */
 const recorded = {
-  rollout: { type: 'string', description: 'Id of a rollout.' },
-  task: { type: 'string', description: 'Id of a task.' },
+  rollout: { type: 'string', description: 'ID of a rollout.' },
+  task: { type: 'string', description: 'ID of a task.' },
   attempt: {
     type: 'integer',
     minimum: 1,
     default: 1,
-    description: 'Which attempt at the task. Live: 1 to 8; it has the seed that this attempt has in any batch.',
+    description: 'Attempt of the task. Live: 1 to 8, with the seed that this attempt has in any batch.',
   },
-  step: { type: 'integer', minimum: 0, description: 'The step a replay begins at.' },
-  seq: { type: 'integer', minimum: 1, description: 'The event a replay begins at.' },
+  step: { type: 'integer', minimum: 0, description: 'Step to start the replay at.' },
+  seq: { type: 'integer', minimum: 1, description: 'Event to start the replay at.' },
 };
 
 const LIVE = {
@@ -54,10 +54,10 @@ export const debuggers = [
         properties: {
           mode: {
             enum: ['live', 'replay'],
-            enumDescriptions: ['Runs one attempt and holds it at breakpoints.', 'Steps through what was recorded.'],
-            description: 'Whether an attempt is run, or a recorded one stepped through.',
+            enumDescriptions: ['Runs one attempt and stops at breakpoints.', 'Steps through a recording.'],
+            description: 'Run an attempt, or step through a recorded one.',
           },
-          batch: { type: 'string', description: 'Live: a batch file. Replay: id of a batch, or last.' },
+          batch: { type: 'string', description: 'Live: a batch file. Replay: ID of a batch, or `last`.' },
           ...recorded,
           stopOnEntry,
           store,
@@ -65,10 +65,10 @@ export const debuggers = [
       },
       attach: {
         properties: {
-          rollout: { type: 'string', description: 'Id of a rollout that runs.' },
+          rollout: { type: 'string', description: 'ID of a running rollout.' },
           batch: {
             type: 'string',
-            description: 'Id of a batch that runs, or last: every rollout in it that is held is a thread.',
+            description: 'ID of a running batch, or `last`. Every held rollout of it is a thread.',
           },
           stopOnEntry,
           store,
@@ -77,16 +77,16 @@ export const debuggers = [
     },
     initialConfigurations: [LIVE],
     configurationSnippets: [
-      snippet('Debug an attempt', 'Runs one attempt at a task of a batch file, held at breakpoints.', {
+      snippet('Debug an attempt', 'Runs one attempt of a task of a batch file and stops at breakpoints.', {
         ...LIVE,
         batch: '^"\\${workspaceFolder}/${1:batches/first.batch.yaml}"',
         task: '${2:task}',
       }),
-      snippet('Replay a rollout', 'Steps through a recorded rollout, forth and back.', {
+      snippet('Replay a rollout', 'Steps through a recorded rollout, forward and back.', {
         ...REPLAY,
         rollout: '${1:rollout}',
       }),
-      snippet('Attach to a batch', 'Looks at every rollout of a running batch that is held.', {
+      snippet('Attach to a batch', 'Shows every held rollout of a running batch as a thread.', {
         ...ATTACH,
         batch: '${1:last}',
       }),

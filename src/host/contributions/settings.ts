@@ -43,7 +43,7 @@ const CONCERNS: readonly { readonly title: string; readonly settings: Partial<Re
         markdownDescription:
           'Where batches and trajectories are kept: a folder, or a PostgreSQL address ' +
           '(`postgres://user@host/database`). When empty, the environment variable `ROLLOUT_STORE` is used, then ' +
-          'a folder in your user data that the `rollout` command shares. A password belongs into `PGPASSWORD` or ' +
+          'a folder in your user data that the `rollout` command shares. Put the password in `PGPASSWORD` or ' +
           'a `.pgpass` file, not here.',
       },
     },
@@ -54,14 +54,14 @@ const CONCERNS: readonly { readonly title: string; readonly settings: Partial<Re
       'launch.openPage': {
         type: 'boolean',
         scope: 'window',
-        markdownDescription: 'Open the page of a batch as soon as it is launched.',
+        markdownDescription: 'Open the batch page when a batch is launched.',
       },
       'launch.confirmAbove': {
         type: 'integer',
         scope: 'window',
         minimum: 0,
         markdownDescription:
-          'Ask before a batch of more attempts than this (tasks times attempts) is launched. `0` always asks.',
+          'Ask before launching a batch with more attempts (tasks times attempts) than this. `0` always asks.',
       },
     },
   },
@@ -91,7 +91,7 @@ const CONCERNS: readonly { readonly title: string; readonly settings: Partial<Re
         type: 'boolean',
         scope: 'window',
         markdownDescription:
-          'Show behind prompts how many tokens they have: as the model server counts them, else an estimate.',
+          'Show after prompts how many tokens they have, as counted by the model server or estimated.',
       },
     },
   },
@@ -102,7 +102,7 @@ const CONCERNS: readonly { readonly title: string; readonly settings: Partial<Re
         type: 'boolean',
         scope: 'window',
         markdownDescription:
-          'Show over each tool, in code and in agent files, how its calls went in the newest batch that used it.',
+          'Show above each tool, in code and in agent files, a summary of its calls in the newest batch that used it.',
       },
       'tools.errorMarks': {
         type: 'boolean',
@@ -112,7 +112,7 @@ const CONCERNS: readonly { readonly title: string; readonly settings: Partial<Re
       'tools.inlayHints': {
         type: 'boolean',
         scope: 'window',
-        markdownDescription: 'Show behind the parameters of a tool what its last call was given, and gave.',
+        markdownDescription: 'Show after the parameters of a tool the arguments and the result of its last call.',
       },
     },
   },

@@ -58,14 +58,14 @@ export const viewsWelcome = [
     view: VIEW_IDS.batches,
     when: `${TRUSTED} && ${STOPPED}`,
     contents:
-      'The rollout server is not running. Batches are stored and can be read once it is there.\n[Start ' +
+      'The rollout server is not running. Your batches are saved. Start the server to see them.\n[Start ' +
       'Server](command:rollout.startServer)\n[Show Log](command:rollout.showLog)',
   },
   {
     view: VIEW_IDS.batches,
     when: `${TRUSTED} && ${THERE} && ${NO_FOLDER}`,
     contents:
-      'A batch runs the tasks of a dataset with an agent, each of them several times.\n[Create Sample ' +
+      'A batch runs an agent on the tasks of a dataset, several times each.\n[Create Sample ' +
       'Workspace](command:rollout.createSample)\n[Open Folder](command:vscode.openFolder)\nRecordings of other ' +
       'tools can be read, too.\n[Import…](command:rollout.import)',
   },
@@ -107,7 +107,7 @@ export const viewsWelcome = [
     view: VIEW_IDS.targets,
     when: TRUSTED,
     contents:
-      'No rollout server runs on this store. It starts by itself when something is launched or opened.\n[Start ' +
+      'No server is running for this store. It starts when you launch or open something.\n[Start ' +
       'Server](command:rollout.startServer)\nBatches can also run on a Kubernetes cluster.\n[Add ' +
       'Target…](command:rollout.addTarget)',
   },

@@ -9,7 +9,7 @@ export const walkthroughs = [
   {
     id: 'start',
     title: 'Get Started with Rollout Studio',
-    description: 'Run an agent many times at the same tasks, and see what it did.',
+    description: 'Run an agent on the same tasks many times and see what it did.',
     icon: 'media/icons/activity.svg',
     steps: [
       {

@@ -74,6 +74,6 @@ async function wantedTrajectory(
     typeof named === 'string'
       ? await placeOf((await services.server.connection()).api, named, new AbortController().signal)
       : named;
-  if (place.page !== 'trajectory') throw new StudioError('usage', 'This needs an attempt, not a batch.');
+  if (place.page !== 'trajectory') throw new StudioError('usage', 'Select an attempt, not a batch.');
   return place;
 }

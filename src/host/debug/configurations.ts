@@ -50,9 +50,7 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
     given: vscode.DebugConfiguration,
   ): vscode.ProviderResult<vscode.DebugConfiguration> {
     if (!vscode.workspace.isTrusted) {
-      void vscode.window.showErrorMessage(
-        'This window is in Restricted Mode: nothing is run or read. Trust the workspace to debug.',
-      );
+      void vscode.window.showErrorMessage('This window is in Restricted Mode. Trust the workspace to debug.');
       return undefined;
     }
     // F5 without a launch.json comes with nothing in it.

@@ -30,7 +30,9 @@ export async function fork(
 ): Promise<void> {
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
   if (folder === undefined)
-    throw new StudioError('usage', 'A fork needs an open folder.', { hint: 'Open the folder the rollout came from.' });
+    throw new StudioError('usage', 'A fork needs an open folder.', {
+      hint: 'Open the folder that the rollout was launched from.',
+    });
   const point = await pointOf(services, place);
   const run = async (args: readonly string[]): Promise<unknown> => {
     await vscode.workspace.saveAll(false); // the command line reads what is on the disk
@@ -44,12 +46,12 @@ export async function fork(
   if (runs === undefined) return;
   const typed = await vscode.window.showInputBox({
     title: 'Fork',
-    prompt: `How many times is the rollout continued from ${point.slice(place.rollout.length)}?`,
+    prompt: `How many continuations from ${point.slice(place.rollout.length)}?`,
     value: String(OFFERED),
     validateInput: (text) =>
       /^\d+$/.test(text.trim()) && Number(text) >= 1 && Number(text) <= MOST
         ? undefined
-        : `A number from 1 to ${MOST}.`,
+        : `Enter a number from 1 to ${MOST}.`,
   });
   if (typed === undefined) return;
   const args = ['-k', typed.trim(), '--detach', ...runs];
@@ -87,12 +89,12 @@ async function chosenRuns(
       ? []
       : [
           {
-            label: 'As it ran',
+            label: 'Original files',
             description: `${submission.agent.name}, ${submission.agent.model.name}`,
             runs: () => Promise.resolve([]),
           },
           {
-            label: 'Files as they are now',
+            label: 'Current files',
             description: submission.file,
             runs: () => Promise.resolve(['--batch', vscode.Uri.joinPath(folder, submission.file).fsPath]),
           },
@@ -107,7 +109,7 @@ async function chosenRuns(
   for (;;) {
     const item = await vscode.window.showQuickPick(items, {
       title: 'Fork',
-      placeHolder: 'What do the continuations run?',
+      placeHolder: 'Select what the fork runs',
       matchOnDescription: true,
     });
     const runs = await item?.runs();
@@ -125,10 +127,10 @@ async function chosenRuns(
 /** Tells what differs from the parent. false: never mind. */
 async function agreedTo({ differs, notes }: z.infer<typeof planned>): Promise<boolean | 'back'> {
   if (differs.length + notes.length === 0) return true;
-  const go = { label: '$(check) Fork with what differs' };
+  const go = { label: '$(check) Fork with the differences' };
   const back = { label: '$(arrow-left) Choose again' };
   const lines = [...differs, ...notes].map((label) => ({ label }));
-  const separator = { label: 'The fork runs otherwise than its parent', kind: vscode.QuickPickItemKind.Separator };
+  const separator = { label: 'The fork differs from its parent', kind: vscode.QuickPickItemKind.Separator };
   const chosen = await vscode.window.showQuickPick([go, back, separator, ...lines], {
     title: 'Fork',
     placeHolder: `${differs.length} ${differs.length === 1 ? 'part differs' : 'parts differ'} from what the parent ran`,
@@ -157,7 +159,7 @@ async function picked(kind: StudioFileKind): Promise<Runs | undefined> {
     .map((uri) => ({ label: vscode.workspace.asRelativePath(uri), uri }));
   const chosen = await vscode.window.showQuickPick(items, {
     title: 'Fork',
-    placeHolder: kind === 'agent' ? 'Which agent goes on?' : 'Which batch file goes on?',
+    placeHolder: kind === 'agent' ? 'Select the agent for the fork' : 'Select the batch file for the fork',
   });
   return chosen === undefined ? undefined : [`--${kind}`, chosen.uri.fsPath];
 }

@@ -53,7 +53,7 @@ function wrong(problems: readonly Problem[]): StudioError {
   const first = problems[0];
   return new StudioError(
     'config',
-    first === undefined ? 'This batch file cannot be read.' : `${first.message} (line ${first.line})`,
+    first === undefined ? 'Cannot read this batch file.' : `${first.message} (line ${first.line})`,
     {
       ...(first === undefined ? {} : { hint: first.hint }),
       details: { problems },

@@ -44,7 +44,7 @@ function virtualFiles(at: (path: string) => vscode.Uri, absolute: (path: string)
       return await vscode.workspace.fs.readFile(at(path));
     } catch (cause) {
       throw isMissing(cause)
-        ? new StudioError('not_found', `There is no file ${path}.`, { cause, hint: 'Look at the path.' })
+        ? new StudioError('not_found', `There is no file ${path}.`, { cause, hint: 'Check the path.' })
         : new StudioError(
             'unavailable',
             `${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
@@ -61,7 +61,7 @@ function virtualFiles(at: (path: string) => vscode.Uri, absolute: (path: string)
       } catch (cause) {
         throw new StudioError('config', 'it is not UTF-8 text', {
           cause,
-          hint: 'Save the file with the encoding UTF-8.',
+          hint: 'Save the file as UTF-8.',
         });
       }
     },

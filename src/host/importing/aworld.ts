@@ -17,8 +17,7 @@ export function aworldCommands(
   return {
     'rollout.importAworld': async () => {
       const folder = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === 'file')?.uri;
-      if (folder === undefined)
-        throw new StudioError('usage', 'There is no folder open to write into.', { hint: 'Open a folder first.' });
+      if (folder === undefined) throw new StudioError('usage', 'No folder is open.', { hint: 'Open a folder first.' });
       const [source] =
         (await vscode.window.showOpenDialog({
           title: 'Import Agents from AWorld',
@@ -37,11 +36,11 @@ export function aworldCommands(
       for (const note of made.notes) log.warn(`${vscode.workspace.asRelativePath(source, false)}: ${note}`);
       await vscode.window.showTextDocument(vscode.Uri.joinPath(folder, made.main), { preview: false });
       const agents = made.files.filter((file) => file.startsWith('agents/')).length;
-      const text = `${plural(agents, 'agent file')} made.`;
+      const text = `Created ${plural(agents, 'agent file')}.`;
       if (made.notes.length === 0) void vscode.window.showInformationMessage(text);
       else if (
         (await vscode.window.showWarningMessage(
-          `${text} ${plural(made.notes.length, 'thing')} to look at: ${made.notes[0] ?? ''}`,
+          `${text} ${plural(made.notes.length, 'note')}: ${made.notes[0] ?? ''}`,
           SHOW_LOG,
         )) === SHOW_LOG
       )

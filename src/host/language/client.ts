@@ -17,7 +17,7 @@ import { DOCUMENT_SELECTOR, isForNamesOnly, STUDIO_SELECTOR } from './documents.
 import { Restarts } from './restarts.ts';
 import { ServerProcess } from './serverProcess.ts';
 
-const LOST = 'The language server of agent files ended several times. Files are not checked until it is started again.';
+const LOST = 'The language server of agent files ended several times. Files are not checked until you restart it.';
 
 /** What the library has to say goes into the log: people are told once, in our words. */
 class QuietClient extends LanguageClient {
@@ -61,7 +61,7 @@ export class StudioLanguageClient implements vscode.Disposable {
     try {
       await this.#client.start();
     } catch (error) {
-      this.#log.error(`The language server could not be started: ${errorText(error)}`);
+      this.#log.error(`Cannot start the language server: ${errorText(error)}`);
       this.#show(State.Stopped);
     }
   }
@@ -129,7 +129,7 @@ export class StudioLanguageClient implements vscode.Disposable {
     this.#client
       .sendNotification('workspace/didChangeConfiguration', { settings: this.#settings() })
       .catch((error: unknown) =>
-        this.#log.warn(`The language server was not told of changed settings: ${errorText(error)}`),
+        this.#log.warn(`Cannot send the changed settings to the language server: ${errorText(error)}`),
       );
   }
 
@@ -137,9 +137,9 @@ export class StudioLanguageClient implements vscode.Disposable {
     this.#status.busy = state === State.Starting;
     this.#status.text =
       state === State.Running
-        ? 'Rollout: files are checked'
+        ? 'Rollout: checking files'
         : state === State.Starting
-          ? 'Rollout: language server starts'
+          ? 'Rollout: language server starting'
           : 'Rollout: language server stopped';
     this.#status.severity =
       state === State.Stopped ? vscode.LanguageStatusSeverity.Warning : vscode.LanguageStatusSeverity.Information;

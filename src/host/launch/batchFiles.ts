@@ -15,7 +15,7 @@ export async function batchFiles(files: StudioFiles, memory: LaunchMemory): Prom
   }
   if (found.length === 0)
     throw new StudioError('not_found', 'This workspace has no batch file (*.batch.yaml).', {
-      hint: 'Rollout: New Batch… makes one, Rollout: Create Sample Workspace a whole example.',
+      hint: 'Run Rollout: New Batch… or Rollout: Create Sample Workspace.',
     });
   const recent = memory.files.map(({ file }) => file);
   const rank = (uri: vscode.Uri): number => {

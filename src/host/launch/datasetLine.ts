@@ -28,9 +28,10 @@ export async function tasksOfLine(
     if (task !== undefined) found.push({ file, task: task.id });
   }
   if (!named)
-    throw new StudioError('not_found', 'No batch file of this workspace names this dataset.', {
+    throw new StudioError('not_found', 'No batch file of this workspace uses this dataset.', {
       hint: 'Write one with Rollout: New Batch….',
     });
-  if (found.length === 0) throw new StudioError('not_found', 'There is no task in this line for any batch file.');
+  if (found.length === 0)
+    throw new StudioError('not_found', 'No batch file of this workspace runs the task on this line.');
   return found;
 }

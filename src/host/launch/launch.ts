@@ -64,9 +64,7 @@ export function launchCommands(
     'rollout.forgetSecrets': async () => {
       const count = await parts.values.forgetAll();
       void vscode.window.showInformationMessage(
-        count === 0
-          ? 'No values were stored.'
-          : `${count} stored ${count === 1 ? 'value was' : 'values were'} forgotten.`,
+        count === 0 ? 'No values are stored.' : `${count} stored ${count === 1 ? 'value was' : 'values were'} removed.`,
       );
     },
   };
@@ -97,7 +95,7 @@ async function onTask(parts: Parts, { batch, task }: { readonly batch: string; r
 /** The line the cursor is in. */
 async function onLine(parts: Parts): Promise<void> {
   const editor = vscode.window.activeTextEditor;
-  if (editor === undefined) throw new StudioError('usage', 'Put the cursor into a line of a dataset first.');
+  if (editor === undefined) throw new StudioError('usage', 'Put the cursor on a line of a dataset first.');
   const found = await tasksOfLine(
     editor.document.uri,
     editor.selection.active.line + 1,
@@ -116,7 +114,7 @@ async function oneOf(found: readonly LineTask[]): Promise<LineTask | undefined> 
     value,
   }));
   const chosen = await pickOne({ title: 'Launch on This Task', step: 1, steps: 1 }, choices, {
-    placeholder: 'By which batch file?',
+    placeholder: 'Select a batch file',
   });
   return chosen === BACK ? undefined : chosen;
 }

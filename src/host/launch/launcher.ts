@@ -37,8 +37,8 @@ export async function launchBatch(parts: LauncherParts, order: LaunchOrder): Pro
   const { services, memory, values, problems } = parts;
   const { file, answers, facts } = order;
   if (file.scheme !== 'file')
-    throw new StudioError('unsupported', 'A batch can only be launched from a file on a disk.', {
-      hint: 'Open the folder on the machine it lies on.',
+    throw new StudioError('unsupported', 'Batches can be launched only from files on disk.', {
+      hint: 'Open the folder on the machine that has the file.',
     });
   if (facts !== undefined && !(await confirmed(answers, facts))) return;
   if (order.target !== undefined && order.target !== services.server.target) await chooseTarget(order.target);

@@ -46,7 +46,7 @@ export function taskChoices(facts: FileFacts, last: LaunchAnswers | undefined): 
     });
   choices.push({
     label: `All ${countText(facts)}`,
-    description: facts.tasks === 1 ? 'the task of the dataset' : 'tasks of the dataset',
+    description: facts.tasks === 1 ? 'the only task of the dataset' : 'tasks of the dataset',
     value: { kind: 'all' },
   });
   if (facts.tasks > FEW)
@@ -55,7 +55,7 @@ export function taskChoices(facts: FileFacts, last: LaunchAnswers | undefined): 
       description: 'tasks in the order of the dataset',
       value: { kind: 'first', count: FEW },
     });
-  if (facts.tasks > 1) choices.push({ label: 'Pick tasks…', description: 'by their ids', value: { kind: 'pick' } });
+  if (facts.tasks > 1) choices.push({ label: 'Pick tasks…', description: 'by ID', value: { kind: 'pick' } });
   return choices;
 }
 
@@ -68,7 +68,7 @@ export function attemptChoices(facts: FileFacts, last: LaunchAnswers | undefined
   const counts = USUAL_ATTEMPTS.filter((count) => count !== facts.attempts);
   const own = last?.attempts;
   return [
-    { label: String(facts.attempts), description: 'as in the file', value: { kind: 'file' } },
+    { label: String(facts.attempts), description: 'from the file', value: { kind: 'file' } },
     ...counts.map(
       (count): Choice<AttemptChoice> => ({
         label: String(count),
@@ -117,7 +117,7 @@ export function answersText({ tasks, attempts }: LaunchAnswers, facts?: FileFact
         ? 'all tasks'
         : `all ${countText(facts)} tasks`);
   const count = attempts ?? facts?.attempts;
-  return `${some} × ${count === undefined ? 'attempts as in the file' : plural(count, 'attempt')}`;
+  return `${some} × ${count === undefined ? 'attempts from the file' : plural(count, 'attempt')}`;
 }
 
 function countText({ tasks, whole }: FileFacts): string {

@@ -129,7 +129,7 @@ function askFile(
     value,
   }));
   const active = chosen === undefined ? 0 : files.findIndex((file) => file.toString() === chosen.toString());
-  return pickOne(place, choices, { placeholder: 'Which batch file?', active: Math.max(0, active) });
+  return pickOne(place, choices, { placeholder: 'Select a batch file', active: Math.max(0, active) });
 }
 
 type TaskAnswer = ChosenTasks | { readonly kind: 'same'; readonly answers: LaunchAnswers };
@@ -141,7 +141,7 @@ async function askTasks(
   last: LaunchAnswers | undefined,
 ): Promise<Answer<TaskAnswer>> {
   for (;;) {
-    const answer = await pickOne(place, taskChoices(facts, last), { placeholder: 'Which tasks?' });
+    const answer = await pickOne(place, taskChoices(facts, last), { placeholder: 'Select tasks' });
     if (answer === undefined || answer === BACK || answer.kind !== 'pick') return answer;
     const shown = list.tasks.map(({ id, question }) => ({
       label: id,
@@ -149,7 +149,7 @@ async function askTasks(
       value: id,
     }));
     const ids = await pickMany({ ...place, step: Math.max(place.step, 2) }, shown, {
-      placeholder: 'Which of them? Type to filter',
+      placeholder: 'Select tasks. Type to filter',
     });
     if (ids === undefined) return undefined;
     if (ids !== BACK) return { kind: 'some', ids: [...ids] };
@@ -168,7 +168,7 @@ async function askAttempts(
         ? 0
         : choices.findIndex(({ value }) => value.kind === 'count' && value.count === last.attempts);
     const answer = await pickOne(place, choices, {
-      placeholder: 'How many attempts at each task?',
+      placeholder: 'How many attempts of each task?',
       active: Math.max(0, active),
     });
     if (answer === undefined || answer === BACK) return answer;
@@ -176,7 +176,7 @@ async function askAttempts(
     if (answer.kind === 'count') return { attempts: answer.count };
     const text = await input(
       { ...place, step: Math.max(place.step, 2) },
-      { prompt: 'Attempts at each task', value: String(last?.attempts ?? facts.attempts), wrong: wrongAttempts },
+      { prompt: 'Attempts of each task', value: String(last?.attempts ?? facts.attempts), wrong: wrongAttempts },
     );
     if (text === undefined) return undefined;
     if (text !== BACK) return { attempts: Number(text) };

@@ -17,8 +17,8 @@ export function targetChoices(names: readonly string[], named: string, used: str
   const choice = (value: string): Choice<string> => {
     const said = [
       value === LOCAL ? 'this machine' : '',
-      value === named && value !== LOCAL ? 'as in the file' : '',
-      value === used ? 'in use' : 'the window then works with it',
+      value === named && value !== LOCAL ? 'from the file' : '',
+      value === used ? 'in use' : 'the window switches to it',
     ].filter((part) => part !== '');
     return { label: value, description: said.join(' · '), icon: value === LOCAL ? 'vm' : 'server-environment', value };
   };
@@ -31,5 +31,5 @@ export function askTarget(
   named: string,
   used: string,
 ): Promise<Answer<string>> {
-  return pickOne(place, targetChoices(names, named, used), { placeholder: 'Where does it run?' });
+  return pickOne(place, targetChoices(names, named, used), { placeholder: 'Select where to run' });
 }

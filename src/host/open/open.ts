@@ -107,12 +107,12 @@ function lookUp(services: Services, reference: string, find: typeof placeOf): Pr
 export async function followLink(services: Services, uri: vscode.Uri): Promise<void> {
   try {
     const link = readLink(uri.path, uri.query);
-    if (link === undefined) throw new StudioError('usage', 'This link leads to nothing in Rollout Studio.');
+    if (link === undefined) throw new StudioError('usage', 'This link does not open anything in Rollout Studio.');
     await services.pages.open(
       linkPlace(await lookUp(services, link.reference, link.compare === true ? comparePlaceOf : placeOf), link),
     );
   } catch (error) {
-    services.log.warn(`A link could not be opened: ${errorText(error)}`);
+    services.log.warn(`Cannot open the link: ${errorText(error)}`);
     void vscode.window.showErrorMessage(errorText(error));
   }
 }

@@ -72,7 +72,7 @@ function follow(panel: vscode.WebviewPanel, uri: vscode.Uri): vscode.Disposable 
       panel.webview.html = problemPage(
         title,
         first === undefined
-          ? 'The file has no team any more.'
+          ? 'The file no longer has a team.'
           : `${basename(first.file)}, line ${first.line}: ${first.message}. ${first.hint}`,
         nonce,
       );

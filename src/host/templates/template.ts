@@ -144,17 +144,16 @@ const LONGEST = 64;
 
 /** What is wrong with a name; undefined when nothing is. */
 export function nameProblem(kind: TemplateKind, name: string): string | undefined {
-  if (name === '') return 'Write a name.';
-  if (name.length > LONGEST) return `A name has ${LONGEST} characters at most.`;
+  if (name === '') return 'Enter a name.';
+  if (name.length > LONGEST) return `Use at most ${LONGEST} characters.`;
   if (kind === 'tool' || kind === 'pythonTool') {
-    if (!/^[A-Za-z_]\w*$/.test(name))
-      return 'The name of a tool is an identifier: letters, digits and _, for example count_words.';
+    if (!/^[A-Za-z_]\w*$/.test(name)) return 'Use letters, digits, and _, for example count_words.';
     const python = kind === 'pythonTool';
     return (python ? RESERVED_IN_PYTHON : RESERVED).has(name)
-      ? `${name} has another meaning in ${python ? 'Python' : 'TypeScript'}.`
+      ? `${name} is a reserved word in ${python ? 'Python' : 'TypeScript'}.`
       : undefined;
   }
-  return /^[A-Za-z0-9][\w-]*$/.test(name) ? undefined : 'Letters, digits, - and _ only, for example my-agent.';
+  return /^[A-Za-z0-9][\w-]*$/.test(name) ? undefined : 'Use letters, digits, -, and _, for example my-agent.';
 }
 
 export interface Filled {

@@ -45,7 +45,7 @@ async function create(services: Services, kind: TemplateKind): Promise<void> {
   const uri = vscode.Uri.joinPath(folder, main.path);
   // Somebody may have made it since the name was asked for.
   if (await exists(uri))
-    throw new StudioError('conflict', `${main.path} exists already; nothing was written.`, {
+    throw new StudioError('conflict', `${main.path} already exists. Nothing was written.`, {
       hint: 'Choose another name.',
     });
   const filled = await write(services, uri, main, values);
@@ -67,15 +67,14 @@ async function chosenLanguage(): Promise<'tool' | 'pythonTool' | undefined> {
       language: 'pythonTool' as const,
     },
   ];
-  return (await vscode.window.showQuickPick(items, { title: 'New Tool', placeHolder: 'In which language?' }))?.language;
+  return (await vscode.window.showQuickPick(items, { title: 'New Tool', placeHolder: 'Select a language' }))?.language;
 }
 
 async function chosenFolder(): Promise<vscode.Uri | undefined> {
   const folders = vscode.workspace.workspaceFolders ?? [];
-  if (folders.length === 0)
-    throw new StudioError('usage', 'There is no folder open to write into.', { hint: 'Open a folder first.' });
+  if (folders.length === 0) throw new StudioError('usage', 'No folder is open.', { hint: 'Open a folder first.' });
   if (folders.length === 1) return folders[0]?.uri;
-  return (await vscode.window.showWorkspaceFolderPick({ placeHolder: 'In which folder?' }))?.uri;
+  return (await vscode.window.showWorkspaceFolderPick({ placeHolder: 'Select a folder' }))?.uri;
 }
 
 async function askName(kind: TemplateKind, folder: vscode.Uri): Promise<string | undefined> {
@@ -92,7 +91,7 @@ async function askName(kind: TemplateKind, folder: vscode.Uri): Promise<string |
       if (wrong !== undefined) return wrong;
       const { path } = templateSet(kind, trimmed).main;
       return (await exists(vscode.Uri.joinPath(folder, path)))
-        ? `${path} exists already; choose another name.`
+        ? `${path} already exists. Choose another name.`
         : undefined;
     },
   });
@@ -109,7 +108,7 @@ async function chosenAgent(folder: vscode.Uri, batch: vscode.Uri): Promise<strin
     .map((uri) => ({ label: vscode.workspace.asRelativePath(uri, false), path: relative(from, uri.path) }));
   if (items.length === 0) return '../agents/my-agent.agent.yaml';
   if (items.length === 1) return items[0]?.path;
-  return (await vscode.window.showQuickPick(items, { title: 'New Batch', placeHolder: 'Which agent does it run?' }))
+  return (await vscode.window.showQuickPick(items, { title: 'New Batch', placeHolder: 'Select the agent to run' }))
     ?.path;
 }
 

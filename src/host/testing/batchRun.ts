@@ -89,7 +89,7 @@ export class BatchRun {
           head: () => {
             if (ended) done.abort();
           },
-          lost: (lost) => this.#say(lost ? 'The server is not reached; trying again…' : 'The server is reached again.'),
+          lost: (lost) => this.#say(lost ? 'Cannot reach the server. Trying again…' : 'Connected to the server again.'),
           notice: (text) => this.#say(text),
         },
         done.signal,

@@ -18,8 +18,8 @@ export async function launchTasks(
   signal: AbortSignal,
 ): Promise<string> {
   if (uri?.scheme !== 'file')
-    throw new StudioError('unsupported', 'A batch can only be launched from a file on a disk.', {
-      hint: 'Open the folder on the machine it lies on.',
+    throw new StudioError('unsupported', 'Batches can be launched only from files on disk.', {
+      hint: 'Open the folder on the machine that has the file.',
     });
   const file = uri.fsPath;
   const answers: LaunchAnswers = { tasks: tasks === 'all' ? { kind: 'all' } : { kind: 'some', ids: [...tasks] } };

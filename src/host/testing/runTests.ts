@@ -26,7 +26,7 @@ export async function runTests(
   const listener = token.onCancellationRequested(() => stop.abort());
   try {
     if (!vscode.workspace.isTrusted)
-      throw new StudioError('forbidden', 'In Restricted Mode nothing runs.', { hint: 'Trust this workspace first.' });
+      throw new StudioError('forbidden', 'Nothing runs in Restricted Mode.', { hint: 'Trust this workspace first.' });
     if (request.include === undefined) await items.discover();
     const include = (request.include ?? [...items.controller.items].map(([, item]) => item)).map(chosen);
     // Which tasks there are is read anew: a file may have changed since.
@@ -35,7 +35,7 @@ export async function runTests(
       if (items.list(file) === undefined)
         run.errored(
           file,
-          new vscode.TestMessage(typeof file.error === 'string' ? file.error : 'This batch file cannot be read.'),
+          new vscode.TestMessage(typeof file.error === 'string' ? file.error : 'Cannot read this batch file.'),
         );
     }
     const runs = runsOf(include, (request.exclude ?? []).map(chosen), (file) =>

@@ -53,6 +53,6 @@ async function openAttempts({ pages }: Services, items: FileItems, argument: unk
   const item = named === undefined ? undefined : items.itemOf(named);
   const batch = item === undefined ? undefined : items.batchOf(item);
   if (item === undefined || batch === undefined)
-    throw new StudioError('not_found', 'This test was not run in this window yet.', { hint: 'Run it first.' });
+    throw new StudioError('not_found', 'This test has not run in this window yet.', { hint: 'Run it first.' });
   await pages.open({ page: 'batch', batch, ...(item.parent === undefined ? {} : { filter: item.id }) });
 }

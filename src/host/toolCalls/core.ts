@@ -127,7 +127,7 @@ export class ToolCallsCore implements vscode.Disposable {
     const form = asked instanceof vscode.Uri ? this.reruns.formOf(asked) : undefined;
     const call = await this.reruns.describe(form ?? (await this.#call(asked)));
     if (call.of_world)
-      throw new StudioError('unsupported', `${call.name} is a tool of a world: it cannot be called alone.`, {
+      throw new StudioError('unsupported', `${call.name} is a tool of a world. It cannot be called alone.`, {
         hint: '“Re-run This Call” calls it in the world as it was.',
       });
     await vscode.commands.executeCommand(

@@ -18,10 +18,10 @@ export function toolCommands(
 ): CommandGroup<'rollout.tryTool' | 'rollout.addMcpServer' | 'rollout.importOpenApi'> {
   return {
     'rollout.tryTool': async (uri, tool, given) => {
-      const file = uri instanceof vscode.Uri ? uri : await chosenAgent(WITH_TOOLS, 'Tools of which agent?', 'Try Tool');
+      const file = uri instanceof vscode.Uri ? uri : await chosenAgent(WITH_TOOLS, 'Select an agent', 'Try Tool');
       if (file === undefined) return;
       if (file.scheme !== 'file')
-        throw new StudioError('unsupported', 'Only files on this machine’s disk can be run.', {
+        throw new StudioError('unsupported', 'Only files on disk can run.', {
           hint: 'Save it first.',
         });
       await panels.open(
@@ -34,7 +34,7 @@ export function toolCommands(
       const agent =
         uri instanceof vscode.Uri
           ? uri
-          : await chosenAgent(/\.agent\.(ya?ml|json)$/, 'Which agent gets the server?', 'Add MCP Server');
+          : await chosenAgent(/\.agent\.(ya?ml|json)$/, 'Select the agent to add the server to', 'Add MCP Server');
       if (agent === undefined) return;
       await (await import('./mcp/addServer.ts')).addServer(services, values, agent);
     },
@@ -52,7 +52,7 @@ async function chosenAgent(fits: RegExp, placeHolder: string, title: string): Pr
     MAX_AGENTS,
   );
   if (found.length === 0)
-    throw new StudioError('not_found', 'There is no agent in this workspace.', { hint: '“New Agent…” makes one.' });
+    throw new StudioError('not_found', 'There is no agent in this workspace.', { hint: 'Run Rollout: New Agent….' });
   const items = found
     .map((uri) => ({ label: vscode.workspace.asRelativePath(uri, false), uri }))
     .sort((a, b) => (a.label < b.label ? -1 : 1));

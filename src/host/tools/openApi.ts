@@ -19,23 +19,22 @@ const imported = z.object({
 
 export async function importOpenApi({ cli, log }: Pick<Services, 'cli' | 'log'>): Promise<void> {
   const folder = vscode.workspace.workspaceFolders?.find(({ uri }) => uri.scheme === 'file')?.uri;
-  if (folder === undefined)
-    throw new StudioError('usage', 'There is no folder open to write into.', { hint: 'Open a folder first.' });
+  if (folder === undefined) throw new StudioError('usage', 'No folder is open.', { hint: 'Open a folder first.' });
   const spec = await askSpec(folder);
   if (spec === undefined) return;
   const out = await askOut(folder, spec);
   if (out === undefined) return;
   const made = imported.parse(
-    await withProgress('Making tools', ({ signal }) =>
+    await withProgress('Creating tools', ({ signal }) =>
       cli.json(['tool', 'openapi', spec, '--out', out], { cwd: folder.fsPath, signal }),
     ),
   );
   writeTypes({ cli, log }, folder);
-  for (const { operation, why } of made.skipped) log.warn(`${operation} is left out: ${why}.`);
+  for (const { operation, why } of made.skipped) log.warn(`${operation} was skipped: ${why}.`);
   await vscode.window.showTextDocument(vscode.Uri.joinPath(folder, out), { preview: false });
   const notes = [
     `${out} has ${plural(made.tools.length, 'tool')}.`,
-    ...(made.skipped.length === 0 ? [] : [`${plural(made.skipped.length, 'operation')} left out; the log says why.`]),
+    ...(made.skipped.length === 0 ? [] : [`${plural(made.skipped.length, 'operation')} skipped. See the log.`]),
     ...(made.baseUrl === undefined ? ['Set BASE_URL in it.'] : []),
     ...(made.secrets.length === 0 ? [] : [`Give ${made.secrets.join(', ')} under secrets of its entry.`]),
   ];
@@ -50,7 +49,7 @@ async function askSpec(folder: vscode.Uri): Promise<string | undefined> {
   ];
   const picked = await vscode.window.showQuickPick(items, {
     title: TITLE,
-    placeHolder: 'Where is the description (openapi.json or openapi.yaml)?',
+    placeHolder: 'Path or URL of the OpenAPI description',
   });
   if (picked === undefined) return undefined;
   if (picked.url) {
@@ -59,7 +58,7 @@ async function askSpec(folder: vscode.Uri): Promise<string | undefined> {
       prompt: 'URL of the description',
       placeHolder: 'https://example.com/openapi.json',
       ignoreFocusOut: true,
-      validateInput: (text) => (/^https?:\/\/\S+$/.test(text.trim()) ? undefined : 'Write an http or https URL.'),
+      validateInput: (text) => (/^https?:\/\/\S+$/.test(text.trim()) ? undefined : 'Enter an http or https URL.'),
     });
     return url?.trim();
   }
@@ -79,14 +78,14 @@ async function askOut(folder: vscode.Uri, spec: string): Promise<string | undefi
     : path.basename(spec).replace(/\.\w+$/, '');
   const out = await vscode.window.showInputBox({
     title: TITLE,
-    prompt: 'The module that is written',
+    prompt: 'Module to create',
     value: `tools/${base.replaceAll(/[^\w-]+/g, '_')}.ts`,
     ignoreFocusOut: true,
     validateInput: async (text) => {
       if (!/^[^\\:*?"<>|]+\.ts$/.test(text.trim()) || text.includes('..'))
-        return 'Write a path below the folder that ends in .ts.';
+        return 'Enter a path in the folder that ends in .ts.';
       return (await exists(vscode.Uri.joinPath(folder, text.trim())))
-        ? `${text.trim()} exists already; choose another name.`
+        ? `${text.trim()} already exists. Choose another name.`
         : undefined;
     },
   });

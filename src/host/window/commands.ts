@@ -42,12 +42,12 @@ async function tellFailure(id: string, error: unknown, log: Log, problems: FileP
     return;
   }
   const unforeseen = !StudioError.is(error);
-  const text = unforeseen ? `Rollout met an unforeseen error: ${errorText(error)}` : errorText(error);
+  const text = unforeseen ? `Rollout Studio: unexpected error: ${errorText(error)}` : errorText(error);
   if ((await vscode.window.showErrorMessage(text, 'Show Log')) !== undefined) log.channel.show(true);
 }
 
 function summaryOf(count: number): string {
   return count === 1
-    ? 'One problem in the files keeps this from running.'
-    : `${count} problems in the files keep this from running.`;
+    ? 'One problem in your files prevents this from running.'
+    : `${count} problems in your files prevent this from running.`;
 }

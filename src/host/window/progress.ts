@@ -17,7 +17,7 @@ export function withProgress<T>(title: string, work: (work: Work) => Promise<T>)
       try {
         return await work({ signal: stop.signal, report: (message) => progress.report({ message }) });
       } catch (error) {
-        if (stop.signal.aborted) throw new StudioError('cancelled', 'It was cancelled.', { cause: error });
+        if (stop.signal.aborted) throw new StudioError('cancelled', 'Cancelled.', { cause: error });
         throw error;
       } finally {
         listener.dispose();

@@ -162,7 +162,7 @@ export class ClusterBench {
         await this.cluster.remove(kind, metadata.name, { propagation: 'Background' });
     }
     await this.cluster.remove('Namespace', this.namespace);
-    // The cluster does the rest; data of this machine stay until nothing writes them any more.
+    // The cluster does the rest; data of this machine stay until nothing writes them anymore.
     await until('the pods are gone', async () => (await this.cluster.list('Pod')).length === 0, 2 * PATIENCE_MS);
     this.site.cluster.close();
     await this.#bench.close();

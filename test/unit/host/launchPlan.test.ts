@@ -51,7 +51,7 @@ describe('which tasks', () => {
     const [first] = taskChoices(desk, { tasks: { kind: 'first', count: 10 }, attempts: 4 });
     assert.deepEqual([first?.label, first?.description], ['Same as last time', 'first 10 tasks × 4 attempts']);
     assert.equal(answersText({ tasks: { kind: 'some', ids: ['renew-one'] }, attempts: 1 }), 'renew-one × 1 attempt');
-    assert.equal(answersText({ tasks: { kind: 'all' } }), 'all tasks × attempts as in the file');
+    assert.equal(answersText({ tasks: { kind: 'all' } }), 'all tasks × attempts from the file');
   });
 });
 

@@ -21,7 +21,7 @@ export function AttemptPane({ view, actions }: PaneProps) {
   if (cell === undefined) {
     return (
       <aside class="attempt-pane" aria-label="Attempt">
-        <p class="attempt-none">Point at an attempt, or move to one with the arrow keys.</p>
+        <p class="attempt-none">Hover over an attempt, or move to one with the arrow keys.</p>
       </aside>
     );
   }
@@ -77,7 +77,7 @@ function Facts({ view, row }: { readonly view: BatchView; readonly row: RolloutR
         <Fact name="worker" value={row.worker} />
         <Fact name="began" value={progress.started_at === undefined ? undefined : clock(progress.started_at)} />
         <Fact name="try" value={row.try > 1 ? String(row.try) : undefined} />
-        <Fact name="stays out" value={progress.touched ? 'changed by hand' : undefined} />
+        <Fact name="not counted" value={progress.touched ? 'edited' : undefined} />
       </dl>
       {row.duplicate_of !== undefined && (
         <p class="attempt-small">The same trajectory as an earlier attempt of this task.</p>
@@ -86,7 +86,7 @@ function Facts({ view, row }: { readonly view: BatchView; readonly row: RolloutR
   );
 }
 
-/** Tries that do not count: they ended in infrastructure trouble, or were changed by hand. */
+/** Tries that do not count: they ended in infrastructure trouble, or were edited. */
 function Tries({ view, cell, actions }: PaneProps & { readonly cell: CellAt }) {
   const others = [...view.data.otherTries.values()]
     .filter((row) => row.task_index === cell.index && row.attempt === cell.attempt)
@@ -151,7 +151,7 @@ function Buttons({ view, cell, actions }: PaneProps & { readonly cell: CellAt })
     <Button
       kind="secondary"
       label="Compare attempts"
-      title="All attempts at this task, side by side (C)"
+      title="Compare all attempts of this task (C)"
       onClick={() => actions.compare(cell.index)}
     />
   );

@@ -36,7 +36,7 @@ export function* errorBars(rows: Iterable<RolloutRow>): Piecewise<ErrorBars> {
       bar.count += 1;
       return;
     }
-    const name = error ?? (outcome === 'failed' ? 'failed, no error' : outcome);
+    const name = error ?? (outcome === 'failed' ? 'wrong answer' : outcome);
     bars.set(key, { name, outcome, count: 1, filter: error === undefined ? `outcome:${outcome}` : `error:${error}` });
   });
   return { bars: [...bars.values()].sort((a, b) => b.count - a.count || (a.name < b.name ? -1 : 1)), notPassed, ended };

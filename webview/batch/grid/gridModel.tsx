@@ -102,7 +102,7 @@ function taskNode(view: BatchView, index: number, i: number, { layout, attempts,
         id={`cell-${index}-${attempt}`}
         aria-colindex={attempt + 2}
         aria-selected={attempt === selected || attempt === at}
-        aria-label={`${cellName(name, attempt, row)}${view.shows(row) ? '' : ', not in the filter'}`}
+        aria-label={`${cellName(name, attempt, row)}${view.shows(row) ? '' : ', hidden by the filter'}`}
         style={{ left: `${layout.cells + (attempt - 1) * layout.cell}px`, width: `${layout.cell}px` }}
       />,
     );

@@ -20,7 +20,7 @@ interface BatchHeadProps {
   readonly onCompare: () => void;
 }
 
-const STATES = { open: 'tasks still come', running: 'running', paused: 'paused', ended: 'ended' } as const;
+const STATES = { open: 'more tasks are coming', running: 'running', paused: 'paused', ended: 'ended' } as const;
 
 export function BatchHead({ view, actions, page, onCompare }: BatchHeadProps) {
   const { row, definition } = view.data;
@@ -65,11 +65,11 @@ export function BatchHead({ view, actions, page, onCompare }: BatchHeadProps) {
       )}
       {left !== undefined && <Stat name="left" value={duration(left)} unit="left" />}
       {row.state === 'paused' && (
-        <span class="batch-stat">{row.released === true ? 'paused, no pods kept' : 'paused'}</span>
+        <span class="batch-stat">{row.released === true ? 'paused, pods released' : 'paused'}</span>
       )}
       {row.state === 'ended' && (
         <span class="batch-stat batch-ended" title={row.reason}>
-          {row.reason === undefined ? 'ended' : `ended: ${row.reason}`}
+          {row.reason === undefined ? 'ended' : `${row.reason.charAt(0).toUpperCase()}${row.reason.slice(1)}`}
         </span>
       )}
       {figures !== undefined && <PassAt1 report={figures.report} />}
@@ -120,7 +120,7 @@ function Parent({
       class="batch-parent"
       title={[
         `Fork of ${parent.rollout}, cut at ${parent.seq}`,
-        ...(parent.differs === undefined ? [] : ['It runs something else than its parent did:', ...parent.differs]),
+        ...(parent.differs === undefined ? [] : ['It differs from its parent:', ...parent.differs]),
       ].join('\n')}
       onClick={() => actions.openRollout(parent.rollout, false)}
     >

@@ -21,13 +21,18 @@ export function controlsOf(view: BatchView): Control[] {
   const unsettled = infrastructure + cancelled;
   const controls: Control[] = [];
   if (row.state === 'paused')
-    controls.push({ label: 'Resume', icon: 'debug-continue', verb: 'resume', title: 'Let waiting attempts go on' });
+    controls.push({
+      label: 'Resume',
+      icon: 'debug-continue',
+      verb: 'resume',
+      title: 'Continue the attempts that are on hold',
+    });
   if (row.state === 'running' || row.state === 'open')
     controls.push({
       label: 'Pause',
       icon: 'debug-pause',
       verb: 'pause',
-      title: 'Hold all attempts at their next step',
+      title: 'Hold all attempts at their next call',
     });
   if (row.state !== 'ended' && row.released !== true && hasPods(view))
     controls.push({
@@ -35,16 +40,16 @@ export function controlsOf(view: BatchView): Control[] {
       icon: 'debug-disconnect',
       verb: 'release',
       bare: true,
-      title: 'Pause, and give the pods back once nothing runs; Resume starts them again',
+      title: 'Pause, and delete the pods when nothing runs. Resume starts them again.',
     });
   if (row.state !== 'ended')
-    controls.push({ label: 'Stop', icon: 'debug-stop', verb: 'cancel', title: 'Cancel what has not ended' });
+    controls.push({ label: 'Stop', icon: 'debug-stop', verb: 'cancel', title: 'Cancel everything that has not ended' });
   if (unsettled > 0)
     controls.push({
       label: `Retry unsettled ${unsettled}`,
       icon: 'refresh',
       verb: 'retry',
-      title: 'Try again what infrastructure trouble or a stop left without a verdict',
+      title: 'Run the attempts again that an infrastructure failure or a stop left without a verdict',
     });
   if (row.state === 'ended') {
     controls.push({
@@ -58,7 +63,7 @@ export function controlsOf(view: BatchView): Control[] {
         label: 'Run failed again',
         icon: 'debug-rerun',
         verb: 'failed_again',
-        title: 'Launch a new batch of the tasks that have an attempt that did not pass',
+        title: 'Launch a new batch of the tasks with an attempt that did not pass',
       });
   }
   return controls;

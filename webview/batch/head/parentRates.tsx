@@ -48,15 +48,15 @@ export function ParentRates({
   const lines = [
     `pass@1 from event ${parent.seq} on`,
     `this fork: ${rateText(fork)}`,
-    ...(siblings === undefined ? [] : [`parent’s attempts that came the same way: ${rateText(siblings)}`]),
-    `all of the parent’s: ${rateText(rates.parent)}`,
+    ...(siblings === undefined ? [] : [`attempts of the parent with the same steps: ${rateText(siblings)}`]),
+    `all attempts of the parent: ${rateText(rates.parent)}`,
     ...(difference === null
       ? []
       : [
           `difference ${signed(difference.value)}, between ${signed(difference.interval[0])} and ` +
             `${signed(difference.interval[1])} with 95 %`,
         ]),
-    ...(parent.differs === undefined ? [] : ['', 'It runs something else than its parent did:', ...parent.differs]),
+    ...(parent.differs === undefined ? [] : ['', 'It differs from its parent:', ...parent.differs]),
   ];
   return (
     <span class="batch-stat is-parent" title={lines.join('\n')}>
@@ -70,7 +70,7 @@ export function ParentRates({
 
 function rateText({ passed, scored, intervals }: AttemptRates): string {
   const interval = intervals['1'];
-  if (scored === 0 || interval === undefined || interval === null) return 'nothing is scored';
+  if (scored === 0 || interval === undefined || interval === null) return 'nothing scored yet';
   return `${passed}/${scored}, between ${interval[0].toFixed(2)} and ${interval[1].toFixed(2)} with 95 %`;
 }
 

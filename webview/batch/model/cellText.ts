@@ -32,7 +32,7 @@ export function verdictOf({ state, progress }: RolloutRow): { readonly head: str
   if (state === 'queued') return { head: 'waits for a worker' };
   if (state !== 'ended') return { head: `at step ${progress.step ?? progress.steps}` };
   const reward = progress.reward === undefined || progress.reward === null ? '' : `, reward ${progress.reward}`;
-  if (progress.passed === true) return { head: `passed the check${reward}` };
-  if (progress.passed === false) return { head: `failed the check${reward}` };
-  return { head: progress.status === 'cancelled' ? 'stopped before its end' : `no verdict${reward}` };
+  if (progress.passed === true) return { head: `passed${reward}` };
+  if (progress.passed === false) return { head: `failed${reward}` };
+  return { head: progress.status === 'cancelled' ? 'cancelled' : `no verdict${reward}` };
 }

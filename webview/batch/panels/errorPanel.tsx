@@ -17,7 +17,7 @@ export function ErrorPanel({ view, errors }: { readonly view: BatchView; readonl
     >
       {errors.bars.length === 0 ? (
         <p class="batch-panel-none">
-          {errors.ended === 0 ? 'No attempt has ended yet.' : 'All that ended have passed.'}
+          {errors.ended === 0 ? 'No attempt has ended yet.' : 'All ended attempts passed.'}
         </p>
       ) : (
         <div class="error-rows">

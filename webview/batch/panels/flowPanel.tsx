@@ -24,7 +24,7 @@ export function FlowPanel({ flow, samples, server, report, ended }: FlowPanelPro
       note={flow === undefined ? undefined : stretch(flow)}
     >
       {flow === undefined && report.ms === null ? (
-        <p class="batch-panel-none">{ended ? 'These rollouts tell no times.' : 'Nothing has begun yet.'}</p>
+        <p class="batch-panel-none">{ended ? 'No timings in this recording.' : 'Nothing has started yet.'}</p>
       ) : (
         <div class="flow-rows">
           {flow !== undefined && (

@@ -107,7 +107,7 @@ function Numbers({ report, flow, errors, limit, attempts }: NumbersProps) {
         )}
       </Number>
       <Number
-        name={most === undefined ? 'not passed' : `most often: ${most.name}`}
+        name={most === undefined ? 'not passed' : `most frequent: ${most.name}`}
         value={count(most?.count ?? errors.notPassed)}
       >
         <span class="batch-track tall">

@@ -29,9 +29,7 @@ export function TokenPanel({
             <b>{compact(total)}</b>
             {price !== undefined && (
               <span
-                title={
-                  report.cost_per_solved === null ? undefined : `${money(report.cost_per_solved)} for each solved task`
-                }
+                title={report.cost_per_solved === null ? undefined : `${money(report.cost_per_solved)} per solved task`}
               >
                 {' '}
                 · {price}
@@ -42,7 +40,7 @@ export function TokenPanel({
       }
     >
       {tokens === null ? (
-        <p class="batch-panel-none">No model call told its usage.</p>
+        <p class="batch-panel-none">No token usage recorded.</p>
       ) : (
         <div class={`token-rows${limit === undefined ? '' : ' is-limited'}`}>
           <Row name="prompt" value={compact(tokens.input)}>
@@ -61,7 +59,7 @@ export function TokenPanel({
           <Row
             name="wasted"
             value={compact(wasted)}
-            title="Of tries that do not count, and of attempts that infrastructure trouble ended"
+            title="Spent on tries that do not count and on attempts that an infrastructure failure ended"
           >
             <i class="of-wasted" style={{ width: `${(100 * wasted) / total}%` }} />
           </Row>
@@ -75,8 +73,8 @@ export function TokenPanel({
 /** What is used of the limit; the mark stands where the batch will be in the end. */
 function LimitRow({ limit: { most, used, expected } }: { readonly limit: TokenLimit }) {
   const title =
-    `${compact(used)} of the ${compact(most)} tokens after which the batch stops ` +
-    `(stop.tokens)${expected === undefined ? '' : `; about ${compact(expected)} in the end, going on like this`}`;
+    `${compact(used)} of ${compact(most)} tokens, the limit at which the batch stops ` +
+    `(stop.tokens)${expected === undefined ? '' : `; about ${compact(expected)} expected at the end`}`;
   return (
     <div class="token-row" title={title}>
       <span class="batch-dim">limit {compact(most)}</span>

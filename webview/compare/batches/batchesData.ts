@@ -30,7 +30,7 @@ export class BatchesData extends StreamData {
   }
 
   async #read(before: string, after: string): Promise<void> {
-    if (before === after) throw new StudioError('usage', 'This is one batch twice: there is nothing to compare.');
+    if (before === after) throw new StudioError('usage', 'Both batches are the same. Choose another one to compare.');
     [this.before, this.after] = await Promise.all([
       this.api.batch(before, this.signal),
       this.api.batch(after, this.signal),

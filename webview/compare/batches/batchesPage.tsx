@@ -27,13 +27,13 @@ const KEYS: readonly KeyGroup[] = [
     keys: [
       { keys: 'J / K', does: 'next, previous task' },
       { keys: 'Home / End', does: 'first, last task' },
-      { keys: '1 … 6', does: 'only tasks of that kind, or all again' },
+      { keys: '1 … 6', does: 'filter by kind, or show all' },
     ],
   },
   {
     title: 'Task',
     keys: [
-      { keys: 'Enter', does: 'all attempts of both batches, side by side' },
+      { keys: 'Enter', does: 'all attempts in both batches, side by side' },
       { keys: 'Ctrl+Enter', does: 'the same, beside' },
       { keys: 'Y', does: 'copy the reference' },
     ],
@@ -41,9 +41,9 @@ const KEYS: readonly KeyGroup[] = [
   {
     title: 'Page',
     keys: [
-      { keys: 'X', does: 'the other way round' },
+      { keys: 'X', does: 'the Swap' },
       { keys: 'O / Shift+O', does: 'open the earlier, the later batch' },
-      { keys: '?', does: 'these keys' },
+      { keys: '?', does: 'show keys' },
     ],
   },
 ];
@@ -101,14 +101,8 @@ export function BatchesPage({ host, can, place, onNavigate }: BatchesPageProps) 
               />
             </>
           )}
-          <Button
-            kind="icon"
-            icon="arrow-swap"
-            label="The other way round"
-            title="The other way round (X)"
-            onClick={swap}
-          />
-          <Button kind="icon" icon="refresh" label="Read again" onClick={reload} />
+          <Button kind="icon" icon="arrow-swap" label="Swap" title="Swap (X)" onClick={swap} />
+          <Button kind="icon" icon="refresh" label="Reload" onClick={reload} />
           {can.has('link') && (
             <Button kind="icon" icon="link" label="Copy link" onClick={() => act({ do: 'link', place })} />
           )}
@@ -121,10 +115,10 @@ export function BatchesPage({ host, can, place, onNavigate }: BatchesPageProps) 
         <Banner
           kind="info"
           text={
-            `${count(data.open)} ${data.open === 1 ? 'attempt has' : 'attempts have'} not ended. What comes of ` +
-            'them is shown once they are read again.'
+            `${count(data.open)} ${data.open === 1 ? 'attempt has' : 'attempts have'} not ended. ` +
+            'Reload to see the results.'
           }
-          actions={[{ label: 'Read again', onClick: reload }]}
+          actions={[{ label: 'Reload', onClick: reload }]}
         />
       )}
       {data.loading === 'failed' ? (
@@ -137,7 +131,7 @@ export function BatchesPage({ host, can, place, onNavigate }: BatchesPageProps) 
       ) : data.compared === undefined ? (
         <>
           <p class="compare-reading" role="status">
-            {data.read === 0 ? 'Reading the batches' : `${count(data.read)} attempts read`}
+            {data.read === 0 ? 'Loading batches…' : `${count(data.read)} attempts loaded`}
           </p>
           <Skeleton />
         </>
@@ -218,7 +212,7 @@ function Compared({ compared: { comparison, tasks }, place, act, onSwap }: Compa
     !keys,
   );
   if (tasks.length === 0)
-    return <EmptyState icon="info" title="No task in common" text="The two batches have no task of the same id." />;
+    return <EmptyState icon="info" title="No task in common" text="The batches have no task ID in common." />;
   return (
     <>
       <Differences comparison={comparison} />
@@ -245,17 +239,17 @@ function Compared({ compared: { comparison, tasks }, place, act, onSwap }: Compa
       </div>
       <footer class="compare-foot">
         <span>
-          {count(shown.length)} of {count(tasks.length)} tasks that both have
+          {count(shown.length)} of {count(tasks.length)} tasks in both
         </span>
         <span class="compare-keys">
           <kbd>J</kbd>
           <kbd>K</kbd> task
         </span>
         <span class="compare-keys">
-          <kbd>↵</kbd> attempts of both
+          <kbd>↵</kbd> attempts in both
         </span>
         <span class="compare-keys">
-          <kbd>X</kbd> other way round
+          <kbd>X</kbd> Swap
         </span>
         <button type="button" onClick={() => setKeys(true)}>
           <kbd>?</kbd> keys

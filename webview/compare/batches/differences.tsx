@@ -7,7 +7,7 @@ const MOST = 4;
 export function Differences({ comparison }: { readonly comparison: Comparison }) {
   const { pass_at: table, why, intervals } = comparison;
   if (table === null)
-    return <p class="batches-why">No paired difference: {why['pass_at'] ?? 'nothing is scored yet'}.</p>;
+    return <p class="batches-why">No paired difference: {why['pass_at'] ?? 'nothing scored yet yet'}.</p>;
   const ks = Object.keys(table)
     .map(Number)
     .sort((a, b) => a - b)
@@ -51,7 +51,7 @@ export function Differences({ comparison }: { readonly comparison: Comparison })
                     {signed(interval[0])} … {signed(interval[1])}
                   </span>
                 )}
-                <span class="dim">{sure ? '' : ', may be luck'}</span>
+                <span class="dim">{sure ? '' : ', not significant'}</span>
               </td>
               <td class="batches-scale">
                 <Scale difference={difference} interval={interval} />

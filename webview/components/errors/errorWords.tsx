@@ -24,7 +24,7 @@ export function ErrorWords({ error, onOpen }: { readonly error: TraceError; read
       ))}
       {hidden > 0 && (
         <div class="error-frame dim">
-          {hidden} {hidden === 1 ? 'frame' : 'frames'} of the runtime hidden
+          {hidden} {hidden === 1 ? 'frame' : 'frames'} runtime frames hidden
         </div>
       )}
     </>

@@ -10,10 +10,7 @@ export function ServerNotices({ host }: { readonly host: Host }) {
   return (
     <>
       {server.state !== 'ok' && (
-        <Banner
-          kind="error"
-          text={server.text ?? 'The rollout server does not answer. What is shown is what came before.'}
-        />
+        <Banner kind="error" text={server.text ?? 'The rollout server does not answer. Data may be out of date.'} />
       )}
       <Elsewhere host={host} />
     </>

@@ -18,7 +18,7 @@ export interface Wishes {
   readonly passes?: (task: number) => number;
   /** Chance that infrastructure ends an attempt. */
   readonly trouble?: number;
-  /** Recordings tell no times, no tokens and no worker. */
+  /** Recordings tell no timings, no tokens and no worker. */
   readonly imported?: boolean;
   readonly longNames?: boolean;
   readonly levels?: boolean;

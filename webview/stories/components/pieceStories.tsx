@@ -129,7 +129,7 @@ story('components', 'banners', () => (
     />
     <Banner
       kind="held"
-      text="Held before renew_loan, step 5, call 2 of 2."
+      text="Paused before renew_loan (step 5)."
       actions={[{ label: 'Resume', onClick: nothing }]}
       onClose={nothing}
     />

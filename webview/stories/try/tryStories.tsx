@@ -202,7 +202,7 @@ story('try', 'cancelled', () =>
   panel(tool(SHORT, { query: 'tides' }), 'run', ...told(...MANY, 'rollout: interrupted'), {
     type: 'unmade',
     why: 'cancelled',
-    text: 'It was cancelled.',
+    text: 'Cancelled.',
   }),
 );
 story('try', 'failed', () =>
@@ -226,7 +226,7 @@ story('try', 'tries', () =>
     'run',
     made(ok((BOOKS as { books: Json }).books)),
     'run',
-    { type: 'unmade', why: 'cancelled', text: 'It was cancelled.' },
+    { type: 'unmade', why: 'cancelled', text: 'Cancelled.' },
     'run',
     made(failure),
     'run',

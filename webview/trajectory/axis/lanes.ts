@@ -15,7 +15,7 @@ export interface Item {
   readonly form: Form;
   /** Where a click on it goes. */
   readonly seq: number;
-  /** ms since the start, or seq where there are no times. */
+  /** ms since the start, or seq where there are no timings. */
   readonly from: number;
   /** Absent for a moment, and where `span` or `hold` tells. */
   readonly to?: number;

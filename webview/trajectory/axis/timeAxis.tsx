@@ -19,7 +19,7 @@ import './axis.css';
 const ZOOM = 1.2;
 /** Pixels a pointer moves before it is a drag. */
 const DRAG = 4;
-const TROUBLE_WORDS = { error: 'failed', interrupted: 'interrupted by infrastructure' } as const;
+const TROUBLE_WORDS = { error: 'failed', interrupted: 'interrupted by an infrastructure failure' } as const;
 /** Pixels for `held 12:30 min`. */
 const HELD_ROOM = 96;
 
@@ -215,7 +215,7 @@ export function TimeAxis({
           <Glyph outcome="failed" /> error
         </span>{' '}
         {lanes.interrupted && (
-          <span class="axis-sign" title="Infrastructure ended the call, as of a lost worker">
+          <span class="axis-sign" title="An infrastructure failure ended the call, e.g. a lost worker">
             <Glyph outcome="infrastructure" /> interrupted
           </span>
         )}{' '}

@@ -58,10 +58,10 @@ export class PageDebug {
     if (!breakpoints.settable)
       say(
         readOnly
-          ? 'This page can only be read.'
-          : 'This batch has ended: nothing would hold. In VS Code the debugger steps through what is recorded.',
+          ? 'This page is read-only.'
+          : 'This batch has ended, so no breakpoint can hold it. Use the debugger in VS Code to step through the recording.',
       );
-    else if (spot === undefined) say('No breakpoint can be here: select a tool call or a step.');
+    else if (spot === undefined) say('Select a tool call or a step to set a breakpoint.');
     else this.run(breakpoints.toggle(spot));
   }
 
@@ -89,7 +89,7 @@ export class PageDebug {
     if (target === undefined)
       say(
         this.editable
-          ? 'Nothing of this can be edited: select a call, a model call or a message that was given.'
+          ? 'This cannot be edited. Select a tool call, a model call, or an input message.'
           : 'Nothing can be edited here.',
       );
     else this.edit(target);
@@ -99,7 +99,7 @@ export class PageDebug {
     const subject = this.#subject();
     const target = subject === undefined ? undefined : forkTarget(this.#page.data.model, subject);
     if (target === undefined)
-      say(this.editable ? 'There is nothing to go on from here.' : 'Nothing can be forked here.');
+      say(this.editable ? 'There is nothing to continue from here.' : 'Nothing can be forked here.');
     else this.edit(target);
   }
 
@@ -114,9 +114,9 @@ export class PageDebug {
     const { edits, wrong } = draft.read();
     const missing =
       wrong.length > 0
-        ? `This is no JSON: ${wrong.join(', ')}.`
+        ? `Not valid JSON: ${wrong.join(', ')}.`
         : target.kind === 'inject' && draft.text.trim() === ''
-          ? 'There are no words yet.'
+          ? 'Enter a text.'
           : undefined;
     if (missing !== undefined) {
       draft.fail(missing);

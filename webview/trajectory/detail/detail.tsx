@@ -45,7 +45,7 @@ export function Detail({ view }: { readonly view: TrajectoryView }) {
       <EmptyState
         icon="list-selection"
         title="Nothing selected"
-        text="Select a step or a call to see what was asked and what it gave."
+        text="Select a step or a call to see its arguments and result."
       />
     );
   const Panel = PANELS[view.tab];
@@ -61,7 +61,7 @@ export function Detail({ view }: { readonly view: TrajectoryView }) {
       <TabPanel id={view.tab} label={NAMES[view.tab]}>
         <div class="detail-body" ref={scroller} tabIndex={0}>
           {view.data.model.skipped !== undefined && (view.tab === 'messages' || view.tab === 'world') ? (
-            <p class="remark">What came before this is still being read.</p>
+            <p class="remark">Earlier events are still loading.</p>
           ) : (
             <Panel view={view} subject={subject} />
           )}

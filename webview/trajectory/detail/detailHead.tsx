@@ -137,14 +137,14 @@ export function headOf(model: TrajectoryModel, subject: Subject): Head {
 /** Where it is held right now. */
 function heldAt(model: TrajectoryModel, span: number): Pick<Head, 'outcome' | 'words'> | undefined {
   const hold = model.holdsAt().find((open) => open.event.span === span);
-  return hold === undefined ? undefined : { outcome: 'held', words: `held ${hold.event.data.side} the call` };
+  return hold === undefined ? undefined : { outcome: 'held', words: `paused ${hold.event.data.side} the call` };
 }
 
 function ending(
   end: { readonly status: 'ok' | 'error' | 'cut'; readonly error?: TraceError | undefined } | undefined,
 ): Pick<Head, 'outcome' | 'words'> {
   if (end === undefined) return { outcome: 'running', words: 'running' };
-  if (end.status === 'cut') return { outcome: 'running', words: 'made anew in the fork' };
+  if (end.status === 'cut') return { outcome: 'running', words: 'made again in the fork' };
   if (end.status === 'ok') return { outcome: 'passed', words: 'ok' };
   const trouble = end.error === undefined ? 'error' : troubleIn(end.error);
   return { outcome: TROUBLES[trouble], words: trouble === 'interrupted' ? trouble : (end.error?.class ?? 'error') };

@@ -9,11 +9,11 @@ import type { TrajectorySession } from '../session.ts';
 import { heldFor, useNow } from '../useNow.ts';
 
 const WHY = {
-  breakpoint: 'a breakpoint',
-  pause: 'asked to pause',
-  step: 'one step was asked for',
-  input: 'it waits for an answer',
-  lost_server: 'its server is gone',
+  breakpoint: 'breakpoint',
+  pause: 'paused',
+  step: 'stepping',
+  input: 'waiting for an answer',
+  lost_server: 'server lost',
 } as const;
 
 export function HeldBanner({ session, hold }: { readonly session: TrajectorySession; readonly hold: Hold }) {
@@ -50,13 +50,13 @@ function actionsOf(session: TrajectorySession, hold: Hold): BannerAction[] {
           {
             label: `Edit ${part.kind}`,
             icon: 'edit',
-            title: 'Edit what it is held at (A)',
+            title: 'Edit the call it is paused at (A)',
             onClick: () => session.debug.edit(part),
           } as const,
         ]),
     ...(skip === undefined
       ? []
-      : [{ label: 'Skip…', title: 'Answer the call without making it', onClick: () => session.debug.edit(skip) }]),
+      : [{ label: 'Skip…', title: 'Skip the call and return a result', onClick: () => session.debug.edit(skip) }]),
     {
       label: 'Say…',
       icon: 'comment',
@@ -66,13 +66,13 @@ function actionsOf(session: TrajectorySession, hold: Hold): BannerAction[] {
     {
       label: 'Resume',
       icon: 'debug-continue',
-      title: 'Let it go on (R)',
+      title: 'Resume (R)',
       onClick: () => session.debug.tell('release'),
     },
     {
       label: 'Step',
       icon: 'debug-step-over',
-      title: 'Let it go on to its next gate (S)',
+      title: 'Resume and pause at the next call (S)',
       onClick: () => session.debug.tell('step'),
     },
     stop(session),
@@ -83,7 +83,7 @@ function stop(session: TrajectorySession): BannerAction {
   return { label: 'Cancel this rollout', icon: 'debug-stop', bare: true, onClick: () => session.debug.tell('cancel') };
 }
 
-/** `Held before renew_loan, step 5: a breakpoint, for 42.0 s`. */
+/** `Paused before renew_loan (step 5): breakpoint, for 42.0 s`. */
 export function heldText(model: TrajectoryModel, hold: Hold, now: number): string {
   const { event } = hold;
   const span = model.span(event.span ?? 0);
@@ -94,10 +94,10 @@ export function heldText(model: TrajectoryModel, hold: Hold, now: number): strin
         ? 'the model call'
         : span?.kind === 'agent'
           ? span.agent
-          : 'what comes next';
-  const step = span === undefined ? '' : `, step ${span.step}`;
+          : 'the next step';
+  const step = span === undefined ? '' : ` (step ${span.step})`;
   return (
-    `Held ${event.data.side} ${what}${step}: ` +
+    `Paused ${event.data.side} ${what}${step}: ` +
     `${WHY[event.data.why]}${model.timed ? `, for ${duration(heldFor(hold, now))}` : ''}`
   );
 }

@@ -108,7 +108,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
             kind="icon"
             icon="debug-pause"
             label="Pause this rollout"
-            title="Hold it at its next gate (P)"
+            title="Pause it at its next call (P)"
             onClick={() => session.debug.tell('hold')}
           />
         )}
@@ -117,7 +117,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
             kind="secondary"
             icon={session.following ? 'circle-filled' : 'eye'}
             label={session.following ? 'live' : 'follow'}
-            title="Follow what is still running (.)"
+            title="Follow the running rollout (.)"
             pressed={session.following}
             onClick={() => session.follow(!session.following)}
           />
@@ -137,7 +137,7 @@ export function TrajectoryHead({ session, can, onAttempt, onSearch, onKeys, onBo
             kind="secondary"
             icon="diff"
             label="Compare"
-            title="All attempts at this task, side by side (C)"
+            title="Compare all attempts of this task (C)"
             onClick={() => session.compare()}
           />
         )}

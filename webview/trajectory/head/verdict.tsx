@@ -1,5 +1,5 @@
 /**
- * Why, in one line: what the scorer said, the first split, the first error, what else is particular about this rollout.
+ * Why, in one line: what the scorer said, the diverges at, the first error, what else is particular about this rollout.
  */
 
 import { failure } from '../../../src/trace/cursor.ts';
@@ -38,18 +38,18 @@ export function Verdict({ session }: { readonly session: TrajectorySession }) {
   const { split } = data;
   if (split !== undefined) {
     parts.push(
-      <span key="split" title={`${split.common} ${split.common === 1 ? 'call' : 'calls'} before are the same`}>
-        <span class="dim">first split</span>{' '}
+      <span key="split" title={`${split.common} ${split.common === 1 ? 'call' : 'calls'} before match`}>
+        <span class="dim">diverges at</span>{' '}
         <ActionLink label={placeOf(model, split.seq)} onClick={() => session.go(split.seq)} />{' '}
         <span class="dim">from</span>{' '}
         <ActionLink
           label={`attempt ${split.other.attempt}`}
-          title={`Open attempt ${split.other.attempt}, which passed, at the same place`}
+          title={`Open attempt ${split.other.attempt} (passed) at the same step`}
           onClick={() =>
             session.act({ do: 'open', place: { page: 'trajectory', rollout: split.other.rollout, seq: split.there } })
           }
-        />
-        , <span class="dim">which passed</span>
+        />{' '}
+        <span class="dim">(passed)</span>
       </span>,
     );
   }
@@ -62,7 +62,7 @@ export function Verdict({ session }: { readonly session: TrajectorySession }) {
     );
   if (end?.touched === true)
     parts.push(
-      <span key="touched" class="mark" title="Edited while it ran: left out of statistics">
+      <span key="touched" class="mark" title="Edited while it ran, so the statistics leave it out">
         touched
       </span>,
     );
@@ -80,8 +80,8 @@ export function Verdict({ session }: { readonly session: TrajectorySession }) {
     );
   if (!model.timed)
     parts.push(
-      <span key="times" class="mark" title="Imported from a source without times: the axis shows order">
-        no times
+      <span key="times" class="mark" title="The source of this recording has no timings. The axis shows the order.">
+        no timings
       </span>,
     );
   if (parts.length === 0 && end !== undefined)

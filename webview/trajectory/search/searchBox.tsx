@@ -83,7 +83,7 @@ export function SearchBox({
         <span
           class="search-count"
           role="status"
-          title={result.problem ?? `${result.explain}; of values that are stored apart only the beginning is searched`}
+          title={result.problem ?? `${result.explain}; only the beginning of large values is searched`}
         >
           {result.problem ?? `${found.length === 0 ? 'none' : count(found.length)}${result.done ? '' : ' …'}`}
         </span>

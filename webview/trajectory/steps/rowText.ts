@@ -152,13 +152,13 @@ function callText(model: TrajectoryModel, span: ToolSpan, withModel: boolean): R
   const changed = changedArguments(model, span);
   const marks: RowText['marks'][number][] = [
     ...(isRepeat(model, span)
-      ? [{ text: 'repeat', title: 'The same call as the one of this tool before', kind: 'changed' as const }]
+      ? [{ text: 'repeat', title: 'Same as the previous call of this tool', kind: 'changed' as const }]
       : []),
     ...(changed.length > 0
       ? [
           {
             text: `≠ ${changed.join(', ')}`,
-            title: `Differs from the call of this tool before in ${changed.join(', ')}`,
+            title: `Differs from the previous call of this tool in ${changed.join(', ')}`,
             kind: 'changed' as const,
           },
         ]
@@ -176,7 +176,7 @@ function callText(model: TrajectoryModel, span: ToolSpan, withModel: boolean): R
   const modelMs = withModel ? (model.step(span.step)?.model?.end?.data.ms ?? 0) : 0;
   const result =
     end?.status === 'cut'
-      ? 'open where the fork was cut: made anew'
+      ? 'open at the cut; made again'
       : end?.error !== undefined
         ? end.error.message
         : shortResult(model, span);

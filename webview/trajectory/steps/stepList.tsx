@@ -130,7 +130,7 @@ function StepRow({
           </span>
         )}
         {fold !== undefined && !fold.open && (
-          <b class="step-times" title={`${fold.count} equal rows; Right opens them`}>
+          <b class="step-times" title={`${fold.count} equal rows; press Right to expand`}>
             ×{fold.count}
           </b>
         )}
@@ -148,8 +148,8 @@ function StepRow({
           <span
             class="step-mark is-split"
             title={
-              `From here on attempt ${split.other.attempt}, which passed, did something else; ${split.common} ` +
-              `${split.common === 1 ? 'call' : 'calls'} before are the same`
+              `Attempt ${split.other.attempt} (passed) diverges here; ${split.common} ` +
+              `${split.common === 1 ? 'call' : 'calls'} before match`
             }
           >
             <Icon name="repo-forked" /> split
@@ -158,9 +158,9 @@ function StepRow({
         {own && (
           <span
             class="step-mark is-plain"
-            title={`What comes before is shared with ${model.start?.data.fork?.rollout ?? 'its parent'}`}
+            title={`Everything before is shared with ${model.start?.data.fork?.rollout ?? 'its parent'}`}
           >
-            own from here
+            fork starts here
           </span>
         )}
       </>
@@ -248,7 +248,7 @@ function FoldSign({
       class="step-fold is-fold"
       onClick={onClick}
       onDblClick={(event) => event.stopPropagation()}
-      title={fold.open ? 'Show these equal rows as one (←)' : `${fold.count} equal rows; show each (→)`}
+      title={fold.open ? 'Collapse equal rows (←)' : `${fold.count} equal rows; expand (→)`}
     >
       <Icon name={fold.open ? 'chevron-down' : 'chevron-right'} />
     </span>

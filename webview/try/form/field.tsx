@@ -55,7 +55,7 @@ export function Field(props: FieldProps) {
   const description = typeof schema['description'] === 'string' ? schema['description'] : undefined;
   const hint = [
     boundsText(schema),
-    ...(schema['default'] === undefined ? [] : [`${valueText(schema['default'])} unless said`]),
+    ...(schema['default'] === undefined ? [] : [`${valueText(schema['default'])} by default`]),
   ]
     .filter((text) => text !== '')
     .join(' · ');

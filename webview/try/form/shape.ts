@@ -32,7 +32,7 @@ const NAMES: Readonly<Record<string, string>> = {
   string: 'text',
   number: 'number',
   integer: 'integer',
-  boolean: 'yes or no',
+  boolean: 'true or false',
   array: 'list',
   object: 'object',
   null: 'null',
@@ -147,7 +147,7 @@ function variantName(schema: JsonObject, index: number): string {
     ? Object.entries(properties).find(([, member]) => isJsonObject(member) && member['const'] !== undefined)
     : undefined;
   if (told !== undefined && isJsonObject(told[1])) return `${told[0]}: ${JSON.stringify(told[1]['const'])}`;
-  if (Array.isArray(schema['enum'])) return 'one of these';
+  if (Array.isArray(schema['enum'])) return 'one of';
   return (typeof type === 'string' ? NAMES[type] : undefined) ?? `form ${index + 1}`;
 }
 

@@ -94,17 +94,17 @@ export function problemsOf(
   required: boolean,
   path: Path = [],
 ): FormProblem[] {
-  if (value === undefined) return required ? [{ path, text: 'It is required.', missing: true }] : [];
+  if (value === undefined) return required ? [{ path, text: 'Required.', missing: true }] : [];
   const described = describe(given, root);
   const { schema, shape } = described;
   const wrong = (text: string): FormProblem[] => [{ path, text }];
   if (value instanceof Unread)
-    return wrong(shape.kind === 'number' ? `“${value.text}” is no number.` : 'This is not JSON.');
+    return wrong(shape.kind === 'number' ? `“${value.text}” is not a number.` : 'Not valid JSON.');
   if (shape.kind === 'variants') {
     const option = shape.options[nearestOption(described, root, value)];
     return option === undefined ? [] : problemsOf(option.schema, root, value, required, path);
   }
-  if (!fits(described, value)) return wrong(`It has to be ${WANTED[shape.kind] ?? wantedType(schema)}.`);
+  if (!fits(described, value)) return wrong(`Must be ${WANTED[shape.kind] ?? wantedType(schema)}.`);
   switch (shape.kind) {
     case 'text':
       return typeof value === 'string' ? textProblems(schema, value).flatMap(wrong) : [];
@@ -126,7 +126,7 @@ export function problemsOf(
             ...(schema['additionalProperties'] === false
               ? othersIn(described, value).map((name) => ({
                   path,
-                  text: `There is no argument “${name}”: take it out as JSON.`,
+                  text: `Unknown argument “${name}”. Edit as JSON to remove it.`,
                 }))
               : []),
           ]
@@ -213,9 +213,9 @@ function textProblems(schema: JsonObject, value: string): string[] {
   const { minLength, maxLength, pattern } = schema;
   const { length } = Array.from(value); // as JSON Schema counts
   if (typeof minLength === 'number' && length < minLength)
-    return [minLength === 1 ? 'It may not be empty.' : `It needs at least ${minLength} characters.`];
-  if (typeof maxLength === 'number' && length > maxLength) return [`It may have at most ${maxLength} characters.`];
-  if (typeof pattern === 'string' && patternOf(pattern)?.test(value) === false) return [`It has to match ${pattern}.`];
+    return [minLength === 1 ? 'Must not be empty.' : `Must have at least ${minLength} characters.`];
+  if (typeof maxLength === 'number' && length > maxLength) return [`Must have at most ${maxLength} characters.`];
+  if (typeof pattern === 'string' && patternOf(pattern)?.test(value) === false) return [`Must match ${pattern}.`];
   return [];
 }
 
@@ -230,21 +230,21 @@ function patternOf(pattern: string): RegExp | undefined {
 
 function numberProblems(schema: JsonObject, value: number, integer: boolean): string[] {
   const { minimum, maximum, exclusiveMinimum: above, exclusiveMaximum: below, multipleOf: step } = schema;
-  if (integer && !Number.isInteger(value)) return ['It has to be a whole number.'];
-  if (typeof minimum === 'number' && value < minimum) return [`It has to be at least ${minimum}.`];
-  if (typeof above === 'number' && value <= above) return [`It has to be more than ${above}.`];
-  if (typeof maximum === 'number' && value > maximum) return [`It may be at most ${maximum}.`];
-  if (typeof below === 'number' && value >= below) return [`It has to be less than ${below}.`];
+  if (integer && !Number.isInteger(value)) return ['Must be a whole number.'];
+  if (typeof minimum === 'number' && value < minimum) return [`Must be at least ${minimum}.`];
+  if (typeof above === 'number' && value <= above) return [`Must be more than ${above}.`];
+  if (typeof maximum === 'number' && value > maximum) return [`Must be at most ${maximum}.`];
+  if (typeof below === 'number' && value >= below) return [`Must be less than ${below}.`];
   if (typeof step === 'number' && step > 0 && Math.abs(value / step - Math.round(value / step)) > 1e-9)
-    return [`It has to be a multiple of ${step}.`];
+    return [`Must be a multiple of ${step}.`];
   return [];
 }
 
 function countProblems({ minItems: least, maxItems: most }: JsonObject, count: number): string[] {
   if (typeof least === 'number' && count < least)
-    return [`It needs at least ${least} ${least === 1 ? 'item' : 'items'}.`];
+    return [`Must have at least ${least} ${least === 1 ? 'item' : 'items'}.`];
   return typeof most === 'number' && count > most
-    ? [`It may have at most ${most} ${most === 1 ? 'item' : 'items'}.`]
+    ? [`Must have at most ${most} ${most === 1 ? 'item' : 'items'}.`]
     : [];
 }
 

@@ -13,8 +13,8 @@ export async function showCallsHere(figures: Figures, lookup: Lookup, documents:
   const found =
     editor === undefined ? undefined : spotAt(await lookup.figured(editor.document), editor.selection.active.line + 1);
   if (editor === undefined || found === undefined)
-    throw new StudioError('usage', 'No tool with calls is here.', {
-      hint: 'Put the cursor into a tool that a batch has used.',
+    throw new StudioError('usage', 'There is no tool with calls here.', {
+      hint: 'Put the cursor on a tool that a batch has used.',
     });
   const {
     spot,
@@ -58,7 +58,7 @@ export async function chooseBatch(figures: Figures, lookup: Lookup, asked: Calls
   }));
   const picked = await vscode.window.showQuickPick([newest, ...items], {
     title: 'Figures of Tools',
-    placeHolder: 'Of which batch?',
+    placeHolder: 'Select a batch',
     matchOnDescription: true,
     matchOnDetail: true,
   });

@@ -106,7 +106,7 @@ export async function showCalls(figures: Figures, documents: CallDocuments, aske
   const found = await figures.named(asked.batch, new Set(asked.tools));
   const made = found === undefined ? undefined : documents.make(found, asked.errors === true);
   if (made === undefined) {
-    void vscode.window.setStatusBarMessage('$(info) There is no such call.', 4_000);
+    void vscode.window.setStatusBarMessage('$(info) No such calls.', 4_000);
     return;
   }
   const document = await vscode.workspace.openTextDocument(made.uri);

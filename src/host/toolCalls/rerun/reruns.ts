@@ -152,7 +152,7 @@ export class Reruns
         ? new vscode.CodeLens(top, { title: `$(loading~spin)${NBSP}Running…`, command: '' })
         : lens(
             `$(play)${NBSP}Run`,
-            'Make this call, with the code as it is now, in the world as it was before the recorded call',
+            'Call the tool with the current code, in the world as it was before the recorded call',
             COMMANDS_OF_LENSES.run,
           ),
       ...(outcome === undefined || running
@@ -170,13 +170,13 @@ export class Reruns
         : [
             new vscode.CodeLens(top, {
               title: 'Run Recorded Code',
-              tooltip: 'Make this call with the code as it was submitted',
+              tooltip: 'Call the tool with the code that was submitted',
               command: COMMANDS_OF_LENSES.run,
               arguments: [uri, 'recorded'],
             }),
           ]),
       ...(call.of_world ? [] : [lens('Try Tool', 'Try the tool alone, with these arguments', COMMANDS_OF_LENSES.try)]),
-      lens('Save as Test Case', 'Write a test with these arguments and what they gave', COMMANDS_OF_LENSES.save),
+      lens('Save as Test Case', 'Write a test with these arguments and their result', COMMANDS_OF_LENSES.save),
       new vscode.CodeLens(top, {
         title: 'Open Step',
         command: COMMANDS_OF_LENSES.open,
@@ -244,7 +244,7 @@ export class Reruns
       `Call ${name}?`,
       {
         modal: true,
-        detail: 'The tool does not say that it is pure or restorable: what it changes outside cannot be undone.',
+        detail: 'The tool is not declared pure or restorable, so its changes may be impossible to undo.',
       },
       'Call',
     );
@@ -259,7 +259,7 @@ export class Reruns
       throw new StudioError(
         'usage',
         `The arguments are not JSON${error instanceof Error ? `: ${error.message}` : ''}.`,
-        { hint: 'Look at what is underlined.', cause: error },
+        { hint: 'Fix what is underlined.', cause: error },
       );
     }
   }
@@ -267,7 +267,7 @@ export class Reruns
   #form(uri: vscode.Uri | undefined): Form {
     const form = this.#formAt(uri ?? vscode.window.activeTextEditor?.document.uri);
     if (form === undefined)
-      throw new StudioError('usage', 'This is no form of a call.', { hint: 'Open one with “Re-run This Call”.' });
+      throw new StudioError('usage', 'This is not the form of a call.', { hint: 'Open one with “Re-run This Call”.' });
     return form;
   }
 
@@ -280,7 +280,7 @@ function outcomeTitle(call: DescribedCall, outcome: RerunCall): string {
   const times = `${durationText(outcome.ms)}${call.ms === undefined ? '' : `, recorded ${durationText(call.ms)}`}`;
   if (outcome.same === true) return `$(check)${NBSP}Same as recorded · ${times}`;
   if (outcome.error !== undefined) return `$(error)${NBSP}${outcome.error.class} · ${times}`;
-  return `$(diff)${NBSP}${outcome.same === null ? 'Result of other arguments' : 'Another result'} · ${times}`;
+  return `$(diff)${NBSP}${outcome.same === null ? 'Result of different arguments' : 'Different result'} · ${times}`;
 }
 
 function outcomeUri(form: Form, side: 'recorded' | 'now'): vscode.Uri {

@@ -94,8 +94,8 @@ export async function moduleOf(call: DescribedCall): Promise<vscode.Uri> {
       if (own !== undefined) return vscode.Uri.file(own.path);
     }
   }
-  throw new StudioError('not_found', `The code of ${call.name} is not in this workspace: nothing can be made of it.`, {
-    hint: 'Open the folder it is in. Tools of servers and built-in ones have no code here.',
+  throw new StudioError('not_found', `The code of ${call.name} is not in this workspace.`, {
+    hint: 'Open the folder that contains it. MCP and built-in tools have no code here.',
   });
 }
 
@@ -106,7 +106,7 @@ async function freeFile(folder: vscode.Uri, name: string): Promise<vscode.Uri> {
     const uri = vscode.Uri.joinPath(parent, `${name}${n === 1 ? '' : `-${n}`}.test.ts`);
     if (!(await exists(uri))) return uri;
   }
-  throw new StudioError('conflict', `There are ${MAX_FILES} tests of ${name} already.`);
+  throw new StudioError('conflict', `${name} already has ${MAX_FILES} tests.`);
 }
 
 async function testFolder(folder: vscode.Uri): Promise<vscode.Uri> {

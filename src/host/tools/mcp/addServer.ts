@@ -77,12 +77,12 @@ async function askServer(folder: string, log: vscode.LogOutputChannel): Promise<
         : await pickOne<FoundServer | typeof TYPED>(
             place(1),
             [{ label: 'A command or a URL…', icon: 'edit', value: TYPED }, ...known],
-            { placeholder: 'Which server?' },
+            { placeholder: 'Select a server' },
           );
     if (picked === undefined || picked === BACK) return undefined;
     if (picked !== TYPED) return picked;
     const typed = await input(place(known.length === 0 ? 1 : 2), {
-      prompt: 'The command that is the server, or its URL. Secrets as ${env:NAME}.',
+      prompt: 'Command or URL of the server. Write secrets as ${env:NAME}.',
       placeholder: 'npx -y @modelcontextprotocol/server-everything   or   http://localhost:3000/mcp',
       wrong: (text) => {
         const server = serverOf(text);
@@ -159,7 +159,7 @@ async function write(agent: vscode.Uri, entry: NewEntry): Promise<void> {
     changed.slice(start, changed.length - end),
   );
   if (!(await vscode.workspace.applyEdit(edit)))
-    throw new StudioError('conflict', 'The agent file could not be changed.', { hint: 'Is it open read-only?' });
+    throw new StudioError('conflict', 'Cannot change the agent file.', { hint: 'Check that it is not read-only.' });
   const editor = await vscode.window.showTextDocument(document, { preview: false });
   const at = document.positionAt(start);
   editor.revealRange(new vscode.Range(at, at), vscode.TextEditorRevealType.InCenterIfOutsideViewport);

@@ -6,9 +6,9 @@ import { ownName } from '../../../config/tools/mcp/newEntry.ts';
 /** The server that a text names, or what is wrong with the text. */
 export function serverOf(text: string): FoundServer | string {
   const trimmed = text.trim();
-  if (trimmed === '') return 'Write a command or a URL.';
+  if (trimmed === '') return 'Enter a command or a URL.';
   if (/^https?:/i.test(trimmed)) {
-    if (!URL.canParse(trimmed.replaceAll(/\$\{[^}]*\}/g, 'x'))) return 'This is no URL.';
+    if (!URL.canParse(trimmed.replaceAll(/\$\{[^}]*\}/g, 'x'))) return 'Enter a valid URL.';
     return named({ url: trimmed });
   }
   const [command = '', ...args] = wordsOf(trimmed);

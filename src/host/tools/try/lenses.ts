@@ -15,9 +15,9 @@ export async function tryLenses(document: vscode.TextDocument, kind: 'code' | 'a
     });
   if (kind === 'code')
     return toolsIn(document.getText()).map(({ name, line }) =>
-      lens(line, `Call ${name} with arguments of yours`, name),
+      lens(line, `Call ${name} with your own arguments`, name),
     );
   // Which tools they are is asked when one is tried.
   const [first] = await agentToolEntries(uri.path, document.getText(), () => Promise.resolve(undefined));
-  return first === undefined ? [] : [lens(first.line, 'Call one of the tools with arguments of yours')];
+  return first === undefined ? [] : [lens(first.line, 'Call one of the tools with your own arguments')];
 }

@@ -193,7 +193,7 @@ export class TryPanel {
   async #isAccepted(): Promise<boolean> {
     if (this.#tool.effect !== 'irreversible' || this.#accepted) return true;
     const detail =
-      'The tool does not say that it is pure or restorable: what it changes outside cannot be undone. This is ' +
+      'The tool is not declared pure or restorable, so its changes may be impossible to undo. This is ' +
       'asked once for this panel.';
     this.#accepted =
       (await vscode.window.showWarningMessage(`Call ${this.#tool.name}?`, { modal: true, detail }, 'Call')) !==
@@ -221,7 +221,7 @@ export class TryPanel {
       if (reading.signal.aborted) return;
       this.#problem =
         found === undefined
-          ? (problems[0] ?? `${path.basename(this.file)} has no tool ${this.#tool.name} any more.`)
+          ? (problems[0] ?? `${path.basename(this.file)} has no tool ${this.#tool.name} anymore.`)
           : undefined;
     } catch (error) {
       if (reading.signal.aborted) return;

@@ -106,8 +106,7 @@ export class TryPanels implements vscode.Disposable {
     const closed = view.onDidDispose(() => ended.abort());
     try {
       const tool = (await this.#cli.list(file, ended.signal)).tools.find((candidate) => candidate.name === name);
-      if (tool === undefined)
-        throw new StudioError('not_found', `${path.basename(file)} has no tool ${name} any more.`);
+      if (tool === undefined) throw new StudioError('not_found', `${path.basename(file)} has no tool ${name} anymore.`);
       view.webview.options = webviewOptions(this.#services.context);
       this.#show(view, file, tool);
     } catch (error) {
@@ -175,7 +174,7 @@ async function chosen(
 ): Promise<ListedTool | undefined> {
   if (tools.length === 0)
     throw new StudioError('not_found', `${path.basename(file)} has no tools.`, {
-      hint: problems[0] ?? 'Export one, or name one under `tools:`.',
+      hint: problems[0] ?? 'Export one, or add one under `tools:`.',
     });
   if (tools.length === 1 && problems.length === 0) return tools[0];
   const items = tools.map((tool) => ({

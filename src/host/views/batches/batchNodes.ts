@@ -46,7 +46,7 @@ export function batchLook(row: BatchRow, now: number): Look {
   const rate = passRateText(row);
   const parts = [
     row.state === 'ended' ? '' : `${done}/${all}`,
-    row.state !== 'paused' ? '' : row.released === true ? 'paused, no pods kept' : 'paused',
+    row.state !== 'paused' ? '' : row.released === true ? 'paused, pods released' : 'paused',
     rate,
     row.imported ? 'imported' : '',
     agoText(now - row.created_at),

@@ -80,7 +80,7 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
         const item = treeItem(
           {
             label: node.text,
-            tooltip: `${node.text}\nClick to try again.`,
+            tooltip: `${node.text}\nClick to retry.`,
             icon: { id: 'error', color: 'errorForeground' },
             spoken: node.text,
           },

@@ -39,7 +39,7 @@ describe('the templates', () => {
     assert.match(text, /args: \[count_words\.py\], cwd: \.\.\/tools/);
     assert.deepEqual(
       [nameProblem('pythonTool', 'lambda'), nameProblem('pythonTool', 'void')],
-      ['lambda has another meaning in Python.', undefined],
+      ['lambda is a reserved word in Python.', undefined],
     );
   });
   it('leave no mark behind, and put the cursor at what is changed first', () => {

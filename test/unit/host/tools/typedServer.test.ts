@@ -13,7 +13,7 @@ test('a server is typed as a command line or a URL', () => {
     server: { url: 'https://example.com:3000/mcp?key=${env:KEY}' },
     notes: [],
   });
-  assert.equal(serverOf('  '), 'Write a command or a URL.');
+  assert.equal(serverOf('  '), 'Enter a command or a URL.');
   assert.equal(serverOf('http://'), 'This is no URL.');
   assert.deepEqual(wordsOf('C:\\tools\\x.exe ""'), ['C:\\tools\\x.exe', '']);
 });

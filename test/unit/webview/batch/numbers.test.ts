@@ -120,9 +120,9 @@ suite('what did not pass', () => {
     assert.deepEqual(
       bars.slice(1).map(({ name, outcome }) => [name, outcome]),
       [
-        ['failed, no error', 'failed'],
         ['infrastructure', 'infrastructure'],
         ['limit', 'truncated'],
+        ['wrong answer', 'failed'],
       ],
     );
   });
@@ -158,7 +158,7 @@ suite('an attempt in words', () => {
       ),
       { head: 'held before a call: breakpoint', text: 'breakpoint late' },
     );
-    assert.equal(verdictOf(failed()).head, 'failed the check, reward 0');
+    assert.equal(verdictOf(failed()).head, 'failed, reward 0');
     assert.equal(verdictOf(aRow({ state: 'queued' })).head, 'waits for a worker');
   });
 });

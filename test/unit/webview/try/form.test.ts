@@ -73,7 +73,7 @@ test('references are followed, also where a schema names itself', () => {
   };
   assert.deepEqual(asJson(firstMembers(schema)), { tree: { name: '', below: [] } });
   assert.deepEqual(told(schema, { tree: { name: 'a', below: [{ name: 1, below: [] }] } }), [
-    'tree.below.0.name: It has to be a text.',
+    'tree.below.0.name: Must be a text.',
   ]);
   assert.equal(
     describe({ $ref: '#/$defs/a' }, { $defs: { a: { $ref: '#/$defs/a' } } }).shape.kind,
@@ -97,7 +97,7 @@ test('a form begins with what is required, with defaults and examples', () => {
     }),
   );
   assert.deepEqual(asJson(firstMembers(schema)), { id: '', n: 1, kind: 'a', at: {}, yes: false, all: [], like: 'one' });
-  assert.deepEqual(told(schema, firstMembers(schema)), ['free: It is required.']);
+  assert.deepEqual(told(schema, firstMembers(schema)), ['free: Required.']);
 });
 
 test('what is wrong is told where it is', () => {
@@ -115,18 +115,18 @@ test('what is wrong is told where it is', () => {
   );
   assert.deepEqual(told(schema, { name: 'ab', n: 5, step: 0.3, tags: ['x'] }), []);
   assert.deepEqual(told(schema, { name: 'A', n: 6, step: 0.35, tags: [] }), [
-    'name: It needs at least 2 characters.',
-    'n: It may be at most 5.',
-    'step: It has to be a multiple of 0.1.',
-    'tags: It needs at least 1 item.',
+    'name: Must have at least 2 characters.',
+    'n: Must be at most 5.',
+    'step: Must be a multiple of 0.1.',
+    'tags: Must have at least 1 item.',
   ]);
   assert.deepEqual(told(schema, { name: 'AA', n: 1.5, tags: ['z'], any: new Unread('{') }), [
-    'name: It has to match ^[a-z]*$.',
-    'n: It has to be a whole number.',
-    'tags.0: It has to be one of its choices.',
-    'any: This is not JSON.',
+    'name: Must match ^[a-z]*$.',
+    'n: Must be a whole number.',
+    'tags.0: Must be one of its choices.',
+    'any: Not valid JSON.',
   ]);
-  assert.deepEqual(told(schema, { name: 'ab', n: new Unread('1x'), tags: ['x'] }), ['n: “1x” is no number.']);
+  assert.deepEqual(told(schema, { name: 'ab', n: new Unread('1x'), tags: ['x'] }), ['n: “1x” is not a number.']);
   assert.deepEqual(told({ ...schema, additionalProperties: false }, { name: 'ab', n: 1, tags: ['x'], nmae: 'x' }), [
     ': There is no argument “nmae”: take it out as JSON.',
   ]);
@@ -139,12 +139,12 @@ test('of a choice, the nearest counts', () => {
   ]);
   const schema = of(z.object({ shape, note: z.string().nullable() }));
   assert.deepEqual(told(schema, { shape: { kind: 'circle', r: -1 }, note: null }), [
-    'shape.r: It has to be at least 0.',
-    'shape.x: It is required.',
-    'shape.y: It is required.',
+    'shape.r: Must be at least 0.',
+    'shape.x: Required.',
+    'shape.y: Required.',
   ]);
   assert.deepEqual(told(schema, { shape: { kind: 'text', text: 'a' }, note: 'b' }), []);
-  assert.deepEqual(told(schema, { shape: { kind: 'text', text: 'a' }, note: 1 }), ['note: It has to be a text.']);
+  assert.deepEqual(told(schema, { shape: { kind: 'text', text: 'a' }, note: 1 }), ['note: Must be a text.']);
 });
 
 test('bounds are told in a few words', () => {

@@ -59,7 +59,7 @@ test('the last twenty tries are kept; one is looked at, its arguments are put ba
     one.run();
     told({ type: 'told', text: `line ${n}` });
     assert.deepEqual(one.running?.told, [`line ${n}`]);
-    told(n === 22 ? { type: 'unmade', why: 'cancelled', text: 'It was cancelled.' } : { type: 'made', call: CALL });
+    told(n === 22 ? { type: 'unmade', why: 'cancelled', text: 'Cancelled.' } : { type: 'made', call: CALL });
   }
   assert.deepEqual([one.tries.length, one.tries.at(-1)?.number, one.shown?.number], [20, 3, 22]);
   one.pick(5);
@@ -82,7 +82,7 @@ test('what was printed stays with a call that was cancelled, or could not be mad
     ended(['counting', '1 of 3', 'rollout: interrupted'], {
       type: 'unmade',
       why: 'cancelled',
-      text: 'It was cancelled.',
+      text: 'Cancelled.',
     }),
     ['counting', '1 of 3'],
   );

@@ -44,7 +44,7 @@ export function BreakpointBox({ session }: { readonly session: TrajectorySession
         <Line key={one.key} session={session} breakpoint={one} />
       ))}
       {spot === undefined && others.length === 0 && (
-        <p class="value-empty dim">None. Select a tool call or a step to set one.</p>
+        <p class="value-empty dim">No breakpoints. Select a tool call or a step to set one.</p>
       )}
     </section>
   );
@@ -52,8 +52,8 @@ export function BreakpointBox({ session }: { readonly session: TrajectorySession
 
 function reach({ debug: { breakpoints }, data }: TrajectorySession, spot: Spot | undefined): string {
   if (breakpoints.live && spot?.on !== 'event')
-    return `holds every attempt of ${data.batch?.name ?? 'the batch'} that comes by`;
-  return breakpoints.settable ? 'stops the debugger of the editor' : '';
+    return `holds every attempt of ${data.batch?.name ?? 'the batch'} that gets here`;
+  return breakpoints.settable ? 'stops the debugger in the editor' : '';
 }
 
 function Conditions({
@@ -81,7 +81,7 @@ function Conditions({
   };
   const set = (): void => {
     if (wrongCount || (log && text === ''))
-      setProblem(wrongCount ? 'The count of hits is a number from 1.' : 'A log point needs the line that it writes.');
+      setProblem(wrongCount ? 'Enter a hit count of at least 1.' : 'Enter the line that the log point writes.');
     else
       session.debug.breakpoints.set(spot, narrowing).then(
         () => session.debug.openBox(false),
@@ -103,7 +103,7 @@ function Conditions({
           value={log ? 'log' : 'hold'}
           options={[
             { value: 'hold', text: 'holds' },
-            { value: 'log', text: 'writes a line' },
+            { value: 'log', text: 'logs a line' },
           ]}
           onChange={(value) => setLog(value === 'log')}
         />
@@ -119,7 +119,7 @@ function Conditions({
           onEnter={set}
         />
         <TextField
-          label="From which hit on"
+          label="First hit that counts"
           placeholder="from hit"
           value={hits}
           invalid={wrongCount}
@@ -128,7 +128,7 @@ function Conditions({
         />
         {log && (
           <TextField
-            label="Line to write"
+            label="Line to log"
             placeholder="line, with {tool.arguments.days} filled in"
             value={text}
             onInput={setText}

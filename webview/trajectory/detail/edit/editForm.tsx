@@ -74,13 +74,16 @@ export function EditForm({ view, draft }: { readonly view: TrajectoryView; reado
 function noteOf(kind: EditKind, where: 'here' | 'fork'): string {
   if (where === 'fork')
     return kind === 'fork'
-      ? 'goes on from here anew; this rollout stays as it is'
-      : 'this has happened: an edit makes a fork, and this rollout stays as it is';
-  if (kind === 'answer') return 'the rollout waits for it';
-  return (
-    `${kind === 'skip' ? 'the call is not made' : kind === 'inject' ? 'the agent reads it next' : 'an edit is recorded'}; ` +
-    'this rollout then stays out of statistics'
-  );
+      ? 'Continues from here in a fork. This rollout does not change.'
+      : 'This is recorded: your edit starts a fork. This rollout does not change.';
+  if (kind === 'answer') return 'The rollout waits for your answer.';
+  const effect =
+    kind === 'skip'
+      ? 'The call is skipped.'
+      : kind === 'inject'
+        ? 'The agent reads the message next.'
+        : 'The edit is recorded.';
+  return `${effect} Statistics leave this rollout out.`;
 }
 
 function Field({
@@ -114,7 +117,7 @@ function Field({
       )}
       {changed && !own && !area && (
         <span class="dim edit-was">
-          {draft.target.kind === 'arguments' ? 'asked for' : 'was'} {before}
+          {draft.target.kind === 'arguments' ? 'requested' : 'was'} {before}
         </span>
       )}
     </div>
@@ -134,7 +137,7 @@ function Attempts({ draft, onEnter }: { readonly draft: Draft; readonly onEnter:
           if (Number.isInteger(attempts) && attempts >= 1 && attempts <= MAX_ATTEMPTS) draft.setAttempts(attempts);
         }}
       />
-      <span class="dim edit-was">continuations of this rollout, as a batch of their own</span>
+      <span class="dim edit-was">Continuations of this rollout, in a batch of their own</span>
     </div>
   );
 }

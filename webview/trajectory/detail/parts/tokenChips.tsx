@@ -32,7 +32,7 @@ export function TokenChips({
     event.stopPropagation();
     choose(to);
   };
-  if (completion.length === 0) return <p class="remark">The model sampled no token.</p>;
+  if (completion.length === 0) return <p class="remark">The model sampled no tokens.</p>;
   const from = page * CHIPS_AT_ONCE;
   const to = Math.min(completion.length, from + CHIPS_AT_ONCE);
   return (
@@ -47,7 +47,7 @@ export function TokenChips({
         </span>
         <span class="grow" />
         {summary !== undefined && (
-          <span class="token-legend" title="−logprob, from sure to one in ten and less">
+          <span class="token-legend" title="−logprob: from certain to 10 % and less">
             <span class="dim">0</span>
             <span class="token-scale" />
             <span class="dim">2.3+</span>
@@ -57,7 +57,7 @@ export function TokenChips({
       </header>
       {logprobs === undefined ? (
         <p class="remark">
-          No logprobs were captured: ask for them with <code>logprobs: true</code>.
+          No logprobs were captured. To capture them, set <code>logprobs: true</code>.
         </p>
       ) : (
         logprobs.length !== completion.length && (
@@ -116,7 +116,7 @@ export function TokenChips({
       )}
       <p class="remark" aria-live="polite">
         {chosen < 0
-          ? 'Select a token to see its chance.'
+          ? 'Select a token to see its probability.'
           : chosenText(completion[chosen] ?? 0, missing + prompt.length + chosen, logprobs?.[chosen])}
       </p>
     </section>

@@ -98,7 +98,7 @@ function ToolCall({
           )}
         </Editable>
         {span.start.data.raw !== undefined && (
-          <ValueView title="As the model wrote it" value={span.start.data.raw} blobs={blobs} {...actions} />
+          <ValueView title="Arguments as text" value={span.start.data.raw} blobs={blobs} {...actions} />
         )}
         {result === undefined ? (
           <NoResult open={span.end === undefined} failed={error !== undefined} />
@@ -115,7 +115,9 @@ function ToolCall({
                 {edit}
                 {result.edited && <span class="mark">edited</span>}
                 {span.end?.data.injected !== undefined && <span class="mark">injected: {span.end.data.injected}</span>}
-                {span.end?.data.cut !== undefined && <span class="dim">{span.end.data.cut} bytes more were cut</span>}
+                {span.end?.data.cut !== undefined && (
+                  <span class="dim">{span.end.data.cut} more bytes were truncated</span>
+                )}
               </ValueView>
             )}
           </Editable>
@@ -134,7 +136,7 @@ function ToolCall({
                 </span>
               </header>
               <WorldRows changes={changes} all="the World tab" onAll={() => view.show('world')} />
-              {error !== undefined && <p class="remark">Changed although the call failed.</p>}
+              {error !== undefined && <p class="remark">The call failed but changed the world.</p>}
             </section>
           )}
         </div>
@@ -154,7 +156,7 @@ function NoResult({ open, failed }: { readonly open: boolean; readonly failed: b
         <h3>Result</h3>
       </header>
       <p class="value-empty dim">
-        {open ? 'The call has not ended yet.' : failed ? 'None: the call failed.' : 'The recording does not tell it.'}
+        {open ? 'The call has not ended yet.' : failed ? 'No result: the call failed.' : 'Not in this recording.'}
       </p>
     </section>
   );
@@ -168,9 +170,9 @@ function Said({ view, span }: { readonly view: TrajectoryView; readonly span: Mo
   const text = textOf(entry.event.data.parts) || textOf(entry.event.data.parts, 'reasoning');
   if (text.trim() === '') return null;
   return (
-    <section class="detail-section" aria-label="What the model said">
+    <section class="detail-section" aria-label="Model output">
       <header class="section-head">
-        <h3>What the model said</h3>
+        <h3>Model output</h3>
         <span class="grow" />
         <ActionLink label={`message ${entry.m}`} onClick={() => view.go(entry.event.seq)} />
       </header>
@@ -214,7 +216,7 @@ function ModelCall({
       {span.end === undefined && (
         <section class="detail-section" aria-label="Live text">
           <header class="section-head">
-            <h3>Being written</h3>
+            <h3>Streaming…</h3>
           </header>
           <div class="prose" aria-live="off">
             {live === undefined || live === '' ? (

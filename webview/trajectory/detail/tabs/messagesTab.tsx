@@ -33,8 +33,8 @@ export function MessagesTab({ view, subject }: { readonly view: TrajectoryView; 
           label="Messages shown"
           value={all ? 'all' : 'context'}
           options={[
-            { value: 'context', text: 'what this step saw' },
-            { value: 'all', text: 'all so far' },
+            { value: 'context', text: 'context of this step' },
+            { value: 'all', text: 'all messages so far' },
           ]}
           onChange={(value) => setAll(value === 'all')}
         />
@@ -55,7 +55,7 @@ export function MessagesTab({ view, subject }: { readonly view: TrajectoryView; 
       {shown.map((entry) => (
         <Message key={entry.event.seq} view={view} entry={entry} fresh={!known.has(entry.m)} />
       ))}
-      {entries.length === 0 && <p class="value-empty dim">Nothing was said up to here.</p>}
+      {entries.length === 0 && <p class="value-empty dim">No messages yet.</p>}
     </div>
   );
 }

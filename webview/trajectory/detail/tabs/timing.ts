@@ -28,7 +28,7 @@ export interface TimeBar {
   readonly seq?: number;
 }
 
-/** Empty where the stream has no times. `now`: the newest time known, for what has not ended. */
+/** Empty where the stream has no timings. `now`: the newest time known, for what has not ended. */
 export function timeBars(model: TrajectoryModel, step: Step, now: number): TimeBar[] {
   if (!model.timed || step.model === undefined) return [];
   const start = step.model.start.at;
@@ -73,7 +73,7 @@ function modelBars(model: TrajectoryModel, span: ModelSpan, now: number): TimeBa
   const { queue_ms: queued, first_ms: first, usage } = end;
   const generated = usage?.output_tokens;
   if (queued !== undefined)
-    bars.push({ name: 'queued in the model server', kind: 'queued', depth: 2, from, ms: queued, open: false });
+    bars.push({ name: 'queued at the model server', kind: 'queued', depth: 2, from, ms: queued, open: false });
   if (first !== undefined) {
     const before = queued ?? 0;
     const cached = usage?.cached_tokens;
@@ -84,7 +84,7 @@ function modelBars(model: TrajectoryModel, span: ModelSpan, now: number): TimeBa
           `${cached === undefined ? usage.input_tokens : `${usage.input_tokens - cached} of ${usage.input_tokens}`} ` +
           'tokens';
     bars.push({
-      name: queued === undefined ? 'until the first token' : `prefill${prompt}`,
+      name: queued === undefined ? 'time to first token' : `prefill${prompt}`,
       kind: queued === undefined ? 'waiting' : 'prefill',
       depth: 2,
       from: from + before,

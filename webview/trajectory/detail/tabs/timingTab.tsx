@@ -11,9 +11,7 @@ export function TimingTab({ view, subject }: { readonly view: TrajectoryView; re
   if (bars.length === 0) {
     return (
       <p class="remark">
-        {model.timed
-          ? 'No model call belongs to this place, so there is nothing to time.'
-          : 'This trajectory was imported from a source without times: only the order is known.'}
+        {model.timed ? 'There is no model call here.' : 'The source of this recording has no timings.'}
       </p>
     );
   }

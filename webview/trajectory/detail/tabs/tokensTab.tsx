@@ -12,14 +12,11 @@ import { modelCallOf, type Subject } from '../subject.ts';
 
 export function TokensTab({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {
   const call = modelCallOf(subject);
-  if (call === undefined)
-    return <p class="remark">This came before the first model call: no tokens were sampled for it.</p>;
+  if (call === undefined) return <p class="remark">No model call yet, so no tokens.</p>;
   if (call.end === undefined)
     return (
       <p class="remark">
-        {view.data.ended
-          ? 'The call never ended: its tokens are not known.'
-          : 'The call has not ended yet; its tokens come with its end.'}
+        {view.data.ended ? 'The call never ended, so its tokens are unknown.' : 'Tokens appear when the call ends.'}
       </p>
     );
   const { usage, trainable, why_not: whyNot, weights, finish_reason: reason, error } = call.end.data;
@@ -45,10 +42,10 @@ export function TokensTab({ view, subject }: { readonly view: TrajectoryView; re
 
 function NotCaptured({ failed, imported }: { readonly failed: boolean; readonly imported: boolean }) {
   if (failed) return <p class="remark">The call failed: no tokens were sampled.</p>;
-  if (imported) return <p class="remark">The source of this trajectory does not tell the tokens.</p>;
+  if (imported) return <p class="remark">The source of this recording has no tokens.</p>;
   return (
     <p class="remark">
-      Token ids were not captured. Ask for them with{' '}
+      Token IDs were not captured. To capture them, set{' '}
       <code>
         capture: {'{'} token_ids: true, logprobs: true {'}'}
       </code>{' '}
@@ -76,7 +73,7 @@ function Sampled({
         if (!stopped) setGot({ tokens });
       },
       (error: unknown) => {
-        if (!stopped) setGot({ problem: `The record of the tokens cannot be read: ${errorText(error)}` });
+        if (!stopped) setGot({ problem: `Cannot read the tokens: ${errorText(error)}` });
       },
     );
     return () => {
@@ -86,7 +83,7 @@ function Sampled({
   if (got === undefined)
     return (
       <p class="remark" aria-busy="true">
-        Reading the tokens …
+        Loading tokens…
       </p>
     );
   if ('problem' in got)
@@ -103,7 +100,7 @@ function Sampled({
       <TokenChips tokens={got.tokens} trained={trained} />
       {told !== undefined && told !== completion.length && (
         <p class="remark">
-          The endpoint counted {count(told)} tokens, the record holds {count(completion.length)}.
+          The endpoint counted {count(told)} tokens; the recording has {count(completion.length)}.
         </p>
       )}
       <AsText view={view} call={call} />
@@ -113,7 +110,7 @@ function Sampled({
       />
       {missing > 0 && (
         <p class="remark">
-          The first {count(missing)} tokens of the prompt are those of an earlier call whose record is not there.
+          The first {count(missing)} tokens of the prompt belong to an earlier call whose tokens are missing.
         </p>
       )}
     </>
@@ -131,7 +128,7 @@ function AsText({ view, call }: { readonly view: TrajectoryView; readonly call: 
     <section class="detail-section" aria-label="As text">
       <header class="section-head">
         <h3>As text</h3>
-        <span class="dim">the record does not tell which token made which characters</span>
+        <span class="dim">the recording does not map tokens to characters</span>
       </header>
       <MessageBody view={view} entry={entry} />
     </section>

@@ -12,9 +12,9 @@ import type { Subject } from '../subject.ts';
 type Since = 'call' | 'step' | 'start';
 
 const NONE: Readonly<Record<Since, string>> = {
-  call: 'This changed nothing in the world.',
-  step: 'This step changed nothing in the world.',
-  start: 'Nothing had changed by then.',
+  call: 'This call changed nothing.',
+  step: 'This step changed nothing.',
+  start: 'Nothing had changed yet.',
 };
 
 export function WorldTab({ view, subject }: { readonly view: TrajectoryView; readonly subject: Subject }) {
@@ -35,9 +35,7 @@ export function WorldTab({ view, subject }: { readonly view: TrajectoryView; rea
   if (model.diffs.length === 0) {
     return (
       <p class="remark">
-        {model.end === undefined
-          ? 'Nothing changed in the world so far.'
-          : 'Nothing changed in the world, or the world does not tell its changes.'}
+        {model.end === undefined ? 'Nothing has changed so far.' : 'This world reported no changes.'}
       </p>
     );
   }
