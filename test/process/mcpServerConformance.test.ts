@@ -66,6 +66,7 @@ const faults: Error[] = [];
 before(async () => {
   bench = new Bench();
   const session = new Session({
+    loadModules: () => Promise.resolve([]),
     connect: () => connect({ store: bench.store }),
     folder: bench.folder,
     env: {},

@@ -209,7 +209,7 @@ describe('a module that cannot be used is a config error', () => {
         `'Reads.', input: z.object({}), effect: 'pure', retry: { times: 99 }, run: () => 1 });`,
       /^tools\.ts:3:21: the tool "read": `retry\.times` must be a whole number from 1 to 10$/,
     ));
-  it('exports no tool', () => refused('export const x = 1;', /^tools\.ts: exports no tool/));
+  it('exports no tool', () => refused('export const x = 1;', /^tools\.ts: the module exports no tool/));
   it('has a tool without schema', () =>
     refused(
       'import { tool } from "rollout-studio";\nexport const t = tool({ description: "", input: {} as never, run: ' +

@@ -2,6 +2,7 @@ import { checkDisk } from '../../client/commands/checkDisk.ts';
 import { diskFiles } from '../../client/disk.ts';
 import { workspaceRoot } from '../../client/workspace.ts';
 import { formatProblem, hasErrors } from '../../config/source/problem.ts';
+import { modulesLoader } from '../../rerun/loadModules.ts';
 import { writeEditorTypes } from '../../tools/editorTypes.ts';
 import type { Command } from '../command.ts';
 
@@ -9,11 +10,11 @@ export const check: Command = {
   name: 'check',
   usage: '[FILE…]',
   text:
-    'Validates agent, world, batch and dataset files and builds the modules they name; without FILE, all below ' +
+    'Validates agent, world, batch and dataset files and loads the modules they name; without FILE, all below ' +
     'this folder.',
   options: {},
   async run(context, given) {
-    const { paths, problems } = await checkDisk(context.cwd, given.words);
+    const { paths, problems } = await checkDisk(context.cwd, given.words, modulesLoader(context.signal));
     if (given.words.length === 0) await writeEditorTypes(workspaceRoot(paths[0] ?? '', context.cwd));
     if (context.json) context.printJson({ files: paths.length, problems });
     else {

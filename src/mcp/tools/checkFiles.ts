@@ -19,8 +19,8 @@ export const checkWorkspace = defineTool({
   name: 'check_files',
   title: 'Check files',
   description:
-    'Validates agent, world, batch and dataset files of the workspace and builds the modules they name; tells ' +
-    'each problem with its line and what to do. Runs nothing. Use it after editing such a file and before ' +
+    'Validates agent, world, batch and dataset files of the workspace and loads the modules they name; tells ' +
+    'each problem with its line and what to do. Calls no tool. Use it after editing such a file and before ' +
     'launch_batch.',
   input: z.strictObject({
     files: z
@@ -41,6 +41,7 @@ export const checkWorkspace = defineTool({
     const { paths, problems } = await checkDisk(
       folder,
       files.map((file) => workspaceFile(folder, file)),
+      session.loadModules,
     );
     const room = new Room();
     const shown = problems.filter((problem) => room.take(problem));
