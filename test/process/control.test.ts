@@ -178,7 +178,7 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
         rows.some((row) => row.task === 'long' && row.progress.steps > 0),
     );
     demo.shut('cancelled');
-    await done('cancel', batch, '--reason', 'changed my mind');
+    assert.match(await done('cancel', batch, '--reason', 'changed my mind'), /^Cancelled batch \S+ \(2 attempts\)\.$/m);
     await workspace.ended(batch);
     const { counts } = await batchRow(batch);
     assert.deepEqual([counts.passed, counts.cancelled, counts.running, counts.queued], [2, 2, 0, 0]);
@@ -454,7 +454,7 @@ describe('what is stored', { timeout: 180_000 }, () => {
       all,
       'a dry run removes nothing',
     );
-    assert.match(await done('gc', first.batch), /Removed 1 batches/);
+    assert.match(await done('gc', first.batch), /Removed 1 batch and/);
     assert.equal((await workspace.json<{ batches: BatchRow[] }>('batches', '--all')).batches.length, all - 1);
     assert.equal((await workspace.run('show', first.batch)).code, 2);
     assert.deepEqual(

@@ -1,6 +1,7 @@
 import { checkDisk } from '../../client/commands/checkDisk.ts';
 import { diskFiles } from '../../client/disk.ts';
 import { workspaceRoot } from '../../client/workspace.ts';
+import { plural } from '../../common/plural.ts';
 import { formatProblem, hasErrors } from '../../config/source/problem.ts';
 import { modulesLoader } from '../../rerun/loadModules.ts';
 import { writeEditorTypes } from '../../tools/editorTypes.ts';
@@ -20,7 +21,7 @@ export const check: Command = {
     else {
       for (const problem of problems)
         context.print(formatProblem(problem, diskFiles(context.cwd).absolute(context.cwd)));
-      if (problems.length === 0) context.print(`${paths.length} ${paths.length === 1 ? 'file is' : 'files are'} fine.`);
+      if (problems.length === 0) context.print(`${plural(paths.length, 'file is', 'files are')} fine.`);
     }
     return hasErrors(problems) ? 1 : 0;
   },

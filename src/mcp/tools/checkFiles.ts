@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { checkDisk } from '../../client/commands/checkDisk.ts';
+import { plural } from '../../common/plural.ts';
 import { formatProblem, hasErrors } from '../../config/source/problem.ts';
 import { Room } from '../answers/bounds.ts';
 import { defineTool } from '../tool.ts';
@@ -48,8 +49,8 @@ export const checkWorkspace = defineTool({
     const leftOut = problems.length - shown.length;
     const head =
       problems.length === 0
-        ? `${paths.length} ${paths.length === 1 ? 'file is' : 'files are'} fine.`
-        : `${paths.length} files, ${problems.length} problems:`;
+        ? `${plural(paths.length, 'file is', 'files are')} fine.`
+        : `${plural(paths.length, 'file')}, ${plural(problems.length, 'problem')}:`;
     return {
       data: {
         files: paths.length,

@@ -4,6 +4,7 @@ import { resolveBatch } from '../../client/reference.ts';
 import { subscribe } from '../../client/subscribe.ts';
 import { batchHeading } from '../../client/text/batchText.ts';
 import { StudioError } from '../../common/errors.ts';
+import { plural } from '../../common/plural.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { BATCH, batchData, batchShape } from '../answers/shapes.ts';
@@ -48,7 +49,7 @@ async function waitForEnd(batch: string, ms: number, { api, connection, signal, 
     if (done <= told) return; // progress only ever grows, says MCP; a retry takes some back
     told = done;
     // nobody listens any more
-    await progress(done, total, `${done} of ${total} attempts ended`).catch(() => enough.abort());
+    await progress(done, total, `${done} of ${plural(total, 'attempt')} ended`).catch(() => enough.abort());
   };
   await tell(endedOf(row));
   if (row.state === 'ended' || ms === 0) return row;
