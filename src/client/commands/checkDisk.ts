@@ -50,7 +50,7 @@ class ModuleUses {
   readonly byPath = new Map<string, ModuleUse[]>();
 
   addAgent({ path, file, team }: LoadedAgent): void {
-    for (const { module } of file.tools ?? []) if (module !== undefined) this.add(path, module, { kind: 'tools' });
+    for (const { module } of file.tools) if (module !== undefined) this.add(path, module, { kind: 'tools' });
     for (const member of team?.members ?? []) this.addAgent(member.agent);
   }
 

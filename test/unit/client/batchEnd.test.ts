@@ -5,8 +5,13 @@ import type { TraceEvent } from '../../../src/trace/schema.ts';
 
 const event = (kind: 'batch.start' | 'batch.end'): TraceEvent =>
   ({ v: 1, seq: 1, at: 0, kind, data: {} }) as unknown as TraceEvent;
-const control = (verb: string): TraceEvent =>
-  ({ v: 1, seq: 1, at: 0, kind: 'control', data: { command: 'c', verb, by: 'me', args: {} } }) as TraceEvent;
+const control = (verb: string): TraceEvent => ({
+  v: 1,
+  seq: 1,
+  at: 0,
+  kind: 'control',
+  data: { command: 'c', verb, by: 'me', args: {} },
+});
 
 /** Whether following ends after these events, where the batch itself says so. */
 async function ends(events: readonly TraceEvent[], ended: boolean): Promise<boolean> {
