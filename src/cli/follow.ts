@@ -1,5 +1,6 @@
 /** Follows a batch to its end with a progress display, then prints its report. Ctrl-C cancels the batch. */
 
+import { BatchEnd } from '../client/batchEnd.ts';
 import { readSubmission, reportInput } from '../client/commands/reportInput.ts';
 import type { Connection } from '../client/connect.ts';
 import { subscribe } from '../client/subscribe.ts';
@@ -58,7 +59,10 @@ export async function followBatch(
   let row = await connection.api.batch(batch, end.signal);
   const pods = await podsOf(connection.api, row, end.signal);
   const notes = new InfraNotes((line) => progress.note(line), pods);
-  const seen = { end: false };
+  const batchEnd = new BatchEnd(
+    async () => (await connection.api.batch(batch, end.signal)).state === 'ended',
+    () => end.abort(),
+  );
   try {
     await subscribe(
       connection,
@@ -74,12 +78,11 @@ export async function followBatch(
               told.add(event.data.text);
               notes.add(event);
             }
-            if (event.kind === 'batch.end') seen.end = true;
-            else if (event.kind === 'control') seen.end = false; // a retry goes on behind the end
           }
+          batchEnd.add(events);
         },
         head: () => {
-          if (seen.end) end.abort();
+          void batchEnd.head();
         },
         notice: (text) => progress.note(text),
         lost: (lost) =>
@@ -92,7 +95,7 @@ export async function followBatch(
     progress.end();
     context.signal.removeEventListener('abort', onInterrupt);
   }
-  if (!seen.end)
+  if (!batchEnd.reached)
     throw new StudioError('cancelled', `Batch ${batch} was left to the server.`, {
       hint: `rollout tail ${batch} follows it.`,
     });

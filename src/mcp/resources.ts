@@ -1,4 +1,5 @@
 /** Batches and trajectories as resources: `rollout://BATCH`, `rollout://ROLLOUT`, `rollout://BATCH/TASK/ATTEMPT`. */
+
 import {
   type McpServer,
   type ReadResourceResult,
@@ -6,6 +7,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { batchId, parseReference } from '../client/reference.ts';
+import { plural } from '../common/plural.ts';
 import { type Opened, openAttempt } from './reading/attempt.ts';
 import type { Session } from './session.ts';
 import { readPage } from './tools/readTrajectory.ts';
@@ -28,7 +30,7 @@ export function registerResources(server: McpServer, session: Session): void {
             name: row.name,
             mimeType: MIME,
             description:
-              `Batch ${row.batch}, ${row.state}: ${row.counts.passed} of ${row.tasks * row.attempts} attempts ` +
+              `Batch ${row.batch}, ${row.state}: ${row.counts.passed} of ${plural(row.tasks * row.attempts, 'attempt')} ` +
               'passed',
           })),
         };

@@ -1,5 +1,6 @@
 /** What the tools share: the way to the store's server, the folder of the user's files, trajectories read already. */
 
+import type { LoadModules } from '../client/commands/checkDisk.ts';
 import type { Connection } from '../client/connect.ts';
 import { nodeTransport } from '../client/nodeTransport.ts';
 import { StudioError } from '../common/errors.ts';
@@ -15,6 +16,8 @@ export interface SessionOptions {
   readonly folder: string;
   /** Values for `${env:…}`. */
   readonly env: NodeJS.ProcessEnv;
+  /** Loads modules that `check_files` checks. */
+  readonly loadModules: LoadModules;
   /** Nothing is launched, forked or changed: only the token that may read is used. */
   readonly readOnly: boolean;
 }
@@ -24,6 +27,7 @@ export class Session {
   readonly folder: string;
   readonly env: NodeJS.ProcessEnv;
   readonly readOnly: boolean;
+  readonly loadModules: LoadModules;
   readonly trajectories = new Trajectories();
   readonly #connect: () => Promise<Connection>;
   #connection: Promise<Connection> | undefined;
@@ -33,6 +37,7 @@ export class Session {
     this.folder = options.folder;
     this.env = options.env;
     this.readOnly = options.readOnly;
+    this.loadModules = options.loadModules;
     this.#connect = options.connect;
   }
 

@@ -7,6 +7,12 @@ import type { Api } from '../protocol/api.ts';
 import { ANSWER_BYTES, bytesOf } from './answers/bounds.ts';
 import type { Session } from './session.ts';
 
+/**
+ * Models read the text. A program that wants the data sets this in `_meta` of its call and gets it as structured
+ * content.
+ */
+export const STRUCTURED = 'rollout-studio/structured';
+
 /** What one call gets. */
 export interface Call {
   readonly session: Session;
@@ -65,28 +71,30 @@ export function defineTool<I extends z.ZodObject, O extends z.ZodObject>(tool: T
           const { signal } = context.mcpReq;
           const connection = await session.connection(signal);
           const call: Call = { session, connection, api: connection.api, signal, progress: progressOf(context) };
-          return resultOf(name, await tool.run(given as z.output<I>, call)); // the server parsed it with `input`
+          const made = await tool.run(given as z.output<I>, call); // the server parsed it with `input`
+          const result = resultOf(name, made);
+          return context.mcpReq._meta?.[STRUCTURED] === true
+            ? { ...result, structuredContent: tool.output.parse(made.data) }
+            : result;
         } catch (error) {
           if (!StudioError.is(error)) throw error; // a fault of ours: the server tells it as one
           return { isError: true, content: [{ type: 'text', text: errorText(error) }] };
         }
       };
-      server.registerTool<z.ZodObject, z.ZodObject>(
-        name,
-        { title, description, inputSchema: tool.input, outputSchema: tool.output, annotations },
-        answer,
-      );
+      // Without output schemas: they would be most of the list, which each client puts before its model.
+      const inputSchema: z.ZodObject = tool.input;
+      server.registerTool(name, { title, description, inputSchema, annotations }, answer);
     },
   };
 }
 
-function resultOf(name: string, { data, text }: Answer<unknown>): CallToolResult {
+function resultOf(name: string, { text }: Answer<unknown>): CallToolResult {
   const size = bytesOf(text);
   if (size > ANSWER_BYTES)
     throw new StudioError('internal', `${name} made an answer of ${size} bytes; ${ANSWER_BYTES} is the most.`, {
       hint: 'Ask for less at once, and report this.',
     });
-  return { content: [{ type: 'text', text }], structuredContent: data }; // outputs are objects
+  return { content: [{ type: 'text', text }] };
 }
 
 function progressOf({ mcpReq }: ServerContext): Call['progress'] {

@@ -99,6 +99,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   const submissions = new Submissions(store.blobs);
   const secrets = new Secrets(options.secretsFolder);
   const health = new StoreHealth(log);
+  store.watchOutage((why) => health.outage(why));
   const counters = new Counters();
   const clients = new Set<ClientConnection>();
   let draining = false;

@@ -6,6 +6,7 @@ import { errorText, StudioError } from '../common/errors.ts';
 import type { Log } from './log.ts';
 
 const WELL = 'The store takes writes again.';
+const BACK = 'The store is back.';
 /**
  * On a disk that is nearly full small writes pass between large ones that do not: only this long after the last refusal
  * it is well.
@@ -17,6 +18,8 @@ export class StoreHealth {
   readonly #watchers = new Set<(text: string) => void>();
   #trouble: string | undefined;
   #refusedAt = 0;
+  /** Of the whole database: nothing else is to be told until it is over. */
+  #away = false;
 
   constructor(log: Log) {
     this.#log = log;
@@ -35,14 +38,23 @@ export class StoreHealth {
   /** The store did not take a write, for this reason. */
   refused(why: string): void {
     this.#refusedAt = performance.now();
-    if (this.#trouble === why) return;
+    if (this.#trouble === why || this.#away) return;
     this.#trouble = why;
     this.#tell(why);
   }
 
+  /** The store's database cannot be reached, for this reason; undefined: it can be again. */
+  outage(why: unknown): void {
+    if (why !== undefined) this.refused(`Waiting for the store. ${errorText(why)}`);
+    this.#away = why !== undefined;
+    if (this.#away || this.#trouble === undefined) return;
+    this.#trouble = undefined;
+    this.#tell(BACK);
+  }
+
   /** A write was stored. */
   worked(): void {
-    if (this.#trouble === undefined || performance.now() - this.#refusedAt < QUIET_MS) return;
+    if (this.#trouble === undefined || this.#away || performance.now() - this.#refusedAt < QUIET_MS) return;
     this.#trouble = undefined;
     this.#tell(WELL);
   }
@@ -54,7 +66,7 @@ export class StoreHealth {
   }
 
   #tell(text: string): void {
-    this.#log(text, { level: text === WELL ? 'info' : 'error' });
+    this.#log(text, { level: this.#trouble === undefined ? 'info' : 'error' });
     for (const told of this.#watchers) told(text);
   }
 }

@@ -240,6 +240,10 @@ export class SqlStore implements Store {
     return this.#sql.elect(role);
   }
 
+  watchOutage(changed: (why: unknown) => void): void {
+    this.#sql.watchOutage?.(changed);
+  }
+
   counts(): Promise<{ queued: number; running: number; held: number }> {
     return this.#sql.read((db) => lists.countAll(db));
   }

@@ -140,6 +140,11 @@ export interface Store {
   // ---- several servers, keeping house
   /** True for exactly one server of a store at a time. Held until `close`. */
   elect(role: string): Promise<boolean>;
+  /**
+   * `changed` hears why the database cannot be reached, once that lasts for more than a moment, and undefined when it
+   * can be again.
+   */
+  watchOutage(changed: (why: unknown) => void): void;
   counts(): Promise<{ queued: number; running: number; held: number }>;
   /** Batches by state, and all their settled attempts by outcome. */
   totals(): Promise<StoreTotals>;

@@ -49,16 +49,20 @@ export function* trajectoryPieces(
 
 /** One step with everything in full, and what its model call was given. Throws StudioError `not_found`. */
 export function stepText(model: TrajectoryModel, index: number, options: TextOptions): string {
-  const step = model.step(index);
-  if (step === undefined) {
-    throw new StudioError('not_found', `This trajectory has no step ${index}.`, {
-      hint: `Its steps are 0 to ${model.steps.length - 1}.`,
-    });
-  }
+  const step = stepAt(model, index);
   const page = new Page(options);
   writeHeader(page, model, options.rollout);
   writeStep(page, model, step, WHOLE);
   return page.text();
+}
+
+/** Throws StudioError `not_found` for a step that is not there. */
+export function stepAt(model: TrajectoryModel, index: number): Step {
+  const step = model.step(index);
+  if (step !== undefined) return step;
+  throw new StudioError('not_found', `This trajectory has no step ${index}.`, {
+    hint: `Its steps are 0 to ${model.steps.length - 1}.`,
+  });
 }
 
 function writeHeader(page: Page, model: TrajectoryModel, rollout: string | undefined): void {

@@ -54,12 +54,7 @@ export async function runExport(
   environment: ToolEnvironment,
   signal: AbortSignal,
 ): Promise<Json> {
-  const pool = await environment.pools.modules.get(module, (sha) => environment.readBlob(sha));
-  const loaded = await pool.load();
-  if (!loaded.exports.includes(exportName)) {
-    const names = loaded.exports.length === 0 ? 'nothing' : loaded.exports.join(', ');
-    throw new StudioError('config', `${module.file} exports no "${exportName}".`, { hint: `It exports ${names}.` });
-  }
+  const pool = await openExport(module, exportName, environment);
   try {
     const answer = await pool.run(
       { kind: 'export', name: exportName, args },
@@ -70,6 +65,23 @@ export async function runExport(
   } catch (error) {
     throw classed(error, { mapper: pool.mapper, signal, thrown: 'tool_error', lost: 'infrastructure' });
   }
+}
+
+/** Loads a module that must have this export. Throws StudioError `config`, with `details.problems`. */
+export async function openExport(
+  module: SubmittedModule,
+  exportName: string,
+  environment: ToolEnvironment,
+): Promise<ModulePool> {
+  const pool = await environment.pools.modules.get(module, (sha) => environment.readBlob(sha));
+  const loaded = await pool.load();
+  if (loaded.exports.includes(exportName)) return pool;
+  const names = loaded.exports.length === 0 ? 'nothing' : loaded.exports.join(', ');
+  const problem = { file: module.file, line: 1, column: 1, message: `the module exports no "${exportName}"` };
+  throw new StudioError('config', `${module.file} exports no "${exportName}".`, {
+    hint: `It exports ${names}.`,
+    details: { problems: [problem] },
+  });
 }
 
 interface Capabilities {

@@ -69,6 +69,27 @@ describe('PostgreSQL store', () => {
     assert.equal(await store.elect('jobs'), true, 'nobody else wanted the role');
   });
 
+  it('tells that the database is away, and when it is back', async (t) => {
+    const url = await postgres.createDatabase();
+    const proxy = await proxied(t, url);
+    const store = await opened(t, through(url, proxy.port));
+    const changes: unknown[] = [];
+    const changed = (): Promise<unknown> =>
+      new Promise((resolve) => {
+        store.watchOutage((why) => {
+          changes.push(why);
+          resolve(why);
+        });
+      });
+    const away = changed();
+    proxy.setAway(true);
+    assert.ok(StudioError.is(await away, 'storage'));
+    const back = changed();
+    proxy.setAway(false);
+    assert.equal(await back, undefined);
+    assert.equal(changes.length, 2);
+  });
+
   it('lives through a crash of the database', async (t) => {
     const url = await postgres.createDatabase();
     const store = await opened(t, url);

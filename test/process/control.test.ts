@@ -178,7 +178,7 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
         rows.some((row) => row.task === 'long' && row.progress.steps > 0),
     );
     demo.shut('cancelled');
-    await done('cancel', batch, '--reason', 'changed my mind');
+    assert.match(await done('cancel', batch, '--reason', 'changed my mind'), /^Cancelled batch \S+ \(2 attempts\)\.$/m);
     await workspace.ended(batch);
     const { counts } = await batchRow(batch);
     assert.deepEqual([counts.passed, counts.cancelled, counts.running, counts.queued], [2, 2, 0, 0]);
@@ -319,6 +319,25 @@ describe('following', { timeout: 180_000, concurrency: 2 }, () => {
     const rest = lines(await done('tail', `${batch}/it/1`, '--after', '5', '--json')) as TraceEvent[];
     assert.deepEqual(rest, whole.slice(5));
     assert.match(await done('tail', row!.rollout), /tool\.start +calculate \{"expression":"40 \+ 2"\}/);
+    const step = await workspace.json<{ step: number; events: TraceEvent[] }>('show', `${row!.rollout}:2`);
+    assert.equal(step.step, 2);
+    assert.deepEqual(
+      step.events.filter(({ kind }) => kind === 'model.start'),
+      [whole.filter(({ kind }) => kind === 'model.start')[1]],
+    );
+    const absent = await workspace.run('show', `${row!.rollout}:99`, '--json');
+    assert.equal((JSON.parse(absent.stdout) as { error: { code: string } }).error.code, 'not_found');
+  });
+
+  it('tail ends behind a retry that had nothing to do', async () => {
+    const batch = await workspace.launch('tailed-retry', {
+      endpoint: demo.url,
+      agent: CALCULATOR,
+      tasks: [{ id: 'it', question: adding(1), answer: '42' }],
+    });
+    await workspace.ended(batch);
+    assert.deepEqual(await workspace.json('retry', batch), { changed: 0 });
+    assert.match(await done('tail', batch), /control/);
   });
 });
 
@@ -435,7 +454,7 @@ describe('what is stored', { timeout: 180_000 }, () => {
       all,
       'a dry run removes nothing',
     );
-    assert.match(await done('gc', first.batch), /Removed 1 batches/);
+    assert.match(await done('gc', first.batch), /Removed 1 batch and/);
     assert.equal((await workspace.json<{ batches: BatchRow[] }>('batches', '--all')).batches.length, all - 1);
     assert.equal((await workspace.run('show', first.batch)).code, 2);
     assert.deepEqual(

@@ -5,6 +5,7 @@ import { after, before, describe, it } from 'node:test';
 import { type CallToolResult, Client } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 import { bytesOf } from '../../src/mcp/answers/bounds.ts';
+import { STRUCTURED } from '../../src/mcp/tool.ts';
 import { end, gone, root } from '../support/cli.ts';
 import { Workspace } from '../support/testWorkspace.ts';
 import { type WatchedDemo, watchedDemo } from '../support/watchedDemo.ts';
@@ -22,6 +23,8 @@ const READING = [
 ];
 const WRITING = ['launch_batch', 'fork_rollout', 'pause_batch', 'resume_batch', 'stop_batch'];
 const MAX_BYTES = 40_000;
+/** Every client puts the list of tools before its model. */
+const MAX_LIST_BYTES = 20_000;
 /** Characters of the result of the tool `big`. */
 const BIG = 90_000;
 
@@ -99,7 +102,7 @@ async function ask<T>(
   given: Record<string, unknown> = {},
   of = client,
 ): Promise<{ data: T; text: string }> {
-  const result = await of.callTool({ name, arguments: given });
+  const result = await of.callTool({ name, arguments: given, _meta: { [STRUCTURED]: true } });
   const text = textOf(result);
   assert.ok(result.isError !== true, text);
   assert.ok(bytesOf(text) <= MAX_BYTES, `${name}: ${bytesOf(text)} bytes`);
@@ -163,10 +166,18 @@ it('tells what it offers, and which of it changes something', async () => {
   assert.deepEqual(tools.map((tool) => tool.name).sort(), [...READING, ...WRITING].sort());
   for (const tool of tools) {
     assert.equal(tool.annotations?.readOnlyHint, READING.includes(tool.name), tool.name);
-    assert.ok(tool.title !== undefined && tool.description !== undefined && tool.outputSchema !== undefined, tool.name);
+    assert.ok(tool.title !== undefined && tool.description !== undefined, tool.name);
   }
   assert.equal(tools.find((tool) => tool.name === 'stop_batch')?.annotations?.destructiveHint, true);
+  assert.ok(bytesOf(JSON.stringify(tools)) <= MAX_LIST_BYTES, `the list has ${bytesOf(JSON.stringify(tools))} bytes`);
   assert.match(client.getInstructions() ?? '', /BATCH\/TASK\/ATTEMPT/);
+});
+
+it('answers once: with the text, and with the data where that is asked for', async () => {
+  const plain = await client.callTool({ name: 'list_batches', arguments: {} });
+  assert.notEqual(textOf(plain), '');
+  assert.equal(plain.structuredContent, undefined);
+  assert.deepEqual((await ask('list_batches')).data, { batches: [] });
 });
 
 it('an empty store, a wrong reference and a file elsewhere are told with their hint', async () => {
@@ -418,7 +429,7 @@ it('a running batch is waited for with progress, paused, resumed, stopped', { ti
   // How it stands is told at once and after each attempt: what is heard lets the next one go on.
   const told: string[] = [];
   const waiting = client.callTool(
-    { name: 'wait_for_batch', arguments: { batch: slow, seconds: 600 } },
+    { name: 'wait_for_batch', arguments: { batch: slow, seconds: 600 }, _meta: { [STRUCTURED]: true } },
     {
       timeout: 100_000,
       onprogress: ({ message = '' }) => {

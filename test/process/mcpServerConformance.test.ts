@@ -66,6 +66,7 @@ const faults: Error[] = [];
 before(async () => {
   bench = new Bench();
   const session = new Session({
+    loadModules: () => Promise.resolve([]),
     connect: () => connect({ store: bench.store }),
     folder: bench.folder,
     env: {},
@@ -133,9 +134,13 @@ it('clients of the newest revision and of the one before use it over HTTP', { ti
   for (const mode of ['auto', 'legacy'] as const) {
     const client = new Client({ name: 'test', version: '1' }, { versionNegotiation: { mode } });
     await client.connect(new StreamableHTTPClientTransport(new URL(fixtures.url)));
-    assert.deepEqual((await client.callTool({ name: 'list_batches', arguments: {} })).structuredContent, {
-      batches: [],
-    });
+    assert.deepEqual(
+      (await client.callTool({ name: 'list_batches', arguments: {}, _meta: { 'rollout-studio/structured': true } }))
+        .structuredContent,
+      {
+        batches: [],
+      },
+    );
     const told: number[] = [];
     await client.callTool(
       { name: 'test_tool_with_progress', arguments: {} },

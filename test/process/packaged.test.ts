@@ -41,7 +41,7 @@ describe('what is in the .vsix', { timeout: 180_000 }, () => {
     assert.equal(made.status, 0, made.text);
     const ran = rollout(['run', path.join('batches', 'first.batch.yaml')]);
     assert.equal(ran.status, 0, ran.text);
-    assert.match(ran.text, /1 attempts: 1 passed/);
+    assert.match(ran.text, /1 attempt: 1 passed/);
   });
   it('says where a module does not build', () => {
     writeFileSync(

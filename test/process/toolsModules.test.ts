@@ -23,11 +23,11 @@ before(async () => {
 after(() => bench.close());
 
 /** Opens a module written here; gives the error when that fails. */
-async function openSource(source: string): Promise<ToolHost> {
+async function openSource(source: string, file = 'tools.ts'): Promise<ToolHost> {
   const folder = await mkdtemp(path.join(os.tmpdir(), 'module-'));
   try {
-    await writeFile(path.join(folder, 'tools.ts'), source);
-    const bundle = await bundleModule(path.join(folder, 'tools.ts'), folder);
+    await writeFile(path.join(folder, file), source);
+    const bundle = await bundleModule(path.join(folder, file), folder);
     const blobs = new Map([
       [bundle.bundleSha, bundle.code],
       [bundle.mapSha, bundle.map],
@@ -82,6 +82,27 @@ describe('a module of tools', () => {
       (error) => error instanceof ClassedError && error.class === 'unknown_tool',
     );
   });
+
+  for (const [how, exporting] of [
+    ['module.exports', 'module.exports = { double };'],
+    ['exports', 'exports.double = double;'],
+    ['an interop header', 'Object.defineProperty(exports, "__esModule", { value: true }); exports.double = double;'],
+  ] as const) {
+    it(`may be CommonJS, with ${how}`, async () => {
+      const opened = await openSource(
+        `const { tool } = require('rollout-studio');\nconst { z } = require('zod');\n` +
+          `const double = tool({ description: 'Doubles.', input: z.object({ n: z.number() }), run: ({ n }) => 2 * n });\n` +
+          exporting,
+        'tools.js',
+      );
+      assert.deepEqual(
+        opened.specs.map(({ name, place }) => [name, place]),
+        [['double', { file: 'tools.js', line: 3, column: 16 }]],
+      );
+      assert.equal((await callTool(opened, 'double', { n: 4 })).response, 8);
+      await opened.close();
+    });
+  }
 
   it('runs calls side by side', async () => {
     const before = performance.now();
@@ -188,12 +209,25 @@ describe('a module that cannot be used is a config error', () => {
         `'Reads.', input: z.object({}), effect: 'pure', retry: { times: 99 }, run: () => 1 });`,
       /^tools\.ts:3:21: the tool "read": `retry\.times` must be a whole number from 1 to 10$/,
     ));
-  it('exports no tool', () => refused('export const x = 1;', /^tools\.ts: exports no tool/));
+  it('exports no tool', () => refused('export const x = 1;', /^tools\.ts: the module exports no tool/));
   it('has a tool without schema', () =>
     refused(
       'import { tool } from "rollout-studio";\nexport const t = tool({ description: "", input: {} as never, run: ' +
         '() => 1 });',
       /^tools\.ts:2:18: the tool "t": its `input` must be a zod object/,
+    ));
+  for (const schema of ['{ _def: { typeName: "ZodObject" } }', '{ "~standard": { validate: () => ({ value: 1 }) } }'])
+    it('has a tool whose schema is of an old zod', () =>
+      refused(
+        `import { tool } from "rollout-studio";\nexport const t = tool({ description: "", input: ${schema} as never, ` +
+          'run: () => 1 });',
+        /^tools\.ts:2:18: the tool "t": its `input` was made with a zod older than 4\.2; .*install zod 4\.2 or newer$/,
+      ));
+  it('has a CommonJS tool by default', () =>
+    refused(
+      'const { tool } = require("rollout-studio"); const { z } = require("zod");\nmodule.exports = tool({ ' +
+        'description: "", input: z.object({}), run: () => 1 });',
+      /"default" cannot have this name/,
     ));
   it('has a tool by default', () =>
     refused(

@@ -94,7 +94,7 @@ describe('a comparison that was saved', { timeout: 180_000 }, () => {
   });
 
   it('of two batches shows which tasks went over, and of each the attempts in both', async () => {
-    await batches.getByText('1 of 1 tasks in both').waitFor();
+    await batches.getByText('1 of 1 task in both').waitFor();
     await batches.getByRole('listbox').getByRole('option').filter({ hasText: 'renew' }).waitFor();
     await batches.keyboard.press('x');
     await batches.getByRole('heading', { name: 'later → attempts' }).waitFor();

@@ -1,6 +1,8 @@
 /** The page of one batch: its numbers, its attempts as a grid, and what is known of one of them. */
+
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { z } from 'zod';
+import { nounFor } from '../../src/common/plural.ts';
 import type { PagePlace, PageVerb } from '../../src/protocol/page.ts';
 import { announce } from '../components/notices/announcer.tsx';
 import { Banner } from '../components/notices/banner.tsx';
@@ -162,7 +164,7 @@ function useTelling(host: Host, view: BatchView): void {
     if (data.loading === 'loading') return;
     if (told.current !== undefined && told.current !== done)
       announce(
-        `${count(done)} of ${count(view.attempts)} attempts done, ${count(counts.passed)} passed, ` +
+        `${count(done)} of ${count(view.attempts)} ${nounFor(view.attempts, 'attempt')} done, ${count(counts.passed)} passed, ` +
           `${count(counts.failed)} failed`,
       );
     told.current = done;

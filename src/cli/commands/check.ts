@@ -1,7 +1,9 @@
 import { checkDisk } from '../../client/commands/checkDisk.ts';
 import { diskFiles } from '../../client/disk.ts';
 import { workspaceRoot } from '../../client/workspace.ts';
+import { plural } from '../../common/plural.ts';
 import { formatProblem, hasErrors } from '../../config/source/problem.ts';
+import { modulesLoader } from '../../rerun/loadModules.ts';
 import { writeEditorTypes } from '../../tools/editorTypes.ts';
 import type { Command } from '../command.ts';
 
@@ -9,17 +11,17 @@ export const check: Command = {
   name: 'check',
   usage: '[FILE…]',
   text:
-    'Validates agent, world, batch and dataset files and builds the modules they name; without FILE, all below ' +
+    'Validates agent, world, batch and dataset files and loads the modules they name; without FILE, all below ' +
     'this folder.',
   options: {},
   async run(context, given) {
-    const { paths, problems } = await checkDisk(context.cwd, given.words);
+    const { paths, problems } = await checkDisk(context.cwd, given.words, modulesLoader(context.signal));
     if (given.words.length === 0) await writeEditorTypes(workspaceRoot(paths[0] ?? '', context.cwd));
     if (context.json) context.printJson({ files: paths.length, problems });
     else {
       for (const problem of problems)
         context.print(formatProblem(problem, diskFiles(context.cwd).absolute(context.cwd)));
-      if (problems.length === 0) context.print(`${paths.length} ${paths.length === 1 ? 'file is' : 'files are'} fine.`);
+      if (problems.length === 0) context.print(`${plural(paths.length, 'file is', 'files are')} fine.`);
     }
     return hasErrors(problems) ? 1 : 0;
   },

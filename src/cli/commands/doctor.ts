@@ -9,8 +9,11 @@ import { isPostgres } from '../../client/folders.ts';
 import { LOCAL } from '../../client/targets/local.ts';
 import { bytes } from '../../client/text/table.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
+import { plural } from '../../common/plural.ts';
 import { PRODUCT } from '../../common/product.ts';
+import { CHROMIUM, installHint } from '../../config/needs.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
+import { findChromium } from '../../tools/chromium.ts';
 import type { Command } from '../command.ts';
 import type { Context } from '../context.ts';
 
@@ -30,8 +33,8 @@ export const doctor: Command = {
   name: 'doctor',
   usage: '',
   text:
-    'Tells what is installed, reachable or missing here, with the hint: Node, store, server, Python, git, the ' +
-    'endpoints of this folder’s agents.',
+    'Tells what is installed, reachable or missing here, with the hint: Node, store, server, Python, git, Chromium, ' +
+    'the endpoints of this folder’s agents.',
   options: {},
   async run(context) {
     if (context.target !== undefined && context.target !== LOCAL)
@@ -47,6 +50,7 @@ export const doctor: Command = {
         program('python3', ['--version'], 'the code tool cannot run Python', 'Install Python 3.'),
         program('git', ['--version'], 'submissions do not tell which commit they came from', 'Install git.'),
       ])),
+      chromiumFinding(findChromium()),
       ...(await endpoints(context)),
     ];
     const wrong = findings.some((finding) => finding.state === 'wrong');
@@ -120,7 +124,7 @@ function serverFinding(server: ServerInfo | undefined): Finding {
     state: 'ok',
     text:
       `${server.product}, pid ${server.pid}: ${server.running} running, ${server.held} held, ${server.queued} ` +
-      `queued, ${server.workers.length} workers`,
+      `queued, ${plural(server.workers.length, 'worker')}`,
   };
 }
 
@@ -132,6 +136,18 @@ async function program(name: string, args: readonly string[], without: string, h
     if (error instanceof Error) return { name, state: 'missing', text: `not found: ${without}`, hint };
     throw error;
   }
+}
+
+/** `place`: of the program. */
+export function chromiumFinding(place: string | undefined): Finding {
+  return place === undefined
+    ? {
+        name: 'chromium',
+        state: 'missing',
+        text: 'not found: the browser tools cannot open pages',
+        hint: `${installHint(CHROMIUM)}.`,
+      }
+    : { name: 'chromium', state: 'ok', text: place };
 }
 
 const agentModel = z.object({

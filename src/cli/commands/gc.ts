@@ -1,6 +1,7 @@
 import { resolveBatch } from '../../client/reference.ts';
 import { bytes } from '../../client/text/table.ts';
 import { StudioError } from '../../common/errors.ts';
+import { plural } from '../../common/plural.ts';
 import { type Command, flag, textOption } from '../command.ts';
 
 const AGE = /^(\d+)([dhm])$/;
@@ -34,7 +35,10 @@ export const gc: Command = {
       return 0;
     }
     const verb = flag(given, 'dry-run') ? 'Would remove' : 'Removed';
-    context.print(`${verb} ${result.batches.length} batches and ${result.blobs} blobs (${bytes(result.bytes)}).`);
+    context.print(
+      `${verb} ${plural(result.batches.length, 'batch', 'batches')} and ${plural(result.blobs, 'blob')} ` +
+        `(${bytes(result.bytes)}).`,
+    );
     for (const kept of result.kept) context.print(`kept ${kept.batch}: ${kept.why}`);
     return 0;
   },

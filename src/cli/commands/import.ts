@@ -1,6 +1,7 @@
 import path from 'node:path';
 import { type ImportResult, importFile } from '../../client/importFile.ts';
 import { StudioError } from '../../common/errors.ts';
+import { plural } from '../../common/plural.ts';
 import type { Command } from '../command.ts';
 
 export const importFiles: Command = {
@@ -18,8 +19,8 @@ export const importFiles: Command = {
       for (const { place, why } of result.skipped) context.tell(`left out ${place}: ${why}`);
       if (!context.json)
         context.print(
-          `${word}: batch ${result.batch}, ${result.tasks.length} tasks, ${result.rollouts} ` +
-            `rollouts${result.skipped.length === 0 ? '' : `, ${result.skipped.length} left out`}`,
+          `${word}: batch ${result.batch}, ${plural(result.tasks.length, 'task')}, ` +
+            `${plural(result.rollouts, 'rollout')}${result.skipped.length === 0 ? '' : `, ${result.skipped.length} left out`}`,
         );
     }
     if (context.json) context.printJson(results.length === 1 ? results[0] : results);

@@ -24,12 +24,16 @@ export const mcp: Command = {
   async run(context, given) {
     if (given.words.length > 0) throw new StudioError('usage', `usage: rollout ${mcp.name} ${mcp.usage}`);
     const port = numberOption(given, 'http', 0);
-    const { serve } = await import('../../mcp/serve.ts'); // no other command needs any of it
+    const [{ serve }, { modulesLoader }] = await Promise.all([
+      import('../../mcp/serve.ts'), // no other command needs any of it
+      import('../../rerun/loadModules.ts'),
+    ]);
     await serve({
       connect: () => context.connect(),
       target: context.target,
       folder: path.resolve(context.cwd, textOption(given, 'folder') ?? '.'),
       env: context.env,
+      loadModules: modulesLoader(context.signal),
       readOnly: flag(given, 'read-only'),
       port,
       announce: (url) => (context.json ? context.printJson({ url }) : context.print(url)),

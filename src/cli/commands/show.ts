@@ -6,7 +6,7 @@ import { forkRates } from '../../protocol/forkParent.ts';
 import { TrajectoryModel } from '../../trace/model.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import { unspill } from '../../trace/spill.ts';
-import { stepText, trajectoryText } from '../../trace/text.ts';
+import { stepAt, stepText, trajectoryText } from '../../trace/text.ts';
 import { readEvent } from '../../trace/upgrades.ts';
 import { type Command, type Outcome, oneWord } from '../command.ts';
 import type { Context } from '../context.ts';
@@ -44,6 +44,8 @@ async function showRollout(context: Context, api: Api, rollout: string, point: P
   const events: TraceEvent[] = [];
   for await (const page of api.allEvents(rollout, context.signal))
     events.push(...page.filter((event) => point.seq === undefined || event.seq <= point.seq));
+  const model = new TrajectoryModel();
+  model.push(events.map((event) => readEvent(event)));
   if (context.json) {
     const info = await api.rollout(rollout, context.signal);
     const read = (ref: { $blob: string }): Promise<Uint8Array> => api.getBlob(ref.$blob, context.signal);
@@ -51,13 +53,19 @@ async function showRollout(context: Context, api: Api, rollout: string, point: P
       rollout: info.row,
       task: info.task,
       lineage: info.lineage,
-      events: await Promise.all(events.map((event) => unspill(event, read))),
+      ...(point.step === undefined ? {} : { step: point.step }),
+      events: await Promise.all(eventsAt(model, events, point).map((event) => unspill(event, read))),
     });
     return 0;
   }
-  const model = new TrajectoryModel();
-  model.push(events.map((event) => readEvent(event)));
   const page = { width: context.terminal.width, color: context.terminal.colour, rollout };
   context.print(point.step === undefined ? trajectoryText(model, page) : stepText(model, point.step, page));
   return 0;
+}
+
+/** Those of one step, else all. Throws StudioError `not_found` for a step that is not there. */
+function eventsAt(model: TrajectoryModel, events: readonly TraceEvent[], { step }: Point): TraceEvent[] {
+  if (step === undefined) return [...events];
+  const seqs = new Set(stepAt(model, step).seqs);
+  return events.filter((event) => seqs.has(event.seq));
 }

@@ -1,3 +1,4 @@
+import { BatchEnd } from '../../client/batchEnd.ts';
 import { batchId, parseReference, resolveRollout } from '../../client/reference.ts';
 import { subscribe } from '../../client/subscribe.ts';
 import { eventLine, rowLine } from '../../client/text/lines.ts';
@@ -13,32 +14,37 @@ export const tail: Command = {
   async run(context, given) {
     const reference = parseReference(oneWord(tail, given));
     const connection = await context.connect();
+    const after = numberOption(given, 'after', 0) ?? 0;
     const isBatch = reference.kind === 'batch';
     const stream = isBatch
       ? await batchId(connection.api, reference.batch, context.signal)
       : await resolveRollout(connection.api, reference, context.signal);
     const end = new AbortController();
-    const last = isBatch ? 'batch.end' : 'rollout.end';
     const show = (value: TraceEvent | RolloutRow, text: () => string): void => {
       if (context.json) context.printJson(value);
       else context.print(text());
     };
-    const seen = { end: false };
+    const seen = { end: false }; // of a rollout
+    const batchEnd = new BatchEnd(
+      async () => (await connection.api.batch(stream, context.signal)).state === 'ended',
+      () => end.abort(),
+      after === 0,
+    );
     await subscribe(
       connection,
-      { stream, after: numberOption(given, 'after', 0) ?? 0 },
+      { stream, after },
       {
         events: (events) => {
           for (const event of events) {
             show(event, () => eventLine(event));
-            if (event.kind === last) seen.end = true;
-            // A batch that was retried goes on behind its end.
-            else if (event.kind === 'control') seen.end = false;
+            if (event.kind === 'rollout.end') seen.end = true;
           }
+          if (isBatch) batchEnd.add(events);
         },
         rows: (rows) => rows.forEach((row) => show(row, () => rowLine(row))),
         head: () => {
-          if (seen.end) end.abort();
+          if (isBatch) void batchEnd.head();
+          else if (seen.end) end.abort();
         },
         notice: context.tell,
         lost: (lost) =>

@@ -2,6 +2,7 @@ import { resolveBatch } from '../../client/reference.ts';
 import { table } from '../../client/text/table.ts';
 import { BatchCalls, READ_LIMITS } from '../../client/toolCalls/batchCalls.ts';
 import { StudioError } from '../../common/errors.ts';
+import { plural } from '../../common/plural.ts';
 import { durationText } from '../../trace/text/units.ts';
 import { callLine, percent } from '../../trace/toolCalls/text.ts';
 import { type Command, flag, numberOption, oneWord, textOption } from '../command.ts';
@@ -50,8 +51,8 @@ export const tools: Command = {
             .join('\n'),
         );
         context.tell(
-          `${shown.length} of ${wanted.length} ` +
-            `calls${read.read < read.attempts ? `, in ${read.read} of ${read.attempts} attempts` : ''}. rollout ` +
+          `${shown.length} of ${plural(wanted.length, 'call')}` +
+            `${read.read < read.attempts ? `, in ${read.read} of ${plural(read.attempts, 'attempt')}` : ''}. rollout ` +
             'call ROLLOUT@SEQ makes one again.',
         );
       }
@@ -91,7 +92,7 @@ export const tools: Command = {
     );
     if (read.read < read.attempts)
       context.tell(
-        `Calls, errors and times are of ${read.read} of ${read.attempts} attempts, the newest; --all reads every one.`,
+        `Calls, errors and times are of ${read.read} of ${plural(read.attempts, 'attempt')}, the newest; --all reads every one.`,
       );
     return 0;
   },

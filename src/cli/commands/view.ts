@@ -10,6 +10,7 @@ import { comparePlaceOf, isReference, placeOf, resolveBatch } from '../../client
 import { subscribe } from '../../client/subscribe.ts';
 import { LOCAL } from '../../client/targets/local.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
+import { plural } from '../../common/plural.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { PagePlace } from '../../protocol/page.ts';
 import { viewUrl } from '../../protocol/viewLink.ts';
@@ -66,7 +67,7 @@ async function placeOfWord(context: Context, api: Api, word = 'last'): Promise<P
   context.tell(
     imported === undefined
       ? `${word} is imported already: batch ${batch}`
-      : `${word}: batch ${batch}, ${imported.tasks.length} tasks, ${imported.rollouts} rollouts`,
+      : `${word}: batch ${batch}, ${plural(imported.tasks.length, 'task')}, ${plural(imported.rollouts, 'rollout')}`,
   );
   return { page: 'batch', batch };
 }
@@ -148,8 +149,7 @@ async function save(
     throw new StudioError('storage', `${file} cannot be written: ${errorText(cause)}.`, { cause });
   }
   const { leftOut, valuesLeftOut } = gathered;
-  if (leftOut > 0)
-    context.tell(`${leftOut} ${leftOut === 1 ? 'trajectory' : 'trajectories'} did not fit into the file.`);
+  if (leftOut > 0) context.tell(`${plural(leftOut, 'trajectory', 'trajectories')} did not fit into the file.`);
   if (valuesLeftOut > 0)
     context.tell(`${valuesLeftOut} ${valuesLeftOut === 1 ? 'value was' : 'values were'} too large for the file.`);
   if (context.json)
@@ -162,8 +162,8 @@ async function save(
     });
   else
     context.print(
-      `${file}: ${(Buffer.byteLength(html) / 1e6).toFixed(1)} MB, ${gathered.trajectories} ` +
-        (gathered.trajectories === 1 ? 'trajectory' : 'trajectories'),
+      `${file}: ${(Buffer.byteLength(html) / 1e6).toFixed(1)} MB, ` +
+        plural(gathered.trajectories, 'trajectory', 'trajectories'),
     );
   return 0;
 }

@@ -1,10 +1,14 @@
-/** Checks files of this disk: what they say, and that the modules they name can be built. */
+/** Checks files of this disk: what they say, and that the modules they name build and load. */
 import { StudioError } from '../../common/errors.ts';
 import { checkFiles, configFilesUnder } from '../../config/checkFiles.ts';
-import { loadAgent, loadWorld } from '../../config/load.ts';
+import type { Files } from '../../config/files.ts';
+import { fileKind } from '../../config/jsonSchema.ts';
+import type { LoadedAgent } from '../../config/load/agent.ts';
+import type { LoadedWorld } from '../../config/load/world.ts';
+import { loadAgent, loadBatch, loadWorld } from '../../config/load.ts';
 import { dirname, joinPath } from '../../config/paths.ts';
-import type { Problem } from '../../config/source/problem.ts';
-import { bundleModule } from '../../tools/bundle.ts';
+import { type Problem, sortProblems } from '../../config/source/problem.ts';
+import { type Bundle, type BundleProblem, bundleModule } from '../../tools/bundle.ts';
 import { diskFiles } from '../disk.ts';
 import { workspaceRoot } from '../workspace.ts';
 
@@ -14,60 +18,116 @@ export interface Checked {
   readonly problems: readonly Problem[];
 }
 
+/** What a module must export: tools, or one function by its name (a world's `open`, a scorer's). */
+export type ModuleUse = { readonly kind: 'tools' } | { readonly kind: 'export'; readonly name: string };
+
+/** A module that builds, with everything it is named for. */
+export interface BuiltModule {
+  readonly bundle: Bundle;
+  readonly uses: readonly ModuleUse[];
+}
+
+/** Loads modules as a worker does. Returns what went wrong: StudioErrors `config`, each with `details.problems`. */
+export type LoadModules = (modules: readonly BuiltModule[]) => Promise<readonly StudioError[]>;
+
 /**
  * Checks the files `paths` names, taken from `folder`; without any, all agent, world and batch files below it. Throws
  * `usage` when there is none.
  */
-export async function checkDisk(folder: string, given: readonly string[]): Promise<Checked> {
+export async function checkDisk(folder: string, given: readonly string[], loadModules: LoadModules): Promise<Checked> {
   const files = diskFiles(folder);
   const paths = given.length > 0 ? given : await configFilesUnder(files, folder);
   if (paths.length === 0)
     throw new StudioError('usage', 'There is no agent, world or batch file below this folder.', {
       hint: 'rollout init makes a sample workspace.',
     });
-  return { paths, problems: [...(await checkFiles(files, paths)), ...(await moduleProblems(folder, paths))] };
+  const problems = [...(await checkFiles(files, paths)), ...(await moduleProblems(files, folder, paths, loadModules))];
+  return { paths, problems: sortProblems(problems) };
 }
 
-/** Every module that agents and worlds name is built once; what the bundler says becomes problems. */
-async function moduleProblems(folder: string, paths: readonly string[]): Promise<Problem[]> {
-  const files = diskFiles(folder);
-  const modules = new Set<string>();
+/** Each module that the files name, and what they name it for. Files with errors name none. */
+class ModuleUses {
+  readonly byPath = new Map<string, ModuleUse[]>();
+
+  addAgent({ path, file, team }: LoadedAgent): void {
+    for (const { module } of file.tools) if (module !== undefined) this.add(path, module, { kind: 'tools' });
+    for (const member of team?.members ?? []) this.addAgent(member.agent);
+  }
+
+  addWorld({ path, file }: LoadedWorld): void {
+    this.add(path, file.module, { kind: 'export', name: 'open' });
+  }
+
+  /** `module` is relative to the file that names it. */
+  add(file: string, module: string, use: ModuleUse): void {
+    const path = joinPath(dirname(file), module);
+    const uses = this.byPath.get(path) ?? [];
+    if (!uses.some((other) => JSON.stringify(other) === JSON.stringify(use))) uses.push(use);
+    this.byPath.set(path, uses);
+  }
+}
+
+async function modulesOf(files: Files, paths: readonly string[]): Promise<ModuleUses> {
+  const uses = new ModuleUses();
   for (const path of paths) {
-    if (path.endsWith('.agent.yaml')) {
-      const agent = (await loadAgent(files, path)).value;
-      for (const entry of agent?.file.tools ?? [])
-        if (entry.module !== undefined) modules.add(joinPath(dirname(agent?.path ?? path), entry.module));
-    } else if (path.endsWith('.world.yaml')) {
-      const world = (await loadWorld(files, path)).value;
-      if (world !== undefined) modules.add(joinPath(dirname(world.path), world.file.module));
+    const kind = fileKind(path);
+    if (kind === 'agent') {
+      const { value } = await loadAgent(files, path);
+      if (value !== undefined) uses.addAgent(value);
+    } else if (kind === 'world') {
+      const { value } = await loadWorld(files, path);
+      if (value !== undefined) uses.addWorld(value);
+    } else if (kind === 'batch') {
+      const { value } = await loadBatch(files, path, { records: 1 });
+      if (value === undefined) continue;
+      uses.addAgent(value.agent);
+      if (value.world !== undefined) uses.addWorld(value.world);
+      const { scorer } = value.file;
+      if (scorer.kind === 'module') uses.add(value.path, scorer.module, { kind: 'export', name: scorer.export });
     }
   }
+  return uses;
+}
+
+/** Every module is built and loaded once; what goes wrong becomes problems. */
+async function moduleProblems(
+  files: Files,
+  folder: string,
+  paths: readonly string[],
+  loadModules: LoadModules,
+): Promise<Problem[]> {
   const problems: Problem[] = [];
-  for (const module of modules) {
+  const byRoot = new Map<string, BuiltModule[]>();
+  for (const [module, uses] of (await modulesOf(files, paths)).byPath) {
     const root = workspaceRoot(module, folder);
     try {
-      await bundleModule(module, root);
+      const built = { bundle: await bundleModule(module, root), uses };
+      byRoot.set(root, [...(byRoot.get(root) ?? []), built]);
     } catch (error) {
       if (!StudioError.is(error, 'config')) throw error;
-      for (const found of bundleProblems(error)) {
-        problems.push({
-          file: joinPath(files.absolute(root), found.file),
-          line: found.line,
-          column: found.column,
-          endLine: found.line,
-          endColumn: found.column + 1,
-          message: found.message,
-          hint: 'The module must build before a rollout can use it.',
-          severity: 'error',
-          code: 'file',
-        });
-      }
+      problems.push(...problemsOf(error, files.absolute(root), 'The module must build before a rollout can use it.'));
     }
+  }
+  for (const [root, modules] of byRoot) {
+    for (const error of await loadModules(modules))
+      problems.push(...problemsOf(error, files.absolute(root), 'The module must load before a rollout can use it.'));
   }
   return problems;
 }
 
-function bundleProblems(error: StudioError): { file: string; line: number; column: number; message: string }[] {
-  const problems = error.details?.['problems'];
-  return Array.isArray(problems) ? (problems as { file: string; line: number; column: number; message: string }[]) : [];
+/** `hint`: where the error has none. */
+function problemsOf(error: StudioError, root: string, hint: string): Problem[] {
+  const found = error.details?.['problems'];
+  const list = Array.isArray(found) ? (found as readonly BundleProblem[]) : []; // our own errors
+  return list.map(({ file, line, column, message }) => ({
+    file: joinPath(root, file),
+    line,
+    column,
+    endLine: line,
+    endColumn: column + 1,
+    message,
+    hint: error.hint ?? hint,
+    severity: 'error',
+    code: 'file',
+  }));
 }

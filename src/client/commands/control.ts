@@ -1,6 +1,8 @@
 /** Commands to a batch, and the same words for one rollout where they make sense there. */
+
 import { StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
+import { plural } from '../../common/plural.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { CommandReply } from '../../protocol/commands.ts';
 import { batchId, parseReference, resolveRollout } from '../reference.ts';
@@ -67,12 +69,12 @@ export function controlText(verb: ControlVerb, { reply, kind, id }: Controlled):
   const what = `${kind} ${id}`;
   switch (verb) {
     case 'cancel':
-      return `Cancelled ${what}${reply.changed === undefined ? '' : ` (${reply.changed})`}.`;
+      return `Cancelled ${what}${reply.changed === undefined ? '' : ` (${plural(reply.changed, 'attempt')})`}.`;
     case 'pause':
       return `Paused ${what}. rollout resume goes on.`;
     case 'resume':
       return `Resumed ${what}.`;
     case 'retry':
-      return `Queued ${reply.changed ?? 0} new tries in ${what}.`;
+      return `Queued ${plural(reply.changed ?? 0, 'new try', 'new tries')} in ${what}.`;
   }
 }

@@ -2,7 +2,9 @@
  * What is known of a target: whether it is reached, what runs there, and what it has to give. Everything is read with
  * the user's own kubeconfig; what one may not read is named as such, and nothing of it stops the rest.
  */
+
 import { errorText, StudioError } from '../../common/errors.ts';
+import { nounFor, plural } from '../../common/plural.ts';
 import { PRODUCT } from '../../common/product.ts';
 import { Cluster } from '../../kubernetes/access/cluster.ts';
 import type { Node, Pod, ResourceQuota } from '../../kubernetes/access/objects.ts';
@@ -168,7 +170,7 @@ async function askedServer(api: Api, signal: AbortSignal | undefined): Promise<T
       state: 'ok',
       text:
         `batches: ${running} running, ${open.length - running} queued; attempts: ${attempts} running, ${held} ` +
-        `held, ${queued} queued; ${workers.length} workers`,
+        `held, ${queued} queued; ${plural(workers.length, 'worker')}`,
       data,
     },
   ];
@@ -217,7 +219,7 @@ export function podsFinding(pods: readonly Pod[]): TargetFinding {
   };
   const text =
     `${live.length} of ours, ${workers.length} of them ` +
-    `workers${data.starting === 0 ? '' : `, ${data.starting} starting`}${data.unheard === 0 ? '' : `, ${data.unheard} on nodes that the cluster does not hear`}`;
+    `${nounFor(workers.length, 'a worker', 'workers')}${data.starting === 0 ? '' : `, ${data.starting} starting`}${data.unheard === 0 ? '' : `, ${data.unheard} on nodes that the cluster does not hear`}`;
   return obstacles.length === 0
     ? { name: 'pods', state: 'ok', text, data }
     : { name: 'pods', state: 'wrong', text: `${text}; ${obstacles.length} cannot run: ${obstacles[0] ?? ''}`, data };

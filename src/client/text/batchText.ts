@@ -2,6 +2,7 @@
  * Batches as text: a table of them, and of one its heading and a grid of tasks x attempts, as the batch page shows it.
  */
 
+import { nounFor, plural } from '../../common/plural.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { outcomeMark } from './lines.ts';
@@ -64,10 +65,10 @@ export function batchHeading(batch: BatchRow, width: number): string {
       : batch.reason === undefined || batch.reason === 'done'
         ? batch.state
         : `${batch.state}: ${batch.reason}`,
-    `${batch.tasks} tasks x ${batch.attempts}`,
+    `${plural(batch.tasks, 'task')} x ${batch.attempts}`,
     `${settled}/${batch.tasks * batch.attempts} settled`,
     `${counts.passed} passed`,
-    `${batch.steps.toLocaleString('en-US')} steps`,
+    `${batch.steps.toLocaleString('en-US')} ${nounFor(batch.steps, 'step')}`,
     `${amount(batch.input_tokens + batch.output_tokens)} tokens`,
     moment(batch.created_at),
     batch.ended_at === undefined || batch.imported ? '' : duration(batch.ended_at - batch.created_at),

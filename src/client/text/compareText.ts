@@ -232,7 +232,7 @@ export function batchesText({ comparison, tasks }: ComparedBatches, options: Com
   const lines = [
     comparisonText({ ...comparison, changed: [] }),
     '',
-    `${paint(`${count('lost')} tasks no longer pass`, 'red')}, ${paint(`${count('gained')} pass now`, 'green')}, ` +
+    `${paint(plural(count('lost'), 'task no longer passes', 'tasks no longer pass'), 'red')}, ${paint(plural(count('gained'), 'passes now', 'pass now'), 'green')}, ` +
       `${count('same')} of ${tasks.length} pass as often as before`,
   ];
   for (const [title, ids] of [

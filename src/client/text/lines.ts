@@ -1,5 +1,6 @@
 /** One line for one event or one summary row, for logs and `tail`. */
 
+import { plural } from '../../common/plural.ts';
 import type { Part, TraceEvent } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { duration } from './table.ts';
@@ -25,7 +26,7 @@ export function rowLine(row: RolloutRow): string {
     `${row.task}/${row.attempt}`,
     row.try > 1 ? `try ${row.try}` : '',
     row.state,
-    `${progress.steps} steps`,
+    plural(progress.steps, 'step'),
     progress.ms === undefined ? '' : duration(progress.ms),
     progress.error_class ?? '',
   ];

@@ -1,5 +1,6 @@
 /** Reports and comparisons as text. */
 
+import { plural } from '../../common/plural.ts';
 import type { Comparison, Report } from '../../trace/statistics/schema.ts';
 import { amount, duration, table, wrapped } from './table.ts';
 
@@ -25,11 +26,11 @@ function attemptsLine(report: Report): string {
     report.infrastructure > 0 ? `${report.infrastructure} lost to infrastructure` : '',
     report.open > 0 ? `${report.open} open` : '',
     report.truncated > 0 ? `${report.truncated} truncated` : '',
-    report.duplicates > 0 ? `${report.duplicates} duplicates` : '',
+    report.duplicates > 0 ? plural(report.duplicates, 'duplicate') : '',
   ].filter((part) => part !== '');
   return (
-    `${report.tasks} tasks, ${report.attempts} attempts: ${report.passed} passed, ${report.failed} ` +
-    `failed${rest.length === 0 ? '' : `, ${rest.join(', ')}`}. ${report.solved} of ${report.tasks} tasks solved at ` +
+    `${plural(report.tasks, 'task')}, ${plural(report.attempts, 'attempt')}: ${report.passed} passed, ${report.failed} ` +
+    `failed${rest.length === 0 ? '' : `, ${rest.join(', ')}`}. ${report.solved} of ${plural(report.tasks, 'task')} solved at ` +
     'least once.'
   );
 }
@@ -103,7 +104,7 @@ function totalsLines(report: Report, width: number): string[] {
 
 export function comparisonText(comparison: Comparison): string {
   const lines = [
-    `against ${comparison.baseline}: ${comparison.tasks} tasks in common, ${comparison.better} better, ` +
+    `against ${comparison.baseline}: ${plural(comparison.tasks, 'task')} in common, ${comparison.better} better, ` +
       `${comparison.worse} worse, ${comparison.same} the same`,
   ];
   if (comparison.pass_at === null)

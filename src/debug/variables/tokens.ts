@@ -1,5 +1,6 @@
 /** The tokens of a model call as variables: ids, log probabilities, and what is trained on. */
 
+import { plural } from '../../common/plural.ts';
 import type { ModelSpan } from '../../trace/model/spans.ts';
 import type { TrajectoryModel } from '../../trace/model.ts';
 import { tokensOf } from '../../trace/tokens.ts';
@@ -24,12 +25,12 @@ export function tokenChildren(model: TrajectoryModel, span: ModelSpan, readBlob:
       const nodes: Node[] = [
         {
           name: 'sampled',
-          value: `${completion.length} tokens${mean}`,
+          value: `${plural(completion.length, 'token')}${mean}`,
           children: numbered(completion, (id, index) => `${id}${logprobText(logprobs?.[index])}  mask ${mask}`),
         },
         {
           name: 'prompt',
-          value: `${missing + prompt.length} tokens, ${kept} as in the call before`,
+          value: `${plural(missing + prompt.length, 'token')}, ${kept} as in the call before`,
           children: numbered(prompt, (id) => `${id}  mask 0`),
         },
       ];

@@ -1,5 +1,7 @@
 /** Sees to it that one batch has a Job while it has rollouts to run. */
+
 import { errorText, StudioError } from '../../common/errors.ts';
+import { plural } from '../../common/plural.ts';
 import type { Submission } from '../../config/submission.ts';
 import { isQuota } from '../../kubernetes/access/kubeErrors.ts';
 import type { BatchRecord } from '../../store/store.ts';
@@ -154,9 +156,12 @@ export class BatchPods {
       await Promise.all([objects.removeJob(made, signal), objects.removeSecrets(this.id, false, signal)]);
       return 0;
     }
-    host.log(`Job ${job.metadata.name} with ${sizing.parallelism} pods at once, ${sizing.completions} in all`, {
-      batch: this.id,
-    });
+    host.log(
+      `Job ${job.metadata.name} with ${plural(sizing.parallelism, 'pod')} at once, ${sizing.completions} in all`,
+      {
+        batch: this.id,
+      },
+    );
     return 0;
   }
 

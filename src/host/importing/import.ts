@@ -73,8 +73,7 @@ async function tell({ log }: Services, file: string, { tasks, rollouts, skipped 
   const [first] = skipped;
   if (first === undefined) {
     void vscode.window.showInformationMessage(
-      `${name}: ${plural(tasks.length, 'task')}, ` +
-        `${plural(rollouts, 'trajectory').replace(/trajectorys$/, 'trajectories')}.`,
+      `${name}: ${plural(tasks.length, 'task')}, ` + `${plural(rollouts, 'trajectory', 'trajectories')}.`,
     );
     return;
   }

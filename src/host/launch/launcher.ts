@@ -1,7 +1,9 @@
 /** From answers to a running batch and its page. */
+
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
+import { nounFor } from '../../common/plural.ts';
 import { folderOf } from '../files/workspaceFiles.ts';
 import type { Services } from '../services.ts';
 import type { FileProblems } from '../window/problems.ts';
@@ -88,7 +90,7 @@ async function confirmed(answers: LaunchAnswers, facts: FileFacts): Promise<bool
   const count = attemptCount(answers, facts);
   const all = facts.whole || answers.tasks.kind !== 'all';
   if (count <= setting('launch.confirmAbove') && all) return true;
-  const text = `Launch ${all ? '' : 'more than '}${count.toLocaleString('en')} attempts?`;
+  const text = `Launch ${all ? '' : 'more than '}${count.toLocaleString('en')} ${nounFor(count, 'attempt')}?`;
   return (
     (await vscode.window.showWarningMessage(
       text,

@@ -1,7 +1,9 @@
 /** Choosing a batch, a trajectory or a task from a list, or by a reference that is typed or pasted. */
+
 import * as vscode from 'vscode';
 import { parseReference, taskOf } from '../../client/reference.ts';
 import { errorText } from '../../common/errors.ts';
+import { plural } from '../../common/plural.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import type { PagePlace } from '../../protocol/page.ts';
 import { type Outcome, outcomeOf } from '../../trace/outcome.ts';
@@ -140,7 +142,7 @@ async function batches(services: Services, signal: AbortSignal): Promise<PlaceIt
       label: `$(${row.state === 'running' ? 'sync' : row.state === 'paused' ? 'debug-pause' : 'beaker'}) ${row.name}`,
       description: new Date(row.created_at).toLocaleString(),
       detail:
-        `${row.state} · ${row.tasks} tasks · ${passed} passed, ${failed} ` +
+        `${row.state} · ${plural(row.tasks, 'task')} · ${passed} passed, ${failed} ` +
         `failed${open === 0 ? '' : `, ${open} to go`} · ${row.batch}`,
       batch: row,
     };
@@ -152,7 +154,7 @@ function attemptItem(row: RolloutRow): PlaceItem {
   const why = row.progress.error_message;
   return {
     label: `$(${CODICONS[outcome]}) ${row.task}`,
-    description: `attempt ${row.attempt} · ${outcome} · ${row.progress.steps} steps`,
+    description: `attempt ${row.attempt} · ${outcome} · ${plural(row.progress.steps, 'step')}`,
     ...(why === undefined ? {} : { detail: why }),
     place: { page: 'trajectory', rollout: row.rollout },
   };

@@ -4,11 +4,14 @@ import { StudioError } from '../../common/errors.ts';
 import { formatOf } from '../../config/dataset/dataset.ts';
 import { fileKind } from '../../config/jsonSchema.ts';
 import { basename, dirname, joinPath } from '../../config/paths.ts';
+import { isTopLevelName } from '../names/codeNames.ts';
 import { headsOf, MAX_DATASET_BYTES, roleOf } from '../names/columnUses.ts';
 import type { Place } from '../names/place.ts';
 import { placesOf } from '../names/places.ts';
 import { type Thing, thingAt } from '../names/symbol.ts';
+import { moduleToolsOf } from '../workspace/relations.ts';
 import { lspRange } from '../workspace/text.ts';
+import { toolsOf } from '../workspace/tools.ts';
 import { uriOf } from '../workspace/uris.ts';
 import type { Workspace } from '../workspace.ts';
 
@@ -39,7 +42,9 @@ export async function rename(
   const name = newName.trim();
   if (name === old) return { changes: {} };
   await mustBeName(workspace, thing, name);
-  const changes = editsOf(await placesOf(workspace, thing), (place) => newText(thing, place, name));
+  const places = await placesOf(workspace, thing);
+  if (thing.kind === 'export') await mustBeFree(workspace, thing.name, places, name);
+  const changes = editsOf(places, (place) => newText(thing, place, name));
   if (thing.kind !== 'file') return { changes };
   // One list, in this order: the file itself may be edited before it goes.
   const edits = Object.entries(changes).map(([uri, list]) => ({ textDocument: { uri, version: null }, edits: list }));
@@ -140,6 +145,27 @@ async function mustBeName(workspace: Workspace, thing: Thing, name: string): Pro
         refuse(`There is a file ${name} already.`, 'Choose another name.');
     }
   }
+}
+
+/** Throws StudioError `usage` where a tool or function of that name would stand beside another one. */
+async function mustBeFree(workspace: Workspace, old: string, places: readonly Place[], name: string): Promise<void> {
+  const taken = (where: string): StudioError =>
+    new StudioError('usage', `${where} already has \`${name}\`.`, { hint: 'Choose another name.' });
+  for (const file of new Set(places.map((place) => place.file))) {
+    if (fileKind(file) !== undefined) continue;
+    const code = (await workspace.roleOf(file)) === 'module' ? await workspace.text(file) : undefined;
+    if (code !== undefined && isTopLevelName(code, name)) throw taken(basename(file));
+  }
+  for (const file of await workspace.configFiles()) {
+    if (fileKind(file) !== 'agent') continue;
+    const tools = new Set((await moduleToolsOf(workspace, file)).map((tool) => tool.name));
+    if (tools.has(old) && (tools.has(name) || (await hasTool(workspace, file, name)))) throw taken(basename(file));
+  }
+}
+
+/** Whether one of an agent's own tools is called so, also where it has no place in code. */
+async function hasTool(workspace: Workspace, agent: string, name: string): Promise<boolean> {
+  return (await toolsOf(workspace, agent)).tools.some((tool) => tool.name === name);
 }
 
 function endingOf(path: string): string {

@@ -6,6 +6,7 @@
  * other things and keys of objects.
  */
 import { withoutTexts } from '../../config/tools/toolSource.ts';
+import { exportsIn } from './exports.ts';
 
 /** A place in a text: offsets, the end behind it. */
 export interface Span {
@@ -21,6 +22,19 @@ export function namesAtHome(source: string, outside: string): Span[] {
   if (renamed !== null)
     return [{ start: renamed.index + renamed[0].length - outside.length, end: renamed.index + renamed[0].length }];
   return usesOf(code, outside);
+}
+
+/** Whether a module declares, imports or exports something of this name: it cannot have another one. */
+export function isTopLevelName(source: string, name: string): boolean {
+  const code = withoutTexts(source);
+  const word = `${escaped(name)}(?![\\w$])`;
+  return (
+    exportsIn(source)?.includes(name) === true ||
+    new RegExp(`^(?:export\\s+)?(?:async\\s+)?(?:const|let|var|class|function\\s*\\*?)\\s+${word}`, 'm').test(code) ||
+    clausesOf(source, code).some(
+      ({ kind, names }) => kind === 'import' && new RegExp(`(?<![\\w$])${word}(?!\\s+as\\b)`).test(names),
+    )
+  );
 }
 
 /** Of another module. `isHome`: whether what stands behind `from` is the module that exports the name. */

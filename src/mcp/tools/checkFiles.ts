@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { checkDisk } from '../../client/commands/checkDisk.ts';
+import { plural } from '../../common/plural.ts';
 import { formatProblem, hasErrors } from '../../config/source/problem.ts';
 import { Room } from '../answers/bounds.ts';
 import { defineTool } from '../tool.ts';
@@ -19,8 +20,8 @@ export const checkWorkspace = defineTool({
   name: 'check_files',
   title: 'Check files',
   description:
-    'Validates agent, world, batch and dataset files of the workspace and builds the modules they name; tells ' +
-    'each problem with its line and what to do. Runs nothing. Use it after editing such a file and before ' +
+    'Validates agent, world, batch and dataset files of the workspace and loads the modules they name; tells ' +
+    'each problem with its line and what to do. Calls no tool. Use it after editing such a file and before ' +
     'launch_batch.',
   input: z.strictObject({
     files: z
@@ -41,14 +42,15 @@ export const checkWorkspace = defineTool({
     const { paths, problems } = await checkDisk(
       folder,
       files.map((file) => workspaceFile(folder, file)),
+      session.loadModules,
     );
     const room = new Room();
     const shown = problems.filter((problem) => room.take(problem));
     const leftOut = problems.length - shown.length;
     const head =
       problems.length === 0
-        ? `${paths.length} ${paths.length === 1 ? 'file is' : 'files are'} fine.`
-        : `${paths.length} files, ${problems.length} problems:`;
+        ? `${plural(paths.length, 'file is', 'files are')} fine.`
+        : `${plural(paths.length, 'file')}, ${plural(problems.length, 'problem')}:`;
     return {
       data: {
         files: paths.length,

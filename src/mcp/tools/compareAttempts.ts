@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import { plural } from '../../common/plural.ts';
 import { outcomeOf } from '../../trace/outcome.ts';
-import { plural, scoreText } from '../../trace/text/units.ts';
+import { scoreText } from '../../trace/text/units.ts';
 import { valueText } from '../../trace/text/values.ts';
 import { oneLine, Room } from '../answers/bounds.ts';
 import { cursor } from '../answers/cursor.ts';
@@ -130,8 +131,8 @@ function sideText(name: string, one: z.infer<typeof side>): string {
     `${name}  ${one.reference}`,
     one.outcome,
     ...(one.reward === null ? [] : [`reward ${scoreText(one.reward)}`]),
-    `${one.steps} steps`,
-    `${one.calls} calls`,
+    plural(one.steps, 'step'),
+    plural(one.calls, 'call'),
   ];
   const told = [
     ['answer', one.answer],

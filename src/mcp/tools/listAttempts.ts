@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { resolveBatch } from '../../client/reference.ts';
 import { duration, table } from '../../client/text/table.ts';
+import { plural } from '../../common/plural.ts';
 import { compileQuery } from '../../trace/query.ts';
 import { errorClass } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
@@ -70,7 +71,7 @@ export const listAttempts = defineTool({
         break;
       }
       if (lookedAt % 1000 === 0)
-        await progress(lookedAt, undefined, `${lookedAt} attempts looked at, ${shown.length} found`);
+        await progress(lookedAt, undefined, `${plural(lookedAt, 'attempt')} looked at, ${shown.length} found`);
     }
     const nextCursor = next === undefined ? undefined : places.write(next);
     const text =

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { batchId, parseReference } from '../../client/reference.ts';
+import { nounFor, plural } from '../../common/plural.ts';
 import { compileQuery, type Query } from '../../trace/query.ts';
 import { errorClass } from '../../trace/schema.ts';
 import { Room } from '../answers/bounds.ts';
@@ -67,9 +68,9 @@ export const searchTrajectories = defineTool({
     const lines = result.found.map(
       (one) =>
         `${one.reference}  ${one.what}: ` +
-        `${one.excerpt}${one.more === undefined ? '' : `  (and ${one.more} more steps of this attempt)`}`,
+        `${one.excerpt}${one.more === undefined ? '' : `  (and ${one.more} more ${nounFor(one.more, 'step')} of this attempt)`}`,
     );
-    const head = `${lines.length} places in ${result.attempts} attempts: ${query.explain}`;
+    const head = `${plural(lines.length, 'place')} in ${plural(result.attempts, 'attempt')}: ${query.explain}`;
     return {
       data: {
         understood: query.explain,
@@ -138,7 +139,11 @@ async function searchBatch(
     if (behind !== undefined && (events >= MAX_EVENTS || performance.now() >= until))
       return { found: page.found, attempts, next: behind };
     if (attempts % 20 === 0)
-      await progress(attempts, undefined, `${attempts} attempts searched, ${page.found.length} places found`);
+      await progress(
+        attempts,
+        undefined,
+        `${plural(attempts, 'attempt')} searched, ${plural(page.found.length, 'place')} found`,
+      );
   }
   return { found: page.found, attempts };
 }

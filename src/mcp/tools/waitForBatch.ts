@@ -1,8 +1,10 @@
 import { z } from 'zod';
+import { BatchEnd } from '../../client/batchEnd.ts';
 import { resolveBatch } from '../../client/reference.ts';
 import { subscribe } from '../../client/subscribe.ts';
 import { batchHeading } from '../../client/text/batchText.ts';
 import { StudioError } from '../../common/errors.ts';
+import { plural } from '../../common/plural.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { BATCH, batchData, batchShape } from '../answers/shapes.ts';
@@ -47,13 +49,16 @@ async function waitForEnd(batch: string, ms: number, { api, connection, signal, 
     if (done <= told) return; // progress only ever grows, says MCP; a retry takes some back
     told = done;
     // nobody listens any more
-    await progress(done, total, `${done} of ${total} attempts ended`).catch(() => enough.abort());
+    await progress(done, total, `${done} of ${plural(total, 'attempt')} ended`).catch(() => enough.abort());
   };
   await tell(endedOf(row));
   if (row.state === 'ended' || ms === 0) return row;
   const timer = setTimeout(() => enough.abort(), ms);
   const ended = new Set<string>();
-  let over = false;
+  const batchEnd = new BatchEnd(
+    async () => (await api.batch(batch, signal)).state === 'ended',
+    () => enough.abort(),
+  );
   try {
     await subscribe(
       connection,
@@ -63,15 +68,8 @@ async function waitForEnd(batch: string, ms: number, { api, connection, signal, 
           for (const one of rows) note(one, ended);
           return tell(ended.size);
         },
-        events: (events) => {
-          for (const event of events) {
-            if (event.kind === 'batch.end') over = true;
-            else if (event.kind === 'control') over = false; // a retry goes on behind the end
-          }
-        },
-        head: () => {
-          if (over) enough.abort();
-        },
+        events: (events) => batchEnd.add(events),
+        head: () => void batchEnd.head(),
         notice: () => undefined,
         lost: () => undefined,
       },

@@ -1,3 +1,4 @@
+import { plural } from '../../common/plural.ts';
 import type { SubmittedAgent } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { Time } from '../time.ts';
@@ -129,7 +130,7 @@ export class Limits implements Allowance {
   start(reached: (error: ClassedError) => void): void {
     const { seconds } = this.#limits;
     this.#endWait = this.#watch.atActive(seconds * 1000, () =>
-      reached(new ClassedError('limit', `The limit of ${seconds} seconds was reached.`)),
+      reached(new ClassedError('limit', `The limit of ${plural(seconds, 'second')} was reached.`)),
     );
   }
 
@@ -140,7 +141,7 @@ export class Limits implements Allowance {
   /** Counts a model call about to be made. Throws class `limit` when there may be none. */
   step(): void {
     if (this.#steps >= this.#limits.steps)
-      throw new ClassedError('limit', `The limit of ${this.#limits.steps} steps was reached.`);
+      throw new ClassedError('limit', `The limit of ${plural(this.#limits.steps, 'step')} was reached.`);
     if (this.#tokens >= this.#limits.tokens) {
       throw new ClassedError(
         'limit',

@@ -1,3 +1,4 @@
+import { plural } from '../../common/plural.ts';
 import type { SubmittedAgent } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { Allowance, Stopwatch } from '../loop/limits.ts';
@@ -35,7 +36,7 @@ export class Turn implements Budget {
   start(watch: Stopwatch, activeMs: number): void {
     const { seconds } = this.#limits;
     this.#endWait = watch.atActive(activeMs + seconds * 1000, () => {
-      this.#over = new ClassedError('limit', `The limit of ${seconds} seconds of ${this.#name} was reached.`);
+      this.#over = new ClassedError('limit', `The limit of ${plural(seconds, 'second')} of ${this.#name} was reached.`);
       this.stop.stop(this.#over);
     });
   }
@@ -52,7 +53,10 @@ export class Turn implements Budget {
 
   step(): void {
     if (this.#steps >= this.#limits.steps)
-      throw new ClassedError('limit', `The limit of ${this.#limits.steps} steps of ${this.#name} was reached.`);
+      throw new ClassedError(
+        'limit',
+        `The limit of ${plural(this.#limits.steps, 'step')} of ${this.#name} was reached.`,
+      );
     if (this.#tokens >= this.#limits.tokens)
       throw new ClassedError('limit', `The limit of ${this.#limits.tokens} tokens of ${this.#name} was reached.`);
     this.#above.step();

@@ -2,8 +2,10 @@
  * A fork: a batch whose one task's rollouts share the parent's events 1..cut and go on from there. Nothing is copied;
  * what comes before the cut is answered from the record.
  */
+
 import { StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
+import { plural } from '../../common/plural.ts';
 import { productDifference, revisionDifferences } from '../../config/revisions.ts';
 import type { ForkEdit } from '../../config/submission.ts';
 import type { Fork } from '../../protocol/client.ts';
@@ -42,7 +44,7 @@ export async function forkRollout(services: Services, request: Fork): Promise<Ba
   if (request.seq > parent.row.last) {
     throw new StudioError(
       'conflict',
-      `Rollout ${request.rollout} has ${parent.row.last} events; it cannot be cut after ${request.seq}.`,
+      `Rollout ${request.rollout} has ${plural(parent.row.last, 'event')}; it cannot be cut after ${request.seq}.`,
       { details: { head: parent.row.last } },
     );
   }

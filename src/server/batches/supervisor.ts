@@ -3,9 +3,11 @@
  * given out, its stop rules are looked at, and its end is noticed. All it knows it can read again from the store, so
  * it goes on after a restart, and beside other servers.
  */
+
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
+import { plural } from '../../common/plural.ts';
 import { resolveEnv } from '../../config/env.ts';
 import { agentsOf, type Submission } from '../../config/submission.ts';
 import type { BatchRecord, Store } from '../../store/store.ts';
@@ -151,9 +153,11 @@ export class Supervisor {
    */
   async stop(batch: string, reason: string, status: 'cancelled' | 'infrastructure' = 'cancelled'): Promise<number> {
     const { store } = this.#options;
+    const counts = (await store.batch(batch))?.row.counts;
     await store.stop(batch, reason);
     this.look(batch);
-    return (await store.closeRollouts({ batch }, { status, reason }, false)).length;
+    await store.closeRollouts({ batch }, { status, reason }, false);
+    return counts === undefined ? 0 : counts.queued + counts.running + counts.held;
   }
 
   /**
@@ -305,7 +309,7 @@ export class Supervisor {
   /** A task passed often enough: nothing more of it is run. */
   async #satisfied(batch: string, task: string, passes: number): Promise<void> {
     const { store } = this.#options;
-    const reason = `stop.passes_per_task: ${passes} attempts of the task passed.`;
+    const reason = `stop.passes_per_task: ${plural(passes, 'attempt')} of the task passed.`;
     await store.closeRollouts({ batch, task }, { status: 'cancelled', reason }, false);
     let after: string | undefined;
     do {
@@ -340,7 +344,7 @@ export class Supervisor {
     const { store, hub, leasing, log } = this.#options;
     try {
       for (const ended of await store.expireSessions()) {
-        log(`worker ${ended.worker} of ${ended.batch} was lost with ${ended.rollouts.length} rollouts`, {
+        log(`worker ${ended.worker} of ${ended.batch} was lost with ${plural(ended.rollouts.length, 'rollout')}`, {
           level: 'warning',
           batch: ended.batch,
           worker: ended.worker,

@@ -2,7 +2,9 @@
  * One client's subscription to a rollout's stream: reads on from its cursor as fast as the client acknowledges.
  * There is no live mode: live is being at the head and reading again when the stream changed.
  */
+
 import { StudioError } from '../../common/errors.ts';
+import { plural } from '../../common/plural.ts';
 import { UNSEEN_BYTES } from '../../protocol/client.ts';
 import type { RolloutRecord, Store } from '../../store/store.ts';
 import type { Changes } from '../changes.ts';
@@ -58,7 +60,7 @@ export class RolloutSubscription implements Subscription, DeltaListener {
     if (after > record.row.last)
       throw new StudioError(
         'gone',
-        `Rollout ${record.row.rollout} has ${record.row.last} events; the cursor ${after} is past its end.`,
+        `Rollout ${record.row.rollout} has ${plural(record.row.last, 'event')}; the cursor ${after} is past its end.`,
       );
     this.#context = context;
     this.#sub = sub;

@@ -1,5 +1,7 @@
 /** Rollouts and streams. */
+
 import { StudioError } from '../../common/errors.ts';
+import { plural } from '../../common/plural.ts';
 import { rolloutCommand } from '../../protocol/commands.ts';
 import type { Lineage } from '../../protocol/worker.ts';
 import { recordOf } from '../batches/create.ts';
@@ -55,9 +57,13 @@ async function events(services: Services, call: Call): Promise<JsonText> {
   const after = wholeQuery(call, 'after', seqBounds) ?? 0;
   const until = wholeQuery(call, 'until', seqBounds) ?? Infinity;
   if (after > last)
-    throw new StudioError('gone', `Stream ${stream} has ${last} events; the cursor ${after} is past its end.`, {
-      details: { last },
-    });
+    throw new StudioError(
+      'gone',
+      `Stream ${stream} has ${plural(last, 'event')}; the cursor ${after} is past its end.`,
+      {
+        details: { last },
+      },
+    );
   const limit = Math.min(limitQuery(call, PAGE.usual, PAGE.most), until - after);
   const reader = new StreamReader(services.store, stream, lineage);
   const bodies: string[] = [];

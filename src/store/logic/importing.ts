@@ -1,4 +1,5 @@
 import { StudioError } from '../../common/errors.ts';
+import { plural } from '../../common/plural.ts';
 import { int, quote } from '../sql/row.ts';
 import type { Transaction } from '../sql/sql.ts';
 import type { ImportedRollout } from '../store.ts';
@@ -27,7 +28,7 @@ export async function importRollouts(
     if (attempt > batch.spec.attempts)
       throw new StudioError(
         'usage',
-        `Batch ${name} has ${batch.spec.attempts} attempts per task; ${attempt} is not one of them.`,
+        `Batch ${name} has ${plural(batch.spec.attempts, 'attempt')} per task; ${attempt} is not one of them.`,
       );
     const taken = await tx.get(
       'SELECT name FROM rollout WHERE batch = ? AND task = ? AND attempt = ?',

@@ -9,21 +9,30 @@ const LOCKS = 0x524f4c;
 
 /**
  * The connection that stays: notifications come over it, and the locks of elected roles live as long as it. It comes
- * back by itself; `missed` is called then, for notifications may have been lost.
+ * back by itself; `missed` is called then, for notifications may have been lost. `outage` hears why it does not come
+ * back at once, and undefined when it has.
  */
 export class Listener {
   readonly #config: pg.ClientConfig;
   readonly #notified: (payload: string) => void;
   readonly #missed: () => void;
+  readonly #outage: (why: unknown) => void;
+  #away = false;
   readonly #roles = new Set<string>();
   #client: pg.Client | undefined;
   #closed = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(config: pg.ClientConfig, notified: (payload: string) => void, missed: () => void) {
+  constructor(
+    config: pg.ClientConfig,
+    notified: (payload: string) => void,
+    missed: () => void,
+    outage: (why: unknown) => void,
+  ) {
     this.#config = config;
     this.#notified = notified;
     this.#missed = missed;
+    this.#outage = outage;
   }
 
   /** Throws when there is no connection to begin with. */
@@ -85,8 +94,16 @@ export class Listener {
     if (this.#closed) return;
     this.#timer = setTimeout(() => {
       this.open().then(
-        () => this.#missed(),
-        () => this.#comeBack(Math.min(wait * 2, MAX_WAIT_MS)),
+        () => {
+          if (this.#away) this.#outage(undefined);
+          this.#away = false;
+          this.#missed();
+        },
+        (error: unknown) => {
+          if (!this.#away && !this.#closed) this.#outage(error);
+          this.#away = true;
+          this.#comeBack(Math.min(wait * 2, MAX_WAIT_MS));
+        },
       );
     }, wait);
     this.#timer.unref();

@@ -51,6 +51,7 @@ export class PostgresSql implements Sql {
   /** Tells our own notifications from those of other servers: of ours the watchers know already. */
   readonly #self = randomBytes(6).toString('hex');
   readonly #growth = new Map<string, { rows: number; analyzed: number }>();
+  #outage: ((why: unknown) => void) | undefined;
   #closed = false;
 
   constructor(url: string, name: string) {
@@ -70,6 +71,7 @@ export class PostgresSql implements Sql {
       config,
       (payload) => this.#notified(payload),
       () => this.#watchers.tell([]),
+      (why) => this.#outage?.(why === undefined ? undefined : postgresError(why, name)),
     );
   }
 
@@ -118,6 +120,10 @@ export class PostgresSql implements Sql {
 
   watch(changed: (ids: readonly string[]) => void): () => void {
     return this.#watchers.add(changed);
+  }
+
+  watchOutage(changed: (why: unknown) => void): void {
+    this.#outage = changed;
   }
 
   elect(role: string): Promise<boolean> {

@@ -63,6 +63,8 @@ export interface Sql {
   write<T>(job: (tx: Transaction) => Promise<T>, urgent?: 'urgent'): Promise<T>;
   /** See `Store.watch`. */
   watch(changed: (ids: readonly string[]) => void): () => void;
+  /** See `Store.watchOutage`. Absent of a database that is no server. */
+  watchOutage?(changed: (why: unknown) => void): void;
   /** See `Store.elect`. */
   elect(role: string): Promise<boolean>;
   /** Gives disk space that was freed back, as far as the database can while it runs. */

@@ -1,6 +1,7 @@
 import { lstat, mkdir, readdir, readFile, rmdir, stat, unlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
+import { plural } from '../../common/plural.ts';
 import type { ToolOutcome } from '../../rollout/ports.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { ToolEnvironment } from '../environment.ts';
@@ -57,7 +58,7 @@ export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
           const target = await find(args.path);
           await mkdir(path.dirname(target), { recursive: true });
           await writeFile(target, args.content, { flag: args.append ? 'a' : 'w' });
-          return { response: `${args.append ? 'Added' : 'Wrote'} ${Buffer.byteLength(args.content)} bytes.` };
+          return { response: `${args.append ? 'Added' : 'Wrote'} ${plural(Buffer.byteLength(args.content), 'byte')}.` };
         }),
     }),
     builtin('files', {
@@ -123,7 +124,7 @@ async function readText(
     if (size > MAX_IMAGE)
       throw new ClassedError('tool_error', `The image has ${size} bytes; more than ${MAX_IMAGE} are not given.`);
     return {
-      response: `An image of ${size} bytes.`,
+      response: `An image of ${plural(size, 'byte')}.`,
       parts: [
         { type: 'blob', mime_type: mime, modality: 'image', content: (await readFile(target)).toString('base64') },
       ],

@@ -3,6 +3,7 @@ import type { SubmittedModule } from '../../config/submission.ts';
 import type { OnLog, ToolCall, ToolCallContext, ToolHost, ToolOutcome, ToolSpec } from '../../rollout/ports.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { Part } from '../../trace/schema.ts';
+import type { BundleProblem } from '../bundle.ts';
 import type { ToolEnvironment } from '../environment.ts';
 import { jsonResponse, textResponse } from '../outcome.ts';
 import { Children } from './children.ts';
@@ -25,20 +26,31 @@ export async function openModule(
     loaded.problems.length === 0 && loaded.tools.length === 0
       ? [
           {
-            text: 'exports no tool; write `export const name = tool({ … })` with `tool` from rollout-studio',
+            text: 'the module exports no tool; write `export const name = tool({ … })` with `tool` from rollout-studio',
             defined: '',
           },
         ]
       : loaded.problems;
   if (problems.length > 0) {
+    const placed = problems.map(({ text, defined }) => ({ text, place: pool.mapper.place(defined) }));
     throw new StudioError(
       'config',
-      problems
-        .map(({ text, defined }) => {
-          const place = pool.mapper.place(defined);
-          return `${place === undefined ? module.file : `${place.file}:${place.line}:${place.column}`}: ${text}`;
-        })
+      placed
+        .map(
+          ({ text, place }) =>
+            `${place === undefined ? module.file : `${place.file}:${place.line}:${place.column}`}: ${text}`,
+        )
         .join('\n'),
+      {
+        details: {
+          problems: placed.map(
+            ({ text, place = { file: module.file, line: 1, column: 1 } }): BundleProblem => ({
+              ...place,
+              message: text,
+            }),
+          ),
+        },
+      },
     );
   }
   return new ModuleHost(

@@ -1,6 +1,7 @@
 import type { Deferred } from '../../common/abort.ts';
 import { deferred } from '../../common/abort.ts';
 import { StudioError } from '../../common/errors.ts';
+import type { BundleProblem } from '../bundle.ts';
 import type { MemoryWatch } from './memoryWatch.ts';
 import type { Operation } from './protocol.ts';
 import { SessionThreads } from './sessionThreads.ts';
@@ -221,9 +222,11 @@ export class ModulePool {
     const message = error instanceof Error ? error.message : String(error);
     const { text, place } = this.mapper.userStack(message, stack);
     const at = place === undefined ? this.file : `${place.file}:${place.line}:${place.column}`;
-    return new StudioError('config', `${at}: the module could not be loaded: ${message}`, {
+    const told = `the module could not be loaded: ${message}`;
+    const problem: BundleProblem = { ...(place ?? { file: this.file, line: 1, column: 1 }), message: told };
+    return new StudioError('config', `${at}: ${told}`, {
       cause: error,
-      details: { stack: text, place },
+      details: { stack: text, place, problems: [problem] },
     });
   }
 }

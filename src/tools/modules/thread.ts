@@ -8,7 +8,14 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { OpenWorld, ToolContext, ToolDefinition, WorldSession } from '../sdk.ts';
 import type { FromThread, Operation, ThreadStart, Thrown, ToThread } from './protocol.ts';
 import type { Tools } from './thread/definitions.ts';
-import { ArgumentsError, checkArguments, checkResult, readTools, sessionProblem } from './thread/definitions.ts';
+import {
+  ArgumentsError,
+  checkArguments,
+  checkResult,
+  isTool,
+  readTools,
+  sessionProblem,
+} from './thread/definitions.ts';
 import { guard, watchChildren } from './thread/guards.ts';
 import { inspected } from './thread/inspect.ts';
 import { NO_STATE } from './thread/noState.ts';
@@ -99,7 +106,7 @@ async function load(): Promise<void> {
   const { url, cache } = workerData as ThreadStart; // given by our own host
   enableCompileCache(cache);
   try {
-    exported = (await import(url)) as Record<string, unknown>;
+    exported = exportsOf((await import(url)) as Record<string, unknown>);
     // A thread that is terminated writes nothing itself.
     flushCompileCache();
     tools = readTools(exported);
@@ -112,6 +119,16 @@ async function load(): Promise<void> {
   } catch (error) {
     send({ type: 'failed', error: describe(error) });
   }
+}
+
+/**
+ * The exports of a module by name. The bundler turns those of a CommonJS module (`module.exports`) into the default
+ * export.
+ */
+function exportsOf(module: Record<string, unknown>): Record<string, unknown> {
+  const whole = module['default'];
+  if (Object.keys(module).length > 1 || typeof whole !== 'object' || whole === null || isTool(whole)) return module;
+  return { ...whole };
 }
 
 async function operate(op: Operation, call: Running): Promise<Done> {

@@ -1,5 +1,6 @@
 /** What happened, event by event, as lines of a page. */
 
+import { nounFor } from '../../common/plural.ts';
 import type { ToolSpan } from '../model/spans.ts';
 import type { AnyEvent, TrajectoryModel } from '../model.ts';
 import type { EventOf, TraceEvent } from '../schema.ts';
@@ -186,7 +187,7 @@ function writeChanges(page: Page, event: EventOf<'world.diff'>, detail: Detail):
   for (const change of event.data.changes.slice(0, most))
     page.line('world', changeText(change), { most: detail.value, labelStyle: 'yellow' });
   const more = event.data.changes.length - most;
-  if (more > 0) page.line('', `… ${more} more changes`, { style: 'dim' });
+  if (more > 0) page.line('', `… ${more} more ${nounFor(more, 'change')}`, { style: 'dim' });
 }
 
 function writeOther(page: Page, model: TrajectoryModel, event: TraceEvent, detail: Detail): void {

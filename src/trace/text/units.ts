@@ -21,6 +21,4 @@ export function scoreText(value: number | null): string {
   return value === null ? 'unscorable' : String(Number(value.toFixed(3)));
 }
 
-export function plural(count: number, noun: string): string {
-  return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
+export { plural } from '../../common/plural.ts';

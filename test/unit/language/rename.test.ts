@@ -81,6 +81,33 @@ test('a name that no tool can have is refused, with what to do', async () => {
   );
 });
 
+test('a tool is not renamed to what is there already', async () => {
+  const workspace = workspaceOf({
+    ...DESK,
+    '/w/tools/index.ts': "import { count } from './count.ts';\n" + (DESK['/w/tools/index.ts'] ?? ''),
+    '/w/agents/inline.agent.yaml': `${DESK['/w/agents/inline.agent.yaml'] ?? ''}  - builtin: [calculator]\n`,
+  });
+  const file = '/w/tools/books.ts';
+  const position = await at(workspace, file, 'find_books = tool');
+  for (const [name, where] of [
+    ['all', 'books.ts'], // of its own module
+    ['tool', 'books.ts'], // imported there
+    ['count', 'index.ts'], // imported where it is passed on
+    ['submit', 'desk.agent.yaml'], // another tool of the same agent
+    ['calculate', 'inline.agent.yaml'], // a built-in one
+  ] as const)
+    await assert.rejects(
+      rename(workspace, file, position, name),
+      (error) =>
+        StudioError.is(error, 'usage') &&
+        error.message === `${where} already has \`${name}\`.` &&
+        error.hint === 'Choose another name.',
+      name,
+    );
+  // A parameter of the same name is no tool.
+  assert.ok((await rename(workspace, file, position, 'args')) !== undefined);
+});
+
 test('a column is renamed in the dataset, in prompts and in code; the fields of a task keep their names', async () => {
   const workspace = workspaceOf();
   const edit = await rename(

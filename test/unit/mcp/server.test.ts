@@ -57,7 +57,7 @@ function connectionOf(api: Api, more: Partial<Connection> = {}): Connection {
 }
 
 function sessionOf(connect: () => Promise<Connection>): Session {
-  return new Session({ connect, folder: '/work', env: {}, readOnly: false });
+  return new Session({ connect, folder: '/work', env: {}, readOnly: false, loadModules: () => Promise.resolve([]) });
 }
 
 async function call(tool: StudioTool, session: Session): Promise<CallToolResult> {

@@ -26,6 +26,24 @@ test('the health of a store is told when it changes, not when small writes pass 
   assert.equal(health.trouble, undefined);
   assert.deepEqual(told, ['The disk is full. Make room.', 'The store takes writes again.']);
   stop();
+  health.outage(undefined);
   health.refused('again');
   assert.deepEqual([told.length, logged.length], [2, 3]);
+});
+
+test('a database that is away is told once, and at once when it is back', () => {
+  const told: string[] = [];
+  const health = new StoreHealth(() => undefined);
+  health.watch((text) => told.push(text));
+  health.outage(new StudioError('storage', 'The database d does not answer.', { hint: 'Check that it runs.' }));
+  // What fails for that reason in the meantime, and a write that came through before.
+  health.failed(new StudioError('storage', 'The database d does not answer: read ECONNRESET.'));
+  health.worked();
+  assert.match(health.trouble ?? '', /^Waiting for the store\./);
+  health.outage(undefined);
+  assert.equal(health.trouble, undefined);
+  assert.deepEqual(told, [
+    'Waiting for the store. The database d does not answer. Check that it runs.',
+    'The store is back.',
+  ]);
 });

@@ -165,4 +165,21 @@ describe('bundleModule', () => {
     )) as { a: unknown };
     assert.deepEqual(loaded.a, ['own zod', 'word', 'select 1']);
   });
+
+  it('takes its own zod where that of the workspace is too old for tools; packages keep theirs', async () => {
+    const root = await workspace('old', {
+      'node_modules/zod/package.json': '{"name":"zod","version":"3.25.76","main":"index.js","type":"module"}',
+      'node_modules/zod/index.js': 'export const z = { object: () => "old zod" };',
+      'node_modules/words/package.json': '{"name":"words","main":"index.js","type":"module"}',
+      'node_modules/words/index.js': 'import { z } from "zod"; export const word = z.object();',
+      'a.ts':
+        'import { z } from "zod"; import { word } from "words";\n' +
+        'export const a = [z.object({ n: z.int() }).safeParse({ n: 1.5 }).success, "jsonSchema" in ' +
+        'z.object({})["~standard"], word];\n',
+    });
+    const bundle = await bundleModule(path.join(root, 'a.ts'), root);
+    const file = path.join(root, 'a.mjs');
+    await writeFile(file, bundle.code);
+    assert.deepEqual(((await import(pathToFileURL(file).href)) as { a: unknown }).a, [false, true, 'old zod']);
+  });
 });

@@ -1,5 +1,7 @@
 /** The attempt under the pointer, else the one at the cursor, with what can be done about it. */
+
 import { useState } from 'preact/hooks';
+import { nounFor } from '../../../src/common/plural.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import { Button, TextField } from '../../components/controls.tsx';
 import { useChanges } from '../../data/observe.ts';
@@ -189,7 +191,7 @@ export function AttemptSheet({ view, actions }: PaneProps) {
           <Verdict row={row} />
           <div class="attempt-small">
             {[
-              `${count(row.progress.steps)} steps`,
+              `${count(row.progress.steps)} ${nounFor(row.progress.steps, 'step')}`,
               row.progress.ms === undefined ? undefined : duration(row.progress.ms),
               `${compact(row.progress.input_tokens + row.progress.output_tokens)} tokens`,
             ]

@@ -2,8 +2,10 @@
  * The grid as assistive technology and tests see it: real rows and cells at the places where the canvas shows them,
  * as many as are seen. Rows whose attempts did not change keep their nodes.
  */
+
 import type { VNode } from 'preact';
 import { useRef } from 'preact/hooks';
+import { plural } from '../../../src/common/plural.ts';
 import type { BatchView } from '../batchView.ts';
 import type { GroupRow } from '../model/arrange.ts';
 import { cellName } from '../model/cellText.ts';
@@ -75,7 +77,7 @@ function groupNode(group: GroupRow, i: number, on: boolean, layout: Layout): VNo
         aria-colspan={layout.attempts + 2}
         aria-expanded={group.open}
         aria-selected={on}
-        aria-label={`${group.name}, ${group.tasks} tasks${rate}`}
+        aria-label={`${group.name}, ${plural(group.tasks, 'task')}${rate}`}
         style={{ left: '0', width: `${layout.width}px` }}
       />
     </div>

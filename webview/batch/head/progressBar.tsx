@@ -1,4 +1,5 @@
 /** Attempts by what became of them, as one bar, with the number in words. */
+import { nounFor } from '../../../src/common/plural.ts';
 import { OUTCOMES, type Outcome } from '../../../src/trace/outcome.ts';
 import { count } from '../../format.ts';
 import type { Counts } from '../model/taskFacts.ts';
@@ -25,7 +26,9 @@ export function ProgressText({ done, total }: { readonly done: number; readonly 
   return (
     <span class="batch-stat" role="status" aria-label="Progress" aria-live="off">
       <b>{count(done)}</b>
-      <span class="batch-dim">/{count(total)} attempts</span>
+      <span class="batch-dim">
+        /{count(total)} {nounFor(total, 'attempt')}
+      </span>
     </span>
   );
 }

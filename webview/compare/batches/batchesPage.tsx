@@ -1,6 +1,8 @@
 /** Two batches over the same tasks: is the later one better, and which tasks went over. */
+
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { errorText } from '../../../src/common/errors.ts';
+import { nounFor } from '../../../src/common/plural.ts';
 import type { PageAction, PagePlace, PageVerb } from '../../../src/protocol/page.ts';
 import type { ComparedBatches, TaskChange } from '../../../src/trace/align/batches.ts';
 import { Button } from '../../components/controls.tsx';
@@ -131,7 +133,7 @@ export function BatchesPage({ host, can, place, onNavigate }: BatchesPageProps) 
       ) : data.compared === undefined ? (
         <>
           <p class="compare-reading" role="status">
-            {data.read === 0 ? 'Loading batches…' : `${count(data.read)} attempts loaded`}
+            {data.read === 0 ? 'Loading batches…' : `${count(data.read)} ${nounFor(data.read, 'attempt')} loaded`}
           </p>
           <Skeleton />
         </>
@@ -239,7 +241,7 @@ function Compared({ compared: { comparison, tasks }, place, act, onSwap }: Compa
       </div>
       <footer class="compare-foot">
         <span>
-          {count(shown.length)} of {count(tasks.length)} tasks in both
+          {count(shown.length)} of {count(tasks.length)} {nounFor(tasks.length, 'task')} in both
         </span>
         <span class="compare-keys">
           <kbd>J</kbd>

@@ -1,6 +1,7 @@
 /** What a row of the step list says. */
 
 import type { Json } from '../../../src/common/json.ts';
+import { plural } from '../../../src/common/plural.ts';
 import { changedArguments, isRepeat } from '../../../src/trace/cursor.ts';
 import { textOf } from '../../../src/trace/model/messages.ts';
 import type { Span, ToolSpan } from '../../../src/trace/model/spans.ts';
@@ -88,7 +89,7 @@ function saidBy(model: TrajectoryModel, row: Row, liveText: (span: number) => st
         ms: span?.kind === 'world' ? span.end?.data.ms : undefined,
       };
     case 'world.diff':
-      return plain('database', 'world', `${event.data.changes.length} rows changed`);
+      return plain('database', 'world', `${plural(event.data.changes.length, 'row')} changed`);
     case 'edit':
       return plain('edit', 'edit', `${event.data.path} = ${inline(event.data.value)}`);
     case 'hold': {

@@ -1,6 +1,8 @@
 /** Commands at a tool in the editor: its calls, and of which batch its figures are. */
+
 import * as vscode from 'vscode';
 import { StudioError } from '../../../common/errors.ts';
+import { plural } from '../../../common/plural.ts';
 import { agoText, passRateText } from '../../views/batches/batchNodes.ts';
 import { toolFileKind } from '../state/spots.ts';
 import type { Figures } from '../state/toolFigures.ts';
@@ -53,7 +55,7 @@ export async function chooseBatch(figures: Figures, lookup: Lookup, asked: Calls
     description: [row.batch === chosen ? 'chosen' : '', agoText(Date.now() - row.created_at), passRateText(row)]
       .filter((part) => part !== '')
       .join(' · '),
-    detail: `${row.tasks * row.attempts} attempts · ${row.batch}`,
+    detail: `${plural(row.tasks * row.attempts, 'attempt')} · ${row.batch}`,
     batch: row.batch,
   }));
   const picked = await vscode.window.showQuickPick([newest, ...items], {

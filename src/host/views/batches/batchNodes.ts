@@ -1,5 +1,6 @@
 /** The items of the Batches view: batches, their tasks, their attempts. */
 
+import { nounFor } from '../../../common/plural.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
 import { outcomeOf } from '../../../trace/outcome.ts';
 import type { RolloutRow } from '../../../trace/summary.ts';
@@ -61,7 +62,7 @@ export function batchLook(row: BatchRow, now: number): Look {
       .filter(([, count]) => count > 0)
       .map(([name, count]) => `${count} ${name}`)
       .join(', '),
-    `${row.steps.toLocaleString('en-US')} steps, ${amountText(row.input_tokens + row.output_tokens)} tokens`,
+    `${row.steps.toLocaleString('en-US')} ${nounFor(row.steps, 'step')}, ${amountText(row.input_tokens + row.output_tokens)} tokens`,
     new Date(row.created_at).toLocaleString(),
     row.ended_at === undefined || row.imported ? '' : `took ${durationText(row.ended_at - row.created_at)}`,
   ]

@@ -2,6 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
 import type { Json } from '../../../common/json.ts';
+import { plural } from '../../../common/plural.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
 import type { ToolEnvironment } from '../../environment.ts';
 import { textResponse } from '../../outcome.ts';
@@ -238,7 +239,7 @@ function content(workbook: Workbook, names: readonly string[], empty: boolean): 
     const letters = Array.from({ length: used.column }, (_, index) => columnLetters(index + 1));
     parts.push(
       [
-        `## ${name} (${used.row} rows, ${used.column} columns)`,
+        `## ${name} (${plural(used.row, 'row')}, ${plural(used.column, 'column')})`,
         ...(lines.length === 0
           ? ['empty']
           : [`| | ${letters.join(' | ')} |`, `|---|${letters.map(() => '---|').join('')}`, ...lines]),

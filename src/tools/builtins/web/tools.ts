@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { z } from 'zod';
+import { plural } from '../../../common/plural.ts';
 import type { SearchSettings } from '../../../config/schema/builtinSettings.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
 import type { ToolEnvironment } from '../../environment.ts';
@@ -72,7 +73,7 @@ export function searchTools({ cwd }: Pick<ToolEnvironment, 'cwd'>, settings: Sea
           const { bytes, media } = await download(url, gate, outgoing, FILE, signal);
           await mkdir(path.dirname(target), { recursive: true });
           await writeFile(target, bytes, { flag: overwrite ? 'w' : 'wx' });
-          return { response: `Wrote ${bytes.length} bytes${media === '' ? '' : ` of ${media}`}.` };
+          return { response: `Wrote ${plural(bytes.length, 'byte')}${media === '' ? '' : ` of ${media}`}.` };
         }),
     }),
   ];

@@ -71,7 +71,8 @@ export function readTools(from: Readonly<Record<string, unknown>>): Tools {
   return { byName, wire, problems };
 }
 
-function isTool(value: unknown): value is ToolDefinition {
+/** Whether `tool` made it. */
+export function isTool(value: unknown): value is ToolDefinition {
   return typeof value === 'object' && value !== null && TOOL in value;
 }
 
@@ -97,9 +98,19 @@ function retryOf({ retry, effect, idempotent }: ToolDefinition): Pick<WireTool, 
 function schemaOf(tool: ToolDefinition): Schema['~standard'] {
   // The workspace's zod may be any version: what is there is looked at, not believed.
   const schema = (tool.input as Partial<Schema> | undefined)?.['~standard'];
-  if (schema === undefined) throw new TypeError('its `input` must be a zod object: input: z.object({ … })');
+  if (schema === undefined)
+    throw new TypeError(isOldZod(tool.input) ? OLD_ZOD : 'its `input` must be a zod object: input: z.object({ … })');
   return schema;
 }
+
+/** Before version 3.24, zod's schemas had no `~standard`. */
+function isOldZod(schema: unknown): boolean {
+  return typeof schema === 'object' && schema !== null && '_def' in schema;
+}
+
+const OLD_ZOD =
+  'its `input` was made with a zod older than 4.2; import `z` from `zod` in the tool module, or install zod 4.2 or ' +
+  'newer';
 
 /** JSON Schema of what the tool's answer looks like. Throws TypeError. */
 function outputOf(tool: ToolDefinition): JsonObject {
@@ -115,10 +126,7 @@ function parametersOf(tool: ToolDefinition): JsonObject {
   const before = known.get(tool.input);
   if (before !== undefined) return before;
   const { jsonSchema: schema } = schemaOf(tool);
-  if (schema === undefined)
-    throw new TypeError(
-      "its `input` is of a zod older than 4.2: update zod in the workspace, or remove it to use the product's",
-    );
+  if (schema === undefined) throw new TypeError(OLD_ZOD);
   const parameters = jsonSchema(schema, 'input');
   if (parameters['type'] !== 'object') throw new TypeError('its `input` must be a zod object: input: z.object({ … })');
   known.set(tool.input, parameters);

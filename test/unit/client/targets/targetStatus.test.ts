@@ -47,7 +47,7 @@ describe('what a cluster has', () => {
     });
     const running = pod({ metadata: worker, status: { phase: 'Running', conditions: ready } });
     const over = pod({ metadata: worker, status: { phase: 'Succeeded' } });
-    assert.equal(podsFinding([running, over]).text, '1 of ours, 1 of them workers');
+    assert.equal(podsFinding([running, over]).text, '1 of ours, 1 of them a worker');
     const starting = pod({
       metadata: worker,
       status: {

@@ -14,6 +14,6 @@ test('a server is typed as a command line or a URL', () => {
     notes: [],
   });
   assert.equal(serverOf('  '), 'Enter a command or a URL.');
-  assert.equal(serverOf('http://'), 'This is no URL.');
+  assert.equal(serverOf('http://'), 'Enter a valid URL.');
   assert.deepEqual(wordsOf('C:\\tools\\x.exe ""'), ['C:\\tools\\x.exe', '']);
 });

@@ -65,7 +65,7 @@ describe('a workbook that another program made', () => {
     const text = String(await call('extract_excel_content', { file_path: 'sales.xlsx' }));
     assert.match(text, /^## Sales \(4 rows, 4 columns\)\n\| \| A \| B \| C \| D \|\n/);
     assert.match(text, /\n\| 2 \| tea & milk \| 2\.5 \| 5 \| 2024-01-31 \|\n/);
-    assert.match(text, /## By month \(1 rows, 2 columns\)/);
+    assert.match(text, /## By month \(1 row, 2 columns\)/);
     assert.doesNotMatch(
       String(await call('extract_excel_content', { file_path: 'sales.xlsx', sheet_names: ['Sales'] })),
       /By month/,

@@ -128,7 +128,7 @@ test('what is wrong is told where it is', () => {
   ]);
   assert.deepEqual(told(schema, { name: 'ab', n: new Unread('1x'), tags: ['x'] }), ['n: “1x” is not a number.']);
   assert.deepEqual(told({ ...schema, additionalProperties: false }, { name: 'ab', n: 1, tags: ['x'], nmae: 'x' }), [
-    ': There is no argument “nmae”: take it out as JSON.',
+    ': Unknown argument “nmae”. Edit as JSON to remove it.',
   ]);
 });
 

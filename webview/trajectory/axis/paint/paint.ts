@@ -1,5 +1,6 @@
 /** Draws the time axis on a canvas: minimap, clock, marks, step flags, lanes; all but what is selected. */
 
+import { plural } from '../../../../src/common/plural.ts';
 import type { IconName } from '../../../components/marks/icon.tsx';
 import { duration } from '../../../format.ts';
 import { firstFrom, type LaneKind } from '../lanes.ts';
@@ -153,7 +154,11 @@ function names(canvas: CanvasRenderingContext2D, { lanes, whole, gutter, colours
   canvas.textAlign = 'left';
   canvas.fillStyle = colours.dim;
   if (wide && lanes.model.last > 0)
-    canvas.fillText(lanes.model.timed ? `0 to ${duration(whole.to)}` : `${whole.to} events`, 12, SIZES.minimap / 2);
+    canvas.fillText(
+      lanes.model.timed ? `0 to ${duration(whole.to)}` : plural(whole.to, 'event'),
+      12,
+      SIZES.minimap / 2,
+    );
   let y = LANES_TOP;
   for (const lane of lanes.lanes) {
     const middle = y + (lane.kind === 'tools' ? 9 : SIZES[lane.kind] / 2);

@@ -2,6 +2,7 @@
 import { type Area, CellError, LAST, type Spot, spotName, type Value } from '../cells.ts';
 import { callFunction, isFunction } from './functions.ts';
 import { type Formula, parseFormula } from './parse.ts';
+import { numberOf, numberText } from './text.ts';
 import { FormulaError } from './tokens.ts';
 
 /** What a formula gives, or a part of it: one value, or a table of rows. */
@@ -44,7 +45,8 @@ export class Evaluator {
     if (this.#running.size > DEEPEST) throw new FormulaError('Too many formulas wait for one another.');
     this.#running.add(key);
     try {
-      const value = single(this.#compute(parseFormula(cell.formula), { sheet, spot }));
+      const tree = parseFormula(cell.formula);
+      const value = only(this.#compute(tree, { sheet, spot }), tree.kind === 'call' ? tree.name : 'The formula');
       this.#known.set(key, value ?? 0);
       return value ?? 0;
     } finally {
@@ -86,19 +88,39 @@ export class Evaluator {
       const arg = args[index];
       return arg === undefined ? null : this.#compute(arg, at);
     };
-    const one = (index: number): Value => single(result(index));
+    const one = (index: number): Value => {
+      const value = result(index);
+      if (isTable(value) && !isSmall(value))
+        throw new FormulaError(`The function ${name} takes one value where it has several here.`);
+      return single(value);
+    };
     const [first] = args;
     switch (name) {
       // What is not chosen is not computed: it may be wrong.
       case 'IF': {
-        const test = truth(one(0));
+        const tests = result(0);
+        if (isTable(tests) && !isSmall(tests)) {
+          const [yes, no] = [args.length > 1 ? result(1) : true, args.length > 2 ? result(2) : false];
+          return mapTables([tests, yes, no], ([test = null, then = null, otherwise = null]) => {
+            const truthy = truth(test);
+            return truthy instanceof CellError ? truthy : truthy ? then : otherwise;
+          });
+        }
+        const test = truth(single(tests));
         if (test instanceof CellError) return test;
         return test ? (args.length > 1 ? result(1) : true) : args.length > 2 ? result(2) : false;
       }
       case 'IFERROR':
       case 'IFNA': {
-        const value = one(0);
-        return value instanceof CellError && (name === 'IFERROR' || value.name === '#N/A') ? result(1) : value;
+        const fails = (value: Value): boolean =>
+          value instanceof CellError && (name === 'IFERROR' || value.name === '#N/A');
+        const values = result(0);
+        if (isTable(values) && !isSmall(values))
+          return mapTables([values, result(1)], ([value = null, otherwise = null]) =>
+            fails(value) ? otherwise : value,
+          );
+        const value = single(values);
+        return fails(value) ? result(1) : value;
       }
       case 'IFS':
         for (let i = 0; i + 1 < args.length; i += 2) {
@@ -121,13 +143,13 @@ export class Evaluator {
         return args.length % 2 === 0 ? result(args.length - 1) : new CellError('#N/A');
       }
       case 'ISERROR':
-        return one(0) instanceof CellError;
-      case 'ISNA': {
-        const value = one(0);
-        return value instanceof CellError && value.name === '#N/A';
-      }
+        return mapTables([result(0)], ([value]) => value instanceof CellError);
+      case 'ISERR':
+        return mapTables([result(0)], ([value]) => value instanceof CellError && value.name !== '#N/A');
+      case 'ISNA':
+        return mapTables([result(0)], ([value]) => value instanceof CellError && value.name === '#N/A');
       case 'ISBLANK':
-        return one(0) === null;
+        return mapTables([result(0)], ([value]) => value === null);
       // These look at where a reference points, not at what is there.
       case 'ROW':
       case 'COLUMN': {
@@ -176,16 +198,37 @@ export class Evaluator {
   }
 }
 
-/** One value of a table: the first, as Excel shows it in one cell. */
+/** Whether it is a table of one cell. */
+function isSmall(table: readonly (readonly Value[])[]): boolean {
+  return table.length === 1 && table[0]?.length === 1;
+}
+
+/** The value of a small table. */
 function single(result: Result): Value {
   return isTable(result) ? (result[0]?.[0] ?? null) : result;
 }
 
-/** Does it with every pair of values; one value goes with every one of a table. */
+/** What a cell shows. Several values would spill over its neighbors, which is not done here. */
+function only(result: Result, what: string): Value {
+  if (!isTable(result) || isSmall(result)) return single(result);
+  const count = result.reduce((sum, row) => sum + row.length, 0);
+  if (count === 0) return new CellError('#CALC!');
+  throw new FormulaError(
+    `${what} gives ${count} values, and a cell takes one. Make one value of them (COUNTA, SUM, TEXTJOIN), or take ` +
+      'one with INDEX.',
+  );
+}
+
+/** Does it with every pair of values. */
 function each(left: Result, right: Result, act: (left: Value, right: Value) => Value): Result {
-  if (!isTable(left) && !isTable(right)) return act(left, right);
-  const rows = Math.max(isTable(left) ? left.length : 1, isTable(right) ? right.length : 1);
-  const columns = Math.max(isTable(left) ? (left[0]?.length ?? 1) : 1, isTable(right) ? (right[0]?.length ?? 1) : 1);
+  return mapTables([left, right], ([a = null, b = null]) => act(a, b));
+}
+
+/** Does it with the values at each place of all tables; one value goes with every one of a table. */
+export function mapTables(results: readonly Result[], act: (values: readonly Value[]) => Value): Result {
+  if (!results.some(isTable)) return act(results.map(single));
+  const rows = Math.max(...results.map((result) => (isTable(result) ? result.length : 1)));
+  const columns = Math.max(...results.map((result) => (isTable(result) ? (result[0]?.length ?? 1) : 1)));
   const pick = (from: Result, row: number, column: number): Value => {
     if (!isTable(from)) return from;
     const values = from[from.length === 1 ? 0 : row];
@@ -193,7 +236,7 @@ function each(left: Result, right: Result, act: (left: Value, right: Value) => V
     return value === undefined ? new CellError('#N/A') : value;
   };
   return Array.from({ length: rows }, (_, row) =>
-    Array.from({ length: columns }, (__, column) => act(pick(left, row, column), pick(right, row, column))),
+    Array.from({ length: columns }, (__, column) => act(results.map((result) => pick(result, row, column)))),
   );
 }
 
@@ -202,8 +245,7 @@ function asNumber(value: Value): number | CellError {
   if (value === null) return 0;
   if (typeof value === 'number') return value;
   if (typeof value === 'boolean') return value ? 1 : 0;
-  const number = value.trim() === '' ? Number.NaN : Number(value);
-  return Number.isNaN(number) ? new CellError('#VALUE!') : number;
+  return numberOf(value) ?? new CellError('#VALUE!');
 }
 
 function numeric(value: Value, act: (number: number) => number): Value {
@@ -218,15 +260,10 @@ function truth(value: Value): boolean | CellError {
   return number instanceof CellError ? number : number !== 0;
 }
 
-function asText(value: Value): string {
+export function asText(value: Value): string {
   if (value === null) return '';
   if (typeof value === 'boolean') return value ? 'TRUE' : 'FALSE';
-  // Numbers have 15 digits in a sheet.
-  return typeof value === 'number'
-    ? String(Number(value.toPrecision(15)))
-    : value instanceof CellError
-      ? value.name
-      : value;
+  return typeof value === 'number' ? numberText(value) : value instanceof CellError ? value.name : value;
 }
 
 function operate(sign: string, left: Value, right: Value): Value {

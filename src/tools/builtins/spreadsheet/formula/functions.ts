@@ -1,31 +1,41 @@
 /** The functions of sheets. */
 import * as formulajs from '@formulajs/formulajs';
 import { CellError, type Value } from '../cells.ts';
-import type { Result } from './evaluate.ts';
+import { CRITERIA, wildcards } from './criteria.ts';
+import { asText, isTable, mapTables, type Result } from './evaluate.ts';
+import { formatted, numberOf } from './text.ts';
 
-/** Those that compute nothing, or something else than their name says in a sheet. */
-const LEFT_OUT: ReadonlySet<string> = new Set([
-  'INDIRECT',
-  'OFFSET',
-  'CELL',
-  'INFO',
-  'SHEET',
-  'SHEETS',
-  'HYPERLINK',
-  'WEBSERVICE',
-  'RTD',
-  'ISREF',
-  'ISFORMULA',
-  'FORMULATEXT',
-  'UTILS',
-  'DEFAULT',
-]);
+/**
+ * Those of the library whose results are those of LibreOffice and Excel (test/unit/tools/builtins/formulas.test.ts). Of
+ * the others many are wrong, and a wrong value is worse than none.
+ */
+const TRUSTED: ReadonlySet<string> = new Set(
+  `
+  ABS ACOS ACOSH AND ARABIC ASIN ASINH ATAN ATANH AVEDEV AVERAGE AVERAGEA BASE BETA.DIST BIN2DEC BINOM.DIST BITAND
+  BITOR BITXOR CEILING CEILING.MATH CHAR CHISQ.DIST CHISQ.DIST.RT CHISQ.INV.RT CLEAN CODE COMBIN COMBINA
+  CONFIDENCE.NORM CORREL COS COSH COUNT COUNTA COUNTBLANK COVARIANCE.P COVARIANCE.S CUMIPMT CUMPRINC DATE DATEDIF
+  DAY DAYS DAYS360 DB DDB DEC2BIN DEC2OCT DECIMAL DEGREES DEVSQ DOLLAR EDATE EFFECT EOMONTH EVEN EXACT EXP
+  EXPON.DIST F.DIST.RT FACT FACTDOUBLE FALSE FIND FIXED FLOOR FLOOR.MATH FORECAST FV FVSCHEDULE GAMMA.DIST GAMMALN
+  GCD GEOMEAN HARMEAN HEX2DEC HOUR INT INTERCEPT IPMT IRR ISEVEN ISLOGICAL ISNONTEXT ISNUMBER ISODD ISOWEEKNUM
+  ISPMT ISTEXT KURT LARGE LCM LEN LN LOG LOG10 LOGNORM.DIST LOOKUP LOWER MAX MAXA MEDIAN MID MIN MINA MINUTE MIRR
+  MMULT MODE.SNGL MONTH MROUND MULTINOMIAL N NA NETWORKDAYS NETWORKDAYS.INTL NOMINAL NORM.DIST NORM.INV
+  NORM.S.DIST NORM.S.INV NOT NOW NPER NPV NUMBERVALUE OCT2DEC ODD OR PEARSON PERCENTILE.EXC PERCENTILE.INC
+  PERCENTRANK.INC PERMUT PI PMT POISSON.DIST POWER PPMT PRODUCT PV QUARTILE.EXC QUARTILE.INC QUOTIENT RADIANS RAND
+  RANDBETWEEN RANK.AVG RANK.EQ RATE REPLACE REPT RIGHT ROMAN ROUND ROUNDDOWN ROUNDUP RRI RSQ SECOND SERIESSUM SIGN
+  SIN SINH SKEW SLN SLOPE SMALL SQRT SQRTPI STANDARDIZE STDEV.P STDEV.S STDEVA STEYX SUBSTITUTE SUBTOTAL SUM
+  SUMPRODUCT SUMSQ SUMX2MY2 SUMX2PY2 SUMXMY2 SYD T T.DIST.2T T.DIST.RT T.INV T.INV.2T TAN TANH TIME TODAY
+  TRANSPOSE TRIM TRIMMEAN TRUE TRUNC UNICHAR UNICODE UPPER VAR.P VAR.S VARA WEEKDAY WEEKNUM WORKDAY WORKDAY.INTL
+  XIRR XNPV XOR YEAR YEARFRAC
+`
+    .trim()
+    .split(/\s+/),
+);
 
 type Fn = (...args: readonly unknown[]) => unknown;
 
 const FUNCTIONS: ReadonlyMap<string, Fn> = new Map([
   ...Object.entries(formulajs as Readonly<Record<string, unknown>>).flatMap(([name, value]) =>
-    functionsOf(name, value),
+    functionsOf(name, value).filter(([of]) => TRUSTED.has(of)),
   ),
   ...Object.entries({ XLOOKUP: xlookup, UNIQUE: unique } as Readonly<Record<string, Fn>>),
 ]);
@@ -34,6 +44,8 @@ const FUNCTIONS: ReadonlyMap<string, Fn> = new Map([
 const OLD_NAMES: Readonly<Record<string, string>> = {
   RANK: 'RANK.EQ',
   STDEV: 'STDEV.S',
+  STDEVP: 'STDEV.P',
+  VARP: 'VAR.P',
   VAR: 'VAR.S',
   MODE: 'MODE.SNGL',
   PERCENTILE: 'PERCENTILE.INC',
@@ -41,7 +53,6 @@ const OLD_NAMES: Readonly<Record<string, string>> = {
   PERCENTRANK: 'PERCENTRANK.INC',
   NORMDIST: 'NORM.DIST',
   NORMINV: 'NORM.INV',
-  NORMSDIST: 'NORM.S.DIST',
   NORMSINV: 'NORM.S.INV',
   CONFIDENCE: 'CONFIDENCE.NORM',
   COVAR: 'COVARIANCE.P',
@@ -49,12 +60,7 @@ const OLD_NAMES: Readonly<Record<string, string>> = {
 
 /** `CEILING` is a function, `CEILING.MATH` a member of it; `STDEV` has members only. */
 function functionsOf(name: string, value: unknown): [string, Fn][] {
-  if (
-    name !== name.toUpperCase() ||
-    LEFT_OUT.has(name) ||
-    value === null ||
-    (typeof value !== 'function' && typeof value !== 'object')
-  )
+  if (name !== name.toUpperCase() || value === null || (typeof value !== 'function' && typeof value !== 'object'))
     return [];
   const members = Object.entries(value).flatMap(([member, inner]: [string, unknown]) =>
     functionsOf(member, inner).map(([of, fn]): [string, Fn] => [`${name}.${of}`, fn]),
@@ -97,7 +103,7 @@ function unique(table: unknown): unknown {
 }
 
 export function isFunction(name: string): boolean {
-  return known(name) !== undefined;
+  return OWN[name] !== undefined || known(name) !== undefined;
 }
 
 /** Errors among the arguments go through, but for functions that count or look for them. */
@@ -127,37 +133,141 @@ const TAKES_ERRORS: ReadonlySet<string> = new Set([
   'AVERAGEIFS',
 ]);
 
-/** Those that compare texts, and give numbers only: to a sheet `A` and `a` are the same. */
-const WITHOUT_CASE: ReadonlySet<string> = new Set([
-  'SUMIF',
-  'SUMIFS',
-  'COUNTIF',
-  'COUNTIFS',
-  'AVERAGEIF',
-  'AVERAGEIFS',
-  'MAXIFS',
-  'MINIFS',
-  'MATCH',
-]);
+/**
+ * Those that take one value at some place: with an area there, they are computed for each of its cells. By the number of
+ * the argument, from 0; `true`: at all places.
+ */
+const ONE_BY_ONE: Readonly<Record<string, true | ((index: number) => boolean)>> = {
+  ...Object.fromEntries(
+    `ABS ACOS ACOSH ASIN ASINH ATAN ATANH ATAN2 CEILING CEILING.MATH CHAR CLEAN CODE COS COSH DATE DATEDIF DATEVALUE DAY
+DAYS DEGREES EDATE EOMONTH EVEN EXACT EXP FACT FIND FLOOR FLOOR.MATH HOUR INT ISEVEN ISLOGICAL ISNONTEXT ISNUMBER ISODD
+ISOWEEKNUM ISTEXT LEFT LEN LN LOG LOG10 LOWER MID MINUTE MOD MONTH MROUND N NOT NUMBERVALUE ODD POWER PROPER QUOTIENT
+RADIANS REPLACE REPT RIGHT ROUND ROUNDDOWN ROUNDUP SEARCH SECOND SIGN SIN SINH SQRT SUBSTITUTE TAN TANH TEXT TIME
+TIMEVALUE TRIM TRUNC UPPER VALUE WEEKDAY WEEKNUM YEAR YEARFRAC DEC2HEX`
+      .split(/\s+/)
+      .map((name) => [name, true as const]),
+  ),
+  COUNTIF: (index) => index === 1,
+  SUMIF: (index) => index === 1,
+  AVERAGEIF: (index) => index === 1,
+  COUNTIFS: (index) => index % 2 === 1,
+  SUMIFS: (index) => index > 0 && index % 2 === 0,
+  AVERAGEIFS: (index) => index > 0 && index % 2 === 0,
+  MAXIFS: (index) => index > 0 && index % 2 === 0,
+  MINIFS: (index) => index > 0 && index % 2 === 0,
+  MATCH: (index) => index === 0,
+  VLOOKUP: (index) => index !== 1,
+  HLOOKUP: (index) => index !== 1,
+  XLOOKUP: (index) => index === 0,
+  LARGE: (index) => index === 1,
+  SMALL: (index) => index === 1,
+  'RANK.EQ': (index) => index === 0,
+  RANK: (index) => index === 0,
+};
+
+const value = (result: Result | undefined): Value => (isTable(result ?? null) ? null : ((result ?? null) as Value));
+const number = (result: Result | undefined): number => numeric(value(result));
+const numeric = (given: Value): number =>
+  typeof given === 'string' ? (numberOf(given) ?? Number.NaN) : given instanceof CellError ? Number.NaN : Number(given);
+const orError = (given: number | undefined): Value =>
+  given === undefined || Number.isNaN(given) ? new CellError('#VALUE!') : given;
+const flat = (results: readonly Result[]): Value[] =>
+  results.flatMap((result): readonly Value[] => (isTable(result) ? result.flat() : [result]));
+const ERRORS = ['#NULL!', '#DIV/0!', '#VALUE!', '#REF!', '#NAME?', '#NUM!', '#N/A'];
+
+/** Those that the library has not, or has otherwise than sheets do. */
+const OWN: Readonly<Record<string, (...args: readonly Result[]) => Result>> = {
+  ...CRITERIA,
+  TEXT: (given, format) => {
+    const plain = value(given);
+    if (typeof plain === 'boolean') return asText(plain);
+    const of = typeof plain === 'string' ? (numberOf(plain) ?? plain) : numeric(plain);
+    return formatted(of, asText(value(format))) ?? new CellError('#VALUE!');
+  },
+  VALUE: (given) => orError(number(given)),
+  DATEVALUE: (given) => orError(Math.floor(number(given))),
+  TIMEVALUE: (given) => orError(number(given) % 1),
+  CONCAT: (...args) => flat(args).map(asText).join(''),
+  CONCATENATE: (...args) => flat(args).map(asText).join(''),
+  TEXTJOIN: (by, skip, ...args) =>
+    flat(args)
+      .map(asText)
+      .filter((text) => text !== '' || value(skip) === false || value(skip) === 0)
+      .join(asText(value(by))),
+  LEFT: (given, count = 1) =>
+    number(count) < 0 ? new CellError('#VALUE!') : asText(value(given)).slice(0, number(count)),
+  PROPER: (given) =>
+    asText(value(given))
+      .toLowerCase()
+      .replaceAll(/(?<!\p{L})\p{L}/gu, (letter) => letter.toUpperCase()),
+  SEARCH: (text, within, from = 1) => {
+    const whole = asText(value(within));
+    const start = number(from) - 1;
+    if (!(start >= 0) || start > whole.length) return new CellError('#VALUE!');
+    const found = whole.slice(start).search(wildcards(asText(value(text)), false));
+    return found === -1 ? new CellError('#VALUE!') : found + start + 1;
+  },
+  MOD: (given, by) => {
+    const [a, b] = [number(given), number(by)];
+    return b === 0 ? new CellError('#DIV/0!') : orError(a - b * Math.floor(a / b));
+  },
+  ATAN2: (x, y) =>
+    number(x) === 0 && number(y) === 0 ? new CellError('#DIV/0!') : orError(Math.atan2(number(y), number(x))),
+  DEC2HEX: (given) => {
+    const whole = Math.trunc(number(given));
+    return Number.isNaN(whole)
+      ? new CellError('#VALUE!')
+      : (whole < 0 ? whole + 2 ** 40 : whole).toString(16).toUpperCase();
+  },
+  SUMPRODUCT: (...args) => {
+    const product = mapTables(args, (values) =>
+      values.reduce((all: number, one) => all * (typeof one === 'number' ? one : 0), 1),
+    );
+    const sizes = new Set(args.map((arg) => (isTable(arg) ? `${arg.length} ${arg[0]?.length ?? 0}` : '1 1')));
+    return sizes.size > 1
+      ? new CellError('#VALUE!')
+      : flat([product]).reduce((sum: number, one) => sum + Number(one), 0);
+  },
+  NORMSDIST: (given) => callFunction('NORM.S.DIST', [given ?? null, true]),
+  'FORECAST.LINEAR': (...args) => callFunction('FORECAST', args),
+  'ERROR.TYPE': (given) => {
+    const error = value(given);
+    const index = error instanceof CellError ? ERRORS.indexOf(error.name) : -1;
+    return index === -1 ? new CellError('#N/A') : index + 1;
+  },
+};
 
 /** Days from the beginning of sheets' time to that of JavaScript's. */
 const EPOCH_DAYS = 25_569;
 const DAY_MS = 86_400_000;
 
 export function callFunction(name: string, args: readonly Result[]): Result {
-  const fn = known(name);
-  if (fn === undefined) return new CellError('#NAME?');
+  const where = ONE_BY_ONE[name];
+  const areas = args.flatMap((arg, index) => (isTable(arg) && (where === true || where?.(index)) ? [index] : []));
+  if (areas.length > 0)
+    return mapTables(
+      areas.map((index) => args[index] ?? null),
+      (values) => {
+        const found = callFunction(
+          name,
+          args.map((arg, index) => (areas.includes(index) ? (values[areas.indexOf(index)] ?? null) : arg)),
+        );
+        return isTable(found) ? (found[0]?.[0] ?? null) : found;
+      },
+    );
   if (!TAKES_ERRORS.has(name)) {
     const wrong = args.flat(2).find((value) => value instanceof CellError);
     if (wrong !== undefined) return wrong;
   }
+  const own = OWN[name];
+  if (own !== undefined) return own(...args);
+  const fn = known(name);
+  if (fn === undefined) return new CellError('#NAME?');
   try {
-    const told = (value: Value): unknown =>
-      typeof value === 'string' && WITHOUT_CASE.has(name) ? value.toLowerCase() : given(value);
     return converted(
       fn(
         ...args.map((arg) =>
-          Array.isArray(arg) ? arg.map((row: readonly Value[]) => row.map(told)) : told(arg as Value),
+          Array.isArray(arg) ? arg.map((row: readonly Value[]) => row.map(given)) : given(arg as Value),
         ),
       ),
     );

@@ -1,0 +1,43 @@
+/** Loads modules in threads as a worker's, to find out whether it could: for checks. Nothing in them is called. */
+import type { BuiltModule, LoadModules, ModuleUse } from '../client/commands/checkDisk.ts';
+import { StudioError } from '../common/errors.ts';
+import type { SubmittedModule } from '../config/submission.ts';
+import type { ToolEnvironment } from '../tools/environment.ts';
+import { openModule } from '../tools/modules/moduleHost.ts';
+import { openExport } from '../worlds/module.ts';
+import { withinTryRoom } from './tryRoom.ts';
+
+/** Ends every thread when `signal` aborts, and throws StudioError `cancelled` then. */
+export function modulesLoader(signal: AbortSignal): LoadModules {
+  return async (modules) => {
+    if (modules.length === 0) return [];
+    const blobs = new Map(
+      modules.flatMap(({ bundle }) => [[bundle.bundleSha, bundle.code] as const, [bundle.mapSha, bundle.map] as const]),
+    );
+    const task = { id: 'check', question: '', meta: {} };
+    return withinTryRoom({ blobs, task, signal }, async (environment) => {
+      const found: StudioError[] = [];
+      for (const module of modules) found.push(...(await loadErrors(module, environment)));
+      return found;
+    });
+  };
+}
+
+async function loadErrors({ bundle, uses }: BuiltModule, environment: ToolEnvironment): Promise<StudioError[]> {
+  const module: SubmittedModule = { file: bundle.file, bundle: bundle.bundleSha, map: bundle.mapSha };
+  const errors = new Map<string, StudioError>();
+  for (const use of uses) {
+    try {
+      await load(module, use, environment);
+    } catch (error) {
+      if (!StudioError.is(error, 'config')) throw error;
+      errors.set(error.message, error); // a module that cannot be loaded fails the same way for each use
+    }
+  }
+  return [...errors.values()];
+}
+
+async function load(module: SubmittedModule, use: ModuleUse, environment: ToolEnvironment): Promise<void> {
+  if (use.kind === 'export') await openExport(module, use.name, environment);
+  else await (await openModule(module, environment)).close();
+}

@@ -1,0 +1,157 @@
+/** Functions that look for values: criteria as of COUNTIF, and lookups. */
+import { CellError, type Value } from '../cells.ts';
+import type { Result } from './evaluate.ts';
+import { numberOf } from './text.ts';
+
+const rowsOf = (result: Result | undefined): readonly (readonly Value[])[] =>
+  Array.isArray(result) ? (result as readonly (readonly Value[])[]) : [[(result ?? null) as Value]];
+const first = (result: Result | undefined): Value => rowsOf(result)[0]?.[0] ?? null;
+
+/** `*` any text, `?` any character, `~` before one of them: that character. */
+export function wildcards(pattern: string, whole: boolean): RegExp {
+  const source = pattern.replaceAll(/~[*?~]|[\s\S]/g, (part) =>
+    part.length === 2
+      ? `\\${part.slice(1)}`
+      : part === '*'
+        ? '[\\s\\S]*'
+        : part === '?'
+          ? '[\\s\\S]'
+          : part.replace(/[$()*+.?[\\\]^{|}]/g, '\\$&'),
+  );
+  return new RegExp(whole ? `^${source}$` : source, 'iu');
+}
+
+function criterion(wanted: Value): (value: Value) => boolean {
+  if (wanted instanceof CellError) return (value) => value instanceof CellError && value.name === wanted.name;
+  if (typeof wanted === 'boolean') return (value) => value === wanted;
+  if (typeof wanted !== 'string') return equals(wanted ?? 0);
+  const [, sign = '', text = ''] = /^(<>|<=|>=|=|<|>)?([\s\S]*)$/.exec(wanted) ?? [];
+  const number = numberOf(text);
+  const isWanted = (): ((value: Value) => boolean) => {
+    if (text === '') return (value) => value === null || (value === '' && sign === '');
+    if (number !== undefined) return equals(number);
+    if (/^(true|false)$/i.test(text)) return (value) => value === (text.toLowerCase() === 'true');
+    const pattern = wildcards(text, true);
+    return (value) => typeof value === 'string' && pattern.test(value);
+  };
+  if (sign === '' || sign === '=') return isWanted();
+  if (sign === '<>') {
+    const same = isWanted();
+    return (value) => !same(value);
+  }
+  return (value) => {
+    const by =
+      number !== undefined && typeof value === 'number'
+        ? value - number
+        : number === undefined && typeof value === 'string'
+          ? value.localeCompare(text, 'en', { sensitivity: 'accent' })
+          : Number.NaN;
+    return sign === '<' ? by < 0 : sign === '>' ? by > 0 : sign === '<=' ? by <= 0 : by >= 0;
+  };
+}
+
+function equals(number: number): (value: Value) => boolean {
+  return (value) => value === number || (typeof value === 'string' && numberOf(value) === number);
+}
+
+/** Of the values those whose neighbors meet all criteria; undefined where areas differ in size. */
+function chosen(values: Result | undefined, pairs: readonly Result[]): Value[] | undefined {
+  const from = rowsOf(values);
+  const tests: { area: readonly (readonly Value[])[]; fits: (value: Value) => boolean }[] = [];
+  for (let i = 0; i + 1 < pairs.length; i += 2) {
+    const area = rowsOf(pairs[i]);
+    if (area.length !== from.length || area[0]?.length !== from[0]?.length) return undefined;
+    tests.push({ area, fits: criterion(first(pairs[i + 1])) });
+  }
+  return from.flatMap((row, r) => row.filter((_, c) => tests.every(({ area, fits }) => fits(area[r]?.[c] ?? null))));
+}
+
+type Fold = (numbers: readonly number[]) => Value;
+const SUM: Fold = (numbers) => numbers.reduce((sum, number) => sum + number, 0);
+const AVERAGE: Fold = (numbers) =>
+  numbers.length === 0 ? new CellError('#DIV/0!') : Number(SUM(numbers)) / numbers.length;
+const MAX: Fold = (numbers) => numbers.reduce((most, number) => Math.max(most, number), numbers[0] ?? 0);
+const MIN: Fold = (numbers) => numbers.reduce((least, number) => Math.min(least, number), numbers[0] ?? 0);
+
+function folded(fold: Fold, values: Result | undefined, pairs: readonly Result[]): Value {
+  const found = chosen(values, pairs);
+  if (found === undefined || pairs.length < 2) return new CellError('#VALUE!');
+  const wrong = found.find((value) => value instanceof CellError);
+  return wrong ?? fold(found.filter((value) => typeof value === 'number'));
+}
+
+function counted(pairs: readonly Result[]): Value {
+  return chosen(pairs[0], pairs)?.length ?? new CellError('#VALUE!');
+}
+
+function place(values: readonly Value[], wanted: Value, mode: number): number {
+  if (mode === 0) {
+    const pattern = typeof wanted === 'string' ? wildcards(wanted, true) : undefined;
+    return values.findIndex((value) =>
+      pattern === undefined ? value === (wanted ?? 0) : typeof value === 'string' && pattern.test(value),
+    );
+  }
+  let found = -1;
+  for (const [index, value] of values.entries()) {
+    if (typeof value !== typeof wanted) continue;
+    const by =
+      typeof value === 'string' && typeof wanted === 'string'
+        ? value.localeCompare(wanted, 'en', { sensitivity: 'accent' })
+        : Number(value) - Number(wanted);
+    if (by * mode > 0) break; // sorted: none behind it fits
+    found = index;
+  }
+  return found;
+}
+
+function across(result: Result | undefined): readonly Value[] {
+  const rows = rowsOf(result);
+  return rows.length === 1 ? (rows[0] ?? []) : rows.map(([value = null]) => value);
+}
+
+/** Approximate unless its last argument says otherwise. */
+function lookup(wanted: Value, table: Result | undefined, at: Value, exact: Value, byRow: boolean): Value {
+  const rows = rowsOf(table);
+  const keys = byRow ? rows.map(([key = null]) => key) : (rows[0] ?? []);
+  const index = Math.trunc(Number(at)) - 1;
+  if (index < 0) return new CellError('#VALUE!');
+  if (index >= (byRow ? (rows[0]?.length ?? 0) : rows.length)) return new CellError('#REF!');
+  const found = place(keys, wanted, exact === false || exact === 0 ? 0 : 1);
+  if (found === -1) return new CellError('#N/A');
+  return (byRow ? rows[found]?.[index] : rows[index]?.[found]) ?? 0;
+}
+
+function indexed(table: Result | undefined, row: Value, column: Value | undefined): Result {
+  const rows = rowsOf(table);
+  const [height, width] = [rows.length, rows[0]?.length ?? 0];
+  const flat = height === 1 && column === undefined;
+  const r = flat ? 1 : Math.trunc(Number(row ?? 0));
+  const c = flat
+    ? Math.trunc(Number(row ?? 0))
+    : column === undefined && width === 1
+      ? 1
+      : Math.trunc(Number(column ?? 0));
+  if (!(r >= 0 && c >= 0)) return new CellError('#VALUE!');
+  if (r > height || c > width) return new CellError('#REF!');
+  const picked = r === 0 ? rows : [rows[r - 1] ?? []];
+  const cells = c === 0 ? picked : picked.map((cells) => [cells[c - 1] ?? null]);
+  return r > 0 && c > 0 ? (cells[0]?.[0] ?? null) : cells;
+}
+
+export const CRITERIA: Readonly<Record<string, (...args: readonly Result[]) => Result>> = {
+  COUNTIF: (...args) => counted(args),
+  COUNTIFS: (...args) => counted(args),
+  SUMIF: (area = null, wanted = null, values = area) => folded(SUM, values, [area, wanted]),
+  AVERAGEIF: (area = null, wanted = null, values = area) => folded(AVERAGE, values, [area, wanted]),
+  SUMIFS: (values, ...pairs) => folded(SUM, values, pairs),
+  AVERAGEIFS: (values, ...pairs) => folded(AVERAGE, values, pairs),
+  MAXIFS: (values, ...pairs) => folded(MAX, values, pairs),
+  MINIFS: (values, ...pairs) => folded(MIN, values, pairs),
+  MATCH: (wanted, area, mode = 1) => {
+    const found = place(across(area), first(wanted), Math.sign(Number(first(mode))));
+    return found === -1 ? new CellError('#N/A') : found + 1;
+  },
+  VLOOKUP: (wanted, table, at, exact = true) => lookup(first(wanted), table, first(at), first(exact), true),
+  HLOOKUP: (wanted, table, at, exact = true) => lookup(first(wanted), table, first(at), first(exact), false),
+  INDEX: (...args) => indexed(args[0], first(args[1]), args.length > 2 ? first(args[2]) : undefined),
+};
