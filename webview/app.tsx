@@ -10,9 +10,9 @@ import type { Host, Start } from './host/host.ts';
 import { TrajectoryPage } from './trajectory/trajectoryPage.tsx';
 
 /** How a page begins. */
-export type Begun = { readonly start: Start } | { readonly problem: string };
+export type StartResult = { readonly start: Start } | { readonly problem: string };
 
-export function begin(host: Host): Promise<Begun> {
+export function begin(host: Host): Promise<StartResult> {
   return host.start.then(
     (start) => ({ start }),
     (error: unknown) => ({ problem: errorText(error) }),
@@ -22,7 +22,7 @@ export function begin(host: Host): Promise<Begun> {
 interface AppProps {
   readonly host: Host;
   /** Absent: nothing is shown until it began. */
-  readonly begun?: Begun;
+  readonly begun?: StartResult;
   /** Where it was asked to go meanwhile. */
   readonly went?: PagePlace | undefined;
 }

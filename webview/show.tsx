@@ -7,10 +7,10 @@ import { afterFirstRows } from './components/later.ts';
 import { browserHost } from './host/browser.ts';
 import type { Host } from './host/host.ts';
 import { vscodeHost } from './host/vscode.ts';
-import type { Started } from './start.ts';
+import type { StartHost } from './start.ts';
 
 /** Goes on with what start.ts began. */
-export function show(started: Started): Promise<void> {
+export function show(started: StartHost): Promise<void> {
   return showPage('vscode' in started ? vscodeHost(started.vscode) : browserHost(started.browser));
 }
 

@@ -11,10 +11,10 @@ import { followSystemTheme } from './theme/browserTheme.ts';
 import { styled } from './theme/styled.ts';
 
 /** What this begins; show.tsx goes on with it. */
-export type Started = { readonly vscode: VsCodeStart } | { readonly browser: Early | undefined };
+export type StartHost = { readonly vscode: VsCodeStart } | { readonly browser: Early | undefined };
 
 interface Start {
-  readonly started: Started;
+  readonly started: StartHost;
   /** What is to be on the screen before the program is fetched. */
   readonly first?: Promise<void>;
 }
@@ -109,7 +109,7 @@ function turn(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve));
 }
 
-async function run(started: Started): Promise<void> {
+async function run(started: StartHost): Promise<void> {
   await import('./shapes.ts');
   await turn();
   const { show } = await import('./show.tsx');

@@ -14,19 +14,19 @@ import { staleSchemas } from './schemas.ts';
 
 const bin = (name: string, file: string): string => path.join(root, 'node_modules', name, file);
 
-interface Checked {
+interface CheckResult {
   readonly ok: boolean;
   readonly said: string;
 }
 
 /** Runs a tool of node_modules with this Node. */
-async function runs(script: string, args: readonly string[]): Promise<Checked> {
+async function runs(script: string, args: readonly string[]): Promise<CheckResult> {
   const child = spawn(process.execPath, [script, ...args], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
   return { ok: child.exitCode === 0, said: out + err };
 }
 
-function reports(problems: readonly string[]): Checked {
+function reports(problems: readonly string[]): CheckResult {
   return { ok: problems.length === 0, said: problems.map((problem) => `${problem}\n`).join('') };
 }
 
@@ -35,8 +35,8 @@ const PROJECTS = ['.', 'webview', 'test/webview'];
 /** What the compiler knows from the last time. */
 const KNOWN = path.join(root, 'node_modules', '.cache', 'rollout-studio');
 
-async function types(): Promise<Checked> {
-  let all: Checked = { ok: true, said: '' };
+async function types(): Promise<CheckResult> {
+  let all: CheckResult = { ok: true, said: '' };
   for (const project of PROJECTS) {
     const known = path.join(KNOWN, `types-${project === '.' ? 'node' : project.replace('/', '-')}.json`);
     const { ok, said } = await runs(bin('typescript', 'bin/tsc'), [
@@ -51,7 +51,7 @@ async function types(): Promise<Checked> {
   return all;
 }
 
-const CHECKS: readonly (readonly [string, () => Checked | Promise<Checked>])[] = [
+const CHECKS: readonly (readonly [string, () => CheckResult | Promise<CheckResult>])[] = [
   [
     'lint',
     () =>

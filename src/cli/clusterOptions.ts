@@ -1,7 +1,7 @@
 /** The options of `rollout cluster` that say how the server is installed. */
 import { StudioError } from '../common/errors.ts';
 import type { InstallInput, InstallOptions, VllmInput } from '../kubernetes/install/options.ts';
-import { type Given, numberOption, type Option, textOption, textOptions } from './command.ts';
+import { type CommandLine, numberOption, type Option, textOption, textOptions } from './command.ts';
 
 export const INSTALL_OPTIONS = {
   image: {
@@ -65,7 +65,10 @@ export const INSTALL_OPTIONS = {
 } as const satisfies Readonly<Record<string, Option>>;
 
 /** What is given, over what is installed; throws StudioError `usage`. */
-export async function readInstallOptions(given: Given, installed: InstallOptions | undefined): Promise<InstallOptions> {
+export async function readInstallOptions(
+  given: CommandLine,
+  installed: InstallOptions | undefined,
+): Promise<InstallOptions> {
   const { resolveOptions } = await import('../kubernetes/install/options.ts');
   const vllm = readVllm(given, installed);
   const names = textOptions(given, 'allow-host');
@@ -93,7 +96,7 @@ export async function readInstallOptions(given: Given, installed: InstallOptions
 }
 
 /** undefined: nothing is said of it. */
-function readVllm(given: Given, installed: InstallOptions | undefined): VllmInput | 'none' | undefined {
+function readVllm(given: CommandLine, installed: InstallOptions | undefined): VllmInput | 'none' | undefined {
   const model = textOption(given, 'vllm');
   const products = textOptions(given, 'vllm-product');
   const more = textOptions(given, 'vllm-argument');

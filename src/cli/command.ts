@@ -12,7 +12,7 @@ export interface Option {
   readonly multiple?: boolean;
 }
 
-export interface Given {
+export interface CommandLine {
   readonly words: readonly string[];
   readonly options: Readonly<Record<string, string | boolean | readonly (string | boolean)[] | undefined>>;
 }
@@ -29,7 +29,7 @@ export interface Command {
   readonly usage: string;
   readonly text: string;
   readonly options: Readonly<Record<string, Option>>;
-  run(context: Context, given: Given): Promise<Outcome>;
+  run(context: Context, given: CommandLine): Promise<Outcome>;
 }
 
 export function parseOptions(options: Readonly<Record<string, Option>>): NonNullable<ParseArgsConfig['options']> {
@@ -46,24 +46,24 @@ export function parseOptions(options: Readonly<Record<string, Option>>): NonNull
 }
 
 /** The value of a text option, if given. */
-export function textOption(given: Given, name: string): string | undefined {
+export function textOption(given: CommandLine, name: string): string | undefined {
   const value = given.options[name];
   return typeof value === 'string' ? value : undefined;
 }
 
 /** All values of an option that may be repeated. */
-export function textOptions(given: Given, name: string): string[] {
+export function textOptions(given: CommandLine, name: string): string[] {
   const value = given.options[name];
   if (typeof value === 'string') return [value];
   return Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];
 }
 
-export function flag(given: Given, name: string): boolean {
+export function flag(given: CommandLine, name: string): boolean {
   return given.options[name] === true;
 }
 
 /** The whole number an option gives, at least `least`; throws `usage` otherwise. */
-export function numberOption(given: Given, name: string, least: number): number | undefined {
+export function numberOption(given: CommandLine, name: string, least: number): number | undefined {
   const text = textOption(given, name);
   if (text === undefined) return undefined;
   const value = Number(text);
@@ -74,7 +74,7 @@ export function numberOption(given: Given, name: string, least: number): number 
 }
 
 /** The one word a command takes; throws `usage` when it is missing or there are more. */
-export function oneWord(command: Command, given: Given): string {
+export function oneWord(command: Command, given: CommandLine): string {
   const [word, ...more] = given.words;
   if (word === undefined || more.length > 0)
     throw new StudioError('usage', `usage: rollout ${command.name} ${command.usage}`);

@@ -2,7 +2,7 @@
 import { parseArgs } from 'node:util';
 import { errorText, exitCodeOf, StudioError } from '../common/errors.ts';
 import { PRODUCT } from '../common/product.ts';
-import { type Command, flag, type Given, parseOptions, textOption } from './command.ts';
+import { type Command, type CommandLine, flag, parseOptions, textOption } from './command.ts';
 import { COMMANDS, GLOBAL_OPTIONS } from './commands.ts';
 import { makeContext } from './context.ts';
 import { helpOf, helpOfAll } from './help.ts';
@@ -80,7 +80,7 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-function read(command: Command, rest: readonly string[]): Given {
+function read(command: Command, rest: readonly string[]): CommandLine {
   try {
     const parsed = parseArgs({
       args: [...rest],

@@ -4,7 +4,7 @@ import { open, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { errorText, StudioError } from '../common/errors.ts';
 import { newId } from '../common/ids.ts';
-import type { Format, Imported, Skipped } from '../formats/format.ts';
+import type { Format, ImportedRecords, SkippedRecord } from '../formats/format.ts';
 import { tauBench } from '../formats/tauBench.ts';
 import type { Api } from '../protocol/api.ts';
 import type { TraceEvent } from '../trace/schema.ts';
@@ -22,7 +22,7 @@ export interface ImportResult {
   readonly batch: string;
   readonly tasks: readonly string[];
   readonly rollouts: number;
-  readonly skipped: readonly Skipped[];
+  readonly skipped: readonly SkippedRecord[];
 }
 
 /** Imports one file. Throws `usage` for a file of no known format, `not_found`. */
@@ -76,7 +76,7 @@ async function detect(file: string, name: string): Promise<Format> {
 async function send(
   api: Api,
   batch: string,
-  imported: Imported,
+  imported: ImportedRecords,
   source: Uint8Array,
   { signal, onProgress }: { signal: AbortSignal; onProgress?: (done: number, all: number) => void },
 ): Promise<void> {

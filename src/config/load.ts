@@ -57,20 +57,20 @@ export interface LoadedBatch {
   readonly dataset: DatasetLook;
 }
 
-export interface Loaded<T> {
+export interface LoadResult<T> {
   /** Absent when there is an error among the problems. */
   readonly value?: T;
   readonly problems: readonly Problem[];
 }
 
-export async function loadAgent(files: Files, path: string): Promise<Loaded<LoadedAgent>> {
+export async function loadAgent(files: Files, path: string): Promise<LoadResult<LoadedAgent>> {
   const reading = new Reading(files);
   const parts = await readAgent(reading, files.absolute(path));
   checkPrompts(reading, parts, []);
   return finish(reading, parts?.agent);
 }
 
-export async function loadWorld(files: Files, path: string): Promise<Loaded<LoadedWorld>> {
+export async function loadWorld(files: Files, path: string): Promise<LoadResult<LoadedWorld>> {
   const reading = new Reading(files);
   const parts = await readWorld(reading, files.absolute(path));
   if (parts?.userPrompt !== undefined)
@@ -79,7 +79,11 @@ export async function loadWorld(files: Files, path: string): Promise<Loaded<Load
 }
 
 /** Throws StudioError `usage` for options that no file could have. */
-export async function loadBatch(files: Files, path: string, options: LoadOptions = {}): Promise<Loaded<LoadedBatch>> {
+export async function loadBatch(
+  files: Files,
+  path: string,
+  options: LoadOptions = {},
+): Promise<LoadResult<LoadedBatch>> {
   checkOptions(options);
   const reading = new Reading(files);
   const absolute = files.absolute(path);
@@ -165,7 +169,7 @@ function checkPrompts(reading: Reading, agent: AgentParts | undefined, tasks: Da
   }
 }
 
-function finish<T>(reading: Reading, value: T | undefined): Loaded<T> {
+function finish<T>(reading: Reading, value: T | undefined): LoadResult<T> {
   const problems = sortProblems(reading.problems);
   return value === undefined || hasErrors(problems) ? { problems } : { value, problems };
 }

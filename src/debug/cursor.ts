@@ -11,7 +11,7 @@ import type { TaskRecord } from '../trace/task.ts';
 export type Step = 'next' | 'into' | 'out';
 
 /** Where a run through the record stopped. `matched`: breakpoints that match there; none = the end of the record. */
-export interface Run {
+export interface CursorRun {
   readonly place: Place;
   readonly matched: readonly MatchedBreakpoint[];
 }
@@ -77,7 +77,7 @@ export class RolloutCursor {
     onLog: (text: string, place: Place) => void,
     signal: AbortSignal,
     until = this.#model.last,
-  ): Promise<Run> {
+  ): Promise<CursorRun> {
     const set = new BreakpointSet();
     set.set(breakpoints);
     const found =
@@ -89,7 +89,7 @@ export class RolloutCursor {
   }
 
   /** What would stop a run at one event. */
-  at(seq: number, breakpoints: readonly Breakpoint[]): Run {
+  at(seq: number, breakpoints: readonly Breakpoint[]): CursorRun {
     const set = new BreakpointSet();
     set.set(breakpoints);
     return { place: this.#placeOf(seq), matched: this.#matches(set, seq).filter(({ text }) => text === undefined) };
@@ -101,7 +101,7 @@ export class RolloutCursor {
     onLog: (text: string, place: Place) => void,
     signal: AbortSignal,
     until: number,
-  ): Promise<Run> {
+  ): Promise<CursorRun> {
     // A hit condition counts from the beginning, wherever the cursor came from.
     for (let seq = set.counts ? 1 : this.#place.at + 1; seq <= until; seq++) {
       if (seq % SLICE === 0) await pause(signal);
@@ -115,8 +115,8 @@ export class RolloutCursor {
     return { place: { seq: this.#placeOf(until).seq, at: until }, matched: [] };
   }
 
-  async #backward(set: BreakpointSet, lines: LineStops, signal: AbortSignal): Promise<Run> {
-    let last: Run | undefined;
+  async #backward(set: BreakpointSet, lines: LineStops, signal: AbortSignal): Promise<CursorRun> {
+    let last: CursorRun | undefined;
     // Hits can only be counted forward: the last match before the place is then the one.
     for (let step = 1; step < this.#place.at; step++) {
       if (step % SLICE === 0) await pause(signal);

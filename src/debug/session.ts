@@ -15,15 +15,23 @@ import type { Step } from './cursor.ts';
 import type { DebuggedRollout } from './debuggedRollout.ts';
 import type { LiveControl, StopReason } from './debuggee.ts';
 import { RolloutSource } from './rolloutSource.ts';
-import type { DebugPorts, ForkMade, ForkWish, Stopped, ThreadInfo, Told, WaitingCall } from './sessionPorts.ts';
+import type {
+  DebugPorts,
+  ForkMade,
+  ForkWish,
+  SessionOutput,
+  StoppedEvent,
+  ThreadInfo,
+  WaitingCall,
+} from './sessionPorts.ts';
 import { endText, stopText } from './stopText.ts';
 
 export class DebugSession {
-  readonly onStopped = new Emitter<Stopped>();
+  readonly onStopped = new Emitter<StoppedEvent>();
   /** It runs again, though nobody asked for it here. */
   readonly onContinued = new Emitter<{ readonly thread: number }>();
   readonly onThread = new Emitter<{ readonly reason: 'started' | 'exited'; readonly thread: number }>();
-  readonly onOutput = new Emitter<Told>();
+  readonly onOutput = new Emitter<SessionOutput>();
   /** Somebody has stepped into the code of a call. */
   readonly onCall = new Emitter<WaitingCall>();
   readonly onEnd = new Emitter<undefined>();

@@ -46,7 +46,7 @@ export interface ForkMade {
   readonly differs: readonly string[];
 }
 
-export interface Stopped {
+export interface StoppedEvent {
   readonly thread: number;
   readonly reason: StopReason;
   readonly description: string | undefined;
@@ -63,7 +63,7 @@ export interface ThreadInfo {
 }
 
 /** A line for the debug console. */
-export interface Told {
+export interface SessionOutput {
   readonly text: string;
   readonly category: 'console' | 'stdout' | 'stderr' | 'important';
   readonly place?: { readonly rollout: DebuggedRollout; readonly seq: number };

@@ -29,19 +29,19 @@ export interface ImportedRollout {
   readonly events: readonly TraceEvent[];
 }
 
-export interface Skipped {
+export interface SkippedRecord {
   /** File and path in it, e.g. `results.json[12].traj[3]`. */
   readonly place: string;
   readonly why: string;
 }
 
-export interface Imported {
+export interface ImportedRecords {
   /** A name for the batch. */
   readonly name: string;
   readonly tasks: readonly TaskRecord[];
   readonly rollouts: readonly ImportedRollout[];
   /** What could not be read; everything else was. */
-  readonly skipped: readonly Skipped[];
+  readonly skipped: readonly SkippedRecord[];
 }
 
 export interface Format {
@@ -52,5 +52,5 @@ export interface Format {
   /** Whether a file is of this format, by its first kilobytes and its name. */
   detect(head: string, fileName: string): boolean;
   /** Throws StudioError `usage` when the file as a whole is not of this format. */
-  read(file: SourceFile, options: ImportOptions): Promise<Imported>;
+  read(file: SourceFile, options: ImportOptions): Promise<ImportedRecords>;
 }

@@ -12,7 +12,7 @@ import { z } from 'zod';
 import { StudioError } from '../common/errors.ts';
 import type { Json, JsonObject } from '../common/json.ts';
 import type { TaskRecord } from '../trace/task.ts';
-import type { Format, Imported, ImportedRollout, ImportOptions, Skipped } from './format.ts';
+import type { Format, ImportedRecords, ImportedRollout, ImportOptions, SkippedRecord } from './format.ts';
 import { type OpenAiMessage, openAiMessage } from './openAiMessages.ts';
 import { StreamWriter } from './streamWriter.ts';
 
@@ -70,13 +70,13 @@ export const tauBench: Format = {
  * The same from parsed JSON. Throws StudioError `usage` when it is no array; an entry that cannot be read is skipped,
  * with why.
  */
-export function readTauBench(parsed: unknown, fileName: string, options: ImportOptions): Imported {
+export function readTauBench(parsed: unknown, fileName: string, options: ImportOptions): ImportedRecords {
   if (!Array.isArray(parsed)) {
     throw new StudioError('usage', `${fileName} is no tau-bench result file: it holds no list.`, {
       hint: 'Such a file is a JSON array with one entry per trial.',
     });
   }
-  const skipped: Skipped[] = [];
+  const skipped: SkippedRecord[] = [];
   const byTask = new Map<string, Trial[]>();
   for (const [index, raw] of parsed.entries()) {
     const trial = readTrial(raw, `${fileName}[${index}]`, skipped);
@@ -96,7 +96,7 @@ export function readTauBench(parsed: unknown, fileName: string, options: ImportO
   return { name: fileName.replace(/\.json$/i, ''), tasks, rollouts, skipped };
 }
 
-function readTrial(raw: unknown, place: string, skipped: Skipped[]): Trial | undefined {
+function readTrial(raw: unknown, place: string, skipped: SkippedRecord[]): Trial | undefined {
   const entry = entrySchema.safeParse(raw);
   if (!entry.success) {
     skipped.push({ place, why: issueText(entry.error) });

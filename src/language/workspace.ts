@@ -21,7 +21,7 @@ export interface Mention {
   readonly reference: Reference;
 }
 
-interface Known {
+interface KnownFile {
   readonly segments: Segments;
   text: string;
   parsed: ParsedFile;
@@ -33,7 +33,7 @@ export class Workspace {
   readonly files: CachedFiles;
   readonly facts: Facts;
   #folders: readonly string[];
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, KnownFile>();
   #listed: Promise<Set<string>> | undefined;
   /** By the file that is named, at a count of the files' changes. */
   #mentions: { readonly at: number; readonly byFile: Promise<Map<string, Mention[]>> } | undefined;
@@ -102,7 +102,7 @@ export class Workspace {
     return this.#knownOf(path, text).parsed;
   }
 
-  #knownOf(path: string, text: string): Known {
+  #knownOf(path: string, text: string): KnownFile {
     let known = this.#known.get(path);
     if (known?.text === text) return known;
     const segments = known?.segments ?? new Segments();

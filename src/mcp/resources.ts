@@ -8,7 +8,7 @@ import {
 } from '@modelcontextprotocol/server';
 import { batchId, parseReference } from '../client/reference.ts';
 import { plural } from '../common/plural.ts';
-import { type Opened, openAttempt } from './reading/attempt.ts';
+import { type OpenedAttempt, openAttempt } from './reading/attempt.ts';
 import type { Session } from './session.ts';
 import { readPage } from './tools/readTrajectory.ts';
 import { batchAnswer } from './tools/showBatch.ts';
@@ -72,7 +72,7 @@ async function read(
   return { contents: [{ uri: uri.href, mimeType: MIME, text }] };
 }
 
-function trajectoryStart(opened: Opened): string {
+function trajectoryStart(opened: OpenedAttempt): string {
   const { text, next } = readPage(opened, { first: 0, last: Infinity, full: false }, { step: -1, offset: 0 });
   return next === undefined
     ? text

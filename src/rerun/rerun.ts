@@ -60,7 +60,7 @@ export interface CallForm {
 /** Longer logs are cut. */
 const MAX_LOG = 20_000;
 
-interface Opened {
+interface OpenedTool {
   readonly host: ToolHost;
   readonly spec: ToolSpec;
   readonly session: WorldSession | undefined;
@@ -178,7 +178,7 @@ async function open(
   { code, folder }: Pick<RerunOptions, 'code' | 'folder'>,
   environment: ToolEnvironment & { readonly own: Map<string, Uint8Array> },
   signal: AbortSignal,
-): Promise<Opened> {
+): Promise<OpenedTool> {
   const { submission } = call;
   const changed: string[] = [];
   const current = (module: SubmittedModule): Promise<SubmittedModule> =>

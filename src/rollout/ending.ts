@@ -1,11 +1,11 @@
 import type { Json } from '../common/json.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { RolloutEndStatus } from '../trace/schema.ts';
-import { Diverged } from './act/prefix.ts';
+import { PrefixDivergence } from './act/prefix.ts';
 import { faultOf } from './faults.ts';
 
 /** How a rollout came to its end. */
-export interface Ending {
+export interface RolloutEnding {
   readonly status: RolloutEndStatus;
   readonly answer: Json;
   readonly error?: ClassedError;
@@ -17,8 +17,8 @@ export interface Ending {
  * The ending an error stands for. Limits and an overfull context cut a rollout short; what is nobody's fault ends the
  * try; a world that failed leaves nothing to judge; every other failure is the agent's own, and is scored.
  */
-export function endingOf(thrown: unknown, answerSoFar: Json, setUp: boolean): Ending {
-  if (thrown instanceof Diverged)
+export function endingOf(thrown: unknown, answerSoFar: Json, setUp: boolean): RolloutEnding {
+  if (thrown instanceof PrefixDivergence)
     return {
       status: 'infrastructure',
       answer: null,

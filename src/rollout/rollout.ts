@@ -5,15 +5,15 @@ import { type Breakpoint, verbArgs } from '../protocol/commands.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { EventData } from '../trace/schema.ts';
 import { closeSpans, lostSessions } from './act/takeover.ts';
-import { type Ending, endingOf } from './ending.ts';
-import type { Done } from './gates/gates.ts';
+import { endingOf, type RolloutEnding } from './ending.ts';
+import type { HoldResult } from './gates/gates.ts';
 import type { By } from './gates/holds.ts';
 import type { RolloutJob, RolloutPorts } from './job.ts';
 import type { Draft, Log } from './log/log.ts';
 import { Limits } from './loop/limits.ts';
 import { Crew, rolloutSeed } from './loop/members.ts';
 import type { ToolHost } from './ports.ts';
-import { begin, type Running } from './running.ts';
+import { begin, type RunningRollout } from './running.ts';
 import { scoreOf } from './scoring.ts';
 import { Stop, settledWithin } from './stop.ts';
 import { Team } from './team/team.ts';
@@ -39,7 +39,7 @@ export interface RolloutOrder {
 }
 
 /** What a rollout opened and must close again. */
-interface Opened {
+interface OpenedRollout {
   readonly tools: ToolHost[];
   world?: WorldPlace;
   worldEnd?: EventData['world.close'] | undefined;
@@ -55,9 +55,9 @@ export class Rollout {
   readonly #ports: RolloutPorts;
   /** Cancel and loss of the lease: ends everything at once. */
   readonly #life = new Stop();
-  readonly #opened: Opened = { tools: [] };
-  #beginning: Promise<Running> | undefined;
-  #running: Running | undefined;
+  readonly #opened: OpenedRollout = { tools: [] };
+  #beginning: Promise<RunningRollout> | undefined;
+  #running: RunningRollout | undefined;
   #breakpoints: readonly Breakpoint[];
   #paused: boolean;
   #lost = false;
@@ -95,7 +95,7 @@ export class Rollout {
    * next one otherwise. Gives the seq of the event it led to. Throws StudioError: `usage` for wrong arguments,
    * `conflict` when the state does not allow it.
    */
-  async command(order: RolloutOrder): Promise<Done> {
+  async command(order: RolloutOrder): Promise<HoldResult> {
     const by: By = { by: order.by, command: order.command };
     const { gates } = await this.#ready();
     switch (order.verb) {
@@ -154,7 +154,7 @@ export class Rollout {
     this.#life.stop(new ClassedError('cancelled', reason));
   }
 
-  async #ready(): Promise<Running> {
+  async #ready(): Promise<RunningRollout> {
     const running = this.#running ?? (await this.#beginning);
     if (running === undefined) throw new StudioError('conflict', 'The rollout has not begun.');
     if (this.#ended || running.log.closed) throw new StudioError('conflict', 'The rollout has ended.');
@@ -162,7 +162,7 @@ export class Rollout {
   }
 
   /** What was told before the rollout began, and since. */
-  #useGates({ gates, log }: Running): void {
+  #useGates({ gates, log }: RunningRollout): void {
     if (this.#paused) gates.setPaused(true);
     gates.setLost(this.#lost);
     try {
@@ -199,7 +199,7 @@ export class Rollout {
   }
 
   /** Sets up and runs the agent; gives how it ended. */
-  async #work(running: Running): Promise<Ending> {
+  async #work(running: RunningRollout): Promise<RolloutEnding> {
     let ready = false;
     try {
       if (running.refusal !== undefined) throw running.refusal;
@@ -213,7 +213,7 @@ export class Rollout {
     }
   }
 
-  async #setUp(running: Running): Promise<Team> {
+  async #setUp(running: RunningRollout): Promise<Team> {
     const job = this.#job;
     const ports = this.#ports;
     const { stop, log, history, act, time, sha256, watch } = running;
@@ -258,7 +258,7 @@ export class Rollout {
   }
 
   /** What lived in sessions that are gone: a resumed rollout cannot go on without it, a fork does and says so. */
-  #checkSessions({ history, log, ownFrom }: Running, crew: Crew): void {
+  #checkSessions({ history, log, ownFrom }: RunningRollout, crew: Crew): void {
     const { submission } = this.#job;
     const find = (agent: string, name: string): FoundTool | undefined =>
       crew.toolsOf(agentAt(submission, agent) ?? submission.agent).find(name);
@@ -279,7 +279,7 @@ export class Rollout {
     log.append([{ kind: 'log', data: { stream: 'err', text } }]);
   }
 
-  async #finish(running: Running, reached: Ending): Promise<void> {
+  async #finish(running: RunningRollout, reached: RolloutEnding): Promise<void> {
     const { log, stop, time, history } = running;
     const { world, team } = this.#opened;
     this.#limits?.end();
@@ -316,7 +316,7 @@ export class Rollout {
     log.close();
   }
 
-  #end(running: Running, ending: Ending, score: EventData['score'] | null): Draft {
+  #end(running: RunningRollout, ending: RolloutEnding, score: EventData['score'] | null): Draft {
     const { totals, fingerprint, watch, touched } = running;
     return {
       kind: 'rollout.end',

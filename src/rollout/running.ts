@@ -25,7 +25,7 @@ import type { Stop } from './stop.ts';
 import { systemTime, type Time } from './time.ts';
 
 /** A rollout whose record was read and whose first events are written: everything its effects go through. */
-export interface Running {
+export interface RunningRollout {
   readonly log: Log;
   readonly history: History;
   readonly holds: Holds;
@@ -49,7 +49,7 @@ export interface Running {
 }
 
 /** Reads the record, takes over, and writes what a holder writes first. Rejects when the record cannot be read. */
-export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): Promise<Running> {
+export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): Promise<RunningRollout> {
   const sha256 = ports.sha256 ?? sha256Hex;
   const time = ports.time ?? systemTime;
   const log = new Log(ports.recorder, ports.clock, sha256, ports.redact);
@@ -95,7 +95,10 @@ export async function begin(job: RolloutJob, ports: RolloutPorts, life: Stop): P
   // What held was a pause of the batch, and that is over: nobody would release it.
   const over = hold?.ofBatch === true && !job.paused;
   const again = hold !== undefined && !over && (job.held || hold.carried) ? hold : undefined;
-  const running: Pick<Running, 'touched' | 'onDiverged'> = { touched: history.touched, onDiverged: () => undefined };
+  const running: Pick<RunningRollout, 'touched' | 'onDiverged'> = {
+    touched: history.touched,
+    onDiverged: () => undefined,
+  };
   const gates = new Gates({
     log,
     holds,

@@ -1,7 +1,7 @@
 import { seedOf } from '../common/hash.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { EventData } from '../trace/schema.ts';
-import type { Ending } from './ending.ts';
+import type { RolloutEnding } from './ending.ts';
 import { faultOf } from './faults.ts';
 import type { Message, ScoreInput, Scorer, WorldSession } from './ports.ts';
 import type { Stop } from './stop.ts';
@@ -20,7 +20,7 @@ export interface ScoringInput {
  * What the final state is worth. A scorer that fails gives no score but its error; a state that cannot be judged gives
  * why.
  */
-export async function scoreOf(ending: Ending, input: ScoringInput): Promise<EventData['score']> {
+export async function scoreOf(ending: RolloutEnding, input: ScoringInput): Promise<EventData['score']> {
   const { scorer, task, rolloutSeed, messages, world, life } = input;
   if (!ending.scorable)
     return unscored(scorer, ending.error ?? new ClassedError('world_error', 'There is no final state to judge.'));

@@ -3,7 +3,7 @@ import { isSameJson, type Json } from '../common/json.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { EventData } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
-import type { Act, Acted } from './act/act.ts';
+import type { Act, EffectResult } from './act/act.ts';
 import { type History, worldKey } from './act/history.ts';
 import { isLost, type RecordedAction } from './act/recorded.ts';
 import { type Queue, Serial } from './act/serial.ts';
@@ -147,7 +147,7 @@ export class WorldPlace {
   }
 
   /** Goes on after a recorded call: what the opened state does not hold yet is run again, unseen. */
-  async recalled(world: WorldCall, done: Acted<'tool'>): Promise<void> {
+  async recalled(world: WorldCall, done: EffectResult<'tool'>): Promise<void> {
     const { history } = this.#parts;
     if (done.endSeq > this.#covered && world.effect === 'restorable' && wasMade(done.end))
       await this.#rerun(world, done);
@@ -188,7 +188,7 @@ export class WorldPlace {
     return this.#span;
   }
 
-  async #rerun({ call, seed }: WorldCall, done: Acted<'tool'>): Promise<void> {
+  async #rerun({ call, seed }: WorldCall, done: EffectResult<'tool'>): Promise<void> {
     const { life, time, toolSeconds } = this.#parts;
     if (life.signal.aborted) return;
     const { stop: late, release } = life.child();
@@ -214,7 +214,12 @@ export class WorldPlace {
   }
 
   /** A world that answers differently when it is asked again is not the recorded one any more. */
-  #compare(call: ToolCall, done: Acted<'tool'>, response: Json | undefined, failure: ClassedError | undefined): void {
+  #compare(
+    call: ToolCall,
+    done: EffectResult<'tool'>,
+    response: Json | undefined,
+    failure: ClassedError | undefined,
+  ): void {
     const { log, stop } = this.#parts;
     const recorded = done.message?.parts.find((part) => part.type === 'tool_call_response');
     if (failure !== undefined && done.end?.status === 'ok') {

@@ -19,7 +19,7 @@ import { addTasks, findTask, listTasks } from './logic/tasks.ts';
 import { secretKey } from './sql/meta.ts';
 import type { Sql } from './sql/sql.ts';
 import type {
-  Adopted,
+  AdoptedSession,
   AppendRequest,
   AppendResult,
   BatchProgress,
@@ -182,7 +182,7 @@ export class SqlStore implements Store {
     return this.#sql.read((db) => sessions.listSessions(db, of));
   }
 
-  adopt(session: string, held: readonly { rollout: string; epoch: number }[]): Promise<Adopted> {
+  adopt(session: string, held: readonly { rollout: string; epoch: number }[]): Promise<AdoptedSession> {
     return this.#sql.write((tx) => sessions.adopt(tx, session, held));
   }
 

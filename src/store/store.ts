@@ -92,7 +92,7 @@ export interface Store {
   /** All, or those of a batch, or of a worker of it. */
   sessions(of?: { batch: string; worker?: string }): Promise<SessionRecord[]>;
   /** Rollouts a reconnecting worker says it holds: those whose epoch still stands move to the new session. */
-  adopt(session: string, held: readonly { rollout: string; epoch: number }[]): Promise<Adopted>;
+  adopt(session: string, held: readonly { rollout: string; epoch: number }[]): Promise<AdoptedSession>;
   /**
    * Takes up to `want` queued rollouts of the session's batch in queue order: state running, epoch + 1. Never two
    * sessions the same one.
@@ -162,10 +162,10 @@ export interface Store {
 
 export interface StoreTotals {
   readonly batches: Readonly<Record<BatchRow['state'], number>>;
-  readonly settled: Readonly<Record<Settled, number>>;
+  readonly settled: Readonly<Record<SettledCount, number>>;
 }
 
-export type Settled = Exclude<keyof BatchRow['counts'], 'running' | 'held' | 'queued'>;
+export type SettledCount = Exclude<keyof BatchRow['counts'], 'running' | 'held' | 'queued'>;
 
 export interface NewBatch {
   readonly id: string;
@@ -249,7 +249,7 @@ export interface SessionRecord extends NewSession {
 }
 
 /** What became of the rollouts that a worker says it holds. */
-export interface Adopted {
+export interface AdoptedSession {
   /** They are its own still; `durable` is the last event of each that is stored. */
   keep: { rollout: string; durable: number }[];
   /** It ended them itself; word of that was lost on the way. */

@@ -58,32 +58,32 @@ export async function bundleModule(absolutePath: string, root: string): Promise<
   return together(asked);
 }
 
-interface Asked {
+interface BundleRequest {
   readonly path: string;
   readonly root: string;
 }
 
-interface Waiting extends Asked {
+interface PendingBundle extends BundleRequest {
   resolve(bundle: Bundle): void;
   reject(error: unknown): void;
 }
 
 /** Modules of one submission are asked for at nearly the same time. */
 const TOGETHER_MS = 5;
-const waiting: Waiting[] = [];
+const waiting: PendingBundle[] = [];
 
 /**
  * Modules that are asked for together are made in one run: each is a bundle of its own, but what they share is read and
  * parsed once. With the bundler that is WebAssembly this is most of the time of a launch.
  */
-function together(asked: Asked): Promise<Bundle> {
+function together(asked: BundleRequest): Promise<Bundle> {
   return new Promise((resolve, reject) => {
     if (waiting.length === 0) setTimeout(() => flush(waiting.splice(0)), TOGETHER_MS);
     waiting.push({ ...asked, resolve, reject });
   });
 }
 
-function flush(all: readonly Waiting[]): void {
+function flush(all: readonly PendingBundle[]): void {
   for (const root of new Set(all.map((one) => one.root))) {
     const some = all.filter((one) => one.root === root);
     bundle(

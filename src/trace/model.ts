@@ -5,7 +5,7 @@
  */
 import { StudioError } from '../common/errors.ts';
 import { ChangeLog } from './model/changes.ts';
-import { type Edited, EditLog } from './model/edits.ts';
+import { type EditedValue, EditLog } from './model/edits.ts';
 import { type Hold, HoldLog } from './model/holds.ts';
 import { Intervals } from './model/intervals.ts';
 import { MessageBook, type MessageEntry, responseIn } from './model/messages.ts';
@@ -202,7 +202,7 @@ export class TrajectoryModel {
   }
 
   /** What a tool was called with: as the model asked, then as edits changed it. `edited` tells whether one did. */
-  argumentsOf(span: ToolSpan): Edited {
+  argumentsOf(span: ToolSpan): EditedValue {
     return this.#edits.apply(span.seq, 'arguments', span.start.data.arguments);
   }
 
@@ -210,7 +210,7 @@ export class TrajectoryModel {
    * What a tool gave: `tool.end.result`, else the response in its tool message. undefined while it is open, or where
    * nothing tells.
    */
-  resultOf(span: ToolSpan): Edited | undefined {
+  resultOf(span: ToolSpan): EditedValue | undefined {
     if (span.end === undefined) return undefined;
     const { result, m } = span.end.data;
     const message = m === undefined ? undefined : this.#messages.shown(m);

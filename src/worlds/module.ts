@@ -23,7 +23,7 @@ import type { Operation } from '../tools/modules/protocol.ts';
 import { opened } from '../tools/modules/protocol.ts';
 import { toolSpecs } from '../tools/modules/toolSpecs.ts';
 import type { Answer, Sinks, WorkerThread } from '../tools/modules/workerThread.ts';
-import { Aborted } from '../tools/modules/workerThread.ts';
+import { AbortedCall } from '../tools/modules/workerThread.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import { verdictOf } from './verdict.ts';
@@ -131,7 +131,7 @@ class ModuleSession implements WorldSession {
   ): Promise<ModuleSession> {
     const late = new LateLog(environment.onLog?.bind(environment));
     const thread = await pool.take(false, signal).catch((error: unknown) => {
-      throw error instanceof Aborted ? abortedError(signal) : error;
+      throw error instanceof AbortedCall ? abortedError(signal) : error;
     });
     const children = new Children(environment.pools.processGroups);
     try {
@@ -214,7 +214,7 @@ class ModuleSession implements WorldSession {
     const result = abortable(before, sinks.signal).then(
       () => this.#thread.run(op, { ...sinks, children: this.#children }),
       () => {
-        throw new Aborted();
+        throw new AbortedCall();
       },
     );
     this.#last = Promise.allSettled([before, result]);

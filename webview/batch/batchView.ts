@@ -11,7 +11,7 @@ import type { BatchData } from '../data/batchData.ts';
 import { recall, remember } from '../host/memory.ts';
 import { celTest } from './celTest.ts';
 import type { Figures } from './figures/figures.ts';
-import { Figuring } from './figures/figuring.ts';
+import { FiguresTask } from './figures/figuring.ts';
 import { arrange, GROUPS, type GridRow, type Group, SORTS, type Sort } from './model/arrange.ts';
 import { type FilterPart, parseFilter, type RowTest } from './model/filter.ts';
 import { Matches } from './model/matches.ts';
@@ -62,7 +62,7 @@ export class BatchView {
   readonly #pointed = new Emitter<undefined>();
   readonly #listening: { dispose(): void };
   readonly #book = new TaskBook();
-  readonly #figuring: Figuring;
+  readonly #figuring: FiguresTask;
   #matches: Matches | undefined;
   #filtering: AbortController | undefined;
   #seen = -1;
@@ -77,7 +77,7 @@ export class BatchView {
 
   constructor(data: BatchData) {
     this.data = data;
-    this.#figuring = new Figuring(data, () => this.#changed.fire(undefined));
+    this.#figuring = new FiguresTask(data, () => this.#changed.fire(undefined));
     this.#listening = data.changed(() => this.#dataChanged());
   }
 

@@ -11,7 +11,7 @@ import { readEvent } from '../../src/trace/upgrades.ts';
 import { StreamData } from '../data/streamData.ts';
 import type { Host } from '../host/host.ts';
 
-export interface Compared {
+export interface ComparedAttempts {
   readonly attempts: readonly ComparedAttempt[];
   /** The batch of each. */
   readonly batches: readonly string[];
@@ -21,7 +21,7 @@ export interface Compared {
 
 export class CompareData extends StreamData {
   /** Absent until all attempts were read. */
-  compared: Compared | undefined;
+  compared: ComparedAttempts | undefined;
   batch: BatchRow | undefined;
   /** The later batch beside it. */
   other: BatchRow | undefined;

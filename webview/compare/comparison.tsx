@@ -7,13 +7,13 @@ import { Splitter } from '../components/splitter.tsx';
 import { useKeys } from '../keys.ts';
 import { AlignedRows, type Spot } from './alignedRows.tsx';
 import { BranchTree, branchRows } from './branchTree.tsx';
-import type { Compared } from './compareData.ts';
+import type { ComparedAttempts } from './compareData.ts';
 import { COMPARE_KEYS, compareBindings } from './compareKeys.ts';
 
 const NARROW = 720;
 
 export interface ComparisonProps {
-  readonly compared: Compared;
+  readonly compared: ComparedAttempts;
   readonly place: Extract<PagePlace, { page: 'compare' }>;
   readonly act: (action: PageAction) => void;
 }

@@ -9,7 +9,7 @@ import { NoteBook } from './notes.ts';
 import { Pace } from './pace.ts';
 
 /** `loading`: catching up with what is stored; `head`: all that is there is here; `failed`: see `problem`. */
-export type Loading = 'loading' | 'head' | 'failed';
+export type LoadingState = 'loading' | 'head' | 'failed';
 
 /**
  * What comes later than this is further down than anyone sees at first: it is counted now and then, so that drawing
@@ -23,7 +23,7 @@ export abstract class StreamData {
   readonly api: Api;
   readonly blobs: Blobs;
   readonly notes: NoteBook;
-  loading: Loading = 'loading';
+  loading: LoadingState = 'loading';
   problem: string | undefined;
   /** The connection is lost; what is shown is as old as the newest of it. */
   lost = false;

@@ -24,7 +24,7 @@ declare global {
   var acquireVsCodeApi: (() => VsCodeApi) | undefined;
 }
 
-interface Waiting<T> {
+interface PendingReply<T> {
   resolve(value: T): void;
   reject(error: StudioError): void;
 }
@@ -38,8 +38,8 @@ export interface VsCodeStart {
 
 export function vscodeHost({ api, take: takeEarly }: VsCodeStart): Host {
   let last = 0;
-  const requests = new Map<number, Waiting<WireReply>>();
-  const actions = new Map<number, Waiting<undefined>>();
+  const requests = new Map<number, PendingReply<WireReply>>();
+  const actions = new Map<number, PendingReply<undefined>>();
   const sockets = new Map<number, SocketEvents>();
   const went = new Emitter<PagePlace>();
   const server = new Observable<ServerState>({ state: 'ok' });
@@ -163,7 +163,7 @@ export function vscodeHost({ api, take: takeEarly }: VsCodeStart): Host {
   };
 }
 
-function settle<T>(waiting: Map<number, Waiting<T>>, id: number): Waiting<T> | undefined {
+function settle<T>(waiting: Map<number, PendingReply<T>>, id: number): PendingReply<T> | undefined {
   const found = waiting.get(id);
   waiting.delete(id);
   return found;

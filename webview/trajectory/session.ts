@@ -11,7 +11,7 @@ import type { Host } from '../host/host.ts';
 import { PageDebug } from './debug/pageDebug.ts';
 import { type Choice, Look } from './look.ts';
 import type { Fold } from './steps/folds.ts';
-import type { Found } from './steps/marked.tsx';
+import type { Match } from './steps/marked.tsx';
 import { type Filter, type Row, StepRows } from './steps/rows.ts';
 import { TABS, type Tab, type TrajectoryView } from './view.ts';
 
@@ -29,7 +29,7 @@ export class TrajectorySession implements TrajectoryView {
   #part: Look | undefined;
   seq = 0;
   before = 0;
-  found: Found | undefined;
+  found: Match | undefined;
   tab: Tab;
   following: boolean;
   /**
@@ -100,7 +100,7 @@ export class TrajectorySession implements TrajectoryView {
   }
 
   /** What was found is marked in the list, until something else is or nothing any more. */
-  mark(found: Found | undefined): void {
+  mark(found: Match | undefined): void {
     this.found = found;
     this.#tell();
   }

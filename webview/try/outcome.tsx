@@ -9,7 +9,7 @@ import { bytes, clock, duration } from '../format.ts';
 import { ValueView } from '../values/valueView.tsx';
 import { WorldRows } from '../world/worldRows.tsx';
 import { Printed } from './printed.tsx';
-import type { Running, Try, TrySession } from './trySession.ts';
+import type { RunningTry, Try, TrySession } from './trySession.ts';
 
 /** Nothing of a tried call is kept as a blob. */
 const NOTHING = new Blobs({
@@ -119,7 +119,7 @@ export function Outcome({ of: { at, outcome }, session }: { readonly of: Try; re
   );
 }
 
-export function RunningView({ running }: { readonly running: Running }) {
+export function RunningView({ running }: { readonly running: RunningTry }) {
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
     const ticking = setInterval(() => setNow(Date.now()), TICK_MS);

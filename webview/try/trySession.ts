@@ -30,7 +30,7 @@ export interface Try {
     | { readonly why: 'failed' | 'cancelled'; readonly text: string; readonly told: readonly string[] };
 }
 
-export interface Running {
+export interface RunningTry {
   readonly since: number;
   readonly arguments: Json;
   /** What it printed so far. */
@@ -57,7 +57,7 @@ export class TrySession {
   members: Members = {};
   /** While the arguments are edited as JSON: the text. */
   text: string | undefined;
-  running: Running | undefined;
+  running: RunningTry | undefined;
   tries: readonly Try[] = [];
   /** Of the try that is looked at; the newest, unless one was picked. */
   picked: number | undefined;

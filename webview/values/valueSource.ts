@@ -5,7 +5,7 @@ import type { BlobRef } from '../../src/trace/schema.ts';
 import { isBlobRef } from '../../src/trace/values/keys.ts';
 import type { Blobs } from '../data/blobs.ts';
 import { type Shape, ValueDocument } from './valueDocument.ts';
-import type { Answered, Answers, Asked, Question } from './workerProtocol.ts';
+import type { Answers, Question, WorkerReply, WorkerRequest } from './workerProtocol.ts';
 import workerSource from 'worker:./worker.ts';
 
 /** Blobs up to this size are taken apart on the page's own thread. */
@@ -108,7 +108,7 @@ class ValueWorker {
     const url = URL.createObjectURL(new Blob([workerSource], { type: 'text/javascript' }));
     this.#worker = new Worker(url);
     URL.revokeObjectURL(url);
-    this.#worker.addEventListener('message', (event: MessageEvent<Answered>) => {
+    this.#worker.addEventListener('message', (event: MessageEvent<WorkerReply>) => {
       const waiting = this.#waiting.get(event.data.id);
       this.#waiting.delete(event.data.id);
       if ('error' in event.data) waiting?.reject(new StudioError('internal', event.data.error));
@@ -136,7 +136,7 @@ class ValueWorker {
     const id = ++this.#last;
     return new Promise((resolve, reject) => {
       this.#waiting.set(id, { resolve, reject });
-      const asked: Asked = { id, document, question };
+      const asked: WorkerRequest = { id, document, question };
       this.#worker.postMessage(asked, moved);
     });
   }

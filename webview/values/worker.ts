@@ -1,7 +1,7 @@
 /** The value worker: holds large values, so that the page never waits for one. */
 import { errorText } from '../../src/common/errors.ts';
 import { ValueDocument } from './valueDocument.ts';
-import { type Answered, type Answers, type Asked, decode, type Question } from './workerProtocol.ts';
+import { type Answers, decode, type Question, type WorkerReply, type WorkerRequest } from './workerProtocol.ts';
 
 const KEPT = 6;
 const documents = new Map<string, ValueDocument>();
@@ -35,9 +35,9 @@ function answer(document: string, question: Question): Answers[keyof Answers] | 
   }
 }
 
-self.addEventListener('message', (event: MessageEvent<Asked>) => {
+self.addEventListener('message', (event: MessageEvent<WorkerRequest>) => {
   const { id, document, question } = event.data;
-  let reply: Answered;
+  let reply: WorkerReply;
   try {
     reply = { id, answer: answer(document, question) };
   } catch (error) {

@@ -25,14 +25,14 @@ export interface Answers {
   readonly whole: ReturnType<ValueDocument['whole']>;
 }
 
-export interface Asked {
+export interface WorkerRequest {
   readonly id: number;
   /** Which document of the worker. */
   readonly document: string;
   readonly question: Question;
 }
 
-export type Answered =
+export type WorkerReply =
   | {
       readonly id: number /** undefined: the document is not held any more. */;
       readonly answer: Answers[keyof Answers] | undefined;

@@ -5,7 +5,7 @@ import path from 'node:path';
 
 type Program = 'chromium' | 'ripgrep';
 
-interface Known {
+interface ProgramInfo {
   /** Names and places it goes by. */
   readonly names: readonly string[];
   /** Environment variable that names another one. */
@@ -14,7 +14,7 @@ interface Known {
   readonly packages: readonly string[];
 }
 
-const PROGRAMS: Readonly<Record<Program, Known>> = {
+const PROGRAMS: Readonly<Record<Program, ProgramInfo>> = {
   chromium: {
     names: [
       'chromium',

@@ -5,7 +5,7 @@ import type { Cluster } from '../../kubernetes/access/cluster.ts';
 import type { Change } from '../../kubernetes/install/install.ts';
 import type { InstallOptions } from '../../kubernetes/install/options.ts';
 import { INSTALL_OPTIONS, readInstallOptions } from '../clusterOptions.ts';
-import { type Command, flag, type Given, numberOption, type Outcome, textOption } from '../command.ts';
+import { type Command, type CommandLine, flag, numberOption, type Outcome, textOption } from '../command.ts';
 import type { Context } from '../context.ts';
 
 const ACTIONS = ['install', 'upgrade', 'uninstall', 'render'] as const;
@@ -48,7 +48,7 @@ export const cluster: Command = {
   },
 };
 
-async function open(context: Context, given: Given): Promise<Cluster> {
+async function open(context: Context, given: CommandLine): Promise<Cluster> {
   const target = targetOf(context);
   if (target === undefined) {
     throw new StudioError('usage', 'In which cluster?', {
@@ -69,7 +69,7 @@ function targetOf({ target }: Context): string | undefined {
   return target === LOCAL ? undefined : target;
 }
 
-async function act(action: Action, opened: Cluster, context: Context, given: Given): Promise<Outcome> {
+async function act(action: Action, opened: Cluster, context: Context, given: CommandLine): Promise<Outcome> {
   if (action === 'uninstall') return await remove(opened, context, given);
   const { install, installedOptions } = await import('../../kubernetes/install/install.ts');
   const installed = await installedOptions(opened, context.signal);
@@ -105,7 +105,7 @@ async function act(action: Action, opened: Cluster, context: Context, given: Giv
   return 0;
 }
 
-async function remove(opened: Cluster, context: Context, given: Given): Promise<Outcome> {
+async function remove(opened: Cluster, context: Context, given: CommandLine): Promise<Outcome> {
   const { uninstall } = await import('../../kubernetes/install/uninstall.ts');
   const report = reporter(context, false);
   const any = await uninstall(opened, { deleteData: flag(given, 'delete-data'), signal: context.signal }, report);
@@ -117,7 +117,12 @@ async function remove(opened: Cluster, context: Context, given: Given): Promise<
   return 0;
 }
 
-async function print(context: Context, given: Given, namespace: string, installed?: InstallOptions): Promise<Outcome> {
+async function print(
+  context: Context,
+  given: CommandLine,
+  namespace: string,
+  installed?: InstallOptions,
+): Promise<Outcome> {
   const { render } = await import('../../kubernetes/install/render.ts');
   const text = await render(await readInstallOptions(given, installed), namespace);
   if (context.json) context.printJson({ namespace, manifests: text });

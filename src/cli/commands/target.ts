@@ -4,7 +4,7 @@ import { LOCAL } from '../../client/targets/local.ts';
 import { serverUrl, type Target, targetPlace } from '../../client/targets/target.ts';
 import { table } from '../../client/text/table.ts';
 import { StudioError } from '../../common/errors.ts';
-import { type Command, type Given, type Outcome, textOption } from '../command.ts';
+import { type Command, type CommandLine, type Outcome, textOption } from '../command.ts';
 import type { Context } from '../context.ts';
 
 const MARK = { ok: '✓', missing: '–', wrong: '✗', unknown: '?' } as const;
@@ -65,7 +65,7 @@ export const target: Command = {
   },
 };
 
-async function add(context: Context, given: Given, name: string): Promise<Outcome> {
+async function add(context: Context, given: CommandLine, name: string): Promise<Outcome> {
   const wanted = await wantedTarget(context, given, name);
   if (wanted === undefined) return 0;
   const isNew = context.targets.add(name, wanted);
@@ -79,7 +79,7 @@ async function add(context: Context, given: Given, name: string): Promise<Outcom
 }
 
 /** undefined: the contexts were listed, for none was chosen. */
-async function wantedTarget(context: Context, given: Given, name: string): Promise<Target | undefined> {
+async function wantedTarget(context: Context, given: CommandLine, name: string): Promise<Target | undefined> {
   const [url, tokenEnv, readTokenEnv, ca] = [
     textOption(given, 'url'),
     textOption(given, 'token-env'),

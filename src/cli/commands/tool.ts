@@ -1,12 +1,12 @@
 import { StudioError } from '../../common/errors.ts';
-import type { Command, Given, Outcome } from '../command.ts';
+import type { Command, CommandLine, Outcome } from '../command.ts';
 import type { Context } from '../context.ts';
 
 interface Verb {
   /** Words after the verb, at least and at most. */
   readonly words: readonly [number, number];
   readonly options: readonly string[];
-  run(context: Context, given: Given): Promise<Outcome>;
+  run(context: Context, given: CommandLine): Promise<Outcome>;
 }
 
 const VERBS: Readonly<Record<string, Verb>> = {

@@ -12,7 +12,7 @@ import { type Bundle, type BundleProblem, bundleModule } from '../../tools/bundl
 import { diskFiles } from '../disk.ts';
 import { workspaceRoot } from '../workspace.ts';
 
-export interface Checked {
+export interface CheckedFiles {
   /** As given, or as found below the folder. */
   readonly paths: readonly string[];
   readonly problems: readonly Problem[];
@@ -34,7 +34,11 @@ export type LoadModules = (modules: readonly BuiltModule[]) => Promise<readonly 
  * Checks the files `paths` names, taken from `folder`; without any, all agent, world and batch files below it. Throws
  * `usage` when there is none.
  */
-export async function checkDisk(folder: string, given: readonly string[], loadModules: LoadModules): Promise<Checked> {
+export async function checkDisk(
+  folder: string,
+  given: readonly string[],
+  loadModules: LoadModules,
+): Promise<CheckedFiles> {
   const files = diskFiles(folder);
   const paths = given.length > 0 ? given : await configFilesUnder(files, folder);
   if (paths.length === 0)

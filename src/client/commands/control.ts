@@ -17,7 +17,7 @@ const FOR_ROLLOUT: Readonly<Record<ControlVerb, RolloutVerb | undefined>> = {
   retry: undefined,
 };
 
-export interface Controlled {
+export interface ControlResult {
   readonly reply: CommandReply;
   readonly kind: 'batch' | 'rollout';
   readonly id: string;
@@ -39,7 +39,7 @@ export async function control(
   verb: ControlVerb,
   options: ControlOptions,
   signal: AbortSignal,
-): Promise<Controlled> {
+): Promise<ControlResult> {
   const reference = parseReference(text);
   const { reason, release = false, by } = options;
   const args = {
@@ -64,7 +64,7 @@ export async function control(
 }
 
 /** What a command did, for people. */
-export function controlText(verb: ControlVerb, { reply, kind, id }: Controlled): string {
+export function controlText(verb: ControlVerb, { reply, kind, id }: ControlResult): string {
   if (reply.text !== undefined) return reply.text;
   const what = `${kind} ${id}`;
   switch (verb) {

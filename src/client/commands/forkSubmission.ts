@@ -86,9 +86,9 @@ export async function forkSubmission(
   };
 }
 
-type Made = Pick<ForkSubmission, 'submission' | 'secrets' | 'blobs' | 'notes'>;
+type BuiltSubmission = Pick<ForkSubmission, 'submission' | 'secrets' | 'blobs' | 'notes'>;
 
-function recorded(before: Submission | undefined): Made {
+function recorded(before: Submission | undefined): BuiltSubmission {
   if (before === undefined)
     throw new StudioError('unsupported', 'An imported rollout brings no agent that could go on.', {
       hint: 'Name the batch file to go on with (--batch FILE).',
@@ -96,7 +96,7 @@ function recorded(before: Submission | undefined): Made {
   return { submission: before, secrets: {}, blobs: [], notes: [] };
 }
 
-async function fromFile(file: string, task: TaskRecord, { cwd, env }: ForkPlace): Promise<Made> {
+async function fromFile(file: string, task: TaskRecord, { cwd, env }: ForkPlace): Promise<BuiltSubmission> {
   // the server of its parent knows what its workers have
   const { built } = await readBatch(path.resolve(cwd, file), cwd, env, { target: DEFAULTS.target });
   return {
@@ -118,7 +118,7 @@ async function taskNotes(tasks: AsyncIterable<TaskRecord>, task: TaskRecord): Pr
   return [`The dataset has no task ${task.id} any more; the fork keeps the recorded one.`];
 }
 
-async function withAgent(made: Made, file: string, { cwd, env }: ForkPlace): Promise<Made> {
+async function withAgent(made: BuiltSubmission, file: string, { cwd, env }: ForkPlace): Promise<BuiltSubmission> {
   const absolute = path.resolve(cwd, file);
   const root = workspaceRoot(absolute, cwd);
   const files = diskFiles(cwd);
@@ -134,7 +134,7 @@ async function withAgent(made: Made, file: string, { cwd, env }: ForkPlace): Pro
   };
 }
 
-function withModel(made: Made, what: ForkWith): Made {
+function withModel(made: BuiltSubmission, what: ForkWith): BuiltSubmission {
   const { agent, env } = made.submission;
   const submission = submissionSchema.parse({ ...made.submission, agent: agentWithModel(agent, what) });
   return { ...made, submission: { ...submission, env: envOf(submission, env) } };

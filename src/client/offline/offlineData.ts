@@ -20,7 +20,7 @@ export interface GatherOptions {
   readonly signal: AbortSignal;
 }
 
-export interface Gathered {
+export interface OfflineContents {
   readonly data: OfflineData;
   /** Rollouts whose trajectory is in the data. */
   readonly trajectories: number;
@@ -39,8 +39,8 @@ const BASE64_CHARS_PER_BYTE = 4 / 3;
 export async function gatherOffline(
   api: Api,
   { place, trajectories, limit = OFFLINE_LIMIT, signal }: GatherOptions,
-): Promise<Gathered> {
-  const gathering: Gathering = { api, room: new Room(api, limit, signal), limit, signal };
+): Promise<OfflineContents> {
+  const gathering: OfflineDataBuilder = { api, room: new Room(api, limit, signal), limit, signal };
   switch (place.page) {
     case 'trajectory':
       return gatherTrajectory(place, gathering);
@@ -53,7 +53,7 @@ export async function gatherOffline(
   }
 }
 
-interface Gathering {
+interface OfflineDataBuilder {
   readonly api: Api;
   readonly room: Room;
   readonly limit: number;
@@ -68,7 +68,10 @@ interface Part {
   readonly tasks: OfflineData['tasks'][string];
 }
 
-async function gatherTrajectory(place: PagePlace & { page: 'trajectory' }, gathering: Gathering): Promise<Gathered> {
+async function gatherTrajectory(
+  place: PagePlace & { page: 'trajectory' },
+  gathering: OfflineDataBuilder,
+): Promise<OfflineContents> {
   const { api, room, limit, signal } = gathering;
   const info = await api.rollout(place.rollout, signal);
   const batch = await api.batch(info.row.batch, signal);
@@ -91,7 +94,10 @@ async function gatherTrajectory(place: PagePlace & { page: 'trajectory' }, gathe
 }
 
 /** All attempts or none: a comparison of some would say something else. */
-async function gatherCompare(place: PagePlace & { page: 'compare' }, gathering: Gathering): Promise<Gathered> {
+async function gatherCompare(
+  place: PagePlace & { page: 'compare' },
+  gathering: OfflineDataBuilder,
+): Promise<OfflineContents> {
   const { room, limit } = gathering;
   const parts: Part[] = [];
   for (const batch of [place.batch, ...(place.with === undefined ? [] : [place.with])])
@@ -113,7 +119,7 @@ async function gatherCompare(place: PagePlace & { page: 'compare' }, gathering: 
   return gathered(place, parts, streams, { trajectories: rows.length, leftOut: 0 }, gathering);
 }
 
-async function attemptsAt(id: string, name: string, { api, signal }: Gathering): Promise<Part> {
+async function attemptsAt(id: string, name: string, { api, signal }: OfflineDataBuilder): Promise<Part> {
   const batch = await api.batch(id, signal);
   const rows = await Array.fromAsync(api.allRollouts(id, { task: name, all: 1 }, signal));
   const [first] = rows;
@@ -126,8 +132,8 @@ async function gatherBatches(
   place: PagePlace,
   ids: readonly string[],
   trajectories: boolean,
-  gathering: Gathering,
-): Promise<Gathered> {
+  gathering: OfflineDataBuilder,
+): Promise<OfflineContents> {
   const { room } = gathering;
   const parts: Part[] = [];
   for (const id of ids) parts.push(await wholeBatch(id, gathering));
@@ -155,7 +161,7 @@ async function gatherBatches(
   );
 }
 
-async function wholeBatch(id: string, { api, signal }: Gathering): Promise<Part> {
+async function wholeBatch(id: string, { api, signal }: OfflineDataBuilder): Promise<Part> {
   const batch = await api.batch(id, signal);
   const rows = await Array.fromAsync(api.allRollouts(id, { all: 1 }, signal));
   const tasks = await Array.fromAsync(allTasks(api, id, signal));
@@ -169,9 +175,9 @@ async function gathered(
   place: PagePlace,
   parts: readonly Part[],
   trajectories: OfflineData['streams'],
-  counts: Pick<Gathered, 'trajectories' | 'leftOut'>,
-  { api, room, signal }: Gathering,
-): Promise<Gathered> {
+  counts: Pick<OfflineContents, 'trajectories' | 'leftOut'>,
+  { api, room, signal }: OfflineDataBuilder,
+): Promise<OfflineContents> {
   const { product, protocol } = await api.server(signal);
   const streams: OfflineData['streams'] = {};
   for (const { batch } of parts) {

@@ -12,7 +12,7 @@ import { type Attempt, attemptOf, countingRows } from '../../trace/statistics/ou
 import type { RolloutRow } from '../../trace/summary.ts';
 import { type CallFact, callFacts, newestFirst, withoutValues } from '../../trace/toolCalls/fact.ts';
 import { type ToolStats, toolStats, type UseShares, useShares } from '../../trace/toolCalls/stats.ts';
-import type { Read } from '../../trace/toolCalls/text.ts';
+import type { ReadAttempts } from '../../trace/toolCalls/text.ts';
 import { readEvent } from '../../trace/upgrades.ts';
 
 /** What may be read of one batch. */
@@ -38,7 +38,7 @@ export interface BatchCallsPorts {
   readonly limits?: ReadLimits;
 }
 
-interface Known {
+interface BatchEntry {
   /** Last seq that was read. */
   last: number;
   facts: readonly CallFact[];
@@ -50,11 +50,11 @@ export class BatchCalls {
   readonly batch: string;
   readonly #ports: BatchCallsPorts;
   readonly #rows = new Map<string, RolloutRow>();
-  readonly #known = new Map<string, Known>();
+  readonly #known = new Map<string, BatchEntry>();
   readonly #changed = new Emitter<void>();
   #attempts: readonly Attempt[] | undefined;
   #byTool: ReadonlyMap<string, readonly CallFact[]> | undefined;
-  #read: Read = { attempts: 0, read: 0 };
+  #read: ReadAttempts = { attempts: 0, read: 0 };
   /** Attempts that used some tool. */
   #using = 0;
 
@@ -71,7 +71,7 @@ export class BatchCalls {
     return new Set([...this.#rows.values()].flatMap(({ progress }) => progress.tools));
   }
 
-  get read(): Read {
+  get read(): ReadAttempts {
     return this.#read;
   }
 

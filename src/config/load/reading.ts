@@ -7,7 +7,7 @@ import { type ParsedFile, type Path, type ProblemText, parseFile } from '../sour
 import type { Fix, Problem } from '../source/problem.ts';
 import { textProblems } from '../source/strings.ts';
 import { closest } from '../source/suggest.ts';
-import { pathText, type Validated, validate } from '../source/validate.ts';
+import { pathText, type ValidationResult, validate } from '../source/validate.ts';
 
 /** What a person writes by hand is never longer. */
 const FILE_LIMIT = 4 * 1024 * 1024;
@@ -70,7 +70,10 @@ export class Reading {
   }
 
   /** Checks what was read by its schema. */
-  check<S extends z.ZodRawShape>(parsed: ParsedFile, schema: z.ZodObject<S>): Validated<z.output<z.ZodObject<S>>> {
+  check<S extends z.ZodRawShape>(
+    parsed: ParsedFile,
+    schema: z.ZodObject<S>,
+  ): ValidationResult<z.output<z.ZodObject<S>>> {
     let known = CHECKED.get(parsed);
     if (known?.schema !== schema) {
       const validated = validate(parsed, schema);
@@ -78,7 +81,7 @@ export class Reading {
       CHECKED.set(parsed, known);
     }
     for (const problem of known.problems) this.add(parsed, problem);
-    return known.validated as Validated<z.output<z.ZodObject<S>>>; // it came from this schema
+    return known.validated as ValidationResult<z.output<z.ZodObject<S>>>; // it came from this schema
   }
 
   /** The text of a small file; tells why when it cannot be had. */

@@ -88,8 +88,8 @@ export const name = text('desk', 'a name').regex(
   expects('a name of letters, digits, `-`, `_` and `.`', 'desk'),
 );
 
-type Written = z.ZodUnion<readonly [z.ZodNumber, z.ZodString]>;
-export type Unit = z.ZodPipe<Written, z.ZodTransform<number, number | string>>;
+type WrittenQuantity = z.ZodUnion<readonly [z.ZodNumber, z.ZodString]>;
+export type Unit = z.ZodPipe<WrittenQuantity, z.ZodTransform<number, number | string>>;
 
 function unit(what: string, example: string, read: (value: string | number) => number | undefined): Unit {
   const expected = expects(what, example);

@@ -125,7 +125,7 @@ export function parseFile(file: string, text: string): ParsedFile {
     }
   }
 
-  const find = (path: Path): Found => walk(document, path);
+  const find = (path: Path): FoundValue => walk(document, path);
   const valueRange = (path: Path): Range => {
     for (let length = path.length; length >= 0; length--) {
       const found = find(path.slice(0, length));
@@ -195,14 +195,14 @@ function placeAt(node: Node, offset: number, path: Path): PlaceInFile | undefine
   return inside(node) ? { path, on: 'value' } : undefined;
 }
 
-interface Found {
+interface FoundValue {
   readonly key?: Node | null;
   readonly value?: Node | null;
 }
 
 /** Follows a path through maps, lists, aliases and merged maps. */
-function walk(document: Document.Parsed, path: Path): Found {
-  let found: Found = { value: document.contents };
+function walk(document: Document.Parsed, path: Path): FoundValue {
+  let found: FoundValue = { value: document.contents };
   for (const step of path) {
     const node = resolved(document, found.value);
     if (isMap(node)) found = member(document, node, String(step), 0);
@@ -213,7 +213,7 @@ function walk(document: Document.Parsed, path: Path): Found {
   return found;
 }
 
-function member(document: Document.Parsed, map: YAMLMap, name: string, depth: number): Found {
+function member(document: Document.Parsed, map: YAMLMap, name: string, depth: number): FoundValue {
   for (const pair of map.items) {
     if (isScalar(pair.key) && pair.key.value === name) return { key: pair.key, value: pair.value as Node | null };
   }

@@ -22,7 +22,7 @@ export class Segments {
       return parseFile(file, text);
     }
     const now = new Map<string, ParsedFile>();
-    const placed = parts.map((part): Placed => {
+    const placed = parts.map((part): PlacedPart => {
       const parsed = now.get(part.text) ?? this.#known.get(part.text) ?? parseFile(file, part.text);
       now.set(part.text, parsed);
       return { ...part, parsed };
@@ -43,7 +43,7 @@ interface Part {
   readonly above: number;
 }
 
-interface Placed extends Part {
+interface PlacedPart extends Part {
   readonly parsed: ParsedFile;
 }
 
@@ -104,9 +104,9 @@ function itemsOf(lines: readonly string[], key: string, start: number, end: numb
   ];
 }
 
-function together(file: string, text: string, placed: readonly Placed[]): ParsedFile {
-  const heads = new Map<string, Placed>();
-  const items = new Map<string, Placed[]>();
+function together(file: string, text: string, placed: readonly PlacedPart[]): ParsedFile {
+  const heads = new Map<string, PlacedPart>();
+  const items = new Map<string, PlacedPart[]>();
   const value: Record<string, unknown> = {};
   const problems: Problem[] = [];
   let brokenAt: number | undefined;
@@ -127,7 +127,7 @@ function together(file: string, text: string, placed: readonly Placed[]): Parsed
     value[key] = list.map(({ parsed }) => (Array.isArray(parsed.value) ? (parsed.value[0] as unknown) : null));
 
   /** The part that a path leads into, and the path inside of it. */
-  const inside = (path: Path): { part: Placed; path: Path } | undefined => {
+  const inside = (path: Path): { part: PlacedPart; path: Path } | undefined => {
     const [key, index, ...rest] = path;
     const list = items.get(String(key));
     if (list !== undefined && index !== undefined) {
@@ -196,7 +196,7 @@ function together(file: string, text: string, placed: readonly Placed[]): Parsed
   };
 }
 
-function endOf({ parsed, above }: Placed): Pick<Range, 'endLine' | 'endColumn'> {
+function endOf({ parsed, above }: PlacedPart): Pick<Range, 'endLine' | 'endColumn'> {
   const { endLine = 1, endColumn = 1 } = parsed.wholeRange([]) ?? {};
   return { endLine: endLine + above, endColumn };
 }

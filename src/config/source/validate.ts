@@ -7,7 +7,7 @@ import type { Fix, Problem, ProblemCode } from './problem.ts';
 import { looksSecret } from './secrets.ts';
 import { closest } from './suggest.ts';
 
-export interface Validated<T> {
+export interface ValidationResult<T> {
   /** Every top-level member that is right, defaults put in; so other checks go on beside an error. */
   readonly value: Partial<T>;
   /** The whole, when nothing is wrong. */
@@ -19,7 +19,7 @@ export interface Validated<T> {
 export function validate<S extends z.ZodRawShape>(
   parsed: ParsedFile,
   schema: z.ZodObject<S>,
-): Validated<z.output<z.ZodObject<S>>> {
+): ValidationResult<z.output<z.ZodObject<S>>> {
   const raw = parsed.value;
   if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) {
     const empty = raw === undefined || raw === null;

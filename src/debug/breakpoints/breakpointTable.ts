@@ -20,7 +20,7 @@ interface Entry {
   readonly exception?: boolean;
 }
 
-interface Narrowing {
+interface BreakpointCondition {
   readonly condition?: string | undefined;
   readonly hitCondition?: string | undefined;
   readonly logMessage?: string | undefined;
@@ -175,8 +175,8 @@ export class BreakpointTable {
   #gate(
     what: Pick<Breakpoint, 'side' | 'tool' | 'kind'>,
     when: string | undefined,
-    { condition, hitCondition, logMessage }: Narrowing,
-  ): Made {
+    { condition, hitCondition, logMessage }: BreakpointCondition,
+  ): NewBreakpoint {
     const hits = hitsOf(hitCondition);
     if (hits === undefined)
       return {
@@ -201,7 +201,7 @@ export class BreakpointTable {
     return { gates: [gate] };
   }
 
-  #set(origin: string, made: readonly Made[]): DebugProtocol.Breakpoint[] {
+  #set(origin: string, made: readonly NewBreakpoint[]): DebugProtocol.Breakpoint[] {
     const entries: Entry[] = [];
     const told = made.map((one): DebugProtocol.Breakpoint => {
       this.#ids += 1;
@@ -225,7 +225,7 @@ export class BreakpointTable {
   }
 }
 
-type Made =
+type NewBreakpoint =
   | { readonly problem: string; readonly line?: number }
   | {
       readonly gates: readonly Breakpoint[];

@@ -1,10 +1,10 @@
 /** The numbers by which a client asks for what is inside a variable. They are good until the debuggee goes on. */
 import { StudioError } from '../../common/errors.ts';
-import type { Children, Node } from './node.ts';
+import type { Node, VariableNodes } from './node.ts';
 
 /** What is inside a variable, and whose it is. */
 export interface Container<O> {
-  readonly children: Children;
+  readonly children: VariableNodes;
   readonly owner: O;
   /** Nodes given out: a client names a variable by its name there. */
   readonly given: Map<string, Node>;
@@ -14,7 +14,7 @@ export class VariableHandles<O> {
   #containers: Container<O>[] = [];
 
   /** 0 = nothing inside. */
-  create(children: Children | undefined, owner: O): number {
+  create(children: VariableNodes | undefined, owner: O): number {
     return children === undefined ? 0 : this.#containers.push({ children, owner, given: new Map() });
   }
 

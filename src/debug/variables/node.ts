@@ -20,7 +20,7 @@ export interface Page {
   readonly count: number;
 }
 
-export interface Children {
+export interface VariableNodes {
   /** Number of items, when they are numbered: they are then asked for page by page. */
   readonly indexed?: number;
   list(page: Page, signal: AbortSignal): Promise<Node[]> | Node[];
@@ -30,7 +30,7 @@ export interface Node {
   readonly name: string;
   readonly value: string;
   readonly type?: string;
-  readonly children?: Children;
+  readonly children?: VariableNodes;
   /** CEL that gives it. */
   readonly expression?: string;
   readonly edit?: EditTarget;
@@ -110,11 +110,11 @@ export function factNode(name: string, value: string | number | boolean | null |
 }
 
 /** Children that are there already. */
-export function fixed(nodes: readonly Node[]): Children {
+export function fixed(nodes: readonly Node[]): VariableNodes {
   return { list: ({ start, count }) => nodes.slice(start, start + count) };
 }
 
-export function recordChildren(record: { readonly [key: string]: Json }, options: ValueOptions): Children {
+export function recordChildren(record: { readonly [key: string]: Json }, options: ValueOptions): VariableNodes {
   const keys = Object.keys(record);
   const list = (names: readonly string[]): Node[] =>
     names.map((key) => valueNode(shownKey(key), record[key] ?? null, member(options, shownKey(key))));
@@ -130,7 +130,7 @@ export function recordChildren(record: { readonly [key: string]: Json }, options
   return fixed(groups);
 }
 
-function listChildren(items: readonly Json[], options: ValueOptions): Children {
+function listChildren(items: readonly Json[], options: ValueOptions): VariableNodes {
   return {
     indexed: items.length,
     list: ({ start, count }) =>
@@ -141,7 +141,7 @@ function listChildren(items: readonly Json[], options: ValueOptions): Children {
 }
 
 /** Its text line by line, or the members of what it holds; read when it is opened. */
-function blobChildren(ref: BlobRef, options: ValueOptions): Children {
+function blobChildren(ref: BlobRef, options: ValueOptions): VariableNodes {
   return {
     list: async (page, signal) => {
       const whole = wholeValue(ref, await options.readBlob(ref, signal));
@@ -153,7 +153,7 @@ function blobChildren(ref: BlobRef, options: ValueOptions): Children {
   };
 }
 
-function textChildren(text: string): Children | undefined {
+function textChildren(text: string): VariableNodes | undefined {
   if (text.length <= LINE && !text.includes('\n')) return undefined;
   const lines = text
     .split('\n')
@@ -219,6 +219,6 @@ function cut(text: string): string {
   return text.length > LINE ? `${text.slice(0, LINE)}…` : text;
 }
 
-function optional(children: Children | undefined): { children?: Children } {
+function optional(children: VariableNodes | undefined): { children?: VariableNodes } {
   return children === undefined ? {} : { children };
 }

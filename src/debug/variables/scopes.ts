@@ -15,7 +15,6 @@ import { replaceAt } from '../../trace/values/pointer.ts';
 import type { Debuggee } from '../debuggee.ts';
 import type { Frame } from '../frames.ts';
 import {
-  type Children,
   type EditTarget,
   factNode,
   fixed,
@@ -23,13 +22,14 @@ import {
   type ReadBlob,
   recordChildren,
   type ValueOptions,
+  type VariableNodes,
   valueNode,
 } from './node.ts';
 import { tokenChildren } from './tokens.ts';
 
 export interface Scope {
   readonly name: string;
-  readonly children: Children;
+  readonly children: VariableNodes;
   /** Not opened unless asked for. */
   readonly expensive: boolean;
   /** The client's icon for it. */
@@ -170,7 +170,7 @@ function rolloutScopes(context: ScopeContext): Scope[] {
     ...factNode('seed', model.start?.data.seed),
     ...factNode('try', model.start?.data.try),
   ];
-  const world: Children = {
+  const world: VariableNodes = {
     list: ({ start, count }) =>
       [...stateAt(model, place.at).world.values()]
         .slice(start, start + count)
@@ -336,7 +336,7 @@ function dataOf({ table, file, key }: RowLike): { data: string } {
   return { data: JSON.stringify(file === undefined ? { table: table ?? '', key } : { file }) };
 }
 
-function membersOf(value: Json, given: ValueOptions): Children {
+function membersOf(value: Json, given: ValueOptions): VariableNodes {
   if (isJsonObject(value) && !('$blob' in value)) return recordChildren(value, given);
   return fixed([valueNode('value', value, given)]);
 }
@@ -356,6 +356,6 @@ function options({ debuggee }: ScopeContext): { readBlob: ReadBlob } {
   return { readBlob: (ref, signal) => debuggee.readBlob(ref, signal) };
 }
 
-function scope(name: string, children: Children, hint?: Scope['hint']): Scope {
+function scope(name: string, children: VariableNodes, hint?: Scope['hint']): Scope {
   return { name, children, expensive: false, ...(hint === undefined ? {} : { hint }) };
 }

@@ -4,10 +4,10 @@ import { plural } from '../../common/plural.ts';
 import type { ModelSpan } from '../../trace/model/spans.ts';
 import type { TrajectoryModel } from '../../trace/model.ts';
 import { tokensOf } from '../../trace/tokens.ts';
-import type { Children, Node, ReadBlob } from './node.ts';
+import type { Node, ReadBlob, VariableNodes } from './node.ts';
 
 /** Sampled tokens and the prompt, each paged; read when they are opened. */
-export function tokenChildren(model: TrajectoryModel, span: ModelSpan, readBlob: ReadBlob): Children {
+export function tokenChildren(model: TrajectoryModel, span: ModelSpan, readBlob: ReadBlob): VariableNodes {
   return {
     list: async ({ start, count }, signal) => {
       const tokens = await tokensOf(
@@ -39,7 +39,7 @@ export function tokenChildren(model: TrajectoryModel, span: ModelSpan, readBlob:
   };
 }
 
-function numbered(ids: readonly number[], text: (id: number, index: number) => string): Children {
+function numbered(ids: readonly number[], text: (id: number, index: number) => string): VariableNodes {
   return {
     indexed: ids.length,
     list: ({ start, count }) =>

@@ -59,7 +59,7 @@ export type NextRound =
   | { readonly do: 'create'; readonly round: number; readonly fruitless: number; readonly afterMs: number }
   | { readonly do: 'give_up'; readonly reason: string };
 
-export interface Standing {
+export interface JobState {
   readonly rounds: readonly Round[];
   /** The highest number there ever was, also of Jobs that are gone. */
   readonly last: number;
@@ -74,7 +74,7 @@ export interface Standing {
 const FIRST_PAUSE_MS = 1_000;
 const MAX_PAUSE_MS = 60_000;
 
-export function nextRound({ rounds, last, over, queued, settled, retries }: Standing): NextRound {
+export function nextRound({ rounds, last, over, queued, settled, retries }: JobState): NextRound {
   if (queued === 0 || rounds.some(({ state }) => state === 'active')) return { do: 'wait' };
   const before = rounds
     .filter(({ round }) => round > over)

@@ -7,7 +7,7 @@ import { WORKER } from './jobManifest.ts';
 type Infra = EventData['infra'];
 
 /** Something to tell once: `key` says what is the same thing. */
-export interface Told {
+export interface PodNotice {
   readonly key: string;
   /** Of the pod: each tells it. Of the batch: one pod tells it for all. */
   readonly of: 'pod' | 'batch';
@@ -43,9 +43,9 @@ const EVENT_TROUBLES: ReadonlySet<string> = new Set(['FailedMount', 'FailedAttac
 const PERSISTENT = 3;
 
 /** What is to be told of a pod that has not ended. */
-export function podNews(pod: Pod): Told[] {
+export function podNews(pod: Pod): PodNotice[] {
   const name = pod.metadata.name;
-  const news: Told[] = [];
+  const news: PodNotice[] = [];
   const placed = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
   if (placed?.status === 'False' && placed.reason === 'Unschedulable') {
     // How many nodes there are changes; the reason is the same.
@@ -108,7 +108,7 @@ export function podNews(pod: Pod): Told[] {
 }
 
 /** What an event of the cluster about a pod says. */
-export function podEventNews(pod: Pod, event: KubeEvent): Told[] {
+export function podEventNews(pod: Pod, event: KubeEvent): PodNotice[] {
   const { reason = '', message = '' } = event;
   const name = pod.metadata.name;
   if (reason === 'Pulling')
@@ -131,7 +131,7 @@ export function podEventNews(pod: Pod, event: KubeEvent): Told[] {
 }
 
 /** What an event about a Job says: that pods cannot be made. */
-export function jobEventNews(event: KubeEvent): Told[] {
+export function jobEventNews(event: KubeEvent): PodNotice[] {
   if (event.reason !== 'FailedCreate') return [];
   const message = event.message ?? '';
   if (message.includes('exceeded quota')) {
@@ -211,7 +211,7 @@ export function podEnd(pod: Pod, gone = false): PodEnd | undefined {
 }
 
 /** A pod that is to end, whose node does not say that it did. */
-export function stuckNews(pod: Pod): Told {
+export function stuckNews(pod: Pod): PodNotice {
   const { name } = pod.metadata;
   const { key, of, infra } = lostNode(pod);
   return {
@@ -236,7 +236,7 @@ export function isSilence(event: KubeEvent): boolean {
 }
 
 /** Told once for all pods of the batch there. */
-export function lostNode(pod: Pod): Told {
+export function lostNode(pod: Pod): PodNotice {
   const node = pod.spec?.nodeName ?? '';
   return {
     key: `node ${node}`,

@@ -12,11 +12,11 @@ import {
   jobEventNews,
   lostNode,
   type PodEnd,
+  type PodNotice,
   podEnd,
   podEventNews,
   podNews,
   stuckNews,
-  type Told,
 } from './podLife.ts';
 
 export interface PodWatchOptions {
@@ -24,14 +24,14 @@ export interface PodWatchOptions {
   readonly isActive: (batch: string) => boolean;
   /** It is paused and keeps no pods: that they are deleted is nothing bad. */
   readonly isReleased: (batch: string) => boolean;
-  readonly tell: (batch: string, infra: Told['infra']) => void;
+  readonly tell: (batch: string, infra: PodNotice['infra']) => void;
   /** Those of the batch's pods whose workers have a session: its lease is not over. */
   readonly workers: (batch: string) => Promise<readonly string[]>;
   /** The pod is gone, or its worker is. Gives whether it had rollouts. */
   readonly ended: (batch: string, pod: string, end: PodEnd) => Promise<boolean>;
 }
 
-interface Seen {
+interface PodState {
   readonly batch: string;
   pod: Pod;
   readonly told: Set<string>;
@@ -52,7 +52,7 @@ const SILENT_MS = 5_000;
 export class PodWatch {
   readonly #options: PodWatchOptions;
   /** By uid. */
-  readonly #pods = new Map<string, Seen>();
+  readonly #pods = new Map<string, PodState>();
   readonly #toldOfBatches = new Map<string, Set<string>>();
   /** By batch: how a pod ended last that did not end well. */
   readonly #badEnds = new Map<string, string>();
@@ -106,7 +106,7 @@ export class PodWatch {
    * A silent node whose workers are heard is not lost: the cluster is the one that does not hear it, as after an outage
    * of the API server.
    */
-  async #lookForNode(seen: Seen, working: Map<string, ReadonlySet<string>>): Promise<void> {
+  async #lookForNode(seen: PodState, working: Map<string, ReadonlySet<string>>): Promise<void> {
     if (!isReady(seen.pod)) {
       const names = working.get(seen.batch) ?? new Set(await this.#options.workers(seen.batch));
       working.set(seen.batch, names);
@@ -168,7 +168,7 @@ export class PodWatch {
     if (gone) this.#pods.delete(key);
   }
 
-  #tell(batch: string, seen: Seen | undefined, told: Told): void {
+  #tell(batch: string, seen: PodState | undefined, told: PodNotice): void {
     if (!this.#options.isActive(batch)) return;
     let known = told.of === 'pod' ? seen?.told : this.#toldOfBatches.get(batch);
     if (known === undefined) this.#toldOfBatches.set(batch, (known = new Set()));

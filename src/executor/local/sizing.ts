@@ -3,13 +3,13 @@
 /** One process drives so many rollouts: they wait for models and tools most of the time. */
 export const SLOTS_PER_WORKER = 64;
 
-export interface Sizing {
+export interface WorkerSizing {
   readonly workers: number;
   readonly slots: number;
 }
 
 /** `open`: rollouts queued or running. `cores`: processes that can work at once. */
-export function sizeOf(concurrency: number | 'auto', open: number, cores: number): Sizing {
+export function sizeOf(concurrency: number | 'auto', open: number, cores: number): WorkerSizing {
   const most = Math.max(1, cores);
   const wanted = concurrency === 'auto' ? open : Math.min(concurrency, open);
   const workers = Math.min(most, Math.max(1, Math.ceil(wanted / SLOTS_PER_WORKER)));

@@ -2,7 +2,7 @@
 import * as vscode from 'vscode';
 import { DEBUG_TYPE } from '../contributions/debuggers.ts';
 import type { Services } from '../services.ts';
-import type { Moved } from './sessionEvents.ts';
+import type { MovedEvent } from './sessionEvents.ts';
 import type { TrajectoryDocuments } from './trajectoryDocuments.ts';
 
 export function registerHeads(
@@ -12,7 +12,7 @@ export function registerHeads(
   /** By rollout: the session that debugs it, and where both heads stand. */
   const cursors = new Map<string, { readonly session: vscode.DebugSession; seq: number }>();
 
-  const follow = async (session: vscode.DebugSession, { rollout, seq }: Moved): Promise<void> => {
+  const follow = async (session: vscode.DebugSession, { rollout, seq }: MovedEvent): Promise<void> => {
     const known = cursors.get(rollout);
     cursors.set(rollout, { session, seq });
     documents.refresh(rollout);

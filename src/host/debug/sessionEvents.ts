@@ -2,6 +2,6 @@
 import { z } from 'zod';
 
 export const moved = z.object({ rollout: z.string(), seq: z.number().int() });
-export type Moved = z.infer<typeof moved>;
+export type MovedEvent = z.infer<typeof moved>;
 
 export const forked = z.object({ batch: z.string() });

@@ -13,7 +13,7 @@ const imported = z.object({
   rollouts: z.number().int(),
   skipped: z.array(skippedRecord),
 });
-type Imported = z.infer<typeof imported>;
+type ImportReport = z.infer<typeof imported>;
 
 export function importCommands(services: Services): CommandGroup<'rollout.import'> {
   return {
@@ -43,19 +43,19 @@ function chosenFiles(): Thenable<vscode.Uri[] | undefined> {
   });
 }
 
-interface Done {
+interface ImportedFile {
   readonly file: string;
-  readonly result: Imported;
+  readonly result: ImportReport;
 }
 
 /** One after the other: a file that cannot be read stops the rest, and those before stay. */
-async function importAll(services: Services, files: readonly string[]): Promise<Done[]> {
+async function importAll(services: Services, files: readonly string[]): Promise<ImportedFile[]> {
   const { cli, server } = services;
   return withProgress(
     files.length === 1 ? `Importing ${path.basename(files[0] ?? '')}` : `Importing ${files.length} files`,
     async ({ signal, report }) => {
       await server.connection({ start: true, signal });
-      const done: Done[] = [];
+      const done: ImportedFile[] = [];
       for (const [index, file] of files.entries()) {
         if (files.length > 1) report(`${index + 1} of ${files.length}: ${path.basename(file)}`);
         done.push({
@@ -68,7 +68,7 @@ async function importAll(services: Services, files: readonly string[]): Promise<
   );
 }
 
-async function tell({ log }: Services, file: string, { tasks, rollouts, skipped }: Imported): Promise<void> {
+async function tell({ log }: Services, file: string, { tasks, rollouts, skipped }: ImportReport): Promise<void> {
   const name = path.basename(file);
   const [first] = skipped;
   if (first === undefined) {

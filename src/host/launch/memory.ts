@@ -10,7 +10,7 @@ export interface Memory {
 
 const launched = z.object({ batch: z.string(), file: z.string(), answers: launchAnswers });
 /** A launch as it is remembered, with the absolute path of its batch file. */
-export type Launched = z.infer<typeof launched>;
+export type LaunchedBatch = z.infer<typeof launched>;
 
 const remembered = z.object({
   file: z.string(),
@@ -40,7 +40,7 @@ export class LaunchMemory {
     return this.files.find((known) => known.file === file);
   }
 
-  batch(batch: string): Launched | undefined {
+  batch(batch: string): LaunchedBatch | undefined {
     return listOf(launched, this.#memory.get(BATCHES)).find((known) => known.batch === batch);
   }
 
@@ -51,7 +51,7 @@ export class LaunchMemory {
     );
   }
 
-  async keepBatch(entry: Launched): Promise<void> {
+  async keepBatch(entry: LaunchedBatch): Promise<void> {
     await this.#memory.update(BATCHES, [entry, ...listOf(launched, this.#memory.get(BATCHES))].slice(0, BATCHES_KEPT));
   }
 }

@@ -20,7 +20,7 @@ import { askTarget, targetNames } from './target.ts';
 /** Most tasks that are read to be offered. */
 const TASKS_READ = 10_000;
 
-export interface Asked {
+export interface LaunchChoice {
   readonly file: vscode.Uri;
   readonly answers: LaunchAnswers;
   readonly facts: FileFacts;
@@ -28,7 +28,7 @@ export interface Asked {
   readonly target?: string;
 }
 
-export interface Given {
+export interface LaunchOptions {
   /** Batch files to choose from, best guess first. */
   readonly files: readonly vscode.Uri[];
   /** What is chosen already. */
@@ -39,7 +39,7 @@ export interface Given {
 }
 
 /** undefined: the user closed one of the questions. */
-export async function askLaunch(given: Given, memory: LaunchMemory): Promise<Asked | undefined> {
+export async function askLaunch(given: LaunchOptions, memory: LaunchMemory): Promise<LaunchChoice | undefined> {
   let file = given.file;
   let known: { readonly file: vscode.Uri; readonly list: TaskList } | undefined;
   let tasks = given.tasks;

@@ -132,12 +132,12 @@ function checkHere(way: PageWay | undefined): void {
     });
 }
 
-interface Saving extends Pick<Services, 'cli' | 'log'> {
+interface SaveServices extends Pick<Services, 'cli' | 'log'> {
   readonly server: Pick<ServerLink, 'connection'>;
   readonly at: Where | undefined;
 }
 
-async function savePage({ cli, server, log, at }: Saving, place: PagePlace): Promise<void> {
+async function savePage({ cli, server, log, at }: SaveServices, place: PagePlace): Promise<void> {
   const folder = vscode.workspace.workspaceFolders?.find((candidate) => candidate.uri.scheme === 'file')?.uri;
   const target = await vscode.window.showSaveDialog({
     title: 'Save as a Page That Needs No Server',

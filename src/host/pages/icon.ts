@@ -9,12 +9,12 @@ import type { Services } from '../services.ts';
 /** Files of `media/icons/pages`. */
 export type PageIcon = 'batch' | Outcome;
 
-interface Looked extends Pick<Services, 'batches'> {
+interface IconServices extends Pick<Services, 'batches'> {
   readonly server: Pick<PageWay, 'connection' | 'elsewhere'>;
 }
 
 export async function iconOfPlace(
-  { batches, server }: Looked,
+  { batches, server }: IconServices,
   place: PagePlace,
   signal: AbortSignal,
 ): Promise<PageIcon> {

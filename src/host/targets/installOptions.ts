@@ -36,7 +36,7 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-type Given = ReadonlyMap<string, string>;
+type OptionValues = ReadonlyMap<string, string>;
 
 /** Arguments of `rollout cluster install`; undefined: it was closed. `installed`: there is a server already. */
 export async function askInstall(
@@ -76,7 +76,7 @@ export async function askInstall(
 }
 
 /** One option after the other, as one likes, until one is done. */
-async function askOptions(title: string, installed: boolean): Promise<Answer<Given>> {
+async function askOptions(title: string, installed: boolean): Promise<Answer<OptionValues>> {
   const given = new Map<string, string>();
   const rows = ROWS.filter(({ once }) => once !== true || !installed);
   for (;;) {

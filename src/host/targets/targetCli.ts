@@ -66,7 +66,7 @@ export async function removeTarget(cli: Cli, name: string): Promise<void> {
   await targetCommand(cli, ['remove', name]);
 }
 
-export interface Running {
+export interface TargetRun {
   readonly signal: AbortSignal;
   /** Told each line: of an object, or of what is waited for. */
   readonly onLine: (line: string) => void;
@@ -77,7 +77,7 @@ export async function clusterCommand(
   cli: Cli,
   name: string,
   args: readonly string[],
-  { signal, onLine }: Running,
+  { signal, onLine }: TargetRun,
 ): Promise<void> {
   await cli.json(['cluster', ...args, '--target', name], { cwd: os.homedir(), signal, onProgress: onLine });
 }

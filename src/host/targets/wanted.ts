@@ -17,7 +17,7 @@ export function targetArgument(argument: unknown): string | undefined {
   return argumentSchema.safeParse(argument).data;
 }
 
-interface Wanted {
+interface TargetItem {
   readonly title: string;
   readonly kind?: KnownTarget['kind'];
 }
@@ -26,7 +26,7 @@ interface Wanted {
 export async function wantedTarget(
   targets: KnownTargets,
   argument: unknown,
-  { title, kind }: Wanted,
+  { title, kind }: TargetItem,
 ): Promise<KnownTarget | undefined> {
   await targets.refresh();
   const known = targets.list.value.filter((target) => kind === undefined || target.kind === kind);

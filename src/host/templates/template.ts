@@ -156,14 +156,14 @@ export function nameProblem(kind: TemplateKind, name: string): string | undefine
   return /^[A-Za-z0-9][\w-]*$/.test(name) ? undefined : 'Use letters, digits, -, and _, for example my-agent.';
 }
 
-export interface Filled {
+export interface FilledTemplate {
   readonly text: string;
   /** Where to begin, from 0: what somebody changes first. */
   readonly cursor: { readonly line: number; readonly column: number };
 }
 
 /** Puts values in for `__NAME__` and the like, and takes out the mark of where to begin. */
-export function fill(template: string, values: Readonly<Record<string, string>>): Filled {
+export function fill(template: string, values: Readonly<Record<string, string>>): FilledTemplate {
   const marked = template.replaceAll(/__([A-Z]+)__/g, (whole, key: string) => values[key] ?? whole);
   const at = Math.max(0, marked.indexOf(HERE));
   const before = marked.slice(0, at);

@@ -6,7 +6,14 @@ import { exists } from '../files/exists.ts';
 import { findFiles } from '../files/findFiles.ts';
 import { writeTypes } from '../files/writeTypes.ts';
 import type { CommandGroup, Services } from '../services.ts';
-import { type Filled, fill, nameProblem, type TemplateFile, type TemplateKind, templateSet } from './template.ts';
+import {
+  type FilledTemplate,
+  fill,
+  nameProblem,
+  type TemplateFile,
+  type TemplateKind,
+  templateSet,
+} from './template.ts';
 
 const ASKED: Readonly<
   Record<TemplateKind, { readonly title: string; readonly prompt: string; readonly example: string }>
@@ -117,7 +124,7 @@ async function write(
   uri: vscode.Uri,
   { template }: TemplateFile,
   values: Readonly<Record<string, string>>,
-): Promise<Filled> {
+): Promise<FilledTemplate> {
   const bytes = await vscode.workspace.fs.readFile(
     vscode.Uri.joinPath(context.extensionUri, 'media', 'templates', template),
   );

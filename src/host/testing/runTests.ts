@@ -7,7 +7,7 @@ import type { Services } from '../services.ts';
 import { BatchRun } from './batchRun.ts';
 import type { FileItems } from './fileItems.ts';
 import { launchTasks } from './launchTasks.ts';
-import { type Chosen, runsOf } from './selection.ts';
+import { runsOf, type Selection } from './selection.ts';
 
 interface Parts {
   readonly services: Services;
@@ -66,6 +66,6 @@ export async function runTests(
   }
 }
 
-function chosen(item: vscode.TestItem): Chosen<vscode.TestItem> {
+function chosen(item: vscode.TestItem): Selection<vscode.TestItem> {
   return item.parent === undefined ? { file: item } : { file: item.parent, task: item.id };
 }

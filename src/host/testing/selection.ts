@@ -1,6 +1,6 @@
 /** Which tasks of which batch files a run is about, from the items somebody chose. */
 
-export interface Chosen<File> {
+export interface Selection<File> {
   readonly file: File;
   /** Absent: the file as a whole. */
   readonly task?: string;
@@ -14,8 +14,8 @@ export interface FileRun<File> {
 
 /** `tasksOf`: all tasks of a file. A file without any task left is not run. */
 export function runsOf<File>(
-  include: readonly Chosen<File>[],
-  exclude: readonly Chosen<File>[],
+  include: readonly Selection<File>[],
+  exclude: readonly Selection<File>[],
   tasksOf: (file: File) => readonly string[],
 ): FileRun<File>[] {
   const runs: FileRun<File>[] = [];

@@ -8,7 +8,7 @@ import { APP } from '../names.ts';
 import { type Answer, Connection, type RequestOptions } from './connection.ts';
 import { type ClusterRef, loadContext, loadInCluster } from './contexts.ts';
 import { groupOfResource, isKind, KINDS, type Kind, pathOf } from './kinds.ts';
-import { type Asked, answerError, reasonOf, statusOf } from './kubeErrors.ts';
+import { answerError, type KubeRequest, reasonOf, statusOf } from './kubeErrors.ts';
 import { type KubeEvent, type KubeObject, listBody, type ObjectOf, readObject } from './objects.ts';
 
 /** Who we are to the API: owner of the fields we apply. */
@@ -31,7 +31,7 @@ export interface ListOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface Applied {
+export interface AppliedObject {
   readonly object: KubeObject;
   readonly change: 'created' | 'changed' | 'same';
 }
@@ -142,7 +142,7 @@ export class Cluster {
   async apply(
     object: KubeObject,
     options: CallOptions & { readonly dryRun?: boolean | undefined } = {},
-  ): Promise<Applied> {
+  ): Promise<AppliedObject> {
     const kind = kindOf(object);
     const at = this.#at(object, options);
     const before = await this.get(kind, object.metadata.name, at);
@@ -314,11 +314,11 @@ export class Cluster {
     };
   }
 
-  #body(answer: Answer & { readonly asked?: Asked }): unknown {
+  #body(answer: Answer & { readonly asked?: KubeRequest }): unknown {
     return this.#bodyOf(answer, answer.asked ?? { verb: 'get', resource: '', group: '' });
   }
 
-  #bodyOf(answer: Answer, asked: Asked): unknown {
+  #bodyOf(answer: Answer, asked: KubeRequest): unknown {
     if (answer.status < 200 || answer.status > 299) throw answerError(answer, asked, this.context);
     try {
       return JSON.parse(answer.text);
@@ -331,7 +331,7 @@ export class Cluster {
   }
 }
 
-type CallAnswer = Answer & { readonly asked: Asked };
+type CallAnswer = Answer & { readonly asked: KubeRequest };
 
 /** The API has no such object, which is something else than having no such kind. */
 function isMissing(answer: Answer): boolean {

@@ -6,7 +6,7 @@ import type { Answer } from './connection.ts';
 import { type StatusBody, statusBody } from './objects.ts';
 
 /** What was asked of the API. */
-export interface Asked {
+export interface KubeRequest {
   readonly verb: string;
   /** Plural, with its subresource: `pods/log`. */
   readonly resource: string;
@@ -39,7 +39,7 @@ export function isQuota(error: unknown): boolean {
 }
 
 /** The error an answer stands for that is not a success. */
-export function answerError(answer: Answer, asked: Asked, context: string): StudioError {
+export function answerError(answer: Answer, asked: KubeRequest, context: string): StudioError {
   const status = statusOf(answer);
   const said = firstLine(status?.message ?? answer.text);
   const what =
@@ -114,7 +114,7 @@ export function answerError(answer: Answer, asked: Asked, context: string): Stud
 
 type Make = (code: ErrorCode, message: string, hint: string | undefined, reason?: string) => StudioError;
 
-function forbidden(said: string, asked: Asked, make: Make, what: string): StudioError {
+function forbidden(said: string, asked: KubeRequest, make: Make, what: string): StudioError {
   if (said.includes(QUOTA)) {
     return make(
       'forbidden',

@@ -58,7 +58,7 @@ export async function watchList<K extends Kind>(
   selector: Omit<ListOptions, 'signal'>,
   options: WatchOptions<K>,
 ): Promise<void> {
-  const watched = new Watched(cluster, kind, selector, options);
+  const watched = new Watch(cluster, kind, selector, options);
   const { signal } = options;
   let wait = FIRST_RETRY_MS;
   let trouble = false;
@@ -101,7 +101,7 @@ function isAborted(signal: AbortSignal): boolean {
   return signal.aborted;
 }
 
-class Watched<K extends Kind> {
+class Watch<K extends Kind> {
   readonly #cluster: Cluster;
   readonly #kind: K;
   readonly #selector: Omit<ListOptions, 'signal'>;

@@ -19,7 +19,7 @@ export interface Change {
 }
 
 /** What happens meanwhile. */
-export interface Told {
+export interface InstallNotice {
   readonly change: (change: Change) => void;
   /** A line about what is waited for, or what is left. */
   readonly note: (text: string) => void;
@@ -61,7 +61,7 @@ export async function serverArchive(): Promise<Archive> {
 }
 
 /** Installs, or upgrades what is there. */
-export async function install(cluster: Cluster, call: InstallCall, told: Told): Promise<void> {
+export async function install(cluster: Cluster, call: InstallCall, told: InstallNotice): Promise<void> {
   const { options, dryRun, signal } = call;
   const wanted = manifests(options, await serverArchive(), cluster.namespace);
   if (!(await ensureNamespace(cluster, call, told))) {
@@ -86,7 +86,7 @@ export async function install(cluster: Cluster, call: InstallCall, told: Told): 
 }
 
 /** Whether the namespace is there (now). */
-async function ensureNamespace(cluster: Cluster, call: InstallCall, told: Told): Promise<boolean> {
+async function ensureNamespace(cluster: Cluster, call: InstallCall, told: InstallNotice): Promise<boolean> {
   const name = cluster.namespace;
   const { signal } = call;
   // Whoever may work in a namespace need not be allowed to read it.
@@ -113,7 +113,12 @@ async function ensureNamespace(cluster: Cluster, call: InstallCall, told: Told):
   return true;
 }
 
-async function prune(cluster: Cluster, wanted: readonly KubeObject[], call: InstallCall, told: Told): Promise<void> {
+async function prune(
+  cluster: Cluster,
+  wanted: readonly KubeObject[],
+  call: InstallCall,
+  told: InstallNotice,
+): Promise<void> {
   const keep = new Set(wanted.map(({ kind, metadata }) => `${kind} ${metadata.name}`));
   for (const component of ['server', 'vllm'] satisfies Component[]) {
     for (const kind of PRUNED) {

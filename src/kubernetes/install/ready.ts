@@ -13,7 +13,7 @@ const POLL_MS = 500;
 const PATIENCE_MS = 10_000;
 const LOG_LINES = 5;
 
-export interface Waiting {
+export interface Readiness {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   /** Called when what is waited for changes. */
@@ -31,7 +31,7 @@ interface Obstacle {
 }
 
 /** Throws StudioError `unavailable` with the reason when the server does not come. */
-export async function waitUntilReady(cluster: Cluster, waiting: Waiting): Promise<void> {
+export async function waitUntilReady(cluster: Cluster, waiting: Readiness): Promise<void> {
   const { signal } = waiting;
   const until = performance.now() + waiting.timeoutMs;
   let shown = '';

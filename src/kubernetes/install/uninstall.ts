@@ -5,7 +5,7 @@ import type { Cluster } from '../access/cluster.ts';
 import type { Kind } from '../access/kinds.ts';
 import type { KubeObject } from '../access/objects.ts';
 import { MADE_ANNOTATION, OURS } from '../names.ts';
-import { installedOptions, type Told } from './install.ts';
+import { type InstallNotice, installedOptions } from './install.ts';
 import { parseStorage, type Storage } from './storage.ts';
 
 export interface UninstallCall {
@@ -41,7 +41,7 @@ const POLL_MS = 500;
 const GONE_WITHIN_MS = 180_000;
 
 /** Waits until all is gone. Whether there was anything. */
-export async function uninstall(cluster: Cluster, call: UninstallCall, told: Told): Promise<boolean> {
+export async function uninstall(cluster: Cluster, call: UninstallCall, told: InstallNotice): Promise<boolean> {
   const running = (await cluster.list('Job', { labels: OURS, signal: call.signal })).filter(
     ({ status }) => (status?.active ?? 0) > 0,
   ).length;
@@ -64,7 +64,7 @@ export async function uninstall(cluster: Cluster, call: UninstallCall, told: Tol
 }
 
 /** Data that are not in the namespace are out of reach. */
-function elsewhere(storage: Storage, unwanted: boolean, told: Told): void {
+function elsewhere(storage: Storage, unwanted: boolean, told: InstallNotice): void {
   const place =
     storage.kind === 'hostPath'
       ? `the folder ${storage.folder} of the node`
@@ -75,7 +75,12 @@ function elsewhere(storage: Storage, unwanted: boolean, told: Told): void {
 }
 
 /** Whether there was anything. Returns when it is gone. */
-async function removeAll(cluster: Cluster, kinds: readonly Kind[], signal: AbortSignal, told: Told): Promise<boolean> {
+async function removeAll(
+  cluster: Cluster,
+  kinds: readonly Kind[],
+  signal: AbortSignal,
+  told: InstallNotice,
+): Promise<boolean> {
   let any = false;
   for (const kind of kinds) {
     for (const { metadata } of await ours(cluster, kind, signal)) {
@@ -117,7 +122,7 @@ async function ours(cluster: Cluster, kind: Kind, signal: AbortSignal): Promise<
 }
 
 /** Removes the namespace if install made it and nothing is left in it. Whether it did. */
-async function removeNamespace(cluster: Cluster, signal: AbortSignal, told: Told): Promise<boolean> {
+async function removeNamespace(cluster: Cluster, signal: AbortSignal, told: InstallNotice): Promise<boolean> {
   const name = cluster.namespace;
   const found = await cluster.get('Namespace', name, { signal }).catch((error: unknown) => {
     if (StudioError.is(error, 'forbidden')) return undefined;

@@ -9,13 +9,13 @@ import { servedProblems } from './served.ts';
 /** So many records of a dataset are looked at while one types; `rollout check` looks at all. */
 const RECORDS = 200;
 
-export interface Checked {
+export interface CheckResult {
   readonly problems: readonly Problem[];
   /** Every file that was looked at, or for: a change of one of them may change what is found. */
   readonly looked: ReadonlySet<string>;
 }
 
-export async function checkFile(workspace: Workspace, path: string): Promise<Checked> {
+export async function checkFile(workspace: Workspace, path: string): Promise<CheckResult> {
   const looked = new Set([path]);
   const files = watched(workspace.files, looked, (file, text) => workspace.parse(file, text));
   const problems = [

@@ -7,7 +7,7 @@ import { fileKind } from '../../config/jsonSchema.ts';
 import { MODULE_ENDINGS } from '../../config/load/agent.ts';
 import { type Problem, sortProblems } from '../../config/source/problem.ts';
 import type { Workspace } from '../workspace.ts';
-import { type Checked, checkFile } from './check.ts';
+import { type CheckResult, checkFile } from './check.ts';
 
 export interface CheckerPorts {
   /** The problems of a file, in place of those told before. */
@@ -28,7 +28,7 @@ type Rank = 0 | 1 | 2 | 3;
 export class Checker {
   readonly #workspace: Workspace;
   readonly #ports: CheckerPorts;
-  readonly #results = new Map<string, Checked>();
+  readonly #results = new Map<string, CheckResult>();
   readonly #dirty = new Map<string, Rank>();
   readonly #told = new Map<string, string>();
   readonly #stop = new AbortController();
@@ -127,7 +127,7 @@ export class Checker {
   }
 
   async #check(file: string): Promise<void> {
-    let result: Checked;
+    let result: CheckResult;
     try {
       result = await checkFile(this.#workspace, file);
     } catch (thrown) {
@@ -180,6 +180,6 @@ export class Checker {
   }
 }
 
-function filesOf(result: Checked | undefined): string[] {
+function filesOf(result: CheckResult | undefined): string[] {
   return (result?.problems ?? []).map(({ file }) => file);
 }

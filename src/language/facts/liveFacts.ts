@@ -22,7 +22,7 @@ export interface FactPorts {
   builtinTools(set: string): Promise<readonly KnownTool[]>;
 }
 
-type Allowed = Pick<LanguageSettings, 'trusted' | 'askEndpoints' | 'keptNames'>;
+type LiveFactsSettings = Pick<LanguageSettings, 'trusted' | 'askEndpoints' | 'keptNames'>;
 
 export class LiveFacts implements Facts {
   readonly #changed = new Emitter<undefined>();
@@ -36,7 +36,7 @@ export class LiveFacts implements Facts {
   readonly #env: Readonly<Record<string, string>>;
   readonly #models: Looks<readonly string[]>;
   readonly #tools: Looks<readonly KnownTool[]>;
-  #allowed: Allowed = { trusted: false, askEndpoints: false, keptNames: [] };
+  #allowed: LiveFactsSettings = { trusted: false, askEndpoints: false, keptNames: [] };
 
   constructor(ports: FactPorts) {
     this.#ports = ports;
@@ -49,7 +49,7 @@ export class LiveFacts implements Facts {
     this.#tools = new Looks({ atOnce: 1, changed });
   }
 
-  allow(settings: Allowed): void {
+  allow(settings: LiveFactsSettings): void {
     this.#allowed = settings;
   }
 

@@ -8,7 +8,7 @@ import { isTopLevelName } from '../names/codeNames.ts';
 import { headsOf, MAX_DATASET_BYTES, roleOf } from '../names/columnUses.ts';
 import type { Place } from '../names/place.ts';
 import { placesOf } from '../names/places.ts';
-import { type Thing, thingAt } from '../names/symbol.ts';
+import { type SymbolAt, thingAt } from '../names/symbol.ts';
 import { moduleToolsOf } from '../workspace/relations.ts';
 import { lspRange } from '../workspace/text.ts';
 import { toolsOf } from '../workspace/tools.ts';
@@ -70,11 +70,11 @@ function editsOf(places: readonly Place[], textAt: (place: Place) => string): Re
 }
 
 /** Of a module, imports name no more than what stands before the ending. */
-function newText(thing: Thing, { file }: Place, name: string): string {
+function newText(thing: SymbolAt, { file }: Place, name: string): string {
   return thing.kind === 'file' && fileKind(file) === undefined ? name.replace(/\.[^.]+$/, '') : name;
 }
 
-function nameOf(thing: Thing): string {
+function nameOf(thing: SymbolAt): string {
   switch (thing.kind) {
     case 'file':
       return basename(thing.file);
@@ -85,7 +85,7 @@ function nameOf(thing: Thing): string {
   }
 }
 
-async function mustBeRenamable(workspace: Workspace, thing: Thing): Promise<void> {
+async function mustBeRenamable(workspace: Workspace, thing: SymbolAt): Promise<void> {
   if (thing.kind === 'file') {
     if ((await workspace.files.stat(thing.file))?.kind !== 'file')
       throw new StudioError('usage', `There is no file ${basename(thing.file)}.`, { hint: 'Create it first.' });
@@ -113,7 +113,7 @@ async function mustBeRenamable(workspace: Workspace, thing: Thing): Promise<void
   }
 }
 
-async function mustBeName(workspace: Workspace, thing: Thing, name: string): Promise<void> {
+async function mustBeName(workspace: Workspace, thing: SymbolAt, name: string): Promise<void> {
   const refuse = (message: string, hint: string): never => {
     throw new StudioError('usage', message, { hint });
   };

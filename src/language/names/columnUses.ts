@@ -9,10 +9,10 @@ import { escaped, type Span } from './codeNames.ts';
 import { columnPlaces } from './columnPlaces.ts';
 import { codeFiles } from './exportPlaces.ts';
 import type { Place } from './place.ts';
-import { columnNamed, type Thing } from './symbol.ts';
+import { columnNamed, type SymbolAt } from './symbol.ts';
 import { nameRange } from './words.ts';
 
-type Column = Extract<Thing, { kind: 'column' }>;
+type Column = Extract<SymbolAt, { kind: 'column' }>;
 
 /** A larger dataset is not gone through for the places in it. */
 export const MAX_DATASET_BYTES = 4 * 1024 * 1024;

@@ -8,10 +8,10 @@ import { Lines } from '../workspace/text.ts';
 import type { Workspace } from '../workspace.ts';
 import { namesAbroad, namesAtHome, passesOn, type Span } from './codeNames.ts';
 import type { Place } from './place.ts';
-import type { Thing } from './symbol.ts';
+import type { SymbolAt } from './symbol.ts';
 import { nameRange, toolWords } from './words.ts';
 
-type Export = Extract<Thing, { kind: 'export' }>;
+type Export = Extract<SymbolAt, { kind: 'export' }>;
 
 /** A module that is larger is not one that somebody writes. */
 const MAX_BYTES = 300_000;

@@ -6,10 +6,10 @@ import { specifiersIn } from './codeNames.ts';
 import { columnUses } from './columnUses.ts';
 import { codeFiles, exportPlaces, leadsTo } from './exportPlaces.ts';
 import type { Place } from './place.ts';
-import type { Thing } from './symbol.ts';
+import type { SymbolAt } from './symbol.ts';
 import { nameRange } from './words.ts';
 
-export async function placesOf(workspace: Workspace, thing: Thing): Promise<Place[]> {
+export async function placesOf(workspace: Workspace, thing: SymbolAt): Promise<Place[]> {
   switch (thing.kind) {
     case 'export':
       return exportPlaces(workspace, thing);

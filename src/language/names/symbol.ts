@@ -13,7 +13,7 @@ import { columnPlaces } from './columnPlaces.ts';
 import { codePlaces } from './exportPlaces.ts';
 import { nameRange, wordAt } from './words.ts';
 
-export type Thing =
+export type SymbolAt =
   /** What a module exports: a tool, or a scorer's function. */
   | { readonly kind: 'export'; readonly module: string; readonly name: string }
   | { readonly kind: 'file'; readonly file: string }
@@ -21,7 +21,7 @@ export type Thing =
   | { readonly kind: 'variable'; readonly name: string };
 
 export interface FoundThing {
-  readonly thing: Thing;
+  readonly thing: SymbolAt;
   /** Of the name under the cursor. */
   readonly range: Range;
 }
@@ -51,7 +51,7 @@ async function ofReference(
   reference: Reference,
 ): Promise<FoundThing | undefined> {
   const { kind, text, range, file } = reference;
-  const found = (thing: Thing, name: string): FoundThing | undefined => {
+  const found = (thing: SymbolAt, name: string): FoundThing | undefined => {
     const place = nameRange(lines, range, name);
     return place === undefined ? undefined : { thing, range: place };
   };
@@ -113,7 +113,7 @@ async function inCode(
 }
 
 /** Every tool of every agent, as things. */
-async function allTools(workspace: Workspace): Promise<Extract<Thing, { kind: 'export' }>[]> {
+async function allTools(workspace: Workspace): Promise<Extract<SymbolAt, { kind: 'export' }>[]> {
   const agents = (await workspace.configFiles()).filter((file) => fileKind(file) === 'agent');
   const tools = (await Promise.all(agents.map((agent) => moduleToolsOf(workspace, agent)))).flat();
   const things = tools.map(({ place, name }) => ({ kind: 'export' as const, module: place.path, name }));

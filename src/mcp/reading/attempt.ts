@@ -6,7 +6,7 @@ import type { TrajectoryModel } from '../../trace/model.ts';
 import { tryReference } from '../answers/shapes.ts';
 import type { Call } from '../tool.ts';
 
-export interface Opened {
+export interface OpenedAttempt {
   readonly model: TrajectoryModel;
   readonly info: RolloutInfo;
   readonly rollout: string;
@@ -19,7 +19,7 @@ export interface Opened {
 export async function openAttempt(
   text: string,
   { api, session, signal }: Pick<Call, 'api' | 'session' | 'signal'>,
-): Promise<Opened> {
+): Promise<OpenedAttempt> {
   const reference = parseReference(text);
   if (reference.kind === 'batch')
     throw new StudioError('usage', `“${text}” is a batch, not one attempt.`, {

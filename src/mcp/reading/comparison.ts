@@ -34,7 +34,7 @@ export const rowShape = z.object({
 export type Turn = z.infer<typeof turnShape>;
 export type Row = z.infer<typeof rowShape>;
 
-export interface Compared {
+export interface Comparison {
   /** undefined: both did the same from beginning to end. */
   readonly split: Split | undefined;
   /** So many turns from the beginning are the same. */
@@ -46,7 +46,7 @@ export interface Compared {
   readonly row: (index: number) => Row;
 }
 
-export function compare(modelA: TrajectoryModel, modelB: TrajectoryModel): Compared {
+export function compare(modelA: TrajectoryModel, modelB: TrajectoryModel): Comparison {
   const [a, b] = [actionsOf(modelA), actionsOf(modelB)];
   const pairs = pairwise(a, b);
   const split = splitOf(a, b, pairs);

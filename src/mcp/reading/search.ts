@@ -20,7 +20,7 @@ export const foundShape = z.object({
   excerpt: z.string(),
   more: z.number().int().optional().describe('Further steps of the same attempt that fit and are left out'),
 });
-export type Found = z.infer<typeof foundShape>;
+export type SearchHit = z.infer<typeof foundShape>;
 
 export interface FindOptions {
   /** Of the attempt. */
@@ -34,7 +34,7 @@ export function* findIn(
   model: TrajectoryModel,
   query: Query,
   { reference, task, from }: FindOptions,
-): Generator<Found> {
+): Generator<SearchHit> {
   const words = query.kind === 'text' ? splitWords(query.text.trim()) : [];
   for (const step of model.steps.slice(from)) {
     const hits = step.seqs.filter((seq) => query.matches(environmentOf(model, seq, task)).matched);

@@ -6,7 +6,7 @@ import { valueText } from '../../trace/text/values.ts';
 import { oneLine, Room } from '../answers/bounds.ts';
 import { cursor } from '../answers/cursor.ts';
 import { CURSOR, NEXT, outcome } from '../answers/shapes.ts';
-import { type Opened, openAttempt } from '../reading/attempt.ts';
+import { type OpenedAttempt, openAttempt } from '../reading/attempt.ts';
 import { compare, type Row, rowShape, type Turn, turnOf, turnShape } from '../reading/comparison.ts';
 import { defineTool } from '../tool.ts';
 
@@ -112,7 +112,7 @@ export const compareAttempts = defineTool({
   },
 });
 
-function sideOf({ model, info, reference }: Opened): z.infer<typeof side> {
+function sideOf({ model, info, reference }: OpenedAttempt): z.infer<typeof side> {
   const answer = model.end?.data.answer;
   const scored = model.scores.flatMap(({ data }) => data.explanation ?? []).at(-1);
   return {

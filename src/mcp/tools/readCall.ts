@@ -3,7 +3,7 @@ import { StudioError } from '../../common/errors.ts';
 import type { ToolSpan } from '../../trace/model/spans.ts';
 import { durationText, plural } from '../../trace/text/units.ts';
 import { endOfRange, PAGE_BYTES, sliceBytes } from '../answers/bounds.ts';
-import { type Opened, openAttempt } from '../reading/attempt.ts';
+import { type OpenedAttempt, openAttempt } from '../reading/attempt.ts';
 import { CALL_PARTS, callTexts, partOf } from '../reading/callText.ts';
 import { defineTool } from '../tool.ts';
 
@@ -83,7 +83,7 @@ export const readCall = defineTool({
   },
 });
 
-function findCall({ model, point, reference }: Opened, number: number): ToolSpan {
+function findCall({ model, point, reference }: OpenedAttempt, number: number): ToolSpan {
   if (point.seq !== undefined) {
     const event = model.event(point.seq);
     const span = model.span(point.seq) ?? (event?.span === undefined ? undefined : model.span(event.span));

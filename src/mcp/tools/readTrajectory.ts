@@ -5,7 +5,7 @@ import { trajectoryPieces } from '../../trace/text.ts';
 import { bytesOf, PAGE_BYTES, sliceBytes } from '../answers/bounds.ts';
 import { cursor } from '../answers/cursor.ts';
 import { CURSOR, NEXT, outcome } from '../answers/shapes.ts';
-import { type Opened, openAttempt } from '../reading/attempt.ts';
+import { type OpenedAttempt, openAttempt } from '../reading/attempt.ts';
 import { defineTool } from '../tool.ts';
 
 const WIDTH = 120;
@@ -77,7 +77,7 @@ export const readTrajectory = defineTool({
 
 /** One page of a trajectory as text, from a place on. */
 export function readPage(
-  { model, rollout }: Pick<Opened, 'model' | 'rollout'>,
+  { model, rollout }: Pick<OpenedAttempt, 'model' | 'rollout'>,
   range: { readonly first: number; readonly last: number; readonly full: boolean },
   start: Place,
 ): { text: string; next?: Place } {

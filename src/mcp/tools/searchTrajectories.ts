@@ -8,7 +8,7 @@ import { cursor } from '../answers/cursor.ts';
 import { attemptReference, CURSOR, NEXT, outcome } from '../answers/shapes.ts';
 import { openAttempt } from '../reading/attempt.ts';
 import { fits, rowPlace, rowsFrom, Tasks } from '../reading/rows.ts';
-import { type Found, findIn, foundShape } from '../reading/search.ts';
+import { findIn, foundShape, type SearchHit } from '../reading/search.ts';
 import { type Call, defineTool } from '../tool.ts';
 
 /** A call ends with a cursor once it looked at this many events, or for this long. */
@@ -83,8 +83,8 @@ export const searchTrajectories = defineTool({
   },
 });
 
-interface Searched {
-  readonly found: readonly Found[];
+interface SearchResult {
+  readonly found: readonly SearchHit[];
   readonly attempts: number;
   readonly next?: Place | undefined;
 }
@@ -93,7 +93,7 @@ async function searchOne(
   where: string,
   { query, limit, start }: { query: Query; limit: number; start: Place | undefined },
   call: Call,
-): Promise<Searched> {
+): Promise<SearchResult> {
   const { model, info, reference } = await openAttempt(where, call);
   const page = new Pager(limit);
   const next = page.add([...findIn(model, query, { reference, task: info.task, from: start?.step ?? 0 })], Infinity);
@@ -113,7 +113,7 @@ async function searchBatch(
   batch: string,
   { query, task, filter, limit, perAttempt, start }: BatchSearch,
   { api, session, signal, progress }: Call,
-): Promise<Searched> {
+): Promise<SearchResult> {
   const tasks = new Tasks(api, batch);
   const page = new Pager(limit);
   const until = performance.now() + MAX_MS;
@@ -150,7 +150,7 @@ async function searchBatch(
 
 /** What a page of places holds so far. */
 class Pager {
-  readonly found: Found[] = [];
+  readonly found: SearchHit[] = [];
   readonly #limit: number;
   readonly #room = new Room();
 
@@ -159,7 +159,7 @@ class Pager {
   }
 
   /** Adds at most `most` places of one attempt. Gives the step to go on with when the page is full before. */
-  add(places: readonly Found[], most: number): number | undefined {
+  add(places: readonly SearchHit[], most: number): number | undefined {
     for (const [index, one] of places.entries()) {
       if (index >= most) return undefined;
       const left = places.length - most;

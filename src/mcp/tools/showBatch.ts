@@ -49,7 +49,7 @@ const output = z.object({
     ),
   left_out: z.record(z.string(), z.number().int()).describe('How many names were left out of long lists'),
 });
-type Shown = z.input<typeof output>;
+type ShownBatch = z.input<typeof output>;
 
 export const showBatch = defineTool({
   name: 'show_batch',
@@ -79,7 +79,7 @@ export async function batchAnswer(
   id: string,
   ks: readonly number[],
   signal: AbortSignal,
-): Promise<Answer<Shown>> {
+): Promise<Answer<ShownBatch>> {
   const row = await api.batch(id, signal);
   const rows = await Array.fromAsync(api.allRollouts(id, { all: 1 }, signal));
   const whole = report(await reportInput(api, row, ks, signal, rows));
@@ -88,7 +88,7 @@ export async function batchAnswer(
   const errors = errorGroups(attempts);
   const fork = await forkRates(api, row, rows, signal);
   const leftOut: Record<string, number> = {};
-  const data: Shown = {
+  const data: ShownBatch = {
     batch: batchData(row),
     report: {
       ...whole,

@@ -40,13 +40,13 @@ const UNSUPPORTED =
   /not (?:support|allow|enable)|unsupported|does ?n[o']t support|requires? --enable-auto-tool-choice|tool-call-parser/i;
 
 /** What of a refused request tells what the refusal means. */
-export interface Asked {
+export interface CallTarget {
   readonly tools: readonly unknown[];
   readonly sampling: { readonly max_tokens?: number };
 }
 
 /** `now` in ms since the epoch, for a Retry-After that is a date. */
-export function failureOf(thrown: unknown, asked: Asked, now: number): Failure {
+export function failureOf(thrown: unknown, asked: CallTarget, now: number): Failure {
   if (thrown instanceof AnswerError) return thrown.failure;
   if (thrown instanceof APIConnectionTimeoutError)
     return { what: 'down', name: 'timeout', text: 'it did not answer in time' };
@@ -62,7 +62,7 @@ export function failureOf(thrown: unknown, asked: Asked, now: number): Failure {
 }
 
 /** Of an error object within a stream, as vLLM sends it when the engine dies in mid-answer. */
-export function streamedFailure(error: unknown, asked: Asked, now: number): Failure {
+export function streamedFailure(error: unknown, asked: CallTarget, now: number): Failure {
   const code = isJsonObject(error) && typeof error['code'] === 'number' ? error['code'] : 500;
   return httpFailure({ status: code, body: error, retryAfter: undefined, asked, now });
 }
@@ -81,7 +81,7 @@ interface Refusal {
   readonly status: number;
   readonly body: unknown;
   readonly retryAfter: string | undefined;
-  readonly asked: Asked;
+  readonly asked: CallTarget;
   readonly now: number;
 }
 

@@ -45,10 +45,10 @@ export interface ActRequest<K extends EffectKind = EffectKind> extends PrefixReq
   /** Of a model call: whether it is the first to see a message. */
   readonly isNew?: (m: number) => boolean;
   /** Called in its turn, after the gate behind it and before anything that waits for this effect goes on. */
-  settled?(done: Acted<K>): Promise<void> | undefined;
+  settled?(done: EffectResult<K>): Promise<void> | undefined;
 }
 
-export interface Acted<K extends EffectKind = EffectKind> {
+export interface EffectResult<K extends EffectKind = EffectKind> {
   /** seq of the start. */
   readonly span: number;
   /** As it was asked. */
@@ -92,20 +92,20 @@ export class Act {
   }
 
   /** One effect. Rejects with the reason of a stop, and with Diverged. */
-  async one<K extends EffectKind>(request: ActRequest<K>): Promise<Acted<K>> {
+  async one<K extends EffectKind>(request: ActRequest<K>): Promise<EffectResult<K>> {
     const [done] = await this.all([request]);
     if (done === undefined) throw new Error('one request gives one promise');
     return done;
   }
 
   /** Effects asked for together. The starts of those that are not recorded are one append, in this order. */
-  async all<K extends EffectKind>(requests: readonly ActRequest<K>[]): Promise<Promise<Acted<K>>[]> {
+  async all<K extends EffectKind>(requests: readonly ActRequest<K>[]): Promise<Promise<EffectResult<K>>[]> {
     const matches = requests.map((request) => this.#match(request));
     const live = matches.some((match) => match.how !== 'answered');
     const starts = live ? await this.#start(requests, matches) : [];
     return requests.map((request, index) => {
       const match = matches[index];
-      const inTurn = (run: () => Promise<Acted<K>>, recorded?: number): Promise<Acted<K>> =>
+      const inTurn = (run: () => Promise<EffectResult<K>>, recorded?: number): Promise<EffectResult<K>> =>
         request.queue === undefined ? run() : request.queue.run(run, recorded);
       if (match?.how === 'answered') return inTurn(() => this.#answer(request, match.action), match.action.seq);
       const start = starts[index];
@@ -150,7 +150,7 @@ export class Act {
     return made.map((start) => (start === undefined ? undefined : { seq: first + start.index, data: start.data }));
   }
 
-  async #answer<K extends EffectKind>(request: ActRequest<K>, action: RecordedAction<K>): Promise<Acted<K>> {
+  async #answer<K extends EffectKind>(request: ActRequest<K>, action: RecordedAction<K>): Promise<EffectResult<K>> {
     const { prefix, edits, gates } = this.#parts;
     const { end } = action;
     if (end === undefined) throw new Error('only ended actions are answers');
@@ -167,7 +167,7 @@ export class Act {
     // What the agent asked next shows which edits it had seen by then.
     const message =
       end.message === undefined ? undefined : edits.resolve(end.message, prefix.nextStart(request.agent, end.seq));
-    const done: Acted<K> = {
+    const done: EffectResult<K> = {
       span: action.seq,
       start: action.start,
       end: end.data,
@@ -184,7 +184,7 @@ export class Act {
     span: number,
     start: Effects[K]['start'],
     again: RecordedAction<K> | undefined,
-  ): Promise<Acted<K>> {
+  ): Promise<EffectResult<K>> {
     const { log, gates, stop, recorder } = this.#parts;
     const subject: Subject<K> = {
       agent: request.agent,
@@ -206,7 +206,7 @@ export class Act {
     }
     const after = gates.pass('after', subject, again?.seq);
     if (after !== undefined) await after;
-    const done: Acted<K> = {
+    const done: EffectResult<K> = {
       span,
       start: subject.start,
       end: subject.end?.data,

@@ -7,7 +7,7 @@ import { ContextHash, type LoggedMessage, type Sha256 } from '../log/messages.ts
 import { type EffectKind, endOf, isLost, type RecordedAction } from './recorded.ts';
 
 /** A message put in by a person. `seq` decides who sees it, as with edits. */
-export interface Injected {
+export interface InjectedMessage {
   readonly seq: number;
   readonly message: LoggedMessage;
 }
@@ -36,7 +36,7 @@ export class History {
   readonly actions: RecordedAction[] = [];
   readonly edits = new Edits();
   /** By agent, in order. */
-  readonly #injected = new Map<string, Injected[]>();
+  readonly #injected = new Map<string, InjectedMessage[]>();
   /** What agents wrote to one another, by whom it is for. */
   readonly #mail = new Map<string, LoggedMessage[]>();
   openHold: OpenHold | undefined;
@@ -232,7 +232,7 @@ export class History {
   }
 
   /** The inbox of an agent: what was injected, and what will be. */
-  inbox(agent: string): Injected[] {
+  inbox(agent: string): InjectedMessage[] {
     let inbox = this.#injected.get(agent);
     if (inbox === undefined) this.#injected.set(agent, (inbox = []));
     return inbox;

@@ -25,7 +25,7 @@ export type Match<K extends EffectKind = EffectKind> =
   | { readonly how: 'new'; readonly diverged: boolean };
 
 /** Thrown by policy `strict`. */
-export class Diverged extends Error {
+export class PrefixDivergence extends Error {
   constructor(request: PrefixRequest, expected: RecordedAction) {
     super(
       `The run diverged from its record: ${request.agent} asks for ${nameOf(request)} where ${nameOf(expected)} ` +
@@ -103,7 +103,7 @@ export class Prefix {
     const expected = lane.left.find(isComplete);
     const policy = expected === undefined ? 'none' : this.#policy(expected);
     if (expected === undefined || policy === 'none') return { how: 'new', diverged: false };
-    if (policy === 'strict') throw new Diverged(request, expected);
+    if (policy === 'strict') throw new PrefixDivergence(request, expected);
     if (next !== undefined) return { how: 'answered', action: this.#taken(lane, next), exact: false };
     lane.lost = true;
     return { how: 'new', diverged: true };

@@ -9,7 +9,7 @@ import type { Log } from '../log/log.ts';
 import type { LoggedMessage } from '../log/messages.ts';
 import { Breakpoints, type Surroundings } from './breakpoints.ts';
 import type { HeadEdits } from './headEdits.ts';
-import type { By, HoldReason, Holds, Released } from './holds.ts';
+import type { By, HoldReason, Holds, Release } from './holds.ts';
 import type { Side, Subject } from './subject.ts';
 
 export interface GateParts {
@@ -28,7 +28,7 @@ export interface GateParts {
 /**
  * What came of a command: the seq of the event it wrote, and where a call that was stepped into waits for a debugger.
  */
-export interface Done {
+export interface HoldResult {
   readonly seq?: number;
   readonly inspector?: string;
 }
@@ -36,9 +36,9 @@ export interface Done {
 /** `permit`: it counts as one of the worker's breakpoint holds. */
 type Reason = HoldReason & { readonly permit?: boolean };
 
-interface Waiting {
+interface PendingHold {
   readonly by: By;
-  readonly done: Deferred<Done>;
+  readonly done: Deferred<HoldResult>;
 }
 
 /** The two sides of every outside effect: where breakpoints are looked at and commands take effect. */
@@ -47,11 +47,11 @@ export class Gates {
   readonly #breakpoints: Breakpoints;
   #again: OpenHold | undefined;
   /** Hold commands (none: a pause of the batch) waiting for the next gate. */
-  #pause: Waiting[] | undefined;
+  #pause: PendingHold[] | undefined;
   /** Breakpoints with `once` that were asked for here. */
   readonly #claimed = new Set<string>();
   readonly #stepping = new Set<string>();
-  readonly #injections: (Waiting & { readonly message: InjectedText })[] = [];
+  readonly #injections: (PendingHold & { readonly message: InjectedText })[] = [];
   #lost = false;
   /** Tells whoever stepped into a call. */
   #inspected: ((url: string | undefined) => void) | undefined;
@@ -111,14 +111,14 @@ export class Gates {
 
   // ---- commands: each gives the seq of the event it wrote, or throws StudioError `conflict`
 
-  hold(by: By): Promise<Done> {
+  hold(by: By): Promise<HoldResult> {
     if (this.#parts.holds.current !== undefined) throw new StudioError('conflict', 'The rollout is held already.');
-    const done = deferred<Done>();
+    const done = deferred<HoldResult>();
     this.#pause = [...(this.#pause ?? []), { by, done }];
     return done.promise;
   }
 
-  release(by: By): Done {
+  release(by: By): HoldResult {
     const hold = this.#parts.holds.current;
     if (hold === undefined) {
       if (this.#pause === undefined) throw notHeld();
@@ -131,7 +131,7 @@ export class Gates {
   }
 
   /** `inspect`: into the code of the held call; told once it waits for a debugger, or cannot. */
-  async step(by: By, inspect: boolean): Promise<Done> {
+  async step(by: By, inspect: boolean): Promise<HoldResult> {
     const { reason, subject, side } = this.#held();
     this.#mayGoOn(reason);
     this.#stepping.add(subject.agent);
@@ -145,25 +145,25 @@ export class Gates {
     return { seq, ...(inspector === undefined ? {} : { inspector }) };
   }
 
-  edit(args: Parameters<HeadEdits['edit']>[1], by: By): Done {
+  edit(args: Parameters<HeadEdits['edit']>[1], by: By): HoldResult {
     const seq = this.#parts.head.edit(this.#held(), args, by);
     this.#parts.touch();
     return { seq };
   }
 
-  inject(message: InjectedText, by: By): Promise<Done> {
+  inject(message: InjectedText, by: By): Promise<HoldResult> {
     const hold = this.#parts.holds.current;
     if (hold !== undefined) {
       const seq = this.#parts.head.inject(hold.subject.agent, message, by);
       this.#parts.touch();
       return Promise.resolve({ seq });
     }
-    const done = deferred<Done>();
+    const done = deferred<HoldResult>();
     this.#injections.push({ by, done, message });
     return done.promise;
   }
 
-  skip(result: Json, by: By): Done {
+  skip(result: Json, by: By): HoldResult {
     const hold = this.#held();
     if (hold.side !== 'before')
       throw new StudioError('conflict', 'The call was made already.', { hint: 'Edit its result instead.' });
@@ -174,7 +174,7 @@ export class Gates {
     return { seq: seq + drafts.length };
   }
 
-  answer(value: Json, by: By): Done {
+  answer(value: Json, by: By): HoldResult {
     if (this.#held().reason.why !== 'input')
       throw new StudioError('conflict', 'The rollout does not wait for an answer.', {
         hint: 'Release it, or skip the call with a result.',
@@ -231,7 +231,7 @@ export class Gates {
     };
   }
 
-  async #hold(reason: Reason, side: Side, subject: Subject): Promise<Released> {
+  async #hold(reason: Reason, side: Side, subject: Subject): Promise<Release> {
     this.#stepping.delete(subject.agent);
     const pausing = this.#pause ?? [];
     this.#pause = undefined;

@@ -1,7 +1,7 @@
 import { StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
 import type { EventData, Part } from '../../trace/schema.ts';
-import { INJECTED, type Injected } from '../act/history.ts';
+import { INJECTED, type InjectedMessage } from '../act/history.ts';
 import { type Draft, type Log, messageDraft } from '../log/log.ts';
 import type { LoggedMessage } from '../log/messages.ts';
 import { type Edits, editParts, editStart } from './edits.ts';
@@ -18,10 +18,10 @@ interface EditArgs {
 export class HeadEdits {
   readonly #log: Log;
   readonly #edits: Edits;
-  readonly #inbox: (agent: string) => Injected[];
+  readonly #inbox: (agent: string) => InjectedMessage[];
 
   /** `inbox`: where an agent finds what was injected. */
-  constructor(log: Log, edits: Edits, inbox: (agent: string) => Injected[]) {
+  constructor(log: Log, edits: Edits, inbox: (agent: string) => InjectedMessage[]) {
     this.#log = log;
     this.#edits = edits;
     this.#inbox = inbox;

@@ -16,7 +16,7 @@ export interface HoldReason {
   readonly command?: string;
 }
 
-export interface Released {
+export interface Release {
   readonly how: EventData['release']['how'];
   /** The answer to a question. */
   readonly value?: Json;
@@ -38,7 +38,7 @@ export interface CurrentHold {
 
 interface Active extends CurrentHold {
   readonly since: number;
-  readonly over: Deferred<Released>;
+  readonly over: Deferred<Release>;
   cancelExpiry: (() => void) | undefined;
 }
 
@@ -81,7 +81,7 @@ export class Holds {
    * Holds until released and a slot is there again. The `hold` event is written before this returns its promise.
    * `permit`: one was taken for this hold and is given back after it. Rejects when the rollout is stopped.
    */
-  async hold(reason: HoldReason, side: Side, subject: Subject, permit = false): Promise<Released> {
+  async hold(reason: HoldReason, side: Side, subject: Subject, permit = false): Promise<Release> {
     const { log, slot, watch, life, permits, time, limitMs } = this.#parts;
     const free = (this.#free = deferred<undefined>());
     const seq = log.append([
@@ -121,7 +121,7 @@ export class Holds {
   }
 
   /** Ends the current hold; `then` is appended with the release. Gives the seq of the `release`. */
-  release(how: Released['how'], by: By, value?: Json, then: readonly Draft[] = []): number {
+  release(how: Release['how'], by: By, value?: Json, then: readonly Draft[] = []): number {
     const active = this.#active;
     if (active === undefined) return this.#parts.log.last;
     this.#active = undefined;

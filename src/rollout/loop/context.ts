@@ -1,5 +1,5 @@
 import type { Context as Ranges } from '../../trace/schema.ts';
-import type { Injected } from '../act/history.ts';
+import type { InjectedMessage } from '../act/history.ts';
 import type { Edits } from '../gates/edits.ts';
 import { ContextHash, type LoggedMessage, type Sha256 } from '../log/messages.ts';
 
@@ -7,14 +7,14 @@ import { ContextHash, type LoggedMessage, type Sha256 } from '../log/messages.ts
 export class Context {
   #items: LoggedMessage[] = [];
   /** Messages put in by people, in order; appended to by whoever injects. */
-  readonly #inbox: readonly Injected[];
+  readonly #inbox: readonly InjectedMessage[];
   #taken = 0;
   readonly #edits: Edits;
   readonly #hash: ContextHash;
   /** Items from here on have not been seen by the model. */
   #newFrom = 0;
 
-  constructor(edits: Edits, inbox: readonly Injected[], sha256: Sha256) {
+  constructor(edits: Edits, inbox: readonly InjectedMessage[], sha256: Sha256) {
     this.#edits = edits;
     this.#inbox = inbox;
     this.#hash = new ContextHash(sha256);

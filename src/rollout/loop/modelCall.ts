@@ -3,7 +3,7 @@ import type { JsonObject } from '../../common/json.ts';
 import type { SubmittedModel } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { EventData } from '../../trace/schema.ts';
-import type { Act, Acted, Outcome } from '../act/act.ts';
+import type { Act, EffectResult, Outcome } from '../act/act.ts';
 import { faultOf } from '../faults.ts';
 import type { Subject } from '../gates/subject.ts';
 import type { Log } from '../log/log.ts';
@@ -80,7 +80,7 @@ export class ModelCaller {
   async call(
     context: Context,
     tools: ToldTools = NO_TOOLS,
-  ): Promise<Acted<'model'> & { readonly end: EventData['model.end'] }> {
+  ): Promise<EffectResult<'model'> & { readonly end: EventData['model.end'] }> {
     const { act, rolloutSeed } = this.#parts;
     const { path, model, tokens, parent } = this.#agent;
     const seed = seedOf(rolloutSeed, path, ++this.#calls);

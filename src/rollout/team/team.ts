@@ -7,7 +7,7 @@ import {
 } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { EventData } from '../../trace/schema.ts';
-import { Diverged } from '../act/prefix.ts';
+import { PrefixDivergence } from '../act/prefix.ts';
 import { faultOf } from '../faults.ts';
 import type { LoggedMessage } from '../log/messages.ts';
 import type { Agent, AgentEnd } from '../loop/agent.ts';
@@ -22,13 +22,13 @@ import { endsOf, inOrder, runsBeside } from './workflow.ts';
 type How = EventData['agent.start']['how'];
 
 /** What an agent or a team begins with. */
-interface Opening {
+interface MemberOptions {
   /** Whether it is shown the task itself. */
   readonly asked: boolean;
   readonly mail: readonly Mail[];
 }
 
-interface Worked {
+interface MemberResult {
   readonly end: AgentEnd;
   /** Ordinal of the message it ended with. */
   readonly m: number | undefined;
@@ -44,7 +44,7 @@ type Result = { readonly name: string; readonly path: string } & (
 interface Work {
   /** seq of the start that encloses it. */
   readonly parent: number | undefined;
-  readonly opening: Opening;
+  readonly opening: MemberOptions;
   readonly budget: Budget;
   /** To whom it may hand the work, outside of its own team. */
   readonly handoffs: readonly Colleague[];
@@ -115,7 +115,7 @@ export class Team {
   }
 
   /** An agent, or the team it is. `given`: what it was written, where it works itself. */
-  #work(path: string, agent: SubmittedAgent, work: Work, given: readonly LoggedMessage[]): Promise<Worked> {
+  #work(path: string, agent: SubmittedAgent, work: Work, given: readonly LoggedMessage[]): Promise<MemberResult> {
     switch (agent.team?.kind) {
       case 'workflow':
         return this.#workflow(path, agent.team, work);
@@ -132,7 +132,7 @@ export class Team {
     agent: SubmittedAgent,
     { opening: { asked }, parent, budget, handoffs }: Work,
     given: readonly LoggedMessage[],
-  ): Promise<Worked> {
+  ): Promise<MemberResult> {
     const members = agent.team?.kind === 'leader' ? agent.team.members : [];
     const worker = this.#crew.agent({
       path,
@@ -176,7 +176,7 @@ export class Team {
   // ---- a workflow
 
   /** Its ends give the answer; where it may hand the work on, they do. */
-  async #workflow(path: string, team: SubmittedTeam, work: Work): Promise<Worked> {
+  async #workflow(path: string, team: SubmittedTeam, work: Work): Promise<MemberResult> {
     const results = new Map<string, Promise<Result>>();
     const names = new Set(endsOf(team.members));
     for (const member of inOrder(team.members)) {
@@ -224,7 +224,7 @@ export class Team {
    * Whoever has the work may also hand it to those whom the team as a whole may; of two of one name the nearer one gets
    * it.
    */
-  async #handoff(path: string, agent: SubmittedAgent, team: SubmittedTeam, work: Work): Promise<Worked> {
+  async #handoff(path: string, agent: SubmittedAgent, team: SubmittedTeam, work: Work): Promise<MemberResult> {
     const { opening } = work;
     const all: SubmittedMember[] = [...(team.itself ? [{ name: agent.name, agent }] : []), ...team.members];
     const isHere = (name: string): boolean => all.some((member) => member.name === name);
@@ -268,7 +268,7 @@ export class Team {
     member: SubmittedMember,
     first: number,
     call: Call,
-  ): Promise<{ readonly worked: Worked; readonly path: string }> {
+  ): Promise<{ readonly worked: MemberResult; readonly path: string }> {
     const { loop } = member;
     let { opening } = call;
     for (let turn = 1; ; turn++) {
@@ -292,7 +292,7 @@ export class Team {
   }
 
   /** One instance from its `agent.start` to its `agent.end`; of one whose end is recorded nothing is written again. */
-  async #turn(path: string, agent: SubmittedAgent, { how, itself = false, ...work }: Call): Promise<Worked> {
+  async #turn(path: string, agent: SubmittedAgent, { how, itself = false, ...work }: Call): Promise<MemberResult> {
     const { log, history, time, watch, world } = this.#crew.parts;
     const recorded = history.members.get(path);
     // A team that does not work itself passes on what it is given.
@@ -352,7 +352,7 @@ export class Team {
   #fault(thrown: unknown, over?: ClassedError): ClassedError {
     const { stop } = this.#crew.parts;
     const error =
-      thrown instanceof Diverged
+      thrown instanceof PrefixDivergence
         ? new ClassedError('infrastructure', thrown.message)
         : faultOf(thrown, 'tool_error', 'infrastructure');
     if (error.class === 'infrastructure' || error.class === 'cancelled') stop.stop(error);

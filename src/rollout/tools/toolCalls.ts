@@ -3,7 +3,7 @@ import { seedOf } from '../../common/hash.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { EventData, Part } from '../../trace/schema.ts';
-import type { Act, Acted, ActRequest, Outcome } from '../act/act.ts';
+import type { Act, ActRequest, EffectResult, Outcome } from '../act/act.ts';
 import { toolKey } from '../act/history.ts';
 import type { Edits } from '../gates/edits.ts';
 import { editStart } from '../gates/edits.ts';
@@ -55,7 +55,7 @@ export interface ToolCalled {
   readonly part: ToolCallPart;
   /** With the edits made at the gate. */
   readonly arguments: Json;
-  readonly done: Acted<'tool'> & { readonly end: EventData['tool.end'] };
+  readonly done: EffectResult<'tool'> & { readonly end: EventData['tool.end'] };
 }
 
 /** Makes the tool calls of one agent. */
@@ -80,7 +80,7 @@ export class ToolCaller {
   async turn(calls: readonly ToolCallPart[], modelCall: number, step: number): Promise<ToolCalled[]> {
     const found = calls.map((part) => this.#tools.find(part.name));
     const together = found.filter((tool) => tool?.agent !== undefined).length;
-    const outcomes = calls.map((part, index): Gave => {
+    const outcomes = calls.map((part, index): CallOutcome => {
       const call = found[index]?.agent?.ask(part.id, together);
       return call === undefined ? {} : { call };
     });
@@ -110,7 +110,7 @@ export class ToolCaller {
     return data.arguments;
   }
 
-  #request(part: ToolCallPart, seed: number, step: number, outcome: Gave): ActRequest<'tool'> {
+  #request(part: ToolCallPart, seed: number, step: number, outcome: CallOutcome): ActRequest<'tool'> {
     const found = this.#tools.find(part.name);
     const effect = found?.spec.effect ?? 'pure';
     const start = startOf(part, effect);
@@ -134,14 +134,14 @@ export class ToolCaller {
       ...(call === undefined
         ? {}
         : {
-            settled: (done: Acted<'tool'>) =>
+            settled: (done: EffectResult<'tool'>) =>
               done.recorded ? call.recalled(argumentsOf(this.#edited(done.span, part)), done.span) : undefined,
           }),
       ...(world === undefined
         ? {}
         : {
             queue: world.queue,
-            settled: (done: Acted<'tool'>) =>
+            settled: (done: EffectResult<'tool'>) =>
               done.recorded ? world.recalled(worldCall(done.span), done) : world.called(effect, outcome.value),
           }),
     };
@@ -151,14 +151,14 @@ export class ToolCaller {
     asked: EventData['tool.start'],
     subject: Subject<'tool'>,
     seed: number,
-    outcome: Gave,
+    outcome: CallOutcome,
   ): Promise<Outcome<'tool'>> {
     const { stop, time, log } = this.#parts;
     const now = (): number => this.#clock.value(time.monotonic());
     const began = now();
     const prints = new ToolLog(log, this.#agent, subject.span);
     const retries: ToolRetries = [];
-    const took = (): Took => ({ ms: roundMs(now() - began), ...(retries.length === 0 ? {} : { retries }) });
+    const took = (): CallTiming => ({ ms: roundMs(now() - began), ...(retries.length === 0 ? {} : { retries }) });
     try {
       stop.check();
       const found = this.#checked(asked);
@@ -310,7 +310,7 @@ export class ToolCaller {
       : error;
   }
 
-  #given(asked: EventData['tool.start'], gave: ToolOutcome, took: Took, envelope?: Envelope): Outcome<'tool'> {
+  #given(asked: EventData['tool.start'], gave: ToolOutcome, took: CallTiming, envelope?: Envelope): Outcome<'tool'> {
     const parts: Part[] = [
       { type: 'tool_call_response', id: asked.call, response: gave.response },
       ...(gave.parts ?? []),
@@ -336,7 +336,7 @@ export class ToolCaller {
 }
 
 /** How long a call took, with the tries before the last. */
-type Took = Pick<EventData['tool.end'], 'ms' | 'retries'>;
+type CallTiming = Pick<EventData['tool.end'], 'ms' | 'retries'>;
 
 /** Another agent's work. It has no time limit of its own: its calls have theirs, and the rollout has one. */
 async function delegated(
@@ -348,7 +348,7 @@ async function delegated(
 }
 
 /** What a call gave; without a value it failed. */
-interface Gave {
+interface CallOutcome {
   /** Another agent answers it. */
   readonly call?: AgentCall;
   value?: ToolOutcome;
@@ -414,7 +414,12 @@ function reasonOf(raw: string): string {
 }
 
 /** The call's end, and what the model is answered; nothing when the rollout itself ends. */
-function failed(asked: EventData['tool.start'], error: ClassedError, took: Took, envelope?: Envelope): Outcome<'tool'> {
+function failed(
+  asked: EventData['tool.start'],
+  error: ClassedError,
+  took: CallTiming,
+  envelope?: Envelope,
+): Outcome<'tool'> {
   const end: EventData['tool.end'] = { status: 'error', ...took, source: 'live', error: error.toTrace() };
   if (error.class === 'infrastructure' || error.class === 'cancelled' || error.class === 'limit') return { end };
   const response = `Error (${error.class}): ${error.message}`;

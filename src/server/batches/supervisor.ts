@@ -54,7 +54,7 @@ const STOP_GRACE_MS = 10_000;
 /** So often one try may lose its worker. */
 const MAX_LEASES = 25;
 
-interface Tracked {
+interface TrackedBatch {
   readonly id: string;
   readonly throttle: Throttle;
   submission: Submission | undefined;
@@ -69,7 +69,7 @@ interface Tracked {
 
 export class Supervisor {
   readonly #options: SupervisorOptions;
-  readonly #tracked = new Map<string, Tracked>();
+  readonly #tracked = new Map<string, TrackedBatch>();
   readonly #end = new AbortController();
   readonly #unwatch: () => void;
   readonly #sessions: NodeJS.Timeout;
@@ -174,10 +174,10 @@ export class Supervisor {
     }
   }
 
-  #track(id: string): Tracked {
+  #track(id: string): TrackedBatch {
     let tracked = this.#tracked.get(id);
     if (tracked === undefined) {
-      const own: Tracked = {
+      const own: TrackedBatch = {
         id,
         submission: undefined,
         secretsAt: undefined,
@@ -215,7 +215,7 @@ export class Supervisor {
     return new Set(records.map((record) => record.row.batch));
   }
 
-  async #look(tracked: Tracked): Promise<void> {
+  async #look(tracked: TrackedBatch): Promise<void> {
     const { store, hub, leasing, workers } = this.#options;
     const record = await store.batch(tracked.id);
     if (record === undefined || record.row.imported) {
@@ -241,7 +241,7 @@ export class Supervisor {
     if (tracked.settled && hasStopRules(submission.stop)) await this.#stopRules(tracked, submission.stop);
   }
 
-  async #use(tracked: Tracked, record: BatchRecord): Promise<Submission> {
+  async #use(tracked: TrackedBatch, record: BatchRecord): Promise<Submission> {
     const { submissions, pressure, leasing } = this.#options;
     const submission = await submissions.get(record.spec.submission);
     const found = submission.env.names.length === 0 ? {} : await this.#secrets(tracked.id);
@@ -282,7 +282,7 @@ export class Supervisor {
     }
   }
 
-  async #ended(tracked: Tracked, record: BatchRecord): Promise<void> {
+  async #ended(tracked: TrackedBatch, record: BatchRecord): Promise<void> {
     const { store, secrets, leasing, log } = this.#options;
     const seenAlive = tracked.submission;
     const values = seenAlive?.notify === undefined ? undefined : await secrets.get(tracked.id);
@@ -294,7 +294,7 @@ export class Supervisor {
     if (url !== undefined) void notifyEnd(url, record.row, log, this.#end.signal);
   }
 
-  async #stopRules(tracked: Tracked, stop: Submission['stop']): Promise<void> {
+  async #stopRules(tracked: TrackedBatch, stop: Submission['stop']): Promise<void> {
     const { store } = this.#options;
     tracked.settled = false;
     const progress = await store.batchProgress(tracked.id, stop.passes_per_task);
@@ -329,7 +329,7 @@ export class Supervisor {
     } while (after !== undefined);
   }
 
-  #graceOfStopped(tracked: Tracked, reason: string): void {
+  #graceOfStopped(tracked: TrackedBatch, reason: string): void {
     const { store, log } = this.#options;
     tracked.stopTimer ??= setTimeout(() => {
       tracked.stopTimer = undefined;

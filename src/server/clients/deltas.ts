@@ -8,14 +8,14 @@ export interface DeltaListener {
   delta(span: number, offset: number, text: string): void;
 }
 
-interface Watched {
+interface WatchedRollout {
   readonly listeners: Set<DeltaListener>;
   /** Text so far of each open span. */
   readonly spans: Map<number, string>;
 }
 
 export class Deltas {
-  readonly #watched = new Map<string, Watched>();
+  readonly #watched = new Map<string, WatchedRollout>();
   /** Tells the holder of a rollout to send (true) or to stop. */
   readonly #watch: (rollout: string, on: boolean) => void;
 

@@ -16,7 +16,7 @@ export interface Route {
   handle(call: Call): unknown;
 }
 
-interface Found {
+interface RouteMatch {
   readonly route: Route;
   readonly params: Record<string, string>;
 }
@@ -54,7 +54,7 @@ export class Router {
     sendJson(response, 200, answer instanceof JsonText ? { text: answer.text } : { value: answer });
   }
 
-  #find(method: string, pathname: string): Found {
+  #find(method: string, pathname: string): RouteMatch {
     const parts = pathname.split('/');
     let pathKnown = false;
     for (const candidate of this.#byLength.get(parts.length) ?? []) {

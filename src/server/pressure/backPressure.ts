@@ -9,7 +9,7 @@ import { plural } from '../../trace/text/units.ts';
 import { EndpointLimit, type EngineLoad, START_PERMITS } from './limit.ts';
 import { metricsUrl } from './metrics.ts';
 import { type ReplicaChange, ReplicaSets, type ReplicaSource } from './replicas.ts';
-import { type Scraped, Scraper } from './scraper.ts';
+import { type ScrapedMetrics, Scraper } from './scraper.ts';
 import { sharePermits } from './shares.ts';
 
 /** A worker's session, as far as permits go. */
@@ -374,7 +374,7 @@ export class BackPressure {
     }
   }
 
-  *#scraped(): Generator<Scraped> {
+  *#scraped(): Generator<ScrapedMetrics> {
     for (const endpoint of this.#endpoints.values()) {
       if (endpoint.batches.size === 0) continue;
       const url = metricsUrl(endpoint.name);

@@ -31,7 +31,7 @@ export interface ReplicaChange {
   readonly now: readonly Replica[] | undefined;
 }
 
-interface Followed {
+interface FollowedService {
   replicas: readonly Replica[] | undefined;
   /** URLs of replicas that are gone: workers may still speak of them. */
   readonly gone: Set<string>;
@@ -41,7 +41,7 @@ interface Followed {
 export class ReplicaSets {
   readonly #source: ReplicaSource | undefined;
   readonly #changed: (change: ReplicaChange) => void;
-  readonly #followed = new Map<string, Followed>();
+  readonly #followed = new Map<string, FollowedService>();
   /** By URL. */
   readonly #known = new Map<string, { readonly endpoint: string; readonly replica: Replica }>();
 
@@ -60,7 +60,7 @@ export class ReplicaSets {
     }
     for (const endpoint of endpoints) {
       if (this.#followed.has(endpoint)) continue;
-      const followed: Followed = { replicas: undefined, gone: new Set(), stop: undefined };
+      const followed: FollowedService = { replicas: undefined, gone: new Set(), stop: undefined };
       this.#followed.set(endpoint, followed);
       followed.stop = this.#source?.follow(endpoint, (replicas) => {
         if (this.#followed.get(endpoint) === followed) this.#set(endpoint, followed, replicas);
@@ -94,7 +94,7 @@ export class ReplicaSets {
     this.follow(new Set());
   }
 
-  #set(endpoint: string, followed: Followed, now: readonly Replica[] | undefined): void {
+  #set(endpoint: string, followed: FollowedService, now: readonly Replica[] | undefined): void {
     const before = followed.replicas;
     const joined = without(now ?? [], before ?? []);
     const left = without(before ?? [], now ?? []);

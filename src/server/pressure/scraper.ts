@@ -9,7 +9,7 @@ const WITHOUT_MS = 30_000;
 const TIMEOUT_MS = 2_000;
 const MAX_CHARS = 4 * 1024 * 1024;
 
-export interface Scraped {
+export interface ScrapedMetrics {
   /** What it is known by. */
   readonly name: string;
   readonly url: string;
@@ -19,13 +19,13 @@ export interface Scraped {
 }
 
 export class Scraper {
-  readonly #targets: () => Iterable<Scraped>;
+  readonly #targets: () => Iterable<ScrapedMetrics>;
   readonly #without = new Map<string, number>();
   readonly #underway = new Set<string>();
   readonly #end = new AbortController();
   readonly #timer: NodeJS.Timeout;
 
-  constructor(targets: () => Iterable<Scraped>) {
+  constructor(targets: () => Iterable<ScrapedMetrics>) {
     this.#targets = targets;
     this.#timer = setInterval(() => this.#tick(), EVERY_MS);
     this.#timer.unref();
@@ -51,7 +51,7 @@ export class Scraper {
 }
 
 /** `without`: it has no such metrics. `silent`: it does not answer; calls themselves tell when an endpoint is down. */
-async function scrape(target: Scraped, signal: AbortSignal): Promise<EngineLoad | 'without' | 'silent'> {
+async function scrape(target: ScrapedMetrics, signal: AbortSignal): Promise<EngineLoad | 'without' | 'silent'> {
   try {
     const response = await fetch(target.url, {
       headers: target.headers,

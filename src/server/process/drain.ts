@@ -12,7 +12,7 @@ const EXECUTOR_MS = 4_000;
 const LOOK_MS = 10;
 
 /** A worker's session, as far as its end goes. */
-interface Working {
+interface DrainSource {
   readonly appending: number;
   leaving: boolean;
 }
@@ -23,7 +23,7 @@ interface Reading {
 }
 
 export interface DrainOptions {
-  readonly workers: () => Iterable<Working>;
+  readonly workers: () => Iterable<DrainSource>;
   readonly clients: () => Iterable<Reading>;
   /** Ends the workers that cannot outlive the server. */
   readonly executor: () => Promise<void> | undefined;

@@ -21,7 +21,7 @@ export interface ScrapeOptions {
   readonly draining: () => boolean;
 }
 
-interface Stored {
+interface StoredCounts {
   readonly counts: { readonly queued: number; readonly running: number; readonly held: number };
   readonly totals: StoreTotals;
   readonly sessions: readonly SessionRecord[];
@@ -37,7 +37,7 @@ export class Scrape {
   readonly #options: ScrapeOptions;
   /** Runs from the first scrape on. */
   readonly #loop = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
-  #stored: { readonly at: number; readonly what: Promise<Stored>; readonly lag: LoopLag } | undefined;
+  #stored: { readonly at: number; readonly what: Promise<StoredCounts>; readonly lag: LoopLag } | undefined;
 
   constructor(options: ScrapeOptions) {
     this.#options = options;
@@ -60,7 +60,7 @@ export class Scrape {
     this.#loop.disable();
   }
 
-  #look(): { readonly what: Promise<Stored>; readonly lag: LoopLag } {
+  #look(): { readonly what: Promise<StoredCounts>; readonly lag: LoopLag } {
     const now = performance.now();
     if (this.#stored === undefined || now - this.#stored.at >= STORE_EVERY_MS) {
       const looked = { at: now, what: this.#ask(), lag: this.#lag() };
@@ -73,7 +73,7 @@ export class Scrape {
     return this.#stored;
   }
 
-  async #ask(): Promise<Stored> {
+  async #ask(): Promise<StoredCounts> {
     const { store } = this.#options;
     const [counts, totals, sessions] = await Promise.all([store.counts(), store.totals(), store.sessions()]);
     return { counts, totals, sessions };
@@ -155,7 +155,7 @@ export class Scrape {
 }
 
 /** The same from every server of a store. */
-function writeStored(out: Exposition, { counts, totals, sessions }: Stored): void {
+function writeStored(out: Exposition, { counts, totals, sessions }: StoredCounts): void {
   out.gauge(
     'rollout_rollouts',
     'Rollouts that have not ended, by state; of the whole store.',

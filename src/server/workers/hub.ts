@@ -29,7 +29,7 @@ export interface HubOptions {
   readonly replicas: (batch: string) => Record<string, string[]>;
 }
 
-interface Known {
+interface KnownWorker {
   readonly session: WorkerSession;
   readonly caller: Caller;
   readonly commands: Throttle;
@@ -38,7 +38,7 @@ interface Known {
 
 export class Hub {
   readonly #options: HubOptions;
-  readonly #sessions = new Map<string, Known>();
+  readonly #sessions = new Map<string, KnownWorker>();
   readonly #push: Throttle;
   #callers: Caller[] | undefined;
   #shared: ReadonlyMap<string, Record<string, number>> = new Map();

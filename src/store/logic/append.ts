@@ -4,7 +4,7 @@ import type { Transaction } from '../sql/sql.ts';
 import type { AppendRequest, AppendResult } from '../store.ts';
 import type { Batch } from './batchState.ts';
 import { addBlobRefs } from './blobRefs.ts';
-import { insertRuns, type Run, runsOf } from './events.ts';
+import { type EventRun, insertRuns, runsOf } from './events.ts';
 import { Ledger } from './ledger.ts';
 import { type RolloutRecordRow, readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
 
@@ -42,7 +42,7 @@ export async function appendAll(tx: Transaction, requests: readonly AppendReques
     tx,
     accepted.map(({ rollout }) => rollout),
   );
-  const runs: Run[] = [];
+  const runs: EventRun[] = [];
   const refs = new Map<Batch, string[]>();
   for (const { rollout, events } of accepted) {
     const batch = ledger.batchIfThere(rollout.batch);

@@ -15,7 +15,7 @@ const SPACING_MS = 10;
 const ENOUGH_APPENDS = 8;
 const ENOUGH_EVENTS = 64;
 
-interface Waiting {
+interface PendingAppend {
   readonly request: AppendRequest;
   readonly resolve: (result: AppendResult) => void;
   readonly reject: (error: unknown) => void;
@@ -25,7 +25,7 @@ interface Waiting {
 export class Appender {
   readonly #sql: Sql;
   readonly #ended: () => void;
-  #waiting: Waiting[] = [];
+  #waiting: PendingAppend[] = [];
   #events = 0;
   #writing: Promise<void> | undefined;
   #timer: NodeJS.Timeout | undefined;
@@ -73,7 +73,7 @@ export class Appender {
   }
 
   async #write(): Promise<void> {
-    let group: Waiting[] | undefined;
+    let group: PendingAppend[] | undefined;
     try {
       const results = await this.#sql.write((tx) => {
         group ??= this.#take(); // as late as possible, and the same when it runs again
@@ -94,13 +94,13 @@ export class Appender {
     }
   }
 
-  #take(): Waiting[] {
+  #take(): PendingAppend[] {
     const group = this.#waiting.splice(0, GROUP);
     this.#events = this.#waiting.reduce((sum, { request }) => sum + request.events.length, 0);
     return group;
   }
 
-  async #failed({ request, resolve, reject }: Waiting, error: unknown): Promise<void> {
+  async #failed({ request, resolve, reject }: PendingAppend, error: unknown): Promise<void> {
     if (!StudioError.is(error, 'storage') || error.details?.['full'] !== true) {
       reject(error);
       return;

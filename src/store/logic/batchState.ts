@@ -6,7 +6,7 @@ import type { Reader, Row, Transaction } from '../sql/sql.ts';
 import type { BatchRecord, NewBatch } from '../store.ts';
 
 /** What became of an attempt: it stands in exactly one of these. */
-export type Standing = keyof BatchRow['counts'];
+export type CountName = keyof BatchRow['counts'];
 const STANDINGS = [
   'passed',
   'failed',
@@ -16,11 +16,11 @@ const STANDINGS = [
   'running',
   'held',
   'queued',
-] as const satisfies readonly Standing[];
-const OPEN: ReadonlySet<Standing> = new Set(['running', 'held', 'queued']);
+] as const satisfies readonly CountName[];
+const OPEN: ReadonlySet<CountName> = new Set(['running', 'held', 'queued']);
 
 /** Whether an attempt that stands so still has work to do. */
-export function isOpen(standing: Standing): boolean {
+export function isOpen(standing: CountName): boolean {
   return OPEN.has(standing);
 }
 
@@ -43,7 +43,7 @@ export interface Batch {
   stopping: string | null;
   breakpoints: string;
   tasks: number;
-  readonly counts: Record<Standing, number>;
+  readonly counts: Record<CountName, number>;
   truncated: number;
   steps: number;
   input_tokens: number;
@@ -79,7 +79,7 @@ const COLUMNS = Object.keys(BATCH.columns).join(', ');
 export const SELECT_BATCH = `SELECT ${COLUMNS} FROM batch`;
 
 export function readBatch(row: Row): Batch {
-  const count = (standing: Standing): number => int(row, standing);
+  const count = (standing: CountName): number => int(row, standing);
   const reason = textOr(row, 'reason', null);
   const stopping = textOr(row, 'stopping', null);
   return {

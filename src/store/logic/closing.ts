@@ -5,7 +5,7 @@ import type { Sql, Transaction, Value } from '../sql/sql.ts';
 import type { RolloutSelection } from '../store.ts';
 import { advance } from './append.ts';
 import { type Batch, batchId } from './batchState.ts';
-import { insertRuns, type Run, runsOf, textOf } from './events.ts';
+import { type EventRun, insertRuns, runsOf, textOf } from './events.ts';
 import { Ledger } from './ledger.ts';
 import { firstSeq, type RolloutRecordRow, readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
 
@@ -65,7 +65,7 @@ async function closeSome(
       ])
     ).map((row) => [int(row, 'idx'), unquote(text(row, 'name'))]),
   );
-  const runs: Run[] = [];
+  const runs: EventRun[] = [];
   for (const rollout of rollouts) {
     ledger.change(rollout);
     rollout.epoch += 1;

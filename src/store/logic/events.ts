@@ -10,7 +10,7 @@ import { addBlobRefs, blobRefsOf } from './blobRefs.ts';
 const RUN_TEXT = 64 * 1024;
 
 /** Events `seq`..`last` of a stream in one row: their JSON texts, one a line (JSON text holds no line break). */
-export interface Run {
+export interface EventRun {
   readonly stream: number;
   readonly seq: number;
   readonly last: number;
@@ -23,8 +23,12 @@ export function batchStream(batch: number): number {
 }
 
 /** The runs that events of a stream are stored as; `names` is told the blobs they name. */
-export function runsOf(stream: number, events: readonly TraceEvent[], names: (shas: readonly string[]) => void): Run[] {
-  const runs: Run[] = [];
+export function runsOf(
+  stream: number,
+  events: readonly TraceEvent[],
+  names: (shas: readonly string[]) => void,
+): EventRun[] {
+  const runs: EventRun[] = [];
   let lines: string[] = [];
   let seq = events[0]?.seq ?? 0;
   let size = 0;
@@ -45,7 +49,7 @@ export function runsOf(stream: number, events: readonly TraceEvent[], names: (sh
 
 const COLUMNS = ['stream', 'seq', 'last', 'body'] as const;
 
-export async function insertRuns(tx: Transaction, runs: readonly Run[]): Promise<void> {
+export async function insertRuns(tx: Transaction, runs: readonly EventRun[]): Promise<void> {
   if (runs.length > 0)
     await tx.insert(
       EVENT,

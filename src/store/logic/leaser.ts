@@ -7,7 +7,7 @@ import { noSession } from './sessions.ts';
 /** Rollouts of one transaction at most, so that appends do not wait long behind it. */
 const MOST = 1024;
 
-interface Waiting {
+interface PendingLease {
   readonly request: LeaseRequest;
   readonly resolve: (leases: Lease[]) => void;
   readonly reject: (error: unknown) => void;
@@ -18,7 +18,7 @@ interface Waiting {
  */
 export class Leaser {
   readonly #sql: Sql;
-  #waiting: Waiting[] = [];
+  #waiting: PendingLease[] = [];
   #writing: Promise<void> | undefined;
 
   constructor(sql: Sql) {
@@ -39,7 +39,7 @@ export class Leaser {
   }
 
   async #write(): Promise<void> {
-    let group: Waiting[] | undefined;
+    let group: PendingLease[] | undefined;
     try {
       const results = await this.#sql.write((tx) => {
         group ??= this.#take(); // as late as possible, and the same when it runs again
@@ -59,7 +59,7 @@ export class Leaser {
     }
   }
 
-  #take(): Waiting[] {
+  #take(): PendingLease[] {
     let [count, wanted] = [0, 0];
     for (const { request } of this.#waiting) {
       if (count > 0 && wanted + request.want > MOST) break;

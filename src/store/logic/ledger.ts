@@ -1,7 +1,7 @@
 import { newId } from '../../common/ids.ts';
 import { int } from '../sql/row.ts';
 import type { Transaction } from '../sql/sql.ts';
-import { type Batch, isOpen, lockBatches, type Standing, saveBatches } from './batchState.ts';
+import { type Batch, type CountName, isOpen, lockBatches, saveBatches } from './batchState.ts';
 import { tellBatch } from './events.ts';
 import {
   insertRollouts,
@@ -143,7 +143,7 @@ export class Ledger {
     }
   }
 
-  #move(batch: Batch, task: number, from: Standing, to: Standing): void {
+  #move(batch: Batch, task: number, from: CountName, to: CountName): void {
     if (from === to) return;
     batch.counts[from] -= 1;
     batch.counts[to] += 1;

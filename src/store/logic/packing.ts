@@ -18,7 +18,7 @@ const AT_ONCE = 1024 * 1024;
 /** Rows asked for at once; each holds 64 KB or one event at most. */
 const PAGE = 64;
 
-interface Packed {
+interface PackedEvents {
   readonly seq: number;
   readonly last: number;
   readonly bytes: Uint8Array;
@@ -154,7 +154,7 @@ interface Replacement {
   readonly to: number;
   /** Rows these events are in now. */
   readonly rows: number;
-  readonly runs: readonly Packed[];
+  readonly runs: readonly PackedEvents[];
 }
 
 /** The next unpacked events of a stream behind `after`, about `AT_ONCE` of them. */
@@ -189,8 +189,8 @@ async function readPart(
   }
 }
 
-function packLines(from: number, lines: readonly string[]): Packed[] {
-  const packed: Packed[] = [];
+function packLines(from: number, lines: readonly string[]): PackedEvents[] {
+  const packed: PackedEvents[] = [];
   let start = 0;
   let size = 0;
   for (let i = 0; i < lines.length; i++) {

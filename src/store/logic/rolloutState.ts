@@ -5,7 +5,7 @@ import { EMPTY_PROGRESS, type Progress, type RolloutRow, type RolloutState } fro
 import { int, intOr, stored, text, textOr, unquote } from '../sql/row.ts';
 import { OUTCOMES, ROLLOUT, STATES } from '../sql/schema.ts';
 import type { Row, Transaction, Value } from '../sql/sql.ts';
-import type { Batch, Standing } from './batchState.ts';
+import type { Batch, CountName } from './batchState.ts';
 
 /** The row of a rollout. */
 export interface RolloutRecordRow {
@@ -68,12 +68,12 @@ const SAVED = [
   'fingerprint',
   'progress',
 ] as const;
-type Saved = (typeof SAVED)[number];
+type SavedColumn = (typeof SAVED)[number];
 /**
  * What most changes are: a stream goes on, or its holder is another one. Each column left out spares the indexes that
  * hold it.
  */
-const NARROW: readonly (readonly Saved[])[] = [
+const NARROW: readonly (readonly SavedColumn[])[] = [
   ['id', 'last', 'rev', 'progress'],
   ['id', 'state', 'epoch', 'session', 'worker', 'rev'],
 ];
@@ -125,7 +125,7 @@ export function rolloutRow(row: Row): RolloutRow {
 }
 
 /** All but `progress`, whose text costs more than all others. */
-function valuesOf(rollout: RolloutRecordRow): Record<Exclude<Saved, 'progress'>, Value> {
+function valuesOf(rollout: RolloutRecordRow): Record<Exclude<SavedColumn, 'progress'>, Value> {
   const { id, epoch, last, session, worker, rev } = rollout;
   return {
     id,
@@ -152,12 +152,12 @@ export async function saveRollouts(
   rollouts: ReadonlyMap<RolloutRecordRow, RolloutRecordRow>,
   batchOf: (id: number) => Batch,
 ): Promise<void> {
-  const rows = new Map<readonly Saved[], Value[][]>();
+  const rows = new Map<readonly SavedColumn[], Value[][]>();
   for (const [rollout, was] of rollouts) {
     rollout.rev = ++batchOf(rollout.batch).rev;
     tx.changed(rollout.name);
     const [values, old] = [valuesOf(rollout), valuesOf(was)];
-    const same = (column: Saved): boolean =>
+    const same = (column: SavedColumn): boolean =>
       column === 'progress' ? rollout.progress === was.progress : values[column] === old[column];
     const changed = SAVED.filter((column) => !same(column));
     const columns = NARROW.find((some) => changed.every((column) => some.includes(column))) ?? SAVED;
@@ -244,7 +244,7 @@ export function lineageOf(batch: Batch): Lineage {
 }
 
 /** What an attempt counts as, by its newest try. */
-export function standingOf(rollout: RolloutRecordRow): Standing {
+export function standingOf(rollout: RolloutRecordRow): CountName {
   if (rollout.state !== 'ended') return rollout.state;
   if (rollout.settles) {
     if (rollout.progress.reward === null || rollout.progress.reward === undefined) return 'unscored';

@@ -2,7 +2,7 @@ import { StudioError } from '../../common/errors.ts';
 import { int, quote, text, unquote } from '../sql/row.ts';
 import { SESSION } from '../sql/schema.ts';
 import type { Reader, Row, Sql, Transaction } from '../sql/sql.ts';
-import type { Adopted, NewSession, SessionRecord } from '../store.ts';
+import type { AdoptedSession, NewSession, SessionRecord } from '../store.ts';
 import { batchId, lockBatches } from './batchState.ts';
 import { tellBatch } from './events.ts';
 import { Ledger } from './ledger.ts';
@@ -42,7 +42,7 @@ export async function graceForSessions(tx: Transaction, leaseMs: number): Promis
   await tx.run('UPDATE session SET expires_at = ? WHERE expires_at < ?', tx.now + leaseMs, tx.now + leaseMs);
 }
 
-export interface Ended {
+export interface EndedSession {
   readonly session: string;
   readonly worker: string;
   readonly batch: string;
@@ -50,7 +50,7 @@ export interface Ended {
 }
 
 /** See `Store.endSession`. */
-export async function endSession(tx: Transaction, name: string, why: string): Promise<Ended | undefined> {
+export async function endSession(tx: Transaction, name: string, why: string): Promise<EndedSession | undefined> {
   const session = await tx.get(
     `SELECT id, name, batch, worker FROM session WHERE name = ?${tx.dialect.forUpdate}`,
     name,
@@ -59,12 +59,12 @@ export async function endSession(tx: Transaction, name: string, why: string): Pr
 }
 
 /** See `Store.expireSessions`. Each session ends in a transaction of its own. */
-export async function expireSessions(sql: Sql): Promise<Ended[]> {
+export async function expireSessions(sql: Sql): Promise<EndedSession[]> {
   const now = await sql.now();
   const names = (await sql.read((db) => db.all('SELECT name FROM session WHERE expires_at < ? ORDER BY id', now))).map(
     (row) => text(row, 'name'),
   );
-  const ended: Ended[] = [];
+  const ended: EndedSession[] = [];
   for (const name of names) {
     const one = await sql.write(async (tx) => {
       // It may have beaten, or another server may have ended it, since.
@@ -82,7 +82,7 @@ export async function expireSessions(sql: Sql): Promise<Ended[]> {
   return ended;
 }
 
-async function end(tx: Transaction, session: Row, what: string, why: string): Promise<Ended> {
+async function end(tx: Transaction, session: Row, what: string, why: string): Promise<EndedSession> {
   const id = int(session, 'id');
   const worker = unquote(text(session, 'worker'));
   const rollouts = (await tx.all(`${SELECT_ROLLOUT} WHERE session = ? ORDER BY id${tx.dialect.forUpdate}`, id)).map(
@@ -116,7 +116,7 @@ export async function adopt(
   tx: Transaction,
   name: string,
   held: readonly { rollout: string; epoch: number }[],
-): Promise<Adopted> {
+): Promise<AdoptedSession> {
   const session = await tx.get(`SELECT id, batch, worker FROM session WHERE name = ?${tx.dialect.forUpdate}`, name);
   if (session === undefined) throw noSession(name);
   const epochs = new Map(held.map(({ rollout, epoch }) => [rollout, epoch]));

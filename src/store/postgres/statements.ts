@@ -7,12 +7,12 @@ const PREPARED_ROWS = 64;
 /** PostgreSQL takes 65,535 values; this leaves enough for any table. */
 export const ROWS_AT_ONCE = 1000;
 
-interface Known {
+interface PreparedStatement {
   readonly name: string;
   readonly text: string;
 }
 
-const known = new Map<string, Known>();
+const known = new Map<string, PreparedStatement>();
 
 /**
  * A statement with `?` for its values, as PostgreSQL wants it; prepared once per connection. No `?` stands in a text.

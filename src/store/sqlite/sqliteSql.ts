@@ -18,7 +18,7 @@ const DIALECT: Dialect = {
 const GROUP = 256;
 const SHRINK_PAGES = 2000;
 
-interface Waiting {
+interface PendingWrite {
   readonly run: (tx: Transaction) => Promise<unknown>;
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
@@ -39,8 +39,8 @@ export class SqliteSql implements Sql {
   readonly #watchers = new Watchers();
   readonly #log: string | undefined;
   #logFile: FileHandle | undefined;
-  #waiting: Waiting[] = [];
-  #urgent: Waiting[] = [];
+  #waiting: PendingWrite[] = [];
+  #urgent: PendingWrite[] = [];
   #writing: Promise<void> | undefined;
   #broken: StudioError | undefined;
   #closed = false;
@@ -127,7 +127,7 @@ export class SqliteSql implements Sql {
   }
 
   /** False: nothing happened, and nobody was told, for each shall be tried alone. */
-  async #commit(group: readonly Waiting[], tryAlone: boolean): Promise<boolean> {
+  async #commit(group: readonly PendingWrite[], tryAlone: boolean): Promise<boolean> {
     const changed = new Set<string>();
     const results: unknown[] = [];
     const tx = new SqliteTransaction(this.#writer, changed);

@@ -5,7 +5,7 @@ import { ClassedError } from '../../trace/classedError.ts';
 /** Deeper than anything that people write; the parser takes ever longer for each level. */
 const DEEPEST = 25_000;
 
-class Bounded extends DomHandler {
+class BoundedHandler extends DomHandler {
   override onopentag(name: string, attribs: Record<string, string>): void {
     if (this.tagStack.length > DEEPEST)
       throw new ClassedError('tool_error', `What is in it is nested too deeply, more than ${DEEPEST} levels.`);
@@ -15,7 +15,7 @@ class Bounded extends DomHandler {
 
 /** HTML or XML as a tree. Throws ClassedError `tool_error` for what is nested so that nobody could go through it. */
 export function parseMarkup(text: string, options: { readonly xml: boolean }): Document {
-  const handler = new Bounded(undefined, { xmlMode: options.xml });
+  const handler = new BoundedHandler(undefined, { xmlMode: options.xml });
   new Parser(handler, { xmlMode: options.xml }).end(text);
   return handler.root;
 }

@@ -4,7 +4,7 @@ import type { Change, ErrorClass, Place } from '../../trace/schema.ts';
 import { change } from '../../trace/schema.ts';
 import { abortedError } from '../aborted.ts';
 import type { StackMapper } from './userStack.ts';
-import { Aborted, ThreadLost, UserError } from './workerThread.ts';
+import { AbortedCall, ThreadLost, UserError } from './workerThread.ts';
 
 export interface ErrorContext {
   readonly mapper: StackMapper;
@@ -19,7 +19,7 @@ export interface ErrorContext {
 
 /** What a thread's operation failed with, as an error of the rollout. */
 export function classed(error: unknown, context: ErrorContext): ClassedError {
-  if (error instanceof Aborted) return abortedError(context.signal);
+  if (error instanceof AbortedCall) return abortedError(context.signal);
   if (error instanceof UserError) return ofUser(error, context);
   if (error instanceof ThreadLost) {
     if (!error.guilty)

@@ -7,7 +7,7 @@ const TICK_MS = 100;
 const AT_WORK = 0.2;
 
 /** A thread as the watch sees it. */
-export interface Watched {
+export interface WatchedThread {
   /** Share of time at work since it was last asked. */
   utilization(): number;
   /** Bytes of heap and of buffers. Rejects when the thread is gone. */
@@ -21,9 +21,9 @@ export interface Watched {
  */
 export class MemoryWatch {
   readonly #limit: number;
-  readonly #busy = new Set<Watched>();
+  readonly #busy = new Set<WatchedThread>();
   /** Asked and not answered yet. */
-  readonly #asked = new Set<Watched>();
+  readonly #asked = new Set<WatchedThread>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(limitBytes: number) {
@@ -31,7 +31,7 @@ export class MemoryWatch {
   }
 
   /** The thread begins to work. */
-  add(thread: Watched): void {
+  add(thread: WatchedThread): void {
     this.#busy.add(thread);
     this.#timer ??= setInterval(() => {
       this.#tick();
@@ -39,7 +39,7 @@ export class MemoryWatch {
   }
 
   /** The thread has nothing to do. */
-  delete(thread: Watched): void {
+  delete(thread: WatchedThread): void {
     this.#busy.delete(thread);
   }
 

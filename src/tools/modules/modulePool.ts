@@ -7,7 +7,7 @@ import type { Operation } from './protocol.ts';
 import { SessionThreads } from './sessionThreads.ts';
 import type { Starts } from './starts.ts';
 import type { StackMapper } from './userStack.ts';
-import type { Answer, Loaded, Sinks, ThreadOptions } from './workerThread.ts';
+import type { Answer, LoadedModule, Sinks, ThreadOptions } from './workerThread.ts';
 import { ThreadLost, UserError, WorkerThread } from './workerThread.ts';
 
 /** A call waits this long for a thread of its own before another one is started, or shared. */
@@ -55,7 +55,7 @@ export class ModulePool {
   #patience: NodeJS.Timeout | undefined;
   /** Calls that a thread may have at once. */
   #atOnce = 1;
-  #loaded: Promise<Loaded> | undefined;
+  #loaded: Promise<LoadedModule> | undefined;
   #closed = false;
 
   constructor(options: ModulePoolOptions) {
@@ -70,7 +70,7 @@ export class ModulePool {
   }
 
   /** What the module exports. Loads it at first use. Throws StudioError `config`. */
-  load(): Promise<Loaded> {
+  load(): Promise<LoadedModule> {
     this.#loaded ??= this.#startShared().loaded.catch((error: unknown) => {
       throw this.#loadError(error);
     });

@@ -83,7 +83,7 @@ export const opened = z.object({
   verify: z.boolean(),
   snapshot: z.boolean(),
 });
-export type Opened = z.infer<typeof opened>;
+export type OpenedWorld = z.infer<typeof opened>;
 
 export const fromThread = z.discriminatedUnion('type', [
   /** The module is loaded. `tools`: JSON of WireTool[]; `problems`: what is wrong with its exports. */

@@ -3,7 +3,7 @@ import { deferred } from '../../common/abort.ts';
 import { StudioError } from '../../common/errors.ts';
 import type { Starts } from './starts.ts';
 import type { WorkerThread } from './workerThread.ts';
-import { Aborted } from './workerThread.ts';
+import { AbortedCall } from './workerThread.ts';
 
 interface Taker {
   /** Nothing may have run in it before. */
@@ -37,7 +37,7 @@ export class SessionThreads {
 
   /** `fresh`: one in which nothing ran before. Rejects when the module cannot be loaded, and with Aborted. */
   take(fresh: boolean, signal: AbortSignal): Promise<WorkerThread> {
-    if (signal.aborted) return Promise.reject(new Aborted());
+    if (signal.aborted) return Promise.reject(new AbortedCall());
     if (this.#closed) return Promise.reject(stopped());
     const spare = fresh ? undefined : this.#takeSpare();
     if (spare !== undefined) {
@@ -49,7 +49,7 @@ export class SessionThreads {
     const onAbort = (): void => {
       const at = this.#takers.indexOf(taker);
       if (at >= 0) this.#takers.splice(at, 1);
-      taker.got.reject(new Aborted());
+      taker.got.reject(new AbortedCall());
     };
     signal.addEventListener('abort', onAbort, { once: true });
     const settled = (): void => {

@@ -23,7 +23,7 @@ import { CallOutput } from './thread/output.ts';
 import { encodeJson, encodeResult, ResultError } from './thread/result.ts';
 
 /** What belongs to one operation: found again from its timers and promises. */
-interface Running {
+interface RunningCall {
   readonly id: number;
   readonly abort: AbortController;
   readonly output: CallOutput;
@@ -34,10 +34,10 @@ interface Running {
   stateless: boolean;
 }
 
-type Done = Omit<Extract<FromThread, { type: 'done' }>, 'type' | 'id' | 'printed'>;
+type CallReply = Omit<Extract<FromThread, { type: 'done' }>, 'type' | 'id' | 'printed'>;
 
 /** In a world, an operation that failed may have changed something before. */
-class Failed extends Error {
+class CallFailure extends Error {
   readonly changes: string | undefined;
   constructor(cause: unknown, changes: string | undefined) {
     super('failed', { cause });
@@ -46,12 +46,12 @@ class Failed extends Error {
 }
 
 const PROGRESS_MS = 100;
-const NOTHING: Done = { text: 'null', form: 'json' };
+const NOTHING: CallReply = { text: 'null', form: 'json' };
 
 if (parentPort === null) throw new Error('This file runs in a worker thread.');
 const port = parentPort;
-const running = new Map<number, Running>();
-const current = new AsyncLocalStorage<Running>();
+const running = new Map<number, RunningCall>();
+const current = new AsyncLocalStorage<RunningCall>();
 const outside = newRunning(0);
 // in a thread it holds what the host gave, no undefined
 const env = Object.freeze({ ...process.env }) as Record<string, string>;
@@ -64,7 +64,7 @@ function send(message: FromThread, transfer: ArrayBuffer[] = []): void {
   port.postMessage(message, transfer);
 }
 
-function newRunning(id: number, inspect = false, mark?: string): Running {
+function newRunning(id: number, inspect = false, mark?: string): RunningCall {
   const output = new CallOutput(
     (printed) => {
       send({ type: 'print', id, printed });
@@ -131,7 +131,7 @@ function exportsOf(module: Record<string, unknown>): Record<string, unknown> {
   return { ...whole };
 }
 
-async function operate(op: Operation, call: Running): Promise<Done> {
+async function operate(op: Operation, call: RunningCall): Promise<CallReply> {
   switch (op.kind) {
     case 'call':
       return callTool(op, call);
@@ -162,7 +162,7 @@ async function operate(op: Operation, call: Running): Promise<Done> {
   }
 }
 
-async function callTool(op: Extract<Operation, { kind: 'call' }>, call: Running): Promise<Done> {
+async function callTool(op: Extract<Operation, { kind: 'call' }>, call: RunningCall): Promise<CallReply> {
   const tool = (world?.tools ?? tools).byName.get(op.name);
   if (tool === undefined) throw new Error(`There is no tool "${op.name}".`);
   try {
@@ -173,7 +173,7 @@ async function callTool(op: Extract<Operation, { kind: 'call' }>, call: Running)
     return { ...result, ...(await changes()) };
   } catch (error) {
     const told = await changes().catch((): { changes?: string } => ({}));
-    throw new Failed(error, told.changes);
+    throw new CallFailure(error, told.changes);
   }
 }
 
@@ -193,7 +193,7 @@ async function changes(): Promise<{ changes?: string }> {
   return found === undefined || found.length === 0 ? {} : { changes: encodeJson(found, 'diff returned') };
 }
 
-function contextOf(op: Extract<Operation, { kind: 'call' }>, call: Running): ToolContext {
+function contextOf(op: Extract<Operation, { kind: 'call' }>, call: RunningCall): ToolContext {
   return {
     signal: call.abort.signal,
     seed: op.seed,
@@ -218,13 +218,13 @@ function contextOf(op: Extract<Operation, { kind: 'call' }>, call: Running): Too
 }
 
 /** Says why `state` is undefined to whom it comes as a surprise. */
-function aboutState(error: Thrown, { stateless }: Running): Thrown {
+function aboutState(error: Thrown, { stateless }: RunningCall): Thrown {
   return stateless && error.kind === 'thrown' && /\bundefined\b/.test(error.message)
     ? { ...error, message: `${NO_STATE}: ${error.message}` }
     : error;
 }
 
-async function openWorld(op: Extract<Operation, { kind: 'open' }>): Promise<Done> {
+async function openWorld(op: Extract<Operation, { kind: 'open' }>): Promise<CallReply> {
   const open = exported['open'];
   if (typeof open !== 'function') throw new Error("A world's module must export a function `open`.");
   const session = await (open as OpenWorld)(op.task, op.seed, op.from);
@@ -257,7 +257,7 @@ async function run({ id, op, inspect, mark }: Extract<ToThread, { type: 'run' }>
   try {
     answer = { type: 'done', id, ...(await current.run(call, operate, op, call)) };
   } catch (error) {
-    const failed = error instanceof Failed ? error : undefined;
+    const failed = error instanceof CallFailure ? error : undefined;
     answer = {
       type: 'error',
       id,

@@ -7,7 +7,7 @@ import { entryUrl } from '../../common/entries.ts';
 import type { CallInspection } from '../../rollout/ports.ts';
 import type { Children } from './children.ts';
 import { Inspector } from './inspector.ts';
-import { HARD_LIMIT, type MemoryWatch, type Watched } from './memoryWatch.ts';
+import { HARD_LIMIT, type MemoryWatch, type WatchedThread } from './memoryWatch.ts';
 import type { FromThread, Operation, ThreadStart, Thrown, ToolProblem, ToThread, WireTool } from './protocol.ts';
 import { fromThread, wireTool } from './protocol.ts';
 
@@ -21,7 +21,7 @@ import type { StackMapper } from './userStack.ts';
 export type Answer = Extract<FromThread, { type: 'done' }>;
 
 /** What a module told when it was loaded. */
-export interface Loaded {
+export interface LoadedModule {
   readonly tools: readonly WireTool[];
   /** The text `tools` were read from: equal texts are equal tools. */
   readonly toolsText: string;
@@ -55,7 +55,7 @@ export class ThreadLost extends Error {
 }
 
 /** The operation's signal aborted. */
-export class Aborted extends Error {}
+export class AbortedCall extends Error {}
 
 export interface Sinks {
   readonly signal: AbortSignal;
@@ -69,7 +69,7 @@ export interface Sinks {
   onLate(stream: 'out' | 'err', text: string): void;
 }
 
-interface Pending {
+interface PendingReply {
   readonly sinks: Sinks;
   readonly answer: Deferred<Answer>;
   readonly onAbort: () => void;
@@ -100,15 +100,15 @@ const STUCK_MS = 3000;
 const REMEMBERED = 64;
 
 /** The host's side of one thread: asks, answers, and the end of it. */
-export class WorkerThread implements Watched {
-  readonly loaded: Promise<Loaded>;
+export class WorkerThread implements WatchedThread {
+  readonly loaded: Promise<LoadedModule>;
   /** Called when the last pending operation ended, and when the thread did. */
   onIdle: (() => void) | undefined;
   readonly #worker: Worker;
   readonly #options: ThreadOptions;
   readonly #watch: MemoryWatch;
-  readonly #load = deferred<Loaded>();
-  readonly #pending = new Map<number, Pending>();
+  readonly #load = deferred<LoadedModule>();
+  readonly #pending = new Map<number, PendingReply>();
   readonly #recent = new Map<number, Sinks>();
   readonly #exited = deferred<undefined>();
   #nextId = 1;
@@ -218,9 +218,9 @@ export class WorkerThread implements Watched {
   /** Throws UserError, ThreadLost or Aborted. Never later than `GRACE_MS` after the signal. */
   run(op: Operation, sinks: Sinks): Promise<Answer> {
     if (this.#ended) return Promise.reject(new ThreadLost('its thread has ended', false));
-    if (sinks.signal.aborted) return Promise.reject(new Aborted());
+    if (sinks.signal.aborted) return Promise.reject(new AbortedCall());
     const id = this.#nextId++;
-    const pending: Pending = {
+    const pending: PendingReply = {
       sinks,
       answer: deferred<Answer>(),
       onAbort: () => {
@@ -285,7 +285,7 @@ export class WorkerThread implements Watched {
         this.#print(message.id, message.printed);
         const pending = this.#settle(message.id);
         if (pending === undefined) return;
-        if (pending.sinks.signal.aborted) pending.answer.reject(new Aborted());
+        if (pending.sinks.signal.aborted) pending.answer.reject(new AbortedCall());
         else if (message.type === 'done') pending.answer.resolve(message);
         else pending.answer.reject(new UserError(message.error, message.changes));
         return;
@@ -369,7 +369,7 @@ export class WorkerThread implements Watched {
         this.#end('it did not let go of its thread', this.#aborted());
         return;
       }
-      this.#settle(id)?.answer.reject(new Aborted());
+      this.#settle(id)?.answer.reject(new AbortedCall());
     }, GRACE_MS);
   }
 
@@ -382,7 +382,7 @@ export class WorkerThread implements Watched {
     return [...this.#pending].filter(([, pending]) => pending.sinks.signal.aborted).map(([id]) => id);
   }
 
-  #settle(id: number): Pending | undefined {
+  #settle(id: number): PendingReply | undefined {
     const pending = this.#pending.get(id);
     if (pending === undefined) return undefined;
     this.#pending.delete(id);
@@ -409,7 +409,7 @@ export class WorkerThread implements Watched {
     const inspectors = [...this.#pending.values()].flatMap(({ inspector }) => inspector ?? []);
     for (const [id, pending] of [...this.#pending]) {
       this.#settle(id);
-      if (pending.sinks.signal.aborted) pending.answer.reject(new Aborted());
+      if (pending.sinks.signal.aborted) pending.answer.reject(new AbortedCall());
       else pending.answer.reject(new ThreadLost(why, guilty.includes(id), stack));
     }
     this.#recent.clear();

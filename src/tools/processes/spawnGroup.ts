@@ -18,7 +18,7 @@ import { marked } from './strays.ts';
 const GATE = 'read -r _ <&3 || exit 1; exec 3<&-; ';
 const BECOME = 'exec "$0" "$@"';
 
-export interface Spawned {
+export interface SpawnedGroup {
   readonly file: string;
   readonly args: readonly string[];
   readonly cwd: string;
@@ -31,7 +31,7 @@ export interface Spawned {
 
 /** Starts it with pipes for all it reads and writes. What `spawn` would emit as `error` this one emits, too. */
 export function spawnGroup(
-  { file, args, cwd, env, verbatim, limits }: Spawned,
+  { file, args, cwd, env, verbatim, limits }: SpawnedGroup,
   groups: ProcessGroups,
 ): ChildProcessWithoutNullStreams {
   const options = { cwd, env: marked(env, groups.owner), detached: OWN_GROUP, windowsHide: true };

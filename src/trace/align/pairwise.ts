@@ -12,7 +12,7 @@ export interface Pair {
   readonly b?: number;
 }
 
-type Compared = Pick<Action, 'key' | 'shape' | 'kind'>;
+type ComparedAction = Pick<Action, 'key' | 'shape' | 'kind'>;
 
 /**
  * Leaving one out; other arguments; another tool (a little less than leaving both out); words beside a call (never).
@@ -23,20 +23,20 @@ const OTHER_TOOL = 7;
 const OTHER_KIND = 9;
 
 /** The pairs in order: every index of both occurs exactly once. Turned round, the same pairs turned round. */
-export function pairwise(a: readonly Compared[], b: readonly Compared[]): Pair[] {
+export function pairwise(a: readonly ComparedAction[], b: readonly ComparedAction[]): Pair[] {
   // Where several pairings cost the same, the choice must not hang on which list comes first.
   return comesFirst(b, a) ? ordered(b, a).map(({ a: x, b: y }) => pair(y, x)) : ordered(a, b);
 }
 
 /** What an alignment costs: 0 = the same actions. */
-export function costOf(a: readonly Compared[], b: readonly Compared[], pairs: readonly Pair[]): number {
+export function costOf(a: readonly ComparedAction[], b: readonly ComparedAction[], pairs: readonly Pair[]): number {
   return pairs.reduce(
     (sum, { a: i, b: j }) => sum + pairCost(i === undefined ? undefined : a[i], j === undefined ? undefined : b[j]),
     0,
   );
 }
 
-function ordered(a: readonly Compared[], b: readonly Compared[]): Pair[] {
+function ordered(a: readonly ComparedAction[], b: readonly ComparedAction[]): Pair[] {
   const shorter = Math.min(a.length, b.length);
   let head = 0;
   while (head < shorter && a[head]?.key === b[head]?.key) head += 1;
@@ -53,7 +53,7 @@ function ordered(a: readonly Compared[], b: readonly Compared[]): Pair[] {
 }
 
 /** The table. Row i, column j: the least cost of the first i of `a` and the first j of `b`. */
-function middle(a: readonly Compared[], b: readonly Compared[]): Pair[] {
+function middle(a: readonly ComparedAction[], b: readonly ComparedAction[]): Pair[] {
   const [keysA, keysB] = interned(
     a.map((one) => one.key),
     b.map((one) => one.key),
@@ -100,7 +100,7 @@ function middle(a: readonly Compared[], b: readonly Compared[]): Pair[] {
   return pairs.reverse();
 }
 
-function pairCost(a: Compared | undefined, b: Compared | undefined): number {
+function pairCost(a: ComparedAction | undefined, b: ComparedAction | undefined): number {
   if (a === undefined || b === undefined) return GAP;
   return a.key === b.key ? 0 : a.shape === b.shape ? OTHER_ARGUMENTS : a.kind === b.kind ? OTHER_TOOL : OTHER_KIND;
 }
@@ -116,7 +116,7 @@ function interned(a: readonly string[], b: readonly string[]): [Int32Array, Int3
   return [Int32Array.from(a, number), Int32Array.from(b, number)];
 }
 
-function comesFirst(a: readonly Compared[], b: readonly Compared[]): boolean {
+function comesFirst(a: readonly ComparedAction[], b: readonly ComparedAction[]): boolean {
   if (a.length !== b.length) return a.length < b.length;
   const index = a.findIndex((one, at) => one.key !== b[at]?.key);
   return index >= 0 && (a[index]?.key ?? '') < (b[index]?.key ?? '');

@@ -60,7 +60,7 @@ export function toChatText(messages: readonly Message[], reasoning: ReasoningNam
 /** Puts what the messages become in order: the images of a run of tool messages follow that run. */
 function convert<T>(
   messages: readonly Message[],
-  of: (message: Message) => Converted<T>,
+  of: (message: Message) => ConversionResult<T>,
   imageMessage: (message: ChatMessage) => T,
 ): T[] {
   const chat: T[] = [];
@@ -78,14 +78,14 @@ function convert<T>(
   return chat;
 }
 
-interface Converted<T> {
+interface ConversionResult<T> {
   readonly chat: readonly T[];
   readonly images: readonly ChatContentPart[];
 }
 
-const texts = new WeakMap<Message, Converted<string> & { readonly names: string }>();
+const texts = new WeakMap<Message, ConversionResult<string> & { readonly names: string }>();
 
-function chatText(message: Message, reasoning: ReasoningNames, names: string): Converted<string> {
+function chatText(message: Message, reasoning: ReasoningNames, names: string): ConversionResult<string> {
   const known = texts.get(message);
   if (known?.names === names) return known;
   const { chat, images } = chatMessages(message, reasoning);
@@ -96,7 +96,7 @@ function chatText(message: Message, reasoning: ReasoningNames, names: string): C
 
 const NO_IMAGES: readonly ChatContentPart[] = [];
 
-function chatMessages(message: Message, reasoning: ReasoningNames): Converted<ChatMessage> {
+function chatMessages(message: Message, reasoning: ReasoningNames): ConversionResult<ChatMessage> {
   switch (message.role) {
     case 'system':
       return { chat: [{ role: 'system', content: textOf(message.parts) }], images: NO_IMAGES };

@@ -5,7 +5,7 @@ import type { EventOf } from '../schema.ts';
 import { replaceAt } from '../values/pointer.ts';
 
 /** A value, and whether an edit made it what it is. */
-export interface Edited {
+export interface EditedValue {
   readonly value: Json;
   readonly edited: boolean;
 }
@@ -24,7 +24,7 @@ export class EditLog {
   }
 
   /** A field of an event's data after its edits. */
-  apply(seq: number, field: 'arguments' | 'result', base: Json): Edited {
+  apply(seq: number, field: 'arguments' | 'result', base: Json): EditedValue {
     const root = `/${field}`;
     let value = base;
     let edited = false;

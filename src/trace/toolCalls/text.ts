@@ -5,7 +5,7 @@ import type { CallFact } from './fact.ts';
 import type { ToolStats, UseShares } from './stats.ts';
 
 /** How much of a batch the figures are made of. */
-export interface Read {
+export interface ReadAttempts {
   /** Attempts that used some tool. */
   readonly attempts: number;
   /** Of them, those whose calls were read. */
@@ -13,7 +13,7 @@ export interface Read {
 }
 
 /** `412 calls · 6 % errors · p50 12 ms, p95 90 ms · in 31 % of passed, 58 % of failed attempts`. */
-export function statsText(stats: ToolStats, shares: UseShares | undefined, read: Read): string {
+export function statsText(stats: ToolStats, shares: UseShares | undefined, read: ReadAttempts): string {
   const parts = [
     `${stats.calls.toLocaleString('en')} ` +
       `${stats.calls === 1 ? 'call' : 'calls'}${stats.open > 0 ? ` (${stats.open.toLocaleString('en')} running)` : ''}`,

@@ -8,7 +8,7 @@ import { modelOf } from '../../rollout/running.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import { TRACE_VERSION } from '../../trace/schema.ts';
 
-export interface Closing {
+export interface ClosedSpans {
   readonly grant: Grant;
   readonly worker: string;
   readonly clock: Clock;
@@ -21,7 +21,7 @@ export interface Closing {
 }
 
 /** `rollout.start` and `rollout.lease` where there are none yet, and a `rollout.end` of status infrastructure. */
-export function closingEvents({ grant, worker, clock, submission, durable, last, message }: Closing): TraceEvent[] {
+export function closingEvents({ grant, worker, clock, submission, durable, last, message }: ClosedSpans): TraceEvent[] {
   const own = durable.filter((event) => event.seq > (grant.fork?.seq ?? 0));
   const at = Math.max(clock.now(), durable.at(-1)?.at ?? 0);
   const events: TraceEvent[] = [];

@@ -4,7 +4,7 @@ import { errorText, StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
 import type { Breakpoint } from '../../protocol/commands.ts';
 import type { Grant } from '../../protocol/worker.ts';
-import type { Done } from '../../rollout/gates/gates.ts';
+import type { HoldResult } from '../../rollout/gates/gates.ts';
 import type { Slot } from '../../rollout/ports.ts';
 import { redaction } from '../spool/redaction.ts';
 import type { Loss } from '../spool/spool.ts';
@@ -108,7 +108,7 @@ export class HeldRollout {
   }
 
   /** Resolves when what the command led to is stored. */
-  async command(command: Command): Promise<Done> {
+  async command(command: Command): Promise<HoldResult> {
     const handle = await this.#ready.promise;
     const mayInspect = command.verb !== 'step' || this.#parts.inspectable;
     const done = await handle.command(mayInspect ? command : { ...command, args: {} });

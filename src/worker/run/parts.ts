@@ -5,7 +5,7 @@ import type { ModelConnections } from '../../model/connections.ts';
 import type { PermitGate } from '../../model/permits.ts';
 import type { Replicas } from '../../model/replicas.ts';
 import type { Breakpoint } from '../../protocol/commands.ts';
-import type { Done } from '../../rollout/gates/gates.ts';
+import type { HoldResult } from '../../rollout/gates/gates.ts';
 import type { HoldPermits, RolloutJob, RolloutPorts } from '../../rollout/job.ts';
 import type { Clock } from '../../rollout/ports.ts';
 import type { ToolPools } from '../../tools/environment.ts';
@@ -25,7 +25,7 @@ export interface RolloutHandle {
     readonly verb: string;
     readonly args: Json | undefined;
     readonly by: string;
-  }): Promise<Done>;
+  }): Promise<HoldResult>;
   /** The batch's breakpoints, and whether it is paused. */
   setBreakpoints(breakpoints: readonly Breakpoint[], paused: boolean): void;
   /** Whether the server is lost: no new effect is started then. */

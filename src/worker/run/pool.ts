@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { verbArgs } from '../../protocol/commands.ts';
 import type { Grant, ServerToWorker, WorkerFrame } from '../../protocol/worker.ts';
-import type { Done } from '../../rollout/gates/gates.ts';
+import type { HoldResult } from '../../rollout/gates/gates.ts';
 import type { Welcome } from '../session/session.ts';
 import { HeldRollout } from './heldRollout.ts';
 import type { WorkerParts } from './parts.ts';
@@ -159,7 +159,7 @@ export class RolloutPool {
     if (!this.#options.send(done)) this.#untold.push(done);
   }
 
-  async #control(control: Control): Promise<Done> {
+  async #control(control: Control): Promise<HoldResult> {
     switch (control.verb) {
       case 'drain':
         this.#options.onDrain();

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Gathered, gatherOffline } from '../../../src/client/offline/offlineData.ts';
+import { gatherOffline, type OfflineContents } from '../../../src/client/offline/offlineData.ts';
 import { StudioError } from '../../../src/common/errors.ts';
 import { Api } from '../../../src/protocol/api.ts';
 import { type OfflineData, offlineTransport } from '../../../src/protocol/offline.ts';
@@ -17,7 +17,7 @@ function gather(
   source: OfflineData,
   place: PagePlace,
   more: { trajectories?: boolean; limit?: number } = {},
-): Promise<Gathered> {
+): Promise<OfflineContents> {
   return gatherOffline(new Api(offlineTransport(source)), { place, trajectories: false, signal, ...more });
 }
 

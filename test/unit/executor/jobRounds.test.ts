@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Submission } from '../../../src/config/submission.ts';
-import { nextRound, type Round, readRound, type Standing } from '../../../src/executor/kubernetes/jobRounds.ts';
+import { type JobState, nextRound, type Round, readRound } from '../../../src/executor/kubernetes/jobRounds.ts';
 import { podSizing } from '../../../src/executor/kubernetes/sizing.ts';
 import type { Job } from '../../../src/kubernetes/access/objects.ts';
 
@@ -22,7 +22,7 @@ function round(changes: Partial<Round> = {}): Round {
   };
 }
 
-function next(rounds: Round[], changes: Partial<Standing> = {}): ReturnType<typeof nextRound> {
+function next(rounds: Round[], changes: Partial<JobState> = {}): ReturnType<typeof nextRound> {
   return nextRound({
     rounds,
     last: Math.max(0, ...rounds.map((one) => one.round)),

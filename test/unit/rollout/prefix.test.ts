@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Diverged, Prefix, type PrefixRequest } from '../../../src/rollout/act/prefix.ts';
+import { Prefix, PrefixDivergence, type PrefixRequest } from '../../../src/rollout/act/prefix.ts';
 import type { EffectKind, RecordedAction } from '../../../src/rollout/act/recorded.ts';
 
 function action(
@@ -67,7 +67,7 @@ describe('a prefix', () => {
 
   it('strict: something else than recorded diverges, until all is answered', () => {
     const prefix = new Prefix([action(1, 'a'), action(3, 'b', 'open')], 'strict');
-    assert.throws(() => prefix.take(ask('x')), Diverged);
+    assert.throws(() => prefix.take(ask('x')), PrefixDivergence);
     assert.throws(() => prefix.take(ask('a', 'g')), /desk asks for tool "g" where tool "f" was recorded \(event 1\)/);
     prefix.take(ask('a'));
     assert.deepEqual(taken(prefix, ask('x')), ['new', false], 'an open action is no answer to miss');
@@ -93,7 +93,7 @@ describe('a prefix', () => {
       expected.seq < 10 ? 'in_order' : 'strict',
     );
     assert.deepEqual(taken(prefix, ask('x')), ['answered', 1]);
-    assert.throws(() => prefix.take(ask('x')), Diverged);
+    assert.throws(() => prefix.take(ask('x')), PrefixDivergence);
   });
 
   it('knows when its agent asks next', () => {

@@ -10,7 +10,7 @@ const EVERY_MS = 500;
 /** Figures may take one part in so many of the time. */
 const SHARE = 5;
 
-export class Figuring {
+export class FiguresTask {
   /** Of the rows so far; undefined while they are read for the first time. */
   latest: Figures | undefined;
   readonly #data: BatchData;

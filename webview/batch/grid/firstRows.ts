@@ -14,7 +14,7 @@ import type { GridRow } from '../model/arrange.ts';
 import { attemptsSeen, HEAD, type Layout, LETTER, layoutOf, numbered, ROW, rowsSeen } from '../model/geometry.ts';
 import { type AttemptRows, taskFacts } from '../model/taskFacts.ts';
 import { coloursOf, type GridColours } from './colours.ts';
-import { fitCanvas, type Painted, Painter } from './paint.ts';
+import { fitCanvas, type PaintedGrid, Painter } from './paint.ts';
 
 /** Narrower pages have other bars above the grid, of heights that only the program knows. */
 const NARROW = 640;
@@ -161,7 +161,7 @@ class FirstGrid {
     return { layout, seen };
   }
 
-  #painted(rows: number): Painted {
+  #painted(rows: number): PaintedGrid {
     const tasks = this.#tasks;
     const { attempts } = this.#row;
     return {

@@ -11,7 +11,7 @@ import { type AttemptRows, outcomeAt, type TaskFacts, type TaskMedians, taskMedi
 import type { GridColours } from './colours.ts';
 
 /** What there is to draw: a batch's view, or what is known of it before there is one. */
-export interface Painted {
+export interface PaintedGrid {
   readonly rows: readonly GridRow[];
   readonly hover: CellAt | undefined;
   readonly cursor: Cursor | undefined;
@@ -26,7 +26,7 @@ export interface Painted {
 }
 
 export interface Picture {
-  readonly view: Painted;
+  readonly view: PaintedGrid;
   readonly layout: Layout;
   readonly colours: GridColours;
   readonly scroll: { readonly left: number; readonly top: number };
@@ -175,7 +175,7 @@ export class Painter {
     return fitted;
   }
 
-  #mediansOf(view: Painted, index: number): TaskMedians {
+  #mediansOf(view: PaintedGrid, index: number): TaskMedians {
     const stamp = view.stamp(index);
     const known = this.#medians.get(index);
     if (known?.stamp === stamp) return known.medians;

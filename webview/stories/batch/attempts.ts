@@ -6,7 +6,7 @@ import { Stream } from '../../../test/support/stream.ts';
 import { long, running, team } from '../trajectory/someRollout.ts';
 import { BATCH, type SomeBatch } from './someBatch.ts';
 
-export interface Told extends SomeBatch {
+export interface AttemptsOptions extends SomeBatch {
   readonly events: Readonly<Record<string, readonly TraceEvent[]>>;
 }
 
@@ -14,7 +14,7 @@ export interface Told extends SomeBatch {
  * Attempts 1 to 5: a team that failed, one of very many steps, one that runs, one that is held, one whose earlier tries
  * were lost.
  */
-export function withAttempts(batch: SomeBatch): Told {
+export function withAttempts(batch: SomeBatch): AttemptsOptions {
   const told: Readonly<Record<number, Partial<RolloutRow> & { readonly events: readonly TraceEvent[] }>> = {
     1: { events: team(), duplicate_of: 'r0x2', state: 'ended', settles: true },
     2: { events: long(300), state: 'ended', settles: true },

@@ -11,7 +11,7 @@ import { click, Once, pointAt, press } from './once.tsx';
 import { podEvents } from './podEvents.ts';
 import { BATCH, someBatch, type Wishes } from './someBatch.ts';
 
-interface Given {
+interface StoryOptions {
   readonly wishes?: Wishes;
   readonly filter?: string;
   readonly readOnly?: boolean;
@@ -48,7 +48,7 @@ function page(
     pane = true,
     does,
     then = ROWS,
-  }: Given = {},
+  }: StoryOptions = {},
 ): void {
   story(
     'batch',
@@ -91,7 +91,7 @@ function page(
 }
 
 /** An attempt of the first task at the cursor, with its steps where there is a pane. */
-function selected(name: string, attempt: number, given: Given = {}): void {
+function selected(name: string, attempt: number, given: StoryOptions = {}): void {
   page(name, {
     told: true,
     ...given,

@@ -10,7 +10,7 @@ import { BATCH, someBatch } from '../batch/someBatch.ts';
 
 export const ROLLOUT = 'r1';
 
-export interface Telling {
+export interface RolloutOptions {
   readonly readOnly?: boolean;
   readonly blobs?: Readonly<Record<string, string>>;
   /** What the batch's stream tells. */
@@ -38,7 +38,7 @@ export function hostOf(
     blobs = {},
     breakpoints,
     batches,
-  }: Telling = {},
+  }: RolloutOptions = {},
 ): StoryHost {
   const { batch, tasks, server } = someBatch({ tasks: 1, attempts: 4, state: ended ? 'ended' : 'running' });
   const streams: Record<string, readonly TraceEvent[]> = { [ROLLOUT]: events, [BATCH]: outside };

@@ -25,9 +25,9 @@ import {
   imported,
   long,
   ROLLOUT,
+  type RolloutOptions,
   restOfRunning,
   running,
-  type Telling,
   team,
   values,
 } from './someRollout.ts';
@@ -47,7 +47,7 @@ const CAN: ReadonlySet<PageVerb> = new Set([
 /** By then the page shows what it was given. */
 const SHOWN_MS = 200;
 
-interface Given extends Telling {
+interface StoryOptions extends RolloutOptions {
   readonly seq?: number;
   readonly tab?: string;
   /** The server is gone. */
@@ -81,7 +81,7 @@ function page(
     click,
     rollout = ROLLOUT,
     ...telling
-  }: Given = {},
+  }: StoryOptions = {},
 ): void {
   const { readOnly = false, silent = false } = telling;
   story(

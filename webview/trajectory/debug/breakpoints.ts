@@ -14,16 +14,16 @@ import {
   editorOn,
   gateOf,
   keyOf,
-  type Narrowing,
   nameOf,
   PAGE_PREFIX,
   type Spot,
+  type SpotCondition,
   spotOfEditor,
   spotOfGate,
   spotOfRow,
 } from './spot.ts';
 
-export interface ShownBreakpoint extends Narrowing {
+export interface ShownBreakpoint extends SpotCondition {
   readonly key: string;
   /** Absent of one that stands on no row: another client's, with a condition of its own. */
   readonly spot?: Spot;
@@ -109,7 +109,7 @@ export class PageBreakpoints {
   }
 
   /** Rejects with the words of what refused it: a condition that is none, or the server. */
-  async set(spot: Spot, { when, hits, log }: Narrowing): Promise<void> {
+  async set(spot: Spot, { when, hits, log }: SpotCondition): Promise<void> {
     const narrowing = {
       ...(when === undefined ? {} : { when }),
       ...(hits === undefined ? {} : { hits }),
@@ -221,7 +221,7 @@ function narrowingOf({
   when,
   hits,
   log,
-}: Pick<EditorBreakpoint, 'when' | 'log'> & { readonly hits?: string | number | undefined }): Narrowing {
+}: Pick<EditorBreakpoint, 'when' | 'log'> & { readonly hits?: string | number | undefined }): SpotCondition {
   const count = hits === undefined ? NaN : Number(String(hits).replace(/^>?=?\s*/, ''));
   return {
     ...(when === undefined ? {} : { when }),
@@ -243,7 +243,7 @@ async function checkBreakpoint(gate: Breakpoint): Promise<void> {
 export async function hitsSoFar(
   { model, info }: TrajectoryData,
   spot: Spot,
-  narrowing: Narrowing,
+  narrowing: SpotCondition,
 ): Promise<{ readonly hits: number; readonly of: number } | undefined> {
   const gate = gateOf(spot, { ...(narrowing.when === undefined ? {} : { when: narrowing.when }) });
   if (gate === undefined) return undefined;

@@ -12,7 +12,7 @@ export type Spot =
   | { readonly on: 'event'; readonly seq: number };
 
 /** What narrows a breakpoint. */
-export interface Narrowing {
+export interface SpotCondition {
   readonly when?: string;
   /** Holds from this hit on. */
   readonly hits?: number;
@@ -62,7 +62,7 @@ export function nameOf(spot: Spot): string {
 }
 
 /** As the gates of a batch get it; undefined for what has happened once and does not come again. */
-export function gateOf(spot: Spot, { when, hits, log }: Narrowing): Breakpoint | undefined {
+export function gateOf(spot: Spot, { when, hits, log }: SpotCondition): Breakpoint | undefined {
   if (spot.on === 'event') return undefined;
   const narrowed = { ...(hits === undefined || hits < 2 ? {} : { hits }), ...(log === undefined ? {} : { log }) };
   const id = `${PAGE_PREFIX}${keyOf(spot)}`;
@@ -89,7 +89,7 @@ export function spotOfGate({
   when,
   hits,
   log,
-}: Breakpoint): { readonly spot: Spot; readonly narrowing: Narrowing } | undefined {
+}: Breakpoint): { readonly spot: Spot; readonly narrowing: SpotCondition } | undefined {
   if (side !== 'before') return undefined;
   const rest = { ...(hits === undefined ? {} : { hits }), ...(log === undefined ? {} : { log }) };
   if (tool !== undefined)

@@ -2,7 +2,7 @@
 import { literal } from '../../../src/trace/query/words.ts';
 
 /** What a search found, as the list of steps needs it. */
-export interface Found {
+export interface Match {
   /** seqs of the rows that hold it. */
   readonly rows: ReadonlySet<number>;
   /** What is looked for as it stands; none where a condition is. */

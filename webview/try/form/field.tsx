@@ -6,7 +6,7 @@ import { useState } from 'preact/hooks';
 import { isSameJson, type Json, type JsonObject } from '../../../src/common/json.ts';
 import { valueText } from '../../../src/trace/text/values.ts';
 import { Button } from '../../components/controls.tsx';
-import { type Described, describe, type Shape } from './shape.ts';
+import { describe, type FieldDescription, type Shape } from './shape.ts';
 import {
   asJson,
   boundsText,
@@ -135,7 +135,7 @@ function isSamePath(a: Path, b: Path): boolean {
 }
 
 interface ControlProps extends FieldProps {
-  readonly described: Described;
+  readonly described: FieldDescription;
   readonly control: {
     readonly id: string;
     readonly 'aria-describedby': string | undefined;
@@ -538,7 +538,7 @@ function Members({
 export interface MemberFieldsProps {
   readonly context: FormContext;
   readonly path: Path;
-  readonly described: Described;
+  readonly described: FieldDescription;
   readonly shape: Extract<Shape, { kind: 'object' }>;
   readonly members: Readonly<Record<string, FormValue>>;
   readonly onChange: (members: Readonly<Record<string, FormValue>>) => void;

@@ -19,7 +19,7 @@ export type Shape =
   /** Whatever no field is for. */
   | { readonly kind: 'json' };
 
-export interface Described {
+export interface FieldDescription {
   readonly shape: Shape;
   /** With references followed. */
   readonly schema: JsonObject;
@@ -39,7 +39,7 @@ const NAMES: Readonly<Record<string, string>> = {
 };
 
 /** `root`: where references begin. */
-export function describe(given: Json, root: JsonObject): Described {
+export function describe(given: Json, root: JsonObject): FieldDescription {
   const schema = followed(given, root);
   return { schema, shape: shapeOf(schema, root) };
 }

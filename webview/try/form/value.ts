@@ -1,6 +1,6 @@
 /** What a form holds: JSON, where a text that is not (yet) a value of its field stands as it was typed. */
 import { isSameJson, type Json, type JsonObject } from '../../../src/common/json.ts';
-import { type Described, describe } from './shape.ts';
+import { describe, type FieldDescription } from './shape.ts';
 
 /** What was typed where a number or JSON is wanted, and is none. */
 export class Unread {
@@ -137,7 +137,7 @@ export function problemsOf(
 }
 
 /** Members of a value that its schema does not name. */
-export function othersIn({ shape }: Described, value: Members): string[] {
+export function othersIn({ shape }: FieldDescription, value: Members): string[] {
   if (shape.kind !== 'object') return [];
   return Object.keys(value).filter(
     (name) => value[name] !== undefined && !shape.members.some((member) => member.name === name),
@@ -145,7 +145,7 @@ export function othersIn({ shape }: Described, value: Members): string[] {
 }
 
 /** Which of a choice a value is, or is nearest to. */
-export function nearestOption({ shape }: Described, root: JsonObject, value: FormValue): number {
+export function nearestOption({ shape }: FieldDescription, root: JsonObject, value: FormValue): number {
   if (shape.kind !== 'variants') return -1;
   const distances = shape.options.map(({ schema }) => distance(schema, root, value));
   return distances.indexOf(Math.min(...distances));
@@ -186,7 +186,7 @@ function wantedType({ type }: JsonObject): string {
 }
 
 /** Whether a value is of its field's type. */
-export function fits({ schema, shape }: Described, value: FormValue): boolean {
+export function fits({ schema, shape }: FieldDescription, value: FormValue): boolean {
   switch (shape.kind) {
     case 'text':
       return typeof value === 'string';

@@ -5,11 +5,11 @@ import { addEntry } from '../../../config/tools/mcp/addEntry.ts';
 import { clientServers, type FoundServer, type McpServer } from '../../../config/tools/mcp/clientFile.ts';
 import { newEntry } from '../../../config/tools/mcp/newEntry.ts';
 import { listTools, serverTools } from '../../../rerun/tryTool.ts';
-import { flag, type Given, type Outcome, textOption, textOptions } from '../../command.ts';
+import { type CommandLine, flag, type Outcome, textOption, textOptions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 
 /** Connects to the server once, so that what is written works, and writes its entry. */
-export async function add(context: Context, given: Given): Promise<Outcome> {
+export async function add(context: Context, given: CommandLine): Promise<Outcome> {
   const [agent = '', ...command] = given.words;
   const file = path.resolve(context.cwd, agent);
   const text = read(file, agent);
@@ -63,7 +63,7 @@ function read(file: string, shown: string): string {
 
 function wanted(
   context: Context,
-  given: Given,
+  given: CommandLine,
   command: readonly string[],
 ): { readonly server: McpServer; readonly notes: readonly string[]; readonly name?: string } {
   const [url, from] = [textOption(given, 'url'), textOption(given, 'from')];

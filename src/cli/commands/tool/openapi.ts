@@ -3,14 +3,14 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import { openApiTools } from '../../../formats/openapi/openapi.ts';
-import { flag, type Given, type Outcome, textOption } from '../../command.ts';
+import { type CommandLine, flag, type Outcome, textOption } from '../../command.ts';
 import type { Context } from '../../context.ts';
 
 const FETCH_MS = 30_000;
 const LARGEST = 32 * 1024 * 1024;
 
 /** Writes one module with a tool for each operation. */
-export async function openapi(context: Context, given: Given): Promise<Outcome> {
+export async function openapi(context: Context, given: CommandLine): Promise<Outcome> {
   const [spec = ''] = given.words;
   const out = textOption(given, 'out');
   if (out === undefined) throw new StudioError('usage', 'Say where the tools go: --out tools/NAME.ts.');

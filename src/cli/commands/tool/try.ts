@@ -6,12 +6,12 @@ import type { TriedCall } from '../../../rerun/tryRoom.ts';
 import { listTools, readToolFile, tryTool } from '../../../rerun/tryTool.ts';
 import { durationText } from '../../../trace/text/units.ts';
 import { changeText, placeText, errorText as traceErrorText, valueText } from '../../../trace/text/values.ts';
-import { type Given, type Outcome, textOption } from '../../command.ts';
+import { type CommandLine, type Outcome, textOption } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { readJsonFile } from '../../jsonFile.ts';
 
 /** Exit code 1 when an entry of an agent file could not be opened. */
-export async function list(context: Context, { words: [file = ''] }: Given): Promise<Outcome> {
+export async function list(context: Context, { words: [file = ''] }: CommandLine): Promise<Outcome> {
   const { tools, problems } = await listTools(
     await readToolFile(file, context.cwd, context.env),
     context.env,
@@ -40,7 +40,7 @@ export async function list(context: Context, { words: [file = ''] }: Given): Pro
 }
 
 /** Exit code 1 when the tool failed. */
-export async function tryIt(context: Context, given: Given): Promise<Outcome> {
+export async function tryIt(context: Context, given: CommandLine): Promise<Outcome> {
   const made = await call(context, given);
   if (context.json) {
     context.printJson(made);
@@ -65,7 +65,7 @@ export async function tryIt(context: Context, given: Given): Promise<Outcome> {
   return error === undefined ? 0 : 1;
 }
 
-async function call(context: Context, given: Given): Promise<TriedCall> {
+async function call(context: Context, given: CommandLine): Promise<TriedCall> {
   const [file = '', tool = ''] = given.words;
   const [batch, task] = [textOption(given, 'batch'), textOption(given, 'task')];
   const asked = { tool, arguments: argumentsOf(context, given) };
@@ -85,7 +85,7 @@ async function call(context: Context, given: Given): Promise<TriedCall> {
   return tryTool(await readToolFile(file, context.cwd, context.env), asked, context.env, told, context.signal);
 }
 
-function argumentsOf(context: Context, given: Given): Json {
+function argumentsOf(context: Context, given: CommandLine): Json {
   const [text, file] = [textOption(given, 'args'), textOption(given, 'arguments')];
   if (text !== undefined && file !== undefined) throw new StudioError('usage', 'Give --args or --arguments, not both.');
   if (file !== undefined) return readJsonFile(context.cwd, file);

@@ -1,6 +1,6 @@
 /** MCP servers that an entry names in one word, `mcp: e2b`, and what they come to. */
 
-interface Catalogued {
+interface CatalogEntry {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
@@ -43,7 +43,7 @@ export const CATALOGUE = {
     needs: ['chromium'],
     about: 'Playwright with the Chromium, Chrome or Edge of the machine, and more tools than the built-in `browser`',
   },
-} as const satisfies Readonly<Record<string, Catalogued>>;
+} as const satisfies Readonly<Record<string, CatalogEntry>>;
 
 export type CatalogueName = keyof typeof CATALOGUE;
 export const CATALOGUE_NAMES = ['e2b', 'playwright'] as const satisfies readonly CatalogueName[];

@@ -87,13 +87,13 @@ export function clientServers(
     const url = one.url ?? one.httpUrl ?? one.serverUrl;
     if (one.command === undefined && url === undefined)
       unusable.push({ name: server, why: 'it has neither `command` nor `url`' });
-    else found.push(new Reading(server, folder).read(one, url));
+    else found.push(new ClientFileReader(server, folder).read(one, url));
   }
   return { found, unusable };
 }
 
 /** One server: its texts with variables as we write them, and what there is to say about it. */
-class Reading {
+class ClientFileReader {
   readonly #name: string;
   readonly #folder: string;
   readonly #notes: string[] = [];

@@ -27,13 +27,13 @@ export const callsOf = z.object({
 });
 export type CallsOf = z.infer<typeof callsOf>;
 
-interface Shown {
+interface ShownCalls {
   readonly text: string;
   readonly blocks: readonly CallBlock[];
 }
 
 export class CallDocuments implements vscode.TextDocumentContentProvider, vscode.CodeLensProvider {
-  readonly #shown = new Map<string, Shown>();
+  readonly #shown = new Map<string, ShownCalls>();
   #last = 0;
 
   provideTextDocumentContent(uri: vscode.Uri): string | undefined {

@@ -16,14 +16,14 @@ import type { DescribedCall, RerunCall } from './described.ts';
 const FOLDERS = ['test', 'tests'];
 const MAX_FILES = 1000;
 
-export interface Saved {
+export interface SavedTest {
   readonly call: DescribedCall;
   /** Of the form: other arguments than recorded, and what they gave. */
   readonly made: { readonly arguments: Json; readonly outcome: RerunCall } | undefined;
 }
 
 /** Writes the test, opens it, offers to run it. */
-export async function saveTest({ cli }: Pick<Services, 'cli'>, { call, made }: Saved): Promise<void> {
+export async function saveTest({ cli }: Pick<Services, 'cli'>, { call, made }: SavedTest): Promise<void> {
   const module = await moduleOf(call);
   const folder = folderOf(module);
   const target = await freeFile(folder, call.name);

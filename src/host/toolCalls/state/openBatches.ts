@@ -34,7 +34,7 @@ export interface OpenBatchesPorts {
   readonly log: (text: string) => void;
 }
 
-interface Kept {
+interface OpenBatch {
   /** Resolves when it was read for the first time. */
   readonly ready: Promise<BatchCalls>;
   readonly stop: AbortController;
@@ -46,7 +46,7 @@ interface Kept {
 export class OpenBatches {
   readonly #ports: OpenBatchesPorts;
   /** The one that was asked for last comes last. */
-  readonly #kept = new Map<string, Kept>();
+  readonly #kept = new Map<string, OpenBatch>();
 
   constructor(ports: OpenBatchesPorts) {
     this.#ports = ports;
@@ -81,9 +81,9 @@ export class OpenBatches {
     this.#kept.delete(batch);
   }
 
-  #begin(row: BatchRow): Kept {
+  #begin(row: BatchRow): OpenBatch {
     const first = Promise.withResolvers<BatchCalls>();
-    const kept: Kept = { stop: new AbortController(), ready: first.promise, rev: 0, following: true };
+    const kept: OpenBatch = { stop: new AbortController(), ready: first.promise, rev: 0, following: true };
     this.#kept.set(row.batch, kept);
     this.#follow(row, kept, first.resolve)
       .catch((error: unknown) => {
@@ -100,7 +100,7 @@ export class OpenBatches {
     return kept;
   }
 
-  async #follow(row: BatchRow, kept: Kept, ready: (calls: BatchCalls) => void): Promise<void> {
+  async #follow(row: BatchRow, kept: OpenBatch, ready: (calls: BatchCalls) => void): Promise<void> {
     const { signal } = kept.stop;
     const connection = await this.#ports.server.connection({ start: false, signal });
     const calls = new BatchCalls(row.batch, {

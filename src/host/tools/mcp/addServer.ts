@@ -26,7 +26,7 @@ const TYPED = Symbol('typed');
 const probed = z.object({
   tools: z.array(z.object({ name: z.string(), description: z.string(), effect: z.string() })),
 });
-type Probed = z.infer<typeof probed>;
+type ProbeResult = z.infer<typeof probed>;
 
 export async function addServer(
   { cli, log }: Pick<Services, 'cli' | 'log'>,
@@ -105,7 +105,7 @@ async function probe(
   server: FoundServer,
   signal: AbortSignal,
   onProgress: (text: string) => void,
-): Promise<Probed> {
+): Promise<ProbeResult> {
   const temporary = await mkdtemp(path.join(os.tmpdir(), 'rollout-mcp-'));
   try {
     const file = path.join(temporary, 'mcp.json');
@@ -125,7 +125,7 @@ async function probe(
 }
 
 /** All of them are chosen at first. */
-async function chosenTools(tools: Probed['tools'], name: string): Promise<string[] | undefined> {
+async function chosenTools(tools: ProbeResult['tools'], name: string): Promise<string[] | undefined> {
   const picked = await pickMany(
     { title: TITLE, step: 1, steps: 1 },
     tools.map((tool) => ({

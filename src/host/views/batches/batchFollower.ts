@@ -16,7 +16,7 @@ export interface FollowerPorts {
   readonly changed: (batch: string, tasks: ReadonlySet<string>) => void;
 }
 
-interface Followed {
+interface FollowedBatch {
   /** The row as it was when the contents were read, then moved on by what came. */
   rev: number;
   last: number;
@@ -28,7 +28,7 @@ interface Followed {
 
 export class BatchFollower {
   readonly #ports: FollowerPorts;
-  readonly #followed = new Map<string, Followed>();
+  readonly #followed = new Map<string, FollowedBatch>();
   readonly #pending = new Map<string, Set<string>>();
   #seen = true;
   #timer: NodeJS.Timeout | undefined;
@@ -101,7 +101,7 @@ export class BatchFollower {
     else if (followed.stop === undefined) void this.#follow(batch, followed);
   }
 
-  async #follow(batch: string, followed: Followed): Promise<void> {
+  async #follow(batch: string, followed: FollowedBatch): Promise<void> {
     const stop = new AbortController();
     followed.stop = stop;
     try {

@@ -2,7 +2,7 @@
 
 import type { Finding } from '../../targets/findings.ts';
 import type { Icon } from '../look.ts';
-import type { Known } from './findingReader.ts';
+import type { TargetFindings } from './findingReader.ts';
 import { leaf, type TargetNode } from './targetNodes.ts';
 
 /** A shape each, so that no state hangs on colour. */
@@ -15,7 +15,7 @@ export const FINDING_ICONS: Readonly<Record<Finding['state'], Icon>> = {
 const LABELS: Readonly<Record<string, string>> = { gpus: 'GPUs' };
 
 /** One for each; what one can do about it is its only child. */
-export function findingNodes(target: string, { findings, at }: Known): TargetNode[] {
+export function findingNodes(target: string, { findings, at }: TargetFindings): TargetNode[] {
   return findings.map(({ name, state, text, hint }): TargetNode => {
     const id = `target/${target}/${name}`;
     const label = LABELS[name] ?? `${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;

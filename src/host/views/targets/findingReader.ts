@@ -8,12 +8,12 @@ import type { Finding } from '../../targets/findings.ts';
 
 interface Entry {
   readonly stop: AbortController;
-  readonly asked: Promise<Known>;
-  known: Known | undefined;
+  readonly asked: Promise<TargetFindings>;
+  known: TargetFindings | undefined;
 }
 
 /** What was found, and when. */
-export interface Known {
+export interface TargetFindings {
   readonly findings: readonly Finding[];
   readonly at: Date;
 }
@@ -30,7 +30,7 @@ export class FindingReader {
   }
 
   /** As it is known; asks where it is not. Never rejects: what goes wrong is a finding. */
-  async of(target: string): Promise<Known> {
+  async of(target: string): Promise<TargetFindings> {
     for (let entry = this.#entries.get(target) ?? this.#ask(target, undefined); ; ) {
       const found = entry.known ?? (await entry.asked);
       if (!entry.stop.signal.aborted) return found;
@@ -72,7 +72,7 @@ export class FindingReader {
     for (const target of [...this.#entries.keys()]) this.forget(target);
   }
 
-  #ask(target: string, known: Known | undefined): Entry {
+  #ask(target: string, known: TargetFindings | undefined): Entry {
     const stop = new AbortController();
     const asked = ask(this.#cli, target, stop.signal)
       .catch((error: unknown): readonly Finding[] => {
@@ -86,7 +86,7 @@ export class FindingReader {
           },
         ];
       })
-      .then((findings): Known => ({ findings, at: new Date() }));
+      .then((findings): TargetFindings => ({ findings, at: new Date() }));
     const entry: Entry = { stop, asked, known };
     this.#entries.set(target, entry);
     void asked.then((found) => {

@@ -7,7 +7,7 @@ export interface Collector {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-export type Sent =
+export type SendResult =
   | { readonly how: 'taken'; readonly note?: string }
   /** It is away or busy. `afterMs`: when it wants to be asked again. */
   | { readonly how: 'later'; readonly text: string; readonly afterMs?: number }
@@ -52,7 +52,7 @@ export function collectorOf(
 }
 
 /** One request; never throws. */
-export async function sendTraces({ url, headers }: Collector, body: string, signal: AbortSignal): Promise<Sent> {
+export async function sendTraces({ url, headers }: Collector, body: string, signal: AbortSignal): Promise<SendResult> {
   try {
     const response = await fetch(url, {
       method: 'POST',

@@ -7,13 +7,13 @@ import { cancelled, sleep } from '../../../common/abort.ts';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import type { Log } from '../../log.ts';
 import type { Counters } from '../counters.ts';
-import type { Sent } from './collector.ts';
+import type { SendResult } from './collector.ts';
 import { type Attribute, exportRequest, type OtlpSpan } from './span.ts';
 
 export interface ExporterOptions {
   /** For the log. */
   readonly to: string;
-  readonly send: (body: string, signal: AbortSignal) => Promise<Sent>;
+  readonly send: (body: string, signal: AbortSignal) => Promise<SendResult>;
   /** undefined: there is none any more. */
   readonly trace: (rollout: string) => Promise<OtlpSpan[] | undefined>;
   readonly resource: Readonly<Record<string, Attribute>>;

@@ -27,7 +27,7 @@ export interface FinishedOptions {
   readonly found: (rollout: string) => void;
 }
 
-interface Watched {
+interface WatchedBatch {
   readonly throttle: Throttle;
   /** Revision up to which its rows were seen. undefined: not looked at. */
   rev: number | undefined;
@@ -36,9 +36,9 @@ interface Watched {
   ignored: boolean;
 }
 
-export class Finished {
+export class FinishedRollouts {
   readonly #options: FinishedOptions;
-  readonly #batches = new Map<string, Watched>();
+  readonly #batches = new Map<string, WatchedBatch>();
   readonly #timer: NodeJS.Timeout;
   #unwatch: (() => void) | undefined;
   #since = 0;
@@ -96,10 +96,10 @@ export class Finished {
       for (const batch of new Set([...active, ...recent, ...this.#batches.keys()])) this.#watched(batch).throttle.ask();
   }
 
-  #watched(batch: string): Watched {
+  #watched(batch: string): WatchedBatch {
     let watched = this.#batches.get(batch);
     if (watched === undefined) {
-      const made: Watched = {
+      const made: WatchedBatch = {
         throttle: new Throttle(
           LOOK_EVERY_MS,
           () => this.#look(batch, made),
@@ -114,7 +114,7 @@ export class Finished {
     return watched;
   }
 
-  async #look(batch: string, watched: Watched): Promise<void> {
+  async #look(batch: string, watched: WatchedBatch): Promise<void> {
     if (watched.ignored) return;
     const { store, found } = this.#options;
     const record = await store.batch(batch);

@@ -10,7 +10,7 @@ import { StreamReader } from '../../streamReader.ts';
 import type { Counters } from '../counters.ts';
 import { type Collector, sendTraces } from './collector.ts';
 import { Exporter } from './exporter.ts';
-import { Finished } from './finished.ts';
+import { FinishedRollouts } from './finished.ts';
 import type { OtlpSpan } from './span.ts';
 import { traceOf } from './trace.ts';
 
@@ -41,7 +41,7 @@ export function openTraceExport(parts: {
     resource: { 'service.name': service, 'service.version': version },
     scope: { name, version },
   });
-  const finished = new Finished({ store, changes, log, found: (rollout) => exporter.add(rollout) });
+  const finished = new FinishedRollouts({ store, changes, log, found: (rollout) => exporter.add(rollout) });
   return {
     close: async (withinMs) => {
       const until = performance.now() + withinMs;

@@ -8,7 +8,7 @@ import { entryUrl } from '../../../common/entries.ts';
 import type { ToolOutcome } from '../../../rollout/ports.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
 import { abortedError } from '../../aborted.ts';
-import { HARD_LIMIT, MemoryWatch, type Watched } from '../../modules/memoryWatch.ts';
+import { HARD_LIMIT, MemoryWatch, type WatchedThread } from '../../modules/memoryWatch.ts';
 import type { BuiltinTool } from '../builtinHost.ts';
 import type { Job, Reply } from './protocol.ts';
 
@@ -97,7 +97,7 @@ function answer(thread: Worker, job: Job, signal: AbortSignal): Promise<Reply> {
   });
 }
 
-function watchedThread(thread: Worker, onTooMuch: () => void): Watched {
+function watchedThread(thread: Worker, onTooMuch: () => void): WatchedThread {
   let before = thread.performance.eventLoopUtilization();
   return {
     utilization: () => {

@@ -15,7 +15,7 @@ import { CellError, parseSpot, type Spot, spotName, type Value } from './cells.t
 import { moved } from './formula/tokens.ts';
 
 /** A formula that several cells share is written in the first of them only. */
-interface Shared {
+interface SharedFormula {
   readonly formula: string;
   readonly spot: Spot;
 }
@@ -26,7 +26,7 @@ export class Sheet {
   readonly #data: Element;
   readonly #strings: readonly string[];
   readonly #rows = new Map<number, { readonly row: Element; readonly cells: Map<number, Element> }>();
-  readonly #shared = new Map<string, Shared>();
+  readonly #shared = new Map<string, SharedFormula>();
   #used: Spot = { column: 0, row: 0 };
 
   constructor(tree: Document, strings: readonly string[]) {

@@ -12,13 +12,15 @@ const NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 /** What the thread needs of a schema: Standard Schema with its JSON Schema part, which zod has from 4.2 on. */
 interface Schema {
   readonly '~standard': {
-    validate(value: unknown): Validated | Promise<Validated>;
+    validate(value: unknown): ValidationResult | Promise<ValidationResult>;
     readonly jsonSchema?: Readonly<
       Record<'input' | 'output', (options: { target: string }) => Record<string, unknown>>
     >;
   };
 }
-type Validated = { readonly value: unknown; readonly issues?: undefined } | { readonly issues: readonly Issue[] };
+type ValidationResult =
+  | { readonly value: unknown; readonly issues?: undefined }
+  | { readonly issues: readonly Issue[] };
 interface Issue {
   readonly message: string;
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined;

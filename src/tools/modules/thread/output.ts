@@ -1,16 +1,16 @@
 /** In the thread: what user code prints, by call. */
 import { FLOOD_CHARS, PRINT_CHARS } from '../limits.ts';
 
-export type Printed = ['out' | 'err', string];
+export type PrintedText = ['out' | 'err', string];
 
 const BATCH_CHARS = 16 * 1024;
 const BATCH_MS = 50;
 
 /** What one call prints: in batches, up to a limit. */
 export class CallOutput {
-  readonly #send: (printed: Printed[]) => void;
+  readonly #send: (printed: PrintedText[]) => void;
   readonly #flood: () => void;
-  #waiting: Printed[] = [];
+  #waiting: PrintedText[] = [];
   #waitingChars = 0;
   #chars = 0;
   #dropped = 0;
@@ -18,7 +18,7 @@ export class CallOutput {
   #scheduled = false;
 
   /** `flood` is called once a call has printed beyond all measure. */
-  constructor(send: (printed: Printed[]) => void, flood: () => void) {
+  constructor(send: (printed: PrintedText[]) => void, flood: () => void) {
     this.#send = send;
     this.#flood = flood;
   }
@@ -47,7 +47,7 @@ export class CallOutput {
   }
 
   /** What was not sent yet, with a line about what was dropped; undefined when there is nothing. */
-  take(): Printed[] | undefined {
+  take(): PrintedText[] | undefined {
     if (this.#dropped > 0) {
       this.#waiting.push([
         'err',

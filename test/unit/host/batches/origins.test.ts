@@ -3,14 +3,14 @@ import { describe, it } from 'node:test';
 import type { Connection } from '../../../../src/client/connect.ts';
 import { StudioError } from '../../../../src/common/errors.ts';
 import { BatchOrigins } from '../../../../src/host/batches/origins.ts';
-import type { Launched } from '../../../../src/host/launch/memory.ts';
+import type { LaunchedBatch } from '../../../../src/host/launch/memory.ts';
 import { Api } from '../../../../src/protocol/api.ts';
 import { batchRow } from '../rows.ts';
 
 /** `files`: what submissions say. */
 function origins(
   files: Readonly<Record<string, string>>,
-  remembered: readonly Launched[] = [],
+  remembered: readonly LaunchedBatch[] = [],
 ): { origins: BatchOrigins; asked: string[]; there: { server: boolean } } {
   const asked: string[] = [];
   const there = { server: true };
@@ -60,7 +60,11 @@ describe('the batch of a file', () => {
   });
 
   it('is known without the server where it was launched from this window', async () => {
-    const launched = (batch: string, file: string): Launched => ({ batch, file, answers: { tasks: { kind: 'all' } } });
+    const launched = (batch: string, file: string): LaunchedBatch => ({
+      batch,
+      file,
+      answers: { tasks: { kind: 'all' } },
+    });
     const rows = [
       batchRow({ batch: 'b1', created_at: 1, submission: 'same' }),
       batchRow({ batch: 'b2', created_at: 2, submission: 'same' }),

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { deferred } from '../../../../src/common/abort.ts';
 import { Counters } from '../../../../src/server/telemetry/counters.ts';
-import { collectorOf, type Sent, sendTraces } from '../../../../src/server/telemetry/otlp/collector.ts';
+import { collectorOf, type SendResult, sendTraces } from '../../../../src/server/telemetry/otlp/collector.ts';
 import { Exporter, type ExporterOptions } from '../../../../src/server/telemetry/otlp/exporter.ts';
 import { INTERNAL, type OtlpSpan, spanIdOf, traceIdOf } from '../../../../src/server/telemetry/otlp/span.ts';
 import { Collector } from '../../../support/collector.ts';
@@ -27,7 +27,7 @@ interface Kit {
   readonly counted: () => Record<string, number>;
 }
 
-function kit(send: (body: string) => Promise<Sent>, over: Partial<ExporterOptions> = {}): Kit {
+function kit(send: (body: string) => Promise<SendResult>, over: Partial<ExporterOptions> = {}): Kit {
   const counters = new Counters();
   const log: string[] = [];
   const bodies: string[] = [];
@@ -57,7 +57,7 @@ function kit(send: (body: string) => Promise<Sent>, over: Partial<ExporterOption
   };
 }
 
-const taken: Sent = { how: 'taken' };
+const taken: SendResult = { how: 'taken' };
 
 describe('exporting traces', () => {
   test('those that finish together go together, at most so many spans at once', async () => {
@@ -95,7 +95,7 @@ describe('exporting traces', () => {
   });
 
   test('when too many wait the oldest are lost, counted and said', async () => {
-    const away = deferred<Sent>();
+    const away = deferred<SendResult>();
     const { exporter, log, bodies, counted } = kit(() => away.promise, { limits: { waiting: 3 } });
     for (let n = 0; n < 10; n++) exporter.add(`r${n}`);
     assert.deepEqual(counted(), { exported: 0, lost: 7, waiting: 3 });
@@ -110,7 +110,7 @@ describe('exporting traces', () => {
   });
 
   test('what is refused is lost, and the next is sent', async () => {
-    const answers: Sent[] = [{ how: 'refused', text: 'status 400: no' }];
+    const answers: SendResult[] = [{ how: 'refused', text: 'status 400: no' }];
     const { exporter, log, counted } = kit(() => Promise.resolve(answers.shift() ?? taken), { limits: { spans: 1 } });
     exporter.add('a');
     exporter.add('b');
@@ -122,9 +122,9 @@ describe('exporting traces', () => {
   });
 
   test('the end of the server waits no longer than told, and says what is lost', async () => {
-    const { exporter, log, counted } = kit(() => new Promise<Sent>(() => undefined), {
+    const { exporter, log, counted } = kit(() => new Promise<SendResult>(() => undefined), {
       send: (_body, signal) =>
-        new Promise<Sent>((resolve) => {
+        new Promise<SendResult>((resolve) => {
           signal.addEventListener('abort', () => resolve({ how: 'later', text: 'aborted' }), { once: true });
         }),
     });
@@ -178,7 +178,7 @@ describe('the collector', () => {
   test('says what to do with a request that it did not take', async () => {
     await using collector = await Collector.start();
     const to = { url: `${collector.url}/v1/traces`, headers: { 'x-key': 'k' } };
-    const send = (): Promise<Sent> => sendTraces(to, '{"resourceSpans":[]}', new AbortController().signal);
+    const send = (): Promise<SendResult> => sendTraces(to, '{"resourceSpans":[]}', new AbortController().signal);
     collector.answers.push(
       { status: 503, headers: { 'retry-after': '3' }, body: 'busy' },
       { status: 429 },

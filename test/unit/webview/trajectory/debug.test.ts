@@ -22,8 +22,8 @@ import {
 import {
   gateOf,
   keyOf,
-  type Narrowing,
   type Spot,
+  type SpotCondition,
   spotOfGate,
   spotOfRow,
 } from '../../../../webview/trajectory/debug/spot.ts';
@@ -67,7 +67,7 @@ function modelOf(events: readonly TraceEvent[]): TrajectoryModel {
 describe('what a breakpoint stands on', () => {
   it('is a gate of the batch, and found again in it', () => {
     const spots: Spot[] = [{ on: 'tool', name: 'renew' }, { on: 'model' }, { on: 'step', step: 12 }];
-    const narrowings: Narrowing[] = [{}, { when: 'a == 1 || b == 2' }, { hits: 3 }, { log: 'x', when: 'c' }];
+    const narrowings: SpotCondition[] = [{}, { when: 'a == 1 || b == 2' }, { hits: 3 }, { log: 'x', when: 'c' }];
     for (const spot of spots) {
       for (const narrowing of narrowings) {
         const gate = gateOf(spot, narrowing);

@@ -18,19 +18,19 @@ const NEWS_MS = 500;
 const EVENTS_AT_AN_END = 150;
 const KEPT = 30;
 
-export interface Outlined {
+export interface OutlineState {
   readonly outline: Outline | undefined;
   readonly problem: string | undefined;
 }
 
-interface Kept {
+interface OutlineEntry {
   readonly outline: Outline;
   problem: string | undefined;
 }
 
-export function useOutline(api: Api, { rollout, last }: Pick<RolloutRow, 'rollout' | 'last'>): Outlined {
+export function useOutline(api: Api, { rollout, last }: Pick<RolloutRow, 'rollout' | 'last'>): OutlineState {
   const [, draw] = useReducer((count: number) => count + 1, 0);
-  const kept = useRef(new Map<string, Kept>());
+  const kept = useRef(new Map<string, OutlineEntry>());
   const newest = useRef(last);
   newest.current = last;
   useEffect(() => {
@@ -50,13 +50,18 @@ export function useOutline(api: Api, { rollout, last }: Pick<RolloutRow, 'rollou
   };
 }
 
-interface Reading {
-  readonly kept: Map<string, Kept>;
+interface OutlineReader {
+  readonly kept: Map<string, OutlineEntry>;
   readonly last: () => number;
   readonly changed: () => void;
 }
 
-async function keepUp(api: Api, rollout: string, { kept, last, changed }: Reading, signal: AbortSignal): Promise<void> {
+async function keepUp(
+  api: Api,
+  rollout: string,
+  { kept, last, changed }: OutlineReader,
+  signal: AbortSignal,
+): Promise<void> {
   const own = kept.get(rollout) ?? { outline: new Outline(), problem: undefined };
   try {
     if (own.outline.last === 0) await sleep(REST_MS, signal);

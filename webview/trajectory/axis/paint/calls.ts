@@ -40,7 +40,7 @@ export interface Room {
  * What was drawn of a call: its bar, whose part from `made` on is the call itself; undefined of one that was never
  * made.
  */
-interface Drawn {
+interface DrawnCall {
   readonly bar: Box;
   readonly made: Box | undefined;
 }
@@ -79,7 +79,7 @@ export function callBar(
   item: Item,
   whole: Box,
   room: Room,
-): Drawn & { /** Whether its time stands on it. */ readonly timed: boolean } {
+): DrawnCall & { /** Whether its time stands on it. */ readonly timed: boolean } {
   const { colours, lanes } = scene;
   if (isHeld(scene, item)) {
     plainBar(canvas, colours.held, whole, true);
@@ -205,7 +205,7 @@ export function troubleSign(
 }
 
 /** Outlines what a call waited to be made, up to where it was. */
-function waited(canvas: CanvasRenderingContext2D, scene: Scene, item: Item, whole: Box, { before }: Room): Drawn {
+function waited(canvas: CanvasRenderingContext2D, scene: Scene, item: Item, whole: Box, { before }: Room): DrawnCall {
   const { colours, lanes } = scene;
   const at = lanes.madeAt(item);
   if (at === item.from) return { bar: whole, made: whole };

@@ -4,7 +4,7 @@ import { errorText } from '../../../../src/common/errors.ts';
 import { Button, Dropdown, TextField } from '../../../components/controls.tsx';
 import { useChanges } from '../../../data/observe.ts';
 import { hitsSoFar, type ShownBreakpoint } from '../../debug/breakpoints.ts';
-import { keyOf, type Narrowing, nameOf, type Spot } from '../../debug/spot.ts';
+import { keyOf, nameOf, type Spot, type SpotCondition } from '../../debug/spot.ts';
 import type { TrajectorySession } from '../../session.ts';
 import { BreakpointMark, breakpointText } from '../../steps/gutter.tsx';
 
@@ -74,7 +74,7 @@ function Conditions({
   useEffect(() => field.current?.focus(), []);
   const count = Number(hits);
   const wrongCount = hits.trim() !== '' && !(Number.isInteger(count) && count >= 1);
-  const narrowing: Narrowing = {
+  const narrowing: SpotCondition = {
     ...(when.trim() === '' ? {} : { when: when.trim() }),
     ...(count > 1 && !wrongCount ? { hits: count } : {}),
     ...(log && text !== '' ? { log: text } : {}),
@@ -159,7 +159,7 @@ function SoFar({
 }: {
   readonly session: TrajectorySession;
   readonly spot: Spot;
-  readonly narrowing: Narrowing;
+  readonly narrowing: SpotCondition;
 }) {
   const [found, setFound] = useState<Awaited<ReturnType<typeof hitsSoFar>>>();
   const { last } = data.model;

@@ -54,7 +54,7 @@ function NotCaptured({ failed, imported }: { readonly failed: boolean; readonly 
   );
 }
 
-type Got = { readonly tokens: CallTokens | undefined } | { readonly problem: string };
+type TokensResult = { readonly tokens: CallTokens | undefined } | { readonly problem: string };
 
 function Sampled({
   view,
@@ -65,7 +65,7 @@ function Sampled({
   readonly call: ModelSpan;
   readonly trained: boolean;
 }) {
-  const [got, setGot] = useState<Got>();
+  const [got, setGot] = useState<TokensResult>();
   useEffect(() => {
     let stopped = false;
     tokensOf(view.data.model, call, (ref) => view.data.blobs.json(ref)).then(
