@@ -3,7 +3,7 @@ import { render } from 'preact';
 import type { PagePlace } from '../src/protocol/page.ts';
 import { App, begin } from './app.tsx';
 import { WITH_ROWS } from './batch/grid/firstRows.ts';
-import { afterFirstRows } from './components/later.ts';
+import { afterFirstRows } from './components/afterFirstRows.ts';
 import { browserHost } from './host/browser.ts';
 import type { Host } from './host/host.ts';
 import { vscodeHost } from './host/vscode.ts';

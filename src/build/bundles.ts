@@ -20,7 +20,7 @@ export const NODE_BUNDLES: Readonly<Record<string, string>> = {
   worker: 'src/worker/main.ts',
   reaper: 'src/worker/reaperMain.ts',
   toolThread: 'src/tools/modules/thread.ts',
-  readerThread: 'src/tools/builtins/beside/thread.ts',
+  readerThread: 'src/tools/builtins/readerThread/thread.ts',
   language: 'src/language/main.ts',
 };
 /** Becomes `dist/webview/page.js` and `page.css`: all pages, for a saved file; the styles are everybody's. */

@@ -5,7 +5,7 @@ const SOURCES = {
   worker: 'src/worker/main.ts',
   reaper: 'src/worker/reaperMain.ts',
   toolThread: 'src/tools/modules/thread.ts',
-  readerThread: 'src/tools/builtins/beside/thread.ts',
+  readerThread: 'src/tools/builtins/readerThread/thread.ts',
   language: 'src/language/main.ts',
 } as const;
 

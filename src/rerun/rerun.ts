@@ -17,9 +17,9 @@ import { openTools } from '../tools/hosts.ts';
 import type { Change, TraceError } from '../trace/schema.ts';
 import { makeWorkDirectory } from '../worker/run/workDirectory.ts';
 import { moduleWorld } from '../worlds/module.ts';
-import { type CallOutcome, callOnce } from './once.ts';
+import { type CallOutcome, callOnce } from './callTool.ts';
 import type { EarlierCall, RecordedCall } from './recordedCall.ts';
-import { withinRoom } from './room.ts';
+import { withTemporaryEnvironment } from './temporaryEnvironment.ts';
 
 export interface RerunOptions {
   /** Absent: as recorded. */
@@ -74,7 +74,7 @@ export function callForm(
   options: Pick<RerunOptions, 'code' | 'folder'>,
   signal: AbortSignal,
 ): Promise<CallForm> {
-  return withinRoom(
+  return withTemporaryEnvironment(
     (sha, blobSignal) => api.getBlob(sha, blobSignal),
     async (environment, work) => {
       const { host, spec, session } = await open(api, call, options, environment(work), signal);
@@ -94,7 +94,7 @@ export function callForm(
  * build or the tool is gone. What the tool itself throws is the result.
  */
 export function rerun(api: Api, call: RecordedCall, options: RerunOptions, signal: AbortSignal): Promise<Rerun> {
-  return withinRoom(
+  return withTemporaryEnvironment(
     (sha, blobSignal) => api.getBlob(sha, blobSignal),
     async (environment, work) => {
       let log = '';

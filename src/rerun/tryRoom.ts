@@ -9,8 +9,8 @@ import type { ToolEnvironment } from '../tools/environment.ts';
 import type { Change, TraceError } from '../trace/schema.ts';
 import type { TaskRecord } from '../trace/task.ts';
 import { makeWorkDirectory } from '../worker/run/workDirectory.ts';
-import { type CallOutcome, callOnce } from './once.ts';
-import { withinRoom } from './room.ts';
+import { type CallOutcome, callOnce } from './callTool.ts';
+import { withTemporaryEnvironment } from './temporaryEnvironment.ts';
 
 export interface TriedCall {
   readonly tool: string;
@@ -62,7 +62,7 @@ export function withinTryRoom<T>(
       ? Promise.reject(new StudioError('internal', `There is no blob ${sha}.`))
       : Promise.resolve(bytes);
   };
-  return withinRoom(readBlob, async (environment, work) => {
+  return withTemporaryEnvironment(readBlob, async (environment, work) => {
     const directory = await makeWorkDirectory(work, 'call', task, readBlob);
     const stopped = new Promise<never>((_resolve, reject) => {
       const stop = (): void => reject(new StudioError('cancelled', 'It was cancelled.'));

@@ -10,8 +10,8 @@ import { after, before, describe, it } from 'node:test';
 import { nodeTransport } from '../../src/client/nodeTransport.ts';
 import { checkToken, reachAddress } from '../../src/client/targets/checkAddress.ts';
 import { connectTarget } from '../../src/client/targets/connectTarget.ts';
-import { silence } from '../../src/client/targets/silence.ts';
 import type { UrlTarget } from '../../src/client/targets/target.ts';
+import { unreachableError } from '../../src/client/targets/unreachable.ts';
 import { StudioError } from '../../src/common/errors.ts';
 import { cliOf } from '../../src/host/server/runCli.ts';
 import { WindowServerLink } from '../../src/host/server/serverLink.ts';
@@ -252,7 +252,7 @@ describe('a server by its address', { timeout: 120_000 }, () => {
       of(
         'unavailable',
         /127\.0\.0\.1:\d+ does not answer: the request timed out\. See whether the server runs\. .*firewall/,
-      )(silence({ url: silent.url }, asked)),
+      )(unreachableError({ url: silent.url }, asked)),
     );
   });
 

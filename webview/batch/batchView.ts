@@ -11,7 +11,7 @@ import type { BatchData } from '../data/batchData.ts';
 import { recall, remember } from '../host/memory.ts';
 import { celTest } from './celTest.ts';
 import type { Figures } from './figures/figures.ts';
-import { FiguresTask } from './figures/figuring.ts';
+import { FiguresTask } from './figures/figuresTask.ts';
 import { arrange, GROUPS, type GridRow, type Group, SORTS, type Sort } from './model/arrange.ts';
 import { type FilterPart, parseFilter, type RowTest } from './model/filter.ts';
 import { Matches } from './model/matches.ts';

@@ -6,7 +6,7 @@
  */
 import { type ComponentChildren, h } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
-import { afterFirstRows } from './later.ts';
+import { afterFirstRows } from './afterFirstRows.ts';
 import { Icon, type IconName } from './marks/icon.tsx';
 
 afterFirstRows(() => void import('./toolkit.ts').then(({ defineElements }) => defineElements()));

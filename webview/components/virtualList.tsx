@@ -1,7 +1,7 @@
 /** A list of rows of one height, of which only those in sight are drawn: it reaches the last of any number. */
 import type { HTMLAttributes, VNode } from 'preact';
 import { useEffect, useId, useLayoutEffect, useReducer, useRef, useState } from 'preact/hooks';
-import { firstRowsShown } from './later.ts';
+import { firstRowsShown } from './afterFirstRows.ts';
 
 export interface VirtualListProps {
   readonly count: number;

@@ -1,7 +1,7 @@
 /** A page of stories: `#part/name&theme=dark&width=400`. Without a story in the address it lists them all. */
 import { render } from 'preact';
 import { z } from 'zod';
-import { firstRowsShown } from '../components/later.ts';
+import { firstRowsShown } from '../components/afterFirstRows.ts';
 import { setTheme, type ThemeKind } from '../theme/browserTheme.ts';
 import { storyIds, storyOf } from './index.ts';
 import '../theme/page.css';

@@ -2,7 +2,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { errorText } from '../../src/common/errors.ts';
 import type { PagePlace, PageVerb } from '../../src/protocol/page.ts';
-import { Apart } from '../components/apart.tsx';
+import { DeferredRender } from '../components/deferredRender.tsx';
 import { announce } from '../components/notices/announcer.tsx';
 import { Banner } from '../components/notices/banner.tsx';
 import { EmptyState } from '../components/notices/emptyState.tsx';
@@ -112,9 +112,9 @@ export function TrajectoryPage({ host, readOnly, can, place, onNavigate }: Traje
       {boxOpen && <BreakpointBox session={session} />}
       {draft !== undefined && draft.target.seq === undefined && <EditForm view={session} draft={draft} />}
       <NoteBox session={session} open={note} onClose={() => setNote(false)} />
-      <Apart>
+      <DeferredRender>
         <Detail view={session} />
-      </Apart>
+      </DeferredRender>
     </div>
   );
   return (

@@ -1,6 +1,6 @@
 /** Where the panel of “Try Tool…” begins, in VS Code. */
 import { render } from 'preact';
-import { firstRowsShown } from '../components/later.ts';
+import { firstRowsShown } from '../components/afterFirstRows.ts';
 import '../theme/page.css';
 import { TryPage } from './tryPage.tsx';
 import { TrySession } from './trySession.ts';

@@ -5,7 +5,7 @@ import { jsonOf } from '../../common/json.ts';
 import type { ServerAddress } from '../../protocol/transport.ts';
 import { PROTOCOL } from '../../protocol/worker.ts';
 import { nodeTransport } from '../nodeTransport.ts';
-import { silence } from './silence.ts';
+import { unreachableError } from './unreachable.ts';
 
 /** Who is there answers within this time. */
 export const REACH_MS = 15_000;
@@ -36,7 +36,7 @@ export async function askServer(
     .then(async (reply) => ({ status: reply.status, text: await reply.text() }))
     .catch((error: unknown) => {
       if (signal?.aborted === true) throw error;
-      throw silence(address, error);
+      throw unreachableError(address, error);
     });
   if (status === 401 || status === 403) {
     throw new StudioError('unauthorized', `The rollout server at ${address.url} does not take the token.`, {

@@ -5,7 +5,7 @@ import { Api } from '../../protocol/api.ts';
 import type { ServerAddress } from '../../protocol/transport.ts';
 import { nodeTransport } from '../nodeTransport.ts';
 import { askServer, REACH_MS } from './askServer.ts';
-import { isUntrusted, silence } from './silence.ts';
+import { isUntrusted, unreachableError } from './unreachable.ts';
 
 /**
  * `untrusted`: it answers, but its certificate is of an authority that is not known. Throws StudioError where nothing
@@ -25,7 +25,7 @@ export async function reachAddress(
   } catch (error) {
     if (signal.aborted) throw error;
     if (isUntrusted(error)) return 'untrusted';
-    throw silence(address, error);
+    throw unreachableError(address, error);
   }
 }
 

@@ -12,8 +12,8 @@ import { nodeTransport } from '../nodeTransport.ts';
 import { certificatesOf, newToken, noReadToken, noToken } from './addressTokens.ts';
 import { askServer } from './askServer.ts';
 import { type ClientTokens, findServerPod, type ServerPod, serverTokens } from './serverPod.ts';
-import { tellingWhy } from './silence.ts';
 import { type ClusterTarget, clusterRef, type Target, type UrlTarget } from './target.ts';
+import { tellingWhy } from './unreachable.ts';
 
 export interface TargetConnection extends Connection {
   /** Ends what it keeps open on this machine; the server goes on. */

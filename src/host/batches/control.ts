@@ -11,7 +11,7 @@ import { withValues } from '../launch/values/withValues.ts';
 import { argumentPlace } from '../open/argument.ts';
 import type { CommandGroup, Services } from '../services.ts';
 import { isLive } from './batchText.ts';
-import { wantedBatch } from './wanted.ts';
+import { pickBatch } from './pickBatch.ts';
 
 /** Whom the log of a batch names. */
 const BY = 'vscode';
@@ -27,11 +27,11 @@ export type ControlCommand =
 export function controlCommands(services: Services, values: StoredValues): CommandGroup<ControlCommand> {
   return {
     'rollout.pauseBatch': async (argument) => {
-      const batch = await wantedBatch(services, argument, { title: 'Pause', sensible: isLive, direct: true });
+      const batch = await pickBatch(services, argument, { title: 'Pause', sensible: isLive, direct: true });
       if (batch !== undefined) await command(services, batch, { verb: 'pause' });
     },
     'rollout.releasePods': async (argument) => {
-      const batch = await wantedBatch(services, argument, {
+      const batch = await pickBatch(services, argument, {
         title: 'Pause and Release Pods',
         sensible: (row) => row.state !== 'ended' && row.released !== true,
         direct: true,
@@ -41,7 +41,7 @@ export function controlCommands(services: Services, values: StoredValues): Comma
       void vscode.window.showInformationMessage(text ?? 'The batch is paused. Its pods are released.');
     },
     'rollout.resumeBatch': async (argument) => {
-      const batch = await wantedBatch(services, argument, {
+      const batch = await pickBatch(services, argument, {
         title: 'Resume',
         sensible: (row) => row.state === 'paused',
         direct: true,
@@ -49,7 +49,7 @@ export function controlCommands(services: Services, values: StoredValues): Comma
       if (batch !== undefined) await command(services, batch, { verb: 'resume' });
     },
     'rollout.stopBatch': async (argument) => {
-      const batch = await wantedBatch(services, argument, {
+      const batch = await pickBatch(services, argument, {
         title: 'Stop',
         sensible: (row) => row.state !== 'ended',
         direct: true,
@@ -57,7 +57,7 @@ export function controlCommands(services: Services, values: StoredValues): Comma
       if (batch !== undefined) await stop(services, batch);
     },
     'rollout.retryUnsettled': async (argument) => {
-      const batch = await wantedBatch(services, argument, {
+      const batch = await pickBatch(services, argument, {
         title: 'Retry Unsettled',
         sensible: (row) => !row.imported && row.counts.infrastructure + row.counts.cancelled > 0,
       });

@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import { placeOf } from '../../client/reference.ts';
 import { StudioError } from '../../common/errors.ts';
 import type { PagePlace } from '../../protocol/page.ts';
-import { wantedBatch } from '../batches/wanted.ts';
+import { pickBatch } from '../batches/pickBatch.ts';
 import { DEBUG_TYPE } from '../contributions/debuggers.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import { argumentPlace } from '../open/argument.ts';
@@ -23,7 +23,7 @@ export function debugCommands(
       if (configuration !== undefined) await start(configuration);
     },
     'rollout.attachDebugger': async (argument) => {
-      const batch = await wantedBatch(services, argument, {
+      const batch = await pickBatch(services, argument, {
         title: 'Attach Debugger',
         sensible: (row) => row.state !== 'ended',
         direct: true,

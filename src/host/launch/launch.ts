@@ -1,7 +1,7 @@
 /** The commands that launch. */
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
-import { wantedBatch } from '../batches/wanted.ts';
+import { pickBatch } from '../batches/pickBatch.ts';
 import type { StudioFiles } from '../files/studioFiles.ts';
 import type { CommandGroup, Services } from '../services.ts';
 import { withProgress } from '../window/progress.ts';
@@ -51,11 +51,11 @@ export function launchCommands(
       else await onLine(parts);
     },
     'rollout.launchAgain': async (argument) => {
-      const batch = await wantedBatch(services, argument, { title: 'Launch Again', sensible: (row) => !row.imported });
+      const batch = await pickBatch(services, argument, { title: 'Launch Again', sensible: (row) => !row.imported });
       if (batch !== undefined) await again(parts, batch, 'all');
     },
     'rollout.runFailedAgain': async (argument) => {
-      const batch = await wantedBatch(services, argument, {
+      const batch = await pickBatch(services, argument, {
         title: 'Run Failed Again',
         sensible: (row) => !row.imported && row.counts.failed > 0,
       });

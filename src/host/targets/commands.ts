@@ -8,9 +8,9 @@ import type { TargetTokens } from './address/targetTokens.ts';
 import { askTarget } from './ask.ts';
 import { install, uninstall } from './install.ts';
 import type { KnownTargets } from './knownTargets.ts';
+import { pickTarget, pickTargetInUse, targetArgument } from './pickTarget.ts';
 import { addTarget, removeTarget } from './targetCli.ts';
 import { tellAdded } from './tell.ts';
-import { pickTarget, targetArgument, wantedTarget } from './wanted.ts';
 
 export type TargetCommand =
   | 'rollout.addTarget'
@@ -28,7 +28,7 @@ export function targetCommands(
 ): CommandGroup<TargetCommand> {
   const { cli, server } = services;
   const use = async (argument: unknown): Promise<void> => {
-    const name = targetArgument(argument) ?? (await pickTarget(targets, server.target));
+    const name = targetArgument(argument) ?? (await pickTargetInUse(targets, server.target));
     if (name !== undefined) await chooseTarget(name);
   };
   return {
@@ -46,7 +46,7 @@ export function targetCommands(
     'rollout.selectTarget': use,
     'rollout.useTarget': use,
     'rollout.removeTarget': async (argument) => {
-      const wanted = await wantedTarget(targets, argument, { title: 'Remove Target' });
+      const wanted = await pickTarget(targets, argument, { title: 'Remove Target' });
       if (wanted === undefined) return;
       const { name } = wanted;
       const detail =
@@ -66,18 +66,18 @@ export function targetCommands(
       await targets.refresh();
     },
     'rollout.changeToken': async (argument) => {
-      const wanted = await wantedTarget(targets, argument, { title: 'Change Token of Target', kind: 'url' });
+      const wanted = await pickTarget(targets, argument, { title: 'Change Token of Target', kind: 'url' });
       if (wanted !== undefined && (await changeToken(tokens, wanted.name))) {
         void vscode.window.showInformationMessage(`The target ${wanted.name} has its new token.`);
         await vscode.commands.executeCommand('rollout.refresh');
       }
     },
     'rollout.installTarget': async (argument) => {
-      const wanted = await wantedTarget(targets, argument, { title: 'Install on Target', kind: 'cluster' });
+      const wanted = await pickTarget(targets, argument, { title: 'Install on Target', kind: 'cluster' });
       if (wanted !== undefined) await install(services, wanted);
     },
     'rollout.uninstallTarget': async (argument) => {
-      const wanted = await wantedTarget(targets, argument, { title: 'Uninstall from Target', kind: 'cluster' });
+      const wanted = await pickTarget(targets, argument, { title: 'Uninstall from Target', kind: 'cluster' });
       if (wanted !== undefined) await uninstall(services, wanted);
     },
   };

@@ -8,7 +8,7 @@ import { resolveEnv } from '../../config/env.ts';
 import { Tokenizers } from '../prompts/tokenize.ts';
 import type { LanguageSettings } from '../settings.ts';
 import type { EndpointQuestion, Facts, KnownTool, McpQuestion } from '../workspace/facts.ts';
-import { Looks } from './looks.ts';
+import { RefreshingCache } from './refreshingCache.ts';
 import { servedModels } from './servedModels.ts';
 
 /** Texts whose tokens are remembered. */
@@ -34,8 +34,8 @@ export class LiveFacts implements Facts {
   readonly #tokenizers = new Tokenizers();
   readonly #ports: FactPorts;
   readonly #env: Readonly<Record<string, string>>;
-  readonly #models: Looks<readonly string[]>;
-  readonly #tools: Looks<readonly KnownTool[]>;
+  readonly #models: RefreshingCache<readonly string[]>;
+  readonly #tools: RefreshingCache<readonly KnownTool[]>;
   #allowed: LiveFactsSettings = { trusted: false, askEndpoints: false, keptNames: [] };
 
   constructor(ports: FactPorts) {
@@ -44,9 +44,9 @@ export class LiveFacts implements Facts {
       Object.entries(ports.env).filter((entry): entry is [string, string] => entry[1] !== undefined),
     );
     const changed = (): void => this.#changed.fire(undefined);
-    this.#models = new Looks({ atOnce: 4, changed });
+    this.#models = new RefreshingCache({ atOnce: 4, changed });
     // A server may be a program that is started for it.
-    this.#tools = new Looks({ atOnce: 1, changed });
+    this.#tools = new RefreshingCache({ atOnce: 1, changed });
   }
 
   allow(settings: LiveFactsSettings): void {

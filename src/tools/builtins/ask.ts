@@ -6,8 +6,8 @@ import { isJsonObject, jsonOf } from '../../common/json.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import { abortedError } from '../aborted.ts';
 import { Gate } from './web/addresses.ts';
+import { Dispatchers } from './web/dispatchers.ts';
 import type { Outgoing } from './web/outgoing.ts';
-import { Ways } from './web/ways.ts';
 
 export interface Question {
   /** The service, for people. Its address is told to nobody: a key may be in it. */
@@ -62,7 +62,7 @@ type Outcome =
   | { readonly error: ClassedError; readonly passing: boolean; readonly pauseMs: number | undefined };
 
 async function once({ who, url, headers, body, explain, outgoing, signal }: Question): Promise<Outcome> {
-  const ways = new Ways(ANYWHERE, outgoing, MAX_ANSWER_MS);
+  const ways = new Dispatchers(ANYWHERE, outgoing, MAX_ANSWER_MS);
   try {
     const posted = body === undefined || typeof body === 'string' ? body : new FormData();
     if (typeof body === 'object' && typeof posted === 'object')

@@ -1,13 +1,13 @@
 import { readFile, stat } from 'node:fs/promises';
 import { ClassedError } from '../../trace/classedError.ts';
 import { confine } from './confine.ts';
-import { told } from './told.ts';
+import { withFileErrors } from './fileErrors.ts';
 
 /**
  * A file of the working directory, whole. Throws ClassedError `tool_error`, also when it has more bytes than `most`.
  */
 export async function bytesOf(cwd: string, given: string, most: number): Promise<Buffer> {
-  return told(given, async () => {
+  return withFileErrors(given, async () => {
     const file = await confine(cwd, given);
     const found = await stat(file);
     if (found.isDirectory()) throw new ClassedError('tool_error', `${given} is a folder.`);

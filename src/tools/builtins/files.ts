@@ -10,7 +10,7 @@ import type { BuiltinTool } from './builtinHost.ts';
 import { builtin } from './builtinHost.ts';
 import { confine, confineEntry } from './confine.ts';
 import { textIn, utf8In } from './encoding.ts';
-import { told } from './told.ts';
+import { withFileErrors } from './fileErrors.ts';
 
 /** Larger files are not read as a whole. */
 const MAX_READ = 64 * 1024 * 1024;
@@ -42,7 +42,7 @@ export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
         first_line: z.number().int().min(1).optional().describe('The first line to give, from 1.'),
         lines: z.number().int().min(1).optional().describe('How many lines to give.'),
       }),
-      run: async (args) => told(args.path, async () => readText(await find(args.path), args)),
+      run: async (args) => withFileErrors(args.path, async () => readText(await find(args.path), args)),
     }),
     builtin('files', {
       name: 'write_file',
@@ -54,7 +54,7 @@ export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
         append: z.boolean().default(false).describe('Add to the end instead of replacing.'),
       }),
       run: (args) =>
-        told(args.path, async () => {
+        withFileErrors(args.path, async () => {
           const target = await find(args.path);
           await mkdir(path.dirname(target), { recursive: true });
           await writeFile(target, args.content, { flag: args.append ? 'a' : 'w' });
@@ -67,7 +67,7 @@ export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
       description: 'Replaces a piece of text in a file. The piece must occur exactly once, unless `all` is set.',
       input: z.object({ path: file, find: z.string().min(1), replace: z.string(), all: z.boolean().default(false) }),
       run: (args) =>
-        told(args.path, async () => {
+        withFileErrors(args.path, async () => {
           const target = await find(args.path);
           const before = utf8In(await bytesAt(target));
           if (before === undefined)
@@ -96,7 +96,7 @@ export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
         path: z.string().default('.').describe('A folder, relative to the working directory.'),
         recursive: z.boolean().default(false),
       }),
-      run: (args) => told(args.path, async () => list(await find(args.path), args.recursive)),
+      run: (args) => withFileErrors(args.path, async () => list(await find(args.path), args.recursive)),
     }),
     builtin('files', {
       name: 'delete_file',
@@ -104,7 +104,7 @@ export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
       description: 'Deletes a file, or a folder that is empty.',
       input: z.object({ path: file }),
       run: (args) =>
-        told(args.path, async () => {
+        withFileErrors(args.path, async () => {
           const target = await confineEntry(cwd, args.path);
           if ((await lstat(target)).isDirectory()) await rmdir(target);
           else await unlink(target);

@@ -1,7 +1,7 @@
 /** The moving parts of the grid: its size, how far it is scrolled, its colours, and when it is drawn. */
 import type { RefObject } from 'preact';
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { firstRowsShown } from '../../components/later.ts';
+import { firstRowsShown } from '../../components/afterFirstRows.ts';
 import type { BatchView } from '../batchView.ts';
 import { HEAD, type Layout, LETTER, layoutOf, ROW } from '../model/geometry.ts';
 import { coloursOf, type GridColours, onTheme } from './colours.ts';

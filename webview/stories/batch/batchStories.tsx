@@ -6,8 +6,8 @@ import type { Group, Sort } from '../../batch/model/arrange.ts';
 import { remember } from '../../host/memory.ts';
 import { storyHost } from '../../host/story.ts';
 import { story } from '../index.ts';
+import { ActOnce, click, pointAt, press } from './actOnce.tsx';
 import { withAttempts } from './attempts.ts';
-import { click, Once, pointAt, press } from './once.tsx';
 import { podEvents } from './podEvents.ts';
 import { BATCH, someBatch, type Wishes } from './someBatch.ts';
 
@@ -81,9 +81,9 @@ function page(
       return does === undefined ? (
         shown
       ) : (
-        <Once there={ROWS} does={does} then={then}>
+        <ActOnce there={ROWS} does={does} then={then}>
           {shown}
-        </Once>
+        </ActOnce>
       );
     },
     { busy: silent },

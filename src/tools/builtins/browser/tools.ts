@@ -7,7 +7,7 @@ import type { ToolEnvironment } from '../../environment.ts';
 import { textResponse } from '../../outcome.ts';
 import { type BuiltinTool, builtin } from '../builtinHost.ts';
 import { confine } from '../confine.ts';
-import { told } from '../told.ts';
+import { withFileErrors } from '../fileErrors.ts';
 import { Gate } from '../web/addresses.ts';
 import { Outgoing } from '../web/outgoing.ts';
 import type { BrowserSession } from './session.ts';
@@ -146,7 +146,9 @@ export function browserTools(
           .describe("The field's ref in the last snapshot. Absent: the choice that the page has opened."),
       }),
       run: async (args, { signal }) => {
-        const files = await Promise.all(args.paths.map((given) => told(given, () => fileAt(environment.cwd, given))));
+        const files = await Promise.all(
+          args.paths.map((given) => withFileErrors(given, () => fileAt(environment.cwd, given))),
+        );
         return shown(async (tab) => {
           await tab.upload(args.ref, files, signal);
           return `Given: ${args.paths.join(', ')}`;

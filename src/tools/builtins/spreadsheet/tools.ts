@@ -9,7 +9,7 @@ import { textResponse } from '../../outcome.ts';
 import { type BuiltinTool, builtin } from '../builtinHost.ts';
 import { bytesOf } from '../bytes.ts';
 import { confine } from '../confine.ts';
-import { told } from '../told.ts';
+import { withFileErrors } from '../fileErrors.ts';
 import { type Area, CellError, columnLetters, parseSpot, type Spot, spotName, type Value } from './cells.ts';
 import { FormulaError } from './formula/tokens.ts';
 import type { Workbook } from './workbook.ts';
@@ -165,7 +165,7 @@ async function openOrNew(cwd: string, given: string): Promise<Workbook> {
 }
 
 async function save(cwd: string, given: string, workbook: Workbook): Promise<void> {
-  await told(given, async () => {
+  await withFileErrors(given, async () => {
     const target = await confine(cwd, given);
     await mkdir(path.dirname(target), { recursive: true });
     await writeFile(target, workbook.bytes());

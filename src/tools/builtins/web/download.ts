@@ -3,8 +3,8 @@ import { request } from 'undici';
 import { ClassedError } from '../../../trace/classedError.ts';
 import { abortedError } from '../../aborted.ts';
 import type { Gate } from './addresses.ts';
+import { Dispatchers } from './dispatchers.ts';
 import type { Outgoing } from './outgoing.ts';
-import { Ways } from './ways.ts';
 
 export interface Download {
   /** After redirects. */
@@ -41,7 +41,7 @@ export async function download(
 ): Promise<Download> {
   const late = AbortSignal.timeout(limits.seconds * 1000);
   const both = AbortSignal.any([signal, late]);
-  const ways = new Ways(gate, outgoing, limits.seconds * 1000);
+  const ways = new Dispatchers(gate, outgoing, limits.seconds * 1000);
   try {
     return await follow(gate.check(address), gate, limits.most, ways, both);
   } catch (error) {
@@ -56,7 +56,7 @@ export async function download(
   }
 }
 
-async function follow(first: URL, gate: Gate, most: number, ways: Ways, signal: AbortSignal): Promise<Download> {
+async function follow(first: URL, gate: Gate, most: number, ways: Dispatchers, signal: AbortSignal): Promise<Download> {
   let url = first;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
     const { statusCode, headers, body } = await request(url, {

@@ -6,10 +6,10 @@ import { plural } from '../../../common/plural.ts';
 import type { SearchSettings } from '../../../config/schema/builtinSettings.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
 import type { ToolEnvironment } from '../../environment.ts';
-import { readBeside } from '../beside/beside.ts';
 import { type BuiltinTool, builtin } from '../builtinHost.ts';
 import { confine } from '../confine.ts';
-import { told } from '../told.ts';
+import { withFileErrors } from '../fileErrors.ts';
+import { readBeside } from '../readerThread/pool.ts';
 import { Gate } from './addresses.ts';
 import { Outgoing } from './outgoing.ts';
 
@@ -65,7 +65,7 @@ export function searchTools({ cwd }: Pick<ToolEnvironment, 'cwd'>, settings: Sea
         overwrite: z.boolean().default(false).describe('Replace a file that is there.'),
       }),
       run: ({ url, output_file_path, overwrite }, { signal }) =>
-        told(output_file_path, async () => {
+        withFileErrors(output_file_path, async () => {
           const target = await confine(cwd, output_file_path);
           if (!overwrite && existsSync(target))
             throw new ClassedError('tool_error', `${output_file_path} exists already; \`overwrite\` replaces it.`);

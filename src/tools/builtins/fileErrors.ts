@@ -1,7 +1,7 @@
 import { ClassedError } from '../../trace/classedError.ts';
 
 /** What the file system refuses, in words for a model. */
-export async function told<T>(given: string, act: () => Promise<T>): Promise<T> {
+export async function withFileErrors<T>(given: string, act: () => Promise<T>): Promise<T> {
   try {
     return await act();
   } catch (error) {

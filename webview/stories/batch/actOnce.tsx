@@ -11,7 +11,7 @@ interface OnceProps {
   readonly children: ComponentChildren;
 }
 
-export function Once({ there, does, then, children }: OnceProps) {
+export function ActOnce({ there, does, then, children }: OnceProps) {
   const whole = useRef<HTMLDivElement>(null);
   const [done, setDone] = useState(false);
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** Which target a command is about. */
+/** Finds out which target a command applies to: from its argument, or by asking. */
 import * as vscode from 'vscode';
 import { z } from 'zod';
 import { LOCAL } from '../../client/targets/local.ts';
@@ -12,21 +12,21 @@ const ADD = Symbol('add');
 const name = z.string().min(1);
 const argumentSchema = z.union([name, z.object({ target: name }).transform(({ target }) => target)]);
 
-/** What a row of the tree or a caller names. */
+/** The target that a tree item or a caller names. */
 export function targetArgument(argument: unknown): string | undefined {
   return argumentSchema.safeParse(argument).data;
 }
 
-interface TargetItem {
+interface TargetFilter {
   readonly title: string;
   readonly kind?: KnownTarget['kind'];
 }
 
-/** The one that is named, the only one, else the one that is picked. Throws StudioError `not_found`. */
-export async function wantedTarget(
+/** The named target, else the only one, else the one the user picks. Throws StudioError `not_found`. */
+export async function pickTarget(
   targets: KnownTargets,
   argument: unknown,
-  { title, kind }: TargetItem,
+  { title, kind }: TargetFilter,
 ): Promise<KnownTarget | undefined> {
   await targets.refresh();
   const known = targets.list.value.filter((target) => kind === undefined || target.kind === kind);
@@ -36,24 +36,24 @@ export async function wantedTarget(
     if (found === undefined)
       throw new StudioError(
         'not_found',
-        kind === 'cluster' ? `${named} is no cluster that was added.` : `There is no target “${named}”.`,
-        { hint: 'Rollout: Add Target… adds one.' },
+        kind === 'cluster' ? `No cluster named “${named}” has been added.` : `There is no target “${named}”.`,
+        { hint: 'Run “Rollout: Add Target…”.' },
       );
     return found;
   }
   if (known.length === 0)
-    throw new StudioError('not_found', 'No cluster was added yet.', { hint: 'Rollout: Add Target… adds one.' });
+    throw new StudioError('not_found', 'No cluster has been added yet.', { hint: 'Run “Rollout: Add Target…”.' });
   if (known.length === 1) return known[0];
   const picked = await pickOne(
     { title, step: 1, steps: 1 },
     known.map((value) => ({ label: value.name, description: value.place, value })),
-    { placeholder: 'Which target?' },
+    { placeholder: 'Select a target' },
   );
   return picked === BACK ? undefined : picked;
 }
 
-/** One to work with; adding another is offered, too, and done by the command of its own. */
-export async function pickTarget(targets: KnownTargets, used: string): Promise<string | undefined> {
+/** Picks the target that this window works with. Also offers Add Target…, which runs that command. */
+export async function pickTargetInUse(targets: KnownTargets, used: string): Promise<string | undefined> {
   await targets.refresh();
   const known = [{ name: LOCAL, place: 'this machine' }, ...targets.list.value];
   const choices: Choice<string | typeof ADD>[] = known.map(({ name: value, place }) => ({
@@ -66,7 +66,7 @@ export async function pickTarget(targets: KnownTargets, used: string): Promise<s
   const picked = await pickOne(
     { title: 'Select Target', step: 1, steps: 1 },
     [...choices, { label: 'Add Target…', icon: 'add', value: ADD }],
-    { placeholder: 'Where does this window work?', active },
+    { placeholder: 'Select the target for this window', active },
   );
   if (picked !== ADD) return picked === BACK ? undefined : picked;
   await vscode.commands.executeCommand('rollout.addTarget');

@@ -6,7 +6,7 @@ import { argumentPlace } from '../open/argument.ts';
 import type { Services } from '../services.ts';
 import { batchText } from './batchText.ts';
 
-export interface Want {
+export interface PickBatchOptions {
   readonly title: string;
   /** Whether the command makes sense for a batch. */
   readonly sensible: (row: BatchRow) => boolean;
@@ -15,7 +15,11 @@ export interface Want {
 }
 
 /** undefined: the user closed the question. */
-export async function wantedBatch(services: Services, argument: unknown, want: Want): Promise<string | undefined> {
+export async function pickBatch(
+  services: Services,
+  argument: unknown,
+  want: PickBatchOptions,
+): Promise<string | undefined> {
   const named = batchOf(argument) ?? activeBatch(services, argument);
   if (named !== undefined) return named;
   const { api } = await services.server.connection();

@@ -3,7 +3,7 @@ import type { Gate } from './addresses.ts';
 import { type Outgoing, plainHost, proxyAuthorization } from './outgoing.ts';
 
 /** How requests get to where they go: straight, by the gate's judgement of names, or through a proxy. */
-export class Ways {
+export class Dispatchers {
   readonly #gate: Gate;
   readonly #outgoing: Outgoing;
   readonly #timeoutMs: number;

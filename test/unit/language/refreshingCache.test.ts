@@ -1,16 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { TaskEntry } from '../../../../src/host/views/batches/batchContents.ts';
-import {
-  agoText,
-  attemptLook,
-  batchLook,
-  passRateText,
-  taskLook,
-} from '../../../../src/host/views/batches/batchNodes.ts';
-import { OUTCOME_ICONS } from '../../../../src/host/views/look.ts';
-import type { RolloutRow } from '../../../../src/trace/summary.ts';
-import { batchRow, rolloutRow, scored } from '../rows.ts';
+import type { TaskEntry } from '../../../src/host/views/batches/batchContents.ts';
+import { agoText, attemptLook, batchLook, passRateText, taskLook } from '../../../src/host/views/batches/batchNodes.ts';
+import { OUTCOME_ICONS } from '../../../src/host/views/look.ts';
+import type { RolloutRow } from '../../../src/trace/summary.ts';
+import { batchRow, rolloutRow, scored } from '../host/rows.ts';
 
 const HOUR = 3_600_000;
 

@@ -4,12 +4,12 @@ import type { ServerAddress, Transport } from '../../protocol/transport.ts';
 
 type Place = Pick<ServerAddress, 'url' | 'ca'>;
 /** What is wrong, and the hint. */
-type Told = readonly [string, string];
+type Explanation = readonly [string, string];
 
 const NETWORK = 'See whether this machine is in its network (VPN), and whether a firewall lets it through.';
 
 /** `error`: what a request was given instead of an answer. Always `unavailable`: it may answer later. */
-export function silence(place: Place, error: unknown): StudioError {
+export function unreachableError(place: Place, error: unknown): StudioError {
   const { code, text } = causeOf(error);
   const [why, hint] = ofName(code, place) ??
     ofCertificate(code, place, error) ??
@@ -26,7 +26,7 @@ export function tellingWhy(transport: Transport, place: Place): Transport {
   return {
     request: (request) =>
       transport.request(request).catch((error: unknown) => {
-        throw StudioError.is(error, 'unavailable') ? silence(place, error) : error;
+        throw StudioError.is(error, 'unavailable') ? unreachableError(place, error) : error;
       }),
   };
 }
@@ -44,7 +44,7 @@ const UNTRUSTED: readonly string[] = [
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
 ];
 
-function ofName(code: string, { url }: Place): Told | undefined {
+function ofName(code: string, { url }: Place): Explanation | undefined {
   const { hostname } = new URL(url);
   if (code === 'ENOTFOUND')
     return [
@@ -59,7 +59,7 @@ function ofName(code: string, { url }: Place): Told | undefined {
   return undefined;
 }
 
-function ofConnection(code: string, { url }: Place): Told | undefined {
+function ofConnection(code: string, { url }: Place): Explanation | undefined {
   const { host, protocol } = new URL(url);
   switch (code) {
     case 'ECONNREFUSED':
@@ -100,7 +100,7 @@ function ofConnection(code: string, { url }: Place): Told | undefined {
   }
 }
 
-function ofCertificate(code: string, { url, ca }: Place, error: unknown): Told | undefined {
+function ofCertificate(code: string, { url, ca }: Place, error: unknown): Explanation | undefined {
   const { host } = new URL(url);
   if (UNTRUSTED.includes(code)) {
     return [
@@ -134,7 +134,7 @@ function ofCertificate(code: string, { url, ca }: Place, error: unknown): Told |
   }
 }
 
-function ofTls(code: string, text: string, { url }: Place): Told | undefined {
+function ofTls(code: string, text: string, { url }: Place): Explanation | undefined {
   const { host } = new URL(url);
   switch (code) {
     case 'EPROTO':

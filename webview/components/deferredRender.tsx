@@ -7,7 +7,7 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
  * is
  * around it and as a rule before the next frame. Of changes that come quicker than they are drawn the last one counts.
  */
-export function Apart({ children }: { readonly children: ComponentChildren }) {
+export function DeferredRender({ children }: { readonly children: ComponentChildren }) {
   const [shown, show] = useState(children);
   const latest = useRef(children);
   const turns = useRef<MessageChannel>(null);

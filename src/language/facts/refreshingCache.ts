@@ -6,15 +6,15 @@ const FRESH_MS = 5 * 60_000;
 /** Who did not answer is not asked at every keystroke. */
 const FAILED_MS = 60_000;
 
-interface Look<T> {
+interface CacheEntry<T> {
   value: T | undefined;
   again: number;
   asking: boolean;
 }
 
-export class Looks<T> {
+export class RefreshingCache<T> {
   readonly #options: { readonly atOnce: number; readonly changed: () => void };
-  readonly #known = new Map<string, Look<T>>();
+  readonly #known = new Map<string, CacheEntry<T>>();
   readonly #waiting: (() => Promise<void>)[] = [];
   readonly #stop = new AbortController();
   #running = 0;
@@ -54,7 +54,7 @@ export class Looks<T> {
     }
   }
 
-  async #ask(look: Look<T>, ask: (signal: AbortSignal) => Promise<T>): Promise<void> {
+  async #ask(look: CacheEntry<T>, ask: (signal: AbortSignal) => Promise<T>): Promise<void> {
     const before = JSON.stringify(look.value);
     try {
       look.value = await ask(this.#stop.signal);

@@ -16,7 +16,7 @@ export type MakeEnvironment = (
 ) => ToolEnvironment & { readonly own: Map<string, Uint8Array> };
 
 /** `readBlob` is asked for what is not in `own`. `work`: the folder. */
-export async function withinRoom<T>(
+export async function withTemporaryEnvironment<T>(
   readBlob: (sha: string, signal?: AbortSignal) => Promise<Uint8Array>,
   run: (environment: MakeEnvironment, work: string) => Promise<T>,
 ): Promise<T> {
