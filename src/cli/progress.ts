@@ -3,7 +3,7 @@
  * then.
  */
 
-import { amount, duration } from '../client/text/table.ts';
+import { compact, duration } from '../common/units.ts';
 import type { BatchRow } from '../protocol/client.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import type { Terminal } from './context.ts';
@@ -86,7 +86,7 @@ export function progressLine(total: number, rows: Iterable<RolloutRow>, elapsedM
     running > 0 ? `▷ ${running}` : '',
     held > 0 ? `‖ ${held}` : '',
     `${(steps / seconds).toFixed(1)} steps/s`,
-    `${amount(tokens)} tokens`,
+    `${compact(tokens)} tokens`,
     duration(elapsedMs),
   ];
   return parts

@@ -11,11 +11,12 @@ import { fileURLToPath } from 'node:url';
 import { sleep } from '../common/abort.ts';
 import { entryUrl, LONG_RUNNING } from '../common/entries.ts';
 import { errorCodeOf, StudioError } from '../common/errors.ts';
+import { isPostgresUrl } from '../common/postgres.ts';
 import { Api } from '../protocol/api.ts';
 import { type ReadyLine, readyLine, type ServerFile, serverFile } from '../protocol/serverFile.ts';
 import { fetchTransport, type ServerAddress } from '../protocol/transport.ts';
 import { PROTOCOL } from '../protocol/worker.ts';
-import { dataFolder, isPostgres } from './folders.ts';
+import { dataFolder } from './folders.ts';
 
 const START_TIMEOUT_MS = 30_000;
 const REPLACE_POLL_MS = 500;
@@ -60,7 +61,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
 
 /** The folder that holds a store's `server.json`: the store itself, or for PostgreSQL one in the user's data folder. */
 export function serverFolder(store: string): string {
-  if (!isPostgres(store)) return path.resolve(store);
+  if (!isPostgresUrl(store)) return path.resolve(store);
   const url = new URL(store);
   url.password = '';
   return path.join(dataFolder(), 'postgres', createHash('sha256').update(url.href).digest('hex').slice(0, 32));

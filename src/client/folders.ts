@@ -18,8 +18,3 @@ export function dataFolder(env: NodeJS.ProcessEnv = process.env): string {
 export function defaultStore(env: NodeJS.ProcessEnv = process.env): string {
   return path.join(dataFolder(env), 'store');
 }
-
-/** Whether a store is named by the address of a database; else it is a folder. */
-export function isPostgres(store: string): boolean {
-  return /^postgres(ql)?:\/\//.test(store);
-}

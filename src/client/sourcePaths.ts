@@ -22,7 +22,7 @@ export function candidatesOf(
 }
 
 /** The folder that `file` is relative to, when it lies at `absolute`. */
-function rootOf(absolute: string, file: string): string | undefined {
+export function rootOf(absolute: string, file: string): string | undefined {
   const end = path.sep + file.split('/').join(path.sep);
   return absolute.endsWith(end) ? absolute.slice(0, -end.length) : undefined;
 }

@@ -1,5 +1,5 @@
 /** Who brings workers to batches. The server tells how batches stand; the executor starts and ends workers. */
-import type { LogAbout } from '../common/logAbout.ts';
+import type { LogAbout } from '../common/log.ts';
 import type { Submission } from '../config/submission.ts';
 import type { BatchRecord } from '../store/store.ts';
 import type { EventData } from '../trace/schema.ts';

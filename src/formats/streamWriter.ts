@@ -1,4 +1,5 @@
 /** Writes a finished rollout stream from what a recording tells; the rest stays absent. */
+import { firstLine } from '../common/text.ts';
 import { Fingerprint } from '../trace/fingerprint.ts';
 import {
   type EventData,
@@ -129,7 +130,7 @@ export class StreamWriter {
         status: failed ? 'error' : 'ok',
         m,
         source: 'imported',
-        ...(failed ? { error: { class: 'tool_error', message: firstLine(text) } } : {}),
+        ...(failed ? { error: { class: 'tool_error', message: firstLine(text, 500) } } : {}),
       },
       call.seq,
     );
@@ -157,9 +158,4 @@ export class StreamWriter {
     this.#fingerprint.add(event);
     return seq;
   }
-}
-
-/** An error's message is for lists; the whole text is in the tool message. */
-function firstLine(text: string): string {
-  return (text.split('\n', 1)[0] ?? '').slice(0, 500);
 }

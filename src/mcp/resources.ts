@@ -7,7 +7,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { batchId, parseReference } from '../client/reference.ts';
-import { plural } from '../common/plural.ts';
+import { plural } from '../common/text.ts';
 import { type OpenedAttempt, openAttempt } from './reading/attempt.ts';
 import type { Session } from './session.ts';
 import { readPage } from './tools/readTrajectory.ts';

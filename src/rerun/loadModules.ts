@@ -3,8 +3,8 @@ import type { BuiltModule, LoadModules, ModuleUse } from '../client/commands/che
 import { StudioError } from '../common/errors.ts';
 import type { SubmittedModule } from '../config/submission.ts';
 import type { ToolEnvironment } from '../tools/environment.ts';
+import { openExport } from '../tools/modules/exports.ts';
 import { openModule } from '../tools/modules/moduleHost.ts';
-import { openExport } from '../worlds/module.ts';
 import { withinTryRoom } from './tryRoom.ts';
 
 /** Ends every thread when `signal` aborts, and throws StudioError `cancelled` then. */

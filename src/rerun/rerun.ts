@@ -3,8 +3,7 @@
  * editor's, in the world as it was before the call. Nothing of it is recorded.
  */
 import { existsSync } from 'node:fs';
-import path from 'node:path';
-import { candidatesOf } from '../client/sourcePaths.ts';
+import { candidatesOf, rootOf } from '../client/sourcePaths.ts';
 import { workspaceRoot } from '../client/workspace.ts';
 import { StudioError } from '../common/errors.ts';
 import { isSameJson, type Json } from '../common/json.ts';
@@ -16,7 +15,7 @@ import type { ToolEnvironment } from '../tools/environment.ts';
 import { openTools } from '../tools/hosts.ts';
 import type { Change, TraceError } from '../trace/schema.ts';
 import { makeWorkDirectory } from '../worker/run/workDirectory.ts';
-import { moduleWorld } from '../worlds/module.ts';
+import { openWorld } from '../worlds/open.ts';
 import { type CallOutcome, callOnce } from './callTool.ts';
 import type { EarlierCall, RecordedCall } from './recordedCall.ts';
 import { withTemporaryEnvironment } from './temporaryEnvironment.ts';
@@ -193,7 +192,7 @@ async function open(
     if (found !== undefined) return { ...found, session: undefined, changed };
   }
   if (submission.world !== undefined && call.world !== undefined) {
-    const world = moduleWorld({ ...submission.world, module: await current(submission.world.module) }, environment);
+    const world = openWorld({ ...submission.world, module: await current(submission.world.module) }, environment);
     const { seed, snapshot } = call.world;
     const from = snapshot === undefined ? undefined : await api.getBlob(snapshot.sha, signal);
     const session = await world.open({ task: call.task, seed, ...(from === undefined ? {} : { from }) }, signal);
@@ -243,11 +242,6 @@ async function bundledNow(
   own.set(bundle.mapSha, bundle.map);
   if (bundle.bundleSha !== module.bundle) changed.push(module.file);
   return { ...module, bundle: bundle.bundleSha, map: bundle.mapSha };
-}
-
-function rootOf(absolute: string, file: string): string | undefined {
-  const end = path.sep + file.split('/').join(path.sep);
-  return absolute.endsWith(end) ? absolute.slice(0, -end.length) : undefined;
 }
 
 function sameOutcome(call: RecordedCall, outcome: CallOutcome): boolean {

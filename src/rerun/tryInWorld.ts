@@ -21,7 +21,7 @@ import { worldSeed } from '../rollout/world.ts';
 import type { ToolEnvironment } from '../tools/environment.ts';
 import { ClassedError } from '../trace/classedError.ts';
 import type { TaskRecord } from '../trace/task.ts';
-import { moduleWorld } from '../worlds/module.ts';
+import { openWorld } from '../worlds/open.ts';
 import { callAndClose, type GivenCall, type TriedCall, TryLog, withinTryRoom } from './tryRoom.ts';
 
 /** The world that a batch opens for one of its tasks. */
@@ -153,7 +153,7 @@ async function open(
   signal: AbortSignal,
 ): Promise<WorldSession> {
   try {
-    return await moduleWorld(world, environment).open({ task, seed }, signal);
+    return await openWorld(world, environment).open({ task, seed }, signal);
   } catch (thrown) {
     if (!(thrown instanceof ClassedError) || thrown.class === 'cancelled') throw thrown;
     const { place, message } = thrown;

@@ -3,12 +3,12 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { StudioError } from '../common/errors.ts';
+import type { Log } from '../common/log.ts';
 import { MAX_APPEND_BYTES } from '../protocol/worker.ts';
 import { checkOrigin, type OriginRules } from './access/origins.ts';
 import { presentedToken, type Tokens, type Who } from './access/tokens.ts';
 import { errorBody, sendError, statusOf } from './http/reply.ts';
 import type { Router } from './http/router.ts';
-import type { Log } from './log.ts';
 import type { StoreHealth } from './storeHealth.ts';
 
 const MAX_HEADER_BYTES = 16 * 1024;

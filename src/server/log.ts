@@ -2,9 +2,7 @@
  * The server's log: one line per thing that happened, on stderr (its starter sends that to a file, a cluster collects
  * it).
  */
-import type { LogAbout } from '../common/logAbout.ts';
-
-export type Log = (text: string, about?: LogAbout) => void;
+import type { Log, LogAbout } from '../common/log.ts';
 
 export const LOG_FORMATS = ['text', 'json'] as const;
 /** `text`: for people. `json`: one object a line, for programs that collect logs. */

@@ -9,18 +9,19 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { setFlagsFromString } from 'node:v8';
 import { serverFolder } from '../client/connect.ts';
-import { isPostgres } from '../client/folders.ts';
 import { deferred } from '../common/abort.ts';
 import { entryUrl, HEAP_GROWTH, LONG_RUNNING, packageUrl } from '../common/entries.ts';
 import { errorText, exitCodeOf, StudioError } from '../common/errors.ts';
+import type { Log } from '../common/log.ts';
+import { isPostgresUrl } from '../common/postgres.ts';
 import { PRODUCT } from '../common/product.ts';
+import { createDemoModel } from '../demo/demoModel.ts';
 import { LocalExecutor } from '../executor/local/localExecutor.ts';
 import { isAlive } from '../executor/local/workerProcess.ts';
-import { createDemoModel } from '../model/demo/demoModel.ts';
 import type { ReadyLine, ServerFile } from '../protocol/serverFile.ts';
 import { PROTOCOL } from '../protocol/worker.ts';
 import { openStore } from '../store/open.ts';
-import { type Log, stderrLog } from './log.ts';
+import { stderrLog } from './log.ts';
 import { parseOptions, type ServerOptions } from './process/options.ts';
 import { keepServerFile, serverFilePath } from './process/serverFile.ts';
 import { lockStore } from './process/storeLock.ts';
@@ -36,7 +37,7 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
   const collector = collectorOf(options.otlp, process.env, log);
   const folder = serverFolder(options.store);
   // Several servers may serve one PostgreSQL; a folder has one server.
-  const lock = isPostgres(options.store) ? undefined : await lockStore(folder, isAlive);
+  const lock = isPostgresUrl(options.store) ? undefined : await lockStore(folder, isAlive);
   if (lock?.taken === true) {
     print({ type: 'taken', message: takenText(options.store, lock.by) });
     return 3;

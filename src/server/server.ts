@@ -2,9 +2,11 @@
 
 import { errorText } from '../common/errors.ts';
 import { newId } from '../common/ids.ts';
+import type { Log } from '../common/log.ts';
 import { PRODUCT } from '../common/product.ts';
 import type { ClusterHost, Executor } from '../executor/executor.ts';
 import type { ServerInfo } from '../protocol/client.ts';
+import type { ReplicaSource } from '../protocol/replicas.ts';
 import { PROTOCOL } from '../protocol/worker.ts';
 import type { Store } from '../store/store.ts';
 import type { OriginRules } from './access/origins.ts';
@@ -17,9 +19,7 @@ import { ClientConnection } from './clients/connection.ts';
 import { Deltas } from './clients/deltas.ts';
 import { Router } from './http/router.ts';
 import { Listener, type Mount } from './listener.ts';
-import type { Log } from './log.ts';
 import { BackPressure } from './pressure/backPressure.ts';
-import type { ReplicaSource } from './pressure/replicas.ts';
 import { drain } from './process/drain.ts';
 import { Idle } from './process/idle.ts';
 import { batchRoutes } from './routes/batches.ts';

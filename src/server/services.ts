@@ -1,4 +1,6 @@
 /** What routes work with. */
+
+import type { Log } from '../common/log.ts';
 import type { Submission } from '../config/submission.ts';
 import type { ServerInfo } from '../protocol/client.ts';
 import type { Store } from '../store/store.ts';
@@ -7,7 +9,6 @@ import type { Secrets } from './batches/secrets.ts';
 import type { Submissions } from './batches/submissions.ts';
 import type { Supervisor } from './batches/supervisor.ts';
 import type { Changes } from './changes.ts';
-import type { Log } from './log.ts';
 import type { Leasing } from './workers/leasing.ts';
 
 export interface Services {

@@ -3,7 +3,7 @@
  * told to the clients that are there.
  */
 import { errorText, StudioError } from '../common/errors.ts';
-import type { Log } from './log.ts';
+import type { Log } from '../common/log.ts';
 
 const WELL = 'The store takes writes again.';
 const BACK = 'The store is back.';

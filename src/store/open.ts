@@ -1,4 +1,5 @@
 import path from 'node:path';
+import { isPostgresUrl } from '../common/postgres.ts';
 import { LEASE_SECONDS } from '../protocol/worker.ts';
 import { openPostgres } from './postgres/openPostgres.ts';
 import { openSqlite } from './sqlite/openSqlite.ts';
@@ -17,6 +18,6 @@ export interface OpenOptions {
  */
 export function openStore(target: string, options: OpenOptions = {}): Promise<Store> {
   const known = { leaseMs: options.leaseMs ?? LEASE_SECONDS * 1000, packDelayMs: options.packDelayMs ?? 1000 };
-  if (/^postgres(ql)?:\/\//i.test(target)) return openPostgres(target, known);
+  if (isPostgresUrl(target)) return openPostgres(target, known);
   return openSqlite(path.resolve(target), known);
 }

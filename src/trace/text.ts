@@ -3,12 +3,14 @@
  * and models wrote cannot move the cursor or change colours.
  */
 import { StudioError } from '../common/errors.ts';
+import { plural } from '../common/text.ts';
+import { compact, duration } from '../common/units.ts';
 import type { Step } from './model/step.ts';
 import type { TrajectoryModel } from './model.ts';
 import { type Detail, OVERVIEW, WHOLE, writeEvent } from './text/events.ts';
 import { Page, type PageOptions } from './text/page.ts';
+import { scoreText } from './text/score.ts';
 import type { Style } from './text/terminal.ts';
-import { amountText, durationText, plural, scoreText } from './text/units.ts';
 import { errorText, inline, placeText, valueText } from './text/values.ts';
 
 export interface TextOptions extends PageOptions {
@@ -78,8 +80,8 @@ function writeHeader(page: Page, model: TrajectoryModel, rollout: string | undef
     { text: outcome, style },
     ...(end === undefined || end.data.reward === null ? [] : [{ text: `reward ${scoreText(end.data.reward)}` }]),
     { text: plural(model.steps.length - 1, 'step') },
-    ...(took === undefined ? [] : [{ text: durationText(took) }]),
-    ...(tokens === 0 ? [] : [{ text: `${amountText(tokens)} tokens` }]),
+    ...(took === undefined ? [] : [{ text: duration(took) }]),
+    ...(tokens === 0 ? [] : [{ text: `${compact(tokens)} tokens` }]),
     ...(end?.data.touched === true ? [{ text: 'touched', style: 'yellow' as const }] : []),
   ]);
   const name = start?.data.model ?? model.steps[1]?.model?.start.data.model;
@@ -122,11 +124,11 @@ function factsOf(model: TrajectoryModel, step: Step): string[] {
   return [
     model.agents.length > 1 && step.agent !== '' ? step.agent : undefined,
     end === undefined ? (model.end === undefined ? 'waiting for the model' : 'never answered') : undefined,
-    end?.ms === undefined ? undefined : durationText(end.ms),
-    end?.queue_ms === undefined || end.queue_ms < 1 ? undefined : `${durationText(end.queue_ms)} queued`,
+    end?.ms === undefined ? undefined : duration(end.ms),
+    end?.queue_ms === undefined || end.queue_ms < 1 ? undefined : `${duration(end.queue_ms)} queued`,
     end?.usage === undefined
       ? undefined
-      : `${amountText(end.usage.input_tokens)} in, ${amountText(end.usage.output_tokens)} out`,
+      : `${compact(end.usage.input_tokens)} in, ${compact(end.usage.output_tokens)} out`,
     end === undefined || end.source === 'live' || end.source === 'imported' ? undefined : end.source,
   ].filter((fact) => fact !== undefined);
 }
@@ -155,9 +157,9 @@ function writeEnd(page: Page, model: TrajectoryModel): void {
     [
       plural(totals.steps, 'model call'),
       plural(totals.tool_calls, 'tool call'),
-      totals.input_tokens === undefined ? undefined : `${amountText(totals.input_tokens)} tokens in`,
-      totals.output_tokens === undefined ? undefined : `${amountText(totals.output_tokens)} out`,
-      totals.held_ms === undefined || totals.held_ms < 1 ? undefined : `${durationText(totals.held_ms)} held`,
+      totals.input_tokens === undefined ? undefined : `${compact(totals.input_tokens)} tokens in`,
+      totals.output_tokens === undefined ? undefined : `${compact(totals.output_tokens)} out`,
+      totals.held_ms === undefined || totals.held_ms < 1 ? undefined : `${duration(totals.held_ms)} held`,
       totals.cost === undefined ? undefined : `cost ${totals.cost.toPrecision(3)}`,
     ]
       .filter((part) => part !== undefined)

@@ -187,7 +187,7 @@ describe('in mid-batch', { timeout: 900_000 }, () => {
   story.step('a page stays with the server it was opened on, and says so', async () => {
     const { workbench } = story.code;
     await workbench.statusBar('lab').waitFor({ timeout: PATIENCE_MS });
-    const said = story.batch.frame.getByText('This page is of the target local; the window works with lab.', {
+    const said = story.batch.frame.getByText('This page shows the target local, but the window uses lab.', {
       exact: true,
     });
     await said.waitFor({ timeout: PATIENCE_MS });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
-import { type DemoServer, startDemoServer } from '../../src/model/demo/demoServer.ts';
+import { type DemoServer, startDemoServer } from '../../src/demo/demoServer.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import { endOf, ofKind, Workspace } from '../support/testWorkspace.ts';

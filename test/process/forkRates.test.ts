@@ -173,7 +173,7 @@ function marked(tools) {
     assert.deepEqual((await json<Told>('report', told.batch)).fork, rates);
     assert.deepEqual((await json<{ fork: ForkRates }>('show', told.batch)).fork, rates);
     const shown = (await bench.run(['show', told.batch])).stdout;
-    assert.match(shown, new RegExp(`from event ${cut} on +passed +pass@1 +95 % +pass@4`));
+    assert.match(shown, new RegExp(`from event ${cut} on +passed +pass@1 +95% +pass@4`));
     assert.match(shown, new RegExp(`this fork +${told.passed}/4 `));
     assert.match(shown, new RegExp(`parent, all attempts +${parent.passed}/${ATTEMPTS} `));
     assert.match((await bench.run(['report', told.batch])).stdout, /parent, same way until there/);

@@ -5,7 +5,7 @@ import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import { after, before, describe, it } from 'node:test';
 import { testCase } from '../../src/client/toolCalls/testCase.ts';
 import type { Json } from '../../src/common/json.ts';
-import { type DemoServer, startDemoServer } from '../../src/model/demo/demoServer.ts';
+import { type DemoServer, startDemoServer } from '../../src/demo/demoServer.ts';
 import type { TraceEvent } from '../../src/trace/schema.ts';
 import { ofKind, Workspace } from '../support/testWorkspace.ts';
 
@@ -117,7 +117,7 @@ export const open = (task, seed, from) => {
     );
     assert.equal(typeof tools[0]?.p50, 'number');
     const text = (await workspace.run('tools', batch)).stdout;
-    assert.match(text, /half +3 +33 % .* tool_error 1/);
+    assert.match(text, /half +3 +33% .* tool_error 1/);
     const calls = await workspace.run('tools', batch, '--calls', 'half', '--errors');
     assert.match(calls.stdout, new RegExp(`^${rollout}@${call(1)}  half {n: 3} ✗ tool_error: odd: 3$`, 'm'));
     const none = await workspace.run('tools', batch, '--calls', 'nothing');

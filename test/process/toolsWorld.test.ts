@@ -4,8 +4,9 @@ import { after, before, describe, it } from 'node:test';
 import { StudioError } from '../../src/common/errors.ts';
 import type { SubmittedWorld } from '../../src/config/submission.ts';
 import type { World, WorldSession } from '../../src/rollout/ports.ts';
+import { runExport } from '../../src/tools/modules/exports.ts';
 import { ClassedError } from '../../src/trace/classedError.ts';
-import { moduleWorld, runExport } from '../../src/worlds/module.ts';
+import { openWorld } from '../../src/worlds/open.ts';
 import { isClass } from '../support/stand.ts';
 import type { ToolBench } from '../support/tools.ts';
 import { callContext, callTool, toolBench } from '../support/tools.ts';
@@ -25,7 +26,7 @@ before(async () => {
     module: await bench.module('shop.world.ts'),
     perturb: [],
   };
-  world = moduleWorld(submitted, bench.environment);
+  world = openWorld(submitted, bench.environment);
 });
 after(() => bench.close());
 
@@ -142,7 +143,7 @@ describe('a world of a module', () => {
   });
 
   it('without open is a world_error', async () => {
-    const wrong = moduleWorld({ ...submitted, module: await bench.module('hostile.ts') }, bench.environment);
+    const wrong = openWorld({ ...submitted, module: await bench.module('hostile.ts') }, bench.environment);
     await assert.rejects(wrong.open({ task, seed: 1 }, never), isClass('world_error', /must export a function `open`/));
   });
 });

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { type Deferred, deferred } from '../../src/common/abort.ts';
 import type { JsonObject } from '../../src/common/json.ts';
-import { createDemoModel, type DemoCounters } from '../../src/model/demo/demoModel.ts';
+import { createDemoModel, type DemoCounters } from '../../src/demo/demoModel.ts';
 
 export interface WatchedDemo {
   /** Up to and with `/v1`. */

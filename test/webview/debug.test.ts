@@ -89,7 +89,7 @@ describe('edits on the trajectory page', { timeout: 300_000 }, () => {
       const days = form.getByRole('textbox', { name: 'days' });
       await days.fill('seven');
       await page.keyboard.press('Enter');
-      await form.getByRole('alert').filter({ hasText: 'no JSON: days' }).waitFor();
+      await form.getByRole('alert').filter({ hasText: 'Not valid JSON: days' }).waitFor();
       await days.fill('7');
       await form.getByText('asked for 14').waitFor();
       await form.getByRole('button', { name: 'Apply and resume' }).click();
@@ -116,7 +116,7 @@ describe('edits on the trajectory page', { timeout: 300_000 }, () => {
   it('what has happened is edited as a fork of so many attempts', () =>
     open('edit-as-fork', async (page) => {
       const form = page.getByRole('region', { name: 'Edit: Arguments' });
-      await form.getByText('an edit makes a fork').waitFor();
+      await form.getByText('your edit starts a fork').waitFor();
       assert.equal(await form.getByRole('textbox', { name: 'Attempts of the fork' }).inputValue(), '4');
       await form.getByRole('button', { name: 'Apply and fork' }).click();
       await form.waitFor({ state: 'detached' });
@@ -124,7 +124,7 @@ describe('edits on the trajectory page', { timeout: 300_000 }, () => {
 
   it('a message needs words', () =>
     open('say-form', async (page) => {
-      const form = page.getByRole('region', { name: 'Edit: A message to the agent' });
+      const form = page.getByRole('region', { name: 'Edit: Message to the agent' });
       await form.getByRole('button', { name: 'Add and resume' }).click();
       await form.getByRole('alert').waitFor();
       await form.getByRole('textbox', { name: 'user' }).fill('Seven days are enough.');

@@ -1,8 +1,9 @@
 /** The last line: whether the page is live, where the work is done, and the keys that matter. */
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
+import { count } from '../../src/common/units.ts';
 import { groupLine, type InfraGroup, InfraGroups } from '../../src/trace/infraGroups.ts';
-import { clock, count } from '../format.ts';
+import { clock } from '../format.ts';
 import type { BatchView } from './batchView.ts';
 
 const MAX_NEWS = 12;

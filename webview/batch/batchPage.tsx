@@ -2,7 +2,8 @@
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { z } from 'zod';
-import { nounFor } from '../../src/common/plural.ts';
+import { nounFor } from '../../src/common/text.ts';
+import { count } from '../../src/common/units.ts';
 import type { PagePlace, PageVerb } from '../../src/protocol/page.ts';
 import { announce } from '../components/notices/announcer.tsx';
 import { Banner } from '../components/notices/banner.tsx';
@@ -11,7 +12,7 @@ import { KeysOverlay } from '../components/overlays/keysOverlay.tsx';
 import { usePageWidth } from '../components/pageWidth.ts';
 import { BatchData } from '../data/batchData.ts';
 import { useChanges, useValue } from '../data/observe.ts';
-import { clock, count } from '../format.ts';
+import { clock } from '../format.ts';
 import type { Host } from '../host/host.ts';
 import { recall, remember } from '../host/memory.ts';
 import { useKeys } from '../keys.ts';

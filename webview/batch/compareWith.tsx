@@ -1,11 +1,11 @@
 /** Which batch this one is compared with: a list of the others, newest first, and a field that narrows it. */
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { errorText } from '../../src/common/errors.ts';
+import { count } from '../../src/common/units.ts';
 import type { BatchRow } from '../../src/protocol/client.ts';
 import { Button, TextField } from '../components/controls.tsx';
 import { Skeleton } from '../components/notices/skeleton.tsx';
 import { VirtualList } from '../components/virtualList.tsx';
-import { count } from '../format.ts';
 import type { BatchActions } from './batchActions.ts';
 import type { BatchView } from './batchView.ts';
 

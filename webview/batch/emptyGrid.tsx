@@ -1,9 +1,9 @@
 /** What stands where the grid would, when there is nothing to show in it. */
 import { useLayoutEffect, useState } from 'preact/hooks';
 import { inSlices } from '../../src/common/piecewise.ts';
+import { count } from '../../src/common/units.ts';
 import { Button } from '../components/controls.tsx';
 import { EmptyState } from '../components/notices/emptyState.tsx';
-import { count } from '../format.ts';
 import type { BatchView } from './batchView.ts';
 import { type FilterPart, withoutPart } from './model/filter.ts';
 import { type PartCounts, partCounts } from './model/partCounts.ts';

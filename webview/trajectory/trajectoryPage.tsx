@@ -1,6 +1,7 @@
 /** The page of one trajectory: head, verdict, time axis, steps, and all about the selected one. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { errorText } from '../../src/common/errors.ts';
+import { count } from '../../src/common/units.ts';
 import type { PagePlace, PageVerb } from '../../src/protocol/page.ts';
 import { DeferredRender } from '../components/deferredRender.tsx';
 import { announce } from '../components/notices/announcer.tsx';
@@ -11,7 +12,6 @@ import { Skeleton } from '../components/notices/skeleton.tsx';
 import { KeysOverlay } from '../components/overlays/keysOverlay.tsx';
 import { Splitter } from '../components/splitter.tsx';
 import { useChanges, useValue } from '../data/observe.ts';
-import { count } from '../format.ts';
 import type { Host } from '../host/host.ts';
 import { useKeys } from '../keys.ts';
 import { neighbour } from './attempts.ts';

@@ -1,11 +1,12 @@
 /** What a call gave, and one that is being made. */
 import { useEffect, useState } from 'preact/hooks';
 import { StudioError } from '../../src/common/errors.ts';
-import { plural } from '../../src/trace/text/units.ts';
+import { plural } from '../../src/common/text.ts';
+import { bytes, duration } from '../../src/common/units.ts';
 import { ErrorWords } from '../components/errors/errorWords.tsx';
 import { Glyph } from '../components/marks/glyph.tsx';
 import { Blobs } from '../data/blobs.ts';
-import { bytes, clock, duration } from '../format.ts';
+import { clock } from '../format.ts';
 import { ValueView } from '../values/valueView.tsx';
 import { WorldRows } from '../world/worldRows.tsx';
 import { Printed } from './printed.tsx';

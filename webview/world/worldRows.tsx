@@ -1,6 +1,7 @@
 /** The first changed rows of a world as tables: what was, struck out, and what is. */
+
+import { count } from '../../src/common/units.ts';
 import { Button } from '../components/controls.tsx';
-import { count } from '../format.ts';
 import { WorldCell, WorldKey } from './worldCell.tsx';
 import { groupsOf, type WorldChange, type WorldGroup } from './worldTable.ts';
 import './world.css';

@@ -27,6 +27,7 @@ export const ROOMS: Readonly<Record<string, Room>> = {
   formats: { ...ANYWHERE, rooms: ['common', 'trace'] },
   rollout: { ...ANYWHERE, rooms: DATA },
   model: { ...NODE, rooms: ['common', 'config', 'trace', 'rollout'] },
+  demo: { ...NODE, rooms: ['common', 'trace'] },
   tools: { ...NODE, rooms: ['common', 'config', 'trace', 'rollout'] },
   worlds: { ...NODE, rooms: ['common', 'config', 'trace', 'rollout', 'tools'] },
   scoring: { ...NODE, rooms: ['common', 'config', 'trace', 'rollout'] },

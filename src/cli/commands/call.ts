@@ -1,6 +1,6 @@
 import { parseReference, resolveRollout } from '../../client/reference.ts';
 import { StudioError } from '../../common/errors.ts';
-import { durationText } from '../../trace/text/units.ts';
+import { duration } from '../../common/units.ts';
 import { changeText, placeText, errorText as traceErrorText, valueText } from '../../trace/text/values.ts';
 import { type Command, flag, oneWord, textOption } from '../command.ts';
 import { readJsonFile } from '../jsonFile.ts';
@@ -78,7 +78,7 @@ export const call: Command = {
           : 'recorded was: ' +
             (recorded.error === undefined ? valueText(recorded.result ?? null) : traceErrorText(recorded.error));
     context.tell(
-      `${durationText(made.ms)}${recorded.ms === undefined ? '' : `, recorded ${durationText(recorded.ms)}`} · ${same}`,
+      `${duration(made.ms)}${recorded.ms === undefined ? '' : `, recorded ${duration(recorded.ms)}`} · ${same}`,
     );
     return 0;
   },

@@ -1,7 +1,7 @@
 import { checkDisk } from '../../client/commands/checkDisk.ts';
 import { diskFiles } from '../../client/disk.ts';
 import { workspaceRoot } from '../../client/workspace.ts';
-import { plural } from '../../common/plural.ts';
+import { plural } from '../../common/text.ts';
 import { formatProblem, hasErrors } from '../../config/source/problem.ts';
 import { modulesLoader } from '../../rerun/loadModules.ts';
 import { writeEditorTypes } from '../../tools/editorTypes.ts';

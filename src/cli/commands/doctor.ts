@@ -5,12 +5,12 @@ import { promisify } from 'node:util';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { connect } from '../../client/connect.ts';
-import { isPostgres } from '../../client/folders.ts';
 import { LOCAL } from '../../client/targets/local.ts';
-import { bytes } from '../../client/text/table.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
-import { plural } from '../../common/plural.ts';
+import { isPostgresUrl } from '../../common/postgres.ts';
 import { PRODUCT } from '../../common/product.ts';
+import { plural } from '../../common/text.ts';
+import { bytes } from '../../common/units.ts';
 import { CHROMIUM, installHint } from '../../config/needs.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
 import { findChromium } from '../../tools/chromium.ts';
@@ -81,7 +81,8 @@ function node(): Finding {
 }
 
 async function storeFinding(context: Context): Promise<Finding> {
-  if (isPostgres(context.store)) return { name: 'store', state: 'ok', text: context.store.replace(/:[^:@/]*@/, ':…@') };
+  if (isPostgresUrl(context.store))
+    return { name: 'store', state: 'ok', text: context.store.replace(/:[^:@/]*@/, ':…@') };
   try {
     await mkdir(context.store, { recursive: true, mode: 0o700 });
     await access(context.store, constants.R_OK | constants.W_OK);

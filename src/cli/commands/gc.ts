@@ -1,7 +1,7 @@
 import { resolveBatch } from '../../client/reference.ts';
-import { bytes } from '../../client/text/table.ts';
 import { StudioError } from '../../common/errors.ts';
-import { plural } from '../../common/plural.ts';
+import { plural } from '../../common/text.ts';
+import { bytes } from '../../common/units.ts';
 import { type Command, flag, textOption } from '../command.ts';
 
 const AGE = /^(\d+)([dhm])$/;

@@ -1,7 +1,7 @@
 import path from 'node:path';
 import { type ImportResult, importFile } from '../../client/importFile.ts';
 import { StudioError } from '../../common/errors.ts';
-import { plural } from '../../common/plural.ts';
+import { plural } from '../../common/text.ts';
 import type { Command } from '../command.ts';
 
 export const importFiles: Command = {

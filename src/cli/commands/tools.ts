@@ -2,9 +2,9 @@ import { resolveBatch } from '../../client/reference.ts';
 import { table } from '../../client/text/table.ts';
 import { BatchCalls, READ_LIMITS } from '../../client/toolCalls/batchCalls.ts';
 import { StudioError } from '../../common/errors.ts';
-import { plural } from '../../common/plural.ts';
-import { durationText } from '../../trace/text/units.ts';
-import { callLine, percent } from '../../trace/toolCalls/text.ts';
+import { plural } from '../../common/text.ts';
+import { duration } from '../../common/units.ts';
+import { callLine, shareText } from '../../trace/toolCalls/text.ts';
 import { type Command, flag, numberOption, oneWord, textOption } from '../command.ts';
 
 const CALLS = 20;
@@ -68,8 +68,8 @@ export const tools: Command = {
       context.printJson({ batch, read, tools: figures });
       return 0;
     }
-    const time = (ms: number | null): string => (ms === null ? '' : durationText(ms));
-    const share = ({ used, of }: { used: number; of: number }): string => (of === 0 ? '' : percent(used, of));
+    const time = (ms: number | null): string => (ms === null ? '' : duration(ms));
+    const share = ({ used, of }: { used: number; of: number }): string => (of === 0 ? '' : shareText(used, of));
     context.print(
       table(
         [
@@ -77,7 +77,7 @@ export const tools: Command = {
           ...figures.map((row) => [
             row.tool,
             String(row.calls),
-            percent(row.errors, row.calls),
+            shareText(row.errors, row.calls),
             time(row.p50),
             time(row.p95),
             share(row.in.passed),

@@ -10,7 +10,7 @@ import { comparePlaceOf, isReference, placeOf, resolveBatch } from '../../client
 import { subscribe } from '../../client/subscribe.ts';
 import { LOCAL } from '../../client/targets/local.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
-import { plural } from '../../common/plural.ts';
+import { plural } from '../../common/text.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { PagePlace } from '../../protocol/page.ts';
 import { viewUrl } from '../../protocol/viewLink.ts';

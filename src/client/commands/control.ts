@@ -2,7 +2,7 @@
 
 import { StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
-import { plural } from '../../common/plural.ts';
+import { plural } from '../../common/text.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { CommandReply } from '../../protocol/commands.ts';
 import { batchId, parseReference, resolveRollout } from '../reference.ts';

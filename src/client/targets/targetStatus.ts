@@ -4,8 +4,8 @@
  */
 
 import { errorText, StudioError } from '../../common/errors.ts';
-import { nounFor, plural } from '../../common/plural.ts';
 import { PRODUCT } from '../../common/product.ts';
+import { plural } from '../../common/text.ts';
 import { Cluster } from '../../kubernetes/access/cluster.ts';
 import type { Node, Pod, ResourceQuota } from '../../kubernetes/access/objects.ts';
 import { isReady, isUnheard } from '../../kubernetes/access/podReady.ts';
@@ -217,9 +217,10 @@ export function podsFinding(pods: readonly Pod[]): TargetFinding {
     unheard: lasting.filter(isUnheard).length,
     obstacles,
   };
-  const text =
-    `${live.length} of ours, ${workers.length} of them ` +
-    `${nounFor(workers.length, 'a worker', 'workers')}${data.starting === 0 ? '' : `, ${data.starting} starting`}${data.unheard === 0 ? '' : `, ${data.unheard} on nodes that the cluster does not hear`}`;
+  const parts = [`${plural(live.length, 'pod')} (${plural(workers.length, 'worker')})`];
+  if (data.starting > 0) parts.push(`${data.starting} starting`);
+  if (data.unheard > 0) parts.push(`${data.unheard} on nodes that do not respond`);
+  const text = parts.join(', ');
   return obstacles.length === 0
     ? { name: 'pods', state: 'ok', text, data }
     : { name: 'pods', state: 'wrong', text: `${text}; ${obstacles.length} cannot run: ${obstacles[0] ?? ''}`, data };

@@ -2,11 +2,12 @@
  * Batches as text: a table of them, and of one its heading and a grid of tasks x attempts, as the batch page shows it.
  */
 
-import { nounFor, plural } from '../../common/plural.ts';
+import { nounFor, plural } from '../../common/text.ts';
+import { compact, duration } from '../../common/units.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { outcomeMark } from './lines.ts';
-import { amount, duration, moment, table, wrapped } from './table.ts';
+import { moment, table, wrapped } from './table.ts';
 
 const BAR = 6;
 const MAX_TASK = 32;
@@ -50,7 +51,7 @@ function batchLine(row: BatchRow): string[] {
     String(counts.passed),
     String(counts.failed),
     String(counts.running + counts.held + counts.queued),
-    amount(row.input_tokens + row.output_tokens),
+    compact(row.input_tokens + row.output_tokens),
   ];
 }
 
@@ -69,7 +70,7 @@ export function batchHeading(batch: BatchRow, width: number): string {
     `${settled}/${batch.tasks * batch.attempts} settled`,
     `${counts.passed} passed`,
     `${batch.steps.toLocaleString('en-US')} ${nounFor(batch.steps, 'step')}`,
-    `${amount(batch.input_tokens + batch.output_tokens)} tokens`,
+    `${compact(batch.input_tokens + batch.output_tokens)} tokens`,
     moment(batch.created_at),
     batch.ended_at === undefined || batch.imported ? '' : duration(batch.ended_at - batch.created_at),
   ];

@@ -1,5 +1,6 @@
 /** Attempts at a task side by side, and two batches, as text for a terminal. */
 
+import { plural } from '../../common/text.ts';
 import type { Action } from '../../trace/align/actions.ts';
 import type { ComparedAttempt } from '../../trace/align/attempt.ts';
 import type { ComparedBatches, ComparedTask, TaskChange, TaskSide } from '../../trace/align/batches.ts';
@@ -7,8 +8,7 @@ import type { AlignedRow, Alignment, Cell } from '../../trace/align/columns.ts';
 import { callDifferences } from '../../trace/align/differences.ts';
 import { actionText, differenceText } from '../../trace/align/label.ts';
 import { type Branch, type BranchCounts, countsOf } from '../../trace/align/prefixTree.ts';
-import { columns, harmless, type Paint, painter, type Style } from '../../trace/text/terminal.ts';
-import { plural } from '../../trace/text/units.ts';
+import { columns, harmlessLine, type Paint, painter, type Style } from '../../trace/text/terminal.ts';
 import { comparisonText } from './reportText.ts';
 import { table } from './table.ts';
 
@@ -53,7 +53,7 @@ export function attemptsText(
   const paint = painter(options.color);
   const counts = countsOf(attempts);
   const lines = [
-    `${paint(oneLine(title), 'bold')} · ${plural(attempts.length, 'attempt')} · ` +
+    `${paint(harmlessLine(title), 'bold')} · ${plural(attempts.length, 'attempt')} · ` +
       `${paint(`${counts.passed} passed`, 'green')}, ` +
       `${paint(`${counts.failed} failed`, 'red')}${counts.truncated > 0 ? `, ${counts.truncated} truncated` : ''}${counts.other > 0 ? `, ${counts.other} other` : ''}`,
     '',
@@ -254,7 +254,7 @@ export function batchesText({ comparison, tasks }: ComparedBatches, options: Com
 }
 
 function taskCells({ task, before, after, change }: ComparedTask): string[] {
-  return [oneLine(task), sideText(before), sideText(after), CHANGES[change][0]];
+  return [harmlessLine(task), sideText(before), sideText(after), CHANGES[change][0]];
 }
 
 function sideText({ passed, scored }: TaskSide): string {
@@ -271,13 +271,9 @@ function padded(text: string, used: number, width: number): string {
   return text + ' '.repeat(Math.max(0, width - used));
 }
 
-function oneLine(text: string): string {
-  return harmless(text).replace(/\s*\n\s*/g, ' ');
-}
-
 /** At most `room` columns, cut with …. */
 function fitted(text: string, room: number): string {
-  const line = oneLine(text);
+  const line = harmlessLine(text);
   if (columns(line) <= room) return line;
   let [cut, used] = ['', 0];
   for (const character of line) {

@@ -22,7 +22,7 @@ export function forkText(rates: ForkRates): string {
     ...ks.flatMap((k) => [rate(of.pass_at[k]), range(of.intervals[k])]),
   ];
   const rows = [
-    [`from event ${seq} on`, 'passed', ...ks.flatMap((k) => [`pass@${k}`, '95 %'])],
+    [`from event ${seq} on`, 'passed', ...ks.flatMap((k) => [`pass@${k}`, '95%'])],
     line('this fork', fork),
     ...(siblings === undefined ? [] : [line('parent, same way until there', siblings)]),
     line('parent, all attempts', parent),

@@ -1,9 +1,9 @@
 /** One line for one event or one summary row, for logs and `tail`. */
 
-import { plural } from '../../common/plural.ts';
+import { plural } from '../../common/text.ts';
+import { duration } from '../../common/units.ts';
 import type { Part, TraceEvent } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
-import { duration } from './table.ts';
 
 const LONGEST = 160;
 

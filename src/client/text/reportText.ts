@@ -1,8 +1,9 @@
 /** Reports and comparisons as text. */
 
-import { plural } from '../../common/plural.ts';
+import { plural } from '../../common/text.ts';
+import { compact, duration } from '../../common/units.ts';
 import type { Comparison, Report } from '../../trace/statistics/schema.ts';
-import { amount, duration, table, wrapped } from './table.ts';
+import { table, wrapped } from './table.ts';
 
 const MAX_NAMED = 8;
 
@@ -45,7 +46,7 @@ function passTable(report: Report): string {
     range(report.intervals.pass_all?.[k]),
     String(report.tasks_at[k] ?? 0),
   ]);
-  return table([['k', 'pass@k', `${percent} %`, 'pass^k', `${percent} %`, 'tasks'], ...rows], [0, 1, 2, 3, 4, 5]);
+  return table([['k', 'pass@k', `${percent}%`, 'pass^k', `${percent}%`, 'tasks'], ...rows], [0, 1, 2, 3, 4, 5]);
 }
 
 function levelTable(levels: readonly (readonly [string, Report['by_level'][string]])[]): string {
@@ -69,8 +70,8 @@ function totalsLines(report: Report, width: number): string[] {
   const lines: string[] = [];
   if (tokens !== null)
     lines.push(
-      `tokens     ${amount(tokens.input)} in${tokens.cached > 0 ? ` (${amount(tokens.cached)} cached)` : ''}, ` +
-        `${amount(tokens.output)} out`,
+      `tokens     ${compact(tokens.input)} in${tokens.cached > 0 ? ` (${compact(tokens.cached)} cached)` : ''}, ` +
+        `${compact(tokens.output)} out`,
     );
   if (ms !== null)
     lines.push(
@@ -118,7 +119,7 @@ export function comparisonText(comparison: Comparison): string {
   ]);
   lines.push(
     table(
-      [['k', 'baseline', 'here', 'difference', `${Math.round(comparison.intervals.level * 100)} %`], ...rows],
+      [['k', 'baseline', 'here', 'difference', `${Math.round(comparison.intervals.level * 100)}%`], ...rows],
       [0, 1, 2, 3, 4],
     ),
   );

@@ -45,35 +45,3 @@ export function moment(atMs: number): string {
     `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`
   );
 }
-
-/** 1234567 → `1.23M`, 12345 → `12.3k`. */
-export function amount(value: number): string {
-  if (value < 10_000) return value.toLocaleString('en-US');
-  if (value < 1e6) return `${trimmed(value / 1e3)}k`;
-  if (value < 1e9) return `${trimmed(value / 1e6)}M`;
-  return `${trimmed(value / 1e9)}G`;
-}
-
-function trimmed(value: number): string {
-  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
-}
-
-/** Milliseconds as `840 ms`, `12.3 s`, `4 min 05 s` or `2 h 03 min`. */
-export function duration(ms: number): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${(ms / 1000).toFixed(1)} s`;
-  const seconds = Math.round(ms / 1000);
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${String(seconds % 60).padStart(2, '0')} s`;
-  return `${Math.floor(seconds / 3600)} h ${String(Math.floor((seconds % 3600) / 60)).padStart(2, '0')} min`;
-}
-
-/** Bytes as `812 B`, `4.2 kB`, `127 MB`. */
-export function bytes(value: number): string {
-  return value < 1000
-    ? `${value} B`
-    : value < 1e6
-      ? `${trimmed(value / 1e3)} kB`
-      : value < 1e9
-        ? `${trimmed(value / 1e6)} MB`
-        : `${trimmed(value / 1e9)} GB`;
-}

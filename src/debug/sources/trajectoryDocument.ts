@@ -3,12 +3,13 @@
  * Grows at its end as the rollout does; a line that was there stays where it is, so breakpoints on it do, too.
  */
 
+import { duration } from '../../common/units.ts';
 import { textOf } from '../../trace/model/messages.ts';
 import { countUpTo } from '../../trace/model/search.ts';
 import type { AnyEvent, TrajectoryModel } from '../../trace/model.ts';
 import type { EventOf } from '../../trace/schema.ts';
 import { Stops } from '../../trace/stops.ts';
-import { durationText, scoreText } from '../../trace/text/units.ts';
+import { scoreText } from '../../trace/text/score.ts';
 import { changeText, errorText, inline, partsText } from '../../trace/text/values.ts';
 import { unescapeKeys } from '../../trace/values/keys.ts';
 
@@ -93,7 +94,7 @@ export class TrajectoryDocument {
       case 'tool.end': {
         const span = event.span === undefined ? undefined : this.#model.span(event.span);
         const result = span?.kind === 'tool' ? this.#model.resultOf(span)?.value : undefined;
-        const ms = event.data.ms === undefined ? '' : ` · ${durationText(event.data.ms)}`;
+        const ms = event.data.ms === undefined ? '' : ` · ${duration(event.data.ms)}`;
         if (event.data.error !== undefined) return [cut(`✗ ${errorText(event.data.error)}`) + ms];
         return [cut(`→ ${result === undefined ? 'nothing' : inline(unescapeKeys(result))}`) + ms];
       }
@@ -141,7 +142,7 @@ export class TrajectoryDocument {
     const text = reply === undefined ? '' : textOf(reply);
     const thought = reply === undefined ? '' : textOf(reply, 'reasoning');
     const figures = [
-      ms === undefined ? '' : durationText(ms),
+      ms === undefined ? '' : duration(ms),
       usage === undefined ? '' : `${usage.input_tokens} → ${usage.output_tokens} tokens`,
     ]
       .filter((part) => part !== '')

@@ -1,8 +1,9 @@
 /** A variable as the debugger shows it, and values as trees of them: made as they are opened, page by page. */
 import { isJsonObject, type Json } from '../../common/json.ts';
+import { plural } from '../../common/text.ts';
+import { compact } from '../../common/units.ts';
 import type { BlobRef } from '../../trace/schema.ts';
 import { wholeValue } from '../../trace/spill.ts';
-import { amountText, plural } from '../../trace/text/units.ts';
 import { inline } from '../../trace/text/values.ts';
 import { isBlobRef, unescapeKeys } from '../../trace/values/keys.ts';
 
@@ -64,7 +65,7 @@ export function valueNode(name: string, stored: Json, options: ValueOptions): No
   if (isBlobRef(stored))
     return {
       ...about,
-      value: `${amountText(stored.bytes)} bytes, ${stored.media}: ${cut(stored.head)}`,
+      value: `${compact(stored.bytes)} bytes, ${stored.media}: ${cut(stored.head)}`,
       type: stored.media,
       children: blobChildren(stored, options),
     };
@@ -207,7 +208,7 @@ function summary(value: Json[] | { [key: string]: Json }): string {
 }
 
 function brief(value: Json): string {
-  if (isBlobRef(value)) return `<${amountText(value.bytes)} bytes>`;
+  if (isBlobRef(value)) return `<${compact(value.bytes)} bytes>`;
   if (Array.isArray(value)) return value.length === 0 ? '[]' : `(${value.length}) […]`;
   if (isJsonObject(value)) return Object.keys(value).length === 0 ? '{}' : '{…}';
   return typeof value === 'string' && value.length > 60

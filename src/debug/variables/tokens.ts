@@ -1,6 +1,6 @@
 /** The tokens of a model call as variables: ids, log probabilities, and what is trained on. */
 
-import { plural } from '../../common/plural.ts';
+import { plural } from '../../common/text.ts';
 import type { ModelSpan } from '../../trace/model/spans.ts';
 import type { TrajectoryModel } from '../../trace/model.ts';
 import { tokensOf } from '../../trace/tokens.ts';

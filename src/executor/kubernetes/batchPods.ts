@@ -1,7 +1,7 @@
 /** Sees to it that one batch has a Job while it has rollouts to run. */
 
 import { errorText, StudioError } from '../../common/errors.ts';
-import { plural } from '../../common/plural.ts';
+import { plural } from '../../common/text.ts';
 import type { Submission } from '../../config/submission.ts';
 import { isQuota } from '../../kubernetes/access/kubeErrors.ts';
 import type { BatchRecord } from '../../store/store.ts';

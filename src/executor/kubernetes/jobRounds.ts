@@ -1,5 +1,6 @@
 /** A batch's Jobs, one after another: how each stands, and whether another one is due. Pure. */
 
+import { sentence } from '../../common/text.ts';
 import type { Job } from '../../kubernetes/access/objects.ts';
 import { NOTE } from './jobManifest.ts';
 
@@ -99,8 +100,4 @@ export function nextRound({ rounds, last, over, queued, settled, retries }: JobS
       `${fruitless === 1 ? 'Its pods ended and' : `Its pods ended ${fruitless} times and`} settled no attempt; the ` +
       `last Job, ${before.name}: ${sentence(how)}`,
   };
-}
-
-function sentence(text: string): string {
-  return text.endsWith('.') ? text : `${text}.`;
 }

@@ -4,12 +4,12 @@
  */
 import { sleep } from '../../common/abort.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
+import { duration } from '../../common/units.ts';
 import { meets, unmetText } from '../../config/needs.ts';
 import type { Submission } from '../../config/submission.ts';
 import type { Kind } from '../../kubernetes/access/kinds.ts';
 import { type WatchOptions, watchList } from '../../kubernetes/access/watch.ts';
 import type { BatchRecord } from '../../store/store.ts';
-import { durationText } from '../../trace/text/units.ts';
 import type { Executor } from '../executor.ts';
 import { requireNeeds } from '../needs.ts';
 import { BatchObjects, type BatchObjectsOptions, OF_BATCHES } from './batchObjects.ts';
@@ -240,7 +240,7 @@ export class KubernetesExecutor implements Executor {
   #tellOfOutage(error: StudioError | undefined, ms: number): void {
     const infra =
       error === undefined
-        ? { what: 'cluster_back', ms, text: `The cluster answers the server again, after ${durationText(ms)}.` }
+        ? { what: 'cluster_back', ms, text: `The cluster answers the server again, after ${duration(ms)}.` }
         : {
             what: 'cluster_away',
             text:

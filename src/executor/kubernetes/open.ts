@@ -1,11 +1,12 @@
 /** The executor of a server that runs in a cluster, with what its pods run. */
+
+import type { Log } from '../../common/log.ts';
 import { DEFAULTS } from '../../config/defaults.ts';
 import { Cluster } from '../../kubernetes/access/cluster.ts';
 import { SliceReplicas } from '../../kubernetes/endpoints/sliceReplicas.ts';
 import { type Archive, pack } from '../../kubernetes/programs/archive.ts';
 import { programFiles, WORKER_PROGRAMS } from '../../kubernetes/programs/collect.ts';
-import type { Log } from '../../server/log.ts';
-import type { ReplicaSource } from '../../server/pressure/replicas.ts';
+import type { ReplicaSource } from '../../protocol/replicas.ts';
 import type { ClusterHost, Executor } from '../executor.ts';
 import { KubernetesExecutor } from './kubernetesExecutor.ts';
 

@@ -2,9 +2,9 @@
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
+import { plural } from '../../common/text.ts';
 import type { BatchCommand, CommandReply } from '../../protocol/commands.ts';
 import { placeReference } from '../../protocol/editorLink.ts';
-import { plural } from '../../trace/text/units.ts';
 import { askValue } from '../launch/values/askValue.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import { withValues } from '../launch/values/withValues.ts';

@@ -1,8 +1,8 @@
 /** What the status bar says of the batches. Data only. */
 
+import { plural } from '../../common/text.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import type { ServerState } from '../../protocol/page.ts';
-import { plural } from '../../trace/text/units.ts';
 import { batchProgress, batchText, isLive } from './batchText.ts';
 
 export interface StatusText {

@@ -2,7 +2,7 @@
 import * as vscode from 'vscode';
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
-import { plural } from '../../trace/text/units.ts';
+import { plural } from '../../common/text.ts';
 import type { StudioFiles } from '../files/studioFiles.ts';
 import type { CommandGroup, Services } from '../services.ts';
 import { withProgress } from '../window/progress.ts';

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { z } from 'zod';
-import { plural } from '../../trace/text/units.ts';
+import { plural } from '../../common/text.ts';
 import type { CommandGroup, Services } from '../services.ts';
 import { withProgress } from '../window/progress.ts';
 

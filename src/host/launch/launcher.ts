@@ -3,7 +3,7 @@
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
-import { nounFor } from '../../common/plural.ts';
+import { nounFor } from '../../common/text.ts';
 import { folderOf } from '../files/workspaceFiles.ts';
 import type { Services } from '../services.ts';
 import type { FileProblems } from '../window/problems.ts';

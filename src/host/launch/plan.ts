@@ -1,6 +1,6 @@
 /** What is launched: the answers, how they are offered, and the command line they make. Data only. */
 import { z } from 'zod';
-import { plural } from '../../trace/text/units.ts';
+import { plural } from '../../common/text.ts';
 import type { Choice } from '../window/questions/choice.ts';
 
 export const chosenTasks = z.discriminatedUnion('kind', [

@@ -3,7 +3,7 @@
 import * as vscode from 'vscode';
 import { parseReference, taskOf } from '../../client/reference.ts';
 import { errorText } from '../../common/errors.ts';
-import { plural } from '../../common/plural.ts';
+import { plural } from '../../common/text.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import type { PagePlace } from '../../protocol/page.ts';
 import { type Outcome, outcomeOf } from '../../trace/outcome.ts';

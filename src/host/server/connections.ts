@@ -132,9 +132,9 @@ export function whereKey({ target, store }: Where): string {
 function elsewhereText(page: Where, window: Where): NonNullable<ServerState['elsewhere']> {
   // Of another store there is nothing to choose: the settings say it.
   if (page.target === window.target)
-    return { text: `This page is of the store ${shownStore(page.store)}; the window works with another.` };
+    return { text: `This page shows the store ${shownStore(page.store)}, but the window uses another one.` };
   return {
-    text: `This page is of the target ${page.target}; the window works with ${window.target}.`,
+    text: `This page shows the target ${page.target}, but the window uses ${window.target}.`,
     ...(page.target === LOCAL && page.store !== window.store ? {} : { target: page.target }),
   };
 }

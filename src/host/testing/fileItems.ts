@@ -1,6 +1,8 @@
 /** The Testing view's items: each batch file, below it its tasks. */
+
 import * as vscode from 'vscode';
 import { errorText } from '../../common/errors.ts';
+import { oneLine } from '../../common/text.ts';
 import { basename, dirname } from '../../config/paths.ts';
 import type { StudioFiles } from '../files/studioFiles.ts';
 import type { TaskList } from '../files/taskList.ts';
@@ -108,7 +110,7 @@ export class FileItems {
             before?.uri?.toString() === dataset.toString() ? before : this.controller.createTestItem(id, id, dataset);
           child.range = new vscode.Range(line - 1, 0, line - 1, 0);
           child.sortText = String(index).padStart(6, '0');
-          child.description = oneLine(question);
+          child.description = oneLine(question, 80);
           return child;
         }),
       );
@@ -131,9 +133,4 @@ function keyOf(file: vscode.TestItem, task: string): string {
 function folderText(uri: vscode.Uri): string {
   const folder = dirname(vscode.workspace.asRelativePath(uri));
   return folder === '.' ? '' : folder;
-}
-
-function oneLine(text: string): string {
-  const line = text.replaceAll(/\s+/g, ' ').trim();
-  return line.length > 80 ? `${line.slice(0, 79)}…` : line;
 }

@@ -1,7 +1,10 @@
 /** What a task's attempts make of it as a test: passed when at least one attempt passed. */
+
+import { plural } from '../../common/text.ts';
+import { duration } from '../../common/units.ts';
 import { counting, outcomeOf } from '../../trace/outcome.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
-import { durationText, plural, scoreText } from '../../trace/text/units.ts';
+import { scoreText } from '../../trace/text/score.ts';
 
 export interface TaskVerdict {
   /**
@@ -73,7 +76,7 @@ export function attemptLine(row: RolloutRow): string {
     outcomeOf(row),
     progress.reward === undefined || progress.reward === null ? '' : `score ${scoreText(progress.reward)}`,
     plural(progress.steps, 'step'),
-    progress.ms === undefined ? '' : durationText(progress.ms),
+    progress.ms === undefined ? '' : duration(progress.ms),
     progress.error_class ?? '',
   ];
   return parts.filter((part) => part !== '').join('  ');

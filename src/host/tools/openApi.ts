@@ -3,7 +3,7 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
-import { plural } from '../../trace/text/units.ts';
+import { plural } from '../../common/text.ts';
 import { exists } from '../files/exists.ts';
 import { writeTypes } from '../files/writeTypes.ts';
 import type { Services } from '../services.ts';

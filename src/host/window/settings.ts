@@ -3,7 +3,7 @@ import * as vscode from 'vscode';
 import { defaultStore } from '../../client/folders.ts';
 import { LOCAL } from '../../client/targets/local.ts';
 import { DEFAULTS, SECTION, type SettingName } from '../contributions/settings.ts';
-import { storeOf } from '../server/storeOf.ts';
+import { storeOf } from './storeSetting.ts';
 
 type SettingValue<Name extends SettingName> = (typeof DEFAULTS)[Name] extends boolean
   ? boolean

@@ -1,7 +1,9 @@
 /** Every failure of a cluster as a StudioError: what happened, and what to do next. */
+
 import { z } from 'zod';
 import { cancelled } from '../../common/abort.ts';
 import { type ErrorCode, StudioError } from '../../common/errors.ts';
+import { firstLine } from '../../common/text.ts';
 import type { Answer } from './connection.ts';
 import { type StatusBody, statusBody } from './objects.ts';
 
@@ -41,7 +43,7 @@ export function isQuota(error: unknown): boolean {
 /** The error an answer stands for that is not a success. */
 export function answerError(answer: Answer, asked: KubeRequest, context: string): StudioError {
   const status = statusOf(answer);
-  const said = firstLine(status?.message ?? answer.text);
+  const said = firstLine(status?.message ?? answer.text, 500);
   const what =
     `${asked.verb} ` +
     `${asked.resource}${asked.name === undefined ? '' : ` ${asked.name}`}${asked.namespace === undefined ? '' : ` in namespace ${asked.namespace}`}`;
@@ -279,7 +281,7 @@ export function credentialError(error: unknown, exec: unknown, context: string):
     );
   }
   if (codeOf(error) === 'ENOENT') {
-    const hint = plugin.installHint === undefined ? '' : ` ${firstLine(plugin.installHint)}`;
+    const hint = plugin.installHint === undefined ? '' : ` ${firstLine(plugin.installHint, 500)}`;
     return new StudioError(
       'unauthorized',
       `The kubeconfig gets its credentials for ${shown(context)} from the program ${plugin.command}, which is ` +
@@ -317,10 +319,7 @@ function codeOf(error: unknown): string | undefined {
 }
 
 function messageOf(error: unknown): string {
-  return firstLine(error instanceof Error ? error.message : String(error)).replace(/[.\s]+$/, '') || 'without a word';
-}
-
-function firstLine(text: string): string {
-  const line = text.trim().split('\n')[0] ?? '';
-  return line.length > 500 ? `${line.slice(0, 500)}…` : line;
+  return (
+    firstLine(error instanceof Error ? error.message : String(error), 500).replace(/[.\s]+$/, '') || 'without a word'
+  );
 }

@@ -1,6 +1,6 @@
 /** Who takes calls behind a Service, as its EndpointSlices tell. */
 
-import type { Replica } from '../../server/pressure/replicas.ts';
+import type { Replica } from '../../protocol/replicas.ts';
 import type { EndpointSlice } from '../access/objects.ts';
 import { type Component, LABEL } from '../names.ts';
 

@@ -2,8 +2,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import { sleep } from '../../common/abort.ts';
 import { errorText } from '../../common/errors.ts';
-import type { Log } from '../../server/log.ts';
-import type { Replica, ReplicaSource } from '../../server/pressure/replicas.ts';
+import type { Log } from '../../common/log.ts';
+import type { Replica, ReplicaSource } from '../../protocol/replicas.ts';
 import type { Cluster } from '../access/cluster.ts';
 import type { EndpointSlice } from '../access/objects.ts';
 import { watchList } from '../access/watch.ts';

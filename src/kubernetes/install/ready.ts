@@ -1,7 +1,9 @@
 /** Waits until the server's Deployment is ready, and says why it is not. */
+
 import { sleep } from '../../common/abort.ts';
 import { StudioError } from '../../common/errors.ts';
 import { jsonOf } from '../../common/json.ts';
+import { sentence } from '../../common/text.ts';
 import { readyLine } from '../../protocol/serverFile.ts';
 import type { Cluster } from '../access/cluster.ts';
 import type { ContainerStatus, Deployment, Pod } from '../access/objects.ts';
@@ -179,10 +181,6 @@ async function failure(cluster: Cluster, { text, hint, pod }: Obstacle, signal: 
       hint: hint ?? said?.hint ?? `See kubectl logs deployment/${NAMES.server} -n ${cluster.namespace}.`,
     },
   );
-}
-
-function sentence(text: string): string {
-  return /[.!?]$/.test(text) ? text : `${text}.`;
 }
 
 interface Words {

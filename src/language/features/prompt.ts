@@ -4,9 +4,9 @@
  */
 import { type InlayHint, InlayHintKind, type Range } from 'vscode-languageserver-types';
 import { isJsonObject } from '../../common/json.ts';
+import { plural } from '../../common/text.ts';
 import { fileKind } from '../../config/jsonSchema.ts';
 import { fillPrompt } from '../../config/prompt.ts';
-import { plural } from '../../trace/text/units.ts';
 import { endpointQuestions } from '../diagnostics/served.ts';
 import { estimateTokens } from '../prompts/tokenEstimate.ts';
 import type { EndpointQuestion } from '../workspace/facts.ts';

@@ -39,13 +39,6 @@ function isHigh(text: string, at: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
 
-/** A text on one line, cut where it is longer than `most` characters. */
-export function oneLine(text: string, most: number): string {
-  const line = text.replace(/\s+/g, ' ').trim();
-  if (line.length <= most) return line;
-  return `${line.slice(0, isHigh(line, most - 2) ? most - 2 : most - 1)}…`;
-}
-
 /** Counts what a page holds already. */
 export class Room {
   #left: number;

@@ -1,10 +1,10 @@
 /** Batches and attempts as the tools tell them. */
 import { z } from 'zod';
+import { oneLine } from '../../common/text.ts';
 import { type BatchRow, batchState } from '../../protocol/client.ts';
 import { OUTCOMES, outcomeOf } from '../../trace/outcome.ts';
 import { errorClass } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
-import { oneLine } from './bounds.ts';
 
 const count = z.number().int().min(0);
 const MAX_TOOLS = 20;

@@ -1,12 +1,12 @@
 /** Two trajectories side by side, turn by turn, as an agent is told. */
 import { z } from 'zod';
+import { oneLine } from '../../common/text.ts';
 import { type Action, type ActionCall, actionsOf } from '../../trace/align/actions.ts';
 import { callDifferences, type Difference, sameResults } from '../../trace/align/differences.ts';
 import { pairwise } from '../../trace/align/pairwise.ts';
 import { type Split, splitOf } from '../../trace/align/split.ts';
 import type { TrajectoryModel } from '../../trace/model.ts';
 import { valueText } from '../../trace/text/values.ts';
-import { oneLine } from '../answers/bounds.ts';
 
 const MAX_VALUE = 300;
 const MAX_TEXT = 600;

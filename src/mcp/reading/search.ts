@@ -1,12 +1,12 @@
 /** Places of a trajectory where a query holds: one for each step, with an excerpt of the first event that fits. */
 import { z } from 'zod';
 import { eventLine } from '../../client/text/lines.ts';
+import { oneLine } from '../../common/text.ts';
 import type { AnyEvent, TrajectoryModel } from '../../trace/model.ts';
 import { environmentOf } from '../../trace/query/environment.ts';
 import { splitWords } from '../../trace/query/words.ts';
 import type { Query } from '../../trace/query.ts';
 import type { TaskRecord } from '../../trace/task.ts';
-import { oneLine } from '../answers/bounds.ts';
 
 const BEFORE = 60;
 const EXCERPT = 200;

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { checkDisk } from '../../client/commands/checkDisk.ts';
-import { plural } from '../../common/plural.ts';
+import { plural } from '../../common/text.ts';
 import { formatProblem, hasErrors } from '../../config/source/problem.ts';
 import { Room } from '../answers/bounds.ts';
 import { defineTool } from '../tool.ts';

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { plural } from '../../common/plural.ts';
+import { oneLine, plural } from '../../common/text.ts';
 import { outcomeOf } from '../../trace/outcome.ts';
-import { scoreText } from '../../trace/text/units.ts';
+import { scoreText } from '../../trace/text/score.ts';
 import { valueText } from '../../trace/text/values.ts';
-import { oneLine, Room } from '../answers/bounds.ts';
+import { Room } from '../answers/bounds.ts';
 import { cursor } from '../answers/cursor.ts';
 import { CURSOR, NEXT, outcome } from '../answers/shapes.ts';
 import { type OpenedAttempt, openAttempt } from '../reading/attempt.ts';

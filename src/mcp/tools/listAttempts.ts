@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { resolveBatch } from '../../client/reference.ts';
-import { duration, table } from '../../client/text/table.ts';
-import { plural } from '../../common/plural.ts';
+import { table } from '../../client/text/table.ts';
+import { plural } from '../../common/text.ts';
+import { duration } from '../../common/units.ts';
 import { compileQuery } from '../../trace/query.ts';
 import { errorClass } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';

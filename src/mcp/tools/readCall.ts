@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
+import { plural } from '../../common/text.ts';
+import { duration } from '../../common/units.ts';
 import type { ToolSpan } from '../../trace/model/spans.ts';
-import { durationText, plural } from '../../trace/text/units.ts';
 import { endOfRange, PAGE_BYTES, sliceBytes } from '../answers/bounds.ts';
 import { type OpenedAttempt, openAttempt } from '../reading/attempt.ts';
 import { CALL_PARTS, callTexts, partOf } from '../reading/callText.ts';
@@ -62,7 +63,7 @@ export const readCall = defineTool({
     const facts = [
       `${span.start.data.name} at ${place}, seq ${span.seq}`,
       status,
-      ...(ms === undefined ? [] : [durationText(ms)]),
+      ...(ms === undefined ? [] : [duration(ms)]),
     ].join(' · ');
     return {
       data: {

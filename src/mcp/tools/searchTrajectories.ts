@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { batchId, parseReference } from '../../client/reference.ts';
-import { nounFor, plural } from '../../common/plural.ts';
+import { nounFor, plural } from '../../common/text.ts';
 import { compileQuery, type Query } from '../../trace/query.ts';
 import { errorClass } from '../../trace/schema.ts';
 import { Room } from '../answers/bounds.ts';

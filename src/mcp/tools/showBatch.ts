@@ -5,6 +5,7 @@ import { batchHeading } from '../../client/text/batchText.ts';
 import { forkText } from '../../client/text/forkText.ts';
 import { reportText } from '../../client/text/reportText.ts';
 import { table } from '../../client/text/table.ts';
+import { oneLine } from '../../common/text.ts';
 import type { Api } from '../../protocol/api.ts';
 import { forkRates } from '../../protocol/forkParent.ts';
 import { counting, outcomeOf } from '../../trace/outcome.ts';
@@ -12,7 +13,6 @@ import { forkRates as forkRatesShape } from '../../trace/statistics/fromHere.ts'
 import { reportSchema } from '../../trace/statistics/schema.ts';
 import { report } from '../../trace/statistics.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
-import { oneLine } from '../answers/bounds.ts';
 import { attemptReference, BATCH, batchData, batchShape } from '../answers/shapes.ts';
 import { type Answer, defineTool } from '../tool.ts';
 

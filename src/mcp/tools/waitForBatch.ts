@@ -4,7 +4,7 @@ import { resolveBatch } from '../../client/reference.ts';
 import { subscribe } from '../../client/subscribe.ts';
 import { batchHeading } from '../../client/text/batchText.ts';
 import { StudioError } from '../../common/errors.ts';
-import { plural } from '../../common/plural.ts';
+import { plural } from '../../common/text.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import { BATCH, batchData, batchShape } from '../answers/shapes.ts';

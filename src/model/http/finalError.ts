@@ -1,6 +1,7 @@
 /** The error of a call that no further try would fix, with what a person can do about it. */
 
 import { isJsonObject } from '../../common/json.ts';
+import { sentence } from '../../common/text.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { ModelConnections, Target } from '../connections.ts';
 import { shownEndpoint } from '../endpoint.ts';
@@ -70,11 +71,6 @@ export async function finalError(failure: Failure, call: FailedCall): Promise<Cl
     case 'down':
       return new ClassedError('infrastructure', `${endpoint} did not take the call: ${failure.text}`);
   }
-}
-
-/** Another sentence may follow. */
-function sentence(text: string): string {
-  return /[.!?…]$/.test(text) ? text : `${text}.`;
 }
 
 /** Names of the endpoint's models; undefined when it does not tell. */

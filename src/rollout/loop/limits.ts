@@ -1,4 +1,4 @@
-import { plural } from '../../common/plural.ts';
+import { plural } from '../../common/text.ts';
 import type { SubmittedAgent } from '../../config/submission.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { Time } from '../time.ts';

@@ -5,7 +5,7 @@
 
 import { StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
-import { plural } from '../../common/plural.ts';
+import { plural } from '../../common/text.ts';
 import { productDifference, revisionDifferences } from '../../config/revisions.ts';
 import type { ForkEdit } from '../../config/submission.ts';
 import type { Fork } from '../../protocol/client.ts';

@@ -1,8 +1,8 @@
 /** Tells a URL of the user's that a batch ended. Tried a few times; nothing waits for it. */
 import { sleep } from '../../common/abort.ts';
 import { errorText } from '../../common/errors.ts';
+import type { Log } from '../../common/log.ts';
 import type { BatchRow } from '../../protocol/client.ts';
-import type { Log } from '../log.ts';
 
 const PAUSES_MS = [0, 2_000, 10_000, 60_000];
 const TIMEOUT_MS = 10_000;

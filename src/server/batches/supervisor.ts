@@ -7,12 +7,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
-import { plural } from '../../common/plural.ts';
+import type { Log } from '../../common/log.ts';
+import { plural } from '../../common/text.ts';
 import { resolveEnv } from '../../config/env.ts';
 import { agentsOf, type Submission } from '../../config/submission.ts';
 import type { BatchRecord, Store } from '../../store/store.ts';
 import type { Changes } from '../changes.ts';
-import type { Log } from '../log.ts';
 import type { BackPressure } from '../pressure/backPressure.ts';
 import { Throttle } from '../throttle.ts';
 import type { Hub } from '../workers/hub.ts';

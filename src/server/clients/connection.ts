@@ -1,12 +1,12 @@
 /** One client's WebSocket: its subscriptions. */
 import type { RawData, WebSocket } from 'ws';
 import { errorText, StudioError } from '../../common/errors.ts';
+import type { Log } from '../../common/log.ts';
 import { PRODUCT } from '../../common/product.ts';
 import { type ClientFrame, clientFrame } from '../../protocol/client.ts';
 import { PROTOCOL } from '../../protocol/worker.ts';
 import type { Store } from '../../store/store.ts';
 import type { Changes } from '../changes.ts';
-import type { Log } from '../log.ts';
 import { rawText } from '../socketText.ts';
 import type { StoreHealth } from '../storeHealth.ts';
 import { BatchSubscription } from './batchSubscription.ts';

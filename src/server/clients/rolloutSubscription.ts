@@ -4,7 +4,7 @@
  */
 
 import { StudioError } from '../../common/errors.ts';
-import { plural } from '../../common/plural.ts';
+import { plural } from '../../common/text.ts';
 import { UNSEEN_BYTES } from '../../protocol/client.ts';
 import type { RolloutRecord, Store } from '../../store/store.ts';
 import type { Changes } from '../changes.ts';

@@ -4,11 +4,12 @@
  * them too; where one is known to have replicas (replicas.ts), each of these is an endpoint in its place.
  */
 
+import { plural } from '../../common/text.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
-import { plural } from '../../trace/text/units.ts';
+import type { ReplicaSource } from '../../protocol/replicas.ts';
 import { EndpointLimit, type EngineLoad, START_PERMITS } from './limit.ts';
 import { metricsUrl } from './metrics.ts';
-import { type ReplicaChange, ReplicaSets, type ReplicaSource } from './replicas.ts';
+import { type ReplicaChange, ReplicaSets } from './replicas.ts';
 import { type ScrapedMetrics, Scraper } from './scraper.ts';
 import { sharePermits } from './shares.ts';
 

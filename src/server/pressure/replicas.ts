@@ -2,24 +2,7 @@
  * The replicas behind endpoints that name a service. Who is there is known by a source: in a cluster by the service's
  * EndpointSlices. Without one, and as long as it knows nothing, an endpoint is one place.
  */
-
-/** One place that takes calls. */
-export interface Replica {
-  /** As the endpoint, with the address and the port of this replica. */
-  readonly url: string;
-  /** For people: the name of its pod. */
-  readonly name: string;
-  /** What comes later at the same address has another. */
-  readonly id: string;
-}
-
-export interface ReplicaSource {
-  /**
-   * Tells who takes calls behind `endpoint`, as soon as it is known and whenever it changes, until the function that it
-   * gives is called. Told undefined: it is one place. Gives undefined where it can be nothing else.
-   */
-  follow(endpoint: string, tell: (replicas: readonly Replica[] | undefined) => void): (() => void) | undefined;
-}
+import type { Replica, ReplicaSource } from '../../protocol/replicas.ts';
 
 /** Who came and who went. */
 export interface ReplicaChange {

@@ -4,7 +4,7 @@
  */
 import { sleep } from '../../common/abort.ts';
 import { errorText } from '../../common/errors.ts';
-import type { Log } from '../log.ts';
+import type { Log } from '../../common/log.ts';
 
 /** All of it ends well within the grace that clusters and service managers give. */
 const STEP_MS = 2_000;

@@ -1,7 +1,7 @@
 /** Rollouts and streams. */
 
 import { StudioError } from '../../common/errors.ts';
-import { plural } from '../../common/plural.ts';
+import { plural } from '../../common/text.ts';
 import { rolloutCommand } from '../../protocol/commands.ts';
 import type { Lineage } from '../../protocol/worker.ts';
 import { recordOf } from '../batches/create.ts';

@@ -3,11 +3,11 @@
  * acknowledged.
  */
 import { errorText, StudioError } from '../../common/errors.ts';
+import type { Log } from '../../common/log.ts';
 import type { WorkerFrame } from '../../protocol/worker.ts';
 import type { AppendResult, Store } from '../../store/store.ts';
 import { checkEvent, type TraceEvent } from '../../trace/schema.ts';
 import type { Deltas } from '../clients/deltas.ts';
-import type { Log } from '../log.ts';
 import type { StoreHealth } from '../storeHealth.ts';
 import type { AppendOutcome, Counters } from '../telemetry/counters.ts';
 import type { WorkerSession } from './session.ts';

@@ -6,13 +6,13 @@ import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
+import type { Log } from '../../common/log.ts';
+import { duration } from '../../common/units.ts';
 import { BEAT_SECONDS, LEASE_SECONDS, PROTOCOL, type WorkerFrame, workerFrame } from '../../protocol/worker.ts';
 import type { Store } from '../../store/store.ts';
 import type { EventData } from '../../trace/schema.ts';
-import { durationText } from '../../trace/text/units.ts';
 import type { Deltas } from '../clients/deltas.ts';
 import { commandDone, commandFailed } from '../commands/result.ts';
-import type { Log } from '../log.ts';
 import { rawText } from '../socketText.ts';
 import type { StoreHealth } from '../storeHealth.ts';
 import type { Counters } from '../telemetry/counters.ts';
@@ -277,7 +277,7 @@ function clockSkew(worker: string, ms: number): EventData['infra'] {
     what: 'clock_skew',
     worker,
     text:
-      `The clock of worker ${worker} is ${durationText(Math.abs(ms))} ${ms > 0 ? 'ahead of' : 'behind'} the ` +
+      `The clock of worker ${worker} is ${duration(Math.abs(ms))} ${ms > 0 ? 'ahead of' : 'behind'} the ` +
       `server's. Its events have the server's time all the same; tools and what they call see the wrong one: set ` +
       'it by NTP.',
   };

@@ -3,10 +3,10 @@
  */
 
 import { errorText, StudioError } from '../../common/errors.ts';
+import type { Log } from '../../common/log.ts';
 import type { Submission } from '../../config/submission.ts';
 import type { Grant } from '../../protocol/worker.ts';
 import type { BatchRecord, Lease, Store } from '../../store/store.ts';
-import type { Log } from '../log.ts';
 import type { Counters } from '../telemetry/counters.ts';
 import { Throttle } from '../throttle.ts';
 import { breakpointsOf, type Hub } from './hub.ts';

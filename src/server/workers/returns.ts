@@ -1,7 +1,8 @@
 /** Workers that lost the server and found it again: many at a time, so each batch is told of them in one line. */
 
+import { plural } from '../../common/text.ts';
+import { duration } from '../../common/units.ts';
 import type { EventData } from '../../trace/schema.ts';
-import { durationText, plural } from '../../trace/text/units.ts';
 
 export interface Return {
   /** How long it was without the server. */
@@ -52,7 +53,7 @@ export function returned(all: readonly Return[]): EventData['infra'] {
   const [kept, dropped] = [sum(all, 'kept'), sum(all, 'dropped')];
   const moved = all.some((one) => one.moved === true);
   const who = plural(all.length, 'worker');
-  const after = `back after ${durationText(ms)}`;
+  const after = `back after ${duration(ms)}`;
   const what = moved
     ? `The server was away and was started anew, or another one took over; ${who} found it again: ${after}`
     : `The connection of ${who} to the server was lost: ${after}`;

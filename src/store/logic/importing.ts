@@ -1,5 +1,5 @@
 import { StudioError } from '../../common/errors.ts';
-import { plural } from '../../common/plural.ts';
+import { plural } from '../../common/text.ts';
 import { int, quote } from '../sql/row.ts';
 import type { Transaction } from '../sql/sql.ts';
 import type { ImportedRollout } from '../store.ts';

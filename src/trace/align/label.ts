@@ -1,6 +1,6 @@
 /** Actions and differences on one line. */
 
-import { harmless } from '../text/terminal.ts';
+import { harmlessLine } from '../text/terminal.ts';
 import { inline, valueText } from '../text/values.ts';
 import type { Action, ActionCall } from './actions.ts';
 import type { Difference } from './differences.ts';
@@ -9,8 +9,8 @@ import type { Difference } from './differences.ts';
 export function actionText(action: Action): string {
   const agent = action.agent.includes('/') ? `${action.agent}: ` : '';
   if (action.kind === 'error') return `${agent}the model call failed`;
-  if (action.kind === 'text') return oneLine(`${agent}says ${valueText(action.text)}`);
-  return oneLine(
+  if (action.kind === 'text') return harmlessLine(`${agent}says ${valueText(action.text)}`);
+  return harmlessLine(
     agent +
       action.calls
         .map((call) => `${call.error === undefined ? '' : '✗ '}${call.name}${argumentsText(call)}`)
@@ -27,8 +27,4 @@ export function differenceText({ path, before, after }: Difference): string {
 function argumentsText(call: ActionCall): string {
   const text = inline(call.arguments);
   return text === '{}' ? '' : ` ${text.startsWith('{') ? text.slice(1, -1) : text}`;
-}
-
-function oneLine(text: string): string {
-  return harmless(text).replace(/\s*\n\s*/g, ' ');
 }

@@ -18,7 +18,7 @@ export const attemptRates = z.object({
   passed: int,
   /** By k; null where there are not so many scored attempts. */
   pass_at: z.record(z.string(), z.number().nullable()),
-  /** 95 %; null where nothing is scored. */
+  /** 95%; null where nothing is scored. */
   intervals: z.record(z.string(), interval.nullable()),
 });
 export type AttemptRates = z.infer<typeof attemptRates>;
@@ -39,7 +39,7 @@ export const forkRates = z.object({
 });
 export type ForkRates = z.infer<typeof forkRates>;
 
-/** Normal quantile of 97.5 %. */
+/** Normal quantile of 97.5%. */
 const Z = 1.959963984540054;
 
 export function ratesOf(rows: Iterable<RolloutRow>, ks: readonly number[]): AttemptRates {

@@ -1,11 +1,12 @@
 /** What happened, event by event, as lines of a page. */
 
-import { nounFor } from '../../common/plural.ts';
+import { nounFor } from '../../common/text.ts';
+import { duration } from '../../common/units.ts';
 import type { ToolSpan } from '../model/spans.ts';
 import type { AnyEvent, TrajectoryModel } from '../model.ts';
 import type { EventOf, TraceEvent } from '../schema.ts';
 import type { Page } from './page.ts';
-import { durationText, scoreText } from './units.ts';
+import { scoreText } from './score.ts';
 import { changeText, errorText, inline, partsText, placeText, valueText } from './values.ts';
 
 /** How much of long things is shown. Absent: all of it. */
@@ -146,7 +147,7 @@ function writeToolEnd(
   const { status, error, ms, source, injected, cut, retries } = end.data;
   const result = model.resultOf(span);
   const note = [
-    ms === undefined ? undefined : durationText(ms),
+    ms === undefined ? undefined : duration(ms),
     source === 'live' || source === 'imported' ? undefined : source,
     retries === undefined
       ? undefined
@@ -209,7 +210,7 @@ function writeOther(page: Page, model: TrajectoryModel, event: TraceEvent, detai
       page.line(
         '◂',
         `${event.agent ?? 'an agent'} ends${event.data.error === undefined ? '' : `: ${errorText(event.data.error)}`}`,
-        { labelStyle: 'cyan', note: event.data.ms === undefined ? undefined : durationText(event.data.ms) },
+        { labelStyle: 'cyan', note: event.data.ms === undefined ? undefined : duration(event.data.ms) },
       );
       return;
     case 'world.open':
@@ -227,7 +228,7 @@ function writeOther(page: Page, model: TrajectoryModel, event: TraceEvent, detai
       const held =
         hold?.release === undefined
           ? 'still held'
-          : `${durationText(hold.release.data.held_ms)}, then ` +
+          : `${duration(hold.release.data.held_ms)}, then ` +
             `${hold.release.data.how}${hold.release.data.by === undefined ? '' : ` by ${hold.release.data.by}`}`;
       page.line(
         'held',

@@ -1,12 +1,14 @@
 /** A trajectory, or a step of one, as Markdown for an issue or a chat. What was said and called keeps its own form. */
 
 import type { Json } from '../../common/json.ts';
+import { plural } from '../../common/text.ts';
+import { compact, duration } from '../../common/units.ts';
 import { textOf } from '../model/messages.ts';
 import type { ModelSpan, ToolSpan } from '../model/spans.ts';
 import type { Step } from '../model/step.ts';
 import type { TrajectoryModel } from '../model.ts';
 import { isBlobRef, unescapeKeys } from '../values/keys.ts';
-import { amountText, durationText, plural, scoreText } from './units.ts';
+import { scoreText } from './score.ts';
 import { changeText, errorText, partsText } from './values.ts';
 
 export function trajectoryMarkdown(model: TrajectoryModel, rollout: string): string {
@@ -21,8 +23,8 @@ export function trajectoryMarkdown(model: TrajectoryModel, rollout: string): str
           `reward ${end.data.reward === null ? 'none' : scoreText(end.data.reward)}`,
         ]),
     plural(model.steps.length - 1, 'step'),
-    `${amountText(usage.input_tokens + usage.output_tokens)} tokens`,
-    ...(end?.data.totals.ms === undefined ? [] : [durationText(end.data.totals.ms)]),
+    `${compact(usage.input_tokens + usage.output_tokens)} tokens`,
+    ...(end?.data.totals.ms === undefined ? [] : [duration(end.data.totals.ms)]),
   ];
   const parts = [
     `# ${start?.data.task ?? 'Trajectory'}, attempt ${start?.data.attempt ?? 1}`,

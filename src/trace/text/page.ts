@@ -1,5 +1,5 @@
 /** A page of labelled lines: labels in a narrow column on the left, text wrapped beside them. */
-import { columns, harmless, type Paint, painter, type Style, shorten, wrap } from './terminal.ts';
+import { columns, harmless, harmlessLine, type Paint, painter, type Style, shorten, wrap } from './terminal.ts';
 
 const LABEL = 8;
 const GAP = '  ';
@@ -42,7 +42,7 @@ export class Page {
         line = '';
         used = 0;
       }
-      line += (used === 0 ? '' : this.#paint(' · ', 'dim')) + this.#paint(oneLine(text), style);
+      line += (used === 0 ? '' : this.#paint(' · ', 'dim')) + this.#paint(harmlessLine(text), style);
       used += size;
     }
     this.#lines.push(line);
@@ -50,8 +50,8 @@ export class Page {
 
   /** A rule with a title and facts, preceded by an empty line. Facts that do not fit stand below. */
   heading(title: string, facts: readonly string[] = []): void {
-    const head = oneLine(title);
-    const told = facts.length === 0 ? '' : ` ${oneLine(facts.join(' · '))} `;
+    const head = harmlessLine(title);
+    const told = facts.length === 0 ? '' : ` ${harmlessLine(facts.join(' · '))} `;
     const inRule = columns(head) + columns(told) + 5 <= this.#width;
     const rest = inRule ? told : '';
     const fill = Math.max(0, this.#width - columns(head) - columns(rest) - 3);
@@ -78,7 +78,7 @@ export class Page {
   }
 
   #note(note: string, used: number, room: number): void {
-    const text = oneLine(note);
+    const text = harmlessLine(note);
     if (used + 2 + columns(text) <= room)
       this.#lines.push(`${this.#lines.pop() ?? ''}${GAP}${this.#paint(text, 'dim')}`);
     else for (const line of wrap(text, room)) this.#lines.push(`${' '.repeat(LABEL)}${GAP}${this.#paint(line, 'dim')}`);
@@ -87,8 +87,4 @@ export class Page {
   text(): string {
     return `${this.#lines.join('\n')}\n`;
   }
-}
-
-function oneLine(text: string): string {
-  return harmless(text).replaceAll('\n', ' ');
 }

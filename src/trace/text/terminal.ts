@@ -35,6 +35,11 @@ export function harmless(text: string): string {
     .replace(REORDERING, '\ufffd');
 }
 
+/** {@link harmless} on one line. */
+export function harmlessLine(text: string): string {
+  return harmless(text).replace(/\s*\n\s*/g, ' ');
+}
+
 const WIDE =
   /[\u1100-\u115f\u2e80-\ua4cf\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1faff}\u{20000}-\u{3fffd}]/u;
 const COMBINING = /[\p{Mn}\u200b-\u200d\ufe0f]/u;

@@ -1,14 +1,14 @@
 /** Values of users, tools and models as text. */
 import { isJsonObject, type Json } from '../../common/json.ts';
+import { compact } from '../../common/units.ts';
 import type { Change, Part, TraceError } from '../schema.ts';
 import { isBlobRef, unescapeKeys } from '../values/keys.ts';
-import { amountText } from './units.ts';
 
 /**
  * A text as it is, anything else as JSON: on one line, or `pretty` (then also a text that is a JSON record or list).
  */
 export function valueText(stored: Json, pretty = false): string {
-  if (isBlobRef(stored)) return `${stored.head}… (${amountText(stored.bytes)} bytes, ${stored.media})`;
+  if (isBlobRef(stored)) return `${stored.head}… (${compact(stored.bytes)} bytes, ${stored.media})`;
   const value = unescapeKeys(stored);
   if (typeof value === 'string') return value === '' ? '(empty)' : pretty ? (prettyJson(value) ?? value) : value;
   return pretty ? JSON.stringify(value, null, 2) : inline(value);
@@ -27,7 +27,7 @@ function prettyJson(text: string): string | undefined {
 export function inline(value: Json): string {
   if (Array.isArray(value)) return `[${value.map(inline).join(', ')}]`;
   if (!isJsonObject(value)) return JSON.stringify(value);
-  if (isBlobRef(value)) return `<${amountText(value.bytes)} bytes ${value.media}>`;
+  if (isBlobRef(value)) return `<${compact(value.bytes)} bytes ${value.media}>`;
   return `{${Object.entries(value)
     .map(([key, member]) => `${/^[\w$]+$/.test(key) ? key : JSON.stringify(key)}: ${inline(member)}`)
     .join(', ')}}`;
@@ -42,7 +42,7 @@ export function partsText(parts: readonly Part[]): string {
           return [valueText(part.content)];
         case 'blob': {
           const size = typeof part.content === 'string' ? Math.floor(part.content.length * 0.75) : part.content.bytes;
-          return [`[${part.modality ?? part.mime_type}, ${amountText(size)} bytes]`];
+          return [`[${part.modality ?? part.mime_type}, ${compact(size)} bytes]`];
         }
         case 'uri':
           return [`[${part.uri}]`];

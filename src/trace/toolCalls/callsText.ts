@@ -1,7 +1,7 @@
 /** Calls as a text document: a line for each, what it was given and gave below, folded by indentation. */
 
 import type { Json } from '../../common/json.ts';
-import { durationText } from '../text/units.ts';
+import { duration } from '../../common/units.ts';
 import { errorText, valueText } from '../text/values.ts';
 import type { CallFact } from './fact.ts';
 import { argumentsLine, cut, resultLine } from './text.ts';
@@ -51,7 +51,7 @@ export function callsText(
         [
           ...(attempt === undefined ? [] : [`${attempt.task} · attempt ${attempt.attempt}`]),
           `step ${fact.step}`,
-          ...(fact.ms === undefined ? [] : [durationText(fact.ms)]),
+          ...(fact.ms === undefined ? [] : [duration(fact.ms)]),
           `${fact.rollout}@${fact.seq}`,
         ].join(' · '),
     );

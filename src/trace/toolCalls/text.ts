@@ -1,5 +1,5 @@
 /** What is said of a tool's calls, on one line each. */
-import { durationText } from '../text/units.ts';
+import { duration } from '../../common/units.ts';
 import { errorText, valueText } from '../text/values.ts';
 import type { CallFact } from './fact.ts';
 import type { ToolStats, UseShares } from './stats.ts';
@@ -12,15 +12,14 @@ export interface ReadAttempts {
   readonly read: number;
 }
 
-/** `412 calls · 6 % errors · p50 12 ms, p95 90 ms · in 31 % of passed, 58 % of failed attempts`. */
+/** `412 calls · 6% errors · p50 12 ms, p95 90 ms · in 31% of passed, 58% of failed attempts`. */
 export function statsText(stats: ToolStats, shares: UseShares | undefined, read: ReadAttempts): string {
   const parts = [
     `${stats.calls.toLocaleString('en')} ` +
       `${stats.calls === 1 ? 'call' : 'calls'}${stats.open > 0 ? ` (${stats.open.toLocaleString('en')} running)` : ''}`,
   ];
-  if (stats.calls > 0) parts.push(stats.errors === 0 ? 'no errors' : `${percent(stats.errors, stats.calls)} errors`);
-  if (stats.p50 !== null && stats.p95 !== null)
-    parts.push(`p50 ${durationText(stats.p50)}, p95 ${durationText(stats.p95)}`);
+  if (stats.calls > 0) parts.push(stats.errors === 0 ? 'no errors' : `${shareText(stats.errors, stats.calls)} errors`);
+  if (stats.p50 !== null && stats.p95 !== null) parts.push(`p50 ${duration(stats.p50)}, p95 ${duration(stats.p95)}`);
   const used = shares === undefined ? '' : sharesText(shares);
   if (used !== '') parts.push(used);
   if (read.read < read.attempts)
@@ -30,19 +29,19 @@ export function statsText(stats: ToolStats, shares: UseShares | undefined, read:
 
 export function sharesText({ passed, failed }: UseShares): string {
   const sides = [
-    ...(passed.of === 0 ? [] : [`${percent(passed.used, passed.of)} of passed`]),
-    ...(failed.of === 0 ? [] : [`${percent(failed.used, failed.of)} of failed`]),
+    ...(passed.of === 0 ? [] : [`${shareText(passed.used, passed.of)} of passed`]),
+    ...(failed.of === 0 ? [] : [`${shareText(failed.used, failed.of)} of failed`]),
   ];
   return sides.length === 0 ? '' : `in ${sides.join(', ')} attempts`;
 }
 
-/** Never `0 %` of something, nor `100 %` of less than all. */
-export function percent(part: number, whole: number): string {
-  if (part === 0 || whole === 0) return '0 %';
-  if (part === whole) return '100 %';
+/** Never `0%` of something, nor `100%` of less than all. */
+export function shareText(part: number, whole: number): string {
+  if (part === 0 || whole === 0) return '0%';
+  if (part === whole) return '100%';
   const share = (100 * part) / whole;
-  if (share < 1) return '< 1 %';
-  return `${share > 99 ? 99 : Math.round(share)} %`;
+  if (share < 1) return '< 1%';
+  return `${share > 99 ? 99 : Math.round(share)}%`;
 }
 
 /** `renew_loan {loan_id: "L-3001"} → {due: "2026-05-01"}`. */

@@ -8,8 +8,9 @@ import type { ModelClient, Recorder, Slot } from '../../rollout/ports.ts';
 import { createScorer } from '../../scoring/create.ts';
 import type { ToolEnvironment } from '../../tools/environment.ts';
 import { openTools } from '../../tools/hosts.ts';
+import { runExport } from '../../tools/modules/exports.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
-import { moduleWorld, runExport } from '../../worlds/module.ts';
+import { openWorld } from '../../worlds/open.ts';
 import type { WorkerParts } from './parts.ts';
 import type { LoadedSubmission } from './submissions.ts';
 
@@ -75,7 +76,7 @@ function portsOf({ parts, grant, loaded, directory, recorder, slot }: Compositio
     modelOf: client,
     ...(submission.world?.user === undefined ? {} : { user: client(submission.world.user.model) }),
     openTools: (_signal, agent) => openTools(agent.tools, environment),
-    ...(submission.world === undefined ? {} : { world: moduleWorld(submission.world, environment) }),
+    ...(submission.world === undefined ? {} : { world: openWorld(submission.world, environment) }),
     scorer: createScorer(submission.scorer, {
       createModelClient: client,
       runExport: (module, name, input, { signal }) => runExport(module, name, [input], environment, signal),

@@ -8,7 +8,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { createDemoModel } from '../../../src/model/demo/demoModel.ts';
+import { createDemoModel } from '../../../src/demo/demoModel.ts';
 
 const self = fileURLToPath(import.meta.url);
 

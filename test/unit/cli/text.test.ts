@@ -4,7 +4,7 @@ import { progressLine } from '../../../src/cli/progress.ts';
 import { outcomeOf, troubleLines } from '../../../src/cli/troubles.ts';
 import { batchGrid } from '../../../src/client/text/batchText.ts';
 import { outcomeMark } from '../../../src/client/text/lines.ts';
-import { amount, bytes, duration, table } from '../../../src/client/text/table.ts';
+import { table } from '../../../src/client/text/table.ts';
 import type { BatchRow } from '../../../src/protocol/client.ts';
 import { attemptsOf } from '../../../src/trace/statistics/outcomes.ts';
 import { EMPTY_PROGRESS, type Progress, type RolloutRow, type RolloutState } from '../../../src/trace/summary.ts';
@@ -50,20 +50,7 @@ function row(
   };
 }
 
-describe('units', () => {
-  it('prints durations', () => {
-    assert.deepEqual([0, 840, 12_340, 65_000, 3_725_000].map(duration), [
-      '0 ms',
-      '840 ms',
-      '12.3 s',
-      '1 min 05 s',
-      '1 h 02 min',
-    ]);
-  });
-  it('prints amounts and bytes', () => {
-    assert.deepEqual([999, 9_999, 12_345, 1_234_567, 2e9].map(amount), ['999', '9,999', '12.3k', '1.23M', '2.00G']);
-    assert.deepEqual([812, 4_200, 127e6].map(bytes), ['812 B', '4.20 kB', '127 MB']);
-  });
+describe('a table', () => {
   it('sets numbers flush right', () => {
     assert.equal(
       table(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { luckOf, NO_FAULTS, parseFaults } from '../../../src/model/demo/faults.ts';
+import { luckOf, NO_FAULTS, parseFaults } from '../../../src/demo/faults.ts';
 
 describe('settings', () => {
   it('are read from a query', () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { decide } from '../../../src/model/demo/policy/decide.ts';
-import { chatRequest } from '../../../src/model/demo/request.ts';
-import type { Turn } from '../../../src/model/demo/text/completion.ts';
+import { decide } from '../../../src/demo/policy/decide.ts';
+import { chatRequest } from '../../../src/demo/request.ts';
+import type { Turn } from '../../../src/demo/text/completion.ts';
 
 interface Said {
   role: string;

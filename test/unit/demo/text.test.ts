@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { chatRequest } from '../../../src/model/demo/request.ts';
-import { complete } from '../../../src/model/demo/text/completion.ts';
-import { renderPrompt } from '../../../src/model/demo/text/template.ts';
-import { detokenize, tokenize, VOCABULARY_SIZE } from '../../../src/model/demo/text/tokenizer.ts';
-import { TEXTS } from '../../../src/model/demo/text/vocabulary.ts';
+import { chatRequest } from '../../../src/demo/request.ts';
+import { complete } from '../../../src/demo/text/completion.ts';
+import { renderPrompt } from '../../../src/demo/text/template.ts';
+import { detokenize, tokenize, VOCABULARY_SIZE } from '../../../src/demo/text/tokenizer.ts';
+import { TEXTS } from '../../../src/demo/text/vocabulary.ts';
 
 const TEXT = 'Renew "Pål’s Road" for M-1001.\n\n {"a":{"b":[1,23,4567]}}\t\u{1f4da} zz  ünï\r\n';
 

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import os from 'node:os';
 import path from 'node:path';
 import { test } from 'node:test';
-import { storeOf } from '../../../src/host/server/storeOf.ts';
-import { type DiagnosticFacts, diagnosticsText } from '../../../src/host/window/diagnosticsText.ts';
+import { type DiagnosticFacts, diagnosticsText } from '../../../src/host/diagnostics/diagnosticsText.ts';
 import { KeptLines } from '../../../src/host/window/keptLines.ts';
+import { storeOf } from '../../../src/host/window/storeSetting.ts';
 
 const facts: DiagnosticFacts = {
   product: 'rollout-studio 1',

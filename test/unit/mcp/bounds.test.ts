@@ -3,7 +3,7 @@ import path from 'node:path';
 import { test } from 'node:test';
 import { z } from 'zod';
 import { StudioError } from '../../../src/common/errors.ts';
-import { bytesOf, endOfRange, oneLine, Room, sliceBytes } from '../../../src/mcp/answers/bounds.ts';
+import { bytesOf, endOfRange, Room, sliceBytes } from '../../../src/mcp/answers/bounds.ts';
 import { cursor } from '../../../src/mcp/answers/cursor.ts';
 import { workspaceFile } from '../../../src/mcp/workspaceFile.ts';
 import { Random } from '../../support/random.ts';
@@ -33,12 +33,6 @@ test('a range ends behind a whole character', () => {
   assert.equal(endOfRange('a🎲b', 0, 2), 3);
   assert.equal(endOfRange('a🎲b', 0, 3), 3);
   assert.equal(endOfRange('abc', 1, 99), 3);
-});
-
-test('one line is one line of so many characters', () => {
-  assert.equal(oneLine(' a\n\n b ', 10), 'a b');
-  assert.equal(oneLine('abcdef', 4), 'abc…');
-  assert.ok(oneLine('ab🎲def', 4).isWellFormed());
 });
 
 test('a room takes what fits', () => {

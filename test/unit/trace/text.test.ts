@@ -5,7 +5,6 @@ import { fileURLToPath } from 'node:url';
 import { StudioError } from '../../../src/common/errors.ts';
 import { type AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
 import { columns, harmless, shorten, wrap } from '../../../src/trace/text/terminal.ts';
-import { amountText, durationText } from '../../../src/trace/text/units.ts';
 import { stepText, trajectoryText } from '../../../src/trace/text.ts';
 import { lendingDesk, Stream } from '../../support/stream.ts';
 
@@ -234,19 +233,4 @@ describe('text for terminals', () => {
   });
 
   it('makes controls visible', () => assert.equal(harmless('a\tb\r\nc\x00\x7f\x85'), 'a  b\nc␀␡\ufffd'));
-
-  it('gives figures as people say them', () => {
-    assert.deepEqual([0, 3.24, 12.4, 999.4, 999.6, 42_100, 59_990, 65_000, 3_725_000].map(durationText), [
-      '0 ms',
-      '3.2 ms',
-      '12 ms',
-      '999 ms',
-      '1.0 s',
-      '42.1 s',
-      '1 min 0 s',
-      '1 min 5 s',
-      '1 h 2 min',
-    ]);
-    assert.deepEqual([812, 18_234, 999_949, 3_400_000].map(amountText), ['812', '18.2k', '999.9k', '3.4M']);
-  });
 });

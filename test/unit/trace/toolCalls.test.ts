@@ -5,7 +5,7 @@ import { attemptsOf } from '../../../src/trace/statistics/outcomes.ts';
 import { callsText } from '../../../src/trace/toolCalls/callsText.ts';
 import { type CallFact, callFacts, newestFirst } from '../../../src/trace/toolCalls/fact.ts';
 import { toolStats, useShares } from '../../../src/trace/toolCalls/stats.ts';
-import { callLine, percent, statsText } from '../../../src/trace/toolCalls/text.ts';
+import { callLine, shareText, statsText } from '../../../src/trace/toolCalls/text.ts';
 import { lineNow, thrownLines } from '../../../src/trace/toolCalls/thrown.ts';
 import { Stream } from '../../support/stream.ts';
 import { rolloutRow, scored } from '../host/rows.ts';
@@ -108,7 +108,7 @@ test('the line over a tool', () => {
   const shares = { passed: { used: 31, of: 100 }, failed: { used: 58, of: 100 } };
   assert.equal(
     statsText(stats, shares, all),
-    '412 calls · 6 % errors · p50 12 ms, p95 90 ms · in 31 % of passed, 58 % of failed attempts',
+    '412 calls · 6% errors · p50 12 ms, p95 90 ms · in 31% of passed, 58% of failed attempts',
   );
   assert.equal(
     statsText(
@@ -116,15 +116,15 @@ test('the line over a tool', () => {
       { passed: { used: 0, of: 0 }, failed: { used: 2, of: 2 } },
       all,
     ),
-    '1 call · no errors · in 100 % of failed attempts',
+    '1 call · no errors · in 100% of failed attempts',
   );
   assert.equal(
     statsText({ ...stats, calls: 2000, open: 3, errors: 1 }, undefined, { attempts: 4096, read: 1000 }),
-    '2,000 calls (3 running) · < 1 % errors · p50 12 ms, p95 90 ms · calls of 1,000 of 4,096 attempts read',
+    '2,000 calls (3 running) · < 1% errors · p50 12 ms, p95 90 ms · calls of 1,000 of 4,096 attempts read',
   );
   assert.deepEqual(
-    [percent(0, 5), percent(1, 1000), percent(999, 1000), percent(5, 5), percent(1, 3)],
-    ['0 %', '< 1 %', '99 %', '100 %', '33 %'],
+    [shareText(0, 5), shareText(1, 1000), shareText(999, 1000), shareText(5, 5), shareText(1, 3)],
+    ['0%', '< 1%', '99%', '100%', '33%'],
   );
 });
 

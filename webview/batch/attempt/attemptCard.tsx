@@ -1,6 +1,7 @@
 /** What is known of one attempt, in short: beside the pointer, or docked below a narrow grid. */
+
+import { compact, duration } from '../../../src/common/units.ts';
 import { Glyph } from '../../components/marks/glyph.tsx';
-import { compact, duration } from '../../format.ts';
 import type { BatchView, CellAt } from '../batchView.ts';
 import { verdictOf } from '../model/cellText.ts';
 import { outcomeAt } from '../model/taskFacts.ts';

@@ -1,11 +1,12 @@
 /** The attempt under the pointer, else the one at the cursor, with what can be done about it. */
 
 import { useState } from 'preact/hooks';
-import { nounFor } from '../../../src/common/plural.ts';
+import { nounFor } from '../../../src/common/text.ts';
+import { compact, count, duration, percent } from '../../../src/common/units.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import { Button, TextField } from '../../components/controls.tsx';
 import { useChanges } from '../../data/observe.ts';
-import { clock, compact, count, duration, percent } from '../../format.ts';
+import { clock } from '../../format.ts';
 import type { BatchActions } from '../batchActions.ts';
 import type { BatchView, CellAt } from '../batchView.ts';
 import './attempt.css';

@@ -5,7 +5,7 @@
 
 import type { VNode } from 'preact';
 import { useRef } from 'preact/hooks';
-import { plural } from '../../../src/common/plural.ts';
+import { plural } from '../../../src/common/text.ts';
 import type { BatchView } from '../batchView.ts';
 import type { GroupRow } from '../model/arrange.ts';
 import { cellName } from '../model/cellText.ts';

@@ -1,8 +1,8 @@
 /** Draws the part of the grid that is seen. Nothing here keeps state but the texts that were cut to fit. */
 
+import { compact, count, duration } from '../../../src/common/units.ts';
 import type { RolloutRow } from '../../../src/trace/summary.ts';
 import { drawGlyph } from '../../components/marks/glyphCanvas.ts';
-import { compact, count, duration } from '../../format.ts';
 import type { CellAt } from '../batchView.ts';
 import { type GridRow, type GroupRow, rateOf } from '../model/arrange.ts';
 import { attemptsSeen, CELL_WITH_COUNT, type Layout, ROW, rowsSeen, type Span } from '../model/geometry.ts';

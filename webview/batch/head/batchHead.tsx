@@ -1,10 +1,10 @@
 /** Which batch this is, how far it is, how well it does, and its controls. */
 
+import { count, duration } from '../../../src/common/units.ts';
 import type { BatchRow } from '../../../src/protocol/client.ts';
 import type { Report } from '../../../src/trace/statistics/schema.ts';
 import { Glyph } from '../../components/marks/glyph.tsx';
 import { Icon } from '../../components/marks/icon.tsx';
-import { count, duration } from '../../format.ts';
 import type { BatchActions } from '../batchActions.ts';
 import type { BatchView } from '../batchView.ts';
 import { timeLeft } from '../figures/flow.ts';
@@ -98,7 +98,7 @@ function PassAt1({ report }: { readonly report: Report }) {
     interval === undefined || interval === null
       ? `of ${report.scored} scored attempts; ${report.why['intervals'] ?? ''}`
       : `between ${interval[0].toFixed(2)} and ${interval[1].toFixed(2)} with ` +
-        `${Math.round(report.intervals.level * 100)} %, of ${report.scored} scored attempts`;
+        `${Math.round(report.intervals.level * 100)}%, of ${report.scored} scored attempts`;
   return (
     <span class="batch-stat batch-pass" title={title}>
       <span class="batch-dim">pass@1</span> <b>{rate.toFixed(2)}</b>

@@ -1,12 +1,12 @@
 /** Filter, outcomes (their legend and counts), sort and group. */
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { count } from '../../../src/common/units.ts';
 import { OUTCOMES, type Outcome } from '../../../src/trace/outcome.ts';
 import { Button, Dropdown, TextField } from '../../components/controls.tsx';
 import { Glyph } from '../../components/marks/glyph.tsx';
 import type { IconName } from '../../components/marks/icon.tsx';
 import { MenuButton } from '../../components/overlays/menu.tsx';
-import { count } from '../../format.ts';
 import type { BatchView } from '../batchView.ts';
 import { GROUP_NAMES, GROUPS, SORT_NAMES, SORTS } from '../model/arrange.ts';
 import { FILTER_FIELDS } from '../model/filter.ts';

@@ -54,7 +54,7 @@ export function ParentRates({
       ? []
       : [
           `difference ${signed(difference.value)}, between ${signed(difference.interval[0])} and ` +
-            `${signed(difference.interval[1])} with 95 %`,
+            `${signed(difference.interval[1])} with 95%`,
         ]),
     ...(parent.differs === undefined ? [] : ['', 'It differs from its parent:', ...parent.differs]),
   ];
@@ -71,7 +71,7 @@ export function ParentRates({
 function rateText({ passed, scored, intervals }: AttemptRates): string {
   const interval = intervals['1'];
   if (scored === 0 || interval === undefined || interval === null) return 'nothing scored yet';
-  return `${passed}/${scored}, between ${interval[0].toFixed(2)} and ${interval[1].toFixed(2)} with 95 %`;
+  return `${passed}/${scored}, between ${interval[0].toFixed(2)} and ${interval[1].toFixed(2)} with 95%`;
 }
 
 function signed(value: number): string {

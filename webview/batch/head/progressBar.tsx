@@ -1,7 +1,7 @@
 /** Attempts by what became of them, as one bar, with the number in words. */
-import { nounFor } from '../../../src/common/plural.ts';
+import { nounFor } from '../../../src/common/text.ts';
+import { count } from '../../../src/common/units.ts';
 import { OUTCOMES, type Outcome } from '../../../src/trace/outcome.ts';
-import { count } from '../../format.ts';
 import type { Counts } from '../model/taskFacts.ts';
 
 /** In this order along the bar; the rest is empty. */

@@ -1,6 +1,7 @@
 /** What the attempts that did not pass ended with; a click leaves only those. */
+
+import { count } from '../../../src/common/units.ts';
 import { Glyph } from '../../components/marks/glyph.tsx';
-import { count } from '../../format.ts';
 import type { BatchView } from '../batchView.ts';
 import type { ErrorBars } from '../figures/errorBars.ts';
 import { splitParts, togglePart } from '../model/filter.ts';

@@ -1,9 +1,9 @@
 /** How fast the batch goes, and how the server and its model endpoints are doing. */
 import type { ComponentChildren } from 'preact';
+import { count, duration, percent } from '../../../src/common/units.ts';
 import type { ServerInfo } from '../../../src/protocol/client.ts';
 import type { Report } from '../../../src/trace/statistics/schema.ts';
 import { Sparkline } from '../../components/chart.tsx';
-import { count, duration, percent } from '../../format.ts';
 import type { Flow } from '../figures/flow.ts';
 import { Panel } from './panel.tsx';
 import type { Samples } from './samples.ts';

@@ -1,8 +1,8 @@
 /** The numbers of a batch: four boxes, on a narrow page four numbers with a small chart each. */
 import type { ComponentChildren } from 'preact';
+import { compact, count } from '../../../src/common/units.ts';
 import type { Report } from '../../../src/trace/statistics/schema.ts';
 import { Line, Plot, Sparkline } from '../../components/chart.tsx';
-import { compact, count } from '../../format.ts';
 import type { BatchView } from '../batchView.ts';
 import type { ErrorBars } from '../figures/errorBars.ts';
 import type { Flow } from '../figures/flow.ts';

@@ -1,7 +1,7 @@
 /** Tokens: what was sent, how much of it the server knew already, what was made, and what came to nothing. */
 import type { ComponentChildren } from 'preact';
+import { compact, count, percent } from '../../../src/common/units.ts';
 import type { Report } from '../../../src/trace/statistics/schema.ts';
-import { compact, count, percent } from '../../format.ts';
 import type { TokenLimit } from '../figures/tokenLimit.ts';
 import { Panel } from './panel.tsx';
 

@@ -2,7 +2,8 @@
 
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { errorText } from '../../../src/common/errors.ts';
-import { nounFor } from '../../../src/common/plural.ts';
+import { nounFor } from '../../../src/common/text.ts';
+import { count } from '../../../src/common/units.ts';
 import type { PageAction, PagePlace, PageVerb } from '../../../src/protocol/page.ts';
 import type { ComparedBatches, TaskChange } from '../../../src/trace/align/batches.ts';
 import { Button } from '../../components/controls.tsx';
@@ -14,7 +15,6 @@ import { ServerNotices } from '../../components/notices/serverNotices.tsx';
 import { Skeleton } from '../../components/notices/skeleton.tsx';
 import { type KeyGroup, KeysOverlay } from '../../components/overlays/keysOverlay.tsx';
 import { useChanges } from '../../data/observe.ts';
-import { count } from '../../format.ts';
 import type { Host } from '../../host/host.ts';
 import { useKeys } from '../../keys.ts';
 import { BatchesData } from './batchesData.ts';

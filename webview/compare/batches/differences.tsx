@@ -16,7 +16,7 @@ export function Differences({ comparison }: { readonly comparison: Comparison })
   return (
     <table
       class="batches-differences"
-      aria-label={`Paired differences, intervals of ${Math.round(intervals.level * 100)} %, ${intervals.method}`}
+      aria-label={`Paired differences, intervals of ${Math.round(intervals.level * 100)}%, ${intervals.method}`}
     >
       <thead>
         <tr>
@@ -27,7 +27,7 @@ export function Differences({ comparison }: { readonly comparison: Comparison })
           <th scope="col">after</th>
           <th scope="col">difference</th>
           <th scope="col" class="batches-scale">
-            −1 … +1, {Math.round(intervals.level * 100)} %
+            −1 … +1, {Math.round(intervals.level * 100)}%
           </th>
           <th scope="col">tasks</th>
         </tr>

@@ -139,7 +139,7 @@ page('server-lost', { server: { state: 'lost' } });
 page('server-elsewhere', {
   server: {
     state: 'ok',
-    elsewhere: { text: 'This page is of the target local; the window works with gpu-cluster.', target: 'local' },
+    elsewhere: { text: 'This page shows the target local, but the window uses gpu-cluster.', target: 'local' },
   },
 });
 page('found', { filter: 'renew' });

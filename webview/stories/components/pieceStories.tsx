@@ -1,5 +1,6 @@
 /** Lists, glyphs, banners and what stands where there is nothing to show. */
 import { useState } from 'preact/hooks';
+import { count } from '../../../src/common/units.ts';
 import { OUTCOMES } from '../../../src/trace/outcome.ts';
 import { ActionLink, SourceLink } from '../../components/link.tsx';
 import { Glyph } from '../../components/marks/glyph.tsx';
@@ -12,7 +13,6 @@ import { HoverCard } from '../../components/overlays/hoverCard.tsx';
 import { Quantity } from '../../components/quantity.tsx';
 import { Splitter } from '../../components/splitter.tsx';
 import { VirtualList } from '../../components/virtualList.tsx';
-import { count } from '../../format.ts';
 import { story } from '../index.ts';
 import { Sheet } from './controlStories.tsx';
 

@@ -1,8 +1,8 @@
 /** The time axis: when the model spoke, tools ran, the world changed. It shares the page's cursor. */
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { duration } from '../../../src/common/units.ts';
 import { troubleOf } from '../../../src/trace/trouble.ts';
 import { Glyph } from '../../components/marks/glyph.tsx';
-import { duration } from '../../format.ts';
 import { ForkLane } from '../forks.tsx';
 import { referenceOf } from '../reference.ts';
 import type { TrajectorySession } from '../session.ts';

@@ -189,7 +189,7 @@ export function skipTarget(model: TrajectoryModel, hold: Hold): EditTarget | und
 export function injectTarget(hold: Hold): EditTarget {
   return {
     kind: 'inject',
-    title: 'A message to the agent',
+    title: 'Message to the agent',
     where: 'here',
     of: {},
     cut: hold.seq,

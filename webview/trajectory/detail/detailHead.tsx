@@ -1,4 +1,6 @@
 /** What is selected, how it went, and the same tool's other calls. */
+
+import { duration } from '../../../src/common/units.ts';
 import { callNumber, callsOf, nextCall, previousCall } from '../../../src/trace/calls.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import type { Outcome } from '../../../src/trace/outcome.ts';
@@ -7,7 +9,6 @@ import { troubleIn } from '../../../src/trace/trouble.ts';
 import { Button } from '../../components/controls.tsx';
 import { Glyph } from '../../components/marks/glyph.tsx';
 import { TROUBLES } from '../../components/marks/glyphShapes.ts';
-import { duration } from '../../format.ts';
 import type { TrajectoryView } from '../view.ts';
 import type { Subject } from './subject.ts';
 

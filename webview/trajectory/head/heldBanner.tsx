@@ -1,9 +1,9 @@
 /** That the rollout is held: at what, why, for how long by now, and what can be done about it. */
 
+import { duration } from '../../../src/common/units.ts';
 import type { Hold } from '../../../src/trace/model/holds.ts';
 import type { TrajectoryModel } from '../../../src/trace/model.ts';
 import { Banner, type BannerAction } from '../../components/notices/banner.tsx';
-import { duration } from '../../format.ts';
 import { answerTarget, heldTargets, injectTarget, skipTarget } from '../debug/edits.ts';
 import type { TrajectorySession } from '../session.ts';
 import { heldFor, useNow } from '../useNow.ts';

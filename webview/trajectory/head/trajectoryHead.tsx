@@ -1,5 +1,6 @@
 /** Whose trajectory this is, what it was worth, and the buttons that move through it. */
 
+import { compact, count, duration } from '../../../src/common/units.ts';
 import type { PagePlace, PageVerb } from '../../../src/protocol/page.ts';
 import { outcomeOf } from '../../../src/trace/outcome.ts';
 import { Button } from '../../components/controls.tsx';
@@ -7,7 +8,6 @@ import { ActionLink } from '../../components/link.tsx';
 import { Glyph } from '../../components/marks/glyph.tsx';
 import { MenuButton } from '../../components/overlays/menu.tsx';
 import { Quantity } from '../../components/quantity.tsx';
-import { compact, count, duration } from '../../format.ts';
 import { copyEntries } from '../copying.ts';
 import { standingHold } from '../debug/edits.ts';
 import type { TrajectorySession } from '../session.ts';

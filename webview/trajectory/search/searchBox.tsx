@@ -1,8 +1,8 @@
 /** The field that searches everything, and the filter of the step list beside it. */
 import { useEffect, useState } from 'preact/hooks';
+import { count } from '../../../src/common/units.ts';
 import { Button, TextField } from '../../components/controls.tsx';
 import type { IconName } from '../../components/marks/icon.tsx';
-import { count } from '../../format.ts';
 import { useKeys } from '../../keys.ts';
 import type { TrajectorySession } from '../session.ts';
 import { FILTERS, type Filter } from '../steps/rows.ts';

@@ -1,7 +1,7 @@
 /** What a row of the step list says. */
 
 import type { Json } from '../../../src/common/json.ts';
-import { plural } from '../../../src/common/plural.ts';
+import { plural } from '../../../src/common/text.ts';
 import { changedArguments, isRepeat } from '../../../src/trace/cursor.ts';
 import { textOf } from '../../../src/trace/model/messages.ts';
 import type { Span, ToolSpan } from '../../../src/trace/model/spans.ts';

@@ -1,11 +1,11 @@
 /** The steps of a trajectory, one row each; equal ones in a row are one until they are opened. */
 import type { HTMLAttributes } from 'preact';
 import { useMemo } from 'preact/hooks';
+import { compact, count, duration } from '../../../src/common/units.ts';
 import type { Outcome } from '../../../src/trace/outcome.ts';
 import { Glyph } from '../../components/marks/glyph.tsx';
 import { Icon } from '../../components/marks/icon.tsx';
 import { VirtualList } from '../../components/virtualList.tsx';
-import { compact, count, duration } from '../../format.ts';
 import { ForkMarks } from '../forks.tsx';
 import type { TrajectorySession } from '../session.ts';
 import type { Fold } from './folds.ts';

@@ -1,10 +1,10 @@
 import path from 'node:path';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import type { Json } from '../../../common/json.ts';
+import { duration } from '../../../common/units.ts';
 import { readBatchWorld, tryInWorld } from '../../../rerun/tryInWorld.ts';
 import type { TriedCall } from '../../../rerun/tryRoom.ts';
 import { listTools, readToolFile, tryTool } from '../../../rerun/tryTool.ts';
-import { durationText } from '../../../trace/text/units.ts';
 import { changeText, placeText, errorText as traceErrorText, valueText } from '../../../trace/text/values.ts';
 import { type CommandLine, type Outcome, textOption } from '../../command.ts';
 import type { Context } from '../../context.ts';
@@ -58,7 +58,7 @@ export async function tryIt(context: Context, given: CommandLine): Promise<Outco
   for (const { mime_type: media, content } of files)
     context.print(`+ ${media}, ${Math.floor((content.length * 3) / 4).toLocaleString('en')} bytes`);
   context.tell(
-    `${durationText(ms)}${retries.length === 0 ? '' : `, made again ${retries.length}×`}${world === undefined ? '' : `, in the world ${world.name} of task ${world.task}`}`,
+    `${duration(ms)}${retries.length === 0 ? '' : `, made again ${retries.length}×`}${world === undefined ? '' : `, in the world ${world.name} of task ${world.task}`}`,
   );
   if (made.needs_world === true)
     context.tell('Give --batch BATCH.yaml, of a batch whose world has the tool: it is then called in that world.');

@@ -2,7 +2,7 @@
 
 import * as vscode from 'vscode';
 import { StudioError } from '../../../common/errors.ts';
-import { plural } from '../../../common/plural.ts';
+import { plural } from '../../../common/text.ts';
 import { agoText, passRateText } from '../../views/batches/batchNodes.ts';
 import { toolFileKind } from '../state/spots.ts';
 import type { Figures } from '../state/toolFigures.ts';

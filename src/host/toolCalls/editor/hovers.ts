@@ -1,7 +1,7 @@
 /** Over a tool's name: its figures, what failed and why, its last calls. */
 import * as vscode from 'vscode';
+import { plural } from '../../../common/text.ts';
 import { outcomeOf } from '../../../trace/outcome.ts';
-import { plural } from '../../../trace/text/units.ts';
 import type { CallFact } from '../../../trace/toolCalls/fact.ts';
 import { argumentsLine, cut, resultLine, sharesText, statsText } from '../../../trace/toolCalls/text.ts';
 import { TRAJECTORY_LANGUAGE } from '../../contributions/debuggers.ts';

@@ -1,6 +1,6 @@
 /** CodeLenses over tools: the batch they are looked at in, its figures, its failed calls. */
 import * as vscode from 'vscode';
-import { plural } from '../../../trace/text/units.ts';
+import { plural } from '../../../common/text.ts';
 import { statsText } from '../../../trace/toolCalls/text.ts';
 import { NBSP } from '../../codelens/lensText.ts';
 import { agoText } from '../../views/batches/batchNodes.ts';

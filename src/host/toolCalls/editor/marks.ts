@@ -3,8 +3,8 @@
  * call.
  */
 import * as vscode from 'vscode';
+import { plural } from '../../../common/text.ts';
 import { outcomeOf } from '../../../trace/outcome.ts';
-import { plural } from '../../../trace/text/units.ts';
 import { cut } from '../../../trace/toolCalls/text.ts';
 import { lineNow, type ThrownLine, thrownLines } from '../../../trace/toolCalls/thrown.ts';
 import { TRAJECTORY_LANGUAGE } from '../../contributions/debuggers.ts';

@@ -1,8 +1,8 @@
 /** Calls of a tool in VS Code's own peek view: documents with a line for each, newest first. */
 import * as vscode from 'vscode';
 import { z } from 'zod';
+import { plural } from '../../../common/text.ts';
 import { outcomeOf } from '../../../trace/outcome.ts';
-import { plural } from '../../../trace/text/units.ts';
 import { type CallBlock, callsText } from '../../../trace/toolCalls/callsText.ts';
 import { TRAJECTORY_LANGUAGE } from '../../contributions/debuggers.ts';
 import { agoText } from '../../views/batches/batchNodes.ts';

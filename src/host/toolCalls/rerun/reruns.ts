@@ -5,7 +5,7 @@ import path from 'node:path';
 import * as vscode from 'vscode';
 import { StudioError } from '../../../common/errors.ts';
 import { isSameJson, type Json } from '../../../common/json.ts';
-import { durationText } from '../../../trace/text/units.ts';
+import { duration } from '../../../common/units.ts';
 import { NBSP } from '../../codelens/lensText.ts';
 import { askValue } from '../../launch/values/askValue.ts';
 import type { StoredValues } from '../../launch/values/storedValues.ts';
@@ -277,7 +277,7 @@ export class Reruns
 }
 
 function outcomeTitle(call: DescribedCall, outcome: RerunCall): string {
-  const times = `${durationText(outcome.ms)}${call.ms === undefined ? '' : `, recorded ${durationText(call.ms)}`}`;
+  const times = `${duration(outcome.ms)}${call.ms === undefined ? '' : `, recorded ${duration(call.ms)}`}`;
   if (outcome.same === true) return `$(check)${NBSP}Same as recorded · ${times}`;
   if (outcome.error !== undefined) return `$(error)${NBSP}${outcome.error.class} · ${times}`;
   return `$(diff)${NBSP}${outcome.same === null ? 'Result of different arguments' : 'Different result'} · ${times}`;

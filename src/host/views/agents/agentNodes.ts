@@ -1,11 +1,11 @@
 /** The items of the Agents and Tools view, from what an agent file says; also of one with problems. */
 
 import { isJsonObject } from '../../../common/json.ts';
+import { plural } from '../../../common/text.ts';
 import { basename, dirname, joinPath } from '../../../config/paths.ts';
 import { BUILTINS } from '../../../config/schema/toolEntry.ts';
 import { type Path, parseFile } from '../../../config/source/parse.ts';
 import { moduleTools, type ReadText } from '../../../config/tools/toolModules.ts';
-import { plural } from '../../../trace/text/units.ts';
 import type { Look } from '../look.ts';
 
 /** A spot in a file, 1-based. */

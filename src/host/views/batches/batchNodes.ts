@@ -1,10 +1,11 @@
 /** The items of the Batches view: batches, their tasks, their attempts. */
 
-import { nounFor } from '../../../common/plural.ts';
+import { nounFor, plural } from '../../../common/text.ts';
+import { compact, duration } from '../../../common/units.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
 import { outcomeOf } from '../../../trace/outcome.ts';
 import type { RolloutRow } from '../../../trace/summary.ts';
-import { amountText, durationText, plural, scoreText } from '../../../trace/text/units.ts';
+import { scoreText } from '../../../trace/text/score.ts';
 import { batchProgress } from '../../batches/batchText.ts';
 import { type Look, OUTCOME_ICONS, outcomeCounts } from '../look.ts';
 import type { TaskEntry } from './batchContents.ts';
@@ -62,9 +63,9 @@ export function batchLook(row: BatchRow, now: number): Look {
       .filter(([, count]) => count > 0)
       .map(([name, count]) => `${count} ${name}`)
       .join(', '),
-    `${row.steps.toLocaleString('en-US')} ${nounFor(row.steps, 'step')}, ${amountText(row.input_tokens + row.output_tokens)} tokens`,
+    `${row.steps.toLocaleString('en-US')} ${nounFor(row.steps, 'step')}, ${compact(row.input_tokens + row.output_tokens)} tokens`,
     new Date(row.created_at).toLocaleString(),
-    row.ended_at === undefined || row.imported ? '' : `took ${durationText(row.ended_at - row.created_at)}`,
+    row.ended_at === undefined || row.imported ? '' : `took ${duration(row.ended_at - row.created_at)}`,
   ]
     .filter((line) => line !== '')
     .join('\n');
@@ -161,7 +162,7 @@ export function attemptLook(row: RolloutRow): Look {
     outcome,
     row.try > 1 ? `try ${row.try}` : '',
     row.state === 'queued' ? '' : plural(progress.steps, 'step'),
-    progress.ms === undefined ? '' : durationText(progress.ms),
+    progress.ms === undefined ? '' : duration(progress.ms),
     progress.error_class ?? '',
   ]
     .filter((part) => part !== '')
@@ -173,7 +174,7 @@ export function attemptLook(row: RolloutRow): Look {
     progress.reward === undefined || progress.reward === null ? '' : `score ${scoreText(progress.reward)}`,
     progress.hold === undefined ? '' : `held: ${progress.hold.why}`,
     `${plural(progress.steps, 'step')}, ${plural(progress.tool_calls, 'tool call')}, ` +
-      `${amountText(progress.input_tokens + progress.output_tokens)} tokens`,
+      `${compact(progress.input_tokens + progress.output_tokens)} tokens`,
     progress.error_message ?? '',
     row.duplicate_of === undefined ? '' : 'The same trajectory as an earlier attempt',
   ]

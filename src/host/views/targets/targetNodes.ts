@@ -1,8 +1,8 @@
 /** The items of the Targets view: where batches may run, what is known of each, and the endpoints they call. */
 import { LOCAL } from '../../../client/targets/local.ts';
+import { plural } from '../../../common/text.ts';
 import type { ServerInfo } from '../../../protocol/client.ts';
 import type { ServerState } from '../../../protocol/page.ts';
-import { plural } from '../../../trace/text/units.ts';
 import { type Finding, hasServer } from '../../targets/findings.ts';
 import type { KnownTarget } from '../../targets/knownTargets.ts';
 import type { Icon, Look } from '../look.ts';
@@ -215,7 +215,7 @@ function endpointsNode({ endpoints }: ServerInfo): TargetNode {
         each.state === 'ok' ? '' : each.state,
         `${each.running === undefined ? '' : `${each.running} of `}${plural(each.permits, 'permit')}`,
         each.waiting === undefined || each.waiting === 0 ? '' : `${each.waiting} waiting`,
-        each.kv_cache === undefined ? '' : `KV cache ${Math.round(each.kv_cache * 100)} %`,
+        each.kv_cache === undefined ? '' : `KV cache ${Math.round(each.kv_cache * 100)}%`,
       ]
         .filter((part) => part !== '')
         .join(' · ');

@@ -1,6 +1,6 @@
 /** Where traces go, by the command line or the variables that OpenTelemetry names for it; and one request to it. */
 import { errorText } from '../../../common/errors.ts';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../../common/log.ts';
 
 export interface Collector {
   readonly url: string;

@@ -5,7 +5,7 @@
  */
 import { cancelled, sleep } from '../../../common/abort.ts';
 import { errorText, StudioError } from '../../../common/errors.ts';
-import type { Log } from '../../log.ts';
+import type { Log } from '../../../common/log.ts';
 import type { Counters } from '../counters.ts';
 import type { SendResult } from './collector.ts';
 import { type Attribute, exportRequest, type OtlpSpan } from './span.ts';

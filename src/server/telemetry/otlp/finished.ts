@@ -3,10 +3,10 @@
  * that takes over looks back a little: what the one before may not have sent is sent again, under the same ids.
  */
 import { errorText } from '../../../common/errors.ts';
+import type { Log } from '../../../common/log.ts';
 import type { Store } from '../../../store/store.ts';
 import { BATCH_ID } from '../../batches/ids.ts';
 import type { Changes } from '../../changes.ts';
-import type { Log } from '../../log.ts';
 import { Throttle } from '../../throttle.ts';
 
 const ROLE = 'otlp';

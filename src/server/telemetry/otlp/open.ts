@@ -1,11 +1,11 @@
 /** The export of finished rollouts to a collector, put together. */
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
+import type { Log } from '../../../common/log.ts';
 import { PRODUCT } from '../../../common/product.ts';
 import type { Store } from '../../../store/store.ts';
 import { TrajectoryModel } from '../../../trace/model.ts';
 import { readEvent } from '../../../trace/upgrades.ts';
 import type { Changes } from '../../changes.ts';
-import type { Log } from '../../log.ts';
 import { StreamReader } from '../../streamReader.ts';
 import type { Counters } from '../counters.ts';
 import { type Collector, sendTraces } from './collector.ts';

@@ -42,12 +42,12 @@ describe('what a cluster has', () => {
     assert.deepEqual(podsFinding([]), {
       name: 'pods',
       state: 'ok',
-      text: '0 of ours, 0 of them workers',
+      text: '0 pods (0 workers)',
       data: { pods: 0, workers: 0, starting: 0, unheard: 0, obstacles: [] },
     });
     const running = pod({ metadata: worker, status: { phase: 'Running', conditions: ready } });
     const over = pod({ metadata: worker, status: { phase: 'Succeeded' } });
-    assert.equal(podsFinding([running, over]).text, '1 of ours, 1 of them a worker');
+    assert.equal(podsFinding([running, over]).text, '1 pod (1 worker)');
     const starting = pod({
       metadata: worker,
       status: {
@@ -57,7 +57,7 @@ describe('what a cluster has', () => {
     });
     assert.deepEqual(
       [podsFinding([running, starting]).state, podsFinding([running, starting]).text],
-      ['ok', '2 of ours, 2 of them workers, 1 starting'],
+      ['ok', '2 pods (2 workers), 1 starting'],
     );
     const pulling = pod({
       metadata: { name: 'p' },
@@ -71,7 +71,7 @@ describe('what a cluster has', () => {
     const found = podsFinding([running, pulling]);
     assert.deepEqual(
       [found.state, found.text],
-      ['wrong', '2 of ours, 1 of them workers; 1 cannot run: pod p: ImagePullBackOff: no such image'],
+      ['wrong', '2 pods (1 worker); 1 cannot run: pod p: ImagePullBackOff: no such image'],
     );
     const nowhere = pod({
       metadata: { name: 'q' },
@@ -85,7 +85,7 @@ describe('what a cluster has', () => {
     const unheard = pod({ metadata: worker, status: { phase: 'Running', conditions: silent } });
     assert.deepEqual(
       [podsFinding([running, unheard]).state, podsFinding([running, unheard]).text],
-      ['ok', '2 of ours, 2 of them workers, 1 on nodes that the cluster does not hear'],
+      ['ok', '2 pods (2 workers), 1 on nodes that do not respond'],
     );
     assert.match(podsFinding([nowhere]).text, /pod q: Unschedulable: 0\/3 nodes are available/);
   });

@@ -53,7 +53,7 @@ describe('the targets', () => {
     );
     assert.deepEqual(
       endpoints?.children.map(({ look }) => look.description),
-      ['busy · 30 of 32 permits · 4 waiting · KV cache 91 %'],
+      ['busy · 30 of 32 permits · 4 waiting · KV cache 91%'],
     );
     assert.deepEqual(
       ['lost', 'stopped'].map((state) => targetNodes(seen({ info, state: state as 'lost' }))[0]?.look.description),

@@ -82,7 +82,7 @@ describe('lanes of the time axis', () => {
     assert.ok(item !== undefined);
     assert.equal(lanes.isOpen(item), false);
     assert.equal(lanes.endOf(item) - item.from, 10);
-    assert.equal(labelOf({ lanes, now: 0 }, item), 'held 1:01 min');
+    assert.equal(labelOf({ lanes, now: 0 }, item), 'held 1 min 1 s');
   });
 
   it('tell where a call was made, and what went wrong in a step', () => {

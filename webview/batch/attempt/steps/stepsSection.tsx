@@ -1,12 +1,12 @@
 /** What an attempt did, step by step, one line each. */
 
+import { count, duration } from '../../../../src/common/units.ts';
 import type { Api } from '../../../../src/protocol/api.ts';
 import type { RolloutRow } from '../../../../src/trace/summary.ts';
 import { troubleIn } from '../../../../src/trace/trouble.ts';
 import { Glyph } from '../../../components/marks/glyph.tsx';
 import { TROUBLES } from '../../../components/marks/glyphShapes.ts';
 import { Icon } from '../../../components/marks/icon.tsx';
-import { count, duration } from '../../../format.ts';
 import type { OutlineGap, OutlineStep } from '../../model/outline.ts';
 import './steps.css';
 import { useOutline } from './useOutline.ts';

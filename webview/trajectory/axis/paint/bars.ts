@@ -1,5 +1,5 @@
 /** The bars and marks of one lane. */
-import { duration } from '../../../format.ts';
+import { duration } from '../../../../src/common/units.ts';
 import { heldFor } from '../../useNow.ts';
 import { firstInSight, type Item, type Lane, nextAfter } from '../lanes.ts';
 import { valueAt } from '../scale.ts';

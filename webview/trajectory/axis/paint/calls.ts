@@ -1,8 +1,8 @@
 /** The bar of a model call or a tool call: outlined until it was made, then by what it did and how it ended. */
 
+import { duration } from '../../../../src/common/units.ts';
 import type { Wait } from '../../../../src/trace/callTimes.ts';
 import { type Trouble, troubleOf } from '../../../../src/trace/trouble.ts';
-import { duration } from '../../../format.ts';
 import type { Item } from '../lanes.ts';
 import { BAR, type Colours, callColour, MIN_BAR, type Scene, xIn } from './scene.ts';
 import { type Area, broken, cross, dashed, hatch, inkOn, inside, textFont, triangle } from './shapes.ts';

@@ -1,8 +1,8 @@
 /** Draws the time axis on a canvas: minimap, clock, marks, step flags, lanes; all but what is selected. */
 
-import { plural } from '../../../../src/common/plural.ts';
+import { plural } from '../../../../src/common/text.ts';
+import { duration } from '../../../../src/common/units.ts';
 import type { IconName } from '../../../components/marks/icon.tsx';
-import { duration } from '../../../format.ts';
 import { firstFrom, type LaneKind } from '../lanes.ts';
 import { type Range, ticks, valueAt } from '../scale.ts';
 import { paintLane } from './bars.ts';

@@ -1,8 +1,8 @@
 /** Sampled tokens as chips of their ids, the hotter the less sure the model was; above them all of them at a glance. */
 import { useId, useMemo, useState } from 'preact/hooks';
+import { count } from '../../../../src/common/units.ts';
 import type { CallTokens } from '../../../../src/trace/tokens.ts';
 import { Button } from '../../../components/controls.tsx';
-import { count } from '../../../format.ts';
 import { binsOf, heatOf, summaryOf } from './tokenHeat.ts';
 
 const CHIPS_AT_ONCE = 1_000;

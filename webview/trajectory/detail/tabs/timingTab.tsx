@@ -77,7 +77,7 @@ function Bar({
       <td class="timing-ms">
         {Math.round(bar.ms).toLocaleString('en')} ms{bar.open && ' …'}
       </td>
-      <td class="timing-share dim">{Math.round(share * 100)} %</td>
+      <td class="timing-share dim">{Math.round(share * 100)}%</td>
     </tr>
   );
 }

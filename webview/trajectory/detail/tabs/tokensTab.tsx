@@ -1,9 +1,9 @@
 /** The tokens of a model call as they were sampled: ids, how sure the model was of each, what is trained on. */
 import { useEffect, useState } from 'preact/hooks';
 import { errorText } from '../../../../src/common/errors.ts';
+import { count } from '../../../../src/common/units.ts';
 import type { ModelSpan } from '../../../../src/trace/model/spans.ts';
 import { type CallTokens, tokensOf } from '../../../../src/trace/tokens.ts';
-import { count } from '../../../format.ts';
 import type { TrajectoryView } from '../../view.ts';
 import { Fields } from '../parts/fields.tsx';
 import { MessageBody } from '../parts/messageBody.tsx';

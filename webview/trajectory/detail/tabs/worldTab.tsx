@@ -1,10 +1,10 @@
 /** What changed in the world: by this call, in this step, or since the start. */
 import { useMemo, useState } from 'preact/hooks';
+import { count } from '../../../../src/common/units.ts';
 import { stateAt } from '../../../../src/trace/fold.ts';
 import type { TrajectoryModel } from '../../../../src/trace/model.ts';
 import type { EventOf } from '../../../../src/trace/schema.ts';
 import { Dropdown } from '../../../components/controls.tsx';
-import { count } from '../../../format.ts';
 import type { TrajectoryView } from '../../view.ts';
 import { WorldList } from '../parts/worldList.tsx';
 import type { Subject } from '../subject.ts';

@@ -19,7 +19,7 @@ import { readConversation } from './conversation.ts';
 import { clerk } from './desk/clerk.ts';
 import { readDirections } from './directions.ts';
 import { isJudge, judge } from './judge.ts';
-import { stranger } from './stranger.ts';
+import { otherAgent } from './otherAgent.ts';
 import { isSummaryRequest, summary } from './summary.ts';
 import { lookUp, passOn } from './team.ts';
 import { isUser, simulatedUser } from './user.ts';
@@ -41,5 +41,5 @@ export function decide(request: ChatRequest, seed: number, mistakes: number): Tu
     const random = new Random(mix(seed, request.messages.length, last === undefined ? 0 : hashText(contentText(last))));
     return clerk(conversation, tools, random, (request.temperature ?? 1) * mistakes);
   }
-  return stranger(tools);
+  return otherAgent(tools);
 }

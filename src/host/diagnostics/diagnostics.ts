@@ -8,9 +8,9 @@ import type { ServerInfo } from '../../protocol/client.ts';
 import { DEFAULTS, type SettingName } from '../contributions/settings.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
 import type { DoAction, RegisterCommand, Services } from '../services.ts';
+import type { Log } from '../window/log.ts';
+import { setting } from '../window/settings.ts';
 import { diagnosticsText } from './diagnosticsText.ts';
-import type { Log } from './log.ts';
-import { setting } from './settings.ts';
 
 export interface DiagnosticParts {
   readonly log: Log;

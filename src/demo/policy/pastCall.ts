@@ -1,5 +1,5 @@
 /** A call of a tool as a conversation tells of it. */
-import type { Json } from '../../../common/json.ts';
+import type { Json } from '../../common/json.ts';
 
 export interface PastCall {
   readonly name: string;

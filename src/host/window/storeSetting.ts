@@ -1,7 +1,7 @@
 /** Which store is meant. */
 import os from 'node:os';
 import path from 'node:path';
-import { isPostgres } from '../../client/folders.ts';
+import { isPostgresUrl } from '../../common/postgres.ts';
 
 /**
  * The setting, else the environment, else the one in the user's data. `~` is the home, and a relative folder is one of
@@ -15,7 +15,7 @@ export function storeOf(
 ): string {
   const named = [set, environment].map((text) => text?.trim() ?? '').find((text) => text !== '');
   if (named === undefined) return otherwise;
-  if (isPostgres(named)) return named;
+  if (isPostgresUrl(named)) return named;
   const folder = named === '~' || /^~[\\/]/.test(named) ? path.join(os.homedir(), named.slice(1)) : named;
   return path.resolve(workspace ?? os.homedir(), folder);
 }

@@ -1,0 +1,50 @@
+/** Exported functions of a user's module, such as a scorer's, run in the module's threads. */
+import { StudioError } from '../../common/errors.ts';
+import type { Json } from '../../common/json.ts';
+import type { SubmittedModule } from '../../config/submission.ts';
+import type { ToolEnvironment } from '../environment.ts';
+import { classed } from './errors.ts';
+import { LateLog } from './lateLog.ts';
+import { outcomeOf } from './moduleHost.ts';
+import type { ModulePool } from './modulePool.ts';
+
+/**
+ * Calls an exported function of a module, e.g. a scorer's, and gives what it returned, as JSON.
+ * Throws StudioError `config` when the module cannot be loaded, ClassedError when the function failed.
+ */
+export async function runExport(
+  module: SubmittedModule,
+  exportName: string,
+  args: readonly unknown[],
+  environment: ToolEnvironment,
+  signal: AbortSignal,
+): Promise<Json> {
+  const pool = await openExport(module, exportName, environment);
+  try {
+    const answer = await pool.run(
+      { kind: 'export', name: exportName, args },
+      new LateLog(environment.onLog?.bind(environment)).quiet(signal),
+      true,
+    );
+    return outcomeOf(answer).response;
+  } catch (error) {
+    throw classed(error, { mapper: pool.mapper, signal, thrown: 'tool_error', lost: 'infrastructure' });
+  }
+}
+
+/** Loads a module that must have this export. Throws StudioError `config`, with `details.problems`. */
+export async function openExport(
+  module: SubmittedModule,
+  exportName: string,
+  environment: ToolEnvironment,
+): Promise<ModulePool> {
+  const pool = await environment.pools.modules.get(module, (sha) => environment.readBlob(sha));
+  const loaded = await pool.load();
+  if (loaded.exports.includes(exportName)) return pool;
+  const names = loaded.exports.length === 0 ? 'nothing' : loaded.exports.join(', ');
+  const problem = { file: module.file, line: 1, column: 1, message: `the module exports no "${exportName}"` };
+  throw new StudioError('config', `${module.file} exports no "${exportName}".`, {
+    hint: `It exports ${names}.`,
+    details: { problems: [problem] },
+  });
+}
