@@ -256,9 +256,7 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
     await dialog.waitFor({ timeout: PATIENCE_MS });
     await story.picture('cluster-uninstall');
     await dialog.getByRole('button', { name: 'Uninstall and Delete Volumes' }).click();
-    await workbench
-      .toast(/is gone from kit. This window works with this machine now/)
-      .waitFor({ timeout: 2 * PATIENCE_MS });
+    await workbench.toast(/is gone from kit. This window now uses this machine/).waitFor({ timeout: 2 * PATIENCE_MS });
     assert.equal(
       await bench.cluster.get('Namespace', bench.namespace),
       undefined,

@@ -34,7 +34,7 @@ const CONCERNS: readonly { readonly title: string; readonly settings: Partial<Re
         type: 'string',
         scope: 'machine-overridable',
         markdownDescription:
-          'The target this window works with: the name of a cluster or server that was added with *Rollout: Add ' +
+          'The target that this window uses: the name of a cluster or server that was added with *Rollout: Add ' +
           'Target…*. When empty or `local`, it is this machine, with the store below.',
       },
       store: {

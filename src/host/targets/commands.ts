@@ -51,7 +51,7 @@ export function targetCommands(
       const { name } = wanted;
       const detail =
         'What is installed there stays as it ' +
-        `is.${name === server.target ? ' This window works with this machine from then on.' : ''}`;
+        `is.${name === server.target ? ' This window then uses this machine.' : ''}`;
       if (
         (await vscode.window.showWarningMessage(
           `Remove the target ${name} from the list?`,

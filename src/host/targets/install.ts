@@ -43,7 +43,7 @@ export async function uninstall(services: Services, { name, namespace }: KnownTa
     ...(queue === undefined ? [] : [`Now: ${queue}.`]),
     'Trajectories in a volume claim, on a node or in a database stay; those of an emptyDir go with the server. ' +
       'The target stays in the list.',
-    ...(used ? ['This window works with this machine from then on.'] : []),
+    ...(used ? ['This window then uses this machine.'] : []),
   ].join('\n\n');
   const chosen = await vscode.window.showWarningMessage(
     `Uninstall the rollout server from ${name}?`,
@@ -59,7 +59,7 @@ export async function uninstall(services: Services, { name, namespace }: KnownTa
     ...(chosen === DELETE ? ['--delete-data'] : []),
   ]);
   void vscode.window.showInformationMessage(
-    `The rollout server is gone from ${name}.${used ? ' This window works with this machine now.' : ''}`,
+    `The rollout server is gone from ${name}.${used ? ' This window now uses this machine.' : ''}`,
   );
 }
 

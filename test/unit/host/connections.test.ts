@@ -59,7 +59,7 @@ describe('the way of a page to its server', () => {
     assert.deepEqual([made[0]?.target, one.elsewhere], ['local', true]);
     assert.deepEqual(one.state.value, {
       state: 'ok',
-      elsewhere: { text: 'This page is of the target local; the window works with lab.', target: 'local' },
+      elsewhere: { text: 'This page shows the target local, but the window uses lab.', target: 'local' },
     });
     const heard: Connection[] = [];
     one.connected((connection) => heard.push(connection));
@@ -94,12 +94,12 @@ describe('the way of a page to its server', () => {
     const page = ways.open(ways.here);
     window.go({ store: 'postgres://me:secret@host/db' });
     assert.deepEqual(page.state.value.elsewhere, {
-      text: 'This page is of the store /s; the window works with another.',
+      text: 'This page shows the store /s, but the window uses another one.',
     });
     window.go({ target: 'lab' });
     assert.deepEqual(
       page.state.value.elsewhere,
-      { text: 'This page is of the target local; the window works with lab.' },
+      { text: 'This page shows the target local, but the window uses lab.' },
       '“local” would now be the other store',
     );
     const remote = ways.open(ways.here);
