@@ -83,7 +83,7 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
     await workbench.command('Rollout: Import Agents from AWorld…');
     await answerFile(workbench, /[\\/]$/, file('pair.yaml'));
     await workbench.tab('pair.agent.yaml').waitFor({ timeout: PATIENCE_MS });
-    await workbench.toast(/3 agent files made/).waitFor();
+    await workbench.toast(/Created 3 agent files/).waitFor();
     await workbench.clearToasts();
     await workbench.command('Rollout: Show Team');
     await panel().locator('svg text').getByText('writer').first().waitFor({ timeout: PATIENCE_MS });

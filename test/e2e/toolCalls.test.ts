@@ -142,7 +142,7 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     const { workbench } = story.code;
     await fromPage('Try its tool …');
     await workbench
-      .toast(/is a tool of a world: it cannot be called alone.*“Re-run This Call” calls it/)
+      .toast(/is a tool of a world\. It cannot be called alone.*“Re-run This Call” calls it/)
       .waitFor({ timeout: PATIENCE_MS });
     await workbench.clearToasts();
   });
