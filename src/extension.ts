@@ -1,14 +1,15 @@
 /**
  * The composition root of the extension: what is made, and what is registered. Nothing is awaited here, and no library
- * is
- * read: what a command, a page or a view does is imported when it is first asked for.
+ * is read: what a command, a page or a view does is imported when it is first asked for.
  */
-import type * as vscode from 'vscode';
+import * as vscode from 'vscode';
+import { nodeProblem } from './common/nodeVersion.ts';
 import { HostBatchList } from './host/batches/batchList.ts';
 import { registerCodeLens } from './host/codelens/codeLens.ts';
 import { registerGroups } from './host/commandGroups.ts';
 import { registerDebug } from './host/debug/debug.ts';
 import { registerDiagnostics } from './host/diagnostics/diagnostics.ts';
+import { OLD_EDITOR } from './host/editorVersion.ts';
 import { StudioFiles } from './host/files/studioFiles.ts';
 import { registerLanguage } from './host/language/language.ts';
 import { StoredValues } from './host/launch/values/storedValues.ts';
@@ -33,6 +34,10 @@ import { FileProblems } from './host/window/problems.ts';
 import { chosenStore, chosenTarget, setting } from './host/window/settings.ts';
 
 export function activate(context: vscode.ExtensionContext): void {
+  if (nodeProblem(process.versions.node) !== undefined) {
+    void vscode.window.showErrorMessage(OLD_EDITOR);
+    return;
+  }
   const log = createLog();
   const problems = new FileProblems();
   const register = commandRegistrar(log, problems);

@@ -1,24 +1,28 @@
 /** Makes `dist/` from the sources. */
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { build } from 'esbuild';
 import { allBuilds, root } from './bundles.ts';
+import { addBundled, BUNDLED_LIST, writeBundled } from './notices/bundledPackages.ts';
+import { packageVersion } from './packageVersion.ts';
 
-const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as { version: string };
 const builds = await Promise.allSettled(
-  allBuilds(manifest.version).map((options) => build({ ...options, metafile: true })),
+  allBuilds(packageVersion()).map((options) => build({ ...options, metafile: true })),
 );
 // esbuild has said what is wrong; what could be built is there.
 if (builds.some((done) => done.status === 'rejected')) process.exit(1);
 
 // What an earlier build left goes only now, so that a failed build leaves the last good one. What packaging made stays.
 const outputs = builds.flatMap((done) => (done.status === 'fulfilled' ? Object.keys(done.value.metafile.outputs) : []));
+for (const done of builds) if (done.status === 'fulfilled') addBundled(done.value.metafile, root);
+writeBundled(root);
 const made = new Set(outputs.map((file) => path.join(root, file)));
 const dist = path.join(root, 'dist');
 for (const entry of readdirSync(dist, { recursive: true, withFileTypes: true })) {
   const file = path.join(entry.parentPath, entry.name);
   if (!entry.isFile() || made.has(file)) continue;
   const place = path.relative(dist, file).split(path.sep);
+  if (file === path.join(root, BUNDLED_LIST)) continue;
   if (place[0] === '.stamp' || place[0] === '.stage' || place[0]?.endsWith('.vsix') === true) continue;
   rmSync(file);
 }

@@ -15,8 +15,8 @@ export const biome = path.join(root, 'node_modules/@biomejs/biome/bin/biome');
 /** Bundle name → entry. Each becomes `dist/<name>.mjs`. VS Code imports the extension as an ES module. */
 export const NODE_BUNDLES: Readonly<Record<string, string>> = {
   extension: 'src/extension.ts',
-  cli: 'src/cli/main.ts',
-  server: 'src/server/main.ts',
+  cli: 'src/cli/entry.ts',
+  server: 'src/server/entry.ts',
   worker: 'src/worker/main.ts',
   reaper: 'src/worker/reaperMain.ts',
   toolThread: 'src/tools/modules/thread.ts',
@@ -69,7 +69,7 @@ export function nodeBuild(product: string): BuildOptions {
     outExtension: { '.js': '.mjs' },
     bundle: true,
     platform: 'node',
-    target: 'node22.19',
+    target: 'node22.13',
     format: 'esm',
     // Shared code is there once, and a process loads only what it uses.
     splitting: true,

@@ -9,6 +9,7 @@ import { biome, root } from './bundles.ts';
 import { brokenImports } from './checks/imports.ts';
 import { packageProblems } from './checks/packageContents.ts';
 import { staleManifest } from './manifest.ts';
+import { staleNotices } from './notices.ts';
 import { staleReference } from './reference.ts';
 import { staleSchemas } from './schemas.ts';
 
@@ -70,6 +71,7 @@ const CHECKS: readonly (readonly [string, () => CheckResult | Promise<CheckResul
   ['import rules', () => reports(brokenImports(root))],
   ['generated files', () => reports([...staleSchemas(root), ...staleManifest(root), ...staleReference(root)])],
   ['package contents', () => reports(packageProblems(root))],
+  ['third-party notices', () => reports(staleNotices(root))],
 ];
 
 // All at once: lint and types take long, and each of them uses one processor.

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url';
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 const windows = process.platform === 'win32';
 const pinnedNode = path.join(root, 'node_modules', 'node', 'bin', windows ? 'node.exe' : 'node');
-const UNBUNDLED = new Set(['build', 'format', 'manifest', 'reference']);
+const UNBUNDLED = new Set(['build', 'format', 'manifest', 'reference', 'watch']);
 
 if (Number(process.versions.node.split('.')[0]) < 20) {
   console.error(`Rollout Studio needs Node 20 or newer to set itself up; this is ${process.version}.`);
@@ -79,10 +79,16 @@ function newest(places) {
   return latest;
 }
 
+/** The folder in which `npm run rollout` was typed; npm itself changes to the folder of package.json. */
+function callersFolder() {
+  return process.env.npm_lifecycle_event === 'rollout' ? process.env.INIT_CWD : undefined;
+}
+
 /** Runs the pinned Node in our place: its input, output, signals and exit code are ours. */
 function handOver(argv) {
   const child = spawn(pinnedNode, argv, {
     stdio: 'inherit',
+    cwd: callersFolder(),
     env: { ...process.env, PATH: `${path.dirname(pinnedNode)}${path.delimiter}${process.env.PATH ?? ''}` },
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {

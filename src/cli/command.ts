@@ -45,6 +45,11 @@ export function parseOptions(options: Readonly<Record<string, Option>>): NonNull
   );
 }
 
+/** For commands that speak a protocol on stdin and stdout: language and debug clients pass it, and it changes nothing. */
+export const STDIO_OPTION: Readonly<Record<string, Option>> = {
+  stdio: { type: 'boolean', text: 'use stdin and stdout (the default)' },
+};
+
 /** The value of a text option, if given. */
 export function textOption(given: CommandLine, name: string): string | undefined {
   const value = given.options[name];

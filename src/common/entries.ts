@@ -1,7 +1,7 @@
 /** Where the programs that other programs start are: beside this code, as sources or as bundles. */
 const SOURCES = {
-  cli: 'src/cli/main.ts',
-  server: 'src/server/main.ts',
+  cli: 'src/cli/entry.ts',
+  server: 'src/server/entry.ts',
   worker: 'src/worker/main.ts',
   reaper: 'src/worker/reaperMain.ts',
   toolThread: 'src/tools/modules/thread.ts',

@@ -75,6 +75,15 @@ export class RolloutDebugAdapter extends ProtocolSession {
     this.setDebuggerColumnsStartAt1(true);
   }
 
+  /** The protocol's default for `pathFormat` is `path`; the base class refuses a client that leaves it out. */
+  protected override dispatchRequest(request: DebugProtocol.Request): void {
+    if (request.command === 'initialize') {
+      const args: DebugProtocol.InitializeRequest['arguments'] = request.arguments;
+      args.pathFormat ??= 'path';
+    }
+    super.dispatchRequest(request);
+  }
+
   protected override initializeRequest(
     response: DebugProtocol.InitializeResponse,
     args: DebugProtocol.InitializeRequestArguments,

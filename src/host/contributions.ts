@@ -7,6 +7,7 @@ import { MCP_PROVIDER, PAGE_VIEW_TYPE, TRY_VIEW_TYPE } from './contributions/nam
 import { configuration } from './contributions/settings.ts';
 import { views, viewsContainers, viewsWelcome } from './contributions/views.ts';
 import { walkthroughs } from './contributions/walkthrough.ts';
+import { VSCODE_ENGINE } from './editorVersion.ts';
 
 const FILE_KINDS = ['agent', 'world', 'batch'] as const;
 
@@ -17,7 +18,7 @@ export const manifest: Readonly<Record<string, unknown>> = {
   icon: 'media/icons/icon.png',
   galleryBanner: { color: '#1e1e1e', theme: 'dark' },
   main: './dist/extension.mjs',
-  engines: { vscode: '^1.100.0' },
+  engines: { vscode: VSCODE_ENGINE },
   // Beside the files: agents and tools run where the workspace is, also over SSH and in containers.
   extensionKind: ['workspace'],
   activationEvents: [

@@ -1,9 +1,10 @@
 /**
  * Live subscriptions by cursor, over any socket. A lost connection is made again and goes on at the last cursor, so a
- * consumer sees every event exactly once and in order, and the newest row of every rollout at least once.
+ * consumer sees every event exactly once and in order, and the newest row of every rollout at least once. Only an outage
+ * is waited out: any other error ends the subscription.
  */
 import { sleep } from '../common/abort.ts';
-import { type ErrorCode, StudioError } from '../common/errors.ts';
+import { errorCodeOf, errorText, StudioError } from '../common/errors.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import type { RolloutRow } from '../trace/summary.ts';
 import { type ClientFrame, type ServerToClient, serverToClient } from './client.ts';
@@ -69,7 +70,7 @@ export async function follow(
         wait = FIRST_RETRY_MS;
       });
     } catch (error) {
-      if (StudioError.is(error) && error.code !== 'unavailable') throw error;
+      if (!isOutage(error)) throw error;
     }
     if (stopped()) return;
     if (wait === FIRST_RETRY_MS) handlers.lost?.(true);
@@ -77,7 +78,23 @@ export async function follow(
     wait = Math.min(wait * 2, MAX_RETRY_MS);
     if (stopped()) return;
     await options.reconnect?.(signal).catch((error: unknown) => {
-      if (StudioError.is(error) && error.code !== 'unavailable' && error.code !== 'cancelled') throw error;
+      if (!isOutage(error)) throw error;
+    });
+  }
+}
+
+/** Whether another try may succeed. Anything else, also an error nobody foresaw, would only repeat itself. */
+function isOutage(error: unknown): boolean {
+  return StudioError.is(error, 'unavailable') || StudioError.is(error, 'cancelled');
+}
+
+function frameOf(text: string): ServerToClient {
+  try {
+    return serverToClient.parse(JSON.parse(text));
+  } catch (error) {
+    throw new StudioError('version', `The server sent a message that cannot be read: ${errorText(error)}.`, {
+      hint: 'Install the same version of Rollout Studio here and on the server.',
+      cause: error,
     });
   }
 }
@@ -100,7 +117,7 @@ function followOnce(
       signal.removeEventListener('abort', stop);
       socket.close();
       if (error === undefined) resolve();
-      else reject(error instanceof Error ? error : new Error('a frame could not be read', { cause: error }));
+      else reject(error instanceof Error ? error : new Error(errorText(error), { cause: error }));
     };
     const send = (frame: ClientFrame): void => {
       if (!over) socket.send(JSON.stringify(frame));
@@ -108,9 +125,9 @@ function followOnce(
     // Frames are handled one after the other, so that a slow handler is not overtaken.
     let queue: Promise<void> | undefined;
     const take = async (text: string): Promise<void> => {
-      const frame = serverToClient.parse(JSON.parse(text));
+      const frame = frameOf(text);
       if (frame.type === 'welcome') connected();
-      else if (frame.type === 'error') throw new StudioError(frame.code as ErrorCode, frame.message);
+      else if (frame.type === 'error') throw new StudioError(errorCodeOf(frame.code), frame.message);
       else if (!over) await handle(frame, cursor, handlers, send);
     };
     const socket = openSocket({

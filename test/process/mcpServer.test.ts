@@ -81,6 +81,7 @@ async function open(mode: 'legacy' | 'auto', ...more: string[]): Promise<Client>
         '--disable-warning=ExperimentalWarning',
         path.join(root, 'dist', 'cli.mjs'),
         'mcp',
+        '--stdio',
         '--store',
         workspace.bench.store,
         '--folder',

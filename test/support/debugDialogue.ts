@@ -57,7 +57,6 @@ export class DebugDialogue {
       adapterID: 'rollout',
       linesStartAt1: true,
       columnsStartAt1: true,
-      pathFormat: 'path',
       supportsStartDebuggingRequest: true,
     });
     const ready = this.client.waitForEvent('initialized', PATIENCE_MS);

@@ -54,7 +54,7 @@ export class LspClient {
     folder: string,
     { args = [], env = process.env, capabilities = CAPABILITIES }: LspOptions = {},
   ): Promise<LspClient> {
-    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', cli, 'lsp', ...args], {
+    const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', cli, 'lsp', '--stdio', ...args], {
       cwd: folder,
       env,
       stdio: ['pipe', 'pipe', 'inherit'],

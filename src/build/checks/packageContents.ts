@@ -8,6 +8,7 @@ const ALLOWED: readonly RegExp[] = [
   /^README\.md$/,
   /^LICENSE$/,
   /^CHANGELOG\.md$/,
+  /^ThirdPartyNotices\.txt$/,
   /^dist\/(extension|cli|server|worker|reaper|toolThread|readerThread|language)\.mjs$/,
   /^dist\/chunks\/[\w.-]+\.mjs$/,
   /^dist\/webview\/[\w-]+\.(js|css|ttf)$/,
@@ -27,6 +28,7 @@ const REQUIRED = [
   'media/sample/gitignore',
   'README.md',
   'LICENSE',
+  'ThirdPartyNotices.txt',
 ];
 /** Unpacked, without dependencies that stay outside the bundles. */
 const MAX_BYTES = 12 * 1024 * 1024;

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
+import { addBundled } from '../notices/bundledPackages.ts';
 
 /**
  * Bundles what a page begins with: a file `entry`, and `alone`, what only some pages need before all else. Each is one
@@ -30,6 +31,7 @@ export function pageStart(entry: string, alone: readonly string[], program: read
           (await build({ ...start, entryPoints: [{ in: entry, out: path.parse(entry).name }], entryNames: '[name]' }))
             .metafile.outputs,
         );
+        addBundled(made, options.absWorkingDir ?? '.');
         Object.assign(metafile.outputs, made.outputs);
       });
     },

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { build, type Plugin } from 'esbuild';
+import { addBundled } from '../notices/bundledPackages.ts';
 
 /**
  * In a bundle without parts, what is loaded later stands wrapped, and a wrapped library is kept whole. A file that
@@ -26,6 +27,7 @@ export function shakenFirst(source: string, plugins: Plugin[]): Plugin {
           ...(target === undefined ? {} : { target }),
           ...(define === undefined ? {} : { define }),
         });
+        addBundled(metafile, absWorkingDir);
         return {
           contents: outputFiles[0]?.text ?? '',
           loader: 'js',

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { build, type Plugin } from 'esbuild';
+import { addBundled } from '../notices/bundledPackages.ts';
 
 /**
  * `import source from 'worker:./file.ts'` gives the text of that file's bundle. A page starts its worker from a blob of
@@ -27,6 +28,7 @@ export function workerSource(): Plugin {
           ...(define === undefined ? {} : { define }),
           ...(banner === undefined ? {} : { banner }),
         });
+        addBundled(metafile, page.initialOptions.absWorkingDir ?? '.', '.');
         return {
           contents: outputFiles[0]?.text ?? '',
           loader: 'text',

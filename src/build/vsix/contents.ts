@@ -3,7 +3,7 @@ import { zipEntries } from './zip.ts';
 
 /** Everything that may be in the extension; a file that matches none of these leaked into it. */
 export const VSIX_ALLOWED: readonly RegExp[] = [
-  /^(package\.json|README\.md|LICENSE|CHANGELOG\.md)$/,
+  /^(package\.json|README\.md|LICENSE|CHANGELOG\.md|ThirdPartyNotices\.txt)$/,
   /^dist\/(extension|cli|server|worker|reaper|toolThread|readerThread|language)\.mjs$/,
   /^dist\/chunks\/[\w.-]+\.mjs$/,
   /^dist\/webview\/[\w-]+\.(js|css|ttf)$/,
@@ -19,6 +19,7 @@ export const VSIX_REQUIRED: readonly string[] = [
   'README.md',
   'LICENSE',
   'CHANGELOG.md',
+  'ThirdPartyNotices.txt',
   'src/tools/sdk.ts',
   'media/sample/gitignore',
   'dist/extension.mjs',

@@ -12,7 +12,7 @@ import { squeezed } from './squeezed.ts';
 const record = z.record(z.string(), z.unknown());
 /** What only the development of the project needs. */
 const NOT_IN_MANIFEST = ['scripts', 'dependencies', 'devDependencies', 'allowScripts', 'files', 'private'];
-const PLACES = ['README.md', 'LICENSE', 'CHANGELOG.md', 'dist', 'media', 'src/tools/sdk.ts'];
+const PLACES = ['README.md', 'LICENSE', 'CHANGELOG.md', 'ThirdPartyNotices.txt', 'dist', 'media', 'src/tools/sdk.ts'];
 /** Beside the bundles that look for them. `vsce` leaves out a `node_modules` at the top. */
 const MODULES = 'dist/node_modules';
 /** zod's languages but English, its sources for other module systems, and what only bundlers of zod itself need. */

@@ -8,7 +8,7 @@ import { checkTarget } from '../../client/targets/target.ts';
 import { RolloutDebugAdapter } from '../../debug/adapter.ts';
 import type { ServerLink } from '../../debug/rollout.ts';
 import { ENTRY } from '../../protocol/entry.ts';
-import type { Command } from '../command.ts';
+import { type Command, STDIO_OPTION } from '../command.ts';
 import type { Context } from '../context.ts';
 
 export const dap: Command = {
@@ -17,7 +17,7 @@ export const dap: Command = {
   text:
     'Speaks the Debug Adapter Protocol on stdin and stdout: for editors other than VS Code, which has the adapter ' +
     'built in.',
-  options: {},
+  options: STDIO_OPTION,
   async run(context) {
     const adapter = new RolloutDebugAdapter({
       ownDocuments: false,

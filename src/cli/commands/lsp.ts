@@ -1,4 +1,4 @@
-import { type Command, flag } from '../command.ts';
+import { type Command, flag, STDIO_OPTION } from '../command.ts';
 
 export const lsp: Command = {
   name: 'lsp',
@@ -7,6 +7,7 @@ export const lsp: Command = {
     'Speaks the Language Server Protocol on stdin and stdout: checks and completes agent, world, batch and prompt ' +
     'files in editors other than VS Code, which has the server built in.',
   options: {
+    ...STDIO_OPTION,
     trust: {
       type: 'boolean',
       text:

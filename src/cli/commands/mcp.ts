@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { StudioError } from '../../common/errors.ts';
-import { type Command, flag, numberOption, textOption } from '../command.ts';
+import { type Command, flag, numberOption, STDIO_OPTION, textOption } from '../command.ts';
 
 export const mcp: Command = {
   name: 'mcp',
@@ -9,6 +9,7 @@ export const mcp: Command = {
     'An MCP server for coding agents, on stdin and stdout: lists, reads, searches and compares rollouts, launches ' +
     'and forks them.',
   options: {
+    ...STDIO_OPTION,
     'read-only': { type: 'boolean', text: 'without the tools that launch, fork, pause, resume and stop' },
     folder: {
       type: 'string',
