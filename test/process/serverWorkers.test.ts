@@ -165,7 +165,7 @@ describe('workers', () => {
       verb: 'cancel',
       args: { reason: 'enough' },
     });
-    assert.equal(reply.changed, 1);
+    assert.equal(reply.changed, 3); // two that were queued, and the one that runs
     assert.deepEqual(
       [await worker.frames.next('control').then(({ verb, args }) => [verb, args])],
       [['cancel', { reason: 'enough' }]],
