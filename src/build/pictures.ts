@@ -1,17 +1,17 @@
 /**
- * `npm run pictures`: the README's pictures, taken from the running product: the demo's own output as SVG, both pages
- * in the four themes as PNG, and the debugger, the calls of a tool, a tool that is tried and a cluster in VS Code
- * (which needs `npm run package`
- * before, and for the last a cluster).
+ * `npm run pictures`: takes the README's pictures from the running product: the demo's own output as SVG; both pages in
+ * the four themes and a walk through a trajectory as PNG; and the debugger, the calls of a tool, a tool that is tried,
+ * and a cluster in VS Code (which needs `npm run package` before, and for the last a cluster).
  */
 import { spawn, spawnSync } from 'node:child_process';
 import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { type Browser, chromium } from 'playwright-core';
+import { type Browser, chromium, type Page } from 'playwright-core';
 import { z } from 'zod';
 import { root } from './bundles.ts';
+import { animatedPng } from './pictures/animation.ts';
 import { startCluster } from './system/cluster.ts';
 import { findProgram, installPrograms } from './system/programs.ts';
 
@@ -35,6 +35,10 @@ const THEMES = {
   'hc-light': { colorScheme: 'light', contrast: 'more' },
 } as const;
 const VIEWPORT = { width: 1280, height: 800 };
+/** The walk through a trajectory: its keys, and how long each of its pictures is shown. */
+const WALK_VIEWPORT = { width: 1000, height: 640 };
+const WALK_KEYS = ['Home', 'j', 'j', 'j', 'j', 'j', 'j', 'e', 'j', 'End'] as const;
+const WALK_MS = 1200;
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-pictures-'));
 const workspace = path.join(folder, 'workspace');
@@ -64,7 +68,8 @@ try {
   write('run', `$ rollout run batches/desk.batch.yaml\n${report}\n\n$ rollout show last\n${cli(['show', 'last'])}`);
   write('show', `$ rollout show last/renew-one/1\n${cli(['show', 'last/renew-one/1'])}`);
   await pages();
-  windows();
+  // Only the pages, for a look at them: the windows of VS Code take minutes.
+  if (process.argv[2] !== 'pages') windows();
 } finally {
   rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 200 });
 }
@@ -117,10 +122,13 @@ async function pages(): Promise<void> {
     args: ['--no-sandbox', '--disable-gpu'],
   });
   try {
-    await shoot(browser, 'batch', 'last', () => Promise.resolve());
-    await shoot(browser, 'trajectory', failedAttempt(), async (page) => {
-      await page.getByRole('tree', { name: 'Steps' }).waitFor();
-      await page.keyboard.press('e'); // the first error
+    await viewing('last', (url) => inThemes(browser, 'batch', url, () => Promise.resolve()));
+    await viewing(failedAttempt(), async (url) => {
+      await inThemes(browser, 'trajectory', url, async (page) => {
+        await page.getByRole('tree', { name: 'Steps' }).waitFor();
+        await page.keyboard.press('e'); // the first error
+      });
+      await walk(browser, url);
     });
   } finally {
     await browser.close();
@@ -145,12 +153,8 @@ function failedAttempt(): string {
   return most?.rollout ?? 'last/renew-one/1';
 }
 
-async function shoot(
-  browser: Browser,
-  name: string,
-  reference: string,
-  prepare: (page: Awaited<ReturnType<Browser['newPage']>>) => Promise<unknown>,
-): Promise<void> {
+/** Serves the page of a reference while it is looked at. */
+async function viewing(reference: string, look: (url: string) => Promise<void>): Promise<void> {
   const viewer = spawn(
     process.execPath,
     [
@@ -168,18 +172,42 @@ async function shoot(
       createInterface({ input: viewer.stdout }).once('line', resolve);
       viewer.once('exit', () => reject(new Error(`rollout view ${reference} ended`)));
     });
-    for (const [theme, asked] of Object.entries(THEMES)) {
-      const page = await browser.newPage({ viewport: VIEWPORT, deviceScaleFactor: 1, ...asked });
-      await page.goto(url);
-      await page.getByRole('heading', { level: 1 }).waitFor();
-      await prepare(page);
-      await page.waitForLoadState('networkidle');
-      await page.screenshot({ path: path.join(root, 'media', 'pictures', `${name}-${theme}.png`) });
-      await page.close();
-    }
+    await look(url);
   } finally {
     viewer.kill('SIGINT');
   }
+}
+
+async function inThemes(
+  browser: Browser,
+  name: string,
+  url: string,
+  prepare: (page: Page) => Promise<unknown>,
+): Promise<void> {
+  for (const [theme, asked] of Object.entries(THEMES)) {
+    const page = await browser.newPage({ viewport: VIEWPORT, deviceScaleFactor: 1, ...asked });
+    await page.goto(url);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await prepare(page);
+    await page.waitForLoadState('networkidle');
+    await page.screenshot({ path: path.join(root, 'media', 'pictures', `${name}-${theme}.png`) });
+    await page.close();
+  }
+}
+
+/** Down the steps of a trajectory to its first error, as an animation. */
+async function walk(browser: Browser, url: string): Promise<void> {
+  const page = await browser.newPage({ viewport: WALK_VIEWPORT, deviceScaleFactor: 1, ...THEMES.dark });
+  await page.goto(url);
+  await page.getByRole('tree', { name: 'Steps' }).waitFor();
+  const frames: Buffer[] = [];
+  for (const key of WALK_KEYS) {
+    await page.keyboard.press(key);
+    await page.waitForLoadState('networkidle');
+    frames.push(await page.screenshot());
+  }
+  writeFileSync(path.join(root, 'media', 'pictures', 'walk.png'), animatedPng(frames, WALK_MS));
+  await page.close();
 }
 
 function write(name: string, text: string): void {
