@@ -377,7 +377,10 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
             attempts: 32,
             told: {
               what: 'workers_back',
-              like: /^The connection of 2 workers to the server was lost: back after \d.*, and \d rollouts in their hands went on\.$/,
+              like: new RegExp(
+                String.raw`^The connection of 2 workers to the server was lost: back after \d.*, and \d rollouts in ` +
+                  String.raw`their hands went on\.$`,
+              ),
             },
           };
         });

@@ -27,13 +27,16 @@ import { z } from 'zod';
 export const count_words = tool({
   description: 'Counts the words of a text.', effect: 'pure',
   input: z.object({
-    text: z.string().describe('Whose words are counted.'), least: z.int().min(1).max(20).default(1).describe('Shorter words do not count.'),
-    without: z.array(z.string().max(40)).optional().describe('Words that do not count either.'), order: z.enum(['none', 'often', 'alphabet']).default('often'),
+    text: z.string().describe('Whose words are counted.'), least: z.int().min(1).max(20).default(1).describe('Shorter \
+words do not count.'),
+    without: z.array(z.string().max(40)).optional().describe('Words that do not count either.'), order: \
+z.enum(['none', 'often', 'alphabet']).default('often'),
   }),
   run: ({ text, least, without = [] }, { log }) => {
     log('counting');
     const words = text.split(/\\s+/).filter((word) => word.length >= least && !without.includes(word));
-    return [...new Set(words)].map((word) => ({ word, times: words.filter((other) => other === word).length, letters: word.length }));
+    return [...new Set(words)].map((word) => ({ word, times: words.filter((other) => other === word).length, letters: \
+word.length }));
   },
 });
 

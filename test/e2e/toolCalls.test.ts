@@ -20,7 +20,8 @@ import { z } from 'zod';
 
 export const find_shelf = tool({
   description: 'Tells the shelf of a book.', effect: 'pure',
-  input: z.object({ book_id: z.string().regex(/^B-/).max(9).describe('Id of a book, like B-201'), floor: z.int().min(0).max(3).default(0) }),
+  input: z.object({ book_id: z.string().regex(/^B-/).max(9).describe('Id of a book, like B-201'), floor: \
+z.int().min(0).max(3).default(0) }),
   run: ({ book_id, floor }, { log }) => {
     log(\`looking for \${book_id}\`);
     return { shelf: \`\${floor}-\${book_id.slice(2)}\`, near: ['the window', 'the stairs'] };
@@ -30,7 +31,11 @@ export const find_shelf = tool({
   'agents/shelves.agent.yaml':
     "version: 1\nname: shelves\nmodel: { endpoint: 'demo:?latency_ms=20', name: demo }\nprompt: You find " +
     'shelves.\ntools:\n  - module: ../tools/shelves.ts\n',
-  'data/shelves.jsonl': `${JSON.stringify({ id: 'one', question: 'call find_shelf {"book_id": "B-201", "floor": 2}', answer: '2-201' })}\n`,
+  'data/shelves.jsonl': `${JSON.stringify({
+    id: 'one',
+    question: 'call find_shelf {"book_id": "B-201", "floor": ' + '2}',
+    answer: '2-201',
+  })}\n`,
   'batches/shelves.batch.yaml':
     'version: 1\nagent: ../agents/shelves.agent.yaml\ndataset: { file: ../data/shelves.jsonl, question: ' +
     'question, answer: answer }\nscorer: { kind: contains }\n',

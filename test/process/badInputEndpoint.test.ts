@@ -87,7 +87,10 @@ describe('a model endpoint that', () => {
     assert.equal(lines.length, 1);
     assert.match(
       lines[0] ?? '',
-      /takes no tools with m \(400\): .* Choose a model that can call tools; vLLM wants --enable-auto-tool-choice and --tool-call-parser\.$/,
+      new RegExp(
+        String.raw`takes no tools with m \(400\): .* Choose a model that can call tools; vLLM wants ` +
+          String.raw`--enable-auto-tool-choice and --tool-call-parser\.$`,
+      ),
     );
   });
 

@@ -42,7 +42,7 @@ async function fails(bench: WorkspaceBench, args: readonly string[], exit: numbe
 }
 
 describe('a store', () => {
-  it('on a full disk takes nothing and loses nothing; the run says so and goes on once there is room @deep', async (test) => {
+  it('loses nothing on a full disk; the run reports it and continues once there is space @deep', async (test) => {
     const outer = new WorkspaceBench();
     const disk = smallDisk(outer, 2);
     if ('why' in disk) {
@@ -66,7 +66,8 @@ describe('a store', () => {
         `import { tool } from 'rollout-studio';
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-export const text = tool({ description: 'Gives text.', input: z.object({ n: z.number() }), effect: 'pure', run: () => randomBytes(45_000).toString('base64') });
+export const text = tool({ description: 'Gives text.', input: z.object({ n: z.number() }), effect: 'pure', run: () => \
+randomBytes(45_000).toString('base64') });
 `,
       );
       const running = bench.start(['run', file, '--json'], { cwd: bench.work });
@@ -82,7 +83,11 @@ export const text = tool({ description: 'Gives text.', input: z.object({ n: z.nu
       await Promise.race([full, ended]);
       assert.match(
         said,
-        /^(The disk below .* is full\. Nothing that was recorded is lost\. Make room on it; work goes on by itself then\.|The disk below .* failed: .*)$/m,
+        new RegExp(
+          String.raw`^(The disk below .* is full\. Nothing that was recorded is lost\. Make room on it; work ` +
+            String.raw`goes on by itself then\.|The disk below .* failed: .*)$`,
+          'm',
+        ),
       );
       // What was stored can be read, and what is asked now is refused with the same words.
       const [batch] = oneDocument<{ batches: { batch: string }[] }>(
@@ -131,7 +136,10 @@ export const text = tool({ description: 'Gives text.', input: z.object({ n: z.nu
       const bytes = readFileSync(path.join(bench.store, 'store.db'));
       assert.match(
         await fails(bench, ['batches'], 2, 'version'),
-        /^rollout: The store .* was written by a newer Rollout Studio \(store version 99; this one knows \d+\)\. Update Rollout Studio, or use another store with --store\.\n$/,
+        new RegExp(
+          String.raw`^rollout: The store .* was written by a newer Rollout Studio \(store version 99; this ` +
+            String.raw`one knows \d+\)\. Update Rollout Studio, or use another store with --store\.\n$`,
+        ),
       );
       assert.deepEqual(readFileSync(path.join(bench.store, 'store.db')), bytes);
     }));
@@ -157,7 +165,10 @@ export const text = tool({ description: 'Gives text.', input: z.object({ n: z.nu
         mkdirSync(inFile.work);
         assert.match(
           await fails(inFile, ['batches'], 3, 'storage'),
-          /^rollout: The store .* cannot be a folder: a part of its path is a file\. Choose another one with --store\.\n$/,
+          new RegExp(
+            String.raw`^rollout: The store .* cannot be a folder: a part of its path is a file\. Choose another ` +
+              String.raw`one with --store\.\n$`,
+          ),
         );
       } finally {
         await inFile.close();
@@ -167,7 +178,10 @@ export const text = tool({ description: 'Gives text.', input: z.object({ n: z.nu
       writeFileSync(path.join(bench.store, 'log'), '');
       assert.match(
         await fails(bench, ['batches'], 3, 'storage'),
-        /^rollout: You may not write into the store's folder .*, or its disk is read-only\. Choose another one with --store\.\n$/,
+        new RegExp(
+          String.raw`^rollout: You may not write into the store's folder .*, or its disk is read-only\. ` +
+            String.raw`Choose another one with --store\.\n$`,
+        ),
       );
     }));
 });

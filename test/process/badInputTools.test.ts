@@ -141,7 +141,11 @@ describe('a batch whose tools', () => {
     assert.deepEqual([code, report.passed, report.infrastructure, report.open], [3, 3, 1, 0], stderr);
     assert.match(
       stderr,
-      /^1 attempt was lost to infrastructure: Its worker was lost in a call of kills_worker, which cannot be taken back and may have happened\. /m,
+      new RegExp(
+        '^1 attempt was lost to infrastructure: Its worker was lost in a call of kills_worker, ' +
+          String.raw`which cannot be taken back and may have happened\. `,
+        'm',
+      ),
     );
     const row = byTask(await bench.rows(report.batch)).get('kills');
     assert.deepEqual([row?.try, row?.progress.status], [2, 'infrastructure']);
@@ -152,7 +156,7 @@ describe('a batch whose tools', () => {
     assert.equal(ended(events).error?.class, 'infrastructure');
   });
 
-  it('kill their worker and may be made again: given up once three workers were lost in the same call @deep', async () => {
+  it('kill their worker and are idempotent: given up once the same call lost three workers @deep', async () => {
     const log = bench.path('pure-kills.txt');
     const file = bench.batch('purely', {
       tools: '[{ module: deadly.ts }, { builtin: [calculator] }]',

@@ -240,7 +240,8 @@ describe('scorers', { timeout: 180_000, concurrency: 2 }, () => {
 export const score: Score = ({ task, answer, messages }) => {
   if (answer === 'throw') throw new Error('cannot score this');
   const tools = messages.filter((message) => message.role === 'tool').length;
-  return { value: String(answer).length / 10, passed: answer === task.answer, parts: { tools }, explanation: 'told ' + String(task.meta.tag) };
+  return { value: String(answer).length / 10, passed: answer === task.answer, parts: { tools }, explanation: 'told ' \
++ String(task.meta.tag) };
 };
 `,
     );

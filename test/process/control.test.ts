@@ -158,7 +158,10 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
     assert.equal(code, 2);
     assert.match(
       stderr,
-      /needy\S*\.agent\.yaml:\d+:\d+: the built-in calculator needs no-such-program, which is not on the PATH of this machine/,
+      new RegExp(
+        String.raw`needy\S*\.agent\.yaml:\d+:\d+: the built-in calculator needs no-such-program, which is ` +
+          'not on the PATH of this machine',
+      ),
     );
   });
 
@@ -241,7 +244,8 @@ describe('a hanging tool', { timeout: 180_000 }, () => {
       `import { tool } from 'rollout-studio';
 import { z } from 'zod';
 const input = z.object({});
-export const wait_for_ever = tool({ description: 'Never ends.', input, effect: 'pure', run: () => new Promise(() => {}) });
+export const wait_for_ever = tool({ description: 'Never ends.', input, effect: 'pure', run: () => new Promise(() => \
+{}) });
 export const spin = tool({ description: 'Burns the processor.', input, effect: 'pure', run: () => { for (;;) {} } });
 `,
     );

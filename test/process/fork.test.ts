@@ -24,20 +24,25 @@ const mark = (text) => appendFileSync(${JSON.stringify(marks)}, text + '\\n');
     'marking.ts',
     `${head}
 const text = z.object({ text: z.string() });
-export const look = tool({ description: 'Looks.', input: text, effect: 'pure', run: ({ text }) => { mark('look ' + text); return 'seen ' + text; } });
-export const linger = tool({ description: 'Looks slowly.', input: text, effect: 'pure', run: async ({ text }) => { mark('linger ' + text); await new Promise((resolve) => setTimeout(resolve, 300)); return 'seen ' + text; } });
-export const send = tool({ description: 'Sends.', input: text, effect: 'irreversible', run: ({ text }) => { mark('send ' + text); return 'sent ' + text; } });
+export const look = tool({ description: 'Looks.', input: text, effect: 'pure', run: ({ text }) => { mark('look ' + \
+text); return 'seen ' + text; } });
+export const linger = tool({ description: 'Looks slowly.', input: text, effect: 'pure', run: async ({ text }) => { \
+mark('linger ' + text); await new Promise((resolve) => setTimeout(resolve, 300)); return 'seen ' + text; } });
+export const send = tool({ description: 'Sends.', input: text, effect: 'irreversible', run: ({ text }) => { \
+mark('send ' + text); return 'sent ' + text; } });
 `,
   );
   workspace.write(
     'counting.ts',
     `${head}
-export const add = tool({ description: 'Adds.', input: z.object({ n: z.number() }), run: ({ n }, { state }) => { mark('add'); state.count += n; return state.count; } });
+export const add = tool({ description: 'Adds.', input: z.object({ n: z.number() }), run: ({ n }, { state }) => { \
+mark('add'); state.count += n; return state.count; } });
 export const open = (task, seed, from) => {
   const state = { count: from === undefined ? 0 : Number(new TextDecoder().decode(from)) };
   return {
     state, tools: { add },
-    verify: ({ expected }) => ({ value: state.count === expected ? 1 : 0, passed: state.count === expected, explanation: 'counted ' + state.count }),
+    verify: ({ expected }) => ({ value: state.count === expected ? 1 : 0, passed: state.count === expected, \
+explanation: 'counted ' + state.count }),
     snapshot: () => new TextEncoder().encode(String(state.count)),
   };
 };
@@ -256,7 +261,7 @@ describe('a fork', { timeout: 300_000 }, () => {
     assert.equal((await workspace.run('show', first.rollout)).code, 2);
   });
 
-  it('may be cut between the ends of parallel calls: what had ended is answered, the others are made @deep', async () => {
+  it('may be cut between parallel calls: finished ones keep their results, the others run @deep', async () => {
     const { rollout, events } = await parent(
       'parallel',
       'call look {"text": "1"}\nand linger {"text": "2"}\nand look {"text": "3"}\nanswer {{last}}',

@@ -86,7 +86,9 @@ describe('a fork of the sample at the step before a failed call', { timeout: 180
         ) +
         `
 function marked(tools) {
-  return Object.fromEntries(Object.entries(tools).map(([name, one]) => [name, { ...one, run: (args, context) => { appendFileSync(${JSON.stringify(marks)}, name + ' ' + JSON.stringify(args) + '\\n'); return one.run(args, context); } }]));
+  return Object.fromEntries(Object.entries(tools).map(([name, one]) => [name, { ...one, run: (args, context) => { \
+appendFileSync(${JSON.stringify(marks)}, name + ' ' + JSON.stringify(args) + '\\n'); return one.run(args, context); } \
+}]));
 }
 `,
     );
@@ -190,7 +192,8 @@ describe('a fork that runs something else', { timeout: 180_000 }, () => {
       'look.ts',
       `import { tool } from 'rollout-studio';
 import { z } from 'zod';
-export const look = tool({ description: 'Looks.', input: z.object({ text: z.string() }), effect: 'pure', run: ({ text }) => 'seen ' + text });
+export const look = tool({ description: 'Looks.', input: z.object({ text: z.string() }), effect: 'pure', run: ({ text \
+}) => 'seen ' + text });
 `,
     );
     const file = workspace.batch('other', {
@@ -281,7 +284,8 @@ export const look = tool({ description: 'Looks.', input: z.object({ text: z.stri
       'look.ts',
       `import { tool } from 'rollout-studio';
 import { z } from 'zod';
-export const look = tool({ description: 'Looks.', input: z.object({ text: z.string() }), effect: 'pure', run: ({ text }) => 'saw ' + text });
+export const look = tool({ description: 'Looks.', input: z.object({ text: z.string() }), effect: 'pure', run: ({ text \
+}) => 'saw ' + text });
 `,
     );
     workspace.write('other.jsonl', JSON.stringify({ id: 'it', question: 'answer 1', answer: '1' }));

@@ -42,8 +42,10 @@ before(async () => {
 import { z } from 'zod';
 const text = z.object({ text: z.string() });
 export const look = tool({ description: 'Looks.', input: text, effect: 'pure', run: ({ text }) => 'seen ' + text });
-export const crash = tool({ description: 'Fails.', input: text, effect: 'pure', run: ({ text }) => { throw new Error('no ' + text + ' today'); } });
-export const big = tool({ description: 'Gives much.', input: z.object({}), effect: 'pure', run: () => 'Ä'.repeat(${BIG}) });
+export const crash = tool({ description: 'Fails.', input: text, effect: 'pure', run: ({ text }) => { throw new \
+Error('no ' + text + ' today'); } });
+export const big = tool({ description: 'Gives much.', input: z.object({}), effect: 'pure', run: () => \
+'Ä'.repeat(${BIG}) });
 `,
   );
   workspace.batch('first', {

@@ -103,7 +103,7 @@ class Page {
   }
 }
 
-test('requests reach the server with its token; only its own interface, only by the methods of the protocol', async () => {
+test('requests reach the server with its token, but only its interface by the protocol’s methods', async () => {
   await using store = new TestStore();
   const server = await store.start();
   const batch = await server.submit(plainSubmission(), tasks(2));

@@ -20,7 +20,8 @@ before(async () => {
     'notes.ts',
     `import { tool } from 'rollout-studio';
 import { z } from 'zod';
-export const note = tool({ description: 'Notes.', input: z.object({ text: z.string() }), effect: 'pure', run: ({ text }) => 'noted ' + text });
+export const note = tool({ description: 'Notes.', input: z.object({ text: z.string() }), effect: 'pure', run: ({ text \
+}) => 'noted ' + text });
 `,
   );
   await workspace.json('batches'); // starts the server

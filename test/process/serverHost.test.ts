@@ -170,59 +170,65 @@ test(
   },
 );
 
-test('an executor elsewhere tells and gives up in the batch’s name; its workers get their programs by the hash alone', async () => {
-  const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-host-'));
-  let host: ClusterHost | undefined;
-  const programs = { sha: 'a'.repeat(64), packed: Buffer.from('packed') };
-  const server = await startServer({
-    store: await openStore(folder),
-    secretsFolder: path.join(folder, 'secrets'),
-    listen: { host: '127.0.0.1', port: 0 },
-    advertise: ['http://server.example:80'],
-    programs,
-    origins: { allowHosts: [], allowOrigins: [] },
-    idleMs: 0,
-    mounts: [],
-    demoMetrics: undefined,
-    pages: '',
-    log: () => undefined,
-    idle: () => undefined,
-    executor: (given) => {
-      host = given;
-      return { ...NO_NEEDS, wants: () => undefined, gone: () => undefined, close: () => Promise.resolve() };
-    },
-  });
-  try {
-    assert.ok(host !== undefined);
-    assert.equal(host.url, 'http://server.example:80');
-    const url = `http://127.0.0.1:${server.port}`;
-    const api = new Api(fetchTransport(() => ({ url, token: server.token })));
-    const batch = newId('b');
-    const submission = plainSubmission({ attempts: 2, retry: { infrastructure: 0 } });
-    const sha = submissionSha(submission);
-    await api.putBlob(sha, new TextEncoder().encode(canonicalJson(submission)));
-    await api.createBatch({ batch, submission: sha, open: false, tasks: tasks(1) });
-    const fetched = (name: string, token?: string): Promise<Response> =>
-      fetch(`${url}/v1/programs/${name}`, token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } });
-    assert.equal(await (await fetched(programs.sha, host.token(batch))).text(), 'packed');
-    assert.equal((await fetched('b'.repeat(64), host.token(batch))).status, 404);
-    assert.equal((await fetched(programs.sha)).status, 401);
+test(
+  'an executor elsewhere tells and gives up in the batch’s name; its workers get their programs by the hash ' + 'alone',
+  async () => {
+    const folder = mkdtempSync(path.join(os.tmpdir(), 'rollout-host-'));
+    let host: ClusterHost | undefined;
+    const programs = { sha: 'a'.repeat(64), packed: Buffer.from('packed') };
+    const server = await startServer({
+      store: await openStore(folder),
+      secretsFolder: path.join(folder, 'secrets'),
+      listen: { host: '127.0.0.1', port: 0 },
+      advertise: ['http://server.example:80'],
+      programs,
+      origins: { allowHosts: [], allowOrigins: [] },
+      idleMs: 0,
+      mounts: [],
+      demoMetrics: undefined,
+      pages: '',
+      log: () => undefined,
+      idle: () => undefined,
+      executor: (given) => {
+        host = given;
+        return { ...NO_NEEDS, wants: () => undefined, gone: () => undefined, close: () => Promise.resolve() };
+      },
+    });
+    try {
+      assert.ok(host !== undefined);
+      assert.equal(host.url, 'http://server.example:80');
+      const url = `http://127.0.0.1:${server.port}`;
+      const api = new Api(fetchTransport(() => ({ url, token: server.token })));
+      const batch = newId('b');
+      const submission = plainSubmission({ attempts: 2, retry: { infrastructure: 0 } });
+      const sha = submissionSha(submission);
+      await api.putBlob(sha, new TextEncoder().encode(canonicalJson(submission)));
+      await api.createBatch({ batch, submission: sha, open: false, tasks: tasks(1) });
+      const fetched = (name: string, token?: string): Promise<Response> =>
+        fetch(
+          `${url}/v1/programs/${name}`,
+          token === undefined ? {} : { headers: { authorization: `Bearer ${token}` } },
+        );
+      assert.equal(await (await fetched(programs.sha, host.token(batch))).text(), 'packed');
+      assert.equal((await fetched('b'.repeat(64), host.token(batch))).status, 404);
+      assert.equal((await fetched(programs.sha)).status, 401);
 
-    assert.deepEqual(
-      [await host.hasEnded(batch), await host.hasEnded('bnone'), await host.elect('kubernetes')],
-      [false, true, true],
-    );
-    await host.tell(batch, { what: 'pod_started', pod: 'p', ms: 3, text: 'Pod p started.' });
-    await host.giveUp(batch, 'The cluster does not take its Job.');
-    const row = await api.batch(batch);
-    assert.deepEqual([row.state, row.counts.infrastructure, await host.hasEnded(batch)], ['ended', 2, true]);
-    const { events } = await api.events(batch);
-    assert.deepEqual(
-      events.flatMap((event) => (event.kind === 'infra' ? [`${event.data.what} ${event.data.text}`] : [])),
-      ['pod_started Pod p started.', 'given_up The cluster does not take its Job.'],
-    );
-  } finally {
-    await server.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }
-});
+      assert.deepEqual(
+        [await host.hasEnded(batch), await host.hasEnded('bnone'), await host.elect('kubernetes')],
+        [false, true, true],
+      );
+      await host.tell(batch, { what: 'pod_started', pod: 'p', ms: 3, text: 'Pod p started.' });
+      await host.giveUp(batch, 'The cluster does not take its Job.');
+      const row = await api.batch(batch);
+      assert.deepEqual([row.state, row.counts.infrastructure, await host.hasEnded(batch)], ['ended', 2, true]);
+      const { events } = await api.events(batch);
+      assert.deepEqual(
+        events.flatMap((event) => (event.kind === 'infra' ? [`${event.data.what} ${event.data.text}`] : [])),
+        ['pod_started Pod p started.', 'given_up The cluster does not take its Job.'],
+      );
+    } finally {
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    }
+  },
+);

@@ -54,16 +54,19 @@ describe('calls of tools', { timeout: 300_000 }, () => {
       'sending.ts',
       `${HEAD}
 import { appendFileSync } from 'node:fs';
-export const send = tool({ description: 'Sends.', input: z.object({ text: z.string() }), effect: 'irreversible', run: ({ text }) => { appendFileSync(${JSON.stringify(workspace.path('sent'))}, text); return 'sent'; } });
+export const send = tool({ description: 'Sends.', input: z.object({ text: z.string() }), effect: 'irreversible', run: \
+({ text }) => { appendFileSync(${JSON.stringify(workspace.path('sent'))}, text); return 'sent'; } });
 `,
     );
     workspace.write(
       'counting.ts',
       `${HEAD}
-export const add = tool({ description: 'Adds.', input: z.object({ n: z.number() }), run: ({ n }, { state }) => { state.count += n; return state.count; } });
+export const add = tool({ description: 'Adds.', input: z.object({ n: z.number() }), run: ({ n }, { state }) => { \
+state.count += n; return state.count; } });
 export const open = (task, seed, from) => {
   const state = { count: from === undefined ? seed % 10 : Number(new TextDecoder().decode(from)) };
-  return { state, tools: { add }, verify: () => ({ value: 1, passed: true }), snapshot: () => new TextEncoder().encode(String(state.count)) };
+  return { state, tools: { add }, verify: () => ({ value: 1, passed: true }), snapshot: () => new \
+TextEncoder().encode(String(state.count)) };
 };
 `,
     );

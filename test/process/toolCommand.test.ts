@@ -19,7 +19,8 @@ before(() => {
     bench.path('w', 'words.ts'),
     `import { tool } from 'rollout-studio';
 import { z } from 'zod';
-export const count = tool({ description: 'Counts words.', input: z.object({ text: z.string() }), effect: 'pure', run: ({ text }) => text.split(' ').length });
+export const count = tool({ description: 'Counts words.', input: z.object({ text: z.string() }), effect: 'pure', run: \
+({ text }) => text.split(' ').length });
 `,
   );
 });

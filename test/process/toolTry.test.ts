@@ -28,23 +28,27 @@ before(async () => {
 import { tool } from 'rollout-studio';
 import { z } from 'zod';
 let made = 0;
-export const count = tool({ description: 'Counts.', input: z.object({ text: z.string() }), effect: 'pure', output: z.object({ words: z.int() }), run: ({ text }, { log }) => {
+export const count = tool({ description: 'Counts.', input: z.object({ text: z.string() }), effect: 'pure', output: \
+z.object({ words: z.int() }), run: ({ text }, { log }) => {
   log('counting');
   return { words: text.split(' ').length };
 } });
 export const fail = tool({ description: 'Fails.', input: z.object({}), run: () => {
   throw new Error('no such word');
 } });
-export const flaky = tool({ description: 'Fails once.', input: z.object({}), idempotent: true, retry: { times: 2, wait_seconds: 0 }, run: () => {
+export const flaky = tool({ description: 'Fails once.', input: z.object({}), idempotent: true, retry: { times: 2, \
+wait_seconds: 0 }, run: () => {
   if (made++ === 0) throw new Error('busy');
   return made;
 } });
-export const slow = tool({ description: 'Waits.', input: z.object({}), timeout_seconds: 0.2, run: () => new Promise(() => undefined) });
+export const slow = tool({ description: 'Waits.', input: z.object({}), timeout_seconds: 0.2, run: () => new \
+Promise(() => undefined) });
 export const endless = tool({ description: 'Waits.', input: z.object({ at: z.string() }), run: ({ at }) => {
   writeFileSync(at, '');
   return new Promise(() => undefined);
 } });
-export const where = tool({ description: 'Tells.', input: z.object({}), run: (_args, { cwd, env }) => ({ cwd, names: Object.keys(env) }) });
+export const where = tool({ description: 'Tells.', input: z.object({}), run: (_args, { cwd, env }) => ({ cwd, names: \
+Object.keys(env) }) });
 `,
   );
   await writeFile(
@@ -56,7 +60,8 @@ prompt: hello
 tools:
   - builtin: [calculator]
   - module: tools/words.ts
-  - mcp: { command: ${JSON.stringify(process.execPath)}, args: [${JSON.stringify(EVERYTHING)}, stdio], env: { TOKEN: '\${env:TRY_TOKEN}' } }
+  - mcp: { command: ${JSON.stringify(process.execPath)}, args: [${JSON.stringify(EVERYTHING)}, stdio], env: { TOKEN: \
+'\${env:TRY_TOKEN}' } }
     tools: [echo]
   - mcp: { command: rollout-no-such-program }
 `,
@@ -129,25 +134,31 @@ describe('a tool that is tried', () => {
     await assert.rejects(running, (error) => StudioError.is(error, 'cancelled'));
   });
 
-  it('may be a built-in, a module or a server of an agent; one that cannot be opened keeps none of the others away', async () => {
-    const file = await readToolFile('desk.agent.yaml', folder, process.env);
-    const { tools, problems } = await listTools(file, { TRY_TOKEN: 'x' }, never);
-    assert.deepEqual(
-      tools.map(({ name, from }) => `${from.kind} ${name}`).filter((name) => /calculate|count|echo/.test(name)),
-      ['builtin calculate', 'module count', 'mcp echo'],
-    );
-    assert.equal(problems.length, 1);
-    assert.match(
-      problems[0] ?? '',
-      /^desk\.agent\.yaml:10:5: the MCP server "rollout-no-such-program" could not be started: there is no such program\./,
-    );
-    assert.equal((await tried('desk.agent.yaml', 'calculate', { expression: '6*7' })).result, 42);
-    assert.equal((await tried('desk.agent.yaml', 'echo', { message: 'hi' })).result, 'Echo: hi');
-    await assert.rejects(
-      tried('desk.agent.yaml', 'echo', {}, { env: {} }),
-      (error) => StudioError.is(error, 'config') && JSON.stringify(error.details) === '{"missing":["TRY_TOKEN"]}',
-    );
-  });
+  it(
+    'may be a built-in, a module or a server of an agent; one that cannot be opened keeps none of the others ' + 'away',
+    async () => {
+      const file = await readToolFile('desk.agent.yaml', folder, process.env);
+      const { tools, problems } = await listTools(file, { TRY_TOKEN: 'x' }, never);
+      assert.deepEqual(
+        tools.map(({ name, from }) => `${from.kind} ${name}`).filter((name) => /calculate|count|echo/.test(name)),
+        ['builtin calculate', 'module count', 'mcp echo'],
+      );
+      assert.equal(problems.length, 1);
+      assert.match(
+        problems[0] ?? '',
+        new RegExp(
+          String.raw`^desk\.agent\.yaml:10:5: the MCP server "rollout-no-such-program" could not be started: ` +
+            String.raw`there is no such program\.`,
+        ),
+      );
+      assert.equal((await tried('desk.agent.yaml', 'calculate', { expression: '6*7' })).result, 42);
+      assert.equal((await tried('desk.agent.yaml', 'echo', { message: 'hi' })).result, 'Echo: hi');
+      await assert.rejects(
+        tried('desk.agent.yaml', 'echo', {}, { env: {} }),
+        (error) => StudioError.is(error, 'config') && JSON.stringify(error.details) === '{"missing":["TRY_TOKEN"]}',
+      );
+    },
+  );
 
   it('must be there', async () => {
     await assert.rejects(tried('tools/words.ts', 'nothing', {}), /tools\/words\.ts has no tool nothing\./);
@@ -186,9 +197,12 @@ describe('a tool that is tried in a world', () => {
       `import { tool, type ToolContext } from 'rollout-studio';
 import { z } from 'zod';
 export function open(task: { id: string }, worldSeed: number) {
-  const seeds = tool({ description: 'Tells.', input: z.object({}), run: (_args, { seed, state }: ToolContext<{ task: string }>) => ({ seed, worldSeed, ...state }) });
-  const half = tool({ description: 'Fails half way.', input: z.object({}), run: () => { throw new Error('half done'); } });
-  return { tools: { seeds, half }, state: { task: task.id }, diff: () => [{ table: 'rows', key: 1, op: 'insert' as const }], close: () => { console.log('closed'); } };
+  const seeds = tool({ description: 'Tells.', input: z.object({}), run: (_args, { seed, state }: ToolContext<{ task: \
+string }>) => ({ seed, worldSeed, ...state }) });
+  const half = tool({ description: 'Fails half way.', input: z.object({}), run: () => { throw new Error('half done'); \
+} });
+  return { tools: { seeds, half }, state: { task: task.id }, diff: () => [{ table: 'rows', key: 1, op: 'insert' as \
+const }], close: () => { console.log('closed'); } };
 }
 `,
     );

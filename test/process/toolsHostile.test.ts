@@ -216,7 +216,8 @@ describe('an office file that', { timeout: 180_000 }, () => {
       docxFile({ 'word/footnotes.xml': `<w:footnotes xmlns:w="w">${flood('<w:footnote/>', 70)}</w:footnotes>` }),
   };
   for (const [file, make] of Object.entries(FLOODS)) {
-    it(`fills the memory: ${file} is told of, and the next one is read${file.endsWith('.docx') ? ' @deep' : ''}`, async () => {
+    const tag = file.endsWith('.docx') ? ' @deep' : '';
+    it(`fills the memory: ${file} is reported, and the next file is read${tag}`, async () => {
       await writeFile(path.join(bench.cwd, file), make());
       await assert.rejects(
         extract(file),

@@ -25,7 +25,9 @@ const linux = process.platform === 'linux' ? false : 'only Linux keeps it';
 
 /** Starts a process that lives on and writes its id, and its child's child too. */
 const LEAVES = `const { spawn } = require('node:child_process');
-const child = spawn(process.execPath, ['-e', "require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' }); require('node:fs').writeFileSync('started', ''); setInterval(() => {}, 1e6)"], { stdio: 'ignore', cwd: process.env.AT ?? process.cwd() });
+const child = spawn(process.execPath, ['-e', "require('node:child_process').spawn(process.execPath, ['-e', \
+'setInterval(() => {}, 1e6)'], { stdio: 'ignore' }); require('node:fs').writeFileSync('started', ''); setInterval(() \
+=> {}, 1e6)"], { stdio: 'ignore', cwd: process.env.AT ?? process.cwd() });
 child.unref();`;
 
 /** Leaves its group twice over, as daemons do, and writes its id. */
@@ -33,16 +35,25 @@ const SETSID = (file: string): string =>
   `setsid sh -c '(sh -c "echo \\$\\$ > ${file}.new; mv ${file}.new ${file}; exec sleep 1000000" &)' </dev/null ` +
   `>/dev/null 2>&1; while ! test -e ${file}; do sleep 0.01; done`;
 
+/** A process that starts another one, and both stay. */
+const FAMILY = [
+  "require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' })",
+  "require('node:fs').writeFileSync('started', '')",
+  'setInterval(() => {}, 1e6)',
+].join('; ');
+
 const MODULE = `import { tool } from 'rollout-studio';
 import { z } from 'zod';
 import { spawn } from 'node:child_process';
-export const module_look = tool({ description: 'Looks.', input: z.object({}), run: (_args, { cwd, env }) => ({ cwd, secret: env['ISOLATED_SECRET'] ?? process.env['ISOLATED_SECRET'] ?? null, path: env['PATH'] !== undefined }) });
+export const module_look = tool({ description: 'Looks.', input: z.object({}), run: (_args, { cwd, env }) => ({ cwd, \
+secret: env['ISOLATED_SECRET'] ?? process.env['ISOLATED_SECRET'] ?? null, path: env['PATH'] !== undefined }) });
 export const module_leave = tool({ description: 'Leaves.', input: z.object({}), run: (_args, { cwd }) => {
-  const child = spawn(process.execPath, ['-e', ${JSON.stringify("require('node:child_process').spawn(process.execPath, ['-e', 'setInterval(() => {}, 1e6)'], { stdio: 'ignore' }); require('node:fs').writeFileSync('started', ''); setInterval(() => {}, 1e6)")}], { stdio: 'ignore', cwd });
+  const child = spawn(process.execPath, ['-e', ${JSON.stringify(FAMILY)}], { stdio: 'ignore', cwd });
   child.unref();
   return child.pid;
 } });
-export const module_stray = tool({ description: 'Strays.', input: z.object({}), run: (_args, { cwd }) => new Promise((resolve) => {
+export const module_stray = tool({ description: 'Strays.', input: z.object({}), run: (_args, { cwd }) => new \
+Promise((resolve) => {
   spawn('sh', ['-c', ${JSON.stringify(SETSID('stray'))}], { stdio: 'ignore', cwd }).on('exit', resolve);
 }) });
 `;
@@ -50,15 +61,22 @@ export const module_stray = tool({ description: 'Strays.', input: z.object({}), 
 const SERVER = `import { createInterface } from 'node:readline';
 import { execFileSync, spawn } from 'node:child_process';
 const tools = ['mcp_look', 'mcp_leave', 'mcp_stray'].map((name) => ({ name, inputSchema: { type: 'object' } }));
-const look = () => ({ cwd: process.cwd(), secret: process.env.ISOLATED_SECRET ?? null, path: process.env.PATH !== undefined });
-const leave = () => { ${LEAVES.replace("const { spawn } = require('node:child_process');\n", '').replaceAll('\n', ' ')} return { pid: child.pid }; };
+const look = () => ({ cwd: process.cwd(), secret: process.env.ISOLATED_SECRET ?? null, path: process.env.PATH !== \
+undefined });
+const leave = () => { ${LEAVES.replace("const { spawn } = require('node:child_process');\n", '').replaceAll(
+  '\n',
+  ' ',
+)} return { pid: child.pid }; };
 const stray = () => { execFileSync('sh', ['-c', ${JSON.stringify(SETSID('stray'))}]); return {}; };
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, method, params } = JSON.parse(line);
   if (id === undefined) continue;
-  const result = method === 'initialize' ? { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } }
-    : method === 'tools/list' ? { tools } : method === 'tools/call' ? { content: [], structuredContent: { mcp_look: look, mcp_leave: leave, mcp_stray: stray }[params.name]() } : undefined;
-  console.log(JSON.stringify({ jsonrpc: '2.0', id, ...(result === undefined ? { error: { code: -32601, message: 'no' } } : { result }) }));
+  const result = method === 'initialize' ? { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, \
+serverInfo: { name: 's', version: '1' } }
+    : method === 'tools/list' ? { tools } : method === 'tools/call' ? { content: [], structuredContent: { mcp_look: \
+look, mcp_leave: leave, mcp_stray: stray }[params.name]() } : undefined;
+  console.log(JSON.stringify({ jsonrpc: '2.0', id, ...(result === undefined ? { error: { code: -32601, message: 'no' \
+} } : { result }) }));
 }
 `;
 
@@ -167,8 +185,15 @@ describe('a tool of a rollout', { skip: posix }, () => {
 });
 
 const NODE_DAEMON = `const { spawn } = require('node:child_process');
-spawn(process.execPath, ['-e', ${JSON.stringify("const { spawn } = require('node:child_process'); const { pid } = spawn('sleep', ['1000000'], { detached: true, stdio: 'ignore' }); require('node:fs').writeFileSync('daemon.new', String(pid)); require('node:fs').renameSync('daemon.new', 'daemon'); process.exit()")}], { detached: true, stdio: 'ignore' });
-const wait = setInterval(() => { if (require('node:fs').existsSync('daemon')) { clearInterval(wait); process.exit(0); } }, 5);`;
+spawn(process.execPath, ['-e', ${JSON.stringify(
+  "const { spawn } = require('node:child_process'); const { pid } = " +
+    "spawn('sleep', ['1000000'], { detached: true, stdio: 'ignore' }); " +
+    "require('node:fs').writeFileSync('daemon.new', String(pid)); " +
+    "require('node:fs').renameSync('daemon.new', 'daemon'); process.exit()",
+)}], { detached: true, stdio: \
+'ignore' });
+const wait = setInterval(() => { if (require('node:fs').existsSync('daemon')) { clearInterval(wait); process.exit(0); \
+} }, 5);`;
 const PYTHON_DAEMON = `import os, time
 if os.fork() == 0:
     os.setsid()

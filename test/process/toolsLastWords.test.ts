@@ -23,9 +23,12 @@ for await (const line of createInterface({ input: process.stdin })) {
   const { id, method, params } = JSON.parse(line);
   if (id === undefined) continue;
   if (method === 'tools/call') console.error('asked to ' + params.name);
-  const result = method === 'initialize' ? { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: 's', version: '1' } }
-    : method === 'tools/list' ? { tools: ['speak', 'leave'].map((name) => ({ name, inputSchema: { type: 'object' } })) } : method === 'tools/call' ? { content: [{ type: 'text', text: 'done' }] } : undefined;
-  await new Promise((resolve) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, ...(result === undefined ? { error: { code: -32601, message: 'no' } } : { result }) }) + '\\n', resolve));
+  const result = method === 'initialize' ? { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, \
+serverInfo: { name: 's', version: '1' } }
+    : method === 'tools/list' ? { tools: ['speak', 'leave'].map((name) => ({ name, inputSchema: { type: 'object' } \
+})) } : method === 'tools/call' ? { content: [{ type: 'text', text: 'done' }] } : undefined;
+  await new Promise((resolve) => process.stdout.write(JSON.stringify({ jsonrpc: '2.0', id, ...(result === undefined ? \
+{ error: { code: -32601, message: 'no' } } : { result }) }) + '\\n', resolve));
   if (params?.name === 'leave') {
     console.error('leaving');
     process.exit(7);

@@ -91,7 +91,8 @@ describe('a module of tools', () => {
     it(`may be CommonJS, with ${how}`, async () => {
       const opened = await openSource(
         `const { tool } = require('rollout-studio');\nconst { z } = require('zod');\n` +
-          `const double = tool({ description: 'Doubles.', input: z.object({ n: z.number() }), run: ({ n }) => 2 * n });\n` +
+          `const double = tool({ description: 'Doubles.', input: z.object({ n: z.number() }), run: ({ n }) => 2 * n ` +
+          `});\n` +
           exporting,
         'tools.js',
       );
@@ -143,9 +144,11 @@ describe('what a tool says of itself', () => {
     const host = await openSource(`import { reply, tool } from 'rollout-studio';
 import { z } from 'zod';
 const output = z.object({ sum: z.number(), unit: z.string().default('m') });
-export const good = tool({ description: 'Adds.', input: z.object({}), effect: 'pure', output, run: () => ({ sum: 3 }) });
+export const good = tool({ description: 'Adds.', input: z.object({}), effect: 'pure', output, run: () => ({ sum: 3 }) \
+});
 export const beside = tool({ description: 'Adds.', input: z.object({}), output, run: () => reply({ sum: 4 }, []) });
-export const bad = tool({ description: 'Adds.', input: z.object({}), output, run: () => ({ sum: 'three' as unknown as number }) });
+export const bad = tool({ description: 'Adds.', input: z.object({}), output, run: () => ({ sum: 'three' as unknown as \
+number }) });
 `);
     assert.deepEqual(host.specs[0]?.output, {
       type: 'object',
@@ -168,8 +171,10 @@ export const bad = tool({ description: 'Adds.', input: z.object({}), output, run
   it('may be called again where that does nothing twice', async () => {
     const host = await openSource(`import { tool } from 'rollout-studio';
 import { z } from 'zod';
-export const reads = tool({ description: 'Reads.', input: z.object({}), effect: 'pure', retry: { times: 3 }, run: () => 1 });
-export const sets = tool({ description: 'Sets.', input: z.object({}), idempotent: true, retry: { times: 2, wait_seconds: 0.5 }, timeout_seconds: 5, run: () => 1 });
+export const reads = tool({ description: 'Reads.', input: z.object({}), effect: 'pure', retry: { times: 3 }, run: () \
+=> 1 });
+export const sets = tool({ description: 'Sets.', input: z.object({}), idempotent: true, retry: { times: 2, \
+wait_seconds: 0.5 }, timeout_seconds: 5, run: () => 1 });
 `);
     assert.deepEqual(
       host.specs.map(({ retry, idempotent, timeoutSeconds }) => ({ retry, idempotent, timeoutSeconds })),
@@ -201,7 +206,10 @@ describe('a module that cannot be used is a config error', () => {
     refused(
       `import { tool } from 'rollout-studio';\nimport { z } from 'zod';\n\nexport const pay = tool({ ` +
         `description: 'Pays.', input: z.object({}), retry: { times: 2 }, run: () => 1 });`,
-      /^tools\.ts:4:20: the tool "pay": it has `retry`, but a call made again might do something twice\. .*add `idempotent: true`; .*else remove `retry`$/,
+      new RegExp(
+        '^tools\\.ts:4:20: the tool "pay": it has `retry`, but a call made again might do something twice\\. .*' +
+          'add `idempotent: true`; .*else remove `retry`$',
+      ),
     ));
   it('asks for retries without end', () =>
     refused(

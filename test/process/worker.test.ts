@@ -102,28 +102,31 @@ test('SIGTERM ends a worker within two seconds; the next one goes on at once, wi
   assert.equal(answered, 9, 'each step was answered once');
 });
 
-test('as in a pod of its own: takes one rollout and ends; interrupted, it says that its place is to be filled again', async () => {
-  await using store = new TestStore();
-  const server = await store.start();
-  const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=50'), [
-    adding('a', 2),
-    adding('b', 2),
-    adding('c', 40),
-  ]);
-  for (const ended of [1, 2]) {
-    await using one = await TestWorker.start(store, server, batch, { rollouts: 1, interrupted_exit: 3 });
-    assert.equal(await one.exited, 0, one.stderr);
-    const { counts } = await server.api.batch(batch);
-    assert.deepEqual([counts.passed, counts.queued], [ended, 3 - ended]);
-  }
-  await using last = await TestWorker.start(store, server, batch, { rollouts: 1, interrupted_exit: 3 });
-  const underWay = async (): Promise<boolean> =>
-    (await server.api.rollouts(batch)).rollouts.some(
-      ({ state, progress }) => state === 'running' && progress.steps >= 2,
-    );
-  while (!(await underWay())) await new Promise((resolve) => setTimeout(resolve, 25));
-  assert.equal(process.platform === 'win32' ? 3 : await last.kill('SIGTERM'), 3, last.stderr);
-});
+test(
+  'as in a pod of its own: takes one rollout and ends; interrupted, it says that its place is to be filled ' + 'again',
+  async () => {
+    await using store = new TestStore();
+    const server = await store.start();
+    const batch = await server.submit(submission({ attempts: 1 }, 'demo:?latency_ms=50'), [
+      adding('a', 2),
+      adding('b', 2),
+      adding('c', 40),
+    ]);
+    for (const ended of [1, 2]) {
+      await using one = await TestWorker.start(store, server, batch, { rollouts: 1, interrupted_exit: 3 });
+      assert.equal(await one.exited, 0, one.stderr);
+      const { counts } = await server.api.batch(batch);
+      assert.deepEqual([counts.passed, counts.queued], [ended, 3 - ended]);
+    }
+    await using last = await TestWorker.start(store, server, batch, { rollouts: 1, interrupted_exit: 3 });
+    const underWay = async (): Promise<boolean> =>
+      (await server.api.rollouts(batch)).rollouts.some(
+        ({ state, progress }) => state === 'running' && progress.steps >= 2,
+      );
+    while (!(await underWay())) await new Promise((resolve) => setTimeout(resolve, 25));
+    assert.equal(process.platform === 'win32' ? 3 : await last.kill('SIGTERM'), 3, last.stderr);
+  },
+);
 
 test('goes on when the server was killed and started again at another port', async () => {
   await using store = new TestStore();
@@ -148,7 +151,10 @@ test('goes on when the server was killed and started again at another port', asy
   assert.equal(told.length, 1);
   assert.match(
     told[0] ?? '',
-    /^The server was away and was started anew, or another one took over; 1 worker found it again: back after .*, and \d rollouts? in their hands went on\.$/,
+    new RegExp(
+      '^The server was away and was started anew, or another one took over; 1 worker found it ' +
+        String.raw`again: back after .*, and \d rollouts? in their hands went on\.$`,
+    ),
   );
 });
 

@@ -15,7 +15,9 @@ export function zipOf(parts: Readonly<Record<string, string>>): Uint8Array {
 function rels(...targets: readonly (readonly [id: string, type: string, target: string])[]): string {
   return (
     '<Relationships ' +
-    `xmlns="http://schemas.openxmlformats.org/package/2006/relationships">${targets.map(([id, type, target]) => `<Relationship Id="${id}" Type="${OFFICE}/${type}" Target="${target}"/>`).join('')}</Relationships>`
+    `xmlns="http://schemas.openxmlformats.org/package/2006/relationships">${targets
+      .map(([id, type, target]) => `<Relationship Id="${id}" Type="${OFFICE}/${type}" Target="${target}"/>`)
+      .join('')}</Relationships>`
   );
 }
 
@@ -49,10 +51,13 @@ export function workbookFile(others: Readonly<Record<string, string>> = {}): Uin
       `<styleSheet ${main}><numFmts><numFmt numFmtId="164" formatCode="yyyy\\-mm\\-dd"/></numFmts><cellXfs><xf ` +
       'numFmtId="0"/><xf numFmtId="164"/><xf numFmtId="22"/></cellXfs></styleSheet>',
     'xl/worksheets/sheet1.xml': `<worksheet ${main}><dimension ref="A1:D4"/><sheetData>
-      <row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c><c r="C1" t="inlineStr"><is><t>twice</t></is></c><c r="D1" t="str"><v>day</v></c></row>
-      <row r="2"><c r="A2" t="s"><v>2</v></c><c r="B2"><v>2.5</v></c><c r="C2"><f t="shared" ref="C2:C4" si="0">B2*2</f></c><c r="D2" s="1"><v>45322</v></c></row>
+      <row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c><c r="C1" \
+t="inlineStr"><is><t>twice</t></is></c><c r="D1" t="str"><v>day</v></c></row>
+      <row r="2"><c r="A2" t="s"><v>2</v></c><c r="B2"><v>2.5</v></c><c r="C2"><f t="shared" ref="C2:C4" \
+si="0">B2*2</f></c><c r="D2" s="1"><v>45322</v></c></row>
       <row r="3"><c t="b"><v>1</v></c><c><v>4</v></c><c><f t="shared" si="0"/></c><c s="2"><v>45322.5</v></c></row>
-      <row r="4"><c r="B4"><f>SUM(B2:B3)</f></c><c r="C4"><f t="shared" si="0"/><v>13</v></c><c r="D4" t="e"><v>#N/A</v></c></row></sheetData><extra keep="yes"/></worksheet>`,
+      <row r="4"><c r="B4"><f>SUM(B2:B3)</f></c><c r="C4"><f t="shared" si="0"/><v>13</v></c><c r="D4" \
+t="e"><v>#N/A</v></c></row></sheetData><extra keep="yes"/></worksheet>`,
     'xl/worksheets/sheet2.xml':
       '<x:worksheet xmlns:x="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><x:sheetData><x:row ' +
       'r="1"><x:c r="A1"><x:f>Sales!B4*(1+Tax)</x:f></x:c><x:c ' +
@@ -67,10 +72,14 @@ export function docxFile(others: Readonly<Record<string, string>> = {}): Uint8Ar
   const body =
     '<w:p><w:pPr><w:pStyle w:val="Heading1"/></w:pPr><w:r><w:t>Report</w:t></w:r></w:p>' +
     '<w:p><w:r><w:t xml:space="preserve">The answer is ' +
-    '</w:t></w:r><w:del><w:r><w:delText>41</w:delText></w:r></w:del><w:ins><w:r><w:t>42</w:t></w:r></w:ins><w:r><w:footnoteReference ' +
+    '</w:t></w:r>' +
+    '<w:del><w:r><w:delText>41</w:delText></w:r></w:del>' +
+    '<w:ins><w:r><w:t>42</w:t></w:r></w:ins><w:r><w:footnoteReference ' +
     'w:id="2"/></w:r></w:p>' +
     '<w:p><w:pPr><w:numPr/></w:pPr><w:r><w:t>first</w:t></w:r></w:p>' +
-    '<w:tbl><w:tr><w:tc><w:p><w:r><w:t>a|b</w:t></w:r></w:p></w:tc><w:tc><w:p><w:r><w:t>c</w:t></w:r></w:p></w:tc></w:tr><w:tr><w:tc><w:p><w:r><w:t>1</w:t></w:r></w:p></w:tc></w:tr></w:tbl>';
+    '<w:tbl><w:tr><w:tc><w:p><w:r><w:t>a|b</w:t></w:r></w:p></w:tc>' +
+    '<w:tc><w:p><w:r><w:t>c</w:t></w:r></w:p></w:tc></w:tr>' +
+    '<w:tr><w:tc><w:p><w:r><w:t>1</w:t></w:r></w:p></w:tc></w:tr></w:tbl>';
   const w = 'xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main"';
   return zipOf({
     '_rels/.rels': rels(['rId1', 'officeDocument', 'word/document.xml']),

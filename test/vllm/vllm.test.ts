@@ -256,8 +256,10 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       gaia.change({ tools: TOOLS });
       const { code, stderr } = await gaia.run();
       assert.equal(code, 3, stderr);
-      const why =
-        /never gives as many tokens as model\.sampling\.max_tokens asks for \(400\): max_tokens=8192 .*max_model_len=2048.* Lower it, .*--max-model-len/;
+      const why = new RegExp(
+        String.raw`never gives as many tokens as model\.sampling\.max_tokens asks for \(400\): ` +
+          'max_tokens=8192 .*max_model_len=2048.* Lower it, .*--max-model-len',
+      );
       assert.match(stderr, why);
       const rows = await gaia.rows();
       assert.ok(
@@ -274,8 +276,10 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
       gaia.change({ maxTokens: 128 });
       const { code, stderr, stdout } = await gaia.run();
       assert.equal(code, 0, stderr);
-      const why =
-        /too long for desk: .*2048 tokens.*There is no older step to leave out: shorten the prompt .*fewer tools.*--max-model-len/;
+      const why = new RegExp(
+        'too long for desk: .*2048 tokens.*There is no older step to leave out: shorten the ' +
+          'prompt .*fewer tools.*--max-model-len',
+      );
       assert.match(stderr, /12 attempts were cut short by a full context: /);
       assert.match(stderr, why);
       assert.match(stdout, /12 attempts: 0 passed, 12 failed, 12 truncated/);

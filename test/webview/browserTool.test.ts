@@ -15,11 +15,15 @@ import { callContext, callTool, type ToolBench, toolBench } from '../support/too
 
 const FORM = `<title>Form</title><h1>Order</h1>
   <form onsubmit="out.textContent = 'sent ' + who.value + ' ' + size.value; return false">
-    <label>Name <input id=who></label> <select id=size aria-label=Size><option value=s>small<option value=l>large</select> <button>Send</button>
-  </form><p id=out></p><a href="/next">Next page</a><a href="/new" target=_blank>New tab</a><a href="/file" download>File</a>
+    <label>Name <input id=who></label> <select id=size aria-label=Size><option value=s>small<option \
+value=l>large</select> <button>Send</button>
+  </form><p id=out></p><a href="/next">Next page</a><a href="/new" target=_blank>New tab</a><a href="/file" \
+download>File</a>
   <button ondblclick="out.textContent = confirm('Sure?') ? 'twice, sure' : 'no'">Twice</button>
-  <input type=file aria-label=Papers multiple onchange="out.textContent = [...this.files].map(({ name, size }) => name + ' ' + size)"><button onclick="one.click()">Choose</button>
-  <input type=file id=one hidden onchange="out.textContent = 'one: ' + this.files[0].name"><button onmouseover="out.textContent = 'over it'">Menu</button>
+  <input type=file aria-label=Papers multiple onchange="out.textContent = [...this.files].map(({ name, size }) => \
+name + ' ' + size)"><button onclick="one.click()">Choose</button>
+  <input type=file id=one hidden onchange="out.textContent = 'one: ' + this.files[0].name"><button \
+onmouseover="out.textContent = 'over it'">Menu</button>
   <input aria-label=Keys onkeydown="out.textContent += event.key">
   <div style="height: 3000px"></div><button onclick="out.textContent = 'far below'">Below</button>
   <iframe srcdoc="<button onclick=&quot;this.textContent = 'pressed'&quot;>Inside</button>"></iframe>

@@ -23,17 +23,22 @@ const outcome = (run) => new Promise((resolve) => run(resolve)).catch((error) =>
 const evaluated = () => { try { return new Function('return 1')(); } catch (error) { return 'refused'; } };
 async function probe(extra) {
   const violated = new Set();
-  const all = outcome((done) => document.addEventListener('securitypolicyviolation', (event) => { if (violated.add(event.effectiveDirective).size === 3) done(); }));
-  const workerUrl = URL.createObjectURL(new Blob(['postMessage("</script> in a worker")'], { type: 'text/javascript' }));
+  const all = outcome((done) => document.addEventListener('securitypolicyviolation', (event) => { if \
+(violated.add(event.effectiveDirective).size === 3) done(); }));
+  const workerUrl = URL.createObjectURL(new Blob(['postMessage("</script> in a worker")'], { type: 'text/javascript' \
+}));
   const [font] = await document.fonts.load('16px codicon').catch(() => []);
   const found = {
     color: getComputedStyle(document.body).color,
     font: font?.family ?? 'none',
-    worker: await outcome((done) => { const worker = new Worker(workerUrl); worker.onmessage = (event) => done(event.data); worker.onerror = () => done('refused'); }),
+    worker: await outcome((done) => { const worker = new Worker(workerUrl); worker.onmessage = (event) => \
+done(event.data); worker.onerror = () => done('refused'); }),
     evaluated: evaluated(),
-    inline: await outcome((done) => { const script = document.createElement('script'); script.textContent = 'window.inlined = 1'; document.body.append(script); done(window.inlined ?? 'refused'); }),
+    inline: await outcome((done) => { const script = document.createElement('script'); script.textContent = \
+'window.inlined = 1'; document.body.append(script); done(window.inlined ?? 'refused'); }),
     elsewhere: await fetch('http://127.0.0.1:9/').then(() => 'answered', () => 'refused'),
-    image: await outcome((done) => { const image = new Image(); image.onload = () => done('shown'); image.onerror = () => done('refused'); image.src = 'data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7'; }),
+    image: await outcome((done) => { const image = new Image(); image.onload = () => done('shown'); image.onerror = \
+() => done('refused'); image.src = 'data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7'; }),
     ...(await extra()),
   };
   await all;

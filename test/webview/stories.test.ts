@@ -142,6 +142,9 @@ async function inaccessible(page: Page, story: string, rules?: readonly string[]
 
 /** `rules`: only these; all where there are none. */
 const AXE = `(async (off, rules) => {
-  const result = await window.axe.run(document, { resultTypes: ['violations'], ...(rules === undefined ? {} : { runOnly: rules }), rules: rules !== undefined ? {} : Object.fromEntries(['region', ...off].map((rule) => [rule, { enabled: false }])) });
-  return result.violations.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map(({ html, failureSummary }) => ({ html, failureSummary })) }));
+  const result = await window.axe.run(document, { resultTypes: ['violations'], ...(rules === undefined ? {} : { \
+runOnly: rules }), rules: rules !== undefined ? {} : Object.fromEntries(['region', ...off].map((rule) => [rule, { \
+enabled: false }])) });
+  return result.violations.map(({ id, help, nodes }) => ({ id, help, nodes: nodes.map(({ html, failureSummary }) => \
+({ html, failureSummary })) }));
 })`;

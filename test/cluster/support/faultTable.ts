@@ -64,7 +64,13 @@ export class FaultTable {
     const width = (of: keyof Line): number => Math.max(...all.map((line) => line[of].length));
     const [fault, finished, seconds] = [width('fault'), width('finished'), width('seconds')];
     console.log(
-      `\n${all.map((line) => `${line.fault.padEnd(fault)}  ${line.finished.padStart(finished)}  ${line.seconds.padStart(seconds)}  ${line.told}`).join('\n')}\n`,
+      `\n${all
+        .map((line) =>
+          [line.fault.padEnd(fault), line.finished.padStart(finished), line.seconds.padStart(seconds), line.told].join(
+            '  ',
+          ),
+        )
+        .join('\n')}\n`,
     );
   }
 }

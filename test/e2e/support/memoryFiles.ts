@@ -34,11 +34,14 @@ exports.activate = (context) => {
     stat: (uri) => {
       const file = files.get(uri.path);
       if (file === undefined && !isFolder(uri)) throw vscode.FileSystemError.FileNotFound(uri);
-      return { type: file === undefined ? vscode.FileType.Directory : vscode.FileType.File, ctime: 0, mtime: 0, size: file?.length ?? 0 };
+      return { type: file === undefined ? vscode.FileType.Directory : vscode.FileType.File, ctime: 0, mtime: 0, size: \
+file?.length ?? 0 };
     },
     readDirectory: (uri) => {
-      const inside = [...files.keys()].filter((name) => name.startsWith(folder(uri))).map((name) => name.slice(folder(uri).length).split('/'));
-      return [...new Map(inside.map(([name, ...rest]) => [name, rest.length === 0 ? vscode.FileType.File : vscode.FileType.Directory]))];
+      const inside = [...files.keys()].filter((name) => name.startsWith(folder(uri))).map((name) => \
+name.slice(folder(uri).length).split('/'));
+      return [...new Map(inside.map(([name, ...rest]) => [name, rest.length === 0 ? vscode.FileType.File : \
+vscode.FileType.Directory]))];
     },
     readFile: (uri) => {
       const file = files.get(uri.path);

@@ -12,8 +12,16 @@ import { Workbench } from './workbench.ts';
  * What the page always asks for in vain: four files that only code-server's own front serves; and what it says of
  * accounts, of the key its front would give for stored secrets, of its own extensions, and of a machine that is slow.
  */
-const KNOWN =
-  /vsda|\/mint-key|getServerKeyPart|authentication provider 'github'|Extension `vscode\.[\w-]+` is already registered|Aborted onWillSaveTextDocument-event|serviceWorker\.js|favicon|Blocked script execution in .*webview.browser.pre.index\.html|A bad HTTP response code \(404\) was received when fetching the script|\[Service Worker\] registration/;
+const KNOWN = new RegExp(
+  [
+    String.raw`vsda|/mint-key|getServerKeyPart|serviceWorker\.js|favicon|\[Service Worker\] registration`,
+    "authentication provider 'github'",
+    'Extension `vscode\\.[\\w-]+` is already registered',
+    'Aborted onWillSaveTextDocument-event',
+    String.raw`Blocked script execution in .*webview.browser.pre.index\.html`,
+    String.raw`A bad HTTP response code \(404\) was received when fetching the script`,
+  ].join('|'),
+);
 const OUT = path.join(root, 'test', '.out', 'e2e');
 
 export interface VsCodeOptions {

@@ -98,5 +98,11 @@ await Promise.all(
 );
 const cpu = process.cpuUsage();
 process.stdout.write(
-  `${JSON.stringify({ steps, passed, cpu_s: (cpu.user + cpu.system) / 1e6, wall_s: (performance.now() - started) / 1000, rss: process.resourceUsage().maxRSS * 1024 })}\n`,
+  `${JSON.stringify({
+    steps,
+    passed,
+    cpu_s: (cpu.user + cpu.system) / 1e6,
+    wall_s: (performance.now() - started) / 1000,
+    rss: process.resourceUsage().maxRSS * 1024,
+  })}\n`,
 );

@@ -164,7 +164,8 @@ export class ProductBench {
       `import { tool } from 'rollout-studio';
 import { z } from 'zod';
 const text = ${JSON.stringify(RESULT_TEXT)};
-export const ${TOOL} = tool({ description: 'Looks a key up.', input: z.object({ key: z.string() }), effect: 'pure', run: ({ key }) => key + ' ' + text });
+export const ${TOOL} = tool({ description: 'Looks a key up.', input: z.object({ key: z.string() }), effect: 'pure', \
+run: ({ key }) => key + ' ' + text });
 `,
     );
     write(

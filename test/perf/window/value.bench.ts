@@ -66,10 +66,13 @@ async function withResult(server: TestServer, text: string, media: string): Prom
 
 /** Rows of the value are filled where its list stands. */
 const FILLED = `() => {
-  const list = [...document.querySelectorAll('.value-tree .virtual-list, .value-lines .virtual-list')].find((each) => each.scrollHeight > each.clientHeight * 2 || each.querySelector('.list-row') !== null && each.closest('section').getAttribute('aria-label').startsWith('Result'));
+  const list = [...document.querySelectorAll('.value-tree .virtual-list, .value-lines .virtual-list')].find((each) => \
+each.scrollHeight > each.clientHeight * 2 || each.querySelector('.list-row') !== null && \
+each.closest('section').getAttribute('aria-label').startsWith('Result'));
   if (list === undefined) return false;
   const { top, bottom } = list.getBoundingClientRect();
-  const seen = [...list.querySelectorAll('.list-row')].filter((row) => { const box = row.getBoundingClientRect(); return box.bottom > top && box.top < bottom && row.textContent.trim() !== ''; });
+  const seen = [...list.querySelectorAll('.list-row')].filter((row) => { const box = row.getBoundingClientRect(); \
+return box.bottom > top && box.top < bottom && row.textContent.trim() !== ''; });
   return seen.length > 0 && seen.length >= Math.min(Math.floor((bottom - top) / 20) - 1, 4);
 }`;
 
@@ -94,7 +97,8 @@ function steps(): boolean {
 const OPEN =
   `() => { window.before = ${LIST}.querySelectorAll('.list-row').length; ` +
   `[...${LIST}.querySelectorAll('[aria-expanded=false]')][0].querySelector('.value-twist').click(); }`;
-const GREW = `() => ${LIST}.querySelectorAll('.list-row').length > window.before && !!${LIST}.querySelector('.value-name')`;
+const GREW =
+  `() => ${LIST}.querySelectorAll('.list-row').length > window.before && ` + `!!${LIST}.querySelector('.value-name')`;
 
 /** The search tells how many it found. */
 function found(): boolean {

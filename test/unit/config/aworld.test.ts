@@ -50,11 +50,13 @@ agents:
     system_prompt: Plan the work.
     desc: Makes plans.
     config:
-      llm_config: { llm_model_name: "\${vars.model}", llm_base_url: "\${LLM_URL}", llm_api_key: "\${KEY}", llm_temperature: 0.5, params: { top_p: 0.9, top_k: 20 } }
+      llm_config: { llm_model_name: "\${vars.model}", llm_base_url: "\${LLM_URL}", llm_api_key: "\${KEY}", \
+llm_temperature: 0.5, params: { top_p: 0.9, top_k: 20 } }
       max_steps: "\${vars.steps}"
       memory_config: { history_rounds: 20 }
     mcp_servers: [files]
-    mcp_config: { mcpServers: { files: { command: npx, args: [-y, some-server], env: { TOKEN: "\${FILES_TOKEN}" } }, other: { url: "http://h/mcp" } } }
+    mcp_config: { mcpServers: { files: { command: npx, args: [-y, some-server], env: { TOKEN: "\${FILES_TOKEN}" } }, \
+other: { url: "http://h/mcp" } } }
   web searcher:
     system_prompt: Search.
     llm_config: { llm_model_name: other, llm_api_key: sk-in-clear }

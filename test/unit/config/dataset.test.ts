@@ -122,7 +122,8 @@ describe('columns', () => {
     const section = { question: 'frage', answer: 'antwort', id: 'nr', files: 'anhang', world: 'start' };
     const { items } = await read(
       'data/d.jsonl',
-      '{"nr":5,"frage":"f","antwort":"a","anhang":["x/y.txt","../z.txt"],"start":{"seed":3,"state":{"a":1}},"id":"kept"}',
+      '{"nr":5,"frage":"f","antwort":"a","anhang":["x/y.txt","../z.txt"],' +
+        '"start":{"seed":3,"state":{"a":1}},"id":"kept"}',
       { section },
     );
     assert.deepEqual(items[0]?.task, {

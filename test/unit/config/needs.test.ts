@@ -90,7 +90,10 @@ describe('a batch file for a cluster', () => {
     const [told, ...others] = await problems('target: gpu\npods: { image: x }', scripts);
     assert.match(
       told ?? '',
-      /^agents\/desk\.agent\.yaml:12:21: warning: the MCP server some-server needs uv, and nothing says that the image x has it — Write `pods\.provides: \[uv\]` if it does\.$/,
+      new RegExp(
+        '^agents/desk\\.agent\\.yaml:12:21: warning: the MCP server some-server needs uv, ' +
+          'and nothing says that the image x has it — Write `pods\\.provides: \\[uv\\]` if it does\\.$',
+      ),
     );
     assert.deepEqual(others, []);
   });
@@ -119,7 +122,10 @@ describe('a batch file for a cluster', () => {
     );
     assert.match(
       elsewhere[0] ?? '',
-      /^agents\/desk\.agent\.yaml:13:\d+: `needs` means nothing beside `url`: that server runs elsewhere — Remove it\.$/,
+      new RegExp(
+        '^agents/desk\\.agent\\.yaml:13:\\d+: `needs` means nothing beside `url`: ' +
+          'that server runs elsewhere — Remove it\\.$',
+      ),
     );
   });
 });

@@ -232,7 +232,8 @@ dataset: { file: ../data/tasks.jsonl }
 scorer: { kind: judge, ${model.replace('model: { ', 'model: { ')}, rubric: rubric.md, pass: 0.7 }
 `,
       'batches/rubric.md': 'Be strict.',
-      'worlds/library.world.yaml': `${FILES['worlds/library.world.yaml']!}user: { ${model}, prompt: "You are {{task.meta.city}}" }\n`,
+      'worlds/library.world.yaml':
+        `${FILES['worlds/library.world.yaml']!}user: { ${model}, prompt: "You are ` + `{{task.meta.city}}" }\n`,
     });
     const sent = {
       endpoints: ['http://a/v1', 'http://b/v1'],
@@ -267,7 +268,9 @@ scorer: { kind: judge, ${model.replace('model: { ', 'model: { ')}, rubric: rubri
 describe('tasks and blobs', () => {
   const data = {
     'data/tasks.jsonl':
-      '{"id":"a","question":"q","answer":1,"city":"x","files":["f/one.txt","two.bin"]}\n{"id":"b","question":"r","city":"y","files":"f/copy.txt"}\n{"id":"c","question":"s","city":"z"}\n',
+      '{"id":"a","question":"q","answer":1,"city":"x","files":["f/one.txt","two.bin"]}\n' +
+      '{"id":"b","question":"r","city":"y","files":"f/copy.txt"}\n' +
+      '{"id":"c","question":"s","city":"z"}\n',
     'data/f/one.txt': 'same',
     'data/f/copy.txt': 'same',
     'data/two.bin': new Uint8Array([0, 255]),

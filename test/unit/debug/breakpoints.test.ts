@@ -38,7 +38,8 @@ function begin(stream: Stream): {
           : span?.kind === 'model'
             ? `step ${span.start.data.step}`
             : `event ${place.seq}`;
-      return `${name}${place.at > place.seq ? ' after' : ''}${matched.length === 0 && !table.stops.has(place.seq) ? ' (none)' : ''}`;
+      const none = matched.length === 0 && !table.stops.has(place.seq);
+      return `${name}${place.at > place.seq ? ' after' : ''}${none ? ' (none)' : ''}`;
     },
   };
 }

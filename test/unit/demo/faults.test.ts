@@ -5,7 +5,8 @@ import { luckOf, NO_FAULTS, parseFaults } from '../../../src/demo/faults.ts';
 describe('settings', () => {
   it('are read from a query', () => {
     const faults = parseFaults(
-      'latency_ms=50&tail=lognormal&slots=4&fail=429:0.1,503:.05&retry_after=1&cut=0.05&malformed=0.02&chunks=20&context=2048&tools=0',
+      'latency_ms=50&tail=lognormal&slots=4&fail=429:0.1,503:.05&retry_after=1&cut=0.05' +
+        '&malformed=0.02&chunks=20&context=2048&tools=0',
     );
     assert.deepEqual(faults, {
       ...NO_FAULTS,

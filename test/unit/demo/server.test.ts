@@ -100,7 +100,10 @@ describe('the demo server', () => {
     assert.ok(choice.logprobs.content.every(({ logprob, top_logprobs }) => logprob <= 0 && top_logprobs.length === 2));
     assert.match(
       choice.logprobs.content.map(({ token }) => token).join(''),
-      /^<think>I follow the directions\.<\/think>Both at once\.<tool_call>\{"name": "renew", "arguments": \{"title": "Pål’s Road"\}\}<\/tool_call>/,
+      new RegExp(
+        String.raw`^<think>I follow the directions\.</think>Both at once\.<tool_call>\{"name": "renew", ` +
+          String.raw`"arguments": \{"title": "Pål’s Road"\}\}</tool_call>`,
+      ),
     );
   });
 

@@ -103,7 +103,8 @@ describe('the Job of a batch', () => {
       spec.volumes.some(
         (volume) =>
           JSON.stringify(volume) ===
-          '{"name":"config","secret":{"secretName":"rollout-b01abc","defaultMode":288,"items":[{"key":"worker.json","path":"worker.json"},{"key":"secrets.json","path":"secrets.json"}]}}',
+          '{"name":"config","secret":{"secretName":"rollout-b01abc","defaultMode":288,"items":[' +
+            '{"key":"worker.json","path":"worker.json"},{"key":"secrets.json","path":"secrets.json"}]}}',
       ),
     );
     assert.equal(spec.initContainers, undefined);

@@ -29,7 +29,9 @@ paths:
     get:
       operationId: getPet
       summary: Gives a pet
-      parameters: [{ name: tags, in: query, schema: { type: array, items: { type: string } } }, { name: fields, in: query, explode: false, schema: { type: array, items: { type: string } } }, { name: X-Trace, in: header, schema: { type: string, nullable: true } }]
+      parameters: [{ name: tags, in: query, schema: { type: array, items: { type: string } } }, { name: fields, in: \
+query, explode: false, schema: { type: array, items: { type: string } } }, { name: X-Trace, in: header, schema: { \
+type: string, nullable: true } }]
     delete: { operationId: delete, security: [{ oauth: [] }] }
     put:
       requestBody: { required: true, content: { application/json: { schema: { $ref: "#/components/schemas/Pet" } } } }
@@ -40,7 +42,9 @@ paths:
         Adds a pet.
         It's "new".
       security: []
-      requestBody: { content: { application/x-www-form-urlencoded: { schema: { type: object, required: [name], properties: { name: { type: string, minLength: 1 }, n: { type: integer, minimum: 0, exclusiveMinimum: true, default: 1 } } } } } }
+      requestBody: { content: { application/x-www-form-urlencoded: { schema: { type: object, required: [name], \
+properties: { name: { type: string, minLength: 1 }, n: { type: integer, minimum: 0, exclusiveMinimum: true, default: \
+1 } } } } } }
   /photo: { post: { operationId: photo, requestBody: { content: { image/png: {} } } } }
   /broken: { get: { operationId: getPet } }
 components:
@@ -59,7 +63,8 @@ components:
         notes: { type: object, additionalProperties: { type: string } }
         "in-house": { type: boolean, default: false, description: "Lives \\"in\\"" }
         any: { oneOf: [{ type: string }, { $ref: "#/components/schemas/Size" }] }
-        both: { allOf: [{ $ref: "#/components/schemas/Size" }, { type: object, properties: { unit: { type: string } } }] }
+        both: { allOf: [{ $ref: "#/components/schemas/Size" }, { type: object, properties: { unit: { type: string } } \
+}] }
     Size: { type: object, properties: { w: { type: number, maximum: 9 } } }
 `;
 

@@ -14,14 +14,17 @@ function facts(asked: string[] = []): LiveFacts {
   });
 }
 
-it('variables are those of the environment and those the editor keeps; in Restricted Mode nobody is told of them', () => {
-  const known = facts();
-  known.allow({ trusted: true, askEndpoints: true, keptNames: ['KEY', 'PATH'] });
-  assert.deepEqual(known.envNames(), ['KEY', 'PATH']);
-  known.allow({ trusted: false, askEndpoints: true, keptNames: ['KEY'] });
-  assert.deepEqual(known.envNames(), []);
-  known.dispose();
-});
+it(
+  'variables are those of the environment and those the editor keeps; in Restricted Mode nobody is told of ' + 'them',
+  () => {
+    const known = facts();
+    known.allow({ trusted: true, askEndpoints: true, keptNames: ['KEY', 'PATH'] });
+    assert.deepEqual(known.envNames(), ['KEY', 'PATH']);
+    known.allow({ trusted: false, askEndpoints: true, keptNames: ['KEY'] });
+    assert.deepEqual(known.envNames(), []);
+    known.dispose();
+  },
+);
 
 it('what built-in tools take is read once, in Restricted Mode too, and told when it is there', async () => {
   const asked: string[] = [];

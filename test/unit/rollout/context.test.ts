@@ -119,13 +119,22 @@ describe('a context that does not fit', () => {
     );
   });
 
-  it('with nothing to leave out, the rollout is cut short whatever the rule is, and says what is to be shortened', async () => {
-    for (const overflow of ['fail', 'drop_oldest', 'summarize'] as const) {
-      const { status, error } = end(await kit({ model: narrow(1, 9), tools: tools(), job: rules({ overflow }) }).run());
-      assert.deepEqual([status, error?.class], ['truncated', 'context_overflow']);
-      assert.match(error?.message ?? '', /^too long There is no older step to leave out: shorten the prompt/, overflow);
-    }
-  });
+  it(
+    'with nothing to leave out, the rollout is cut short whatever the rule is, and says what is to be ' + 'shortened',
+    async () => {
+      for (const overflow of ['fail', 'drop_oldest', 'summarize'] as const) {
+        const { status, error } = end(
+          await kit({ model: narrow(1, 9), tools: tools(), job: rules({ overflow }) }).run(),
+        );
+        assert.deepEqual([status, error?.class], ['truncated', 'context_overflow']);
+        assert.match(
+          error?.message ?? '',
+          /^too long There is no older step to leave out: shorten the prompt/,
+          overflow,
+        );
+      }
+    },
+  );
 
   it('drop_oldest: the oldest turns go, system and task stay, a note says so', async () => {
     const model = narrow(8, 6);
@@ -250,7 +259,11 @@ describe('a simulated user', () => {
     const asked = texts(run.user.requests[1]!);
     assert.match(
       asked[0]!,
-      /^system: You want the product\.\n\n.*###STOP###.*You began the conversation by saying: What is six times seven\?$/s,
+      new RegExp(
+        String.raw`^system: You want the product\.\n\n.*###STOP###.*You began the conversation by saying: ` +
+          String.raw`What is six times seven\?$`,
+        's',
+      ),
     );
     assert.deepEqual(
       asked.slice(1),

@@ -162,7 +162,7 @@ describe('a held rollout', () => {
     assert.ok(totals.held_ms! >= 240 && totals.ms! < 150, JSON.stringify(totals));
   });
 
-  it('is stepped into the code of its call: no clock runs while that is debugged, and it holds again behind', async () => {
+  it('is stepped into the code of its call: no clock runs meanwhile, and it holds again after the call', async () => {
     const debugged = deferred<undefined>();
     const tools = new ScriptedTools({
       times: {

@@ -161,7 +161,9 @@ describe('bundleModule', () => {
     });
     const bundle = await bundleModule(path.join(root, 'a.ts'), root);
     const loaded = (await import(
-      `data:text/javascript,${encodeURIComponent(Buffer.from(bundle.code).toString().replace('import.meta.url', '"file:///x.mjs"'))}`
+      `data:text/javascript,${encodeURIComponent(
+        Buffer.from(bundle.code).toString().replace('import.meta.url', '"file:///x.mjs"'),
+      )}`
     )) as { a: unknown };
     assert.deepEqual(loaded.a, ['own zod', 'word', 'select 1']);
   });

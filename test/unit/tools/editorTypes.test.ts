@@ -19,7 +19,8 @@ describe('writeEditorTypes', () => {
       path.join(root, 'a.ts'),
       `import { tool } from 'rollout-studio';
 import { z } from 'zod';
-export const right = tool({ description: '', input: z.object({ n: z.number() }), run: ({ n }, { log }) => { log(String(n)); return n + 1; } });
+export const right = tool({ description: '', input: z.object({ n: z.number() }), run: ({ n }, { log }) => { \
+log(String(n)); return n + 1; } });
 export const wrong = tool({ description: '', input: z.object({ n: z.number() }), run: ({ n }) => n.length });
 `,
     );

@@ -7,9 +7,14 @@ function rowsOf(value: Json, against?: Json): string[] {
   const document = new ValueDocument(value, against);
   return document
     .rows(new Set(document.firstOpen()))
-    .map(
-      (row) =>
-        `${'  '.repeat(row.depth)}${row.name}=${row.open === true ? '' : row.text}${row.change === undefined ? '' : ` ${row.change}`}${row.was === undefined ? '' : ` was ${row.was}`}`,
+    .map((row) =>
+      [
+        `${'  '.repeat(row.depth)}${row.name}=${row.open === true ? '' : row.text}`,
+        row.change,
+        row.was === undefined ? undefined : `was ${row.was}`,
+      ]
+        .filter((part) => part !== undefined)
+        .join(' '),
     );
 }
 

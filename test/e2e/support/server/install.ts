@@ -149,9 +149,10 @@ async function installTypeScript(extensions: string): Promise<void> {
   const lib = path.join(extensions, 'node_modules', 'typescript', 'lib');
   for (const file of await readdir(lib)) {
     if (
-      !/^(_?tsserver\.js|typescript\.js|lib\..*d\.ts|_?typingsInstaller\.js|package\.json|watchGuard\.js|typesMap\.json)$/.test(
-        file,
-      )
+      !new RegExp(
+        String.raw`^(_?tsserver\.js|typescript\.js|lib\..*d\.ts|_?typingsInstaller\.js|` +
+          String.raw`package\.json|watchGuard\.js|typesMap\.json)$`,
+      ).test(file)
     )
       await rm(path.join(lib, file), { recursive: true });
   }

@@ -17,8 +17,10 @@ describe('a file of MCP servers', () => {
     const { name, server, notes } = only(`{
       // a comment with "quotes"
       "inputs": [{ "type": "promptString", "id": "github-token", "password": true }],
-      "servers": { "git-hub": { "type": "stdio", "command": "npx", "args": ["-y", "server", "\${workspaceFolder}/data", 8],
-        "env": { "GITHUB_TOKEN": "\${input:github-token}", "MODE": "read", "KEY": "\${env:MY_KEY}", "HTTP": "http://x//y" }, }, },
+      "servers": { "git-hub": { "type": "stdio", "command": "npx", "args": ["-y", "server", \
+"\${workspaceFolder}/data", 8],
+        "env": { "GITHUB_TOKEN": "\${input:github-token}", "MODE": "read", "KEY": "\${env:MY_KEY}", "HTTP": \
+"http://x//y" }, }, },
     }`);
     assert.equal(name, 'git-hub');
     assert.deepEqual(server, {

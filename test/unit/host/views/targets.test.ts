@@ -242,7 +242,7 @@ describe('the reader of findings', () => {
     (await nth(3)).answer([missing]);
     while (findings.known('k')?.[0]?.name !== 'server') await new Promise(setImmediate);
   });
-  it('asks again what is told to be outdated, but rests in between and asks nothing that nobody looks at', async (test) => {
+  it('refreshes what is reported as outdated, but with pauses, and only what somebody looks at', async (test) => {
     test.mock.timers.enable({ apis: ['Date'], now: 1_000_000 });
     const { reader: findings, asked, nth } = reader();
     assert.equal(findings.outdated('k', 10_000), true);

@@ -12,7 +12,8 @@ import { WORKER_BOOTSTRAP } from '../../../../src/kubernetes/programs/workerBoot
 /** A worker that says what it was started with. */
 const WORKER = `import { readFileSync } from 'node:fs';
 import { text } from './chunks/part.mjs';
-console.log(JSON.stringify({ text, args: process.argv.length, config: JSON.parse(readFileSync(process.argv[2], 'utf8')), home: process.env.HOME }));
+console.log(JSON.stringify({ text, args: process.argv.length, config: JSON.parse(readFileSync(process.argv[2], \
+'utf8')), home: process.env.HOME }));
 `;
 const ARCHIVE = await pack([
   { path: 'dist/worker.mjs', bytes: Buffer.from(WORKER) },

@@ -96,7 +96,7 @@ suite('how fast a batch goes', () => {
 });
 
 suite('what did not pass', () => {
-  test('by class, the most frequent first; truncated apart from failed; cancelled and running count for nothing', () => {
+  test('by class, the most frequent first; truncated is not failed; cancelled and running do not count', () => {
     const timeout = failed({ progress: { ...failed().progress, error_class: 'timeout' } });
     const limit = aRow({ progress: { status: 'truncated', passed: false, error_class: 'limit' } });
     const {
