@@ -1,6 +1,9 @@
 import { ClassedError } from '../../../trace/classedError.ts';
 import type { Download } from './download.ts';
 
+/** A list or a table that is the content looks like noise to Readability: a small article stands for such a page. */
+const MIN_ARTICLE_SHARE = 0.5;
+
 /** A page as text. Throws ClassedError `tool_error` for what is none. */
 export async function pageText({ url, media, charset, bytes }: Download, signal: AbortSignal): Promise<string> {
   if (media === 'application/pdf') {
@@ -14,9 +17,13 @@ export async function pageText({ url, media, charset, bytes }: Download, signal:
     throw new ClassedError('tool_error', `${url.href} is no text but ${media}, with ${bytes.length} bytes.`);
   const text = decoded(bytes, charset);
   if (!media.includes('html') && !/^\s*<(!doctype html|html)/i.test(text)) return text;
-  const { readable } = await import('./readable.ts');
+  const [{ readable }, { articleOf }] = await Promise.all([import('./readable.ts'), import('./article.ts')]);
   const page = readable(text, url);
-  return `${page.title === undefined ? '' : `${page.title}\n`}${url.href}\n\n${page.text === '' ? '[The page has no text. It may need a browser.]' : page.text}`;
+  const article = await articleOf(text);
+  const articleText = article === undefined ? '' : readable(article, url).text;
+  const shown = articleText.length >= page.text.length * MIN_ARTICLE_SHARE ? articleText : page.text;
+  const title = page.title === undefined ? '' : `${page.title}\n`;
+  return `${title}${url.href}\n\n${shown === '' ? '[The page has no text. It may need a browser.]' : shown}`;
 }
 
 /** By the charset that the server or the page tells. */
