@@ -10,7 +10,7 @@ const MAX_ELEMENTS = 20_000;
 
 /** Returns the article's HTML; undefined for a page that is no article, or that Readability cannot read. */
 export async function articleOf(html: string): Promise<string | undefined> {
-  if (html.length > MAX_CHARACTERS) return undefined;
+  if (html.length > MAX_CHARACTERS || tagsIn(html) > MAX_ELEMENTS) return undefined;
   const [{ isProbablyReaderable, Readability }, { parseHTML }] = await Promise.all([
     import('@mozilla/readability'),
     import('linkedom'),
@@ -18,8 +18,13 @@ export async function articleOf(html: string): Promise<string | undefined> {
   try {
     const { document } = parseHTML(html);
     if (!isProbablyReaderable(document)) return undefined;
-    return new Readability(document, { maxElemsToParse: MAX_ELEMENTS }).parse()?.content ?? undefined;
+    return new Readability(document).parse()?.content ?? undefined;
   } catch {
-    return undefined; // too many elements, or nested too deep for it
+    return undefined; // nested too deep for it
   }
+}
+
+/** Counted in the text: Readability's own limit (`maxElemsToParse`) needs a list that linkedom 0.18 leaves empty. */
+function tagsIn(html: string): number {
+  return html.match(/<[a-z]/gi)?.length ?? 0;
 }
