@@ -1,9 +1,9 @@
 /** What the command `check` does: every kind of file by its name. */
+import { fileKind } from '../common/fileKinds.ts';
 import { isJsonObject } from '../common/json.ts';
 import { formatOf, notUtf8Problem, rawRecords, recordProblem } from './dataset/dataset.ts';
 import { NotUtf8 } from './dataset/text.ts';
 import type { Files } from './files.ts';
-import { fileKind } from './jsonSchema.ts';
 import { Reading } from './load/reading.ts';
 import { loadAgent, loadBatch, loadWorld } from './load.ts';
 import { basename, joinPath } from './paths.ts';

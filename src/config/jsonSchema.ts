@@ -1,11 +1,11 @@
 /** JSON Schemas of the users' files, for other editors and for what a hover says. */
+
 import { z } from 'zod';
+import { type FileKind } from '../common/fileKinds.ts';
 import type { JsonObject } from '../common/json.ts';
 import { agentFile } from './schema/agentFile.ts';
 import { batchFile } from './schema/batchFile.ts';
 import { worldFile } from './schema/worldFile.ts';
-
-export type FileKind = 'agent' | 'batch' | 'world';
 
 const SCHEMAS = { agent: agentFile, batch: batchFile, world: worldFile } as const;
 
@@ -23,10 +23,4 @@ export function jsonSchema(kind: FileKind): JsonObject {
 
 export function jsonSchemas(): Record<FileKind, JsonObject> {
   return { agent: jsonSchema('agent'), batch: jsonSchema('batch'), world: jsonSchema('world') };
-}
-
-/** The kind a file's name tells: `*.agent.yaml`, `*.batch.yml`, `*.world.json`; undefined when it tells none. */
-export function fileKind(path: string): FileKind | undefined {
-  // the pattern names kinds only
-  return /\.(agent|batch|world)\.(?:ya?ml|json)$/i.exec(path)?.[1]?.toLowerCase() as FileKind | undefined;
 }

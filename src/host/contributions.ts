@@ -1,4 +1,5 @@
 /** VS Code's part of package.json, put together from tables. Plain data: the build writes it, tests compare it. */
+import { FILE_KINDS, fileGlob } from '../common/fileKinds.ts';
 import { commands } from './contributions/commands.ts';
 import { breakpoints, DEBUG_TYPE, debuggers, grammars, languages } from './contributions/debuggers.ts';
 import { keybindings } from './contributions/keybindings.ts';
@@ -8,8 +9,6 @@ import { configuration } from './contributions/settings.ts';
 import { views, viewsContainers, viewsWelcome } from './contributions/views.ts';
 import { walkthroughs } from './contributions/walkthrough.ts';
 import { VSCODE_ENGINE } from './editorVersion.ts';
-
-const FILE_KINDS = ['agent', 'world', 'batch'] as const;
 
 export const manifest: Readonly<Record<string, unknown>> = {
   publisher: 'rollout-studio',
@@ -22,7 +21,7 @@ export const manifest: Readonly<Record<string, unknown>> = {
   // Beside the files: agents and tools run where the workspace is, also over SSH and in containers.
   extensionKind: ['workspace'],
   activationEvents: [
-    ...FILE_KINDS.map((kind) => `workspaceContains:**/*.${kind}.yaml`),
+    ...FILE_KINDS.map((kind) => `workspaceContains:${fileGlob(kind)}`),
     // An agent file that is opened alone.
     'onLanguage:yaml',
     `onWebviewPanel:${PAGE_VIEW_TYPE}`,

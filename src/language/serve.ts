@@ -1,4 +1,5 @@
 /** The language service over the Language Server Protocol: capabilities, documents, settings, and who answers what. */
+
 import {
   type CancellationToken,
   type Connection,
@@ -13,6 +14,7 @@ import {
 } from 'vscode-languageserver';
 import { TextDocument } from 'vscode-languageserver-textdocument';
 import { errorText } from '../common/errors.ts';
+import { FILE_KINDS, fileGlob } from '../common/fileKinds.ts';
 import { PRODUCT } from '../common/product.ts';
 import type { Files } from '../config/files.ts';
 import { Checker } from './diagnostics/checker.ts';
@@ -43,7 +45,7 @@ export interface ServePorts {
 
 /** What of the workspace is looked at: files of ours, prompts, code with tools, datasets. */
 const WATCHED = [
-  '**/*.{agent,world,batch}.{yaml,yml,json}',
+  ...FILE_KINDS.map(fileGlob),
   '**/*.{md,txt}',
   '**/*.{ts,mts,cts,tsx,js,mjs,cjs,jsx}',
   '**/*.{jsonl,ndjson,csv,json}',

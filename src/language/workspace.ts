@@ -2,11 +2,12 @@
  * What all features look at: the files of a workspace as the editor has them, parsed once per version. Pure over
  * `Files`; knows no protocol. Paths are those of `config` (absolute, with `/`).
  */
+
 import type { Position } from 'vscode-languageserver-types';
+import { type FileKind, fileKind } from '../common/fileKinds.ts';
 import { configFilesUnder } from '../config/checkFiles.ts';
 import { formatOf } from '../config/dataset/dataset.ts';
 import type { Files } from '../config/files.ts';
-import { type FileKind, fileKind } from '../config/jsonSchema.ts';
 import { MODULE_ENDINGS } from '../config/load/agent.ts';
 import type { ParsedFile, PlaceInFile } from '../config/source/parse.ts';
 import { Segments } from '../config/source/segments.ts';

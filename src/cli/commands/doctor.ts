@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { connect } from '../../client/connect.ts';
 import { LOCAL } from '../../client/targets/local.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
+import { fileKind } from '../../common/fileKinds.ts';
 import { isPostgresUrl } from '../../common/postgres.ts';
 import { PRODUCT } from '../../common/product.ts';
 import { plural } from '../../common/text.ts';
@@ -163,7 +164,7 @@ const modelList = z.object({ data: z.array(z.object({ id: z.string() })) });
 /** Asks the endpoints that the agent files below the folder name. */
 async function endpoints(context: Context): Promise<Finding[]> {
   const names = (await readdir(context.cwd, { recursive: true })).filter(
-    (name) => name.endsWith('.agent.yaml') && !name.split(path.sep).includes('node_modules'),
+    (name) => fileKind(name) === 'agent' && !name.split(path.sep).includes('node_modules'),
   );
   const asked = new Map<string, Promise<Finding>>();
   for (const name of names) {

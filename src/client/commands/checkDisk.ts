@@ -1,8 +1,9 @@
 /** Checks files of this disk: what they say, and that the modules they name build and load. */
+
 import { StudioError } from '../../common/errors.ts';
+import { fileKind } from '../../common/fileKinds.ts';
 import { checkFiles, configFilesUnder } from '../../config/checkFiles.ts';
 import type { Files } from '../../config/files.ts';
-import { fileKind } from '../../config/jsonSchema.ts';
 import type { LoadedAgent } from '../../config/load/agent.ts';
 import type { LoadedWorld } from '../../config/load/world.ts';
 import { loadAgent, loadBatch, loadWorld } from '../../config/load.ts';

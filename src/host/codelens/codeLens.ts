@@ -1,13 +1,15 @@
 /** CodeLenses: launch from batch files, from lines of their datasets, and from agent files. */
+
 import * as vscode from 'vscode';
+import { fileGlob } from '../../common/fileKinds.ts';
 import { basename } from '../../config/paths.ts';
 import type { StudioFiles } from '../files/studioFiles.ts';
 import type { RegisterCommand, Services } from '../services.ts';
 import { LAUNCH_ONE, LAUNCH_TASK } from './lensCommands.ts';
 import type { LensMaker } from './lenses.ts';
 
-const BATCHES = { pattern: '**/*.batch.{yaml,yml,json}' };
-const AGENTS = { pattern: '**/*.agent.{yaml,yml,json}' };
+const BATCHES = { pattern: fileGlob('batch') };
+const AGENTS = { pattern: fileGlob('agent') };
 const DATASETS = { pattern: '**/*.{jsonl,ndjson}' };
 
 export function registerCodeLens(services: Services, register: RegisterCommand, files: StudioFiles): vscode.Disposable {

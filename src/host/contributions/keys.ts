@@ -1,4 +1,5 @@
 /** Context keys that the commands go by, and what `when` clauses are made of. */
+import { filePattern } from '../../common/fileKinds.ts';
 
 export const CONTEXT_KEYS = {
   /** The store has a batch, as far as is known. */
@@ -19,10 +20,10 @@ export const TRUSTED = 'isWorkspaceTrusted';
 export const HAS_FOLDER = 'workspaceFolderCount != 0';
 /** Not in a virtual workspace: what is launched is read from a disk. */
 export const ON_DISK = '!virtualWorkspace';
-export const BATCH_FILE = 'resourceFilename =~ /\\.batch\\.yaml$/';
-export const AGENT_FILE = 'resourceFilename =~ /\\.agent\\.ya?ml$/';
+export const BATCH_FILE = `resourceFilename =~ /${filePattern('batch')}/`;
+export const AGENT_FILE = `resourceFilename =~ /${filePattern('agent')}/`;
 /** Files that may hold tools: code, agent and world files. */
-export const TOOL_FILE = 'resourceFilename =~ /\\.([cm]?[jt]s|(agent|world)\\.ya?ml)$/';
+export const TOOL_FILE = `resourceFilename =~ /\\.[cm]?[jt]s$|${filePattern('agent', 'world')}/`;
 /** Documents of recorded calls, and forms of calls to make. */
 export const CALLS = 'resourceScheme == rollout-calls';
 export const CALL_FORM = 'resourceScheme == rollout-call';

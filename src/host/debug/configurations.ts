@@ -1,5 +1,7 @@
 /** Debug configurations: made of what is open where there is no launch.json, completed where there is one. */
+
 import * as vscode from 'vscode';
+import { fileKind } from '../../common/fileKinds.ts';
 import { DEBUG_TYPE } from '../contributions/debuggers.ts';
 import type { Services } from '../services.ts';
 import { documentRollout } from './trajectoryDocuments.ts';
@@ -30,7 +32,7 @@ export function liveOf(file: vscode.Uri, task?: string): vscode.DebugConfigurati
 }
 
 export function isBatchFile(uri: vscode.Uri): boolean {
-  return /\.batch\.(?:ya?ml|json)$/.test(uri.path);
+  return fileKind(uri.path) === 'batch';
 }
 
 export class ConfigurationProvider implements vscode.DebugConfigurationProvider {

@@ -1,10 +1,11 @@
 /** Finds the workspace's own files. */
+
 import * as vscode from 'vscode';
+import { type FileKind, fileGlob, filePattern } from '../../common/fileKinds.ts';
 
-/** `NAME.agent.yaml` and the like. */
-export type StudioFileKind = 'agent' | 'batch';
+/** Kinds that the views list. */
+export type StudioFileKind = Exclude<FileKind, 'world'>;
 
-export const ENDINGS = ['yaml', 'yml', 'json'];
 const LEFT_OUT = ['node_modules', '.git', 'dist', '.rollout'];
 /** Folders of a virtual file system that are looked into: it may answer slowly. */
 const MAX_FOLDERS = 500;
@@ -25,11 +26,11 @@ export async function findFiles(
     folders.map((folder) =>
       folder.scheme === 'file'
         ? vscode.workspace.findFiles(
-            new vscode.RelativePattern(folder, `**/*.${kind}.{${ENDINGS.join()}}`),
+            new vscode.RelativePattern(folder, fileGlob(kind)),
             `**/{${LEFT_OUT.join()}}/**`,
             most,
           )
-        : findVirtual(folder, new RegExp(`\\.${kind}\\.(${ENDINGS.join('|')})$`), most),
+        : findVirtual(folder, new RegExp(filePattern(kind)), most),
     ),
   );
   return found.flat();

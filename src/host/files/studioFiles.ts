@@ -1,9 +1,11 @@
 /** The workspace's agent, world and batch files: found once, then kept up to date by a watcher. */
+
 import * as vscode from 'vscode';
 import { Emitter } from '../../common/emitter.ts';
+import { fileGlob } from '../../common/fileKinds.ts';
 import { VIEW_KEYS } from '../contributions/views.ts';
 import { BatchIndex } from './batchIndex.ts';
-import { ENDINGS, findFiles, mayHoldFiles, type StudioFileKind } from './findFiles.ts';
+import { findFiles, mayHoldFiles, type StudioFileKind } from './findFiles.ts';
 
 /** Most files of a kind that are listed. */
 const MOST = 1000;
@@ -25,7 +27,7 @@ export class StudioFiles implements vscode.Disposable {
 
   constructor() {
     for (const kind of ['agent', 'batch'] as const) {
-      const watcher = vscode.workspace.createFileSystemWatcher(`**/*.${kind}.{${ENDINGS.join()}}`);
+      const watcher = vscode.workspace.createFileSystemWatcher(fileGlob(kind));
       const listed = (): void => {
         this.#found.delete(kind);
         this.#tell(kind);

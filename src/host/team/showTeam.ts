@@ -1,8 +1,10 @@
 /** Show Team: the picture of a team beside its file, drawn anew while that is edited; its boxes lead to their lines. */
+
 import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
+import { fileKind } from '../../common/fileKinds.ts';
 import { loadAgent } from '../../config/load.ts';
 import { basename } from '../../config/paths.ts';
 import { pathOf, uriOf, workspaceFiles } from '../files/workspaceFiles.ts';
@@ -20,7 +22,7 @@ export function teamCommands(): CommandGroup<'rollout.showTeam'> {
   return {
     'rollout.showTeam': async (given) => {
       const uri = given instanceof vscode.Uri ? given : vscode.window.activeTextEditor?.document.uri;
-      if (uri === undefined || !/\.agent\.(ya?ml|json)$/.test(uri.path))
+      if (uri === undefined || fileKind(uri.path) !== 'agent')
         throw new StudioError('usage', 'There is no agent file open.', {
           hint: 'Open a file named like desk.agent.yaml.',
         });
@@ -86,7 +88,7 @@ function follow(panel: vscode.WebviewPanel, uri: vscode.Uri): vscode.Disposable 
   return vscode.Disposable.from(
     { dispose: () => clearTimeout(timer) },
     vscode.workspace.onDidChangeTextDocument(({ document }) => {
-      if (!/\.agent\.(ya?ml|json)$/.test(document.uri.path)) return;
+      if (fileKind(document.uri.path) !== 'agent') return;
       clearTimeout(timer);
       timer = setTimeout(() => void draw(), QUIET_MS);
     }),

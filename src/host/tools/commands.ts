@@ -1,7 +1,9 @@
 /** What the commands about tools do. */
+
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
+import { filePattern } from '../../common/fileKinds.ts';
 import { isJsonObject } from '../../common/json.ts';
 import { findFiles } from '../files/findFiles.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
@@ -9,7 +11,8 @@ import type { CommandGroup, Services } from '../services.ts';
 import type { TryPanels } from './try/tryPanels.ts';
 
 const MAX_AGENTS = 200;
-const WITH_TOOLS = /\.([cm]?[jt]sx?|agent\.(ya?ml|json))$/;
+const AGENT = new RegExp(filePattern('agent'));
+const WITH_TOOLS = new RegExp(`\\.[cm]?[jt]sx?$|${filePattern('agent')}`);
 
 export function toolCommands(
   services: Services,
@@ -34,7 +37,7 @@ export function toolCommands(
       const agent =
         uri instanceof vscode.Uri
           ? uri
-          : await chosenAgent(/\.agent\.(ya?ml|json)$/, 'Select the agent to add the server to', 'Add MCP Server');
+          : await chosenAgent(AGENT, 'Select the agent to add the server to', 'Add MCP Server');
       if (agent === undefined) return;
       await (await import('./mcp/addServer.ts')).addServer(services, values, agent);
     },

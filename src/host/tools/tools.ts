@@ -2,7 +2,9 @@
  * Tools where they are written: try one, add those of a server or of a service. Here only what VS Code must know at
  * once.
  */
+
 import * as vscode from 'vscode';
+import { fileGlob } from '../../common/fileKinds.ts';
 import { TRY_VIEW_TYPE } from '../contributions/names.ts';
 import { SECTION } from '../contributions/settings.ts';
 import type { StudioFiles } from '../files/studioFiles.ts';
@@ -16,7 +18,7 @@ const CODE: readonly vscode.DocumentFilter[] = ['typescript', 'javascript'].map(
   language,
   scheme: 'file',
 }));
-const AGENT: vscode.DocumentFilter = { pattern: '**/*.agent.{yaml,yml,json}', scheme: 'file' };
+const AGENT: vscode.DocumentFilter = { pattern: fileGlob('agent'), scheme: 'file' };
 
 export function registerTools(
   services: Services,

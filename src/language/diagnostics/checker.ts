@@ -2,8 +2,9 @@
  * Keeps the problems of a whole workspace: a change checks again only the files that looked at what changed, those in
  * the editor first. One file is checked at a time, so a keystroke waits for one file at most.
  */
+
 import { sleep } from '../../common/abort.ts';
-import { fileKind } from '../../config/jsonSchema.ts';
+import { fileKind } from '../../common/fileKinds.ts';
 import { MODULE_ENDINGS } from '../../config/load/agent.ts';
 import { type Problem, sortProblems } from '../../config/source/problem.ts';
 import type { Workspace } from '../workspace.ts';

@@ -2,8 +2,8 @@
  * Names in YAML of what others define: tools of servers and modules, exports of modules. By texts and by what servers
  * have told.
  */
+import { fileKind } from '../../common/fileKinds.ts';
 import { isJsonObject } from '../../common/json.ts';
-import { fileKind } from '../../config/jsonSchema.ts';
 import { basename, dirname, joinPath } from '../../config/paths.ts';
 import type { ParsedFile, Path } from '../../config/source/parse.ts';
 import type { Problem } from '../../config/source/problem.ts';

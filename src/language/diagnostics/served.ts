@@ -1,6 +1,6 @@
 /** Whether endpoints serve the models that files name: by what they have told so far. */
+import { fileKind } from '../../common/fileKinds.ts';
 import { isJsonObject, type JsonObject } from '../../common/json.ts';
-import { fileKind } from '../../config/jsonSchema.ts';
 import type { Path } from '../../config/source/parse.ts';
 import type { Problem } from '../../config/source/problem.ts';
 import { closest } from '../../config/source/suggest.ts';

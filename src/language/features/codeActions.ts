@@ -1,6 +1,7 @@
 /** Code actions: what fixes a problem, and what turns one thing into another. */
+
 import { type CodeAction, CodeActionKind, type Range } from 'vscode-languageserver-types';
-import { fileKind } from '../../config/jsonSchema.ts';
+import { fileKind } from '../../common/fileKinds.ts';
 import type { Problem } from '../../config/source/problem.ts';
 import { lspRange } from '../workspace/text.ts';
 import type { Workspace } from '../workspace.ts';

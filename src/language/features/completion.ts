@@ -1,12 +1,13 @@
 /** Completion: keys with their documentation, choices, paths, and the names of tools, models, columns and variables. */
+
 import {
   type CompletionItem,
   CompletionItemKind,
   type CompletionList,
   type Position,
 } from 'vscode-languageserver-types';
+import { type FileKind, fileKind } from '../../common/fileKinds.ts';
 import { isJsonObject } from '../../common/json.ts';
-import { type FileKind, fileKind } from '../../config/jsonSchema.ts';
 import { type Cursor, cursorAt } from '../workspace/cursor.ts';
 import { choicesOf, described, isGroup, type SchemaNode, schemaAt } from '../workspace/schema.ts';
 import type { Lines } from '../workspace/text.ts';

@@ -2,8 +2,9 @@
  * What can be folded in a config file: what is indented below a line, and comments. By the text, so that a slip folds
  * nothing away.
  */
+
 import { type FoldingRange, FoldingRangeKind } from 'vscode-languageserver-types';
-import { fileKind } from '../../config/jsonSchema.ts';
+import { fileKind } from '../../common/fileKinds.ts';
 import type { Workspace } from '../workspace.ts';
 
 export async function foldingRanges(workspace: Workspace, path: string): Promise<FoldingRange[]> {

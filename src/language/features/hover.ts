@@ -1,6 +1,7 @@
 /** What a hover says: the documentation of a key, the value it comes to, what a name leads to. */
+
 import type { Hover, Position } from 'vscode-languageserver-types';
-import { type FileKind, fileKind } from '../../config/jsonSchema.ts';
+import { type FileKind, fileKind } from '../../common/fileKinds.ts';
 import type { PlaceInFile } from '../../config/source/parse.ts';
 import { choicesOf, described, schemaAt } from '../workspace/schema.ts';
 import { lspRange } from '../workspace/text.ts';

@@ -2,10 +2,11 @@
  * How many tokens a prompt has once a task is put into it: behind the first line of a prompt's file, and behind
  * `prompt:` of an agent.
  */
+
 import { type InlayHint, InlayHintKind, type Range } from 'vscode-languageserver-types';
+import { fileKind } from '../../common/fileKinds.ts';
 import { isJsonObject } from '../../common/json.ts';
 import { plural } from '../../common/text.ts';
-import { fileKind } from '../../config/jsonSchema.ts';
 import { fillPrompt } from '../../config/prompt.ts';
 import { endpointQuestions } from '../diagnostics/served.ts';
 import { estimateTokens } from '../prompts/tokenEstimate.ts';

@@ -1,8 +1,9 @@
 /** Renames a thing at every place it is named, in whatever kind of file; a file is renamed on the disk as well. */
+
 import type { Position, Range, TextEdit, WorkspaceEdit } from 'vscode-languageserver-types';
 import { StudioError } from '../../common/errors.ts';
+import { fileKind } from '../../common/fileKinds.ts';
 import { formatOf } from '../../config/dataset/dataset.ts';
-import { fileKind } from '../../config/jsonSchema.ts';
 import { basename, dirname, joinPath } from '../../config/paths.ts';
 import { isTopLevelName } from '../names/codeNames.ts';
 import { headsOf, MAX_DATASET_BYTES, roleOf } from '../names/columnUses.ts';

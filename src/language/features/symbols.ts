@@ -1,7 +1,8 @@
 /** The outline of a config file: its keys, and the items of lists by what they are. */
+
 import { type DocumentSymbol, SymbolKind } from 'vscode-languageserver-types';
+import { fileKind } from '../../common/fileKinds.ts';
 import { isJsonObject } from '../../common/json.ts';
-import { fileKind } from '../../config/jsonSchema.ts';
 import { basename } from '../../config/paths.ts';
 import type { ParsedFile, Path } from '../../config/source/parse.ts';
 import { lspRange } from '../workspace/text.ts';

@@ -1,6 +1,6 @@
 /** Where what a module exports stands: in code, in prompts, and in the files that name tools. */
+import { fileKind } from '../../common/fileKinds.ts';
 import { isJsonObject } from '../../common/json.ts';
-import { fileKind } from '../../config/jsonSchema.ts';
 import { MODULE_ENDINGS } from '../../config/load/agent.ts';
 import { dirname, joinPath } from '../../config/paths.ts';
 import { filesNamed, moduleToolsOf, namedBy } from '../workspace/relations.ts';

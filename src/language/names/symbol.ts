@@ -1,7 +1,8 @@
 /** What a name stands for: what the cursor is on, so that all its places can be found or renamed. */
+
 import type { Position } from 'vscode-languageserver-types';
+import { fileKind } from '../../common/fileKinds.ts';
 import { formatOf } from '../../config/dataset/dataset.ts';
-import { fileKind } from '../../config/jsonSchema.ts';
 import { basename } from '../../config/paths.ts';
 import type { Range } from '../../config/source/problem.ts';
 import { type DatasetHead, datasetOf } from '../workspace/columns.ts';

@@ -1,8 +1,8 @@
 /** The columns of datasets, by their first records. */
+import { fileKind } from '../../common/fileKinds.ts';
 import { isJsonObject, type JsonObject } from '../../common/json.ts';
 import { type Columns, columnsOf, type FileTask, taskOf } from '../../config/dataset/columns.ts';
 import { type DatasetFormat, formatOf, rawRecords } from '../../config/dataset/dataset.ts';
-import { fileKind } from '../../config/jsonSchema.ts';
 import { dirname, joinPath } from '../../config/paths.ts';
 import { fieldNames } from '../../config/prompt.ts';
 import { batchFile, type DatasetSection } from '../../config/schema/batchFile.ts';

@@ -1,7 +1,8 @@
 /** What a file of the three kinds names: other files, tools, columns, variables. By its text alone. */
+
+import type { FileKind } from '../../common/fileKinds.ts';
 import { isJsonObject } from '../../common/json.ts';
 import { COLUMNS } from '../../config/dataset/columns.ts';
-import type { FileKind } from '../../config/jsonSchema.ts';
 import { dirname, joinPath } from '../../config/paths.ts';
 import type { ParsedFile, Path } from '../../config/source/parse.ts';
 import type { Range } from '../../config/source/problem.ts';

@@ -1,5 +1,5 @@
 /** Who belongs to whom in a workspace: agents, their prompts, tools, worlds and datasets. */
-import { type FileKind, fileKind } from '../../config/jsonSchema.ts';
+import { type FileKind, fileKind } from '../../common/fileKinds.ts';
 import type { Workspace } from '../workspace.ts';
 import { batchesOfPrompt, type DatasetHead, datasetOf } from './columns.ts';
 import type { FileRole } from './references.ts';

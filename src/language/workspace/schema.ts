@@ -1,6 +1,8 @@
 /** What may stand at a place of a file, by the JSON Schema of its kind. */
+
+import type { FileKind } from '../../common/fileKinds.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
-import { type FileKind, jsonSchema } from '../../config/jsonSchema.ts';
+import { jsonSchema } from '../../config/jsonSchema.ts';
 import type { Path } from '../../config/source/parse.ts';
 
 export interface SchemaNode {

@@ -1,6 +1,6 @@
 /** The tools of an agent or a world, with the places of their definitions as far as texts tell them. */
+import { fileKind } from '../../common/fileKinds.ts';
 import { isJsonObject } from '../../common/json.ts';
-import { fileKind } from '../../config/jsonSchema.ts';
 import { dirname, joinPath } from '../../config/paths.ts';
 import { BUILTIN_TOOLS } from '../../config/tools/builtinTools.ts';
 import { CATALOGUE, CATALOGUE_NAMES } from '../../config/tools/mcp/catalogue.ts';

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { z } from 'zod';
-import { type FileKind, fileKind, jsonSchema, jsonSchemas } from '../../../src/config/jsonSchema.ts';
+import { type FileKind, fileKind } from '../../../src/common/fileKinds.ts';
+import { jsonSchema, jsonSchemas } from '../../../src/config/jsonSchema.ts';
 import { agentFile } from '../../../src/config/schema/agentFile.ts';
 import { batchFile } from '../../../src/config/schema/batchFile.ts';
 import { worldFile } from '../../../src/config/schema/worldFile.ts';

@@ -2,6 +2,7 @@
  * Where tools stand in a document: exported ones in code, entries in agent files, the module in world files. By the
  * text alone.
  */
+import { fileKind } from '../../../common/fileKinds.ts';
 import { agentToolEntries, type ToolEntryInFile, worldToolEntries } from '../../../config/tools/toolEntries.ts';
 import type { ReadText } from '../../../config/tools/toolModules.ts';
 import { toolsIn } from '../../../config/tools/toolSource.ts';
@@ -26,8 +27,8 @@ const SDK = 'rollout-studio';
 
 export function toolFileKind(path: string): ToolFileKind | undefined {
   if (/\.[cm]?[jt]s$/.test(path) && !path.endsWith('.d.ts')) return 'code';
-  // the two of the expression
-  return /\.(agent|world)\.(?:ya?ml|json)$/.exec(path)?.[1] as 'agent' | 'world' | undefined;
+  const kind = fileKind(path);
+  return kind === 'batch' ? undefined : kind;
 }
 
 export async function toolSpots(

@@ -1,6 +1,7 @@
 /** "Create this tool": its definition in a module of the agent, or in a new one. */
+
 import { type CodeAction, CodeActionKind } from 'vscode-languageserver-types';
-import { fileKind } from '../../../config/jsonSchema.ts';
+import { fileKind } from '../../../common/fileKinds.ts';
 import { dirname, joinPath, relative } from '../../../config/paths.ts';
 import type { Problem } from '../../../config/source/problem.ts';
 import { Lines } from '../../workspace/text.ts';

@@ -1,6 +1,7 @@
 /** What an editor can do about a problem: by what the problem says it is, never by its message. */
+
 import { type CodeAction, CodeActionKind, type TextEdit } from 'vscode-languageserver-types';
-import { fileKind } from '../../../config/jsonSchema.ts';
+import { fileKind } from '../../../common/fileKinds.ts';
 import { dirname, relative } from '../../../config/paths.ts';
 import type { Path } from '../../../config/source/parse.ts';
 import type { Fix, Problem } from '../../../config/source/problem.ts';

@@ -1,6 +1,7 @@
 /** What turns one thing into another: an inline prompt into a file, an agent into one that a batch runs. */
+
 import { type CodeAction, CodeActionKind, type Range } from 'vscode-languageserver-types';
-import { fileKind } from '../../../config/jsonSchema.ts';
+import { fileKind } from '../../../common/fileKinds.ts';
 import { basename, dirname, joinPath, relative } from '../../../config/paths.ts';
 import type { Path } from '../../../config/source/parse.ts';
 import { isPromptPath } from '../../workspace/references.ts';

@@ -1,5 +1,5 @@
 /** The beginnings of files that are made. */
-import { fileKind } from '../../../config/jsonSchema.ts';
+import { fileKind } from '../../../common/fileKinds.ts';
 import { basename } from '../../../config/paths.ts';
 
 export function promptText(): string {

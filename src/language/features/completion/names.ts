@@ -1,8 +1,8 @@
 /** Names that are not in the schema: of files, tools, models, columns. */
 import { CompletionItemKind } from 'vscode-languageserver-types';
+import type { FileKind } from '../../../common/fileKinds.ts';
 import { isJsonObject } from '../../../common/json.ts';
 import { COLUMNS } from '../../../config/dataset/columns.ts';
-import type { FileKind } from '../../../config/jsonSchema.ts';
 import { dirname, joinPath } from '../../../config/paths.ts';
 import { endpointQuestions } from '../../diagnostics/served.ts';
 import { exportsIn } from '../../names/exports.ts';

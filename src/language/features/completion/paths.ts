@@ -1,7 +1,8 @@
 /** Files of a role, as they are named from another file. */
+
 import { CompletionItemKind } from 'vscode-languageserver-types';
+import { fileKind } from '../../../common/fileKinds.ts';
 import { formatOf } from '../../../config/dataset/dataset.ts';
-import { fileKind } from '../../../config/jsonSchema.ts';
 import { MODULE_ENDINGS } from '../../../config/load/agent.ts';
 import { dirname, joinPath, relative } from '../../../config/paths.ts';
 import type { FileRole } from '../../workspace/references.ts';

@@ -1,6 +1,6 @@
 /** What a value comes to where it is written in another way: `15 min`, `200k`, `50%`. */
 
-import type { FileKind } from '../../../config/jsonSchema.ts';
+import type { FileKind } from '../../../common/fileKinds.ts';
 import { agentFile } from '../../../config/schema/agentFile.ts';
 import { batchFile } from '../../../config/schema/batchFile.ts';
 import { parseDuration, parseShare } from '../../../config/schema/values.ts';
