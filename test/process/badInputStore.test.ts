@@ -181,8 +181,8 @@ describe('a server', () => {
         await fails(bench, ['serve'], 3, 'unavailable'),
         new RegExp(
           `^rollout: Another server has the store .*: process ${first?.pid ?? 0} at 127\\.0\\.0\\.1, port ` +
-            `${first?.port ?? 0} .*\\. Commands on this store find it by themselves; use another store with ` +
-            '--store to run a second one\\.\n$',
+            `${first?.port ?? 0} .*\\. Commands on this store connect to it automatically\\. ` +
+            'To run a second server, use another --store\\.\n$',
         ),
       );
       assert.deepEqual(bench.serverFile(), first);
