@@ -157,7 +157,7 @@ export const text = tool({ description: 'Gives text.', input: z.object({ n: z.nu
         mkdirSync(inFile.work);
         assert.match(
           await fails(inFile, ['batches'], 3, 'storage'),
-          /^rollout: The store .* cannot be a folder: a part of its path is a file\. Choose another one with --store\.\n$/,
+          /^rollout: Cannot use .* as a store: a part of its path is a file\. Choose another store with --store\.\n$/,
         );
       } finally {
         await inFile.close();
@@ -167,7 +167,7 @@ export const text = tool({ description: 'Gives text.', input: z.object({ n: z.nu
       writeFileSync(path.join(bench.store, 'log'), '');
       assert.match(
         await fails(bench, ['batches'], 3, 'storage'),
-        /^rollout: You may not write into the store's folder .*, or its disk is read-only\. Choose another one with --store\.\n$/,
+        /^rollout: Cannot write to the store .*\. Check its permissions, or choose another store with --store\.\n$/,
       );
     }));
 });

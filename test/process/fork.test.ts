@@ -332,7 +332,7 @@ describe('a fork', { timeout: 300_000 }, () => {
   it('needs a point that is there @deep', async () => {
     const { rollout, batch } = await parent('points', 'call look {"text": "a"}\nanswer {{last}}', 'seen a');
     for (const [reference, pattern] of [
-      [rollout, /needs the point/],
+      [rollout, /requires a point/],
       [`${rollout}:9`, /has no step 9; it has 2/],
       [`${rollout}@999`, /cannot be cut after 999/],
       [`${batch}/it/2:1`, /has no attempt 2/],

@@ -331,6 +331,9 @@ describe('rollout run --task-file', () => {
       assert.equal(ran.code, 2);
       assert.match(ran.stderr, /--task-file/);
     }
-    assert.match((await workspace.run('run', file, '--task-file', 'missing.json')).stderr, /no file missing\.json/);
+    assert.match(
+      (await workspace.run('run', file, '--task-file', 'missing.json')).stderr,
+      /File not found: missing\.json/,
+    );
   });
 });
