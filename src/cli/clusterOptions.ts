@@ -1,4 +1,4 @@
-/** The options of `rollout cluster` that say how the server is installed. */
+/** Defines and reads the options of `rollout cluster` that configure the installed server. */
 import { StudioError } from '../common/errors.ts';
 import type { InstallInput, InstallOptions, VllmInput } from '../kubernetes/install/options.ts';
 import { type CommandLine, numberOption, type Option, textOption, textOptions } from './command.ts';
@@ -7,86 +7,86 @@ export const INSTALL_OPTIONS = {
   image: {
     type: 'string',
     value: 'IMAGE',
-    text: 'image with Node 22.19 or newer, of the server and of workers (node:24-slim)',
+    text: 'image for the server and its workers, with Node 22.19 or newer (node:24-slim)',
   },
   'pull-policy': { type: 'string', value: 'POLICY', text: 'Always, IfNotPresent or Never' },
-  'pull-secret': { type: 'string', value: 'SECRET', text: 'Secret with the credentials of the images’ registry' },
+  'pull-secret': { type: 'string', value: 'SECRET', text: 'Secret with credentials for the image registry' },
   port: { type: 'string', value: 'N', text: 'port of the server (8080)' },
   advertise: {
     type: 'string',
     value: 'URL',
-    text: 'how workers reach the server, where not by its Service; several: with commas',
+    text: 'URL at which workers reach the server, if not its Service; separate several with commas',
   },
   'allow-host': {
     type: 'string',
     value: 'NAME',
     multiple: true,
-    text: 'a further name the server is called by, of a gateway before it',
+    text: 'additional host name the server accepts, such as that of a gateway; repeatable',
   },
   storage: {
     type: 'string',
     value: 'STORAGE',
-    text: 'of its data: pvc[:CLASS], hostPath:/FOLDER, emptyDir, postgres:SECRET[/KEY] (pvc)',
+    text: 'where data is stored: pvc[:CLASS], hostPath:/FOLDER, emptyDir, postgres:SECRET[/KEY] (pvc)',
   },
-  'storage-size': { type: 'string', value: 'SIZE', text: 'of the volume claim (20Gi)' },
-  memory: { type: 'string', value: 'SIZE', text: 'most the server may have (2Gi)' },
-  replicas: { type: 'string', value: 'N', text: 'servers; more than one needs postgres' },
+  'storage-size': { type: 'string', value: 'SIZE', text: 'size of the volume claim (20Gi)' },
+  memory: { type: 'string', value: 'SIZE', text: 'memory limit of the server (2Gi)' },
+  replicas: { type: 'string', value: 'N', text: 'number of servers; more than one requires postgres (1)' },
   otlp: {
     type: 'string',
     value: 'URL',
-    text: 'collector that gets finished rollouts as traces, e.g. http://collector.observability:4318',
+    text: 'collector that receives finished rollouts as traces, e.g. http://collector.observability:4318',
   },
-  vllm: { type: 'string', value: 'MODEL', text: 'also serve this model with vLLM; none takes it away' },
-  'vllm-gpus': { type: 'string', value: 'N', text: 'GPUs of each replica (1)' },
-  'vllm-replicas': { type: 'string', value: 'N', text: 'replicas (1)' },
+  vllm: { type: 'string', value: 'MODEL', text: 'also serve this model with vLLM; `none` removes it' },
+  'vllm-gpus': { type: 'string', value: 'N', text: 'GPUs per vLLM replica (1)' },
+  'vllm-replicas': { type: 'string', value: 'N', text: 'number of vLLM replicas (1)' },
   'vllm-product': {
     type: 'string',
     value: 'LABEL',
     multiple: true,
-    text: 'nvidia.com/gpu.product of the nodes (A100s)',
+    text: 'nvidia.com/gpu.product label of the nodes to use (A100s); repeatable',
   },
-  'vllm-tool-parser': { type: 'string', value: 'NAME', text: 'its parser of tool calls, e.g. hermes' },
-  'vllm-reasoning-parser': { type: 'string', value: 'NAME', text: 'its parser of reasoning, e.g. qwen3' },
-  'vllm-queue': { type: 'string', value: 'N', text: 'requests it lets wait (512)' },
-  'vllm-image': { type: 'string', value: 'IMAGE', text: 'its image (vllm/vllm-openai:v0.32.0)' },
+  'vllm-tool-parser': { type: 'string', value: 'NAME', text: 'vLLM’s tool call parser, e.g. hermes' },
+  'vllm-reasoning-parser': { type: 'string', value: 'NAME', text: 'vLLM’s reasoning parser, e.g. qwen3' },
+  'vllm-queue': { type: 'string', value: 'N', text: 'maximum number of waiting requests (512)' },
+  'vllm-image': { type: 'string', value: 'IMAGE', text: 'vLLM image (vllm/vllm-openai:v0.32.0)' },
   'vllm-cache': {
     type: 'string',
     value: 'STORAGE',
-    text: 'of its weights: pvc[:CLASS], hostPath:/FOLDER, emptyDir (emptyDir)',
+    text: 'where weights are cached: pvc[:CLASS], hostPath:/FOLDER, emptyDir (emptyDir)',
   },
-  'vllm-cache-size': { type: 'string', value: 'SIZE', text: 'of its volume claim (200Gi)' },
-  'vllm-token-secret': { type: 'string', value: 'SECRET', text: 'Secret whose key `token` opens the model' },
+  'vllm-cache-size': { type: 'string', value: 'SIZE', text: 'size of the weight cache’s volume claim (200Gi)' },
+  'vllm-token-secret': { type: 'string', value: 'SECRET', text: 'Secret whose key `token` holds the model’s API key' },
   'vllm-argument': {
     type: 'string',
     value: 'ARGUMENT',
     multiple: true,
-    text: 'a further argument: --vllm-argument=--max-model-len --vllm-argument=32768',
+    text: 'additional vLLM argument; repeatable: --vllm-argument=--max-model-len --vllm-argument=32768',
   },
 } as const satisfies Readonly<Record<string, Option>>;
 
-/** What is given, over what is installed; throws StudioError `usage`. */
+/** Returns the installed options overridden by those on the command line. Throws StudioError `usage`. */
 export async function readInstallOptions(
-  given: CommandLine,
+  commandLine: CommandLine,
   installed: InstallOptions | undefined,
 ): Promise<InstallOptions> {
   const { resolveOptions } = await import('../kubernetes/install/options.ts');
-  const vllm = readVllm(given, installed);
-  const names = textOptions(given, 'allow-host');
+  const vllm = readVllm(commandLine, installed);
+  const names = textOptions(commandLine, 'allow-host');
   return resolveOptions(
     present<InstallInput>(
       {
-        image: textOption(given, 'image'),
-        pullSecret: textOption(given, 'pull-secret'),
-        // Checked with all the others.
-        pullPolicy: textOption(given, 'pull-policy') as InstallInput['pullPolicy'],
-        port: numberOption(given, 'port', 1),
-        advertise: textOption(given, 'advertise'),
+        image: textOption(commandLine, 'image'),
+        pullSecret: textOption(commandLine, 'pull-secret'),
+        // `resolveOptions` validates it.
+        pullPolicy: textOption(commandLine, 'pull-policy') as InstallInput['pullPolicy'],
+        port: numberOption(commandLine, 'port', 1),
+        advertise: textOption(commandLine, 'advertise'),
         allowHosts: names.length === 0 ? undefined : names,
-        storage: textOption(given, 'storage'),
-        storageSize: textOption(given, 'storage-size'),
-        memory: textOption(given, 'memory'),
-        replicas: numberOption(given, 'replicas', 1),
-        otlp: textOption(given, 'otlp'),
+        storage: textOption(commandLine, 'storage'),
+        storageSize: textOption(commandLine, 'storage-size'),
+        memory: textOption(commandLine, 'memory'),
+        replicas: numberOption(commandLine, 'replicas', 1),
+        otlp: textOption(commandLine, 'otlp'),
         ...(vllm === undefined ? {} : { vllm: vllm === 'none' ? undefined : vllm }),
       },
       vllm === 'none' ? ['vllm'] : [],
@@ -95,33 +95,34 @@ export async function readInstallOptions(
   );
 }
 
-/** undefined: nothing is said of it. */
-function readVllm(given: CommandLine, installed: InstallOptions | undefined): VllmInput | 'none' | undefined {
-  const model = textOption(given, 'vllm');
-  const products = textOptions(given, 'vllm-product');
-  const more = textOptions(given, 'vllm-argument');
+/** Returns undefined if the command line has no vLLM options. */
+function readVllm(commandLine: CommandLine, installed: InstallOptions | undefined): VllmInput | 'none' | undefined {
+  const model = textOption(commandLine, 'vllm');
+  const products = textOptions(commandLine, 'vllm-product');
+  const vllmArguments = textOptions(commandLine, 'vllm-argument');
   const rest = present<Partial<VllmInput>>({
-    gpus: numberOption(given, 'vllm-gpus', 1),
-    replicas: numberOption(given, 'vllm-replicas', 1),
-    queue: numberOption(given, 'vllm-queue', 1),
+    gpus: numberOption(commandLine, 'vllm-gpus', 1),
+    replicas: numberOption(commandLine, 'vllm-replicas', 1),
+    queue: numberOption(commandLine, 'vllm-queue', 1),
     products: products.length === 0 ? undefined : products,
-    arguments: more.length === 0 ? undefined : more,
-    toolParser: textOption(given, 'vllm-tool-parser'),
-    reasoningParser: textOption(given, 'vllm-reasoning-parser'),
-    image: textOption(given, 'vllm-image'),
-    cache: textOption(given, 'vllm-cache'),
-    cacheSize: textOption(given, 'vllm-cache-size'),
-    tokenSecret: textOption(given, 'vllm-token-secret'),
+    arguments: vllmArguments.length === 0 ? undefined : vllmArguments,
+    toolParser: textOption(commandLine, 'vllm-tool-parser'),
+    reasoningParser: textOption(commandLine, 'vllm-reasoning-parser'),
+    image: textOption(commandLine, 'vllm-image'),
+    cache: textOption(commandLine, 'vllm-cache'),
+    cacheSize: textOption(commandLine, 'vllm-cache-size'),
+    tokenSecret: textOption(commandLine, 'vllm-token-secret'),
   });
   if (model === 'none') return 'none';
-  const wanted = model ?? installed?.vllm?.model;
-  if (wanted !== undefined && (model !== undefined || Object.keys(rest).length > 0))
-    return { ...installed?.vllm, ...rest, model: wanted };
-  if (Object.keys(rest).length > 0) throw new StudioError('usage', 'Of which model? --vllm names it.');
+  const servedModel = model ?? installed?.vllm?.model;
+  if (servedModel !== undefined && (model !== undefined || Object.keys(rest).length > 0))
+    return { ...installed?.vllm, ...rest, model: servedModel };
+  if (Object.keys(rest).length > 0)
+    throw new StudioError('usage', 'The --vllm-… options require a model. Name it with --vllm MODEL.');
   return undefined;
 }
 
-/** Without what is undefined: that is as it was installed. What `cleared` names is given as undefined. */
+/** Drops undefined values, so that installed ones stay. Keys in `cleared` are kept as undefined to unset them. */
 function present<T extends object>(
   values: { readonly [K in keyof T]: T[K] | undefined },
   cleared: readonly (keyof T)[] = [],

@@ -1,4 +1,4 @@
-/** What a command of the command line is: its words, its options, and what it does. */
+/** The interface of a CLI command, and helpers to read its arguments. */
 import type { ParseArgsConfig } from 'node:util';
 import { StudioError } from '../common/errors.ts';
 import type { Context } from './context.ts';
@@ -18,8 +18,8 @@ export interface CommandLine {
 }
 
 /**
- * 0 done, 1 something the user asked about failed, 3 part of it was lost to infrastructure, 130 interrupted; everything
- * else is thrown as a StudioError.
+ * An exit code: 0 success, 1 a checked result failed, 3 attempts were lost to infrastructure, 130 interrupted. Any
+ * other failure is thrown as a StudioError.
  */
 export type Outcome = 0 | 1 | 3 | 130;
 
@@ -29,7 +29,7 @@ export interface Command {
   readonly usage: string;
   readonly text: string;
   readonly options: Readonly<Record<string, Option>>;
-  run(context: Context, given: CommandLine): Promise<Outcome>;
+  run(context: Context, commandLine: CommandLine): Promise<Outcome>;
 }
 
 export function parseOptions(options: Readonly<Record<string, Option>>): NonNullable<ParseArgsConfig['options']> {
@@ -50,37 +50,37 @@ export const STDIO_OPTION: Readonly<Record<string, Option>> = {
   stdio: { type: 'boolean', text: 'use stdin and stdout (the default)' },
 };
 
-/** The value of a text option, if given. */
-export function textOption(given: CommandLine, name: string): string | undefined {
-  const value = given.options[name];
+/** Returns the value of a text option, or undefined if it is absent. */
+export function textOption(commandLine: CommandLine, name: string): string | undefined {
+  const value = commandLine.options[name];
   return typeof value === 'string' ? value : undefined;
 }
 
-/** All values of an option that may be repeated. */
-export function textOptions(given: CommandLine, name: string): string[] {
-  const value = given.options[name];
+/** Returns all values of a repeatable option. */
+export function textOptions(commandLine: CommandLine, name: string): string[] {
+  const value = commandLine.options[name];
   if (typeof value === 'string') return [value];
   return Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];
 }
 
-export function flag(given: CommandLine, name: string): boolean {
-  return given.options[name] === true;
+export function flag(commandLine: CommandLine, name: string): boolean {
+  return commandLine.options[name] === true;
 }
 
-/** The whole number an option gives, at least `least`; throws `usage` otherwise. */
-export function numberOption(given: CommandLine, name: string, least: number): number | undefined {
-  const text = textOption(given, name);
+/** Returns the integer value of an option. Throws StudioError `usage` if it is not an integer of at least `min`. */
+export function numberOption(commandLine: CommandLine, name: string, min: number): number | undefined {
+  const text = textOption(commandLine, name);
   if (text === undefined) return undefined;
   const value = Number(text);
-  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < least) {
-    throw new StudioError('usage', `--${name} takes a whole number from ${least} on, not “${text}”.`);
+  if (!/^\d+$/.test(text) || !Number.isSafeInteger(value) || value < min) {
+    throw new StudioError('usage', `--${name} must be an integer of at least ${min}, not “${text}”.`);
   }
   return value;
 }
 
-/** The one word a command takes; throws `usage` when it is missing or there are more. */
-export function oneWord(command: Command, given: CommandLine): string {
-  const [word, ...more] = given.words;
+/** Returns the only positional argument. Throws StudioError `usage` if there are none or several. */
+export function oneWord(command: Command, commandLine: CommandLine): string {
+  const [word, ...more] = commandLine.words;
   if (word === undefined || more.length > 0)
     throw new StudioError('usage', `usage: rollout ${command.name} ${command.usage}`);
   return word;

@@ -1,4 +1,4 @@
-/** Every command of the command line, in the order the help shows them. */
+/** All CLI commands, in the order of the help. */
 
 import type { Command, Option } from './command.ts';
 import { agent } from './commands/agent.ts';
@@ -58,10 +58,10 @@ export const COMMANDS: readonly Command[] = [
   doctor,
 ];
 
-/** Options of every command. */
+/** Options that every command accepts. */
 export const GLOBAL_OPTIONS: Readonly<Record<string, Option>> = {
-  json: { type: 'boolean', text: 'one JSON document on stdout and nothing else there' },
-  store: { type: 'string', value: 'DIR|URL', text: 'the store: a folder or postgres://…' },
-  target: { type: 'string', value: 'NAME', text: 'where rollouts run: local, or a target of rollout target list' },
+  json: { type: 'boolean', text: 'print only one JSON document to stdout' },
+  store: { type: 'string', value: 'DIR|URL', text: 'store to use: a folder or postgres://…' },
+  target: { type: 'string', value: 'NAME', text: 'where rollouts run: local, or a target from `rollout target list`' },
   help: { type: 'boolean', short: 'h', text: 'show this help' },
 };

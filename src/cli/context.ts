@@ -1,4 +1,4 @@
-/** What every command gets: where to print, which store, and how it is stopped. */
+/** The context of a command: its output, store, target, and abort signal. */
 import { type Connection, connect } from '../client/connect.ts';
 import { defaultStore } from '../client/folders.ts';
 import type { TargetConnection } from '../client/targets/connectTarget.ts';
@@ -7,19 +7,19 @@ import { TargetFile } from '../client/targets/targetFile.ts';
 import { StudioError } from '../common/errors.ts';
 
 export interface Terminal {
-  /** Characters a line may have. */
+  /** Line width in characters. */
   readonly width: number;
   readonly colour: boolean;
-  /** stderr is a terminal: progress may redraw itself. */
+  /** Whether stderr is a terminal, so that progress can redraw itself. */
   readonly live: boolean;
 }
 
 export interface Context {
   readonly json: boolean;
   readonly store: string;
-  /** A store of this machine was named, by --store or ROLLOUT_STORE. */
-  readonly storeGiven: boolean;
-  /** --target, or ROLLOUT_TARGET: the name of a target, or `local`; undefined where neither is given. */
+  /** Whether --store or ROLLOUT_STORE names a store. */
+  readonly hasExplicitStore: boolean;
+  /** The value of --target or ROLLOUT_TARGET: a target’s name or `local`. undefined if neither is set. */
   readonly target: string | undefined;
   readonly targets: TargetFile;
   readonly cwd: string;
@@ -27,15 +27,15 @@ export interface Context {
   readonly env: NodeJS.ProcessEnv;
   /** Aborts on Ctrl-C and SIGTERM. */
   readonly signal: AbortSignal;
-  /** To stdout, with a line end. */
+  /** Writes a line to stdout. */
   readonly print: (text: string) => void;
-  /** One JSON document to stdout. */
+  /** Writes one JSON document to stdout. */
   readonly printJson: (value: unknown) => void;
-  /** To stderr, with a line end: progress and logs. */
-  readonly tell: (text: string) => void;
-  /** To the server of a target, `local` being that of the store; by default to where --target says. */
+  /** Writes a line to stderr, for progress and logs. */
+  readonly log: (text: string) => void;
+  /** Connects to a target’s server (`local`: the store’s server). Defaults to the target of --target. */
   readonly connect: (target?: string) => Promise<Connection>;
-  /** Ends what connections keep open on this machine. */
+  /** Closes all connections, including port forwards. */
   readonly close: () => Promise<void>;
 }
 
@@ -48,40 +48,40 @@ export interface ContextInput {
 
 export function makeContext(input: ContextInput): Context {
   const targets = new TargetFile();
-  // A store that is named goes before a target that the environment has.
+  // An explicit --store takes precedence over ROLLOUT_TARGET.
   const target = input.target ?? (input.store === undefined ? process.env['ROLLOUT_TARGET'] || undefined : undefined);
   if (target !== undefined && target !== LOCAL) {
     if (input.store !== undefined)
-      throw new StudioError('usage', '--store names a store of this machine; a target has its own.', {
-        hint: 'Leave out one of --store and --target.',
+      throw new StudioError('usage', '--store is for the local server; a target has its own store.', {
+        hint: 'Remove --store or --target.',
       });
-    targets.get(target); // an unknown one is told before anything is done
+    targets.get(target); // fail early if the target does not exist
   }
   const store = input.store ?? process.env['ROLLOUT_STORE'] ?? defaultStore();
-  const tell = (text: string): void => {
+  const log = (text: string): void => {
     process.stderr.write(`${text}\n`);
   };
   const ending = new AbortController();
   const open = new Map<string, Promise<TargetConnection>>();
   const connectTo = async (name: string): Promise<Connection> => {
-    if (name === LOCAL) return connect({ store, signal: input.signal, onNotice: tell });
-    // What talks to clusters is loaded where one is meant.
+    if (name === LOCAL) return connect({ store, signal: input.signal, onNotice: log });
+    // Load the Kubernetes client only when a target needs it.
     const { connectTarget } = await import('../client/targets/connectTarget.ts');
-    const there = open.get(name);
-    if (there !== undefined) return there;
+    const existing = open.get(name);
+    if (existing !== undefined) return existing;
     const connecting = connectTarget(name, targets.get(name), {
       env: process.env,
       signal: AbortSignal.any([input.signal, ending.signal]),
-      onNotice: tell,
+      onNotice: log,
     });
     open.set(name, connecting);
-    connecting.catch(() => open.delete(name)); // the next one tries again
+    connecting.catch(() => open.delete(name)); // the next call retries
     return connecting;
   };
   return {
     json: input.json,
     store,
-    storeGiven: input.store !== undefined || process.env['ROLLOUT_STORE'] !== undefined,
+    hasExplicitStore: input.store !== undefined || process.env['ROLLOUT_STORE'] !== undefined,
     target,
     targets,
     cwd: process.cwd(),
@@ -98,7 +98,7 @@ export function makeContext(input: ContextInput): Context {
     printJson: (value) => {
       process.stdout.write(`${JSON.stringify(value)}\n`);
     },
-    tell,
+    log,
     connect: (name = target ?? LOCAL) => connectTo(name),
     close: async () => {
       ending.abort();

@@ -1,4 +1,4 @@
-/** Follows a batch to its end with a progress display, then prints its report. Ctrl-C cancels the batch. */
+/** Shows the progress of a batch until it ends, then prints its report. Ctrl-C cancels the batch. */
 
 import { BatchEnd } from '../client/batchEnd.ts';
 import { readSubmission, reportInput } from '../client/commands/reportInput.ts';
@@ -20,11 +20,11 @@ import { Progress } from './progress.ts';
 import { printReport } from './reporting.ts';
 import { outcomeOf, troubleLines } from './troubles.ts';
 
-/** How long a cancelled batch may take to end before we stop waiting. */
+/** How long to wait for a cancelled batch to end. */
 const CANCEL_WAIT_MS = 10_000;
 
 export interface FollowOptions {
-  /** Bars the report must reach. */
+  /** Thresholds the report must reach. */
   readonly bars?: readonly Bar[];
 }
 
@@ -35,13 +35,13 @@ export async function followBatch(
   options: FollowOptions,
 ): Promise<Outcome> {
   const rows = new Map<string, RolloutRow>();
-  const progress = new Progress(context.terminal, context.tell);
-  /** What was said on the way need not be said again at the end. */
-  const told = new Set<string>();
-  // An interrupted batch is still followed, to its end as a cancelled one.
+  const progress = new Progress(context.terminal, context.log);
+  /** Texts of notes already shown, so that the summary does not repeat them. */
+  const reported = new Set<string>();
+  // After an interrupt, keep following until the batch ends as cancelled.
   const end = new AbortController();
   const onInterrupt = (): void => {
-    progress.note('Cancelling the batch … (Ctrl-C again leaves it to the server)');
+    progress.note('Cancelling the batch… (press Ctrl-C again to exit without waiting)');
     const wait = AbortSignal.timeout(CANCEL_WAIT_MS);
     wait.addEventListener('abort', () => end.abort(), { once: true });
     connection.api
@@ -51,7 +51,7 @@ export async function followBatch(
         wait,
       )
       .catch((error: unknown) => {
-        progress.note(`The batch could not be cancelled: ${error instanceof Error ? error.message : String(error)}`);
+        progress.note(`Could not cancel the batch: ${error instanceof Error ? error.message : String(error)}`);
         end.abort();
       });
   };
@@ -69,13 +69,13 @@ export async function followBatch(
       { stream: batch },
       {
         rows: (changed) => {
-          for (const one of changed) rows.set(one.rollout, one);
+          for (const changedRow of changed) rows.set(changedRow.rollout, changedRow);
           progress.update(row, rows);
         },
         events: (events) => {
           for (const event of events) {
             if (event.kind === 'infra') {
-              told.add(event.data.text);
+              reported.add(event.data.text);
               notes.add(event);
             }
           }
@@ -85,8 +85,7 @@ export async function followBatch(
           void batchEnd.head();
         },
         notice: (text) => progress.note(text),
-        lost: (lost) =>
-          progress.note(lost ? 'The connection to the server was lost; trying again …' : 'The connection is back.'),
+        lost: (lost) => progress.note(lost ? 'Lost the connection to the server. Reconnecting…' : 'Reconnected.'),
       },
       end.signal,
     );
@@ -96,8 +95,8 @@ export async function followBatch(
     context.signal.removeEventListener('abort', onInterrupt);
   }
   if (!batchEnd.reached)
-    throw new StudioError('cancelled', `Batch ${batch} was left to the server.`, {
-      hint: `rollout tail ${batch} follows it.`,
+    throw new StudioError('cancelled', `Stopped following batch ${batch}; the server may still be running it.`, {
+      hint: `Follow it with rollout tail ${batch}.`,
     });
   row = await connection.api.batch(batch);
   const bars = options.bars ?? [];
@@ -117,16 +116,16 @@ export async function followBatch(
     { fork },
   );
   if (context.signal.aborted) {
-    context.tell(`Batch ${batch} was cancelled.`);
+    context.log(`Batch ${batch} was cancelled.`);
     return 130;
   }
   const attempts = attemptsOf(rows.values());
-  for (const line of troubleLines(row, attempts, told)) context.tell(line);
-  const lost = outcomeOf(attempts);
-  return lost === 0 ? outcome : lost;
+  for (const line of troubleLines(row, attempts, reported)) context.log(line);
+  const attemptOutcome = outcomeOf(attempts);
+  return attemptOutcome === 0 ? outcome : attemptOutcome;
 }
 
-/** How many pods it is to have, where each attempt has its own. Only to be told: without it, that is left out. */
+/** Returns how many pods the batch needs if each attempt has its own. Only for display: failures return undefined. */
 async function podsOf(api: Api, row: BatchRow, signal: AbortSignal): Promise<number | undefined> {
   const submission = await readSubmission(api, row.submission, signal).catch(() => undefined);
   return submission?.pods?.isolation === 'pod' ? row.tasks * row.attempts : undefined;

@@ -1,6 +1,5 @@
 /**
- * Tells what happens around a batch's workers: at once where it is new, together and less and less often where it goes
- * on.
+ * Prints infrastructure events of a batch: new ones at once, repeated ones grouped and at growing intervals.
  */
 import { groupLine, type InfraGroup, InfraGroups } from '../trace/infraGroups.ts';
 import type { TraceEvent } from '../trace/schema.ts';
@@ -8,8 +7,8 @@ import type { TraceEvent } from '../trace/schema.ts';
 const FIRST_PAUSE_MS = 2_000;
 const MAX_PAUSE_MS = 60_000;
 
-interface Waiting {
-  /** Not told yet. */
+interface PendingGroup {
+  /** Events not printed yet. */
   count: number;
   pauseMs: number;
   timer: NodeJS.Timeout | undefined;
@@ -17,43 +16,43 @@ interface Waiting {
 
 export class InfraNotes {
   readonly #groups = new InfraGroups();
-  readonly #waiting = new Map<InfraGroup, Waiting>();
-  readonly #say: (line: string) => void;
+  readonly #pending = new Map<InfraGroup, PendingGroup>();
+  readonly #print: (line: string) => void;
   readonly #pods: number | undefined;
 
-  /** `pods`: how many the batch is to have, where that is known. */
-  constructor(say: (line: string) => void, pods?: number) {
-    this.#say = say;
+  /** @param pods Number of pods the batch needs, if known. */
+  constructor(print: (line: string) => void, pods?: number) {
+    this.#print = print;
     this.#pods = pods;
   }
 
   add(event: Extract<TraceEvent, { kind: 'infra' }>): void {
     const group = this.#groups.add(event);
     if (group === undefined) return;
-    let waiting = this.#waiting.get(group);
-    if (waiting === undefined)
-      this.#waiting.set(group, (waiting = { count: 0, pauseMs: FIRST_PAUSE_MS, timer: undefined }));
-    waiting.count += 1;
-    if (waiting.timer === undefined) this.#tell(group, waiting);
+    let pending = this.#pending.get(group);
+    if (pending === undefined)
+      this.#pending.set(group, (pending = { count: 0, pauseMs: FIRST_PAUSE_MS, timer: undefined }));
+    pending.count += 1;
+    if (pending.timer === undefined) this.#flush(group, pending);
   }
 
-  /** Tells what waits; nothing comes any more. */
+  /** Prints what is still pending and stops all timers. */
   end(): void {
-    for (const [group, waiting] of this.#waiting) {
-      clearTimeout(waiting.timer);
-      if (waiting.count > 0) this.#say(groupLine(group, waiting.count, this.#pods));
+    for (const [group, pending] of this.#pending) {
+      clearTimeout(pending.timer);
+      if (pending.count > 0) this.#print(groupLine(group, pending.count, this.#pods));
     }
-    this.#waiting.clear();
+    this.#pending.clear();
   }
 
-  #tell(group: InfraGroup, waiting: Waiting): void {
-    const { count, pauseMs } = waiting;
-    waiting.count = 0;
-    waiting.timer = undefined;
+  #flush(group: InfraGroup, pending: PendingGroup): void {
+    const { count, pauseMs } = pending;
+    pending.count = 0;
+    pending.timer = undefined;
     if (count === 0) return;
-    this.#say(groupLine(group, count, this.#pods));
-    waiting.pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 2);
-    waiting.timer = setTimeout(() => this.#tell(group, waiting), pauseMs);
-    waiting.timer.unref();
+    this.#print(groupLine(group, count, this.#pods));
+    pending.pauseMs = Math.min(MAX_PAUSE_MS, pauseMs * 2);
+    pending.timer = setTimeout(() => this.#flush(group, pending), pauseMs);
+    pending.timer.unref();
   }
 }

@@ -10,22 +10,22 @@ import { helpOf, helpOfAll } from './help.ts';
 const stop = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.on(signal, () => {
-    if (stop.signal.aborted) process.exit(130); // asked a second time: do not wait any longer
+    if (stop.signal.aborted) process.exit(130); // second signal: exit without waiting
     stop.abort(signal);
   });
 }
-// An editor that started it asks it to end by closing their channel: on Windows a signal would end it in mid-sentence.
+// An editor stops this process by closing the IPC channel, because a signal on Windows kills it without cleanup.
 if ('connected' in process && !process.connected) stop.abort('disconnect');
 if (process.connected) {
   process.once('disconnect', () => stop.abort('disconnect'));
   process.channel?.unref();
 }
-// A reader that went away (`rollout show … | head`) is no failure.
+// A closed pipe (`rollout show … | head`) is not a failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code === 'EPIPE') process.exit(0);
   throw error;
 });
-// Progress that nobody reads any more stops nothing.
+// A closed stderr only loses progress output.
 process.stderr.on('error', () => undefined);
 
 process.exitCode = await main(process.argv.slice(2));
@@ -45,20 +45,20 @@ async function main(argv: readonly string[]): Promise<number> {
   try {
     const command = COMMANDS.find((candidate) => candidate.name === name);
     if (command === undefined)
-      throw new StudioError('usage', `There is no command “${name}”.`, { hint: 'rollout --help lists them.' });
-    const given = read(command, rest);
-    if (flag(given, 'help')) {
+      throw new StudioError('usage', `Unknown command “${name}”.`, { hint: 'List all commands with rollout --help.' });
+    const commandLine = read(command, rest);
+    if (flag(commandLine, 'help')) {
       process.stdout.write(helpOf(command, GLOBAL_OPTIONS));
       return 0;
     }
     const context = makeContext({
       json,
-      store: textOption(given, 'store'),
-      target: textOption(given, 'target'),
+      store: textOption(commandLine, 'store'),
+      target: textOption(commandLine, 'target'),
       signal: stop.signal,
     });
     try {
-      return await command.run(context, given);
+      return await command.run(context, commandLine);
     } finally {
       await context.close();
     }
@@ -66,12 +66,12 @@ async function main(argv: readonly string[]): Promise<number> {
     const cancelled =
       stop.signal.aborted && (!StudioError.is(error) || error.code === 'cancelled' || error.code === 'unavailable');
     if (json) {
-      const told = StudioError.is(error)
+      const body = StudioError.is(error)
         ? { code: error.code, message: error.message, hint: error.hint, details: error.details }
         : { code: 'internal', message: errorText(error) };
-      process.stdout.write(`${JSON.stringify({ error: told })}\n`);
+      process.stdout.write(`${JSON.stringify({ error: body })}\n`);
     }
-    // Problems of files begin with their place, so that terminals and editors can follow them.
+    // File problems start with their location, so that terminals and editors can link to it.
     const prefix = StudioError.is(error, 'config') && !cancelled ? '' : 'rollout: ';
     process.stderr.write(`${prefix}${cancelled ? 'interrupted' : errorText(error)}\n`);
     if (!StudioError.is(error) && error instanceof Error && process.env['ROLLOUT_DEBUG'] !== undefined)
@@ -91,7 +91,7 @@ function read(command: Command, rest: readonly string[]): CommandLine {
     return { words: parsed.positionals, options: parsed.values };
   } catch (error) {
     throw new StudioError('usage', `${errorText(error)}.`.replace(/\.\.$/, '.'), {
-      hint: `rollout ${command.name} --help shows its options.`,
+      hint: `See its options with rollout ${command.name} --help.`,
       cause: error,
     });
   }

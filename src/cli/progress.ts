@@ -1,6 +1,5 @@
 /**
- * The progress display of a running batch on stderr: one line that redraws itself on a terminal, else a line now and
- * then.
+ * Shows the progress of a batch on stderr: one line that redraws itself on a terminal, otherwise a line at intervals.
  */
 
 import { compact, duration } from '../common/units.ts';
@@ -10,33 +9,33 @@ import type { Terminal } from './context.ts';
 
 const BAR = 20;
 const REDRAW_MS = 100;
-const LINE_EVERY_MS = 5_000;
+const LINE_INTERVAL_MS = 5_000;
 
 export class Progress {
   readonly #terminal: Terminal;
-  readonly #tell: (text: string) => void;
+  readonly #print: (text: string) => void;
   readonly #started = performance.now();
-  #shownAt = Number.NEGATIVE_INFINITY;
-  #shown = '';
+  #drawnAt = Number.NEGATIVE_INFINITY;
+  #drawnLine = '';
 
-  constructor(terminal: Terminal, tell: (text: string) => void) {
+  constructor(terminal: Terminal, print: (text: string) => void) {
     this.#terminal = terminal;
-    this.#tell = tell;
+    this.#print = print;
   }
 
-  /** Called at every change; draws as often as is pleasant. */
+  /** Redraws after a change, but limits how often. */
   update(batch: BatchRow, rows: ReadonlyMap<string, RolloutRow>): void {
     const now = performance.now();
-    if (now - this.#shownAt < (this.#terminal.live ? REDRAW_MS : LINE_EVERY_MS)) return;
-    this.#shownAt = now;
+    if (now - this.#drawnAt < (this.#terminal.live ? REDRAW_MS : LINE_INTERVAL_MS)) return;
+    this.#drawnAt = now;
     this.#draw(progressLine(batch.tasks * batch.attempts, rows.values(), now - this.#started, this.#terminal.width));
   }
 
-  /** A line above the display that stays. */
+  /** Prints a permanent line above the progress line. */
   note(text: string): void {
     this.#clear();
-    this.#tell(text);
-    this.#shownAt = Number.NEGATIVE_INFINITY;
+    this.#print(text);
+    this.#drawnAt = Number.NEGATIVE_INFINITY;
   }
 
   end(): void {
@@ -45,20 +44,20 @@ export class Progress {
 
   #draw(line: string): void {
     if (!this.#terminal.live) {
-      if (line !== this.#shown) this.#tell(line);
+      if (line !== this.#drawnLine) this.#print(line);
     } else {
       process.stderr.write(`\r\x1b[2K${line}`);
     }
-    this.#shown = line;
+    this.#drawnLine = line;
   }
 
   #clear(): void {
-    if (this.#terminal.live && this.#shown !== '') process.stderr.write('\r\x1b[2K');
-    this.#shown = '';
+    if (this.#terminal.live && this.#drawnLine !== '') process.stderr.write('\r\x1b[2K');
+    this.#drawnLine = '';
   }
 }
 
-/** `▓▓▓░ 37/96  ● 12  ✗ 25  ▷ 5  · 54   3.1 steps/s  41.2k tokens  12.3 s`; `total` in attempts. */
+/** Returns e.g. `▓▓▓░ 37/96  ● 12  ✗ 25  ▷ 5  3.1 steps/s  41.2k tokens  12.3 s`. `total` counts attempts. */
 export function progressLine(total: number, rows: Iterable<RolloutRow>, elapsedMs: number, width: number): string {
   let passed = 0,
     failed = 0,

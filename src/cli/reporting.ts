@@ -1,4 +1,4 @@
-/** Prints and judges reports. */
+/** Prints reports and checks them against thresholds. */
 import { forkText } from '../client/text/forkText.ts';
 import { comparisonText, reportText } from '../client/text/reportText.ts';
 import { type Bar, reaches } from '../trace/statistics/bar.ts';
@@ -6,18 +6,18 @@ import type { ForkRates } from '../trace/statistics/fromHere.ts';
 import type { Comparison, Report } from '../trace/statistics/schema.ts';
 import type { Context } from './context.ts';
 
-export interface Beside {
+export interface ReportExtras {
   readonly comparison?: Comparison | undefined;
-  /** Of a fork: how it does beside its parent. */
+  /** How a fork’s pass rate compares with its parent’s. */
   readonly fork?: ForkRates | undefined;
 }
 
-/** Prints a report with what it is held against, and says which bars it misses. 1 when it misses one. */
+/** Prints a report, its comparisons, and the result of each threshold. Returns 1 if the report misses one. */
 export function printReport(
   context: Context,
   report: Report,
   bars: readonly Bar[],
-  { comparison, fork }: Beside = {},
+  { comparison, fork }: ReportExtras = {},
 ): 0 | 1 {
   const judged = bars.map((bar) => reaches(report, bar));
   if (context.json)
@@ -31,6 +31,6 @@ export function printReport(
     if (fork !== undefined) context.print(`\n${forkText(fork)}`);
     if (comparison !== undefined) context.print(`\n${comparisonText(comparison)}`);
   }
-  for (const { ok, text } of judged) context.tell(`${ok ? '✓' : '✗'} ${text}`);
+  for (const { ok, text } of judged) context.log(`${ok ? '✓' : '✗'} ${text}`);
   return judged.every(({ ok }) => ok) ? 0 : 1;
 }

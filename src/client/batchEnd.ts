@@ -1,8 +1,8 @@
 import type { TraceEvent } from '../trace/schema.ts';
 
 /**
- * Knows when a followed batch has ended. A retry goes on behind the end, unless it found nothing to try again: only the
- * batch itself tells which.
+ * Tracks whether a followed batch has ended. After a retry the batch continues, unless there was nothing to retry;
+ * only the batch’s current state tells which.
  */
 export class BatchEnd {
   #state: 'running' | 'ended' | 'unknown';
@@ -10,11 +10,12 @@ export class BatchEnd {
   readonly #onEnd: () => void;
 
   /**
-   * `hasEnded`: whether the batch has ended now. `onEnd` is called when all of its record was read. `whole`: its record
-   * is read from the beginning.
+   * @param hasEnded Queries whether the batch has ended now.
+   * @param onEnd Called when the batch has ended and all of its events were read.
+   * @param fromStart Whether events are read from the beginning.
    */
-  constructor(hasEnded: () => Promise<boolean>, onEnd: () => void, whole = true) {
-    this.#state = whole ? 'running' : 'unknown';
+  constructor(hasEnded: () => Promise<boolean>, onEnd: () => void, fromStart = true) {
+    this.#state = fromStart ? 'running' : 'unknown';
     this.#hasEnded = hasEnded;
     this.#onEnd = onEnd;
   }
@@ -31,14 +32,14 @@ export class BatchEnd {
     }
   }
 
-  /** All that is stored was handed over. */
+  /** Called when all stored events were received. */
   async head(): Promise<void> {
     if (this.#state === 'unknown' && (await this.#hasEnded().catch(() => false)) && this.#stillUnknown())
       this.#state = 'ended';
     if (this.reached) this.#onEnd();
   }
 
-  /** Events may have come in the meantime. */
+  /** Checks again, because events may have arrived during the query. */
   #stillUnknown(): boolean {
     return this.#state === 'unknown';
   }

@@ -1,6 +1,6 @@
 /**
- * `connect`: the one way to a server. Attaches to the server of a store when there is one, else starts it detached
- * and waits for its ready line. A server that was lost is found or started again by the next `reconnect`.
+ * Connects to the server of a store. If none is running, starts one detached and waits for its ready line. If the
+ * server is lost, the next `reconnect` finds or restarts it.
  */
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -20,30 +20,30 @@ import { dataFolder } from './folders.ts';
 
 const START_TIMEOUT_MS = 30_000;
 const REPLACE_POLL_MS = 500;
-/** A server that has the store but cannot be found tells where it is again within this time, or never. */
-const UNFOUND_MS = 20_000;
+/** How long to wait for the address of a server that holds the store but cannot be found. */
+const FIND_TIMEOUT_MS = 20_000;
 
 export interface Connection {
   readonly api: Api;
-  /** Where the server is now. */
+  /** Returns the current address of the server. */
   address(): ServerAddress;
-  /** The same, with the token that may only read. */
+  /** Returns the address with the read-only token. */
   readAddress(): ServerAddress;
-  /** Finds or starts the server again after it was lost. */
+  /** Finds or restarts the server after it was lost. */
   reconnect(signal?: AbortSignal): Promise<void>;
 }
 
 export interface ConnectOptions {
-  /** A folder, or `postgres://…`. */
+  /** A folder or `postgres://…`. */
   readonly store: string;
-  /** false: only attach; `unavailable` when no server is there. */
+  /** If false, only attaches, and throws `unavailable` if no server is running. */
   readonly start?: boolean;
   readonly signal?: AbortSignal;
-  /** Told when the wait has a reason a person should know (an older server is still busy). */
+  /** Called with the reason for a wait, for example that an older server is still busy. */
   readonly onNotice?: (text: string) => void;
 }
 
-interface FoundAddress extends ServerAddress {
+interface LocalAddress extends ServerAddress {
   readonly readToken: string;
 }
 
@@ -59,7 +59,7 @@ export async function connect(options: ConnectOptions): Promise<Connection> {
   };
 }
 
-/** The folder that holds a store's `server.json`: the store itself, or for PostgreSQL one in the user's data folder. */
+/** Returns the folder of a store's `server.json`: the store, or for PostgreSQL one in the user's data folder. */
 export function serverFolder(store: string): string {
   if (!isPostgresUrl(store)) return path.resolve(store);
   const url = new URL(store);
@@ -67,7 +67,7 @@ export function serverFolder(store: string): string {
   return path.join(dataFolder(), 'postgres', createHash('sha256').update(url.href).digest('hex').slice(0, 32));
 }
 
-async function attachOrStart(options: ConnectOptions): Promise<FoundAddress> {
+async function attachOrStart(options: ConnectOptions): Promise<LocalAddress> {
   const folder = serverFolder(options.store);
   let noticed = false;
   let takenSince: number | undefined;
@@ -75,17 +75,17 @@ async function attachOrStart(options: ConnectOptions): Promise<FoundAddress> {
     const running = await findServer(folder, options.signal);
     if (running === undefined) {
       if (options.start === false)
-        throw new StudioError('unavailable', `No rollout server runs on ${options.store}.`, {
+        throw new StudioError('unavailable', `No rollout server is running on ${options.store}.`, {
           hint: 'Start one with rollout serve.',
         });
       const started = await startServer(options.store, folder, options.signal);
       if ('address' in started) return started.address;
-      // Somebody else was faster: attach to theirs.
+      // Another process started a server first: attach to it.
       takenSince ??= performance.now();
-      if (performance.now() - takenSince > UNFOUND_MS) {
+      if (performance.now() - takenSince > FIND_TIMEOUT_MS) {
         throw new StudioError('unavailable', started.taken, {
           hint:
-            `Its file server.json in ${folder} does not lead to it. End that process, or use another store with ` +
+            `The file server.json in ${folder} does not point to it. End that process, or use another store with ` +
             '--store.',
         });
       }
@@ -93,14 +93,14 @@ async function attachOrStart(options: ConnectOptions): Promise<FoundAddress> {
     }
     if (running.file.protocol === PROTOCOL) return running.address;
     if (running.file.protocol > PROTOCOL) {
-      throw new StudioError('version', `The server of this store is of a newer version (${running.file.product}).`, {
+      throw new StudioError('version', `The server of this store is newer than this client: ${running.file.product}.`, {
         hint: 'Update this client.',
       });
     }
-    // An older server is replaced once nothing runs there; it ends by itself when it is idle.
+    // An older server stops by itself when idle and is then replaced.
     if (!noticed)
       options.onNotice?.(
-        `An older server (${running.file.product}) is still at work on this store; it is replaced once it is idle.`,
+        `An older server (${running.file.product}) is still busy with this store. It will be replaced when idle.`,
       );
     noticed = true;
     await sleep(REPLACE_POLL_MS, options.signal);
@@ -110,7 +110,7 @@ async function attachOrStart(options: ConnectOptions): Promise<FoundAddress> {
 async function findServer(
   folder: string,
   signal: AbortSignal | undefined,
-): Promise<{ file: ServerFile; address: FoundAddress } | undefined> {
+): Promise<{ file: ServerFile; address: LocalAddress } | undefined> {
   const file = readServerFile(folder);
   if (file === undefined) return undefined;
   const address = {
@@ -123,15 +123,15 @@ async function findServer(
       headers: { authorization: `Bearer ${file.token}` },
       signal: AbortSignal.any([AbortSignal.timeout(5_000), ...(signal === undefined ? [] : [signal])]),
     });
-    // Another program may have got the port of a dead server: only ours knows the token.
+    // Another program may now use the port of a dead server; only the rollout server knows the token.
     return response.ok ? { file, address } : undefined;
   } catch (error) {
     if (signal?.aborted === true) throw new StudioError('cancelled', 'Connecting was cancelled.', { cause: error });
-    return undefined; // the file was left by a server that died
+    return undefined; // a server that died left the file
   }
 }
 
-/** What `server.json` in `folder` says; undefined when there is none or it is not one. */
+/** Reads `server.json` in `folder`. Returns undefined if it is missing or invalid. */
 export function readServerFile(folder: string): ServerFile | undefined {
   let text: string;
   try {
@@ -140,36 +140,36 @@ export function readServerFile(folder: string): ServerFile | undefined {
     const code = codeOf(error);
     if (code === 'ENOENT') return undefined;
     if (code === 'ENOTDIR')
-      throw new StudioError('storage', `The store ${folder} cannot be a folder: a part of its path is a file.`, {
-        hint: 'Choose another one with --store.',
+      throw new StudioError('storage', `Cannot use ${folder} as a store: a part of its path is a file.`, {
+        hint: 'Choose another store with --store.',
         cause: error,
       });
-    throw new StudioError('storage', `The file server.json in ${folder} cannot be read.`, {
-      hint: 'It belongs to whoever started the server; use a store of your own with --store.',
+    throw new StudioError('storage', `Cannot read server.json in ${folder}.`, {
+      hint: 'The server may have been started by another user. Use your own store with --store.',
       cause: error,
     });
   }
   try {
     return serverFile.parse(JSON.parse(text));
   } catch (error) {
-    if (error instanceof SyntaxError || error instanceof Error) return undefined; // half written by a dying server
+    if (error instanceof SyntaxError || error instanceof Error) return undefined; // partly written by a dying server
     throw error;
   }
 }
 
-/** Starts a server detached. `taken`: another one took the store first. */
+/** Starts a detached server. Returns `taken` with a message if another server already holds the store. */
 async function startServer(
   store: string,
   folder: string,
   signal: AbortSignal | undefined,
-): Promise<{ address: FoundAddress } | { taken: string }> {
+): Promise<{ address: LocalAddress } | { taken: string }> {
   const logFile = path.join(folder, 'log', 'server.log');
   const log = openLog(folder, logFile);
   const child = spawn(process.execPath, [...LONG_RUNNING, fileURLToPath(entryUrl('server')), '--store', store], {
     detached: true,
     windowsHide: true,
     stdio: ['ignore', 'pipe', log],
-    // Under VS Code, execPath is Electron: this makes it a plain Node.
+    // In VS Code, execPath is Electron; this makes it run as plain Node.
     env: { ...process.env, ELECTRON_RUN_AS_NODE: '1' },
   });
   closeSync(log);
@@ -180,12 +180,12 @@ async function startServer(
     if (line.type === 'taken') return { taken: line.message };
     if (line.type === 'failed')
       throw new StudioError(errorCodeOf(line.code), line.message, line.hint === undefined ? {} : { hint: line.hint });
-    const found = await findServer(folder, signal);
-    if (found === undefined)
-      throw new StudioError('unavailable', 'The rollout server started and was gone at once.', {
-        hint: `See ${logFile}.`,
+    const server = await findServer(folder, signal);
+    if (server === undefined)
+      throw new StudioError('unavailable', 'The rollout server exited right after it started.', {
+        hint: `See the log: ${logFile}`,
       });
-    return { address: found.address };
+    return { address: server.address };
   } catch (error) {
     child.unref();
     throw error;
@@ -199,12 +199,12 @@ function openLog(folder: string, file: string): number {
   } catch (cause) {
     const full = ['ENOSPC', 'EDQUOT'].includes(codeOf(cause) ?? '');
     throw full
-      ? new StudioError('storage', `The disk below ${folder} is full.`, {
-          hint: 'Make room on it, or choose another store with --store.',
+      ? new StudioError('storage', `The disk of ${folder} is full.`, {
+          hint: 'Free up space, or choose another store with --store.',
           cause,
         })
-      : new StudioError('storage', `You may not write into the store's folder ${folder}, or its disk is read-only.`, {
-          hint: 'Choose another one with --store.',
+      : new StudioError('storage', `Cannot write to the store ${folder}.`, {
+          hint: 'Check its permissions, or choose another store with --store.',
           cause,
         });
   }
@@ -220,23 +220,23 @@ function firstLine(
   signal: AbortSignal | undefined,
 ): Promise<ReadyLine> {
   const stdout = child.stdout;
-  if (stdout === null) return Promise.reject(new StudioError('internal', 'The server was started without an output.'));
+  if (stdout === null) return Promise.reject(new StudioError('internal', 'The server was started without a stdout.'));
   return new Promise((resolve, reject) => {
     const fail = (text: string, cause?: unknown): void => {
       done();
-      reject(new StudioError('unavailable', text, { hint: `See ${logFile}.`, cause }));
+      reject(new StudioError('unavailable', text, { hint: `See the log: ${logFile}`, cause }));
     };
     const timer = setTimeout(() => {
       child.kill();
-      fail(`The rollout server did not get ready within ${START_TIMEOUT_MS / 1000} s.`);
+      fail(`The rollout server was not ready within ${START_TIMEOUT_MS / 1000} s.`);
     }, START_TIMEOUT_MS);
     const onAbort = (): void => {
       child.kill();
       fail('Starting the rollout server was cancelled.');
     };
     const onExit = (code: number | null): void =>
-      fail(`The rollout server ended before it was ready (exit code ${String(code)}).`);
-    const onError = (error: Error): void => fail(`The rollout server could not be started: ${error.message}`, error);
+      fail(`The rollout server exited with code ${String(code)} before it was ready.`);
+    const onError = (error: Error): void => fail(`Could not start the rollout server: ${error.message}`, error);
     const lines = createInterface({ input: stdout });
     const done = (): void => {
       clearTimeout(timer);
@@ -246,7 +246,7 @@ function firstLine(
       lines.close();
     };
     signal?.addEventListener('abort', onAbort, { once: true });
-    child.once('close', onExit); // its output was read by then
+    child.once('close', onExit); // after all output was read
     child.once('error', onError);
     lines.once('line', (line) => {
       try {
@@ -254,7 +254,7 @@ function firstLine(
         done();
         resolve(ready);
       } catch (error) {
-        fail('The rollout server’s first line is not a ready line.', error);
+        fail('The first line of the rollout server is not a valid ready line.', error);
       }
     });
   });

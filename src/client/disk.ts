@@ -1,11 +1,11 @@
-/** The disk of this machine, as `config` sees it. */
+/** Implements the `Files` interface of `config` on the local disk. */
 import { createReadStream } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { StudioError } from '../common/errors.ts';
 import type { Files } from '../config/files.ts';
 
-/** Paths that are not absolute are taken from `folder`. */
+/** Resolves relative paths against `folder`. */
 export function diskFiles(folder: string = process.cwd()): Files {
   const at = (file: string): string => path.resolve(folder, file);
   return {
@@ -15,13 +15,13 @@ export function diskFiles(folder: string = process.cwd()): Files {
       try {
         return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
       } catch {
-        throw new StudioError('config', 'it is not UTF-8 text', { hint: 'Save the file with the encoding UTF-8.' });
+        throw new StudioError('config', 'it is not UTF-8 text', { hint: 'Save the file with UTF-8 encoding.' });
       }
     },
     async *bytes(file) {
       const stream = createReadStream(at(file), { highWaterMark: 256 * 1024 });
       try {
-        for await (const chunk of stream) yield chunk as Uint8Array; // no encoding is set: chunks are bytes
+        for await (const chunk of stream) yield chunk as Uint8Array; // without an encoding, chunks are bytes
       } catch (thrown) {
         throw diskError(file, thrown);
       } finally {
@@ -30,8 +30,8 @@ export function diskFiles(folder: string = process.cwd()): Files {
     },
     async stat(file) {
       try {
-        const found = await stat(at(file));
-        return { kind: found.isDirectory() ? 'folder' : 'file', bytes: found.size };
+        const stats = await stat(at(file));
+        return { kind: stats.isDirectory() ? 'folder' : 'file', bytes: stats.size };
       } catch (thrown) {
         if (codeOf(thrown) === 'ENOENT' || codeOf(thrown) === 'ENOTDIR') return undefined;
         throw diskError(file, thrown);
@@ -65,15 +65,18 @@ function diskError(file: string, thrown: unknown): StudioError {
   const cause = { cause: thrown };
   switch (codeOf(thrown)) {
     case 'ENOENT':
-      return new StudioError('not_found', `There is no file ${file}.`, { ...cause, hint: 'Look at the path.' });
+      return new StudioError('not_found', `File not found: ${file}.`, { ...cause, hint: 'Check the path.' });
     case 'EACCES':
     case 'EPERM':
-      return new StudioError('forbidden', `You may not read ${file}.`, { ...cause, hint: 'Look at its permissions.' });
+      return new StudioError('forbidden', `No permission to read ${file}.`, {
+        ...cause,
+        hint: 'Check the permissions of the file.',
+      });
     default:
       return new StudioError(
         'unavailable',
-        `${file} cannot be read: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
-        { ...cause, hint: 'Look at the disk.' },
+        `Cannot read ${file}: ${thrown instanceof Error ? thrown.message : String(thrown)}`,
+        { ...cause, hint: 'Check the disk.' },
       );
   }
 }

@@ -1,7 +1,7 @@
 import os from 'node:os';
 import path from 'node:path';
 
-/** The user's data folder for this product; made by whoever writes into it. */
+/** Returns the user's data folder of this product. Writers create it. */
 export function dataFolder(env: NodeJS.ProcessEnv = process.env): string {
   const home = os.homedir();
   switch (process.platform) {
@@ -14,7 +14,7 @@ export function dataFolder(env: NodeJS.ProcessEnv = process.env): string {
   }
 }
 
-/** The store used when none is named: shared by the command line and the extension. */
+/** Returns the default store, which the CLI and the extension share. */
 export function defaultStore(env: NodeJS.ProcessEnv = process.env): string {
   return path.join(dataFolder(env), 'store');
 }

@@ -1,4 +1,4 @@
-/** Turns a foreign recording into an imported batch on a server. */
+/** Imports recordings of other tools as batches on a server. */
 import { createHash } from 'node:crypto';
 import { open, readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,13 +10,13 @@ import type { Api } from '../protocol/api.ts';
 import type { TraceEvent } from '../trace/schema.ts';
 import { spill } from '../trace/spill.ts';
 
-/** Every format that can be imported; the first that knows a file reads it. */
+/** All import formats. The first that detects a file reads it. */
 export const FORMATS: readonly Format[] = [tauBench];
 
 const HEAD_BYTES = 64 * 1024;
-const ROLLOUTS_AT_ONCE = 20;
-const EVENTS_AT_ONCE = 5_000;
-const TASKS_AT_ONCE = 500;
+const ROLLOUTS_PER_REQUEST = 20;
+const EVENTS_PER_REQUEST = 5_000;
+const TASKS_PER_REQUEST = 500;
 
 export interface ImportResult {
   readonly batch: string;
@@ -25,7 +25,7 @@ export interface ImportResult {
   readonly skipped: readonly SkippedRecord[];
 }
 
-/** Imports one file. Throws `usage` for a file of no known format, `not_found`. */
+/** Imports one file. Throws StudioError `usage` if its format is unknown, and `not_found`. */
 export async function importFile(
   api: Api,
   file: string,
@@ -40,10 +40,10 @@ export async function importFile(
     { batch, at: Date.now() },
   );
   if (imported.rollouts.length === 0) {
-    throw new StudioError('usage', `${name} holds no rollout that could be read.`, {
+    throw new StudioError('usage', `${name} contains no readable rollouts.`, {
       hint:
         imported.skipped[0] === undefined
-          ? 'Is it the right file?'
+          ? 'Check that it is the right file.'
           : `${imported.skipped[0].place}: ${imported.skipped[0].why}`,
     });
   }
@@ -63,12 +63,12 @@ async function detect(file: string, name: string): Promise<Format> {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
     head = buffer.toString('utf8', 0, bytesRead);
   } catch (error) {
-    throw new StudioError('not_found', `${file} cannot be read: ${errorText(error)}.`, { cause: error });
+    throw new StudioError('not_found', `Cannot read ${file}: ${errorText(error)}.`, { cause: error });
   }
   const format = FORMATS.find((candidate) => candidate.detect(head, name));
   if (format === undefined)
-    throw new StudioError('usage', `${name} is of no format that can be imported.`, {
-      hint: `There are: ${FORMATS.map((one) => one.name).join(', ')}.`,
+    throw new StudioError('usage', `${name} does not have a supported format.`, {
+      hint: `Supported formats: ${FORMATS.map((one) => one.name).join(', ')}.`,
     });
   return format;
 }
@@ -89,13 +89,13 @@ async function send(
       batch,
       submission: sha,
       open: true,
-      tasks: tasks.slice(0, TASKS_AT_ONCE),
+      tasks: tasks.slice(0, TASKS_PER_REQUEST),
       imported: { name: imported.name, attempts },
     },
     signal,
   );
-  for (let from = TASKS_AT_ONCE; from < tasks.length; from += TASKS_AT_ONCE)
-    await api.appendTasks(batch, from, tasks.slice(from, from + TASKS_AT_ONCE), signal);
+  for (let from = TASKS_PER_REQUEST; from < tasks.length; from += TASKS_PER_REQUEST)
+    await api.appendTasks(batch, from, tasks.slice(from, from + TASKS_PER_REQUEST), signal);
 
   let page: { rollout: string; task: string; attempt: number; from?: number; events: readonly TraceEvent[] }[] = [];
   let events = 0;
@@ -108,18 +108,18 @@ async function send(
   for (const [done, { task, attempt, events: whole }] of rollouts.entries()) {
     const rollout = newId('r');
     const stored = await storeBlobs(api, whole, signal);
-    for (let from = 0; from < stored.length; from += EVENTS_AT_ONCE) {
-      const part = stored.slice(from, from + EVENTS_AT_ONCE);
+    for (let from = 0; from < stored.length; from += EVENTS_PER_REQUEST) {
+      const part = stored.slice(from, from + EVENTS_PER_REQUEST);
       page.push({ rollout, task, attempt, ...(from === 0 ? {} : { from: from + 1 }), events: part });
       events += part.length;
-      if (page.length === ROLLOUTS_AT_ONCE || events >= EVENTS_AT_ONCE) await flush(done);
+      if (page.length === ROLLOUTS_PER_REQUEST || events >= EVENTS_PER_REQUEST) await flush(done);
     }
   }
   await flush(rollouts.length);
   await api.commandBatch(batch, { command: newId('c'), verb: 'seal' }, signal);
 }
 
-/** The events with their large values put away as blobs. */
+/** Stores large values as blobs and returns the events that reference them. */
 async function storeBlobs(api: Api, events: readonly TraceEvent[], signal: AbortSignal): Promise<TraceEvent[]> {
   const stored: TraceEvent[] = [];
   for (const event of events) {

@@ -1,4 +1,4 @@
-/** Imports a file unless the very same content is in the store already. */
+/** Imports a file unless the store already contains the same content. */
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { errorText, StudioError } from '../common/errors.ts';
@@ -7,26 +7,26 @@ import { type ImportResult, importFile } from './importFile.ts';
 
 export interface ImportedOnce {
   readonly batch: string;
-  /** Undefined: it was there. */
+  /** undefined if the file had been imported before. */
   readonly imported: ImportResult | undefined;
 }
 
-/** Throws as `importFile` does. */
+/** Throws the errors of `importFile`. */
 export async function importOnce(api: Api, file: string, signal: AbortSignal): Promise<ImportedOnce> {
-  const there = await importedBatch(api, await shaOfFile(file), signal);
-  if (there !== undefined) return { batch: there, imported: undefined };
+  const existing = await importedBatch(api, await shaOfFile(file), signal);
+  if (existing !== undefined) return { batch: existing, imported: undefined };
   const imported = await importFile(api, file, { signal });
   return { batch: imported.batch, imported };
 }
 
-/** The newest whole import of a source; its sha stands where other batches have their submission's. */
+/** Finds the newest complete import of a source. The `submission` of an imported batch is the source's SHA. */
 async function importedBatch(api: Api, sha: string, signal: AbortSignal): Promise<string | undefined> {
   let before: string | undefined;
   do {
     const page = await api.batches({ limit: 500, ...(before === undefined ? {} : { before }) }, signal);
-    // One that was interrupted stays open.
-    const found = page.batches.find((row) => row.imported && row.submission === sha && row.state !== 'open');
-    if (found !== undefined) return found.batch;
+    // An interrupted import stays open.
+    const match = page.batches.find((row) => row.imported && row.submission === sha && row.state !== 'open');
+    if (match !== undefined) return match.batch;
     before = page.next;
   } while (before !== undefined);
   return undefined;
@@ -37,7 +37,7 @@ async function shaOfFile(file: string): Promise<string> {
   try {
     for await (const chunk of createReadStream(file)) hash.update(chunk as Buffer);
   } catch (cause) {
-    throw new StudioError('not_found', `${file} cannot be read: ${errorText(cause)}.`, { cause });
+    throw new StudioError('not_found', `Cannot read ${file}: ${errorText(cause)}.`, { cause });
   }
   return hash.digest('hex');
 }

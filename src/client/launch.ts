@@ -1,4 +1,4 @@
-/** Sends a submission to a server: blobs first, then the batch, then its tasks as a stream. */
+/** Launches a batch: sends its blobs, then the batch, then streams its tasks. */
 import { createReadStream } from 'node:fs';
 import { cancelled } from '../common/abort.ts';
 import { newId } from '../common/ids.ts';
@@ -8,7 +8,7 @@ import type { Api } from '../protocol/api.ts';
 import type { Breakpoint } from '../protocol/commands.ts';
 import type { TaskRecord } from '../trace/task.ts';
 
-/** A blob of a submission: its bytes, or the file that has them. */
+/** A blob of a submission: its bytes, or the file that contains them. */
 export interface LaunchBlob {
   readonly sha: string;
   readonly bytes?: Uint8Array;
@@ -21,24 +21,24 @@ export interface Launch {
   readonly blobs: Iterable<LaunchBlob> | AsyncIterable<LaunchBlob>;
   readonly tasks: AsyncIterable<TaskRecord> | Iterable<TaskRecord>;
   readonly debug?: boolean;
-  /** Set before anything runs. */
+  /** Breakpoints to set before the batch starts. */
   readonly breakpoints?: readonly Breakpoint[];
 }
 
-const TASKS_AT_ONCE = 500;
+const TASKS_PER_REQUEST = 500;
 /**
- * A batch that is being made when all is cancelled may come to be: so long it is waited for, to be cancelled as well.
+ * How long to wait for a pending create request after a cancel, because the batch may exist and need to be cancelled.
  */
-const CREATE_MS = 10_000;
+const CREATE_TIMEOUT_MS = 10_000;
 
-/** Gives the batch's id. `onProgress` hears the number of tasks sent so far. */
+/** Launches a batch and returns its ID. `onProgress` receives the number of tasks sent so far. */
 export async function launch(
   api: Api,
-  what: Launch,
+  request: Launch,
   options: { signal?: AbortSignal; onProgress?: (tasks: number) => void } = {},
 ): Promise<string> {
   const { signal } = options;
-  const sha = await putSubmission(api, what, signal);
+  const sha = await putSubmission(api, request, signal);
 
   const batch = newId('b');
   const state = { created: false, sent: 0 };
@@ -47,71 +47,71 @@ export async function launch(
     if (state.created) {
       if (page.length > 0) await api.appendTasks(batch, state.sent, page, signal);
     } else {
-      stopped(signal);
-      // The first page travels with the batch: a small one starts at once.
+      throwIfCancelled(signal);
+      // The first tasks are sent with the batch, so that a small batch starts at once.
       await api.createBatch(
         {
           batch,
           submission: sha,
-          secrets: { ...what.secrets },
+          secrets: { ...request.secrets },
           open: !last,
           tasks: page,
-          ...(what.debug === true ? { debug: true } : {}),
-          ...(what.breakpoints === undefined ? {} : { breakpoints: [...what.breakpoints] }),
+          ...(request.debug === true ? { debug: true } : {}),
+          ...(request.breakpoints === undefined ? {} : { breakpoints: [...request.breakpoints] }),
         },
-        late(signal, CREATE_MS),
+        delayedSignal(signal, CREATE_TIMEOUT_MS),
       );
       state.created = true;
-      stopped(signal);
+      throwIfCancelled(signal);
     }
     state.sent += page.length;
     page = [];
     options.onProgress?.(state.sent);
   };
   try {
-    for await (const task of what.tasks) {
+    for await (const task of request.tasks) {
       page.push(task);
-      if (page.length === TASKS_AT_ONCE) await flush(false);
+      if (page.length === TASKS_PER_REQUEST) await flush(false);
     }
     const open = state.created;
     await flush(true);
     if (open) await api.commandBatch(batch, { command: newId('c'), verb: 'seal' }, signal);
     return batch;
   } catch (error) {
-    // A record far down the dataset may be wrong: what began already is not left running.
+    // A later dataset record may be invalid: do not leave the started batch running.
     if (state.created)
       await api.commandBatch(batch, {
         command: newId('c'),
         verb: 'cancel',
-        args: { reason: 'its tasks could not be sent' },
+        args: { reason: 'The tasks could not be sent.' },
       });
     throw error;
   }
 }
 
-function stopped(signal: AbortSignal | undefined): void {
+function throwIfCancelled(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw cancelled(signal);
 }
 
-/** Aborts `ms` milliseconds after `signal`. */
-function late(signal: AbortSignal | undefined, ms: number): AbortSignal {
+/** Returns a signal that aborts `ms` milliseconds after `signal`. */
+function delayedSignal(signal: AbortSignal | undefined, ms: number): AbortSignal {
   const end = new AbortController();
   signal?.addEventListener('abort', () => setTimeout(() => end.abort(signal.reason), ms).unref(), { once: true });
   return end.signal;
 }
 
-/** Brings a submission and what it names to the server. Gives its id. */
+/** Uploads a submission and its blobs. Returns the ID of the submission. */
 export async function putSubmission(
   api: Api,
-  what: Pick<Launch, 'submission' | 'blobs'>,
+  request: Pick<Launch, 'submission' | 'blobs'>,
   signal?: AbortSignal,
 ): Promise<string> {
-  for await (const blob of what.blobs) {
+  for await (const blob of request.blobs) {
     if (await api.hasBlob(blob.sha, signal)) continue;
     await api.putBlob(blob.sha, blob.bytes ?? (await readAll(blob.path ?? '')), signal);
   }
-  const sha = submissionSha(what.submission);
-  await api.putBlob(sha, new TextEncoder().encode(canonicalJson(what.submission)), signal);
+  const sha = submissionSha(request.submission);
+  await api.putBlob(sha, new TextEncoder().encode(canonicalJson(request.submission)), signal);
   return sha;
 }
 

@@ -1,39 +1,36 @@
-/** One attempt at a task for a debugger: held before its first call. */
+/** Launches one attempt of a task for a debugger, held before its first call. */
 import { StudioError } from '../common/errors.ts';
 import { newId } from '../common/ids.ts';
 import type { Api } from '../protocol/api.ts';
 import { DEBUGGER, ENTRY } from '../protocol/entry.ts';
 import { type Launch, launch } from './launch.ts';
 
-/** Attempts that can be held at once, so that only one of them goes on: a worker holds no more for breakpoints. */
+/** Maximum attempts to hold so that only one continues: a worker holds no more than this at breakpoints. */
 export const MAX_HELD = 8;
 
 /**
- * Launches what has `attempt` attempts at one task, and of these runs the last: with the seed, and so the world and the
- * sampling, that this attempt has in any batch. Those before it are cancelled before their first call. Gives the batch.
+ * Launches a batch with `attempt` attempts of one task and runs only the last, so that it has the same seed (and thus
+ * world and sampling) as in any batch. The others are cancelled before their first call. Returns the batch’s ID.
  */
 export async function launchHeld(
   api: Api,
-  what: Launch,
+  request: Launch,
   attempt: number,
   by: string,
   signal: AbortSignal,
 ): Promise<string> {
   if (attempt > MAX_HELD)
-    throw new StudioError(
-      'usage',
-      `Attempt ${attempt} cannot be debugged alone: at most ${MAX_HELD} are held at once.`,
-    );
-  if (attempt === 1) return launch(api, { ...what, debug: true, breakpoints: [ENTRY] }, { signal });
-  const wanted = `attempt == ${attempt}`;
+    throw new StudioError('usage', `Attempt ${attempt} cannot be debugged alone. Choose an attempt up to ${MAX_HELD}.`);
+  if (attempt === 1) return launch(api, { ...request, debug: true, breakpoints: [ENTRY] }, { signal });
+  const isTarget = `attempt == ${attempt}`;
   const batch = await launch(
     api,
     {
-      ...what,
+      ...request,
       debug: true,
       breakpoints: [
-        { ...ENTRY, when: `(${ENTRY.when ?? ''}) && ${wanted}` },
-        { id: `${DEBUGGER}others`, side: 'before', when: `!(${wanted})` },
+        { ...ENTRY, when: `(${ENTRY.when ?? ''}) && ${isTarget}` },
+        { id: `${DEBUGGER}others`, side: 'before', when: `!(${isTarget})` },
       ],
     },
     { signal },
@@ -44,7 +41,7 @@ export async function launchHeld(
     others.map(({ rollout }) =>
       api.commandRollout(
         rollout,
-        { command: newId('c'), verb: 'cancel', by, args: { reason: `Only attempt ${attempt} is debugged.` } },
+        { command: newId('c'), verb: 'cancel', by, args: { reason: `Only attempt ${attempt} is being debugged.` } },
         signal,
       ),
     ),

@@ -1,6 +1,6 @@
 /**
- * Requests of this process to a server: by `fetch`, or where the server's certificate is of an authority of its own, by
- * what can be told so.
+ * Sends requests to a server: with `fetch`, or with `node:https` if the server has a custom CA, which `fetch` does not
+ * support.
  */
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
@@ -15,35 +15,35 @@ import {
   type WireRequest,
 } from '../protocol/transport.ts';
 
-/** As `fetchTransport`, for addresses with certificates of their own, too. */
+/** Works like `fetchTransport` but also supports addresses with a custom CA. */
 export function nodeTransport(address: () => ServerAddress): Transport {
-  const usual = fetchTransport(address);
+  const fetching = fetchTransport(address);
   return {
     request: (request) => {
       const { url, token, ca } = address();
-      return ca === undefined ? usual.request(request) : trusting(request, { url, token, ca });
+      return ca === undefined ? fetching.request(request) : requestWithCa(request, { url, token, ca });
     },
   };
 }
 
-/** One for all requests: it keeps connections, by what they trust. */
+/** Shared by all requests; keeps connections alive per CA. */
 const agent = new Agent({ keepAlive: true });
 
-async function trusting(request: WireRequest, address: Required<ServerAddress>): Promise<WireReply> {
+async function requestWithCa(request: WireRequest, address: Required<ServerAddress>): Promise<WireReply> {
   const { signal } = request;
   try {
-    return await asked(request, address);
+    return await send(request, address);
   } catch (error) {
     if (signal?.aborted === true) throw new StudioError('cancelled', 'The request was cancelled.', { cause: error });
-    throw new StudioError('unavailable', `The rollout server at ${address.url} does not answer.`, {
-      hint: 'Try again once it is reached.',
+    throw new StudioError('unavailable', `The rollout server at ${address.url} does not respond.`, {
+      hint: 'Try again when it is reachable.',
       cause: error,
     });
   }
 }
 
-async function asked(wanted: WireRequest, address: Required<ServerAddress>): Promise<WireReply> {
-  const { method, path, body, range, signal } = wanted;
+async function send(request: WireRequest, address: Required<ServerAddress>): Promise<WireReply> {
+  const { method, path, body, range, signal } = request;
   const sent = httpsRequest(address.url + path, {
     method,
     agent,
@@ -57,10 +57,10 @@ async function asked(wanted: WireRequest, address: Required<ServerAddress>): Pro
       ...(range === undefined ? {} : { range: `bytes=${range.start}-${range.end}` }),
     },
   });
-  const answer = once(sent, 'response');
+  const response = once(sent, 'response');
   sent.end(body);
   try {
-    const [reply] = (await answer) as [IncomingMessage]; // what a request gives
+    const [reply] = (await response) as [IncomingMessage];
     const bytes = await buffer(reply);
     return {
       status: reply.statusCode ?? 0,
@@ -68,7 +68,7 @@ async function asked(wanted: WireRequest, address: Required<ServerAddress>): Pro
       bytes: () => Promise.resolve(new Uint8Array(bytes)),
     };
   } catch (error) {
-    // A kept connection that the other side had closed: nobody got the request.
+    // The server had closed this reused connection, so it never received the request.
     if (
       sent.reusedSocket &&
       signal?.aborted !== true &&
@@ -76,7 +76,7 @@ async function asked(wanted: WireRequest, address: Required<ServerAddress>): Pro
       'code' in error &&
       error.code === 'ECONNRESET'
     )
-      return asked(wanted, address);
+      return send(request, address);
     throw error;
   }
 }

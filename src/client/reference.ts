@@ -1,6 +1,6 @@
 /**
- * References as people write them (DESIGN section 2): `BATCH`, `ROLLOUT` or `BATCH/TASK/ATTEMPT`, the last two with
- * `:STEP` or `@SEQ` behind. `last` stands for the newest batch.
+ * Parses and resolves references: `BATCH`, `ROLLOUT`, or `BATCH/TASK/ATTEMPT`, the latter two optionally followed by
+ * `:STEP` or `@SEQ`. `last` is the newest batch.
  */
 import { StudioError } from '../common/errors.ts';
 import type { Api } from '../protocol/api.ts';
@@ -24,14 +24,14 @@ export type Reference =
     };
 
 const ID = /^(b|r)[0-9a-z]{17}$/;
-const FORMS = 'a batch, ROLLOUT[:STEP|@SEQ] or BATCH/TASK/ATTEMPT[:STEP|@SEQ]';
+const FORMS = 'BATCH, ROLLOUT[:STEP|@SEQ], or BATCH/TASK/ATTEMPT[:STEP|@SEQ]';
 
-/** Reads a reference; throws `usage` when it is none. Task ids may hold `/`, `:` and `@`. */
+/** Parses a reference. Throws StudioError `usage` if it is invalid. Task IDs can contain `/`, `:`, and `@`. */
 export function parseReference(text: string): Reference {
   const slash = text.indexOf('/');
   if (slash >= 0) {
     const match = /^(.+)\/(\d+)(?::(\d+)|@(\d+))?$/.exec(text.slice(slash + 1));
-    if (match === null) throw unreadable(text);
+    if (match === null) throw invalidReference(text);
     return {
       kind: 'attempt',
       batch: text.slice(0, slash),
@@ -42,13 +42,13 @@ export function parseReference(text: string): Reference {
   }
   const match = /^([^:@]+)(?::(\d+)|@(\d+))?$/.exec(text);
   const id = match?.[1] ?? '';
-  if (match === null || !(ID.test(id) || id === 'last')) throw unreadable(text);
+  if (match === null || !(ID.test(id) || id === 'last')) throw invalidReference(text);
   if (id.startsWith('r')) return { kind: 'rollout', rollout: id, point: pointOf(match[2], match[3]) };
-  if (match[2] !== undefined || match[3] !== undefined) throw unreadable(text);
+  if (match[2] !== undefined || match[3] !== undefined) throw invalidReference(text);
   return { kind: 'batch', batch: id };
 }
 
-/** Whether a text is surely a reference, not the name of a file: it begins with an id, or with `last`. */
+/** Returns whether a text is a reference rather than a file name: it starts with an ID or `last`. */
 export function isReference(text: string): boolean {
   const [first = ''] = text.split(/[/:@]/, 1);
   return ID.test(first) || first === 'last';
@@ -60,17 +60,19 @@ function pointOf(step: string | undefined, seq: string | undefined): Point {
   return {};
 }
 
-function unreadable(text: string): StudioError {
+function invalidReference(text: string): StudioError {
   return new StudioError('usage', `“${text}” is not a reference.`, {
-    hint: `Give ${FORMS}; rollout batches lists what there is.`,
+    hint: `Use ${FORMS}. List batches with rollout batches.`,
   });
 }
 
-/** The id of a batch reference: `last` is looked up. */
+/** Returns the ID of a batch reference, resolving `last`. */
 export async function resolveBatch(api: Api, text: string, signal: AbortSignal): Promise<string> {
   const reference = parseReference(text);
   if (reference.kind !== 'batch')
-    throw new StudioError('usage', `“${text}” is not a batch.`, { hint: 'Give a batch’s id, or last for the newest.' });
+    throw new StudioError('usage', `“${text}” is not a batch.`, {
+      hint: 'Use the ID of a batch, or `last` for the newest.',
+    });
   return batchId(api, reference.batch, signal);
 }
 
@@ -78,33 +80,33 @@ export async function batchId(api: Api, name: string, signal: AbortSignal): Prom
   if (name !== 'last') return name;
   const newest = (await api.batches({ limit: 1 }, signal)).batches[0];
   if (newest === undefined)
-    throw new StudioError('not_found', 'This store has no batch yet.', { hint: 'Run one with rollout run BATCH.' });
+    throw new StudioError('not_found', 'The store has no batches yet.', { hint: 'Run one with rollout run BATCH.' });
   return newest.batch;
 }
 
-/** The task that `BATCH/TASK` names, when it has an attempt: all of them are meant. */
+/** Resolves `BATCH/TASK`. Throws StudioError `not_found` if the task has no attempts. */
 export async function resolveTask(
   api: Api,
   text: string,
   signal: AbortSignal,
 ): Promise<{ readonly batch: string; readonly task: string }> {
-  const named = taskOf(text);
-  if (named === undefined)
+  const parsed = taskOf(text);
+  if (parsed === undefined)
     throw new StudioError('usage', `“${text}” is not a task of a batch.`, {
-      hint: 'Give BATCH/TASK; rollout batches lists the batches there are.',
+      hint: 'Use BATCH/TASK. List batches with rollout batches.',
     });
-  const batch = await batchId(api, named.batch, signal);
+  const batch = await batchId(api, parsed.batch, signal);
   const {
     rollouts: [row],
-  } = await api.rollouts(batch, { task: named.task, all: 1, limit: 1 }, signal);
+  } = await api.rollouts(batch, { task: parsed.task, all: 1, limit: 1 }, signal);
   if (row === undefined)
-    throw new StudioError('not_found', `Batch ${batch} has no attempt at a task “${named.task}”.`, {
-      hint: `rollout show ${batch} lists its tasks.`,
+    throw new StudioError('not_found', `Batch ${batch} has no attempts of task “${parsed.task}”.`, {
+      hint: `List its tasks with rollout show ${batch}.`,
     });
-  return { batch, task: named.task };
+  return { batch, task: parsed.task };
 }
 
-/** Reads `BATCH/TASK`; a task id may hold slashes, so that an attempt reads as a task too. undefined: it is none. */
+/** Parses `BATCH/TASK`, or returns undefined. Task IDs can contain slashes, so `BATCH/TASK/ATTEMPT` matches too. */
 export function taskOf(text: string): { readonly batch: string; readonly task: string } | undefined {
   const slash = text.indexOf('/');
   const [batch, task] = [text.slice(0, slash), text.slice(slash + 1)];
@@ -113,7 +115,7 @@ export function taskOf(text: string): { readonly batch: string; readonly task: s
     : undefined;
 }
 
-/** The rollout a reference means: of an attempt the one that settled it, else its newest. */
+/** Resolves a reference to a rollout. For an attempt it is the one that settled it, or else the newest. */
 export async function resolveRollout(
   api: Api,
   reference: Exclude<Reference, { kind: 'batch' }>,
@@ -130,18 +132,18 @@ export async function resolveRollout(
   if (row === undefined)
     throw new StudioError(
       'not_found',
-      `Batch ${batch} has no attempt ${reference.attempt} of a task “${reference.task}”.`,
-      { hint: `rollout show ${batch} lists its tasks.` },
+      `Batch ${batch} has no attempt ${reference.attempt} of task “${reference.task}”.`,
+      { hint: `List its tasks with rollout show ${batch}.` },
     );
   return row.rollout;
 }
 
-/** The page that compares the attempts at a task. */
+/** Returns the page that compares the attempts of a task. */
 export async function comparePlaceOf(api: Api, text: string, signal: AbortSignal): Promise<PagePlace> {
   return { page: 'compare', ...(await resolveTask(api, text, signal)) };
 }
 
-/** The page that shows what a reference means. */
+/** Returns the page that shows the target of a reference. */
 export async function placeOf(api: Api, text: string, signal: AbortSignal): Promise<PagePlace> {
   const reference = parseReference(text);
   if (reference.kind === 'batch') return { page: 'batch', batch: await batchId(api, reference.batch, signal) };

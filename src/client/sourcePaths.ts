@@ -1,10 +1,10 @@
-/** Paths a source file of a trajectory may have on this machine, best first. */
+/** Finds local paths of a trajectory’s source files. */
 import path from 'node:path';
 import type { SubmittedModule } from '../config/submission.ts';
 
 /**
- * `file` is relative to the workspace that was submitted, with `/`. A submitted module knows its absolute path, which
- * tells that workspace's folder for all other files, too.
+ * Returns possible local paths of `file`, best first. `file` is relative to the submitted workspace and uses `/`. The
+ * absolute paths of submitted modules reveal the workspace folder.
  */
 export function candidatesOf(
   file: string,
@@ -21,7 +21,7 @@ export function candidatesOf(
   return [...new Set([...own, ...[...roots, ...folders].map((root) => path.join(root, ...parts))])];
 }
 
-/** The folder that `file` is relative to, when it lies at `absolute`. */
+/** Returns the folder that `file` is relative to if its absolute path is `absolute`. */
 export function rootOf(absolute: string, file: string): string | undefined {
   const end = path.sep + file.split('/').join(path.sep);
   return absolute.endsWith(end) ? absolute.slice(0, -end.length) : undefined;

@@ -1,4 +1,4 @@
-/** From a batch file on this disk to a running batch on a server: read, check, bundle, send. */
+/** Reads batch files from disk and builds their submissions. */
 import { PRODUCT } from '../common/product.ts';
 import type { Files } from '../config/files.ts';
 import { type LoadOptions, loadBatch } from '../config/load.ts';
@@ -10,14 +10,14 @@ import { gitState, workspaceRoot } from './workspace.ts';
 
 export interface ReadyBatch {
   readonly built: BuiltSubmission;
-  /** What is worth telling and stops nothing. */
+  /** Problems that do not prevent the batch from running. */
   readonly warnings: readonly Problem[];
   readonly root: string;
-  /** Where its file says that it runs. */
+  /** The target in the batch file. */
   readonly target: string;
 }
 
-/** Reads a batch file with all it names. Throws StudioError `config` with every problem of every file. */
+/** Reads a batch file and all files it references. Throws StudioError `config` with the problems of all files. */
 export async function readBatch(
   file: string,
   cwd: string,
@@ -32,7 +32,7 @@ export async function readBatch(
   return { built, warnings: loaded.problems, root, target: loaded.value.file.target };
 }
 
-/** What building a submission needs of this machine. */
+/** Returns the ports that building a submission needs on this machine. */
 export function submitPorts(files: Files, root: string, env: NodeJS.ProcessEnv): SubmitPorts {
   return {
     files,

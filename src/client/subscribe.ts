@@ -1,4 +1,4 @@
-/** `follow` over a connection of this process: its WebSocket, and a server that is found or started again. */
+/** Follows streams over a connection of this process, reconnecting and restarting the server as needed. */
 import type { RawData, WebSocket } from 'ws';
 import { type FollowHandlers, type FollowOptions, follow, type OpenSocket } from '../protocol/follow.ts';
 import type { ServerAddress } from '../protocol/transport.ts';
@@ -6,7 +6,7 @@ import type { Connection } from './connect.ts';
 
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 
-/** Follows a stream until `signal` aborts (resolves) or the server says it can never go on (rejects, e.g. `gone`). */
+/** Follows a stream until `signal` aborts. Rejects if the server can never continue it, e.g. with `gone`. */
 export function subscribe(
   connection: Connection,
   options: Omit<FollowOptions, 'reconnect'>,
@@ -21,7 +21,7 @@ export function subscribe(
   );
 }
 
-/** WebSockets to `/v1/client` of a server. What makes them is loaded with the first: the extension starts without. */
+/** Opens WebSockets to `/v1/client` of a server. Loads `ws` lazily, so that the extension starts faster. */
 export function wsSocket(address: () => ServerAddress): OpenSocket {
   return (events) => {
     const { url, token, ca } = address();
@@ -40,7 +40,7 @@ export function wsSocket(address: () => ServerAddress): OpenSocket {
       });
       socket.on('open', () => events.open());
       socket.on('message', (data) => events.message(textOf(data)));
-      socket.on('error', () => undefined); // `close` follows and tells
+      socket.on('error', () => undefined); // `close` follows
       socket.on('close', () => events.close());
     };
     open().catch(() => events.close());

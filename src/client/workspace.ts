@@ -1,4 +1,4 @@
-/** What a submission tells of where it came from: the workspace's root and its commit. */
+/** Finds the origin of a submission: the workspace's root and its commit. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import path from 'node:path';
@@ -6,23 +6,23 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 const GIT_TIMEOUT_MS = 5_000;
-/** A folder with one of these is the root of what lies below it. */
+/** A folder that contains one of these is a workspace root. */
 const MARKERS = ['.rollout', '.git', 'package.json', 'tsconfig.json'];
 
 /**
- * The nearest folder above a file that looks like a workspace; else `otherwise` when the file is below it, else its own
- * folder.
+ * Returns the nearest parent folder that looks like a workspace root. If there is none, returns `fallback` if it
+ * contains the file, or else the file's folder.
  */
-export function workspaceRoot(file: string, otherwise: string): string {
+export function workspaceRoot(file: string, fallback: string): string {
   for (let folder = path.dirname(path.resolve(file)); ; folder = path.dirname(folder)) {
     if (MARKERS.some((name) => existsSync(path.join(folder, name)))) return folder;
     if (folder === path.dirname(folder)) break;
   }
-  const below = path.relative(otherwise, path.resolve(file));
-  return below.startsWith('..') || path.isAbsolute(below) ? path.dirname(path.resolve(file)) : otherwise;
+  const below = path.relative(fallback, path.resolve(file));
+  return below.startsWith('..') || path.isAbsolute(below) ? path.dirname(path.resolve(file)) : fallback;
 }
 
-/** The commit of a work tree, and whether files differ from it; undefined without git or outside a repository. */
+/** Returns the commit of a work tree and whether it has changes, or undefined without git or a repository. */
 export async function gitState(folder: string): Promise<{ commit: string; dirty: boolean } | undefined> {
   try {
     const options = { cwd: folder, timeout: GIT_TIMEOUT_MS, maxBuffer: 64 * 1024 * 1024 };

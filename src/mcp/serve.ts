@@ -11,7 +11,7 @@ export interface ServeOptions extends SessionOptions {
   /** Told the secret URL once HTTP is served. */
   readonly announce: (url: string) => void;
   /** Faults, for a log. */
-  readonly tell: (text: string) => void;
+  readonly log: (text: string) => void;
   readonly signal: AbortSignal;
 }
 
@@ -19,7 +19,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const { port, signal } = options;
   const session = new Session(options);
   const make = (): ReturnType<typeof mcpServer> => mcpServer(session);
-  const onError = (error: Error): void => options.tell(`mcp: ${error.message}`);
+  const onError = (error: Error): void => options.log(`mcp: ${error.message}`);
   if (port === undefined) return serveUntilClosed(make, onError, signal);
   const serving = await serveHttp({ port, make, onError });
   options.announce(serving.url);

@@ -30,7 +30,7 @@ describe('an installation', { timeout: 5 * 60_000 }, () => {
 
   it('needs a namespace, or the word to make one; a dry run makes nothing', async () => {
     assert.match(await refusal(2, 'install', ...bench.site.arguments), /does not exist\. Add --create-namespace/);
-    assert.match(await refusal(2, 'upgrade'), /There is no server in namespace/);
+    assert.match(await refusal(2, 'upgrade'), /No server is installed in namespace/);
     const would = await changes('install', '--create-namespace', '--dry-run', ...bench.site.arguments);
     assert.ok(
       Object.values(would).length > 8 && Object.values(would).every((change) => change === 'created'),

@@ -122,7 +122,7 @@ describe('a batch on a cluster', { timeout: 5 * 60_000 }, () => {
     assert.equal((await workspace.run('run', file)).code, 0);
     const unknown = await bench.plainly('run', workspace.path(file));
     assert.equal(unknown.code, 2);
-    assert.match(unknown.stderr, /There is no target “nowhere”\. There are: local, suite\./);
+    assert.match(unknown.stderr, /Unknown target “nowhere”\. Available targets: local, suite\./);
   });
 
   it('leaves the cluster as it was', async () => {

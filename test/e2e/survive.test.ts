@@ -162,7 +162,7 @@ describe('in mid-batch', { timeout: 900_000 }, () => {
     await step('2/4');
     await workbench.answer('http://rollouts.example.org');
     await workbench.page
-      .getByText(/would send the token in the clear. Use https/)
+      .getByText(/would send the token unencrypted. Use https/)
       .first()
       .waitFor();
     await workbench.answer(proxy.url);
@@ -173,7 +173,7 @@ describe('in mid-batch', { timeout: 900_000 }, () => {
     await step('3/4');
     await workbench.answer('nonsense');
     await workbench.page
-      .getByText(/does not take the token/)
+      .getByText(/rejected the token/)
       .first()
       .waitFor({ timeout: PATIENCE_MS });
     await story.picture('address-token');

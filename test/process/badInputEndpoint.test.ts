@@ -104,7 +104,7 @@ describe('a model endpoint that', () => {
     assert.deepEqual([code, report.failed], [0, 2]);
     assert.ok(
       stderr.includes(
-        `2 attempts were ended by a refusal of the model endpoint: ${endpoint.url} refused the call (400): ` +
+        `2 attempts were ended by a model error: ${endpoint.url} refused the call (400): ` +
           'temperature must be at most 2\n',
       ),
       stderr,
@@ -124,8 +124,8 @@ describe('a model endpoint that', () => {
       stderr,
       new RegExp(
         `^2 attempts were lost to infrastructure: The model endpoint http://127\\.0\\.0\\.1:${port}/v1 did not ` +
-          `answer for 1 s\\. The last it said: connect ECONNREFUSED 127\\.0\\.0\\.1:${port}\nrollout retry ` +
-          `${report.batch} tries what was lost again\\.$`,
+          `answer for 1 s\\. The last it said: connect ECONNREFUSED 127\\.0\\.0\\.1:${port}\nRetry the lost ` +
+          `attempts with rollout retry ${report.batch}\\.$`,
         'm',
       ),
     );

@@ -116,15 +116,15 @@ describe('rollout run refuses', () => {
     assert.equal(await refused(['run'], 'usage'), 'usage: rollout run BATCH.yaml');
     assert.equal(
       await refused(['run', file, '--attempts', 'none'], 'usage'),
-      '--attempts takes a whole number from 1 on, not “none”.',
+      '--attempts must be an integer of at least 1, not “none”.',
     );
     assert.match(
       await refused(['run', file, '--nope'], 'usage'),
-      /^Unknown option '--nope'.*rollout run --help shows its options\.$/,
+      /^Unknown option '--nope'.*See its options with rollout run --help\.$/,
     );
     assert.match(
       await refused(['frobnicate'], 'usage'),
-      /^There is no command “frobnicate”\. rollout --help lists them\.$/,
+      /^Unknown command “frobnicate”\. List all commands with rollout --help\.$/,
     );
     assert.match(
       await refused(['show', 'b0123456789/one/1'], 'not_found'),

@@ -165,10 +165,7 @@ randomBytes(45_000).toString('base64') });
         mkdirSync(inFile.work);
         assert.match(
           await fails(inFile, ['batches'], 3, 'storage'),
-          new RegExp(
-            String.raw`^rollout: The store .* cannot be a folder: a part of its path is a file\. Choose another ` +
-              String.raw`one with --store\.\n$`,
-          ),
+          /^rollout: Cannot use .* as a store: a part of its path is a file\. Choose another store with --store\.\n$/,
         );
       } finally {
         await inFile.close();
@@ -178,10 +175,7 @@ randomBytes(45_000).toString('base64') });
       writeFileSync(path.join(bench.store, 'log'), '');
       assert.match(
         await fails(bench, ['batches'], 3, 'storage'),
-        new RegExp(
-          String.raw`^rollout: You may not write into the store's folder .*, or its disk is read-only\. ` +
-            String.raw`Choose another one with --store\.\n$`,
-        ),
+        /^rollout: Cannot write to the store .*\. Check its permissions, or choose another store with --store\.\n$/,
       );
     }));
 });
@@ -195,8 +189,8 @@ describe('a server', () => {
         await fails(bench, ['serve'], 3, 'unavailable'),
         new RegExp(
           `^rollout: Another server has the store .*: process ${first?.pid ?? 0} at 127\\.0\\.0\\.1, port ` +
-            `${first?.port ?? 0} .*\\. Commands on this store find it by themselves; use another store with ` +
-            '--store to run a second one\\.\n$',
+            `${first?.port ?? 0} .*\\. Commands on this store connect to it automatically\\. ` +
+            'To run a second server, use another --store\\.\n$',
         ),
       );
       assert.deepEqual(bench.serverFile(), first);

@@ -346,6 +346,6 @@ describe('import', { timeout: 180_000 }, () => {
     assert.match(shown.stdout, /imported without times/);
     const fork = await workspace.run('fork', `${imported.batch}/0/2:1`);
     assert.equal(fork.code, 2);
-    assert.match(fork.stderr, /brings no agent that could go on/);
+    assert.match(fork.stderr, /has no agent to continue with/);
   });
 });

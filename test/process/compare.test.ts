@@ -112,11 +112,11 @@ describe('rollout compare', () => {
     assert.match(stdout, /2\/3 {2}find_member name: "Ada"/);
     assert.match(stdout, /0\/1 {2}renew_loan loan_id: 17, days: 7 → says Done/);
     assert.match(stdout, /renew_loan days: 14 → 7/);
-    assert.match(stdout, /1: 1 action the same, then apart; together again at its step 3/);
+    assert.match(stdout, /1: diverges after 1 identical action, rejoins at step 3/);
     assert.doesNotMatch(stdout, /\u001b|\[object Object\]|undefined/);
     for (const line of stdout.split('\n'))
       assert.ok(
-        line.length <= 100 || line.includes('the same, then apart'),
+        line.length <= 100 || line.includes(': diverges after'),
         `a line of ${line.length} characters: ${line}`,
       );
   });
@@ -161,7 +161,7 @@ describe('rollout compare', () => {
     for (const [words, told] of [
       [[], /usage: rollout compare/],
       [[first], /nothing to compare.*BATCH\/TASK/s],
-      [[`${first}/nothing`], /no attempt at a task “nothing”.*lists its tasks/s],
+      [[`${first}/nothing`], /no attempts of task “nothing”.*List its tasks/s],
       [[first, `${first}/renew/1`], /batch cannot be compared with an attempt/],
       [[first, first, second], /Only two batches/],
       [[`${first}/renew/1`, `${first}/renew/9`], /no attempt 9/],

@@ -145,7 +145,10 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
         'no call was made twice',
       );
     }
-    assert.match((await workspace.run('pause', `${batch}/a/1`, '--release-pods')).stderr, /released for a whole batch/);
+    assert.match(
+      (await workspace.run('pause', `${batch}/a/1`, '--release-pods')).stderr,
+      /released only for a whole batch/,
+    );
   });
 
   it('is refused where this machine does not have what its tools say they need', async () => {

@@ -195,7 +195,7 @@ describe('a recorded rollout', () => {
     assert.deepEqual([fork.reason, fork.top], ['entry', 'step 2 · demo']);
     assert.match(
       dap.output.join(''),
-      /The fork runs something else than its parent did:\n {2}agent\.model\.endpoints: .* → \["demo:\?latency_ms=1"\]/,
+      /The fork differs from its parent:\n {2}agent\.model\.endpoints: .* → \["demo:\?latency_ms=1"\]/,
     );
     await dap.go('continue');
     assert.match(dap.output.join(''), /done/);

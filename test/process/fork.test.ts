@@ -212,7 +212,7 @@ describe('a fork', { timeout: 300_000 }, () => {
     assert.match(wrong.stderr, /Message 99 is not among the shared events/);
     const nothing = await workspace.run('fork', `${rollout}:2`, '--edit', editFile('edit-bad.json', { of: 1 }));
     assert.equal(nothing.code, 2);
-    assert.match(nothing.stderr, /It holds a list such as/);
+    assert.match(nothing.stderr, /must contain a list such as/);
   });
 
   it('of a fork has a lineage of two, and gc keeps what a living fork reads @deep', async () => {
@@ -337,7 +337,7 @@ describe('a fork', { timeout: 300_000 }, () => {
   it('needs a point that is there @deep', async () => {
     const { rollout, batch } = await parent('points', 'call look {"text": "a"}\nanswer {{last}}', 'seen a');
     for (const [reference, pattern] of [
-      [rollout, /needs the point/],
+      [rollout, /requires a point/],
       [`${rollout}:9`, /has no step 9; it has 2/],
       [`${rollout}@999`, /cannot be cut after 999/],
       [`${batch}/it/2:1`, /has no attempt 2/],

@@ -178,7 +178,7 @@ appendFileSync(${JSON.stringify(marks)}, name + ' ' + JSON.stringify(args) + '\\
     assert.match(shown, new RegExp(`from event ${cut} on +passed +pass@1 +95% +pass@4`));
     assert.match(shown, new RegExp(`this fork +${told.passed}/4 `));
     assert.match(shown, new RegExp(`parent, all attempts +${parent.passed}/${ATTEMPTS} `));
-    assert.match((await bench.run(['report', told.batch])).stdout, /parent, same way until there/);
+    assert.match((await bench.run(['report', told.batch])).stdout, /parent, same path/);
   });
 });
 
@@ -249,7 +249,7 @@ export const look = tool({ description: 'Looks.', input: z.object({ text: z.stri
       assert.deepEqual([rates.fork.passed, rates.parent.passed, rates.siblings?.passed], [1, 1, 1]);
       assert.match(
         (await workspace.run('show', batch)).stdout,
-        /The fork runs something else than its parent did:\n {2}agent\.model\.endpoints: /,
+        /The fork differs from its parent:\n {2}agent\.model\.endpoints: /,
       );
       assert.deepEqual(
         (await workspace.json<{ differs: string[] }>('fork', `${rollout}:2`, '--model', 'larger', '--dry-run')).differs,
@@ -301,7 +301,7 @@ export const look = tool({ description: 'Looks.', input: z.object({ text: z.stri
     );
     assert.match(
       (await workspace.run('fork', `${rollout}:2`, '--batch', 'other.batch.yaml', '--dry-run')).stdout,
-      /The dataset has another task it now/,
+      /Task it has changed in the dataset/,
     );
   });
 });

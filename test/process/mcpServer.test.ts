@@ -185,7 +185,7 @@ it('answers once: with the text, and with the data where that is asked for', asy
 
 it('an empty store, a wrong reference and a file elsewhere are told with their hint', async () => {
   assert.match((await ask('list_batches')).text, /launch_batch/);
-  assert.match(await refused('show_batch', {}), /no batch yet/);
+  assert.match(await refused('show_batch', {}), /no batches yet/);
   assert.match(await refused('read_trajectory', { reference: 'nonsense' }), /not a reference/);
   assert.match(await refused('launch_batch', { file: '../elsewhere.batch.yaml' }), /--folder/);
   assert.match(await refused('launch_batch', { file: 'absent.batch.yaml' }), /no file/);
@@ -369,7 +369,7 @@ describe('a batch', () => {
       [shown.data.fork.fork.scored, shown.data.fork.parent.scored, shown.data.fork.siblings.scored],
       [2, 2, 2],
     );
-    assert.match(shown.text, /parent, same way until there +2\/2/);
+    assert.match(shown.text, /parent, same path +2\/2/);
     const dry = await ask<{ batch?: string; differs: string[] }>('fork_rollout', {
       from: `${from}:2`,
       model: 'larger',

@@ -25,11 +25,11 @@ describe('targets', () => {
 
   it('are chosen among the contexts of the kubeconfig', async () => {
     const listed = await target('add', 'k');
-    says(listed, 0, /Choose one: rollout target add k --context CONTEXT/);
+    says(listed, 0, /Choose a context: rollout target add k --context CONTEXT/);
     assert.match(listed.stdout, /^\* +test +fake +ns$/m);
     assert.match(listed.stdout, /^ +other +fake +default$/m);
     assert.deepEqual(await bench.json(['target', 'list']), { targets: [] });
-    says(await target('add', 'k', '--context', 'nope'), 2, /no context “nope”\. It has: test, other\./);
+    says(await target('add', 'k', '--context', 'nope'), 2, /no context “nope”\. Available contexts: test, other\./);
     says(
       await target('add', 'k', '--context', 'other', '--namespace', 'team'),
       0,
@@ -41,28 +41,20 @@ describe('targets', () => {
   });
 
   it('may be addresses, whose tokens are in the environment', async () => {
-    says(await target('add', 'u', '--url', 'https://127.0.0.1:9'), 2, /--url needs --token-env/);
-    says(await target('add', 'u', '--url', 'http://example.org', '--token-env', 'T'), 2, /in the clear/);
-    says(await target('add', 'u', '--url', 'https://127.0.0.1:9', '--token-env', 'ROLLOUT_TEST_TOKEN'), 0, /added/);
-    says(
-      await target('status', 'u'),
-      1,
-      /✗ server +The target u takes its token from ROLLOUT_TEST_TOKEN, which is not set/,
-    );
-    says(await bench.run(['batches', '--target', 'u']), 2, /takes its token from ROLLOUT_TEST_TOKEN/);
-    says(await target('remove', 'u'), 0, /removed/);
-    says(await target('remove', 'u'), 2, /There is no target “u”/);
+    says(await target('add', 'u', '--url', 'https://127.0.0.1:9'), 2, /--url requires --token-env/);
+    says(await target('add', 'u', '--url', 'http://example.org', '--token-env', 'T'), 2, /unencrypted/);
+    says(await target('add', 'u', '--url', 'https://127.0.0.1:9', '--token-env', 'ROLLOUT_TEST_TOKEN'), 0, /Added/);
+    says(await target('status', 'u'), 1, /✗ server +The token of target u is missing: ROLLOUT_TEST_TOKEN is not set/);
+    says(await bench.run(['batches', '--target', 'u']), 2, /ROLLOUT_TEST_TOKEN is not set/);
+    says(await target('remove', 'u'), 0, /Removed/);
+    says(await target('remove', 'u'), 2, /Unknown target “u”/);
   });
 
-  it('are told before anything is done where they are wrong', async () => {
+  it('reports wrong options before doing anything', async () => {
     says(await target('forget'), 2, /usage: rollout target add NAME/);
     says(await target('list', '--context', 'test'), 2, /for rollout target add/);
-    says(await bench.run(['batches', '--target', 'x']), 2, /There is no target “x”\. There are: local, k\./);
-    says(
-      await bench.run(['batches', '--target', 'k', '--store', bench.store]),
-      2,
-      /--store names a store of this machine/,
-    );
+    says(await bench.run(['batches', '--target', 'x']), 2, /Unknown target “x”\. Available targets: local, k\./);
+    says(await bench.run(['batches', '--target', 'k', '--store', bench.store]), 2, /--store is for the local server/);
     says(await bench.run(['serve', '--target', 'k']), 2, /rollout cluster install/);
     says(await bench.run(['doctor', '--target', 'k']), 2, /rollout target status k/);
   });
@@ -72,7 +64,7 @@ describe('targets', () => {
     says(
       await bench.run(['run', 'a.batch.yaml', '--store', bench.store]),
       2,
-      /a\.batch\.yaml runs on the target k, but a store of this machine was named\. .*--target k, or --target local/,
+      /a\.batch\.yaml runs on the target k, but a local store is selected\. .*--target k, or --target local/,
     );
     says(
       await bench.run(['run', 'a.batch.yaml', '--store', bench.store, '--target', 'local']),

@@ -125,7 +125,7 @@ TextEncoder().encode(String(state.count)) };
     assert.match(calls.stdout, new RegExp(`^${rollout}@${call(1)}  half {n: 3} ✗ tool_error: odd: 3$`, 'm'));
     const none = await workspace.run('tools', batch, '--calls', 'nothing');
     assert.equal(none.code, 2);
-    assert.match(none.stderr, /called a tool nothing/);
+    assert.match(none.stderr, /called the tool nothing/);
   });
 
   it('makes a call again, with the same seed, and finds the same; other arguments are other results', async () => {

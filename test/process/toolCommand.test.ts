@@ -35,7 +35,7 @@ describe('rollout tool', () => {
       run('try', 'words.ts', 'count', '--json'),
       run('try', 'words.ts', 'count', '--args', 'a b'),
     ]);
-    assert.match(listed.stdout, /^count \(pure\)\n {2}Counts words\.\n {2}takes /);
+    assert.match(listed.stdout, /^count \(pure\)\n {2}Counts words\.\n {2}parameters: /);
     assert.deepEqual([listed.code, tried.code, tried.stdout], [0, 0, '2\n']);
     assert.deepEqual(
       [wrong.code, (JSON.parse(wrong.stdout) as { error: { class: string } }).error.class],
@@ -55,11 +55,11 @@ describe('rollout tool', () => {
     ]);
     assert.equal(made.code, 0, made.stderr);
     assert.match(made.stdout, /^± update loans L-3001 {2}due: "2026-03-20" → "2026-04-03", renewals: 0 → 1\n\{/);
-    assert.match(made.stderr, /in the world library of task return-one/);
+    assert.match(made.stderr, /in world library of task return-one/);
     assert.deepEqual([alone.code, lost.code], [1, 2]);
     assert.match(alone.stdout, /^✗ tool_error: `state` is undefined, for no world is open: /);
-    assert.match(alone.stderr, /Give --batch BATCH\.yaml/);
-    assert.match(lost.stderr, /--task means nothing without --batch/);
+    assert.match(alone.stderr, /add --batch BATCH\.yaml/);
+    assert.match(lost.stderr, /--task requires --batch/);
   });
 
   it('add connects to a server once, and writes its entry', async () => {
@@ -77,7 +77,7 @@ describe('rollout tool', () => {
     assert.ok(text.startsWith(AGENT) && text.endsWith('    tools: [echo]\n'), text);
     const gone = await run('add', 'desk.agent.yaml', '--', 'rollout-no-such-program');
     assert.notEqual(gone.code, 0);
-    assert.match(gone.stderr, /there is no such program.*Nothing was written/s);
+    assert.match(gone.stderr, /there is no such program.*The file was not changed/s);
     assert.equal(readFileSync(bench.path('w', 'desk.agent.yaml'), 'utf8'), text);
   });
 
@@ -94,7 +94,7 @@ describe('rollout tool', () => {
       run('openapi', 'api.yaml', '--out', 'tools/clock.ts'),
       run('try', 'tools/clock.ts', 'now', '--json'),
     ]);
-    assert.match(again.stderr, /exists already; nothing was written/);
+    assert.match(again.stderr, /already exists and was not changed/);
     assert.match(tried.stdout, /fetch failed/);
   });
 });

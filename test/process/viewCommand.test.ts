@@ -287,7 +287,7 @@ describe('one file', () => {
   it('is not written where it cannot be', async () => {
     const ran = await workspace.run('view', batch, '--save', path.join('no such folder', 'x.html'));
     assert.equal(ran.code === 0, false);
-    assert.match(ran.stderr, /cannot be written/);
+    assert.match(ran.stderr, /Cannot write/);
   });
 });
 
@@ -331,6 +331,9 @@ describe('rollout run --task-file', () => {
       assert.equal(ran.code, 2);
       assert.match(ran.stderr, /--task-file/);
     }
-    assert.match((await workspace.run('run', file, '--task-file', 'missing.json')).stderr, /no file missing\.json/);
+    assert.match(
+      (await workspace.run('run', file, '--task-file', 'missing.json')).stderr,
+      /File not found: missing\.json/,
+    );
   });
 });

@@ -64,7 +64,7 @@ describe('a fresh workspace', { timeout: 180_000 }, () => {
   it('checks clean, and its first batch runs', async () => {
     const checked = await bench.run(['check'], { cwd: workspace });
     assert.equal(checked.code, 0, checked.stdout + checked.stderr);
-    assert.match(checked.stdout, /^\d+ files are fine\.$/m);
+    assert.match(checked.stdout, /^No problems in \d+ files\.$/m);
     assert.deepEqual((await bench.json<{ problems: unknown[] }>(['check'], { cwd: workspace })).problems, []);
     const report = await bench.json<{ attempts: number; scored: number }>(
       ['run', path.join('batches', 'first.batch.yaml')],
@@ -90,14 +90,14 @@ describe('a fresh workspace', { timeout: 180_000 }, () => {
   it('is not written over', async () => {
     const again = await bench.run(['init', 'desk']);
     assert.equal(again.code, 2);
-    assert.match(again.stderr, /has files of that name already: .*Nothing was written/);
+    assert.match(again.stderr, /already contains .*No files were written/);
     // One file is enough, and then nothing at all is written.
     const other = bench.path('other');
     mkdirSync(other);
     writeFileSync(path.join(other, 'README.md'), 'mine');
     const one = await bench.run(['init'], { cwd: other });
     assert.equal(one.code, 2);
-    assert.match(one.stderr, /has a file of that name already: README\.md/);
+    assert.match(one.stderr, /already contains README\.md/);
     assert.deepEqual(readdirSync(other), ['README.md']);
     assert.equal(readFileSync(path.join(other, 'README.md'), 'utf8'), 'mine');
     // What is no file of the sample does not stand in its way.

@@ -78,7 +78,7 @@ function cli(): string {
     'References are `BATCH`, `ROLLOUT`, and `BATCH/TASK/ATTEMPT`; the last two with `:STEP` or `@SEQ` appended. `last` is',
     'the newest batch.',
     '',
-    'Exit codes: 0 done; 1 something that you asked about failed; 2 the command or a file is wrong; 3 infrastructure',
+    'Exit codes: 0 success; 1 a checked result failed; 2 invalid usage or file; 3 infrastructure',
     'failed; 130 interrupted.',
     '',
     '## Options of every command',

@@ -7,14 +7,14 @@ const PAGE = 20;
 export const batches: Command = {
   name: 'batches',
   usage: '[--limit N] [--all]',
-  text: 'Lists the batches of a store, newest first.',
+  text: 'Lists the batches in the store, newest first.',
   options: {
-    limit: { type: 'string', value: 'N', text: `how many (${PAGE})` },
-    all: { type: 'boolean', text: 'all of them' },
+    limit: { type: 'string', value: 'N', text: `number of batches to list (${PAGE})` },
+    all: { type: 'boolean', text: 'list all batches' },
   },
-  async run(context, given) {
+  async run(context, commandLine) {
     const { api } = await context.connect();
-    const limit = flag(given, 'all') ? Number.POSITIVE_INFINITY : (numberOption(given, 'limit', 1) ?? PAGE);
+    const limit = flag(commandLine, 'all') ? Number.POSITIVE_INFINITY : (numberOption(commandLine, 'limit', 1) ?? PAGE);
     const rows: BatchRow[] = [];
     let before: string | undefined;
     do {
@@ -27,7 +27,7 @@ export const batches: Command = {
     } while (before !== undefined && rows.length < limit);
     if (context.json) context.printJson({ batches: rows });
     else if (rows.length === 0)
-      context.print('No batch yet. rollout init makes a sample workspace; rollout run BATCH runs one.');
+      context.print('No batches yet. Create a sample workspace with rollout init, or run one with rollout run BATCH.');
     else context.print(batchTable(rows));
     return 0;
   },

@@ -9,21 +9,24 @@ export const call: Command = {
   name: 'call',
   usage: 'ROLLOUT@SEQ [--arguments FILE] [--recorded-code] [--accept-irreversible]',
   text:
-    'Makes a recorded tool call again, with the code as it is now, in the world as it was before the call. Nothing ' +
-    'of it is recorded.',
+    'Runs a recorded tool call again with the current code, in the world as it was before the call. The new call is ' +
+    'not recorded.',
   options: {
-    arguments: { type: 'string', value: 'FILE', text: 'other arguments: a JSON file' },
-    'recorded-code': { type: 'boolean', text: 'with the code that was submitted' },
-    'accept-irreversible': { type: 'boolean', text: 'also when the tool may change something that cannot be undone' },
-    describe: { type: 'boolean', text: 'make no call: give the recorded one, the tool’s schema and what came before' },
+    arguments: { type: 'string', value: 'FILE', text: 'JSON file with different arguments' },
+    'recorded-code': { type: 'boolean', text: 'use the code that was submitted' },
+    'accept-irreversible': { type: 'boolean', text: 'run the tool even if its effects cannot be undone' },
+    describe: {
+      type: 'boolean',
+      text: 'make no call; print the recorded one, the tool’s schema, and the preceding steps as JSON',
+    },
   },
-  async run(context, given) {
-    const reference = parseReference(oneWord(call, given));
+  async run(context, commandLine) {
+    const reference = parseReference(oneWord(call, commandLine));
     if (reference.kind === 'batch' || reference.point.seq === undefined)
-      throw new StudioError('usage', 'A call is named by the event it starts at.', {
-        hint: 'Give ROLLOUT@SEQ or BATCH/TASK/ATTEMPT@SEQ; rollout tools BATCH --calls TOOL lists them.',
+      throw new StudioError('usage', 'A call is referenced by the event that starts it.', {
+        hint: 'Use ROLLOUT@SEQ or BATCH/TASK/ATTEMPT@SEQ. List calls with rollout tools BATCH --calls TOOL.',
       });
-    const file = textOption(given, 'arguments');
+    const file = textOption(commandLine, 'arguments');
     const args = file === undefined ? undefined : readJsonFile(context.cwd, file);
     const { api } = await context.connect();
     const [{ readCall }, { callForm, rerun }] = await Promise.all([
@@ -37,48 +40,50 @@ export const call: Command = {
       context.env,
       context.signal,
     );
-    const options = { code: flag(given, 'recorded-code') ? 'recorded' : 'now', folder: context.cwd } as const;
-    const { submission, ...told } = recorded;
-    if (flag(given, 'describe')) {
+    const options = { code: flag(commandLine, 'recorded-code') ? 'recorded' : 'now', folder: context.cwd } as const;
+    const { submission, ...recordedCall } = recorded;
+    if (flag(commandLine, 'describe')) {
       const form = await callForm(api, recorded, options, context.signal);
       const modules = {
         tools: submission.agent.tools.flatMap((entry) => (entry.kind === 'module' ? [entry.module] : [])),
         world: submission.world?.module,
       };
-      context.printJson({ ...told, ...form, modules });
+      context.printJson({ ...recordedCall, ...form, modules });
       return 0;
     }
-    const made = await rerun(
+    const result = await rerun(
       api,
       recorded,
       {
         ...options,
         ...(args === undefined ? {} : { arguments: args }),
-        acceptIrreversible: flag(given, 'accept-irreversible'),
+        acceptIrreversible: flag(commandLine, 'accept-irreversible'),
       },
       context.signal,
     );
     if (context.json) {
-      context.printJson({ ...made, recorded: told });
+      context.printJson({ ...result, recorded: recordedCall });
       return 0;
     }
-    if (made.log !== '') context.tell(made.log.trimEnd());
-    for (const note of made.notes) context.tell(note);
-    for (const change of made.changes ?? []) context.print(`± ${changeText(change)}`);
+    if (result.log !== '') context.log(result.log.trimEnd());
+    for (const note of result.notes) context.log(note);
+    for (const change of result.changes ?? []) context.print(`± ${changeText(change)}`);
     context.print(
-      made.error === undefined
-        ? valueText(made.result ?? null, true)
-        : [`✗ ${traceErrorText(made.error)}`, made.error.stack ?? placeText(made.error) ?? ''].join('\n').trimEnd(),
+      result.error === undefined
+        ? valueText(result.result ?? null, true)
+        : [`✗ ${traceErrorText(result.error)}`, result.error.stack ?? placeText(result.error) ?? '']
+            .join('\n')
+            .trimEnd(),
     );
-    const same =
-      made.same === null
-        ? 'other arguments than recorded'
-        : made.same
-          ? 'the same as recorded'
-          : 'recorded was: ' +
+    const comparison =
+      result.same === null
+        ? 'different arguments than recorded'
+        : result.same
+          ? 'same as recorded'
+          : 'recorded: ' +
             (recorded.error === undefined ? valueText(recorded.result ?? null) : traceErrorText(recorded.error));
-    context.tell(
-      `${duration(made.ms)}${recorded.ms === undefined ? '' : `, recorded ${duration(recorded.ms)}`} · ${same}`,
+    context.log(
+      `${duration(result.ms)}${recorded.ms === undefined ? '' : `, recorded ${duration(recorded.ms)}`} · ${comparison}`,
     );
     return 0;
   },

@@ -11,17 +11,17 @@ export const check: Command = {
   name: 'check',
   usage: '[FILE…]',
   text:
-    'Validates agent, world, batch and dataset files and loads the modules they name; without FILE, all below ' +
-    'this folder.',
+    'Checks agent, world, batch, and dataset files and loads the modules they reference. Without FILE, checks all ' +
+    'files in this folder.',
   options: {},
-  async run(context, given) {
-    const { paths, problems } = await checkDisk(context.cwd, given.words, modulesLoader(context.signal));
-    if (given.words.length === 0) await writeEditorTypes(workspaceRoot(paths[0] ?? '', context.cwd));
+  async run(context, commandLine) {
+    const { paths, problems } = await checkDisk(context.cwd, commandLine.words, modulesLoader(context.signal));
+    if (commandLine.words.length === 0) await writeEditorTypes(workspaceRoot(paths[0] ?? '', context.cwd));
     if (context.json) context.printJson({ files: paths.length, problems });
     else {
       for (const problem of problems)
         context.print(formatProblem(problem, diskFiles(context.cwd).absolute(context.cwd)));
-      if (problems.length === 0) context.print(`${plural(paths.length, 'file is', 'files are')} fine.`);
+      if (problems.length === 0) context.print(`No problems in ${plural(paths.length, 'file')}.`);
     }
     return hasErrors(problems) ? 1 : 0;
   },

@@ -17,132 +17,134 @@ export const cluster: Command = {
   name: 'cluster',
   usage: `${ACTIONS.join('|')} --target NAME`,
   text: [
-    'Puts a server into a cluster, takes it out again, or prints its manifests (render).',
-    'install may be run again: what is not named stays as it was installed. upgrade is the same for what is there.',
+    'Installs a server in a cluster, upgrades or uninstalls it, or prints its manifests (render).',
+    'install can be repeated: options you leave out keep their installed values. upgrade requires an installed server.',
   ].join('\n'),
   options: {
-    'create-namespace': { type: 'boolean', text: 'make the namespace where it is absent' },
-    namespace: { type: 'string', value: 'NAME', text: 'of the printed manifests, where render has no target' },
+    'create-namespace': { type: 'boolean', text: 'create the namespace if it does not exist' },
+    namespace: { type: 'string', value: 'NAME', text: 'namespace of the manifests if render has no target (default)' },
     ...INSTALL_OPTIONS,
-    'delete-data': { type: 'boolean', text: 'uninstall: the volumes with the trajectories too' },
-    'dry-run': { type: 'boolean', text: 'only tell what would change' },
+    'delete-data': { type: 'boolean', text: 'uninstall: also delete the volumes with the trajectories' },
+    'dry-run': { type: 'boolean', text: 'only print what would change' },
     timeout: {
       type: 'string',
       value: 'SECONDS',
-      text: `how long to wait for the server; 0 = not at all (${TIMEOUT_SECONDS})`,
+      text: `how long to wait for the server; 0 does not wait (${TIMEOUT_SECONDS})`,
     },
   },
-  async run(context, given) {
-    const [word, ...more] = given.words;
+  async run(context, commandLine) {
+    const [word, ...more] = commandLine.words;
     const action = ACTIONS.find((name) => name === word);
     if (action === undefined || more.length > 0)
       throw new StudioError('usage', `usage: rollout cluster ${cluster.usage}`);
     if (action === 'render' && targetOf(context) === undefined)
-      return await print(context, given, textOption(given, 'namespace') ?? 'default');
-    const opened = await open(context, given);
+      return await print(context, commandLine, textOption(commandLine, 'namespace') ?? 'default');
+    const opened = await open(context, commandLine);
     try {
-      return await act(action, opened, context, given);
+      return await act(action, opened, context, commandLine);
     } finally {
       opened.close();
     }
   },
 };
 
-async function open(context: Context, given: CommandLine): Promise<Cluster> {
+async function open(context: Context, commandLine: CommandLine): Promise<Cluster> {
   const target = targetOf(context);
   if (target === undefined) {
-    throw new StudioError('usage', 'In which cluster?', {
-      hint: 'Name it with --target; rollout target add NAME --context CONTEXT adds one.',
+    throw new StudioError('usage', 'No cluster selected.', {
+      hint: 'Select one with --target NAME. Add one with rollout target add NAME --context CONTEXT.',
     });
   }
-  if (textOption(given, 'namespace') !== undefined) {
-    throw new StudioError('usage', 'The namespace is that of the target.', {
-      hint: 'rollout target add … --namespace NAME says which.',
+  if (textOption(commandLine, 'namespace') !== undefined) {
+    throw new StudioError('usage', '--namespace cannot be combined with a target, which has its own namespace.', {
+      hint: 'Change it with rollout target add … --namespace NAME.',
     });
   }
   const { Cluster } = await import('../../kubernetes/access/cluster.ts');
   return await Cluster.open(clusterRef(target, context.targets.get(target)));
 }
 
-/** The cluster that was named: this machine is none. */
+/** Returns the selected target, or undefined for `local`, which is not a cluster. */
 function targetOf({ target }: Context): string | undefined {
   return target === LOCAL ? undefined : target;
 }
 
-async function act(action: Action, opened: Cluster, context: Context, given: CommandLine): Promise<Outcome> {
-  if (action === 'uninstall') return await remove(opened, context, given);
+async function act(action: Action, opened: Cluster, context: Context, commandLine: CommandLine): Promise<Outcome> {
+  if (action === 'uninstall') return await remove(opened, context, commandLine);
   const { install, installedOptions } = await import('../../kubernetes/install/install.ts');
   const installed = await installedOptions(opened, context.signal);
-  if (action === 'render') return await print(context, given, opened.namespace, installed);
+  if (action === 'render') return await print(context, commandLine, opened.namespace, installed);
   if (action === 'upgrade' && installed === undefined) {
-    throw new StudioError('not_found', `There is no server in namespace ${opened.namespace}.`, {
-      hint: 'rollout cluster install puts one there.',
+    throw new StudioError('not_found', `No server is installed in namespace ${opened.namespace}.`, {
+      hint: 'Install one with rollout cluster install.',
     });
   }
   const { vllmUrl } = await import('../../kubernetes/install/manifests/vllm.ts');
-  const options = await readInstallOptions(given, installed);
-  const dryRun = flag(given, 'dry-run');
+  const options = await readInstallOptions(commandLine, installed);
+  const dryRun = flag(commandLine, 'dry-run');
   const report = reporter(context, dryRun);
   await install(
     opened,
     {
       options,
       dryRun,
-      createNamespace: flag(given, 'create-namespace'),
+      createNamespace: flag(commandLine, 'create-namespace'),
       signal: context.signal,
-      timeoutMs: (numberOption(given, 'timeout', 0) ?? TIMEOUT_SECONDS) * 1000,
+      timeoutMs: (numberOption(commandLine, 'timeout', 0) ?? TIMEOUT_SECONDS) * 1000,
     },
     report,
   );
   if (options.vllm !== undefined)
-    report.note(`The model is at ${vllmUrl(opened.namespace)} for rollouts in this cluster, once it is loaded.`);
+    report.note(`Once loaded, the model is available to rollouts in this cluster at ${vllmUrl(opened.namespace)}.`);
   report.end(
     dryRun
-      ? 'Nothing was changed.'
-      : `The server is in namespace ${opened.namespace}. rollout run FILE --target ${targetOf(context) ?? 'NAME'} ` +
-          'uses it.',
+      ? 'Dry run: nothing was changed.'
+      : `The server is installed in namespace ${opened.namespace}. Use it with rollout run FILE --target ` +
+          `${targetOf(context) ?? 'NAME'}.`,
   );
   return 0;
 }
 
-async function remove(opened: Cluster, context: Context, given: CommandLine): Promise<Outcome> {
+async function remove(opened: Cluster, context: Context, commandLine: CommandLine): Promise<Outcome> {
   const { uninstall } = await import('../../kubernetes/install/uninstall.ts');
   const report = reporter(context, false);
-  const any = await uninstall(opened, { deleteData: flag(given, 'delete-data'), signal: context.signal }, report);
+  const isRemoved = await uninstall(
+    opened,
+    { deleteData: flag(commandLine, 'delete-data'), signal: context.signal },
+    report,
+  );
   report.end(
-    any
-      ? `The server is gone from namespace ${opened.namespace}.`
-      : `There was nothing of ours in namespace ${opened.namespace}.`,
+    isRemoved
+      ? `Uninstalled the server from namespace ${opened.namespace}.`
+      : `Rollout Studio is not installed in namespace ${opened.namespace}.`,
   );
   return 0;
 }
 
 async function print(
   context: Context,
-  given: CommandLine,
+  commandLine: CommandLine,
   namespace: string,
   installed?: InstallOptions,
 ): Promise<Outcome> {
   const { render } = await import('../../kubernetes/install/render.ts');
-  const text = await render(await readInstallOptions(given, installed), namespace);
+  const text = await render(await readInstallOptions(commandLine, installed), namespace);
   if (context.json) context.printJson({ namespace, manifests: text });
   else context.print(text.trimEnd());
   return 0;
 }
 
-/** Tells what happens: a line for each object, or all of it as one document at the end. */
+/** Prints each change as it happens, or with --json all changes as one document at the end. */
 function reporter(context: Context, dryRun: boolean) {
   const changes: Change[] = [];
   return {
     change: (change: Change): void => {
       changes.push(change);
-      // A program that reads the one document can follow on stderr.
-      (context.json ? context.tell : context.print)(
-        `${(dryRun && change.change !== 'same' ? `would be ${change.change}` : change.change).padEnd(dryRun ? 18 : 9)}${change.kind} ` +
-          change.name,
-      );
+      const verb = dryRun && change.change !== 'same' ? `would be ${change.change}` : change.change;
+      // With --json, callers can follow the changes on stderr.
+      (context.json ? context.log : context.print)(`${verb.padEnd(dryRun ? 18 : 9)}${change.kind} ${change.name}`);
     },
-    note: (text: string): void => context.tell(text),
+    note: (text: string): void => context.log(text),
     end: (text: string): void => {
       if (context.json) context.printJson({ changes });
       else context.print(text);

@@ -19,11 +19,11 @@ export const compare: Command = {
   name: 'compare',
   usage: 'BATCH/TASK | ATTEMPT ATTEMPT … | BATCH BATCH',
   text:
-    'Compares attempts: the tree of what they did with pass rates, and their steps side by side; or two batches, ' +
-    'the earlier first.',
+    'Compares attempts as a tree of their actions with pass rates and step by step, or compares two batches (the ' +
+    'earlier one first).',
   options: {},
-  async run(context, given) {
-    const { words } = given;
+  async run(context, commandLine) {
+    const { words } = commandLine;
     const [first, ...more] = words;
     if (first === undefined) throw new StudioError('usage', `usage: rollout compare ${compare.usage}`);
     if (more.length === 0) return compareTask(context, first);
@@ -40,14 +40,14 @@ export const compare: Command = {
       batches.length === words.length
         ? 'Only two batches can be compared at a time.'
         : 'A batch cannot be compared with an attempt.',
-      { hint: `Give ${compare.usage}.` },
+      { hint: `Use ${compare.usage}.` },
     );
   },
 };
 
 async function compareTask(context: Context, word: string): Promise<Outcome> {
   if (!word.includes('/'))
-    throw new StudioError('usage', `There is nothing to compare “${word}” with.`, { hint: `Give ${compare.usage}.` });
+    throw new StudioError('usage', `Nothing to compare “${word}” with.`, { hint: `Use ${compare.usage}.` });
   const { api } = await context.connect();
   const { batch, task } = await resolveTask(api, word, context.signal);
   const rows = await Array.fromAsync(api.allRollouts(batch, { task, all: 1 }, context.signal));
@@ -71,7 +71,7 @@ async function compareAttempts(
   for (const reference of references)
     rows.push((await api.rollout(await resolveRollout(api, reference, context.signal), context.signal)).row);
   const tasks = [...new Set(rows.map((row) => row.task))];
-  if (tasks.length > 1) context.tell(`These are attempts at different tasks: ${tasks.join(', ')}.`);
+  if (tasks.length > 1) context.log(`These attempts are of different tasks: ${tasks.join(', ')}.`);
   const oneBatch = rows.every((row) => row.batch === rows[0]?.batch);
   const numbers = new Set(rows.map((row) => row.attempt));
   const short = oneBatch && tasks.length === 1 && numbers.size === rows.length;
@@ -85,7 +85,7 @@ async function compareAttempts(
   );
 }
 
-/** Reads the attempts and prints them, held against the one that `choose` picks. */
+/** Reads the attempts and prints them compared with the reference that `choose` selects. */
 async function show(
   context: Context,
   api: Api,
@@ -114,7 +114,7 @@ async function show(
   return 0;
 }
 
-/** Rows name their actions by seq, for the attempts hold them already; what differs is spelt out. */
+/** References actions by seq, because the attempts already contain them, and lists the differences in full. */
 function alignmentJson({ reference, rows, splits, firstSplit }: Alignment): object {
   return {
     reference,

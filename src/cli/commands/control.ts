@@ -1,16 +1,14 @@
-/** cancel, pause, resume, retry: commands to a batch or a rollout. */
+/** The `cancel`, `pause`, `resume`, and `retry` commands. */
 import { type ControlVerb, control, controlText } from '../../client/commands/control.ts';
 import { parseReference } from '../../client/reference.ts';
 import { type Command, type Option, oneWord, textOption } from '../command.ts';
 
 const OPTIONS: Readonly<Partial<Record<ControlVerb, Readonly<Record<string, Option>>>>> = {
-  cancel: { reason: { type: 'string', value: 'TEXT', text: 'why; told in the record' } },
+  cancel: { reason: { type: 'string', value: 'TEXT', text: 'reason to record' } },
   pause: {
     'release-pods': {
       type: 'boolean',
-      text:
-        'keep no pods meanwhile (on this machine: no worker processes); they end once nothing runs, and resume ' +
-        'starts them again',
+      text: 'end the pods (locally: the worker processes) once nothing runs; resume starts them again',
     },
   },
 };
@@ -21,15 +19,19 @@ function controlCommand(verb: ControlVerb, usage: string, text: string): Command
     usage,
     text,
     options: OPTIONS[verb] ?? {},
-    async run(context, given) {
-      const word = oneWord(command, given);
-      parseReference(word); // a wrong one is told before a server is started
+    async run(context, commandLine) {
+      const word = oneWord(command, commandLine);
+      parseReference(word); // fail early, before a server starts
       const { api } = await context.connect();
       const done = await control(
         api,
         word,
         verb,
-        { reason: textOption(given, 'reason'), release: given.options['release-pods'] === true, by: 'rollout' },
+        {
+          reason: textOption(commandLine, 'reason'),
+          release: commandLine.options['release-pods'] === true,
+          by: 'rollout',
+        },
         context.signal,
       );
       if (context.json) context.printJson(done.reply);
@@ -43,16 +45,16 @@ function controlCommand(verb: ControlVerb, usage: string, text: string): Command
 export const cancel = controlCommand(
   'cancel',
   'BATCH|ROLLOUT',
-  'Ends what is queued or running as cancelled. What is recorded stays.',
+  'Cancels queued and running rollouts. Their recorded events are kept.',
 );
 export const pause = controlCommand(
   'pause',
   'BATCH|ROLLOUT',
-  'Holds each rollout at its next gate and leases no more.',
+  'Holds each running rollout before its next call and starts no more.',
 );
-export const resume = controlCommand('resume', 'BATCH|ROLLOUT', 'Goes on with what was paused.');
+export const resume = controlCommand('resume', 'BATCH|ROLLOUT', 'Resumes a paused batch or rollout.');
 export const retry = controlCommand(
   'retry',
   'BATCH',
-  'Queues new tries for attempts that nothing settled (cancelled, infrastructure). Never for failed ones.',
+  'Retries attempts without a result (cancelled or lost to infrastructure). Failed attempts are not retried.',
 );

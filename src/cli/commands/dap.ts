@@ -15,8 +15,8 @@ export const dap: Command = {
   name: 'dap',
   usage: '',
   text:
-    'Speaks the Debug Adapter Protocol on stdin and stdout: for editors other than VS Code, which has the adapter ' +
-    'built in.',
+    'Starts a Debug Adapter Protocol server on stdin and stdout, for editors other than VS Code, where the adapter ' +
+    'is built in.',
   options: STDIO_OPTION,
   async run(context) {
     const adapter = new RolloutDebugAdapter({
@@ -54,7 +54,7 @@ export const dap: Command = {
     context.signal.addEventListener('abort', () => adapter.shutdown(), { once: true });
     adapter.start(process.stdin, process.stdout);
     await closed;
-    process.stdin.destroy(); // a client that keeps its end open does not keep this process
+    process.stdin.destroy(); // otherwise a client that keeps the pipe open keeps this process alive
     return 0;
   },
 };
@@ -65,7 +65,7 @@ async function linkTo(
   signal: AbortSignal,
 ): Promise<{ link: ServerLink; connection: Awaited<ReturnType<typeof connect>> }> {
   const connection =
-    store === undefined ? await context.connect() : await connect({ store, signal, onNotice: context.tell });
+    store === undefined ? await context.connect() : await connect({ store, signal, onNotice: context.log });
   return {
     connection,
     link: {

@@ -27,20 +27,20 @@ interface Finding {
 
 const MIN_NODE = [22, 19] as const;
 const MIN_DISK = 1e9;
-const ASK_TIMEOUT_MS = 5_000;
+const REQUEST_TIMEOUT_MS = 5_000;
 const run = promisify(execFile);
 
 export const doctor: Command = {
   name: 'doctor',
   usage: '',
   text:
-    'Tells what is installed, reachable or missing here, with the hint: Node, store, server, Python, git, Chromium, ' +
-    'the endpoints of this folder’s agents.',
+    'Checks what is installed and reachable: Node, store, server, Python, git, Chromium, and the model endpoints of ' +
+    'the agents in this folder.',
   options: {},
   async run(context) {
     if (context.target !== undefined && context.target !== LOCAL)
-      throw new StudioError('usage', 'rollout doctor looks at this machine.', {
-        hint: `Use rollout target status ${context.target}.`,
+      throw new StudioError('usage', 'rollout doctor checks only the local machine.', {
+        hint: `Check a target with rollout target status ${context.target}.`,
       });
     const server = await runningServer(context);
     const findings = [
@@ -49,7 +49,7 @@ export const doctor: Command = {
       serverFinding(server),
       ...(await Promise.all([
         program('python3', ['--version'], 'the code tool cannot run Python', 'Install Python 3.'),
-        program('git', ['--version'], 'submissions do not tell which commit they came from', 'Install git.'),
+        program('git', ['--version'], 'submissions do not record their commit', 'Install git.'),
       ])),
       chromiumFinding(findChromium()),
       ...(await endpoints(context)),
@@ -94,7 +94,7 @@ async function storeFinding(context: Context): Promise<Finding> {
           name: 'store',
           state: 'wrong',
           text: `${context.store}: only ${bytes(free)} free`,
-          hint: 'Make room, or remove old batches with rollout gc --older-than 30d.',
+          hint: 'Free up space, or remove old batches with rollout gc --older-than 30d.',
         }
       : { name: 'store', state: 'ok', text: `${context.store} (${bytes(free)} free)` };
   } catch (error) {
@@ -102,7 +102,7 @@ async function storeFinding(context: Context): Promise<Finding> {
       name: 'store',
       state: 'wrong',
       text: `${context.store}: ${errorText(error)}`,
-      hint: 'Name a folder you may write to with --store.',
+      hint: 'Use --store with a writable folder.',
     };
   }
 }
@@ -113,14 +113,14 @@ async function runningServer(context: Context): Promise<ServerInfo | undefined> 
     return await api.server(context.signal);
   } catch (error) {
     context.signal.throwIfAborted();
-    if (error instanceof Error) return undefined; // none runs, or it does not answer: told as such
+    if (error instanceof Error) return undefined; // not running or not responding
     throw error;
   }
 }
 
 function serverFinding(server: ServerInfo | undefined): Finding {
   if (server === undefined)
-    return { name: 'server', state: 'missing', text: 'none runs on this store; commands start one when they need it' };
+    return { name: 'server', state: 'missing', text: 'not running; commands start it when they need it' };
   return {
     name: 'server',
     state: 'ok',
@@ -132,7 +132,7 @@ function serverFinding(server: ServerInfo | undefined): Finding {
 
 async function program(name: string, args: readonly string[], without: string, hint: string): Promise<Finding> {
   try {
-    const { stdout, stderr } = await run(name, args, { timeout: ASK_TIMEOUT_MS });
+    const { stdout, stderr } = await run(name, args, { timeout: REQUEST_TIMEOUT_MS });
     return { name, state: 'ok', text: (stdout + stderr).trim() };
   } catch (error) {
     if (error instanceof Error) return { name, state: 'missing', text: `not found: ${without}`, hint };
@@ -140,16 +140,16 @@ async function program(name: string, args: readonly string[], without: string, h
   }
 }
 
-/** `place`: of the program. */
-export function chromiumFinding(place: string | undefined): Finding {
-  return place === undefined
+/** Reports the Chromium at `executable`; undefined means none was found. */
+export function chromiumFinding(executable: string | undefined): Finding {
+  return executable === undefined
     ? {
         name: 'chromium',
         state: 'missing',
         text: 'not found: the browser tools cannot open pages',
         hint: `${installHint(CHROMIUM)}.`,
       }
-    : { name: 'chromium', state: 'ok', text: place };
+    : { name: 'chromium', state: 'ok', text: executable };
 }
 
 const agentModel = z.object({
@@ -161,28 +161,33 @@ const agentModel = z.object({
 });
 const modelList = z.object({ data: z.array(z.object({ id: z.string() })) });
 
-/** Asks the endpoints that the agent files below the folder name. */
+/** Checks the model endpoints of all agent files in the folder. */
 async function endpoints(context: Context): Promise<Finding[]> {
   const names = (await readdir(context.cwd, { recursive: true })).filter(
     (name) => fileKind(name) === 'agent' && !name.split(path.sep).includes('node_modules'),
   );
-  const asked = new Map<string, Promise<Finding>>();
+  const checks = new Map<string, Promise<Finding>>();
   for (const name of names) {
     const parsed = agentModel.safeParse(
       parse(await readFile(path.join(context.cwd, name), 'utf8'), { logLevel: 'silent' }),
     );
-    if (!parsed.success) continue; // rollout check tells what is wrong with a file
+    if (!parsed.success) continue; // `rollout check` reports file problems
     const { endpoint, name: model, api_key: key } = parsed.data.model;
     for (const text of Array.isArray(endpoint) ? endpoint : [endpoint]) {
       if (text.startsWith('demo:'))
-        asked.set(text, Promise.resolve({ name: 'endpoint', state: 'ok', text: 'demo: the embedded demo model' }));
-      else asked.set(`${text} ${model}`, ask(context, text, model, key));
+        checks.set(text, Promise.resolve({ name: 'endpoint', state: 'ok', text: 'demo: the embedded demo model' }));
+      else checks.set(`${text} ${model}`, checkEndpoint(context, text, model, key));
     }
   }
-  return Promise.all(asked.values());
+  return Promise.all(checks.values());
 }
 
-async function ask(context: Context, endpoint: string, model: string, key: string | undefined): Promise<Finding> {
+async function checkEndpoint(
+  context: Context,
+  endpoint: string,
+  model: string,
+  key: string | undefined,
+): Promise<Finding> {
   const missing: string[] = [];
   const filled = (text: string): string =>
     text.replace(/\$\{env:([^}]+)\}/g, (_whole, variable: string) => {
@@ -202,14 +207,14 @@ async function ask(context: Context, endpoint: string, model: string, key: strin
   try {
     const response = await fetch(`${url.replace(/\/$/, '')}/models`, {
       headers: token === undefined ? {} : { authorization: `Bearer ${token}` },
-      signal: AbortSignal.any([context.signal, AbortSignal.timeout(ASK_TIMEOUT_MS)]),
+      signal: AbortSignal.any([context.signal, AbortSignal.timeout(REQUEST_TIMEOUT_MS)]),
     });
     if (!response.ok)
       return {
         name: 'endpoint',
         state: 'wrong',
-        text: `${endpoint} answers ${response.status}`,
-        hint: response.status === 401 ? 'The key is wrong or missing: see model.api_key.' : 'See the endpoint’s log.',
+        text: `${endpoint} returned HTTP status ${response.status}`,
+        hint: response.status === 401 ? 'Set a valid API key in model.api_key.' : 'Check the log of the endpoint.',
       };
     const served = modelList.parse(await response.json()).data.map((entry) => entry.id);
     return served.includes(model)
@@ -225,8 +230,8 @@ async function ask(context: Context, endpoint: string, model: string, key: strin
     return {
       name: 'endpoint',
       state: 'wrong',
-      text: `${endpoint} does not answer: ${errorText(error)}`,
-      hint: 'Start the model server, or correct model.endpoint.',
+      text: `${endpoint} does not respond: ${errorText(error)}`,
+      hint: 'Start the model server or fix model.endpoint.',
     };
   }
 }

@@ -15,41 +15,41 @@ export const fork: Command = {
   name: 'fork',
   usage: 'ROLLOUT:STEP|ROLLOUT@SEQ [-k N] [--edit FILE] [--batch FILE] [--agent FILE] [--model NAME]',
   text:
-    'Continues a rollout from a step, k times, as a batch of its own. What came before is answered from the ' +
-    'record. It runs what its parent ran, unless told otherwise; what differs then is told first.',
+    'Continues a rollout from a step, k times, as a new batch. Earlier steps are replayed from the recording. The ' +
+    'fork uses its parent’s configuration unless options change it; differences are printed before it starts.',
   options: {
-    k: { type: 'string', short: 'k', value: 'N', text: 'continuations (1)' },
+    k: { type: 'string', short: 'k', value: 'N', text: 'number of continuations (1)' },
     edit: {
       type: 'string',
       value: 'FILE',
-      text: 'edits to begin with: a YAML or JSON list of {of: {m | seq}, path, value}',
+      text: 'edits to apply first: a YAML or JSON list of {of: {m | seq}, path, value}',
     },
-    batch: { type: 'string', value: 'FILE', text: 'agent, world and scorer of this batch file as they are now' },
-    agent: { type: 'string', value: 'FILE', text: 'another agent' },
-    model: { type: 'string', value: 'NAME', text: 'another model' },
-    endpoint: { type: 'string', value: 'URL', text: 'where the model is' },
-    'accept-irreversible': { type: 'boolean', text: 'go on although irreversible calls may be made again' },
-    'dry-run': { type: 'boolean', text: 'only tell what differs from the parent' },
+    batch: { type: 'string', value: 'FILE', text: 'use the current agent, world, and scorer of this batch file' },
+    agent: { type: 'string', value: 'FILE', text: 'use this agent file' },
+    model: { type: 'string', value: 'NAME', text: 'use this model' },
+    endpoint: { type: 'string', value: 'URL', text: 'use this model endpoint' },
+    'accept-irreversible': { type: 'boolean', text: 'continue even if irreversible calls may be repeated' },
+    'dry-run': { type: 'boolean', text: 'only print what differs from the parent' },
     hold: {
       type: 'boolean',
-      text: 'for a debugger: held at its first call, and attempts count although they are edited',
+      text: 'for a debugger: hold the fork before its first call; edited attempts still count',
     },
-    detach: { type: 'boolean', text: 'do not wait for the end' },
+    detach: { type: 'boolean', text: 'do not wait until the batch ends' },
   },
-  async run(context, given) {
-    const word = oneWord(fork, given);
-    forkPoint(word); // a wrong one is told before a server is started
-    const edit = readEdits(context, textOption(given, 'edit'));
-    const attempts = numberOption(given, 'k', 1);
+  async run(context, commandLine) {
+    const word = oneWord(fork, commandLine);
+    forkPoint(word); // fail early, before a server starts
+    const edit = readEdits(context, textOption(commandLine, 'edit'));
+    const attempts = numberOption(commandLine, 'k', 1);
     const connection = await context.connect();
     const planned = await planFork(
       connection.api,
       word,
       {
-        file: textOption(given, 'batch'),
-        agent: textOption(given, 'agent'),
-        model: textOption(given, 'model'),
-        endpoint: textOption(given, 'endpoint'),
+        file: textOption(commandLine, 'batch'),
+        agent: textOption(commandLine, 'agent'),
+        model: textOption(commandLine, 'model'),
+        endpoint: textOption(commandLine, 'endpoint'),
       },
       context,
       context.signal,
@@ -59,33 +59,33 @@ export const fork: Command = {
       seq,
       runs: { differs, notes },
     } = planned;
-    if (flag(given, 'dry-run')) {
+    if (flag(commandLine, 'dry-run')) {
       if (context.json) context.printJson({ rollout, seq, differs, notes });
       else
         context.print(
           [
-            `It goes on behind event ${seq} of rollout ${rollout}.`,
-            differs.length === 0 ? 'It runs what its parent ran.' : differsText(differs),
+            `The fork continues after event ${seq} of rollout ${rollout}.`,
+            differs.length === 0 ? 'Its configuration is the same as its parent’s.' : differsText(differs),
             ...notes,
           ].join('\n'),
         );
       return 0;
     }
-    for (const text of [differsText(differs), ...notes]) if (text !== '') context.tell(text);
+    for (const text of [differsText(differs), ...notes]) if (text !== '') context.log(text);
     const batch = await launchFork(
       connection.api,
       planned,
       {
         attempts,
         edit,
-        acceptIrreversible: flag(given, 'accept-irreversible'),
+        acceptIrreversible: flag(commandLine, 'accept-irreversible'),
         by: 'rollout',
-        ...(flag(given, 'hold') ? { debug: true, breakpoints: [ENTRY] } : {}),
+        ...(flag(commandLine, 'hold') ? { debug: true, breakpoints: [ENTRY] } : {}),
       },
       context.env,
       context.signal,
     );
-    if (flag(given, 'detach')) {
+    if (flag(commandLine, 'detach')) {
       if (context.json) context.printJson({ batch, rollout, seq, differs });
       else context.print(batch);
       return 0;
@@ -103,9 +103,9 @@ function readEdits(context: Context, file: string | undefined): ForkEdit[] | und
       .parse(parse(readFileSync(path.resolve(context.cwd, file), 'utf8')));
   } catch (error) {
     const issue = error instanceof z.ZodError ? error.issues[0] : undefined;
-    const why = issue === undefined ? errorText(error) : `${issue.path.join('.')}: ${issue.message}`;
-    throw new StudioError('config', `${file}: ${why}.`, {
-      hint: 'It holds a list such as: [{of: {m: 3}, path: /parts/0/content, value: "…"}].',
+    const reason = issue === undefined ? errorText(error) : `${issue.path.join('.')}: ${issue.message}`;
+    throw new StudioError('config', `${file}: ${reason}.`, {
+      hint: 'The file must contain a list such as [{of: {m: 3}, path: /parts/0/content, value: "…"}].',
       cause: error,
     });
   }

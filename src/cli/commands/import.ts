@@ -7,20 +7,21 @@ import type { Command } from '../command.ts';
 export const importFiles: Command = {
   name: 'import',
   usage: 'FILE…',
-  text: 'Imports recordings of other tools (tau-bench results), each file as a batch.',
+  text: 'Imports recordings from other tools, such as tau-bench results. Each file becomes a batch.',
   options: {},
-  async run(context, given) {
-    if (given.words.length === 0) throw new StudioError('usage', 'usage: rollout import FILE…');
+  async run(context, commandLine) {
+    if (commandLine.words.length === 0) throw new StudioError('usage', 'usage: rollout import FILE…');
     const { api } = await context.connect();
     const results: ImportResult[] = [];
-    for (const word of given.words) {
+    for (const word of commandLine.words) {
       const result = await importFile(api, path.resolve(context.cwd, word), { signal: context.signal });
       results.push(result);
-      for (const { place, why } of result.skipped) context.tell(`left out ${place}: ${why}`);
+      for (const { place, why } of result.skipped) context.log(`Skipped ${place}: ${why}`);
+      const skipped = result.skipped.length === 0 ? '' : `, ${result.skipped.length} skipped`;
       if (!context.json)
         context.print(
           `${word}: batch ${result.batch}, ${plural(result.tasks.length, 'task')}, ` +
-            `${plural(result.rollouts, 'rollout')}${result.skipped.length === 0 ? '' : `, ${result.skipped.length} left out`}`,
+            `${plural(result.rollouts, 'rollout')}${skipped}`,
         );
     }
     if (context.json) context.printJson(results.length === 1 ? results[0] : results);

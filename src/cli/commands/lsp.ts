@@ -4,21 +4,19 @@ export const lsp: Command = {
   name: 'lsp',
   usage: '',
   text:
-    'Speaks the Language Server Protocol on stdin and stdout: checks and completes agent, world, batch and prompt ' +
-    'files in editors other than VS Code, which has the server built in.',
+    'Starts a language server on stdin and stdout that checks and completes agent, world, batch, and prompt files, ' +
+    'for editors other than VS Code, where it is built in.',
   options: {
     ...STDIO_OPTION,
     trust: {
       type: 'boolean',
-      text:
-        'the files are yours: endpoints they name may be asked for their models, MCP servers started and asked for ' +
-        'their tools',
+      text: 'trust the files: allows querying their endpoints for models, and starting their MCP servers to list tools',
     },
   },
-  async run(context, given) {
+  async run(context, commandLine) {
     const { startLanguageServer } = await import('../../language/main.ts');
-    // The connection ends this process, as the protocol wants it.
-    startLanguageServer({ input: process.stdin, output: process.stdout }, { trusted: flag(given, 'trust') });
+    // The connection ends this process, as the protocol requires.
+    startLanguageServer({ input: process.stdin, output: process.stdout }, { trusted: flag(commandLine, 'trust') });
     await new Promise<void>((resolve) => {
       context.signal.addEventListener('abort', () => resolve(), { once: true });
     });

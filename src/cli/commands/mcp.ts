@@ -6,39 +6,39 @@ export const mcp: Command = {
   name: 'mcp',
   usage: '[--read-only] [--folder DIR] [--http PORT]',
   text:
-    'An MCP server for coding agents, on stdin and stdout: lists, reads, searches and compares rollouts, launches ' +
-    'and forks them.',
+    'Starts an MCP server for coding agents on stdin and stdout. It lists, reads, searches, compares, launches, and ' +
+    'forks rollouts.',
   options: {
     ...STDIO_OPTION,
-    'read-only': { type: 'boolean', text: 'without the tools that launch, fork, pause, resume and stop' },
+    'read-only': { type: 'boolean', text: 'omit the tools that launch, fork, pause, resume, and stop' },
     folder: {
       type: 'string',
       value: 'DIR',
-      text: 'the workspace whose files may be checked and launched (this folder)',
+      text: 'workspace whose files can be checked and launched (this folder)',
     },
     http: {
       type: 'string',
       value: 'PORT',
-      text: 'over streamable HTTP on 127.0.0.1 instead, 0 for any port; prints its secret URL',
+      text: 'serve streamable HTTP on 127.0.0.1 instead (0: any free port) and print the secret URL',
     },
   },
-  async run(context, given) {
-    if (given.words.length > 0) throw new StudioError('usage', `usage: rollout ${mcp.name} ${mcp.usage}`);
-    const port = numberOption(given, 'http', 0);
+  async run(context, commandLine) {
+    if (commandLine.words.length > 0) throw new StudioError('usage', `usage: rollout ${mcp.name} ${mcp.usage}`);
+    const port = numberOption(commandLine, 'http', 0);
     const [{ serve }, { modulesLoader }] = await Promise.all([
-      import('../../mcp/serve.ts'), // no other command needs any of it
+      import('../../mcp/serve.ts'), // only this command needs it
       import('../../rerun/loadModules.ts'),
     ]);
     await serve({
       connect: () => context.connect(),
       target: context.target,
-      folder: path.resolve(context.cwd, textOption(given, 'folder') ?? '.'),
+      folder: path.resolve(context.cwd, textOption(commandLine, 'folder') ?? '.'),
       env: context.env,
       loadModules: modulesLoader(context.signal),
-      readOnly: flag(given, 'read-only'),
+      readOnly: flag(commandLine, 'read-only'),
       port,
       announce: (url) => (context.json ? context.printJson({ url }) : context.print(url)),
-      tell: context.tell,
+      log: context.log,
       signal: context.signal,
     });
     return 0;

@@ -12,20 +12,20 @@ export const report: Command = {
   name: 'report',
   usage: 'BATCH [--baseline BATCH] [--fail-under pass@K=X]',
   text:
-    'The statistics of a batch: pass@k and pass^k with intervals, outcomes, tokens, times; of a fork beside its ' +
-    'parent’s.',
+    'Prints the statistics of a batch: pass@k and pass^k with intervals, outcomes, tokens, and times. Compares a ' +
+    'fork with its parent.',
   options: {
     baseline: { type: 'string', value: 'BATCH', text: 'compare with this batch, task by task' },
     'fail-under': {
       type: 'string',
       value: 'pass@K=X',
-      text: 'exit 1 when the report stays under this bar; may be repeated',
+      text: 'exit with 1 if the result is below this threshold; repeatable',
       multiple: true,
     },
   },
-  async run(context, given) {
-    const word = oneWord(report, given);
-    const bars = textOptions(given, 'fail-under').flatMap(parseFailUnder);
+  async run(context, commandLine) {
+    const word = oneWord(report, commandLine);
+    const bars = textOptions(commandLine, 'fail-under').flatMap(parseFailUnder);
     const { api } = await context.connect();
     const rowOf = async (text: string): Promise<BatchRow> =>
       api.batch(await resolveBatch(api, text, context.signal), context.signal);
@@ -38,7 +38,7 @@ export const report: Command = {
       );
     const row = await rowOf(word);
     const input = await inputOf(row);
-    const against = textOption(given, 'baseline');
+    const against = textOption(commandLine, 'baseline');
     return printReport(context, makeReport(input), bars, {
       comparison: against === undefined ? undefined : compareReports(input, await inputOf(await rowOf(against))),
       fork: await forkRates(api, row, input.rows, context.signal),

@@ -22,62 +22,64 @@ const withTarget = z.looseObject({ target: z.string().optional() });
 export const run: Command = {
   name: 'run',
   usage: 'BATCH.yaml',
-  text: 'Runs a batch with a progress display and ends with its report. Ctrl-C cancels it.',
+  text: 'Runs a batch, shows its progress, and prints its report. Ctrl-C cancels the batch.',
   options: {
     attempts: { type: 'string', value: 'N', text: 'attempts per task' },
-    limit: { type: 'string', value: 'N', text: 'only the first N tasks' },
-    task: { type: 'string', value: 'ID', text: 'only this task; may be repeated', multiple: true },
+    limit: { type: 'string', value: 'N', text: 'run only the first N tasks' },
+    task: { type: 'string', value: 'ID', text: 'run only this task; repeatable', multiple: true },
     'task-file': {
       type: 'string',
       value: 'FILE',
-      text: 'only the tasks whose ids are in this file: a JSON array, or one in a line',
+      text: 'run only the tasks listed in this file: a JSON array of IDs, or one ID per line',
     },
-    concurrency: { type: 'string', value: 'N|auto', text: 'rollouts at once' },
+    concurrency: { type: 'string', value: 'N|auto', text: 'number of parallel rollouts' },
     seed: { type: 'string', value: 'N', text: 'seed of the batch' },
     hold: {
       type: 'boolean',
-      text:
-        'for a debugger: the first attempt that comes to a call is held, and attempts count although they are ' +
-        'edited',
+      text: 'for a debugger: hold the first attempt that reaches a call; edited attempts still count',
     },
     'hold-where': {
       type: 'string',
       value: 'CEL',
       text:
-        'the first attempt at whose call this is true is held there, e.g. \'tool.name == "refund" && ' +
-        "tool.arguments.amount > 100'; the others run on",
+        'hold the first attempt that reaches a call matching this condition, e.g. \'tool.name == "refund" && ' +
+        "tool.arguments.amount > 100'; the others keep running",
     },
     'hold-attempt': {
       type: 'string',
       value: 'N',
-      text: 'for a debugger: only attempt N at one task (the first, unless --task) is run, and held at its first call',
+      text: 'for a debugger: run only attempt N of one task (the first, or that of --task), held at its first call',
     },
-    detach: { type: 'boolean', text: 'print the batch’s id and leave it running' },
+    detach: { type: 'boolean', text: 'print the ID of the batch and leave it running' },
     'fail-under': {
       type: 'string',
       value: 'pass@K=X',
-      text: 'exit 1 when the report stays under this bar; may be repeated',
+      text: 'exit with 1 if the result is below this threshold; repeatable',
       multiple: true,
     },
   },
-  async run(context, given) {
-    const file = oneWord(run, given);
-    const tasks = [...textOptions(given, 'task'), ...(await tasksOfFile(textOption(given, 'task-file'), context.cwd))];
-    const debugged = numberOption(given, 'hold-attempt', 1);
-    const attempts = debugged ?? numberOption(given, 'attempts', 1);
-    const limit = debugged === undefined || tasks.length > 0 ? numberOption(given, 'limit', 1) : 1;
-    const seed = numberOption(given, 'seed', 0);
-    const concurrency = textOption(given, 'concurrency') === 'auto' ? 'auto' : numberOption(given, 'concurrency', 1);
-    const bars = textOptions(given, 'fail-under').flatMap(parseFailUnder);
-    if (flag(given, 'detach') && bars.length > 0)
-      throw new StudioError('usage', '--fail-under needs the end of the batch; --detach does not wait for it.', {
-        hint: 'Use rollout report BATCH --fail-under … later.',
+  async run(context, commandLine) {
+    const file = oneWord(run, commandLine);
+    const tasks = [
+      ...textOptions(commandLine, 'task'),
+      ...(await tasksOfFile(textOption(commandLine, 'task-file'), context.cwd)),
+    ];
+    const debugged = numberOption(commandLine, 'hold-attempt', 1);
+    const attempts = debugged ?? numberOption(commandLine, 'attempts', 1);
+    const limit = debugged === undefined || tasks.length > 0 ? numberOption(commandLine, 'limit', 1) : 1;
+    const seed = numberOption(commandLine, 'seed', 0);
+    const concurrency =
+      textOption(commandLine, 'concurrency') === 'auto' ? 'auto' : numberOption(commandLine, 'concurrency', 1);
+    const bars = textOptions(commandLine, 'fail-under').flatMap(parseFailUnder);
+    if (flag(commandLine, 'detach') && bars.length > 0)
+      throw new StudioError('usage', '--fail-under cannot be combined with --detach.', {
+        hint: 'When the batch has ended, use rollout report BATCH --fail-under ….',
       });
-    const holding = holdingOf(flag(given, 'hold'), textOption(given, 'hold-where'));
-    // The server starts while the files are read.
+    const hold = holdOptions(flag(commandLine, 'hold'), textOption(commandLine, 'hold-where'));
+    // Let the server start while the files are read.
     const target = context.target ?? (await targetOfFile(context, file));
     const connecting = context.connect(target);
-    connecting.catch(() => undefined); // told below, unless the files are wrong
+    connecting.catch(() => undefined); // awaited below, unless reading the files fails first
     const { built, warnings } = await readBatch(file, context.cwd, context.env, {
       target,
       ...(attempts === undefined ? {} : { attempts }),
@@ -86,22 +88,22 @@ export const run: Command = {
       ...(concurrency === undefined ? {} : { concurrency }),
       ...(tasks.length === 0 ? {} : { tasks }),
     });
-    for (const warning of warnings) context.tell(formatProblem(warning, context.cwd));
+    for (const warning of warnings) context.log(formatProblem(warning, context.cwd));
     const connection = await connecting;
     const batch = await (debugged === undefined
-      ? launch(connection.api, { ...built, ...holding }, { signal: context.signal })
+      ? launch(connection.api, { ...built, ...hold }, { signal: context.signal })
       : launchHeld(connection.api, built, debugged, 'debugger', context.signal));
-    if (flag(given, 'detach')) {
+    if (flag(commandLine, 'detach')) {
       if (context.json) context.printJson({ batch });
       else context.print(batch);
       return 0;
     }
-    context.tell(`batch ${batch}`);
+    context.log(`batch ${batch}`);
     return followBatch(context, connection, batch, { bars });
   },
 };
 
-/** Where the file says that its batch runs. What is wrong with the file is told when it is read as a whole. */
+/** Returns the target in the batch file. Ignores other problems, which are reported when the whole file is read. */
 async function targetOfFile(context: Context, file: string): Promise<string> {
   const text = await diskFiles(context.cwd)
     .readText(file)
@@ -110,9 +112,9 @@ async function targetOfFile(context: Context, file: string): Promise<string> {
       throw error;
     });
   const target = withTarget.safeParse(yamlOf(text)).data?.target ?? LOCAL;
-  if (target === LOCAL || !context.storeGiven) return target;
-  throw new StudioError('usage', `${file} runs on the target ${target}, but a store of this machine was named.`, {
-    hint: `Say which is meant: rollout run ${file} --target ${target}, or --target ${LOCAL}.`,
+  if (target === LOCAL || !context.hasExplicitStore) return target;
+  throw new StudioError('usage', `${file} runs on the target ${target}, but a local store is selected.`, {
+    hint: `Choose one: rollout run ${file} --target ${target}, or --target ${LOCAL}.`,
   });
 }
 
@@ -125,14 +127,14 @@ function yamlOf(text: string): unknown {
   }
 }
 
-/** What holds an attempt, to be set before anything runs. */
-function holdingOf(entry: boolean, where: string | undefined): Pick<Launch, 'debug' | 'breakpoints'> {
-  if (where !== undefined) compileCondition(where); // a wrong one is told before anything starts
+/** Returns the launch options that hold an attempt. They must be set before the batch starts. */
+function holdOptions(entry: boolean, where: string | undefined): Pick<Launch, 'debug' | 'breakpoints'> {
+  if (where !== undefined) compileCondition(where); // fail early, before anything starts
   const first: Breakpoint[] = where === undefined ? [] : [{ id: 'run:first', side: 'before', when: where, once: true }];
   return entry ? { debug: true, breakpoints: [ENTRY, ...first] } : where === undefined ? {} : { breakpoints: first };
 }
 
-/** Ids of a file, for a list that is longer than a command line takes: a JSON array, or one in each line. */
+/** Reads task IDs from a file: a JSON array, or one ID per line. */
 async function tasksOfFile(file: string | undefined, cwd: string): Promise<string[]> {
   if (file === undefined) return [];
   const text = await diskFiles(cwd).readText(file);
@@ -140,8 +142,8 @@ async function tasksOfFile(file: string | undefined, cwd: string): Promise<strin
     ? idList.safeParse(jsonOf(text)).data
     : text.split(/\r?\n/).filter((line) => line !== '');
   if (ids === undefined || ids.length === 0)
-    throw new StudioError('usage', `The --task-file ${file} names no tasks.`, {
-      hint: 'Write a JSON array of ids, or one id in each line.',
+    throw new StudioError('usage', `The --task-file ${file} contains no task IDs.`, {
+      hint: 'Write a JSON array of IDs, or one ID per line.',
     });
   return ids;
 }

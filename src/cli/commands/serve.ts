@@ -11,24 +11,24 @@ import { type Command, numberOption, textOption } from '../command.ts';
 export const serve: Command = {
   name: 'serve',
   usage: '[--port N] [--host ADDRESS] [--otlp URL] [--metrics open] [--log json]',
-  text: 'Runs the server of a store in the foreground until Ctrl-C. It does not end when idle.',
+  text: 'Runs the server of a store in the foreground until Ctrl-C. It does not stop when idle.',
   options: {
-    port: { type: 'string', value: 'N', text: 'port (any free one)' },
+    port: { type: 'string', value: 'N', text: 'port to listen on (any free port)' },
     host: { type: 'string', value: 'ADDRESS', text: 'address to listen on (127.0.0.1)' },
-    otlp: { type: 'string', value: 'URL', text: 'collector that gets finished rollouts as traces' },
+    otlp: { type: 'string', value: 'URL', text: 'collector that receives finished rollouts as traces' },
     metrics: {
       type: 'string',
       value: 'token|open',
-      text: 'who may read /metrics: clients with a token (default), or anyone',
+      text: 'who can read /metrics: clients with a token, or anyone (token)',
     },
-    log: { type: 'string', value: 'text|json', text: 'form of the log on stderr (text)' },
+    log: { type: 'string', value: 'text|json', text: 'log format on stderr (text)' },
   },
-  async run(context, given) {
+  async run(context, commandLine) {
     if (context.target !== undefined && context.target !== LOCAL)
-      throw new StudioError('usage', 'rollout serve runs the server of a store of this machine.', {
-        hint: 'In a cluster: rollout cluster install.',
+      throw new StudioError('usage', 'rollout serve runs only on the local machine.', {
+        hint: 'Install a server in a cluster with rollout cluster install.',
       });
-    const port = numberOption(given, 'port', 0) ?? 0;
+    const port = numberOption(commandLine, 'port', 0) ?? 0;
     const child = spawn(
       process.execPath,
       [
@@ -39,46 +39,50 @@ export const serve: Command = {
         '--port',
         String(port),
         '--host',
-        textOption(given, 'host') ?? '127.0.0.1',
+        textOption(commandLine, 'host') ?? '127.0.0.1',
         '--idle-seconds',
         '0',
         ...['otlp', 'metrics', 'log'].flatMap((name) => {
-          const value = textOption(given, name);
+          const value = textOption(commandLine, name);
           return value === undefined ? [] : [`--${name}`, value];
         }),
       ],
       { stdio: ['ignore', 'pipe', 'inherit'] },
     );
-    // Ctrl-C in a terminal reaches the child too; a signal sent to us alone does not.
+    // Ctrl-C in a terminal reaches the child too, but a signal sent only to this process does not.
     context.signal.addEventListener('abort', () => child.kill('SIGTERM'), { once: true });
     const exit = new Promise<number | null>((resolve, reject) => {
       child.once('error', reject);
-      child.once('close', resolve); // with its output read
+      child.once('close', resolve); // after all output was read
     });
-    const line = await Promise.race([firstLine(child), exit.then(() => undefined)]);
-    if (line?.type === 'taken')
-      throw new StudioError('unavailable', line.message, {
-        hint: 'Commands on this store find it by themselves; use another store with --store to run a second one.',
+    const ready = await Promise.race([firstLine(child), exit.then(() => undefined)]);
+    if (ready?.type === 'taken')
+      throw new StudioError('unavailable', ready.message, {
+        hint: 'Commands on this store connect to it automatically. To run a second server, use another --store.',
       });
-    if (line?.type === 'failed')
-      throw new StudioError(errorCodeOf(line.code), line.message, line.hint === undefined ? {} : { hint: line.hint });
-    if (line !== undefined && context.json) context.printJson(line);
-    else if (line !== undefined)
+    if (ready?.type === 'failed')
+      throw new StudioError(
+        errorCodeOf(ready.code),
+        ready.message,
+        ready.hint === undefined ? {} : { hint: ready.hint },
+      );
+    if (ready !== undefined && context.json) context.printJson(ready);
+    else if (ready !== undefined)
       context.print(
-        `The server of ${context.store} listens on ${line.host}, port ${line.port} (process ${line.pid}). Ctrl-C ` +
-          'ends it.',
+        `The server of ${context.store} is listening on ${ready.host}, port ${ready.port} (process ${ready.pid}). ` +
+          'Press Ctrl-C to stop it.',
       );
     const code = await exit;
     if (context.signal.aborted) return 0;
-    if (code !== 0) throw new StudioError('unavailable', `The server ended with exit code ${String(code)}.`);
+    if (code !== 0) throw new StudioError('unavailable', `The server exited with code ${String(code)}.`);
     return 0;
   },
 };
 
-/** What the server says first; undefined when it ends without a word. */
+/** Reads the first line the server prints. */
 async function firstLine(child: ChildProcess): Promise<ReadyLine | undefined> {
   if (child.stdout === null) return undefined;
   const lines = createInterface({ input: child.stdout });
-  const [line] = (await once(lines, 'line')) as [string]; // what readline gives
+  const [line] = (await once(lines, 'line')) as [string];
   return readyLine.parse(JSON.parse(line));
 }

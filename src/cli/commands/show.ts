@@ -14,10 +14,10 @@ import type { Context } from '../context.ts';
 export const show: Command = {
   name: 'show',
   usage: 'BATCH | ROLLOUT[:STEP] | BATCH/TASK/ATTEMPT[:STEP]',
-  text: 'Shows a batch as a grid, a trajectory as readable text, or one of its steps in full.',
+  text: 'Shows a batch as a grid, a trajectory as text, or a single step in full.',
   options: {},
-  async run(context, given) {
-    const reference = parseReference(oneWord(show, given));
+  async run(context, commandLine) {
+    const reference = parseReference(oneWord(show, commandLine));
     const { api } = await context.connect();
     if (reference.kind === 'batch') return showBatch(context, api, await batchId(api, reference.batch, context.signal));
     return showRollout(context, api, await resolveRollout(api, reference, context.signal), reference.point);
@@ -63,7 +63,7 @@ async function showRollout(context: Context, api: Api, rollout: string, point: P
   return 0;
 }
 
-/** Those of one step, else all. Throws StudioError `not_found` for a step that is not there. */
+/** Returns the events of one step, or all. Throws StudioError `not_found` if the step does not exist. */
 function eventsAt(model: TrajectoryModel, events: readonly TraceEvent[], { step }: Point): TraceEvent[] {
   if (step === undefined) return [...events];
   const seqs = new Set(stepAt(model, step).seqs);

@@ -9,12 +9,12 @@ import { type Command, numberOption, oneWord } from '../command.ts';
 export const tail: Command = {
   name: 'tail',
   usage: 'BATCH|ROLLOUT [--after SEQ]',
-  text: 'Follows live events from a cursor until the batch or rollout ends. --json prints JSON Lines.',
-  options: { after: { type: 'string', value: 'SEQ', text: 'begin behind this seq (0)' } },
-  async run(context, given) {
-    const reference = parseReference(oneWord(tail, given));
+  text: 'Prints events as they arrive until the batch or rollout ends. --json prints JSON Lines.',
+  options: { after: { type: 'string', value: 'SEQ', text: 'start after this seq (0)' } },
+  async run(context, commandLine) {
+    const reference = parseReference(oneWord(tail, commandLine));
     const connection = await context.connect();
-    const after = numberOption(given, 'after', 0) ?? 0;
+    const after = numberOption(commandLine, 'after', 0) ?? 0;
     const isBatch = reference.kind === 'batch';
     const stream = isBatch
       ? await batchId(connection.api, reference.batch, context.signal)
@@ -24,7 +24,7 @@ export const tail: Command = {
       if (context.json) context.printJson(value);
       else context.print(text());
     };
-    const seen = { end: false }; // of a rollout
+    const seen = { end: false }; // whether the rollout’s end event arrived
     const batchEnd = new BatchEnd(
       async () => (await connection.api.batch(stream, context.signal)).state === 'ended',
       () => end.abort(),
@@ -46,9 +46,8 @@ export const tail: Command = {
           if (isBatch) void batchEnd.head();
           else if (seen.end) end.abort();
         },
-        notice: context.tell,
-        lost: (lost) =>
-          context.tell(lost ? 'The connection to the server was lost; trying again …' : 'The connection is back.'),
+        notice: context.log,
+        lost: (lost) => context.log(lost ? 'Lost the connection to the server. Reconnecting…' : 'Reconnected.'),
       },
       AbortSignal.any([context.signal, end.signal]),
     );

@@ -13,48 +13,48 @@ export const target: Command = {
   name: 'target',
   usage: 'add NAME | list | status [NAME] | remove NAME',
   text:
-    'Clusters and servers where rollouts may run, for --target and a batch file’s `target`. Credentials stay in ' +
-    'the kubeconfig and the environment.',
+    'Manages targets: clusters and servers where rollouts run, for --target and the `target` of a batch file. ' +
+    'Credentials stay in the kubeconfig and the environment.',
   options: {
     context: {
       type: 'string',
       value: 'NAME',
-      text: 'add: context of the kubeconfig; without it the contexts are listed',
+      text: 'add: kubeconfig context of the cluster; without it, the contexts are listed',
     },
-    kubeconfig: { type: 'string', value: 'FILE', text: 'add: the kubeconfig (that of KUBECONFIG, or ~/.kube/config)' },
-    namespace: { type: 'string', value: 'NAME', text: 'add: where the server is or shall be (that of the context)' },
-    url: { type: 'string', value: 'URL', text: 'add: a server at an address, instead of one in a cluster' },
-    'token-env': { type: 'string', value: 'NAME', text: 'add --url: the environment variable that holds its token' },
+    kubeconfig: { type: 'string', value: 'FILE', text: 'add: kubeconfig file (KUBECONFIG, or ~/.kube/config)' },
+    namespace: { type: 'string', value: 'NAME', text: 'add: namespace of the server (that of the context)' },
+    url: { type: 'string', value: 'URL', text: 'add: URL of a server outside a cluster' },
+    'token-env': { type: 'string', value: 'NAME', text: 'add --url: environment variable that holds the token' },
     'read-token-env': {
       type: 'string',
       value: 'NAME',
-      text: 'add --url: the one that holds its token that may only read',
+      text: 'add --url: environment variable that holds the read-only token',
     },
-    ca: { type: 'string', value: 'FILE', text: 'add --url: certificates (PEM) of an authority of its own' },
+    ca: { type: 'string', value: 'FILE', text: 'add --url: PEM file with the certificates of a private CA' },
   },
-  async run(context, given) {
-    const [verb, name, ...more] = given.words;
-    const named = { add: true, remove: true, list: false, status: undefined }[verb ?? ''];
+  async run(context, commandLine) {
+    const [verb, name, ...more] = commandLine.words;
+    const needsName = { add: true, remove: true, list: false, status: undefined }[verb ?? ''];
     if (
       !['add', 'list', 'status', 'remove'].includes(verb ?? '') ||
       more.length > 0 ||
-      (named === true && name === undefined) ||
-      (named === false && name !== undefined)
+      (needsName === true && name === undefined) ||
+      (needsName === false && name !== undefined)
     ) {
       throw new StudioError('usage', `usage: rollout target ${target.usage}`);
     }
-    if (verb !== 'add' && Object.keys(target.options).some((option) => given.options[option] !== undefined)) {
-      throw new StudioError('usage', 'These options are for rollout target add.');
+    if (verb !== 'add' && Object.keys(target.options).some((option) => commandLine.options[option] !== undefined)) {
+      throw new StudioError('usage', 'These options are only for rollout target add.');
     }
     switch (verb) {
       case 'add':
-        return add(context, given, name ?? '');
+        return add(context, commandLine, name ?? '');
       case 'remove':
         context.targets.remove(name ?? '');
         if (context.json) context.printJson({ removed: name });
         else
           context.print(
-            `${name ?? ''}: removed here. What is installed there stays; rollout cluster uninstall removes that.`,
+            `Removed target ${name ?? ''}. This does not uninstall its server; use rollout cluster uninstall for that.`,
           );
         return 0;
       case 'status':
@@ -65,43 +65,44 @@ export const target: Command = {
   },
 };
 
-async function add(context: Context, given: CommandLine, name: string): Promise<Outcome> {
-  const wanted = await wantedTarget(context, given, name);
-  if (wanted === undefined) return 0;
-  const isNew = context.targets.add(name, wanted);
-  if (context.json) context.printJson({ target: name, ...wanted, new: isNew });
+async function add(context: Context, commandLine: CommandLine, name: string): Promise<Outcome> {
+  const definition = await readTarget(context, commandLine, name);
+  if (definition === undefined) return 0;
+  const isNew = context.targets.add(name, definition);
+  if (context.json) context.printJson({ target: name, ...definition, new: isNew });
   else
     context.print(
-      `${name}: ${targetPlace(wanted)} ${isNew ? 'added' : 'replaced'}. rollout target status ${name} shows what ` +
-        `is there${'url' in wanted ? '' : `; rollout cluster install --target ${name} installs the server`}.`,
+      `${isNew ? 'Added' : 'Replaced'} target ${name}: ${targetPlace(definition)}. Check it with rollout target ` +
+        `status ${name}` +
+        ('url' in definition ? '.' : `; install the server with rollout cluster install --target ${name}.`),
     );
   return 0;
 }
 
-/** undefined: the contexts were listed, for none was chosen. */
-async function wantedTarget(context: Context, given: CommandLine, name: string): Promise<Target | undefined> {
+/** Reads the target from the options. Without --context, lists the contexts and returns undefined. */
+async function readTarget(context: Context, commandLine: CommandLine, name: string): Promise<Target | undefined> {
   const [url, tokenEnv, readTokenEnv, ca] = [
-    textOption(given, 'url'),
-    textOption(given, 'token-env'),
-    textOption(given, 'read-token-env'),
-    textOption(given, 'ca'),
+    textOption(commandLine, 'url'),
+    textOption(commandLine, 'token-env'),
+    textOption(commandLine, 'read-token-env'),
+    textOption(commandLine, 'ca'),
   ];
-  const [wanted, named, namespace] = [
-    textOption(given, 'context'),
-    textOption(given, 'kubeconfig'),
-    textOption(given, 'namespace'),
+  const [contextName, kubeconfigOption, namespace] = [
+    textOption(commandLine, 'context'),
+    textOption(commandLine, 'kubeconfig'),
+    textOption(commandLine, 'namespace'),
   ];
   if (url !== undefined) {
-    if (wanted !== undefined || named !== undefined || namespace !== undefined)
+    if (contextName !== undefined || kubeconfigOption !== undefined || namespace !== undefined)
       throw new StudioError(
         'usage',
-        '--url is for a server at an address; --context, --kubeconfig and --namespace are for one in a cluster.',
+        '--url cannot be combined with --context, --kubeconfig, or --namespace, which are for a server in a cluster.',
       );
     if (tokenEnv === undefined)
       throw new StudioError(
         'usage',
-        '--url needs --token-env: the environment variable that holds the server’s token.',
-        { hint: 'The token itself is never kept in targets.json.' },
+        '--url requires --token-env, the environment variable that holds the server’s token.',
+        { hint: 'The token itself is never stored in targets.json.' },
       );
     const certificates = ca === undefined ? undefined : path.resolve(context.cwd, ca);
     await certificatesOf({ ca: certificates });
@@ -113,11 +114,12 @@ async function wantedTarget(context: Context, given: CommandLine, name: string):
     };
   }
   if (tokenEnv !== undefined || readTokenEnv !== undefined || ca !== undefined)
-    throw new StudioError('usage', '--token-env, --read-token-env and --ca go with --url.');
-  const kubeconfig = named === undefined ? oneKubeconfig(context.env) : path.resolve(context.cwd, named);
+    throw new StudioError('usage', '--token-env, --read-token-env, and --ca require --url.');
+  const kubeconfig =
+    kubeconfigOption === undefined ? singleKubeconfig(context.env) : path.resolve(context.cwd, kubeconfigOption);
   const { kubeContexts } = await import('../../kubernetes/access/contexts.ts');
   const contexts = await kubeContexts(kubeconfig);
-  if (wanted === undefined) {
+  if (contextName === undefined) {
     if (context.json) context.printJson({ contexts });
     else if (contexts.length === 0) context.print('The kubeconfig has no contexts.');
     else
@@ -127,26 +129,29 @@ async function wantedTarget(context: Context, given: CommandLine, name: string):
           ...contexts.map((one) => [one.current ? '*' : '', one.name, one.cluster, one.namespace ?? 'default']),
         ]),
       );
-    context.tell(`Choose one: rollout target add ${name} --context CONTEXT`);
+    context.log(`Choose a context: rollout target add ${name} --context CONTEXT`);
     return undefined;
   }
-  if (!contexts.some((one) => one.name === wanted)) {
-    throw new StudioError('not_found', `The kubeconfig has no context “${wanted}”.`, {
-      hint: contexts.length === 0 ? 'It has none at all.' : `It has: ${contexts.map((one) => one.name).join(', ')}.`,
+  if (!contexts.some((one) => one.name === contextName)) {
+    throw new StudioError('not_found', `The kubeconfig has no context “${contextName}”.`, {
+      hint:
+        contexts.length === 0
+          ? 'It has no contexts at all.'
+          : `Available contexts: ${contexts.map((one) => one.name).join(', ')}.`,
     });
   }
   return {
-    context: wanted,
+    context: contextName,
     ...(kubeconfig === undefined ? {} : { kubeconfig }),
     ...(namespace === undefined ? {} : { namespace }),
   };
 }
 
 /**
- * The file that KUBECONFIG names: it is kept, for other shells and VS Code may not have the variable. A list of files
- * is left to it.
+ * Returns the file in KUBECONFIG, to store it with the target, because other shells and VS Code may not have the
+ * variable. Returns undefined if it lists several files.
  */
-function oneKubeconfig(env: NodeJS.ProcessEnv): string | undefined {
+function singleKubeconfig(env: NodeJS.ProcessEnv): string | undefined {
   const files = (env['KUBECONFIG'] ?? '').split(path.delimiter).filter((file) => file !== '');
   return files.length === 1 && files[0] !== undefined ? path.resolve(files[0]) : undefined;
 }
@@ -161,13 +166,13 @@ function list(context: Context): Outcome {
   return 0;
 }
 
-/** Exit code 1 when something is wrong with one of them. */
+/** Prints the status of one or all targets. Returns 1 if any has a problem. */
 async function status(context: Context, name: string | undefined): Promise<Outcome> {
-  const asked = name === undefined ? [...context.targets.list()] : [[name, context.targets.get(name)] as const];
-  if (asked.length === 0) context.tell('No target yet. rollout target add NAME lists the contexts of the kubeconfig.');
+  const targets = name === undefined ? [...context.targets.list()] : [[name, context.targets.get(name)] as const];
+  if (targets.length === 0) context.log('No targets yet. Add one with rollout target add NAME.');
   const { targetStatus } = await import('../../client/targets/targetStatus.ts');
   const all = await Promise.all(
-    asked.map(([one, what]) => targetStatus(one, what, { env: context.env, signal: context.signal })),
+    targets.map(([one, definition]) => targetStatus(one, definition, { env: context.env, signal: context.signal })),
   );
   if (context.json) context.printJson({ targets: all });
   else {

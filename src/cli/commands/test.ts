@@ -13,15 +13,15 @@ export const test: Command = {
   name: 'test',
   usage: 'FILE…',
   text:
-    'Runs tests of tools and worlds with node’s test runner. `rollout-studio` and zod are there without being ' +
-    'installed.',
+    'Runs tests of tools and worlds with the Node.js test runner. Tests can import `rollout-studio` and zod without ' +
+    'installing them.',
   options: {},
-  async run(context, given) {
-    if (given.words.length === 0) throw new StudioError('usage', 'usage: rollout test FILE…');
+  async run(context, commandLine) {
+    if (commandLine.words.length === 0) throw new StudioError('usage', 'usage: rollout test FILE…');
     const folder = await mkdtemp(path.join(os.tmpdir(), 'rollout-test-'));
     try {
       const files = await Promise.all(
-        given.words.map((word, index) =>
+        commandLine.words.map((word, index) =>
           bundled(
             path.resolve(context.cwd, word),
             context.cwd,
@@ -29,7 +29,7 @@ export const test: Command = {
           ),
         ),
       );
-      // By this variable the runner knows that another test runs it, and says nothing to people.
+      // If this variable is set, the runner assumes a parent test runner and prints no readable output.
       const env = Object.fromEntries(Object.entries(context.env).filter(([name]) => name !== 'NODE_TEST_CONTEXT'));
       const child = spawn(
         process.execPath,
@@ -61,7 +61,7 @@ export const test: Command = {
   },
 };
 
-/** Builds a test as tools are built, and tells its stacks where the sources are. */
+/** Bundles a test the way tools are bundled, with a source map so that stack traces show the sources. */
 async function bundled(file: string, folder: string, target: string): Promise<string> {
   const root = workspaceRoot(file, folder);
   const { code, map } = await bundleModule(file, root);

@@ -3,32 +3,32 @@ import type { Command, CommandLine, Outcome } from '../command.ts';
 import type { Context } from '../context.ts';
 
 interface Verb {
-  /** Words after the verb, at least and at most. */
+  /** Minimum and maximum number of words after the verb. */
   readonly words: readonly [number, number];
   readonly options: readonly string[];
-  run(context: Context, given: CommandLine): Promise<Outcome>;
+  run(context: Context, commandLine: CommandLine): Promise<Outcome>;
 }
 
 const VERBS: Readonly<Record<string, Verb>> = {
   list: {
     words: [1, 1],
     options: [],
-    run: async (context, given) => (await import('./tool/try.ts')).list(context, given),
+    run: async (context, commandLine) => (await import('./tool/try.ts')).list(context, commandLine),
   },
   try: {
     words: [2, 2],
     options: ['args', 'arguments', 'batch', 'task'],
-    run: async (context, given) => (await import('./tool/try.ts')).tryIt(context, given),
+    run: async (context, commandLine) => (await import('./tool/try.ts')).tryIt(context, commandLine),
   },
   add: {
     words: [1, Infinity],
     options: ['url', 'header', 'env', 'from', 'server', 'name', 'only', 'dry-run'],
-    run: async (context, given) => (await import('./tool/add.ts')).add(context, given),
+    run: async (context, commandLine) => (await import('./tool/add.ts')).add(context, commandLine),
   },
   openapi: {
     words: [1, 1],
     options: ['out', 'force'],
-    run: async (context, given) => (await import('./tool/openapi.ts')).openapi(context, given),
+    run: async (context, commandLine) => (await import('./tool/openapi.ts')).openapi(context, commandLine),
   },
 };
 
@@ -36,51 +36,51 @@ export const tool: Command = {
   name: 'tool',
   usage: 'list FILE | try FILE TOOL [--batch FILE] | add AGENT [-- COMMAND ARGS…] | openapi SPEC --out FILE',
   text:
-    'Tools as they are written, without any batch: FILE is a tool module or an agent file. `add` puts an MCP ' +
-    'server into an agent file; `openapi` writes a module with a tool for each operation of a service.',
+    'Lists and runs tools without a batch; FILE is a tool module or an agent file. `add` adds an MCP server to an ' +
+    'agent file. `openapi` generates a module with a tool for each operation of a service.',
   options: {
-    args: { type: 'string', value: 'JSON', text: 'try: the arguments, as one JSON object ({})' },
-    arguments: { type: 'string', value: 'FILE', text: 'try: a JSON file with the arguments' },
-    batch: { type: 'string', value: 'FILE', text: 'try: in the world that this batch file names' },
-    task: { type: 'string', value: 'ID', text: 'try: the task it is opened for (the first)' },
-    url: { type: 'string', value: 'URL', text: 'add: a server over HTTP, instead of a command' },
+    args: { type: 'string', value: 'JSON', text: 'try: arguments as one JSON object ({})' },
+    arguments: { type: 'string', value: 'FILE', text: 'try: JSON file with the arguments' },
+    batch: { type: 'string', value: 'FILE', text: 'try: run the tool in the world of this batch file' },
+    task: { type: 'string', value: 'ID', text: 'try: task to open the world for (the first)' },
+    url: { type: 'string', value: 'URL', text: 'add: URL of an HTTP server, instead of a command' },
     header: {
       type: 'string',
       value: 'NAME:VALUE',
       multiple: true,
-      text: 'add: an HTTP header; secrets as ${env:NAME}',
+      text: 'add: HTTP header; write secrets as ${env:NAME}',
     },
     env: {
       type: 'string',
       value: 'NAME=VALUE',
       multiple: true,
-      text: 'add: an environment variable of the command; secrets as ${env:NAME}',
+      text: 'add: environment variable for the command; write secrets as ${env:NAME}',
     },
     from: {
       type: 'string',
       value: 'FILE',
-      text: 'add: a server of .vscode/mcp.json, or of such a file of Claude, Cursor and others',
+      text: 'add: take the server from .vscode/mcp.json or a similar file of Claude, Cursor, and others',
     },
-    server: { type: 'string', value: 'NAME', text: 'add: which server of that file' },
-    name: { type: 'string', value: 'NAME', text: 'add: the name it is shown under' },
-    only: { type: 'string', value: 'TOOL,TOOL', text: 'add: only these of its tools' },
+    server: { type: 'string', value: 'NAME', text: 'add: name of the server in that file' },
+    name: { type: 'string', value: 'NAME', text: 'add: display name of the server' },
+    only: { type: 'string', value: 'TOOL,TOOL', text: 'add: add only these tools' },
     'dry-run': { type: 'boolean', text: 'add: connect and list, but write nothing' },
-    out: { type: 'string', value: 'FILE', text: 'openapi: the TypeScript module that is written' },
-    force: { type: 'boolean', text: 'openapi: also when it exists' },
+    out: { type: 'string', value: 'FILE', text: 'openapi: TypeScript module to write' },
+    force: { type: 'boolean', text: 'openapi: overwrite an existing file' },
   },
-  async run(context, given) {
-    const [verb = '', ...words] = given.words;
+  async run(context, commandLine) {
+    const [verb = '', ...words] = commandLine.words;
     const chosen = Object.hasOwn(VERBS, verb) ? VERBS[verb] : undefined;
     if (chosen === undefined || words.length < chosen.words[0] || words.length > chosen.words[1])
       throw new StudioError('usage', `usage: rollout tool ${tool.usage}`);
-    const foreign = Object.keys(given.options).find(
+    const foreign = Object.keys(commandLine.options).find(
       (name) =>
-        Object.hasOwn(tool.options, name) && given.options[name] !== undefined && !chosen.options.includes(name),
+        Object.hasOwn(tool.options, name) && commandLine.options[name] !== undefined && !chosen.options.includes(name),
     );
     if (foreign !== undefined)
-      throw new StudioError('usage', `--${foreign} means nothing to rollout tool ${verb}.`, {
-        hint: 'rollout tool --help tells what belongs to what.',
+      throw new StudioError('usage', `rollout tool ${verb} has no option --${foreign}.`, {
+        hint: 'See all options with rollout tool --help.',
       });
-    return chosen.run(context, { words, options: given.options });
+    return chosen.run(context, { words, options: commandLine.options });
   },
 };

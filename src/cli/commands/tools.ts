@@ -12,48 +12,48 @@ const CALLS = 20;
 export const tools: Command = {
   name: 'tools',
   usage: 'BATCH [--calls TOOL [--errors] [--limit N]] [--all]',
-  text:
-    'Tells how the tools of a batch did: calls, errors, times, who used them; or lists calls of one tool, newest ' +
-    'first.',
+  text: 'Prints calls, errors, times, and usage of each tool in a batch, or lists the calls of one tool, newest first.',
   options: {
-    calls: { type: 'string', value: 'TOOL', text: 'list calls of this tool' },
-    errors: { type: 'boolean', text: 'of them, those that failed' },
-    limit: { type: 'string', value: 'N', text: `how many (${CALLS})` },
+    calls: { type: 'string', value: 'TOOL', text: 'list the calls of this tool' },
+    errors: { type: 'boolean', text: 'with --calls: list only failed calls' },
+    limit: { type: 'string', value: 'N', text: `with --calls: number of calls to list (${CALLS})` },
     all: {
       type: 'boolean',
-      text: `read every attempt, not only the newest ${READ_LIMITS.attempts.toLocaleString('en')}`,
+      text: `read all attempts, not only the newest ${READ_LIMITS.attempts.toLocaleString('en')}`,
     },
   },
-  async run(context, given) {
-    const word = oneWord(tools, given);
+  async run(context, commandLine) {
+    const word = oneWord(tools, commandLine);
     const { api } = await context.connect();
     const batch = await resolveBatch(api, word, context.signal);
     const calls = new BatchCalls(batch, {
       api,
       follow: () => Promise.resolve(),
-      ...(flag(given, 'all') ? { limits: { attempts: Infinity, events: Infinity } } : {}),
+      ...(flag(commandLine, 'all') ? { limits: { attempts: Infinity, events: Infinity } } : {}),
     });
     await calls.load(context.signal);
     const { read } = calls;
-    const named = textOption(given, 'calls');
-    if (named !== undefined) {
-      if (!calls.tools.has(named))
-        throw new StudioError('not_found', `No attempt of batch ${batch} called a tool ${named}.`, {
-          hint: `rollout tools ${batch} lists those that were called.`,
+    const tool = textOption(commandLine, 'calls');
+    if (tool !== undefined) {
+      if (!calls.tools.has(tool))
+        throw new StudioError('not_found', `No attempt of batch ${batch} called the tool ${tool}.`, {
+          hint: `List the tools that were called with rollout tools ${batch}.`,
         });
-      const wanted = calls.calls(new Set([named])).filter(({ error }) => !flag(given, 'errors') || error !== undefined);
-      const shown = wanted.slice(0, numberOption(given, 'limit', 1) ?? CALLS);
-      if (context.json) context.printJson({ batch, tool: named, calls: wanted.length, read, shown });
+      const matches = calls
+        .calls(new Set([tool]))
+        .filter(({ error }) => !flag(commandLine, 'errors') || error !== undefined);
+      const listed = matches.slice(0, numberOption(commandLine, 'limit', 1) ?? CALLS);
+      if (context.json) context.printJson({ batch, tool, calls: matches.length, read, shown: listed });
       else {
         context.print(
-          shown
+          listed
             .map((fact) => `${fact.rollout}@${fact.seq}  ${callLine(fact, Math.max(40, context.terminal.width - 26))}`)
             .join('\n'),
         );
-        context.tell(
-          `${shown.length} of ${plural(wanted.length, 'call')}` +
-            `${read.read < read.attempts ? `, in ${read.read} of ${plural(read.attempts, 'attempt')}` : ''}. rollout ` +
-            'call ROLLOUT@SEQ makes one again.',
+        context.log(
+          `${listed.length} of ${plural(matches.length, 'call')}` +
+            `${read.read < read.attempts ? `, in ${read.read} of ${plural(read.attempts, 'attempt')}` : ''}. Repeat ` +
+            'a call with rollout call ROLLOUT@SEQ.',
         );
       }
       return 0;
@@ -73,7 +73,7 @@ export const tools: Command = {
     context.print(
       table(
         [
-          ['tool', 'calls', 'errors', 'p50', 'p95', 'of passed', 'of failed', 'errors by class'],
+          ['tool', 'calls', 'errors', 'p50', 'p95', 'in passed', 'in failed', 'errors by class'],
           ...figures.map((row) => [
             row.tool,
             String(row.calls),
@@ -91,8 +91,8 @@ export const tools: Command = {
       ),
     );
     if (read.read < read.attempts)
-      context.tell(
-        `Calls, errors and times are of ${read.read} of ${plural(read.attempts, 'attempt')}, the newest; --all reads every one.`,
+      context.log(
+        `Based on the newest ${read.read} of ${plural(read.attempts, 'attempt')}. Use --all to read all attempts.`,
       );
     return 0;
   },

@@ -21,35 +21,35 @@ export const view: Command = {
   name: 'view',
   usage: '[BATCH | ROLLOUT[:STEP|@SEQ] | BATCH/TASK/ATTEMPT | FILE] | BATCH BATCH | BATCH/TASK [BATCH] --compare',
   text:
-    'Prints an address that shows a batch, two side by side (the earlier first), a trajectory, a recording or the ' +
-    'attempts at a task in a browser, and serves it until Ctrl-C.',
+    'Prints a URL that shows a batch, two batches (the earlier one first), a trajectory, a recording, or the ' +
+    'attempts of a task in a browser, and serves it until Ctrl-C.',
   options: {
-    compare: { type: 'boolean', text: 'all attempts at the task, side by side; of a second batch, too' },
-    edit: { type: 'boolean', text: 'the address may be used to change things, not only to read' },
-    open: { type: 'boolean', text: 'open it in the browser of this machine' },
-    save: { type: 'string', value: 'FILE.html', text: 'write it as one file that needs no server, instead' },
-    'with-trajectories': { type: 'boolean', text: 'with --save of batches: their trajectories too, as many as fit' },
+    compare: { type: 'boolean', text: 'show all attempts of the task side by side, optionally with a second batch’s' },
+    edit: { type: 'boolean', text: 'allow changes from the page; by default it is read-only' },
+    open: { type: 'boolean', text: 'open the URL in the default browser' },
+    save: { type: 'string', value: 'FILE.html', text: 'instead, save the page as a file that needs no server' },
+    'with-trajectories': { type: 'boolean', text: 'with --save of a batch: include as many trajectories as fit' },
   },
-  async run(context, given) {
-    const [word, other, ...more] = given.words;
+  async run(context, commandLine) {
+    const [word, other, ...more] = commandLine.words;
     if (more.length > 0) throw new StudioError('usage', `usage: rollout view ${view.usage}`);
-    const file = textOption(given, 'save');
-    const trajectories = flag(given, 'with-trajectories');
-    if (file !== undefined && (flag(given, 'edit') || flag(given, 'open')))
-      throw new StudioError('usage', '--save writes a file; --edit and --open are for an address.');
-    if (file === undefined && trajectories) throw new StudioError('usage', '--with-trajectories is for --save.');
+    const file = textOption(commandLine, 'save');
+    const trajectories = flag(commandLine, 'with-trajectories');
+    if (file !== undefined && (flag(commandLine, 'edit') || flag(commandLine, 'open')))
+      throw new StudioError('usage', '--save cannot be combined with --edit or --open.');
+    if (file === undefined && trajectories) throw new StudioError('usage', '--with-trajectories requires --save.');
     const connection = await context.connect();
-    const alone = flag(given, 'compare')
+    const alone = flag(commandLine, 'compare')
       ? await comparePlaceOf(connection.api, word ?? '', context.signal)
       : await placeOfWord(context, connection.api, word);
     const place =
-      other === undefined ? alone : beside(alone, await resolveBatch(connection.api, other, context.signal));
+      other === undefined ? alone : withOther(alone, await resolveBatch(connection.api, other, context.signal));
     if (file !== undefined) return save(context, connection.api, { place, trajectories, file });
-    return serve(context, connection, place, { edit: flag(given, 'edit'), open: flag(given, 'open') });
+    return serve(context, connection, place, { edit: flag(commandLine, 'edit'), open: flag(commandLine, 'open') });
   },
 };
 
-/** What a word of the command line means: a reference, or a recording, which is imported first. */
+/** Resolves a reference, or a recording file, which is imported first. */
 async function placeOfWord(context: Context, api: Api, word = 'last'): Promise<PagePlace> {
   const file = path.resolve(context.cwd, word);
   if (isReference(word) || !existsSync(file)) {
@@ -57,26 +57,28 @@ async function placeOfWord(context: Context, api: Api, word = 'last'): Promise<P
       if (!StudioError.is(error, 'usage') || isReference(word)) throw error;
       throw new StudioError(
         'usage',
-        `“${word}” is neither a reference nor a file.`,
+        `“${word}” is not a reference or a file.`,
         error.hint === undefined ? {} : { hint: error.hint },
       );
     });
   }
   const { batch, imported } = await importOnce(api, file, context.signal);
-  for (const { place, why } of imported?.skipped ?? []) context.tell(`left out ${place}: ${why}`);
-  context.tell(
+  for (const { place, why } of imported?.skipped ?? []) context.log(`Skipped ${place}: ${why}`);
+  context.log(
     imported === undefined
-      ? `${word} is imported already: batch ${batch}`
+      ? `${word} is already imported as batch ${batch}`
       : `${word}: batch ${batch}, ${plural(imported.tasks.length, 'task')}, ${plural(imported.rollouts, 'rollout')}`,
   );
   return { page: 'batch', batch };
 }
 
-/** Another batch beside what the first word means. */
-function beside(place: PagePlace, other: string): PagePlace {
+/** Adds a second batch to compare with. */
+function withOther(place: PagePlace, other: string): PagePlace {
   if (place.page !== 'batch' && place.page !== 'compare')
-    throw new StudioError('usage', 'Only a batch has another beside it.', { hint: `Give ${view.usage}.` });
-  if (place.batch === other) throw new StudioError('usage', 'This is one batch twice: there is nothing to compare.');
+    throw new StudioError('usage', 'Only batches and tasks can be compared with another batch.', {
+      hint: `Use ${view.usage}.`,
+    });
+  if (place.batch === other) throw new StudioError('usage', 'A batch cannot be compared with itself.');
   return place.page === 'batch' ? { page: 'batches', batch: place.batch, with: other } : { ...place, with: other };
 }
 
@@ -84,31 +86,32 @@ async function serve(
   context: Context,
   connection: Connection,
   place: PagePlace,
-  how: { edit: boolean; open: boolean },
+  options: { edit: boolean; open: boolean },
 ): Promise<Outcome> {
-  const address = (): string => viewUrl(how.edit ? connection.address() : connection.readAddress(), place, how.edit);
+  const address = (): string =>
+    viewUrl(options.edit ? connection.address() : connection.readAddress(), place, options.edit);
   const head = await headOf(connection.api, place, context.signal);
   let url = address();
-  if (context.json) context.printJson({ url, place, read_only: !how.edit });
+  if (context.json) context.printJson({ url, place, read_only: !options.edit });
   else context.print(url);
-  // A page that cannot be opened here may still be opened elsewhere.
-  if (how.open) await openExternal(url).catch((error: unknown) => context.tell(errorText(error)));
-  // A server of this machine stays for a while; the way to one elsewhere ends with this command.
+  // If no browser can be opened here, the URL may still work elsewhere.
+  if (options.open) await openExternal(url).catch((error: unknown) => context.log(errorText(error)));
+  // The local server keeps running for a while, but a port forward to a remote one ends with this command.
   const here = (context.target ?? LOCAL) === LOCAL;
   if (context.json && here) return 0;
-  context.tell(
-    `${how.edit ? 'Whoever has this address may change things. ' : ''}Ctrl-C ends the viewing; the server ` +
-      `${here ? 'ends by itself when nothing runs' : 'goes on'}.`,
+  context.log(
+    `${options.edit ? 'Anyone with this URL can make changes. ' : ''}Press Ctrl-C to stop serving it; the server ` +
+      `${here ? 'stops by itself when idle' : 'keeps running'}.`,
   );
-  // Being connected keeps the server there, and finds or starts it again should it be lost.
+  // The subscription keeps the server running, and reconnects to it or restarts it if it is lost.
   await subscribe(
     connection,
     head,
     {
-      notice: context.tell,
+      notice: context.log,
       lost: (lost) => {
         const now = address();
-        if (lost) context.tell('The connection to the server was lost; trying again …');
+        if (lost) context.log('Lost the connection to the server. Reconnecting…');
         else if (now !== url) context.print(now);
         url = now;
       },
@@ -119,8 +122,8 @@ async function serve(
 }
 
 /**
- * The end of a page's stream: what comes from there on is little, and the page reads the rest itself. Throws
- * `not_found`: a reference may be well-formed and name nothing.
+ * Returns the end of the page's stream, so that the subscription carries little; the page itself reads the rest.
+ * Throws StudioError `not_found` if the reference does not exist.
  */
 async function headOf(
   api: Api,
@@ -146,12 +149,12 @@ async function save(
   try {
     await writeFile(target, html);
   } catch (cause) {
-    throw new StudioError('storage', `${file} cannot be written: ${errorText(cause)}.`, { cause });
+    throw new StudioError('storage', `Cannot write ${file}: ${errorText(cause)}.`, { cause });
   }
   const { leftOut, valuesLeftOut } = gathered;
-  if (leftOut > 0) context.tell(`${plural(leftOut, 'trajectory', 'trajectories')} did not fit into the file.`);
+  if (leftOut > 0) context.log(`${plural(leftOut, 'trajectory', 'trajectories')} did not fit into the file.`);
   if (valuesLeftOut > 0)
-    context.tell(`${valuesLeftOut} ${valuesLeftOut === 1 ? 'value was' : 'values were'} too large for the file.`);
+    context.log(`${valuesLeftOut} ${valuesLeftOut === 1 ? 'value was' : 'values were'} too large for the file.`);
   if (context.json)
     context.printJson({
       file: target,
@@ -177,7 +180,7 @@ function titleOf(
 ): string {
   const name = data.batches.map((batch) => batch.name).join(' and ');
   if (place.page === 'batch' || place.page === 'batches') return `${name} – Rollout Studio`;
-  if (place.page === 'compare') return `attempts at ${place.task}, ${name} – Rollout Studio`;
+  if (place.page === 'compare') return `attempts of ${place.task}, ${name} – Rollout Studio`;
   const row = Object.values(data.rollouts)
     .flat()
     .find(({ rollout }) => rollout === place.rollout);

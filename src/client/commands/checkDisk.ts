@@ -1,5 +1,4 @@
-/** Checks files of this disk: what they say, and that the modules they name build and load. */
-
+/** Checks files on disk: their contents, and that the modules they reference build and load. */
 import { StudioError } from '../../common/errors.ts';
 import { fileKind } from '../../common/fileKinds.ts';
 import { checkFiles, configFilesUnder } from '../../config/checkFiles.ts';
@@ -14,7 +13,7 @@ import { diskFiles } from '../disk.ts';
 import { workspaceRoot } from '../workspace.ts';
 
 export interface CheckedFiles {
-  /** As given, or as found below the folder. */
+  /** The requested files, or all files found in the folder. */
   readonly paths: readonly string[];
   readonly problems: readonly Problem[];
 }
@@ -22,35 +21,35 @@ export interface CheckedFiles {
 /** What a module must export: tools, or one function by its name (a world's `open`, a scorer's). */
 export type ModuleUse = { readonly kind: 'tools' } | { readonly kind: 'export'; readonly name: string };
 
-/** A module that builds, with everything it is named for. */
+/** A module that was built, with all its uses. */
 export interface BuiltModule {
   readonly bundle: Bundle;
   readonly uses: readonly ModuleUse[];
 }
 
-/** Loads modules as a worker does. Returns what went wrong: StudioErrors `config`, each with `details.problems`. */
+/** Loads modules as a worker does. Returns the failures: StudioErrors `config`, each with `details.problems`. */
 export type LoadModules = (modules: readonly BuiltModule[]) => Promise<readonly StudioError[]>;
 
 /**
- * Checks the files `paths` names, taken from `folder`; without any, all agent, world and batch files below it. Throws
- * `usage` when there is none.
+ * Checks the requested files (relative to `folder`), or if there are none, all agent, world, and batch files in
+ * `folder`. Throws StudioError `usage` if it contains none.
  */
 export async function checkDisk(
   folder: string,
-  given: readonly string[],
+  requested: readonly string[],
   loadModules: LoadModules,
 ): Promise<CheckedFiles> {
   const files = diskFiles(folder);
-  const paths = given.length > 0 ? given : await configFilesUnder(files, folder);
+  const paths = requested.length > 0 ? requested : await configFilesUnder(files, folder);
   if (paths.length === 0)
-    throw new StudioError('usage', 'There is no agent, world or batch file below this folder.', {
-      hint: 'rollout init makes a sample workspace.',
+    throw new StudioError('usage', 'This folder contains no agent, world, or batch files.', {
+      hint: 'Create a sample workspace with rollout init.',
     });
   const problems = [...(await checkFiles(files, paths)), ...(await moduleProblems(files, folder, paths, loadModules))];
   return { paths, problems: sortProblems(problems) };
 }
 
-/** Each module that the files name, and what they name it for. Files with errors name none. */
+/** Collects the modules that files reference, and how they use them. Files with errors are skipped. */
 class ModuleUses {
   readonly byPath = new Map<string, ModuleUse[]>();
 
@@ -63,7 +62,7 @@ class ModuleUses {
     this.add(path, file.module, { kind: 'export', name: 'open' });
   }
 
-  /** `module` is relative to the file that names it. */
+  /** @param module Path relative to the file that references it. */
   add(file: string, module: string, use: ModuleUse): void {
     const path = joinPath(dirname(file), module);
     const uses = this.byPath.get(path) ?? [];
@@ -94,7 +93,7 @@ async function modulesOf(files: Files, paths: readonly string[]): Promise<Module
   return uses;
 }
 
-/** Every module is built and loaded once; what goes wrong becomes problems. */
+/** Builds and loads every module once and returns the failures as problems. */
 async function moduleProblems(
   files: Files,
   folder: string,
@@ -120,10 +119,10 @@ async function moduleProblems(
   return problems;
 }
 
-/** `hint`: where the error has none. */
-function problemsOf(error: StudioError, root: string, hint: string): Problem[] {
-  const found = error.details?.['problems'];
-  const list = Array.isArray(found) ? (found as readonly BundleProblem[]) : []; // our own errors
+/** @param fallbackHint Used if the error has no hint. */
+function problemsOf(error: StudioError, root: string, fallbackHint: string): Problem[] {
+  const details = error.details?.['problems'];
+  const list = Array.isArray(details) ? (details as readonly BundleProblem[]) : []; // set by bundleModule
   return list.map(({ file, line, column, message }) => ({
     file: joinPath(root, file),
     line,
@@ -131,7 +130,7 @@ function problemsOf(error: StudioError, root: string, hint: string): Problem[] {
     endLine: line,
     endColumn: column + 1,
     message,
-    hint: error.hint ?? hint,
+    hint: error.hint ?? fallbackHint,
     severity: 'error',
     code: 'file',
   }));

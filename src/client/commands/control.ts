@@ -1,4 +1,4 @@
-/** Commands to a batch, and the same words for one rollout where they make sense there. */
+/** Control commands for a batch or, where it makes sense, a single rollout. */
 
 import { StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
@@ -24,15 +24,15 @@ export interface ControlResult {
 }
 
 export interface ControlOptions {
-  /** Of `cancel`. */
+  /** Reason for `cancel`. */
   readonly reason?: string | undefined;
-  /** Of `pause`: the batch keeps no workers (pods) meanwhile. */
+  /** For `pause`: release the batch’s workers (pods). */
   readonly release?: boolean;
-  /** Who says so; told in the record. */
+  /** Who sends the command; recorded with it. */
   readonly by: string;
 }
 
-/** Tells the batch or rollout that `text` refers to what to do. */
+/** Sends a command to the batch or rollout that `text` references. */
 export async function control(
   api: Api,
   text: string,
@@ -54,27 +54,29 @@ export async function control(
   }
   const rolloutVerb = FOR_ROLLOUT[verb];
   if (rolloutVerb === undefined)
-    throw new StudioError('usage', `${verb} takes a batch, not one rollout.`, { hint: `rollout ${verb} BATCH` });
+    throw new StudioError('usage', `${verb} works only on batches, not on a single rollout.`, {
+      hint: `Use rollout ${verb} BATCH.`,
+    });
   if (release)
-    throw new StudioError('usage', 'Pods are released for a whole batch: they work for all its rollouts.', {
-      hint: 'rollout pause BATCH --release-pods',
+    throw new StudioError('usage', 'Pods can be released only for a whole batch, because its rollouts share them.', {
+      hint: 'Use rollout pause BATCH --release-pods.',
     });
   const id = await resolveRollout(api, reference, signal);
   return { kind: 'rollout', id, reply: await api.commandRollout(id, { ...args, verb: rolloutVerb }, signal) };
 }
 
-/** What a command did, for people. */
+/** Describes what a command did. */
 export function controlText(verb: ControlVerb, { reply, kind, id }: ControlResult): string {
   if (reply.text !== undefined) return reply.text;
-  const what = `${kind} ${id}`;
+  const subject = `${kind} ${id}`;
   switch (verb) {
     case 'cancel':
-      return `Cancelled ${what}${reply.changed === undefined ? '' : ` (${plural(reply.changed, 'attempt')})`}.`;
+      return `Cancelled ${subject}${reply.changed === undefined ? '' : ` (${plural(reply.changed, 'attempt')})`}.`;
     case 'pause':
-      return `Paused ${what}. rollout resume goes on.`;
+      return `Paused ${subject}. Resume with rollout resume.`;
     case 'resume':
-      return `Resumed ${what}.`;
+      return `Resumed ${subject}.`;
     case 'retry':
-      return `Queued ${plural(reply.changed ?? 0, 'new try', 'new tries')} in ${what}.`;
+      return `Queued ${plural(reply.changed ?? 0, 'retry', 'retries')} in ${subject}.`;
   }
 }

@@ -1,4 +1,4 @@
-/** Forks of a rollout from a point of it, as people name that point. */
+/** Plans and launches forks of a rollout from a point that users reference. */
 import { StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
 import type { ForkEdit } from '../../config/submission.ts';
@@ -17,41 +17,41 @@ export interface PlannedFork {
 }
 
 export interface ForkOptions {
-  /** Continuations (1). */
+  /** Number of continuations; defaults to 1. */
   readonly attempts?: number | undefined;
   readonly edit?: readonly ForkEdit[] | undefined;
-  /** Go on although irreversible calls may be made again. */
+  /** Continue even if irreversible calls may be repeated. */
   readonly acceptIrreversible?: boolean;
-  /** Set before anything runs. */
+  /** Breakpoints to set before the fork starts. */
   readonly breakpoints?: readonly Breakpoint[] | undefined;
-  /** Touched rollouts settle their attempts. */
+  /** Whether edited rollouts still count as results of their attempts. */
   readonly debug?: boolean;
-  /** Who asks; told in the record. */
+  /** Who launches the fork; recorded with it. */
   readonly by: string;
 }
 
 /**
- * Plans a fork of `ROLLOUT:STEP` (before that step's model call) or `ROLLOUT@SEQ` (after that event); also of an
- * attempt. Launches nothing.
+ * Plans a fork of `ROLLOUT:STEP` (before that step's model call) or `ROLLOUT@SEQ` (after that event), without
+ * launching it. Attempt references work too.
  */
 export async function planFork(
   api: Api,
   text: string,
-  what: ForkWith,
+  changes: ForkWith,
   place: ForkPlace,
   signal: AbortSignal,
 ): Promise<PlannedFork> {
   const reference = forkPoint(text);
   const rollout = await resolveRollout(api, reference, signal);
-  return planForkAt(api, rollout, await cutOf(api, rollout, reference.point, signal), what, place, signal);
+  return planForkAt(api, rollout, await cutOf(api, rollout, reference.point, signal), changes, place, signal);
 }
 
-/** The same, where the rollout and its last shared event are known. */
+/** Plans a fork of a rollout after the event `seq`. */
 export async function planForkAt(
   api: Api,
   rollout: string,
   seq: number,
-  what: ForkWith,
+  changes: ForkWith,
   place: ForkPlace,
   signal: AbortSignal,
 ): Promise<PlannedFork> {
@@ -60,13 +60,13 @@ export async function planForkAt(
   return {
     rollout,
     seq,
-    runs: await forkSubmission(api, { submission: imported ? undefined : submission, task }, what, place, signal),
+    runs: await forkSubmission(api, { submission: imported ? undefined : submission, task }, changes, place, signal),
   };
 }
 
 /**
- * Launches a planned fork. Gives its batch. Values its submission needs, and the server has no more, are taken from
- * `env`.
+ * Launches a planned fork and returns the ID of its batch. Secret values that the server no longer has are taken
+ * from `env`.
  */
 export async function launchFork(
   api: Api,
@@ -77,7 +77,7 @@ export async function launchFork(
 ): Promise<string> {
   if (runs.sha !== undefined) await putSubmission(api, runs, signal);
   const id = newId('b');
-  const ask = async (secrets: Readonly<Record<string, string>>): Promise<string> => {
+  const send = async (secrets: Readonly<Record<string, string>>): Promise<string> => {
     const { batch } = await api.fork(
       {
         batch: id,
@@ -99,16 +99,16 @@ export async function launchFork(
     return batch;
   };
   try {
-    return await ask(runs.secrets);
+    return await send(runs.secrets);
   } catch (error) {
-    const found = valuesFor(error, env);
-    if (found === undefined) throw error;
-    return ask({ ...runs.secrets, ...found });
+    const values = missingValues(error, env);
+    if (values === undefined) throw error;
+    return send({ ...runs.secrets, ...values });
   }
 }
 
-/** Values of the variables whose absence is the error; undefined: they are not known here either. */
-function valuesFor(error: unknown, env: NodeJS.ProcessEnv): Record<string, string> | undefined {
+/** Returns the values of the variables whose absence caused the error, or undefined if `env` lacks any of them. */
+function missingValues(error: unknown, env: NodeJS.ProcessEnv): Record<string, string> | undefined {
   const missing = StudioError.is(error, 'config') ? error.details?.['missing'] : undefined;
   if (!Array.isArray(missing)) return undefined;
   const values = Object.fromEntries(
@@ -119,18 +119,18 @@ function valuesFor(error: unknown, env: NodeJS.ProcessEnv): Record<string, strin
   return Object.keys(values).length === missing.length ? values : undefined;
 }
 
-/** Reads the point of a fork; throws `usage` when the text names none. */
+/** Parses the point of a fork. Throws StudioError `usage` if the text references none. */
 export function forkPoint(text: string): Exclude<ReturnType<typeof parseReference>, { kind: 'batch' }> {
   const reference = parseReference(text);
   if (reference.kind === 'batch' || (reference.point.step === undefined && reference.point.seq === undefined)) {
-    throw new StudioError('usage', 'A fork needs the point to go on from.', {
-      hint: 'Give ROLLOUT:STEP (before that step’s model call) or ROLLOUT@SEQ (after that event).',
+    throw new StudioError('usage', 'A fork requires a point to continue from.', {
+      hint: 'Use ROLLOUT:STEP (before that step’s model call) or ROLLOUT@SEQ (after that event).',
     });
   }
   return reference;
 }
 
-/** The last shared seq: of `:STEP`, what came before that step's model call. */
+/** Returns the last shared seq. For `:STEP` it is the event before that step’s model call. */
 async function cutOf(api: Api, rollout: string, point: Point, signal: AbortSignal): Promise<number> {
   if (point.seq !== undefined) return point.seq;
   let steps = 0;

@@ -1,6 +1,5 @@
 /**
- * What a fork goes on with: its parent's submission, or that with the files as they are now, another agent or another
- * model.
+ * Builds the submission of a fork: its parent's, optionally with the current files, another agent, or another model.
  */
 import path from 'node:path';
 import { StudioError } from '../../common/errors.ts';
@@ -27,19 +26,19 @@ import type { LaunchBlob } from '../launch.ts';
 import { readBatch, submitPorts } from '../submitFile.ts';
 import { workspaceRoot } from '../workspace.ts';
 
-/** What is other than in the parent. Paths are absolute, or relative to the folder one asks from. */
+/** What to change from the parent. Paths are absolute or relative to the current folder. */
 export interface ForkWith {
-  /** A batch file: agent, world and scorer as it names them and as they are now. */
+  /** Batch file whose current agent, world, and scorer to use. */
   readonly file?: string | undefined;
-  /** The file of another agent. */
+  /** Agent file to use. */
   readonly agent?: string | undefined;
-  /** The name of another model. */
+  /** Name of the model to use. */
   readonly model?: string | undefined;
-  /** Where the model is. */
+  /** Model endpoint to use. */
   readonly endpoint?: string | undefined;
 }
 
-/** Where files and values are taken from. */
+/** Where to read files and environment variables. */
 export interface ForkPlace {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
@@ -47,19 +46,19 @@ export interface ForkPlace {
 
 export interface ForkSubmission {
   readonly submission: Submission;
-  /** Its id; undefined: the parent's own. */
+  /** ID of the submission, or undefined if it is the parent's own. */
   readonly sha: string | undefined;
   readonly secrets: Readonly<Record<string, string>>;
-  /** What the server needs beside it. */
+  /** Blobs that the submission references. */
   readonly blobs: AsyncIterable<LaunchBlob> | Iterable<LaunchBlob>;
-  /** What of code and configuration is other than the parent's, a line each. */
+  /** Differences from the parent in code and configuration, one per line. */
   readonly differs: readonly string[];
-  /** What is worth telling beside that, and not otherwise in the fork. */
+  /** Other notes for the user. */
   readonly notes: readonly string[];
 }
 
 export interface ForkParent {
-  /** sha of what it was submitted as; undefined of an imported one, which has no agent of its own. */
+  /** SHA of its submission. undefined for imported rollouts, which have none. */
   readonly submission: string | undefined;
   readonly task: TaskRecord;
 }
@@ -67,37 +66,37 @@ export interface ForkParent {
 export async function forkSubmission(
   api: Api,
   { submission: parent, task }: ForkParent,
-  what: ForkWith,
+  changes: ForkWith,
   place: ForkPlace,
   signal: AbortSignal,
 ): Promise<ForkSubmission> {
-  const before =
+  const original =
     parent === undefined
       ? undefined
       : submissionSchema.parse(JSON.parse(new TextDecoder().decode(await api.getBlob(parent, signal))));
-  let made = what.file === undefined ? recorded(before) : await fromFile(what.file, task, place);
-  if (what.agent !== undefined) made = await withAgent(made, what.agent, place);
-  if (what.model !== undefined || what.endpoint !== undefined) made = withModel(made, what);
-  const sha = submissionSha(made.submission);
+  let built = changes.file === undefined ? recorded(original) : await fromFile(changes.file, task, place);
+  if (changes.agent !== undefined) built = await withAgent(built, changes.agent, place);
+  if (changes.model !== undefined || changes.endpoint !== undefined) built = withModel(built, changes);
+  const sha = submissionSha(built.submission);
   return {
-    ...made,
+    ...built,
     sha: sha === parent ? undefined : sha,
-    differs: before === undefined ? [] : revisionDifferences(before, made.submission),
+    differs: original === undefined ? [] : revisionDifferences(original, built.submission),
   };
 }
 
 type BuiltSubmission = Pick<ForkSubmission, 'submission' | 'secrets' | 'blobs' | 'notes'>;
 
-function recorded(before: Submission | undefined): BuiltSubmission {
-  if (before === undefined)
-    throw new StudioError('unsupported', 'An imported rollout brings no agent that could go on.', {
-      hint: 'Name the batch file to go on with (--batch FILE).',
+function recorded(original: Submission | undefined): BuiltSubmission {
+  if (original === undefined)
+    throw new StudioError('unsupported', 'An imported rollout has no agent to continue with.', {
+      hint: 'Select a batch file to continue with (--batch FILE).',
     });
-  return { submission: before, secrets: {}, blobs: [], notes: [] };
+  return { submission: original, secrets: {}, blobs: [], notes: [] };
 }
 
 async function fromFile(file: string, task: TaskRecord, { cwd, env }: ForkPlace): Promise<BuiltSubmission> {
-  // the server of its parent knows what its workers have
+  // Skip checks that depend on the target: the parent’s server already runs it.
   const { built } = await readBatch(path.resolve(cwd, file), cwd, env, { target: DEFAULTS.target });
   return {
     submission: built.submission,
@@ -107,42 +106,42 @@ async function fromFile(file: string, task: TaskRecord, { cwd, env }: ForkPlace)
   };
 }
 
-/** A fork keeps its parent's task: what came before was done for that one. */
+/** Notes if the dataset's task has changed. A fork keeps its parent's task, which the recorded steps belong to. */
 async function taskNotes(tasks: AsyncIterable<TaskRecord>, task: TaskRecord): Promise<string[]> {
   for await (const now of tasks) {
     if (now.id === task.id)
       return canonicalJson(now) === canonicalJson(task)
         ? []
-        : [`The dataset has another task ${task.id} now; the fork keeps the recorded one.`];
+        : [`Task ${task.id} has changed in the dataset. The fork uses the recorded task.`];
   }
-  return [`The dataset has no task ${task.id} any more; the fork keeps the recorded one.`];
+  return [`Task ${task.id} is no longer in the dataset. The fork uses the recorded task.`];
 }
 
-async function withAgent(made: BuiltSubmission, file: string, { cwd, env }: ForkPlace): Promise<BuiltSubmission> {
+async function withAgent(base: BuiltSubmission, file: string, { cwd, env }: ForkPlace): Promise<BuiltSubmission> {
   const absolute = path.resolve(cwd, file);
   const root = workspaceRoot(absolute, cwd);
   const files = diskFiles(cwd);
   const loaded = await loadAgent(files, absolute);
   if (loaded.value === undefined) throw problemsError(loaded.problems, files.absolute(cwd));
   const { agent, env: names, secrets, blobs } = await buildAgent(loaded.value, root, submitPorts(files, root, env));
-  const submission = { ...made.submission, agent, product: PRODUCT };
+  const submission = { ...base.submission, agent, product: PRODUCT };
   return {
-    ...made,
-    submission: { ...submission, env: envOf(submission, made.submission.env, names) },
-    secrets: { ...made.secrets, ...secrets },
-    blobs: both(made.blobs, blobs),
+    ...base,
+    submission: { ...submission, env: envOf(submission, base.submission.env, names) },
+    secrets: { ...base.secrets, ...secrets },
+    blobs: concat(base.blobs, blobs),
   };
 }
 
-function withModel(made: BuiltSubmission, what: ForkWith): BuiltSubmission {
-  const { agent, env } = made.submission;
-  const submission = submissionSchema.parse({ ...made.submission, agent: agentWithModel(agent, what) });
-  return { ...made, submission: { ...submission, env: envOf(submission, env) } };
+function withModel(base: BuiltSubmission, changes: ForkWith): BuiltSubmission {
+  const { agent, env } = base.submission;
+  const submission = submissionSchema.parse({ ...base.submission, agent: agentWithModel(agent, changes) });
+  return { ...base, submission: { ...submission, env: envOf(submission, env) } };
 }
 
-/** Of a team all members, for they played with their models what is gone on with. */
-function agentWithModel(agent: SubmittedAgent, what: ForkWith): SubmittedAgent {
-  const { model: name, endpoint } = what;
+/** Replaces the model of an agent and of all its team members. */
+function agentWithModel(agent: SubmittedAgent, changes: ForkWith): SubmittedAgent {
+  const { model: name, endpoint } = changes;
   const model: SubmittedModel = {
     ...agent.model,
     ...(name === undefined ? {} : { name }),
@@ -157,13 +156,13 @@ function agentWithModel(agent: SubmittedAgent, what: ForkWith): SubmittedAgent {
       : {
           team: {
             ...team,
-            members: team.members.map((member) => ({ ...member, agent: agentWithModel(member.agent, what) })),
+            members: team.members.map((member) => ({ ...member, agent: agentWithModel(member.agent, changes) })),
           },
         }),
   };
 }
 
-/** The variables that are still used; shown are those that no part hides. */
+/** Returns the variables still in use. Their values are shown unless a part hides them. */
 function envOf(
   { agent, world, scorer, notify }: Submission,
   ...parts: readonly Submission['env'][]
@@ -174,6 +173,6 @@ function envOf(
   return { names, shown: names.filter((name) => !hidden.has(name)) };
 }
 
-async function* both(...sources: readonly ForkSubmission['blobs'][]): AsyncGenerator<LaunchBlob> {
+async function* concat(...sources: readonly ForkSubmission['blobs'][]): AsyncGenerator<LaunchBlob> {
   for (const source of sources) yield* source;
 }

@@ -1,11 +1,11 @@
-/** What the statistics of a batch are made of, as a server tells it. */
+/** Reads the input of a batch’s statistics from a server. */
 import { type Submission, submission } from '../../config/submission.ts';
 import type { Api } from '../../protocol/api.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import type { ReportInput } from '../../trace/statistics.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 
-/** What a report is made of. `rows`: of all tries, when the caller has them already. */
+/** @param rows The rows of all tries, if the caller already has them. */
 export async function reportInput(
   api: Api,
   batch: BatchRow,
@@ -24,7 +24,7 @@ export async function reportInput(
     levels,
     ks,
     tasks: batch.tasks,
-    // Of an imported batch tasks may have different numbers of attempts.
+    // In an imported batch, tasks can have different numbers of attempts.
     ...(batch.imported ? {} : { attempts: batch.attempts }),
     ...(passesPerTask === undefined ? {} : { passesPerTask }),
   };
@@ -41,7 +41,7 @@ async function levelsOf(api: Api, batch: string, signal: AbortSignal): Promise<M
   return levels;
 }
 
-/** What a batch was submitted with. */
+/** Reads the submission of a batch. */
 export async function readSubmission(api: Api, sha: string, signal: AbortSignal): Promise<Submission> {
   return submission.parse(JSON.parse(new TextDecoder().decode(await api.getBlob(sha, signal))));
 }

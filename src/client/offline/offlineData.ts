@@ -1,6 +1,6 @@
 /**
- * Gathers from a server what a page saved as a file shows: a batch, two of them, one trajectory with the other tries of
- * its task, or all attempts at a task.
+ * Gathers the data of a page that is saved as a file: a batch, two batches, a trajectory with the other tries of its
+ * task, or all attempts of a task.
  */
 import { StudioError } from '../../common/errors.ts';
 import type { Api } from '../../protocol/api.ts';
@@ -13,55 +13,55 @@ import type { RolloutRow } from '../../trace/summary.ts';
 
 export interface GatherOptions {
   readonly place: PagePlace;
-  /** Of batches: their trajectories too, as many as fit. */
+  /** For batches: include as many trajectories as fit. */
   readonly trajectories: boolean;
-  /** Characters of JSON that the trajectories with their values may come to. */
+  /** Maximum size of the trajectories and their values, in characters of JSON. */
   readonly limit?: number;
   readonly signal: AbortSignal;
 }
 
 export interface OfflineContents {
   readonly data: OfflineData;
-  /** Rollouts whose trajectory is in the data. */
+  /** Number of rollouts whose trajectory is included. */
   readonly trajectories: number;
-  /** Rollouts of the page whose trajectory did not fit. */
+  /** Number of rollouts whose trajectory did not fit. */
   readonly leftOut: number;
-  /** Values that were too large, or did not fit. */
+  /** Number of values that were too large or did not fit. */
   readonly valuesLeftOut: number;
 }
 
-/** Browsers hold this much, compressed, in one document without trouble. */
+/** Browsers reliably handle this much compressed data in one document. */
 export const OFFLINE_LIMIT = 128 * 1024 * 1024;
 const MAX_BLOB_BYTES = 5 * 1024 * 1024;
 const BASE64_CHARS_PER_BYTE = 4 / 3;
 
-/** Throws `not_found` when there is no such batch or rollout. */
+/** Throws StudioError `not_found` if the batch or rollout does not exist. */
 export async function gatherOffline(
   api: Api,
   { place, trajectories, limit = OFFLINE_LIMIT, signal }: GatherOptions,
 ): Promise<OfflineContents> {
-  const gathering: OfflineDataBuilder = { api, room: new Room(api, limit, signal), limit, signal };
+  const context: GatherContext = { api, budget: new SizeBudget(api, limit, signal), limit, signal };
   switch (place.page) {
     case 'trajectory':
-      return gatherTrajectory(place, gathering);
+      return gatherTrajectory(place, context);
     case 'compare':
-      return gatherCompare(place, gathering);
+      return gatherCompare(place, context);
     case 'batches':
-      return gatherBatches(place, [place.batch, place.with], trajectories, gathering);
+      return gatherBatches(place, [place.batch, place.with], trajectories, context);
     case 'batch':
-      return gatherBatches(place, [place.batch], trajectories, gathering);
+      return gatherBatches(place, [place.batch], trajectories, context);
   }
 }
 
-interface OfflineDataBuilder {
+interface GatherContext {
   readonly api: Api;
-  readonly room: Room;
+  readonly budget: SizeBudget;
   readonly limit: number;
   readonly signal: AbortSignal;
 }
 
-/** What is in the file of one batch. */
-interface Part {
+/** The data of one batch. */
+interface BatchPart {
   readonly batch: BatchRow;
   readonly rows: RolloutRow[];
   readonly lineage: OfflineData['lineages'][string];
@@ -70,18 +70,18 @@ interface Part {
 
 async function gatherTrajectory(
   place: PagePlace & { page: 'trajectory' },
-  gathering: OfflineDataBuilder,
+  context: GatherContext,
 ): Promise<OfflineContents> {
-  const { api, room, limit, signal } = gathering;
+  const { api, budget, limit, signal } = context;
   const info = await api.rollout(place.rollout, signal);
   const batch = await api.batch(info.row.batch, signal);
   const rows = await Array.fromAsync(api.allRollouts(batch.batch, { task: info.row.task, all: 1 }, signal));
-  const stream = await room.stream(place.rollout);
+  const stream = await budget.stream(place.rollout);
   if (stream === undefined) {
     throw new StudioError(
       'too_large',
-      `The trajectory is larger than ${megabytes(limit)}, which is more than a page in a browser holds.`,
-      { hint: 'Look at it with rollout view, or export it with rollout show --json.' },
+      `The trajectory is larger than ${megabytes(limit)}, which is too large for a single page.`,
+      { hint: 'Open it with rollout view, or export it with rollout show --json.' },
     );
   }
   return gathered(
@@ -89,41 +89,38 @@ async function gatherTrajectory(
     [{ batch, rows, lineage: info.lineage, tasks: [info.task] }],
     stream,
     { trajectories: 1, leftOut: 0 },
-    gathering,
+    context,
   );
 }
 
-/** All attempts or none: a comparison of some would say something else. */
-async function gatherCompare(
-  place: PagePlace & { page: 'compare' },
-  gathering: OfflineDataBuilder,
-): Promise<OfflineContents> {
-  const { room, limit } = gathering;
-  const parts: Part[] = [];
+/** Includes all attempts or fails, because comparing only some would be misleading. */
+async function gatherCompare(place: PagePlace & { page: 'compare' }, context: GatherContext): Promise<OfflineContents> {
+  const { budget, limit } = context;
+  const parts: BatchPart[] = [];
   for (const batch of [place.batch, ...(place.with === undefined ? [] : [place.with])])
-    parts.push(await attemptsAt(batch, place.task, gathering));
+    parts.push(await attemptsAt(batch, place.task, context));
   const rows = parts.flatMap((part) => part.rows);
   const streams: Record<string, TraceEvent[]> = {};
   for (const { rollout } of rows) {
-    const stream = await room.stream(rollout);
+    const stream = await budget.stream(rollout);
     if (stream === undefined) {
       throw new StudioError(
         'too_large',
-        `The trajectories of the ${rows.length} attempts are larger than ${megabytes(limit)}, which is more than ` +
-          'a page in a browser holds.',
-        { hint: 'Look at them with rollout view --compare, or export the comparison with rollout compare --json.' },
+        `The trajectories of the ${rows.length} attempts are larger than ${megabytes(limit)}, which is too large for ` +
+          'a single page.',
+        { hint: 'Open them with rollout view --compare, or export the comparison with rollout compare --json.' },
       );
     }
     Object.assign(streams, stream);
   }
-  return gathered(place, parts, streams, { trajectories: rows.length, leftOut: 0 }, gathering);
+  return gathered(place, parts, streams, { trajectories: rows.length, leftOut: 0 }, context);
 }
 
-async function attemptsAt(id: string, name: string, { api, signal }: OfflineDataBuilder): Promise<Part> {
+async function attemptsAt(id: string, name: string, { api, signal }: GatherContext): Promise<BatchPart> {
   const batch = await api.batch(id, signal);
   const rows = await Array.fromAsync(api.allRollouts(id, { task: name, all: 1 }, signal));
   const [first] = rows;
-  if (first === undefined) throw new StudioError('not_found', `Batch ${id} has no attempt at a task “${name}”.`);
+  if (first === undefined) throw new StudioError('not_found', `Batch ${id} has no attempts of task “${name}”.`);
   const { lineage, task } = await api.rollout(first.rollout, signal);
   return { batch, rows, lineage, tasks: [task] };
 }
@@ -132,65 +129,65 @@ async function gatherBatches(
   place: PagePlace,
   ids: readonly string[],
   trajectories: boolean,
-  gathering: OfflineDataBuilder,
+  context: GatherContext,
 ): Promise<OfflineContents> {
-  const { room } = gathering;
-  const parts: Part[] = [];
-  for (const id of ids) parts.push(await wholeBatch(id, gathering));
-  for (const { batch } of parts) await room.values(submissionOf(batch));
-  // Those of one task together: where not all fit, what is there can be compared.
+  const { budget } = context;
+  const parts: BatchPart[] = [];
+  for (const id of ids) parts.push(await wholeBatch(id, context));
+  for (const { batch } of parts) await budget.values(submissionOf(batch));
+  // Sort by task, so that if not all fit, the attempts of a task are still complete.
   const started = parts
     .flatMap(({ rows }) => rows.filter(({ last }) => last > 0))
     .sort((a, b) => a.task_index - b.task_index);
   const streams: Record<string, TraceEvent[]> = {};
-  let held = 0;
+  let included = 0;
   if (trajectories) {
     for (const { rollout } of started) {
-      const stream = await room.stream(rollout);
+      const stream = await budget.stream(rollout);
       if (stream === undefined) break;
       Object.assign(streams, stream);
-      held++;
+      included++;
     }
   }
   return gathered(
     place,
     parts,
     streams,
-    { trajectories: held, leftOut: trajectories ? started.length - held : 0 },
-    gathering,
+    { trajectories: included, leftOut: trajectories ? started.length - included : 0 },
+    context,
   );
 }
 
-async function wholeBatch(id: string, { api, signal }: OfflineDataBuilder): Promise<Part> {
+async function wholeBatch(id: string, { api, signal }: GatherContext): Promise<BatchPart> {
   const batch = await api.batch(id, signal);
   const rows = await Array.fromAsync(api.allRollouts(id, { all: 1 }, signal));
   const tasks = await Array.fromAsync(allTasks(api, id, signal));
   const [first] = rows;
-  // one for all of a batch
+  // All rollouts of a batch have the same lineage.
   const lineage = first === undefined ? [] : (await api.rollout(first.rollout, signal)).lineage;
   return { batch, rows, lineage, tasks };
 }
 
 async function gathered(
   place: PagePlace,
-  parts: readonly Part[],
+  parts: readonly BatchPart[],
   trajectories: OfflineData['streams'],
   counts: Pick<OfflineContents, 'trajectories' | 'leftOut'>,
-  { api, room, signal }: OfflineDataBuilder,
+  { api, budget, signal }: GatherContext,
 ): Promise<OfflineContents> {
   const { product, protocol } = await api.server(signal);
   const streams: OfflineData['streams'] = {};
   for (const { batch } of parts) {
     streams[batch.batch] = await eventsOf(api, batch.batch, signal);
-    await room.values(submissionOf(batch));
+    await budget.values(submissionOf(batch));
   }
-  const byBatch = <T>(value: (part: Part) => T): Record<string, T> =>
+  const byBatch = <T>(value: (part: BatchPart) => T): Record<string, T> =>
     Object.fromEntries(parts.map((part) => [part.batch.batch, value(part)]));
   const data: OfflineData = {
     version: 1,
     saved_at: Date.now(),
     place,
-    // Of the server only what it is: where its store lies and what runs there is nobody's business.
+    // Omit private details of the server, such as its store and what it runs.
     server: {
       product,
       protocol,
@@ -208,9 +205,9 @@ async function gathered(
     rollouts: byBatch(({ rows }) => rows),
     lineages: byBatch(({ lineage }) => lineage),
     streams: { ...streams, ...trajectories },
-    blobs: room.blobs,
+    blobs: budget.blobs,
   };
-  return { data, ...counts, valuesLeftOut: room.valuesLeftOut };
+  return { data, ...counts, valuesLeftOut: budget.valuesLeftOut };
 }
 
 async function* allTasks(
@@ -232,13 +229,13 @@ async function eventsOf(api: Api, stream: string, signal: AbortSignal): Promise<
   return events;
 }
 
-/** Of an import it is the recording itself, which no page shows. */
+/** Returns the submission's SHA. Excludes imports, whose submission is the recording itself and is never shown. */
 function submissionOf(batch: BatchRow): string[] {
   return batch.imported ? [] : [batch.submission];
 }
 
-/** What still fits. */
-class Room {
+/** Collects streams and values while they fit into the size limit. */
+class SizeBudget {
   readonly blobs: Record<string, string> = {};
   valuesLeftOut = 0;
   readonly #api: Api;
@@ -252,7 +249,7 @@ class Room {
     this.#signal = signal;
   }
 
-  /** The events of a rollout, and their values into `blobs`; undefined when they do not fit. */
+  /** Returns the events of a rollout and adds their values to `blobs`. Returns undefined if the events do not fit. */
   async stream(rollout: string): Promise<Record<string, TraceEvent[]> | undefined> {
     const events: TraceEvent[] = [];
     let size = 0;
@@ -264,9 +261,9 @@ class Room {
       if (size > this.#left) return undefined;
     }
     this.#left -= size;
-    const wanted = new Set<string>();
-    for (const event of events) for (const sha of shownBlobs(event)) wanted.add(sha);
-    await this.values(wanted);
+    const shas = new Set<string>();
+    for (const event of events) for (const sha of visibleBlobs(event)) shas.add(sha);
+    await this.values(shas);
     return { [rollout]: events };
   }
 
@@ -286,7 +283,7 @@ class Room {
     }
   }
 
-  /** undefined: an event may name what was never stored, such as the sha of a configuration. */
+  /** Returns undefined for a missing blob: events can reference one that was never stored, such as a configuration. */
   async #read(sha: string): Promise<Uint8Array | undefined> {
     try {
       return await this.#api.getBlob(sha, this.#signal);
@@ -298,10 +295,9 @@ class Room {
 }
 
 /**
- * The values a page shows of an event. The bundled code of tools and the state of worlds are for running, not for
- * reading.
+ * Returns the values that a page shows for an event. Bundled tool code and world snapshots are only needed to run.
  */
-function shownBlobs(event: TraceEvent): string[] {
+function visibleBlobs(event: TraceEvent): string[] {
   const hidden = new Set<string | undefined>();
   if (event.kind === 'rollout.start') hidden.add(event.data.code);
   if (event.kind === 'rollout.lease' || event.kind === 'world.snapshot') hidden.add(event.data.snapshot);

@@ -1,4 +1,4 @@
-/** Makes the one HTML file of a saved page: script, style, font and data are all in it, and it loads nothing. */
+/** Builds a saved page as one self-contained HTML file with script, style, font, and data. */
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,11 +9,11 @@ import { StudioError } from '../../common/errors.ts';
 import { inlineScript, inlineStyle, jsonForHtml, type PageData, pageHtml } from '../../common/pageHtml.ts';
 import { OFFLINE_ID, type OfflineData } from '../../protocol/offline.ts';
 
-/** From here on the data is compressed: it is text with much in common. */
-const COMPRESS_FROM = 1024 * 1024;
+/** Larger data is compressed. */
+const COMPRESS_MIN_CHARS = 1024 * 1024;
 const SOURCE_MAP = /^\/[/*]# sourceMappingURL=.*$/gm;
 const STYLE_URL = /url\(\s*(["']?)([^"')]+)\1\s*\)/g;
-/** Media types of what style sheets name. */
+/** Media types of files that style sheets reference. */
 const STYLE_MEDIA: Readonly<Record<string, string>> = {
   '.ttf': 'font/ttf',
   '.woff2': 'font/woff2',
@@ -24,11 +24,11 @@ const STYLE_MEDIA: Readonly<Record<string, string>> = {
 export interface OfflinePageOptions {
   readonly title: string;
   readonly data: OfflineData;
-  /** Folder of the built pages; without it those of this installation. */
+  /** Folder of the built pages. Defaults to those of this installation. */
   readonly pages?: string;
 }
 
-/** Throws `unavailable` when the pages are not built. */
+/** Throws StudioError `unavailable` if the pages are not built. */
 export async function offlinePage({
   title,
   data,
@@ -36,7 +36,7 @@ export async function offlinePage({
 }: OfflinePageOptions): Promise<string> {
   const read = (name: string): Promise<Buffer> => readPage(pages, name);
   const script = withoutMap((await read('page.js')).toString('utf8'));
-  const style = await withFiles(withoutMap((await read('page.css')).toString('utf8')), read);
+  const style = await inlineFiles(withoutMap((await read('page.css')).toString('utf8')), read);
   return pageHtml({
     title,
     sources: {
@@ -56,7 +56,7 @@ export async function offlinePage({
 
 function offlineElement(data: OfflineData): PageData {
   const json = JSON.stringify(data);
-  if (json.length <= COMPRESS_FROM) return { id: OFFLINE_ID, type: 'application/json', text: jsonForHtml(json) };
+  if (json.length <= COMPRESS_MIN_CHARS) return { id: OFFLINE_ID, type: 'application/json', text: jsonForHtml(json) };
   return {
     id: OFFLINE_ID,
     type: 'application/gzip',
@@ -69,20 +69,20 @@ function hashOf(inline: string): string {
   return `'sha256-${createHash('sha256').update(inline).digest('base64')}'`;
 }
 
-/** A saved page has no map beside it. */
+/** Removes source map references, because a saved page has no source maps. */
 function withoutMap(text: string): string {
   return text.replaceAll(SOURCE_MAP, '');
 }
 
-/** A style sheet with the files it names inside. */
-async function withFiles(style: string, read: (name: string) => Promise<Buffer>): Promise<string> {
+/** Inlines the files that a style sheet references. */
+async function inlineFiles(style: string, read: (name: string) => Promise<Buffer>): Promise<string> {
   const files = new Map<string, string>();
   for (const [whole, , url = ''] of style.matchAll(STYLE_URL)) {
     if (url.startsWith('data:') || url.startsWith('#') || files.has(whole)) continue;
     const name = path.posix.basename(url.split(/[?#]/, 1)[0] ?? '');
     const media = STYLE_MEDIA[path.posix.extname(name)];
     if (media === undefined)
-      throw new StudioError('internal', `The style sheet of the pages names ${name}, which cannot be put into a file.`);
+      throw new StudioError('internal', `Cannot inline ${name}, which the style sheet references.`);
     files.set(whole, `url("data:${media};base64,${(await read(name)).toString('base64')}")`);
   }
   return style.replaceAll(STYLE_URL, (whole) => files.get(whole) ?? whole);
@@ -92,8 +92,8 @@ async function readPage(pages: string, name: string): Promise<Buffer> {
   try {
     return await readFile(path.join(pages, name));
   } catch (cause) {
-    throw new StudioError('unavailable', `The viewer is not in this installation: ${name} is missing.`, {
-      hint: 'Build it with npm run build, or install Rollout Studio anew.',
+    throw new StudioError('unavailable', `The viewer is incomplete: ${name} is missing.`, {
+      hint: 'Build it with npm run build, or reinstall Rollout Studio.',
       cause,
     });
   }

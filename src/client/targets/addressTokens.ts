@@ -1,9 +1,9 @@
-/** What a target that is an address takes from elsewhere: its tokens, and the certificates it trusts. */
+/** Reads the tokens and CA certificates of URL targets, which are stored outside targets.json. */
 import { readFile } from 'node:fs/promises';
 import { StudioError } from '../../common/errors.ts';
 import type { UrlTarget } from './target.ts';
 
-/** The variables that hold the tokens of a target that VS Code keeps. */
+/** Returns the environment variables for the tokens of a target whose tokens VS Code stores. */
 export function tokenVariables(
   name: string,
 ): Pick<UrlTarget, 'token_env' | 'read_token_env'> & { read_token_env: string } {
@@ -13,44 +13,42 @@ export function tokenVariables(
 
 export function noToken(name: string, { token_env, kept }: UrlTarget): StudioError {
   return kept === 'vscode'
-    ? new StudioError(
-        'usage',
-        `The token of the target ${name} is kept by VS Code, and ${token_env} is not set here.`,
-        { hint: `Set ${token_env} for the command line; in VS Code, Rollout: Change Token of Target… asks for it.` },
-      )
-    : new StudioError('usage', `The target ${name} takes its token from ${token_env}, which is not set.`, {
-        hint: `Set ${token_env} in the environment; in VS Code, Rollout: Change Token of Target… keeps it.`,
+    ? new StudioError('usage', `VS Code stores the token of target ${name}, and ${token_env} is not set here.`, {
+        hint: `For the command line, set ${token_env}. In VS Code, run Rollout: Change Token of Target….`,
+      })
+    : new StudioError('usage', `The token of target ${name} is missing: ${token_env} is not set.`, {
+        hint: `Set ${token_env} in the environment, or store it in VS Code with Rollout: Change Token of Target….`,
       });
 }
 
 export function noReadToken(name: string, { url, token_env, kept }: UrlTarget): StudioError {
-  return new StudioError('usage', `The target ${name} has no token that may only read.`, {
+  return new StudioError('usage', `Target ${name} has no read-only token.`, {
     hint:
       kept === 'vscode'
-        ? 'Rollout: Change Token of Target… in VS Code takes one.'
-        : `Name the variable that holds it: rollout target add ${name} --url ${url} --token-env ${token_env} ` +
+        ? 'Add one in VS Code with Rollout: Change Token of Target….'
+        : `Add its variable with rollout target add ${name} --url ${url} --token-env ${token_env} ` +
           '--read-token-env NAME.',
   });
 }
 
-/** What to do where the server does not take the token. */
+/** Returns the hint for a token that the server rejects. */
 export function newToken(name: string, { token_env, kept }: UrlTarget): string {
   return kept === 'vscode'
-    ? 'Give the one it has now: Rollout: Change Token of Target… in VS Code.'
-    : `Put the one that the server of ${name} has now into ${token_env}.`;
+    ? 'Enter the current token in VS Code with Rollout: Change Token of Target….'
+    : `Set ${token_env} to the current token of the server of ${name}.`;
 }
 
-/** undefined: the usual ones. Throws StudioError `config` where the file does not hold certificates. */
+/** Reads the CA certificates of a target, if any. Throws StudioError `config` if the file contains none. */
 export async function certificatesOf({ ca }: Pick<UrlTarget, 'ca'>): Promise<string | undefined> {
   if (ca === undefined) return undefined;
   const text = await readFile(ca, 'utf8').catch((cause: unknown) => {
-    throw new StudioError('config', `The certificates of ${ca} cannot be read.`, {
-      hint: 'Choose another CA file: add the target again.',
+    throw new StudioError('config', `Cannot read the CA file ${ca}.`, {
+      hint: 'Add the target again with another CA file.',
       cause,
     });
   });
   if (text.includes('-----BEGIN CERTIFICATE-----')) return text;
-  throw new StudioError('config', `${ca} holds no certificate.`, {
-    hint: 'It is a PEM file with “BEGIN CERTIFICATE”, as the authority gives it.',
+  throw new StudioError('config', `${ca} contains no certificate.`, {
+    hint: 'Use a PEM file, which contains “BEGIN CERTIFICATE”.',
   });
 }

@@ -1,4 +1,4 @@
-/** Whether a server answers at an address, is one of ours, and speaks this protocol. */
+/** Checks that a compatible rollout server responds at an address. */
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import { jsonOf } from '../../common/json.ts';
@@ -7,26 +7,26 @@ import { PROTOCOL } from '../../protocol/worker.ts';
 import { nodeTransport } from '../nodeTransport.ts';
 import { unreachableError } from './unreachable.ts';
 
-/** Who is there answers within this time. */
-export const REACH_MS = 15_000;
-/** Of any version. */
-const said = z.object({ product: z.string(), protocol: z.number().int() });
+/** How long to wait for a response. */
+export const REACH_TIMEOUT_MS = 15_000;
+/** The fields that servers of all versions return. */
+const serverInfo = z.object({ product: z.string(), protocol: z.number().int() });
 
-/** What to do about it. */
-export interface Hints {
-  /** An older server. */
+/** Hints for errors. */
+export interface ServerHints {
+  /** For an outdated server. */
   readonly update: string;
-  /** A token that it does not take. */
+  /** For a rejected token. */
   readonly token: string;
 }
 
-/** Gives its product. Throws StudioError `unavailable`, `unauthorized` or `version`. */
+/** Returns the server's product name and version. Throws StudioError `unavailable`, `unauthorized`, or `version`. */
 export async function askServer(
   address: ServerAddress,
-  { update, token }: Hints,
+  { update, token }: ServerHints,
   signal?: AbortSignal,
 ): Promise<string> {
-  const limit = AbortSignal.timeout(REACH_MS);
+  const limit = AbortSignal.timeout(REACH_TIMEOUT_MS);
   const { status, text } = await nodeTransport(() => address)
     .request({
       method: 'GET',
@@ -39,31 +39,31 @@ export async function askServer(
       throw unreachableError(address, error);
     });
   if (status === 401 || status === 403) {
-    throw new StudioError('unauthorized', `The rollout server at ${address.url} does not take the token.`, {
+    throw new StudioError('unauthorized', `The rollout server at ${address.url} rejected the token.`, {
       hint: token,
     });
   }
-  const answer = jsonOf(text);
+  const body = jsonOf(text);
   if (status >= 500) {
-    throw answer === undefined
+    throw body === undefined
       ? new StudioError(
           'unavailable',
-          `What is before the rollout server at ${address.url} answers ${status}: it does not reach the server.`,
-          { hint: 'See whether the server runs, and whether its gateway or proxy leads there.' },
+          `The gateway at ${address.url} returned HTTP status ${status}: it cannot reach the rollout server.`,
+          { hint: 'Check that the server is running and that its gateway or proxy forwards to it.' },
         )
-      : new StudioError('unavailable', `The rollout server at ${address.url} answers ${status}.`, {
-          hint: 'Try again; see its log if it stays so.',
+      : new StudioError('unavailable', `The rollout server at ${address.url} returned HTTP status ${status}.`, {
+          hint: 'Try again. If the problem persists, check its log.',
         });
   }
-  const server = said.safeParse(answer);
+  const server = serverInfo.safeParse(body);
   if (!server.success)
-    throw new StudioError('unavailable', `What answers at ${address.url} is not a rollout server (status ${status}).`, {
-      hint: 'See the address of the target, and whether a page to sign in stands before it.',
+    throw new StudioError('unavailable', `${address.url} is not a rollout server (HTTP status ${status}).`, {
+      hint: 'Check the URL of the target, and whether it shows a sign-in page.',
     });
   if (server.data.protocol < PROTOCOL)
-    throw new StudioError('version', `The server is of an older version (${server.data.product}).`, { hint: update });
+    throw new StudioError('version', `The server is older than this client: ${server.data.product}.`, { hint: update });
   if (server.data.protocol > PROTOCOL)
-    throw new StudioError('version', `The server is of a newer version (${server.data.product}).`, {
+    throw new StudioError('version', `The server is newer than this client: ${server.data.product}.`, {
       hint: 'Update this client.',
     });
   return server.data.product;

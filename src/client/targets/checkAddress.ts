@@ -1,15 +1,14 @@
-/** Asks an address before it is kept as a target: is it there, is its certificate trusted, is the token right? */
+/** Checks an address before it is saved as a target: reachability, certificate, and token. */
 import { StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
 import { Api } from '../../protocol/api.ts';
 import type { ServerAddress } from '../../protocol/transport.ts';
 import { nodeTransport } from '../nodeTransport.ts';
-import { askServer, REACH_MS } from './askServer.ts';
+import { askServer, REACH_TIMEOUT_MS } from './askServer.ts';
 import { isUntrusted, unreachableError } from './unreachable.ts';
 
 /**
- * `untrusted`: it answers, but its certificate is of an authority that is not known. Throws StudioError where nothing
- * answers, or it is no TLS.
+ * Returns `untrusted` if the certificate is from an unknown CA. Throws StudioError if nothing responds or TLS fails.
  */
 export async function reachAddress(
   address: Omit<ServerAddress, 'token'>,
@@ -19,7 +18,7 @@ export async function reachAddress(
     await nodeTransport(() => ({ ...address, token: '' })).request({
       method: 'GET',
       path: '/v1/server',
-      signal: AbortSignal.any([signal, AbortSignal.timeout(REACH_MS)]),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(REACH_TIMEOUT_MS)]),
     });
     return 'reached';
   } catch (error) {
@@ -30,8 +29,8 @@ export async function reachAddress(
 }
 
 /**
- * Whether the token may `write` or only `read`; gives the server's product, too. Throws StudioError where it is none,
- * or the server is of another version.
+ * Returns whether the token can `write` or only `read`, and the server's product. Throws StudioError if the token is
+ * invalid or the server has another version.
  */
 export async function checkToken(
   address: ServerAddress,
@@ -40,13 +39,13 @@ export async function checkToken(
   const product = await askServer(
     address,
     {
-      update: 'Ask whoever runs the server to update it.',
-      token: 'It is the token of its file server.json, or of its Secret in the cluster.',
+      update: 'Ask the operator of the server to update it.',
+      token: 'Use the token in its server.json file, or in its Secret in the cluster.',
     },
     signal,
   );
   try {
-    // A batch that is not there: who may write hears that, who may not hears so first.
+    // Use a batch that does not exist: a full token gets `not_found`, a read-only one `forbidden`.
     await new Api(nodeTransport(() => address)).commandBatch(
       newId('b'),
       { command: newId('c'), verb: 'pause', args: {} },

@@ -1,5 +1,5 @@
 /**
- * `connect` for targets: the server of a cluster through a port-forward, or one at an address. Neither is started here.
+ * Connects to the server of a target: in a cluster through a port forward, or at a URL. Does not start servers.
  */
 import { abortable, sleep } from '../../common/abort.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
@@ -13,23 +13,23 @@ import { certificatesOf, newToken, noReadToken, noToken } from './addressTokens.
 import { askServer } from './askServer.ts';
 import { type ClientTokens, findServerPod, type ServerPod, serverTokens } from './serverPod.ts';
 import { type ClusterTarget, clusterRef, type Target, type UrlTarget } from './target.ts';
-import { tellingWhy } from './unreachable.ts';
+import { explainUnreachable } from './unreachable.ts';
 
 export interface TargetConnection extends Connection {
-  /** Ends what it keeps open on this machine; the server goes on. */
+  /** Closes the connection. The server keeps running. */
   close(): void;
 }
 
 export interface TargetOptions {
-  /** Where the tokens of addresses are. */
+  /** Environment variables with the tokens of URL targets. */
   readonly env: NodeJS.ProcessEnv;
-  /** Ends the attempt to connect. */
+  /** Aborts connecting. */
   readonly signal?: AbortSignal;
-  /** Told when the wait has a reason a person should know. */
+  /** Called with the reason for a wait. */
   readonly onNotice?: (text: string) => void;
 }
 
-/** A pod that takes requests is there within this time, or the reason is told. */
+/** How long to wait for a ready pod before failing with the reason. */
 const START_TIMEOUT_MS = 60_000;
 const POLL_MS = 500;
 
@@ -46,20 +46,24 @@ async function connectUrl(
   const token = env[target.token_env] ?? '';
   if (token === '') throw noToken(name, target);
   const ca = await certificatesOf(target);
-  const at = (given: string): ServerAddress => ({ url: target.url, token: given, ...(ca === undefined ? {} : { ca }) });
-  const address = at(token);
+  const addressWith = (value: string): ServerAddress => ({
+    url: target.url,
+    token: value,
+    ...(ca === undefined ? {} : { ca }),
+  });
+  const address = addressWith(token);
   const check = async (stop?: AbortSignal): Promise<void> => {
     await askServer(
       address,
-      { update: `Ask whoever runs the server of the target ${name} to update it.`, token: newToken(name, target) },
+      { update: `Ask the operator of target ${name} to update its server.`, token: newToken(name, target) },
       stop,
     );
   };
   await check(signal);
-  const reasons = new Reasons(onNotice);
+  const notices = new FailureNotices(onNotice);
   return {
     api: new Api(
-      tellingWhy(
+      explainUnreachable(
         nodeTransport(() => address),
         address,
       ),
@@ -68,29 +72,29 @@ async function connectUrl(
     readAddress: () => {
       const read = env[target.read_token_env ?? ''] ?? '';
       if (read === '') throw noReadToken(name, target);
-      return at(read);
+      return addressWith(read);
     },
-    reconnect: (stop) => reasons.told(check(stop)),
+    reconnect: (stop) => notices.watch(check(stop)),
     close: () => undefined,
   };
 }
 
-/** Tells why a server is not reached again: each reason once, until it is reached. */
-class Reasons {
-  readonly #tell: TargetOptions['onNotice'];
+/** Reports why reconnecting fails: each reason once, until the server is reachable again. */
+class FailureNotices {
+  readonly #notify: TargetOptions['onNotice'];
   #last = '';
 
-  constructor(tell: TargetOptions['onNotice']) {
-    this.#tell = tell;
+  constructor(notify: TargetOptions['onNotice']) {
+    this.#notify = notify;
   }
 
-  async told(attempt: Promise<void>): Promise<void> {
+  async watch(attempt: Promise<void>): Promise<void> {
     try {
       await attempt;
       this.#last = '';
     } catch (error) {
       const text = StudioError.is(error, 'unavailable') ? errorText(error) : '';
-      if (text !== '' && text !== this.#last) this.#tell?.(text);
+      if (text !== '' && text !== this.#last) this.#notify?.(text);
       this.#last = text;
       throw error;
     }
@@ -116,7 +120,7 @@ async function connectCluster(name: string, target: ClusterTarget, options: Targ
 
 type Forward = Awaited<ReturnType<typeof openForward>>;
 
-/** The forward to a cluster's server and its tokens; found anew by every `reach`. */
+/** Keeps a port forward to a cluster's server and its tokens. Every `reach` refreshes them. */
 class ClusterLink {
   readonly #name: string;
   readonly #target: ClusterTarget;
@@ -134,12 +138,11 @@ class ClusterLink {
   }
 
   address(which: keyof ClientTokens): ServerAddress {
-    if (this.#forward === undefined)
-      throw new StudioError('unavailable', `There is no connection to the target ${this.#name}.`);
+    if (this.#forward === undefined) throw new StudioError('unavailable', `Not connected to target ${this.#name}.`);
     return { url: this.#forward.forward.url, token: this.#tokens[which] };
   }
 
-  /** Makes sure that the server answers. Those who ask at the same time wait for the same. */
+  /** Ensures that the server responds. Concurrent calls share one check. */
   reach(signal: AbortSignal = this.#end.signal): Promise<void> {
     this.#reaching ??= this.#reach(this.#end.signal).finally(() => {
       this.#reaching = undefined;
@@ -156,25 +159,25 @@ class ClusterLink {
   async #reach(signal: AbortSignal): Promise<void> {
     this.#cluster ??= await Cluster.open(clusterRef(this.#name, this.#target));
     const cluster = this.#cluster;
-    const until = performance.now() + START_TIMEOUT_MS;
-    for (let told = ''; ; ) {
-      const found = await findServerPod(cluster, signal);
-      if ('name' in found) return this.#enter(cluster, found, signal);
-      if (found.unheard !== undefined && (await this.#answers(cluster, found.unheard, signal))) return;
-      if (found.stuck || performance.now() > until)
-        throw new StudioError('unavailable', `The server of the target ${this.#name} is not ready: ${found.why}`, {
-          hint: found.hint ?? `rollout target status ${this.#name} shows more.`,
+    const deadline = performance.now() + START_TIMEOUT_MS;
+    for (let reported = ''; ; ) {
+      const pod = await findServerPod(cluster, signal);
+      if ('name' in pod) return this.#connect(cluster, pod, signal);
+      if (pod.unheard !== undefined && (await this.#tryConnect(cluster, pod.unheard, signal))) return;
+      if (pod.stuck || performance.now() > deadline)
+        throw new StudioError('unavailable', `The server of target ${this.#name} is not ready: ${pod.why}`, {
+          hint: pod.hint ?? `For details, run rollout target status ${this.#name}.`,
         });
-      if (told !== found.why) this.#onNotice?.(`Waiting for the server of the target ${this.#name}: ${found.why}`);
-      told = found.why;
+      if (reported !== pod.why) this.#onNotice?.(`Waiting for the server of target ${this.#name}: ${pod.why}`);
+      reported = pod.why;
       await sleep(POLL_MS, signal);
     }
   }
 
-  /** Whether it does, though its node is not heard of. */
-  async #answers(cluster: Cluster, pod: ServerPod, signal: AbortSignal): Promise<boolean> {
+  /** Returns whether the server responds although its node does not. */
+  async #tryConnect(cluster: Cluster, pod: ServerPod, signal: AbortSignal): Promise<boolean> {
     try {
-      await this.#enter(cluster, pod, signal);
+      await this.#connect(cluster, pod, signal);
       return true;
     } catch (error) {
       if (StudioError.is(error, 'unavailable')) return false;
@@ -182,34 +185,33 @@ class ClusterLink {
     }
   }
 
-  /** Makes sure that there is a forward to the pod, and that one of our servers answers there. */
-  async #enter(cluster: Cluster, { port }: ServerPod, signal: AbortSignal): Promise<void> {
+  /** Ensures that there is a port forward to the pod and that a rollout server responds. */
+  async #connect(cluster: Cluster, { port }: ServerPod, signal: AbortSignal): Promise<void> {
     this.#tokens = await serverTokens(cluster, signal);
     if (this.#forward?.port !== port) {
       this.#forward?.forward.close();
       this.#forward = undefined;
-      // What it has to say of lost pods, followers say too.
+      // No notices here, because followers already report lost pods.
       const forward = await openForward(cluster, (stop) => this.#podNow(cluster, stop), port, { signal });
       this.#forward = { forward, port };
     }
     await askServer(
       this.address('full'),
       {
-        update: `Bring the server of the target to this version: rollout cluster upgrade --target ${this.#name}.`,
-        token: 'The token may be an old one; a server that was installed anew takes its tokens within a minute.',
+        update: `Upgrade the server with rollout cluster upgrade --target ${this.#name}.`,
+        token: 'The token may be outdated. A reinstalled server accepts its new tokens within a minute.',
       },
       signal,
     );
   }
 
   /**
-   * For one connection through the forward: that fails at once where no pod takes it, for clients try again by
-   * themselves.
+   * Returns the current pod for one forwarded connection. Fails at once if no pod is ready, because clients retry.
    */
   async #podNow(cluster: Cluster, signal: AbortSignal | undefined): Promise<string> {
-    const found = await findServerPod(cluster, signal);
-    if ('name' in found) return found.name;
-    if (found.unheard !== undefined) return found.unheard.name;
-    throw new StudioError('unavailable', `The server of the target ${this.#name} is not ready: ${found.why}`);
+    const pod = await findServerPod(cluster, signal);
+    if ('name' in pod) return pod.name;
+    if (pod.unheard !== undefined) return pod.unheard.name;
+    throw new StudioError('unavailable', `The server of target ${this.#name} is not ready: ${pod.why}`);
   }
 }

@@ -1,2 +1,2 @@
-/** What the machine one sits at is called where a target is asked for. */
+/** The target name of the local machine. */
 export const LOCAL = 'local';

@@ -1,4 +1,4 @@
-/** Where a cluster's rollout server is, and how it lets clients in. Read with the user's own kubeconfig. */
+/** Finds a cluster's rollout server and its client tokens, using the user's kubeconfig. */
 import { StudioError } from '../../common/errors.ts';
 import type { Cluster } from '../../kubernetes/access/cluster.ts';
 import type { Pod } from '../../kubernetes/access/objects.ts';
@@ -16,18 +16,18 @@ export interface ClientTokens {
   readonly read: string;
 }
 
-/** Why no pod takes requests. */
+/** The reason why no pod is ready. */
 export interface NotReady {
-  /** A sentence. */
+  /** The reason as a sentence. */
   readonly why: string;
-  /** It will not get ready by itself. */
+  /** Whether the pod will not become ready by itself. */
   readonly stuck: boolean;
   readonly hint: string | undefined;
-  /** It took requests when its node was heard of last, and may do so still. */
+  /** A pod that was ready when its node last responded, and may still be. */
   readonly unheard?: ServerPod;
 }
 
-/** The server's pod that takes requests. Throws StudioError `not_found` where no server is installed. */
+/** Finds the ready pod of the server. Throws StudioError `not_found` if no server is installed. */
 export async function findServerPod(cluster: Cluster, signal?: AbortSignal): Promise<ServerPod | NotReady> {
   const pods = await cluster.list('Pod', { labels: selector(labels('server')), signal });
   const lasting = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
@@ -46,7 +46,7 @@ export async function findServerPod(cluster: Cluster, signal?: AbortSignal): Pro
   );
 }
 
-/** The tokens of the server's Secret. */
+/** Reads the tokens in the server's Secret. */
 export async function serverTokens(cluster: Cluster, signal?: AbortSignal): Promise<ClientTokens> {
   const secret = await cluster.get('Secret', NAMES.tokens, { signal });
   const value = (key: string): string =>
@@ -57,8 +57,8 @@ export async function serverTokens(cluster: Cluster, signal?: AbortSignal): Prom
   if (tokens.full !== '' && tokens.read !== '') return tokens;
   throw new StudioError(
     'not_found',
-    `The server's tokens are not in the Secret ${NAMES.tokens} of namespace ${cluster.namespace}.`,
-    { hint: 'rollout cluster upgrade puts everything in place again.' },
+    `The Secret ${NAMES.tokens} in namespace ${cluster.namespace} does not contain the server's tokens.`,
+    { hint: 'Repair the installation with rollout cluster upgrade.' },
   );
 }
 
@@ -69,16 +69,16 @@ function placeOf(pod: Pod | undefined): ServerPod | undefined {
   return pod === undefined || port === undefined ? undefined : { name: pod.metadata.name, port };
 }
 
-/** Reasons to wait that pass by themselves. */
-const PASSING = new Set(['ContainerCreating', 'PodInitializing']);
+/** Waiting reasons that resolve by themselves. */
+const TRANSIENT = new Set(['ContainerCreating', 'PodInitializing']);
 
-/** What keeps a pod from running, as the cluster says it; undefined where nothing is wrong with it. */
+/** Returns why a pod cannot run, in the cluster's words, or undefined if there is no obstacle. */
 export function obstacleOf(pod: Pod): string | undefined {
   const states = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])].map(
     ({ state }) => state,
   );
   const waiting = states.find(
-    (state) => state?.waiting !== undefined && !PASSING.has(state.waiting.reason ?? ''),
+    (state) => state?.waiting !== undefined && !TRANSIENT.has(state.waiting.reason ?? ''),
   )?.waiting;
   const ended = states.find((state) => state?.terminated !== undefined && state.terminated.exitCode !== 0)?.terminated;
   const unscheduled = pod.status?.conditions?.find(({ type, status }) => type === 'PodScheduled' && status === 'False');

@@ -1,29 +1,29 @@
-/** Where rollouts may run besides this machine. A target says how a server is found there; it holds no credentials. */
+/** Targets: clusters and servers where rollouts can run. They contain no credentials. */
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import type { ClusterRef } from '../../kubernetes/access/contexts.ts';
 import { LOCAL } from './local.ts';
 
 const clusterTarget = z.strictObject({
-  /** A context of the kubeconfig. */
+  /** Context of the kubeconfig. */
   context: z.string().min(1),
-  /** Without it: where kubectl looks. */
+  /** Defaults to kubectl's kubeconfig. */
   kubeconfig: z.string().min(1).optional(),
-  /** Without it: the one of the context. */
+  /** Defaults to the namespace of the context. */
   namespace: z.string().min(1).optional(),
 });
 export type ClusterTarget = z.infer<typeof clusterTarget>;
 
 const urlTarget = z.strictObject({
-  /** Without a slash at the end. */
+  /** Without a trailing slash. */
   url: z.url({ protocol: /^https?$/ }),
-  /** The environment variable that holds the server's full token. */
+  /** Environment variable that holds the server's full token. */
   token_env: z.string().min(1),
-  /** The one that holds the token that may only read. */
+  /** Environment variable that holds the read-only token. */
   read_token_env: z.string().min(1).optional(),
-  /** A file of certificates (PEM) to trust, where the server's is of an authority of its own. */
+  /** PEM file with the certificates of a private CA to trust. */
   ca: z.string().min(1).optional(),
-  /** Its tokens are in VS Code's secret storage, which gives them to what it starts. */
+  /** Set if VS Code's secret storage holds the tokens and passes them to processes it starts. */
   kept: z.literal('vscode').optional(),
 });
 export type UrlTarget = z.infer<typeof urlTarget>;
@@ -34,19 +34,19 @@ export type Target = z.infer<typeof target>;
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/;
 const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/;
 
-/** Throws StudioError `usage` where a target may not be called so. */
+/** Throws StudioError `usage` if a target name is invalid. */
 export function checkTargetName(name: string): void {
   if (name === LOCAL)
-    throw new StudioError('usage', '“local” is this machine.', { hint: 'Give the target another name.' });
+    throw new StudioError('usage', 'The name “local” is reserved for this machine.', { hint: 'Choose another name.' });
   if (!NAME.test(name))
-    throw new StudioError('usage', `“${name}” cannot be the name of a target.`, {
-      hint: 'Use letters, digits, dots, dashes and underscores.',
+    throw new StudioError('usage', `“${name}” is not a valid target name.`, {
+      hint: 'Use up to 63 letters, digits, dots, dashes, and underscores.',
     });
 }
 
 /**
- * The address of a server as a target keeps it. Throws StudioError `usage`: a token is not sent in the clear to other
- * machines.
+ * Normalizes the URL of a server. Throws StudioError `usage` if it is invalid, or if it would send the token
+ * unencrypted to another machine.
  */
 export function serverUrl(text: string): string {
   const url = URL.parse(text);
@@ -58,41 +58,40 @@ export function serverUrl(text: string): string {
     url.username !== '' ||
     url.password !== ''
   ) {
-    throw new StudioError('usage', `“${text}” is not the address of a server.`, {
-      hint: 'Write for example https://rollouts.example.org.',
+    throw new StudioError('usage', `“${text}” is not a valid server URL.`, {
+      hint: 'Use a URL such as https://rollouts.example.org.',
     });
   }
   if (url.protocol === 'http:' && !LOOPBACK.test(url.hostname)) {
-    throw new StudioError('usage', `${text} would send the token in the clear.`, { hint: 'Use https.' });
+    throw new StudioError('usage', `${text} would send the token unencrypted.`, { hint: 'Use https.' });
   }
   return url.href.replace(/\/+$/, '');
 }
 
 /**
- * Throws StudioError `usage` where a file runs on a target and nobody said with --target which one is meant: this
- * program is connected already.
+ * Throws StudioError `usage` if a file runs on a target but no --target option was used, because this program is
+ * already connected to the local machine.
  */
-export function checkTarget(file: string, wanted: string, said: string | undefined): void {
-  if (said !== undefined || wanted === LOCAL) return;
-  throw new StudioError('usage', `${file} runs on the target ${wanted}, and this is connected to this machine.`, {
-    hint: `Start it with --target ${wanted}, or run it with rollout run.`,
+export function checkTarget(file: string, fileTarget: string, targetOption: string | undefined): void {
+  if (targetOption !== undefined || fileTarget === LOCAL) return;
+  throw new StudioError('usage', `${file} runs on target ${fileTarget}, but this is connected to the local machine.`, {
+    hint: `Start it with --target ${fileTarget}, or run the file with rollout run.`,
   });
 }
 
-/** Which cluster a target is in. Throws StudioError `usage` for one that is only an address. */
+/** Returns the cluster of a target. Throws StudioError `usage` for a URL target. */
 export function clusterRef(name: string, of: Target): ClusterRef {
   if ('url' in of)
-    throw new StudioError('usage', `The target ${name} is the address ${of.url}, not a cluster.`, {
-      hint: 'Add the cluster as a target: rollout target add NAME --context CONTEXT.',
+    throw new StudioError('usage', `Target ${name} is the server ${of.url}, not a cluster.`, {
+      hint: 'Add the cluster as a target with rollout target add NAME --context CONTEXT.',
     });
   return of;
 }
 
-/** A target in a few words. */
+/** Describes where a target is. */
 export function targetPlace(of: Target): string {
   if ('url' in of) return of.url;
-  return (
-    'context ' +
-    `${of.context}${of.namespace === undefined ? '' : `, namespace ${of.namespace}`}${of.kubeconfig === undefined ? '' : ` (${of.kubeconfig})`}`
-  );
+  const namespace = of.namespace === undefined ? '' : `, namespace ${of.namespace}`;
+  const kubeconfig = of.kubeconfig === undefined ? '' : ` (${of.kubeconfig})`;
+  return `context ${of.context}${namespace}${kubeconfig}`;
 }

@@ -1,4 +1,4 @@
-/** `targets.json` in the user's data folder: shared by the command line and the extension. */
+/** Reads and writes `targets.json` in the user's data folder, which the CLI and the extension share. */
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { z } from 'zod';
@@ -17,23 +17,23 @@ export class TargetFile {
     this.path = path.join(folder, 'targets.json');
   }
 
-  /** All targets by name, as they were added. */
+  /** Returns all targets by name, in the order they were added. */
   list(): ReadonlyMap<string, Target> {
     return new Map(Object.entries(this.#read()));
   }
 
-  /** Throws StudioError `not_found`, naming those there are. */
+  /** Throws StudioError `not_found` with a list of the targets. */
   get(name: string): Target {
     const targets = this.list();
-    const found = targets.get(name);
-    if (found !== undefined) return found;
+    const match = targets.get(name);
+    if (match !== undefined) return match;
     const names = [LOCAL, ...targets.keys()].join(', ');
-    throw new StudioError('not_found', `There is no target “${name}”.`, {
-      hint: `There are: ${names}. rollout target add ${name} --context CONTEXT adds one.`,
+    throw new StudioError('not_found', `Unknown target “${name}”.`, {
+      hint: `Available targets: ${names}. Add one with rollout target add ${name} --context CONTEXT.`,
     });
   }
 
-  /** Gives whether it is new; one of that name is replaced. */
+  /** Adds or replaces a target. Returns whether it is new. */
   add(name: string, target: Target): boolean {
     checkTargetName(name);
     const targets = this.#read();
@@ -54,17 +54,17 @@ export class TargetFile {
       text = readFileSync(this.path, 'utf8');
     } catch (error) {
       if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return {};
-      throw new StudioError('storage', `${this.path} cannot be read: ${errorText(error)}.`, { cause: error });
+      throw new StudioError('storage', `Cannot read ${this.path}: ${errorText(error)}.`, { cause: error });
     }
     const parsed = fileSchema.safeParse(jsonOf(text));
     if (parsed.success) return parsed.data.targets;
-    throw new StudioError('config', `${this.path} is not a list of targets.`, {
-      hint: 'Correct it, or remove it and add the targets again.',
+    throw new StudioError('config', `${this.path} is not a valid list of targets.`, {
+      hint: 'Fix it, or delete it and add the targets again.',
       cause: parsed.error,
     });
   }
 
-  /** As a whole: who reads it meanwhile sees the old or the new one. */
+  /** Replaces the file atomically, so that readers see either the old or the new one. */
   #write(targets: Readonly<Record<string, Target>>): void {
     const draft = `${this.path}.${process.pid}`;
     try {
@@ -73,7 +73,7 @@ export class TargetFile {
       renameSync(draft, this.path);
     } catch (error) {
       rmSync(draft, { force: true });
-      throw new StudioError('storage', `${this.path} cannot be written: ${errorText(error)}.`, { cause: error });
+      throw new StudioError('storage', `Cannot write ${this.path}: ${errorText(error)}.`, { cause: error });
     }
   }
 }

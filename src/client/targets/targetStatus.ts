@@ -1,6 +1,6 @@
 /**
- * What is known of a target: whether it is reached, what runs there, and what it has to give. Everything is read with
- * the user's own kubeconfig; what one may not read is named as such, and nothing of it stops the rest.
+ * Checks a target: whether it is reachable, what is running, and which resources are available. Reads everything with
+ * the user's kubeconfig. What the user cannot read is reported as such and does not affect the other findings.
  */
 
 import { errorText, StudioError } from '../../common/errors.ts';
@@ -15,16 +15,15 @@ import { connectTarget } from './connectTarget.ts';
 import { obstacleOf } from './serverPod.ts';
 import { clusterRef, type Target, targetPlace } from './target.ts';
 
-/** `unknown`: it may not be read. */
+/** `unknown`: no permission to read it. */
 export type FindingState = 'ok' | 'missing' | 'wrong' | 'unknown';
 
 export interface TargetFinding {
   readonly name: 'cluster' | 'namespace' | 'clock' | 'server' | 'queue' | 'pods' | 'nodes' | 'gpus' | 'quota';
   readonly state: FindingState;
   readonly text: string;
-  /** What to do about it. */
   readonly hint?: string;
-  /** The figures of it, for programs. */
+  /** Machine-readable values. */
   readonly data?: Readonly<Record<string, unknown>>;
 }
 
@@ -39,25 +38,25 @@ export interface StatusOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Clocks that differ by more make tokens and certificates invalid sooner or later. */
-const SKEW_SECONDS = 30;
-const CONNECT_MS = 20_000;
+/** A larger clock skew can invalidate tokens and certificates. */
+const MAX_SKEW_SECONDS = 30;
+const CONNECT_TIMEOUT_MS = 20_000;
 const GPU = 'nvidia.com/gpu';
-const BATCHES = 200;
+const MAX_BATCHES = 200;
 
-/** Never throws but for cancellation: what goes wrong is a finding. */
+/** Reports failures as findings. Throws only if it is cancelled. */
 export async function targetStatus(name: string, target: Target, options: StatusOptions): Promise<TargetStatus> {
   const place = targetPlace(target);
   if ('url' in target) return { target: name, place, findings: await serverFindings(name, target, options) };
   let cluster: Cluster | undefined;
   try {
     cluster = await Cluster.open(clusterRef(name, target));
-    const reached = await clusterFindings(cluster, options.signal);
-    const [server, inside] = await Promise.all([
+    const clusterResults = await clusterFindings(cluster, options.signal);
+    const [server, resources] = await Promise.all([
       serverFindings(name, target, options),
-      insideFindings(cluster, options.signal),
+      resourceFindings(cluster, options.signal),
     ]);
-    return { target: name, place, findings: [...reached, ...server, ...inside] };
+    return { target: name, place, findings: [...clusterResults, ...server, ...resources] };
   } catch (error) {
     options.signal?.throwIfAborted();
     return { target: name, place, findings: [trouble('cluster', error)] };
@@ -69,30 +68,30 @@ export async function targetStatus(name: string, target: Target, options: Status
 async function clusterFindings(cluster: Cluster, signal: AbortSignal | undefined): Promise<TargetFinding[]> {
   const { git, skewSeconds } = await cluster.version(signal);
   const { context, server, namespace } = cluster;
-  const found: TargetFinding = {
+  const finding: TargetFinding = {
     name: 'cluster',
     state: 'ok',
     text: `Kubernetes ${git} at ${server}, namespace ${namespace}`,
     data: { version: git, server, context, namespace },
   };
-  const findings = [found, ...(await namespaceFindings(cluster, signal))];
-  if (skewSeconds === undefined || Math.abs(skewSeconds) <= SKEW_SECONDS) return findings;
+  const findings = [finding, ...(await namespaceFindings(cluster, signal))];
+  if (skewSeconds === undefined || Math.abs(skewSeconds) <= MAX_SKEW_SECONDS) return findings;
   const text =
-    `the cluster's clock is ${Math.round(Math.abs(skewSeconds))} s ${skewSeconds > 0 ? 'behind' : 'ahead of'} this ` +
-    `machine's`;
+    `the clock of the cluster is ${Math.round(Math.abs(skewSeconds))} s ${skewSeconds > 0 ? 'behind' : 'ahead of'} ` +
+    'the local clock';
   return [
     ...findings,
     {
       name: 'clock',
       state: 'wrong',
       text,
-      hint: 'Set the clocks by NTP: tokens and certificates are valid by them.',
+      hint: 'Synchronize the clocks with NTP. Otherwise, tokens and certificates can be invalid.',
       data: { skew_seconds: skewSeconds },
     },
   ];
 }
 
-/** Whether the namespace is there; nothing where that may not be read. */
+/** Reports a missing namespace. Reports nothing if the user cannot read namespaces. */
 async function namespaceFindings(cluster: Cluster, signal: AbortSignal | undefined): Promise<TargetFinding[]> {
   try {
     if ((await cluster.get('Namespace', cluster.namespace, { signal })) !== undefined) return [];
@@ -100,8 +99,8 @@ async function namespaceFindings(cluster: Cluster, signal: AbortSignal | undefin
       {
         name: 'namespace',
         state: 'missing',
-        text: `there is no namespace ${cluster.namespace}`,
-        hint: 'rollout cluster install --create-namespace makes it.',
+        text: `the namespace ${cluster.namespace} does not exist`,
+        hint: 'Create it with rollout cluster install --create-namespace.',
       },
     ];
   } catch (error) {
@@ -110,9 +109,9 @@ async function namespaceFindings(cluster: Cluster, signal: AbortSignal | undefin
   }
 }
 
-/** Connects as every command does, but does not wait for a server that is starting. */
+/** Connects like every command, but waits less for a server that is starting. */
 async function serverFindings(name: string, target: Target, { env, signal }: StatusOptions): Promise<TargetFinding[]> {
-  const limit = AbortSignal.timeout(CONNECT_MS);
+  const limit = AbortSignal.timeout(CONNECT_TIMEOUT_MS);
   let waiting: string | undefined;
   try {
     const connection = await connectTarget(name, target, {
@@ -123,7 +122,7 @@ async function serverFindings(name: string, target: Target, { env, signal }: Sta
       },
     });
     try {
-      return await askedServer(connection.api, signal);
+      return await queryServer(connection.api, signal);
     } finally {
       connection.close();
     }
@@ -135,19 +134,19 @@ async function serverFindings(name: string, target: Target, { env, signal }: Sta
         {
           name: 'server',
           state: 'wrong',
-          text: waiting ?? `it did not answer within ${CONNECT_MS / 1000} s`,
+          text: waiting ?? `no response within ${CONNECT_TIMEOUT_MS / 1000} s`,
           hint:
             'url' in target
-              ? 'See whether the server runs, and what is between it and this machine.'
-              : 'See its pod: kubectl describe pod, kubectl logs.',
+              ? 'Check that the server is running and reachable from this machine.'
+              : 'Check its pod with kubectl describe pod and kubectl logs.',
         },
       ];
     return [trouble('server', error)];
   }
 }
 
-async function askedServer(api: Api, signal: AbortSignal | undefined): Promise<TargetFinding[]> {
-  const [server, { batches }] = await Promise.all([api.server(signal), api.batches({ limit: BATCHES }, signal)]);
+async function queryServer(api: Api, signal: AbortSignal | undefined): Promise<TargetFinding[]> {
+  const [server, { batches }] = await Promise.all([api.server(signal), api.batches({ limit: MAX_BATCHES }, signal)]);
   const open = batches.filter(({ state }) => state !== 'ended');
   const running = open.filter(({ counts }) => counts.running + counts.held > 0).length;
   const { product, running: attempts, held, queued, workers } = server;
@@ -176,16 +175,16 @@ async function askedServer(api: Api, signal: AbortSignal | undefined): Promise<T
   ];
 }
 
-async function insideFindings(cluster: Cluster, signal: AbortSignal | undefined): Promise<TargetFinding[]> {
+async function resourceFindings(cluster: Cluster, signal: AbortSignal | undefined): Promise<TargetFinding[]> {
   const pods = cluster.list('Pod', { labels: OURS, signal }).then(podsFinding);
   const nodes = cluster.list('Node', { signal });
   const all = cluster
     .list('Pod', { namespace: 'all', fields: 'status.phase!=Succeeded,status.phase!=Failed', signal })
     .catch((error: unknown) => {
-      if (StudioError.is(error)) return undefined; // how many GPUs are taken is then unknown
+      if (StudioError.is(error)) return undefined; // then GPU usage is unknown
       throw error;
     });
-  const gpus = Promise.all([nodes, all]).then(([found, running]) => gpusFinding(found, running));
+  const gpus = Promise.all([nodes, all]).then(([allNodes, runningPods]) => gpusFinding(allNodes, runningPods));
   const quotas = cluster.list('ResourceQuota', { signal }).then(quotaFinding);
   const parts = [
     ['pods', pods],
@@ -203,7 +202,7 @@ async function insideFindings(cluster: Cluster, signal: AbortSignal | undefined)
   );
 }
 
-/** Our pods: how many, and what keeps those from running that do not. */
+/** Counts the pods of Rollout Studio and reports why some cannot run. */
 export function podsFinding(pods: readonly Pod[]): TargetFinding {
   const live = pods.filter(({ status }) => status?.phase !== 'Succeeded' && status?.phase !== 'Failed');
   const workers = live.filter((pod) => pod.metadata.labels?.[LABEL.component] === 'worker');
@@ -226,7 +225,7 @@ export function podsFinding(pods: readonly Pod[]): TargetFinding {
     : { name: 'pods', state: 'wrong', text: `${text}; ${obstacles.length} cannot run: ${obstacles[0] ?? ''}`, data };
 }
 
-/** How many nodes take pods. */
+/** Counts the nodes that accept pods. */
 export function nodesFinding(nodes: readonly Node[]): TargetFinding {
   const ready = nodes.filter(
     (node) =>
@@ -236,40 +235,40 @@ export function nodesFinding(nodes: readonly Node[]): TargetFinding {
   return {
     name: 'nodes',
     state: ready === 0 ? 'wrong' : 'ok',
-    text: `${ready} of ${nodes.length} take pods`,
+    text: `${ready} of ${nodes.length} accept pods`,
     data: { ready, nodes: nodes.length },
   };
 }
 
-/** GPUs of all nodes, and how many of them pods have; `pods` undefined: those of others may not be read. */
+/** Counts the GPUs of all nodes and those in use. `pods` is undefined if the user cannot read all pods. */
 export function gpusFinding(nodes: readonly Node[], pods: readonly Pod[] | undefined): TargetFinding {
   const total = nodes.reduce((sum, node) => sum + Number(node.status?.allocatable?.[GPU] ?? 0), 0);
-  const taken = pods?.reduce((sum, pod) => sum + gpusOf(pod), 0);
+  const used = pods?.reduce((sum, pod) => sum + gpusOf(pod), 0);
   const text =
     total === 0
       ? 'none'
-      : `${total}; ${taken === undefined ? 'how many are taken may not be read' : `${total - taken} free`}`;
+      : `${total}; ${used === undefined ? 'no permission to read how many are in use' : `${total - used} free`}`;
   return {
     name: 'gpus',
-    state: total > 0 && taken === undefined ? 'unknown' : 'ok',
+    state: total > 0 && used === undefined ? 'unknown' : 'ok',
     text,
-    data: { gpus: total, ...(taken === undefined ? {} : { taken }) },
+    data: { gpus: total, ...(used === undefined ? {} : { taken: used }) },
   };
 }
 
-/** What a pod that was placed holds: its containers together, or one of its init containers, whichever is more. */
+/** Returns the GPUs of a scheduled pod: the sum of its containers or its largest init container. */
 function gpusOf(pod: Pod): number {
   if (pod.spec?.nodeName === undefined) return 0;
-  const wanted = (of: NonNullable<Pod['spec']>['containers']): number[] =>
+  const requests = (of: NonNullable<Pod['spec']>['containers']): number[] =>
     (of ?? []).map(({ resources }) => Number(resources?.requests?.[GPU] ?? resources?.limits?.[GPU] ?? 0));
   return Math.max(
-    wanted(pod.spec.containers).reduce((sum, value) => sum + value, 0),
-    ...wanted(pod.spec.initContainers),
+    requests(pod.spec.containers).reduce((sum, value) => sum + value, 0),
+    ...requests(pod.spec.initContainers),
     0,
   );
 }
 
-/** What the namespace's quotas allow and how much of it is used; used up where one has nothing left. */
+/** Reports the limits and usage of the namespace's quotas, and whether any is used up. */
 export function quotaFinding(quotas: readonly ResourceQuota[]): TargetFinding {
   if (quotas.length === 0) return { name: 'quota', state: 'ok', text: 'none' };
   const lines = quotas.flatMap((quota) =>
@@ -289,8 +288,8 @@ export function quotaFinding(quotas: readonly ResourceQuota[]): TargetFinding {
         state: 'wrong',
         text: `used up: ${full.map(({ resource }) => resource).join(', ')} (${text})`,
         hint:
-          'Pods wait until others end. Ask the cluster’s administrators for more, or ask for less in the batch ' +
-          'file’s `pods`.',
+          'New pods wait until others end. Ask a cluster administrator for a higher quota, or reduce `pods` in the ' +
+          'batch file.',
         data,
       };
 }
@@ -314,7 +313,7 @@ const UNITS: Readonly<Record<string, number>> = {
   Ei: 2 ** 60,
 };
 
-/** The number an amount of Kubernetes stands for: `500m` is 0.5, `2Gi` is 2147483648. */
+/** Parses a Kubernetes quantity: `500m` is 0.5, `2Gi` is 2147483648. */
 export function quantity(text: string): number {
   const [, number = '', unit = ''] = /^([+-]?[\d.]+(?:[eE][+-]?\d+)?)([A-Za-z]*)$/.exec(text) ?? [];
   return Number(number === '' ? Number.NaN : number) * (UNITS[unit] ?? Number.NaN);
@@ -326,7 +325,7 @@ function trouble(name: TargetFinding['name'], error: unknown): TargetFinding {
   return {
     name,
     state: unreadable ? 'unknown' : 'wrong',
-    text: unreadable ? `may not be read: ${error.message}` : error.message,
+    text: unreadable ? `no permission to read: ${error.message}` : error.message,
     ...(error.hint === undefined ? {} : { hint: error.hint }),
   };
 }

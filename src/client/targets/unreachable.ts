@@ -1,28 +1,28 @@
-/** Why nothing answers at an address, and what to do about it. */
+/** Explains why a server is unreachable, and what to do about it. */
 import { StudioError } from '../../common/errors.ts';
 import type { ServerAddress, Transport } from '../../protocol/transport.ts';
 
 type Place = Pick<ServerAddress, 'url' | 'ca'>;
-/** What is wrong, and the hint. */
+/** The message and the hint. */
 type Explanation = readonly [string, string];
 
-const NETWORK = 'See whether this machine is in its network (VPN), and whether a firewall lets it through.';
+const NETWORK = 'Check the network or VPN connection, and that no firewall blocks it.';
 
-/** `error`: what a request was given instead of an answer. Always `unavailable`: it may answer later. */
+/** Converts the error of a failed request to a StudioError `unavailable`, because the server may respond later. */
 export function unreachableError(place: Place, error: unknown): StudioError {
   const { code, text } = causeOf(error);
-  const [why, hint] = ofName(code, place) ??
-    ofCertificate(code, place, error) ??
-    ofTls(code, text, place) ??
-    ofConnection(code, place) ?? [
-      `The rollout server at ${place.url} does not answer${text === '' ? '' : `: ${text}`}.`,
-      'See whether it runs, and what is between it and this machine.',
+  const [message, hint] = explainDns(code, place) ??
+    explainCertificate(code, place, error) ??
+    explainTls(code, text, place) ??
+    explainConnection(code, place) ?? [
+      `The rollout server at ${place.url} does not respond${text === '' ? '' : `: ${text}`}.`,
+      'Check that it is running and reachable from this machine.',
     ];
-  return new StudioError('unavailable', why, { hint, cause: error });
+  return new StudioError('unavailable', message, { hint, cause: error });
 }
 
-/** As `transport`, but it tells why nothing answers at the address. */
-export function tellingWhy(transport: Transport, place: Place): Transport {
+/** Wraps a transport so that its errors explain why the server is unreachable. */
+export function explainUnreachable(transport: Transport, place: Place): Transport {
   return {
     request: (request) =>
       transport.request(request).catch((error: unknown) => {
@@ -31,7 +31,7 @@ export function tellingWhy(transport: Transport, place: Place): Transport {
   };
 }
 
-/** Whether the certificate is of an authority that is not known. */
+/** Returns whether the certificate is from an unknown CA. */
 export function isUntrusted(error: unknown): boolean {
   return UNTRUSTED.includes(causeOf(error).code);
 }
@@ -44,116 +44,105 @@ const UNTRUSTED: readonly string[] = [
   'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
 ];
 
-function ofName(code: string, { url }: Place): Explanation | undefined {
+function explainDns(code: string, { url }: Place): Explanation | undefined {
   const { hostname } = new URL(url);
   if (code === 'ENOTFOUND')
-    return [
-      `There is no machine called ${hostname}.`,
-      'See whether the address is right, and whether this machine is in the network (VPN) that knows it.',
-    ];
+    return [`The host name ${hostname} was not found.`, 'Check the URL, and the network or VPN connection.'];
   if (code === 'EAI_AGAIN')
     return [
-      `The name ${hostname} cannot be looked up: no name server answers.`,
-      'See whether this machine is in a network, and in the one (VPN) that knows the name.',
+      `Cannot resolve the host name ${hostname}: no DNS server responded.`,
+      'Check the network or VPN connection.',
     ];
   return undefined;
 }
 
-function ofConnection(code: string, { url }: Place): Explanation | undefined {
+function explainConnection(code: string, { url }: Place): Explanation | undefined {
   const { host, protocol } = new URL(url);
   switch (code) {
     case 'ECONNREFUSED':
-      return [
-        `Nothing listens at ${host}: the connection was refused.`,
-        'See whether the server runs, and whether the port is right.',
-      ];
+      return [`Connection to ${host} refused.`, 'Check that the server is running and the port is correct.'];
     case TIMED_OUT:
     case 'ETIMEDOUT':
     case 'UND_ERR_CONNECT_TIMEOUT':
     case 'UND_ERR_HEADERS_TIMEOUT':
     case 'UND_ERR_BODY_TIMEOUT':
-      return [`${host} does not answer: the request timed out.`, `See whether the server runs. ${NETWORK}`];
+      return [`${host} does not respond: the request timed out.`, `Check that the server is running. ${NETWORK}`];
     case 'EHOSTUNREACH':
     case 'ENETUNREACH':
     case 'EHOSTDOWN':
     case 'ENETDOWN':
-      return [`${host} is not reached from here.`, NETWORK];
+      return [`${host} is unreachable from this machine.`, NETWORK];
     case 'EACCES':
     case 'EPERM':
       return [
-        `This machine lets no connection out to ${host}.`,
-        'See its firewall, and what else (a sandbox, a container) keeps programs from the network.',
+        `This machine blocked the connection to ${host}.`,
+        'Check its firewall, and whether a sandbox or container restricts network access.',
       ];
     case 'ECONNRESET':
     case 'EPIPE':
     case 'UND_ERR_SOCKET':
       return [
-        `${host} cut the connection instead of answering.`,
+        `${host} closed the connection without responding.`,
         protocol === 'http:'
-          ? 'See whether the server runs, the port, and whether the address begins with https.'
-          : 'See whether the server runs, the port, and whether the gateway or proxy there lets this machine in.',
+          ? 'Check that the server is running, the port is correct, and the URL does not need https.'
+          : 'Check that the server is running, the port is correct, and its gateway or proxy accepts this machine.',
       ];
     default:
-      return code === NO_HTTP || /^HPE_/.test(code)
-        ? [`What listens at ${host} does not speak HTTP.`, 'See the port.']
-        : undefined;
+      return code === NO_HTTP || /^HPE_/.test(code) ? [`${host} is not an HTTP server.`, 'Check the port.'] : undefined;
   }
 }
 
-function ofCertificate(code: string, { url, ca }: Place, error: unknown): Explanation | undefined {
+function explainCertificate(code: string, { url, ca }: Place, error: unknown): Explanation | undefined {
   const { host } = new URL(url);
   if (UNTRUSTED.includes(code)) {
     return [
-      `The certificate of ${host} is of an authority that is not trusted here.`,
+      `The certificate of ${host} is from a CA that is not trusted on this machine.`,
       ca === undefined
-        ? 'Add the target again, with the CA file of that authority (--ca).'
-        : 'The CA file of the target is of another authority: add the target again with the right one.',
+        ? 'Add the target again with the file of that CA (--ca).'
+        : 'The CA file of the target does not match. Add the target again with the right CA file.',
     ];
   }
   switch (code) {
     case 'CERT_HAS_EXPIRED':
     case 'CERT_NOT_YET_VALID':
       return [
-        `The certificate of ${host} is not valid ${code === 'CERT_HAS_EXPIRED' ? 'any more' : 'yet'}.`,
-        'Whoever runs the server has to renew it; or the clock of this machine is wrong.',
+        `The certificate of ${host} ${code === 'CERT_HAS_EXPIRED' ? 'has expired' : 'is not valid yet'}.`,
+        'Ask the operator of the server to renew it, and check the clock of this machine.',
       ];
     case 'ERR_TLS_CERT_ALTNAME_INVALID': {
       const names = namesOf(error);
       return [
-        `The certificate at ${host} is for another name${names === undefined ? '' : ` (${names})`}.`,
-        'Use the name that is in the certificate.',
+        `The certificate of ${host} is for another name${names === undefined ? '' : ` (${names})`}.`,
+        'Use the name in the certificate.',
       ];
     }
     default:
       return /^(?:CERT|CRL)_|^(?:INVALID_CA|INVALID_PURPOSE|HOSTNAME_MISMATCH|PATH_LENGTH_EXCEEDED)$/.test(code)
-        ? [
-            `The certificate of ${host} is not accepted (${code}).`,
-            'Whoever runs the server has to give it a right one.',
-          ]
+        ? [`The certificate of ${host} was rejected (${code}).`, 'Ask the operator of the server to replace it.']
         : undefined;
   }
 }
 
-function ofTls(code: string, text: string, { url }: Place): Explanation | undefined {
+function explainTls(code: string, text: string, { url }: Place): Explanation | undefined {
   const { host } = new URL(url);
   switch (code) {
     case 'EPROTO':
     case 'ERR_SSL_WRONG_VERSION_NUMBER':
     case 'ERR_SSL_PACKET_LENGTH_TOO_LONG':
     case 'ERR_SSL_HTTP_REQUEST':
-      return [`${host} does not speak TLS.`, 'See the port: https is perhaps at another one.'];
+      return [`${host} does not support TLS.`, 'Check the port: https may use another one.'];
     default:
       return /^ERR_(?:SSL|TLS)_/.test(code)
         ? [
-            `TLS with ${host} failed (${code}): ${text}.`,
-            'It may want another version of TLS or a certificate of the client, which a target does not give: ' +
-              'ask whoever runs it.',
+            `TLS connection to ${host} failed (${code}): ${text}.`,
+            'The server may require another TLS version or a client certificate, which targets do not support. ' +
+              'Ask its operator.',
           ]
         : undefined;
   }
 }
 
-/** The certificate that came with the error tells whom it is for. */
+/** Returns the names in the certificate that is attached to the error. */
 function namesOf(error: unknown): string | undefined {
   for (let at = error; at instanceof Error; at = at.cause) {
     const cert: unknown = 'cert' in at ? at.cert : undefined;
@@ -170,17 +159,17 @@ function namesOf(error: unknown): string | undefined {
 
 const TIMED_OUT = 'TIMED_OUT';
 const NO_HTTP = 'NO_HTTP';
-/** Errors that have no code, by their names: a request's own limit, and what `fetch` cannot read. */
-const NAMED: Readonly<Record<string, string>> = { TimeoutError: TIMED_OUT, HTTPParserError: NO_HTTP };
+/** Codes for errors that have only a name: request timeouts, and responses that `fetch` cannot parse. */
+const CODES_BY_NAME: Readonly<Record<string, string>> = { TimeoutError: TIMED_OUT, HTTPParserError: NO_HTTP };
 
-/** The first code of the chain of causes that is not ours, and what the innermost cause says. */
+/** Returns the first error code in the chain of causes, and the message of that cause. */
 function causeOf(error: unknown): { readonly code: string; readonly text: string } {
   let text = '';
   for (let at = error; at instanceof Error; at = at.cause) {
     if (StudioError.is(at)) continue;
     text = at.message;
-    const named = NAMED[at.name];
-    if (named !== undefined) return { code: named, text };
+    const code = CODES_BY_NAME[at.name];
+    if (code !== undefined) return { code, text };
     if ('code' in at && typeof at.code === 'string') return { code: at.code, text };
     if (at instanceof AggregateError && at.errors.length > 0) return causeOf(at.errors[0]);
   }

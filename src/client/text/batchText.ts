@@ -1,5 +1,5 @@
 /**
- * Batches as text: a table of them, and of one its heading and a grid of tasks x attempts, as the batch page shows it.
+ * Renders batches as text: a table of batches, or the heading and the task × attempt grid of one batch.
  */
 
 import { nounFor, plural } from '../../common/text.ts';
@@ -12,7 +12,7 @@ import { moment, table, wrapped } from './table.ts';
 const BAR = 6;
 const MAX_TASK = 32;
 
-/** The marks of the grid, explained. */
+/** Explains the marks of the grid. */
 const LEGEND = [
   '● passed',
   '✗ failed',
@@ -29,7 +29,7 @@ export function legend(width: number): string {
   return wrapped(LEGEND, '  ', width);
 }
 
-/** A table of batches, one a line. */
+/** Renders a table with one line per batch. */
 export function batchTable(batches: readonly BatchRow[]): string {
   return table(
     [
@@ -62,7 +62,7 @@ export function batchHeading(batch: BatchRow, width: number): string {
     batch.name,
     batch.batch,
     batch.released === true
-      ? `${batch.state}, no pods kept`
+      ? `${batch.state}, pods released`
       : batch.reason === undefined || batch.reason === 'done'
         ? batch.state
         : `${batch.state}: ${batch.reason}`,
@@ -81,7 +81,7 @@ export function batchHeading(batch: BatchRow, width: number): string {
   );
 }
 
-/** One line a task. `rows`: one per attempt, ordered by task and attempt. */
+/** Renders one line per task. `rows` has one row per attempt, ordered by task and attempt. */
 export function batchGrid(rows: readonly RolloutRow[], width: number): string {
   const tasks = Map.groupBy(rows, (row) => row.task);
   const nameWidth = Math.min(MAX_TASK, Math.max(4, ...[...tasks.keys()].map((task) => task.length)));

@@ -1,4 +1,4 @@
-/** Attempts at a task side by side, and two batches, as text for a terminal. */
+/** Renders comparisons of attempts or batches for a terminal. */
 
 import { plural } from '../../common/text.ts';
 import type { Action } from '../../trace/align/actions.ts';
@@ -19,8 +19,8 @@ export interface CompareTextOptions {
 
 const MAX_DIFFERENCES = 6;
 const BAR = 10;
-/** Columns that one action of several on a line may take. */
-const MAX_OF_CHAIN = 48;
+/** Maximum columns per action if a line has several. */
+const MAX_ACTION_COLUMNS = 48;
 
 const MARKS: Readonly<Record<Cell['state'], readonly [string, Style | undefined]>> = {
   same: ['=', 'dim'],
@@ -41,7 +41,7 @@ const OUTCOMES: Readonly<Record<ComparedAttempt['outcome'], readonly [string, St
   queued: ['·', 'dim'],
 };
 
-/** The tree of the attempts, then their rows side by side. `names`: what each attempt is called, in their order. */
+/** Renders the tree of the attempts, then their aligned rows. `names` has one name per attempt. */
 export function attemptsText(
   title: string,
   attempts: readonly ComparedAttempt[],
@@ -52,10 +52,14 @@ export function attemptsText(
 ): string {
   const paint = painter(options.color);
   const counts = countsOf(attempts);
+  const outcomes = [
+    paint(`${counts.passed} passed`, 'green'),
+    paint(`${counts.failed} failed`, 'red'),
+    ...(counts.truncated > 0 ? [`${counts.truncated} truncated`] : []),
+    ...(counts.other > 0 ? [`${counts.other} other`] : []),
+  ].join(', ');
   const lines = [
-    `${paint(harmlessLine(title), 'bold')} · ${plural(attempts.length, 'attempt')} · ` +
-      `${paint(`${counts.passed} passed`, 'green')}, ` +
-      `${paint(`${counts.failed} failed`, 'red')}${counts.truncated > 0 ? `, ${counts.truncated} truncated` : ''}${counts.other > 0 ? `, ${counts.other} other` : ''}`,
+    `${paint(harmlessLine(title), 'bold')} · ${plural(attempts.length, 'attempt')} · ${outcomes}`,
     '',
     ...treeLines(tree, attempts, names, paint, options.width),
     '',
@@ -76,8 +80,8 @@ function treeLines(
   const lines: string[] = [];
   const write = (branch: Branch, head: string, rest: string): void => {
     const { counts } = branch;
-    const tally = `${bar(counts, paint)} ${knownText(counts)}`;
-    const used = columns(head) + BAR + 1 + columns(knownText(counts)) + 2;
+    const tally = `${bar(counts, paint)} ${tallyText(counts)}`;
+    const used = columns(head) + BAR + 1 + columns(tallyText(counts)) + 2;
     lines.push(
       `${paint(head, 'dim')}${tally}  ` +
         fitted(
@@ -109,17 +113,17 @@ function bar({ rate }: BranchCounts, paint: Paint): string {
   return paint('█'.repeat(full), 'green') + paint('░'.repeat(BAR - full), 'dim');
 }
 
-/** `2/3`: passed of those of which it is known; `(4)` all, where that is more. */
-function knownText(counts: BranchCounts): string {
-  const known = counts.rate === null ? 0 : counts.passed + counts.failed + counts.truncated;
-  return `${counts.passed}/${known}${known === counts.attempts ? '' : ` (${counts.attempts})`}`;
+/** Returns e.g. `2/3 (4)`: 2 of 3 scored attempts passed, of 4 in total. */
+function tallyText(counts: BranchCounts): string {
+  const scored = counts.rate === null ? 0 : counts.passed + counts.failed + counts.truncated;
+  return `${counts.passed}/${scored}${scored === counts.attempts ? '' : ` (${counts.attempts})`}`;
 }
 
 function chainText(actions: readonly Action[], room: number): string {
   const parts: string[] = [];
   let used = 0;
   for (const [index, action] of actions.entries()) {
-    const text = actions.length === 1 ? actionText(action) : fitted(actionText(action), MAX_OF_CHAIN);
+    const text = actions.length === 1 ? actionText(action) : fitted(actionText(action), MAX_ACTION_COLUMNS);
     used += columns(text) + 3;
     if (index > 0 && used > room - 10) return `${parts.join(' → ')} → ${actions.length - index} more`;
     parts.push(text);
@@ -138,19 +142,23 @@ function rowLines(
 ): string[] {
   const { reference, rows, firstSplit } = alignment;
   const cell = Math.max(2, ...names.map((name) => columns(name) + 2)) + 1;
+  const heads = attempts.map((attempt, index) => {
+    const name = names[index] ?? '';
+    const text = `${mark(attempt, paint)} ${paint(name, index === reference ? 'bold' : undefined)}`;
+    return padded(text, columns(name) + 2, cell);
+  });
   const lines = [
-    paint('= same  ≈ other arguments  ≠ another tool  ~ other words  - not done  * another result', 'dim'),
-    `${attempts.map((attempt, index) => padded(`${mark(attempt, paint)} ${paint(names[index] ?? '', index === reference ? 'bold' : undefined)}`, columns(names[index] ?? '') + 2, cell)).join('')} ` +
-      `against ${names[reference] ?? ''}`,
+    paint('= same  ≈ other arguments  ≠ other tool  ~ other text  - missing  * other result', 'dim'),
+    `${heads.join('')} compared with ${names[reference] ?? ''}`,
   ];
   let same = 0;
   const flush = (): void => {
-    if (same > 0) lines.push(paint(`${' '.repeat(cell * attempts.length)} … ${plural(same, 'row')} the same`, 'dim'));
+    if (same > 0) lines.push(paint(`${' '.repeat(cell * attempts.length)} … ${plural(same, 'identical row')}`, 'dim'));
     same = 0;
   };
   for (const [index, row] of rows.entries()) {
-    // Only what differs is written out, other words apart; the row before each difference tells where one is.
-    if (!tells(row) && !tells(rows[index + 1])) {
+    // Print only rows that differ in more than text, and the row before each for context.
+    if (!hasDifference(row) && !hasDifference(rows[index + 1])) {
       same += 1;
       continue;
     }
@@ -160,28 +168,32 @@ function rowLines(
     const marks = row.cells.map((one) => padded(...markOf(one, paint), cell)).join('');
     const step = `step ${base.step} `;
     const room = width - cell * attempts.length - columns(step) - 2;
-    lines.push(
-      `${marks} ` +
-        `${paint(step, 'dim')}${fitted(actionText(base), Math.max(20, room))}${index === firstSplit ? paint('  ← first split', 'yellow') : ''}`,
-    );
+    const splitMark = index === firstSplit ? paint('  ← first split', 'yellow') : '';
+    lines.push(`${marks} ${paint(step, 'dim')}${fitted(actionText(base), Math.max(20, room))}${splitMark}`);
     lines.push(...cellLines(row, names, paint, width));
   }
   flush();
   for (const [index, split] of alignment.splits.entries()) {
     const name = names[index] ?? '';
     if (index === reference) continue;
-    if (split === undefined) lines.push(`${name}: did the same`);
-    else
-      lines.push(
-        `${name}: ${plural(split.common, 'action')} the same, then ` +
-          `apart${split.rejoin === undefined ? ', never together again' : `; together again at its step ${split.rejoin.b.step} (step ${split.rejoin.a.step} of ${names[reference] ?? ''})`}; ` +
-          `${Math.round(split.alike * 100)} % alike`,
-      );
+    if (split === undefined) {
+      lines.push(`${name}: identical`);
+      continue;
+    }
+    const { rejoin } = split;
+    const rejoins =
+      rejoin === undefined
+        ? 'never rejoins'
+        : `rejoins at step ${rejoin.b.step} (step ${rejoin.a.step} of ${names[reference] ?? ''})`;
+    lines.push(
+      `${name}: diverges after ${plural(split.common, 'identical action')}, ${rejoins}; ` +
+        `${Math.round(split.alike * 100)}% alike`,
+    );
   }
   return lines;
 }
 
-function tells(row: AlignedRow | undefined): boolean {
+function hasDifference(row: AlignedRow | undefined): boolean {
   return (
     row !== undefined && row.cells.some((cell) => cell.otherResult || (cell.state !== 'same' && cell.state !== 'text'))
   );
@@ -202,13 +214,15 @@ function cellLines(row: AlignedRow, names: readonly string[], paint: Paint, widt
       fitted(text, Math.max(20, width - 16 - columns(names[index] ?? '')));
     if (cell.state === 'tool') return [line(actionText(cell.action))];
     if (cell.state === 'text' || (cell.state === 'same' && !cell.otherResult)) return [];
-    const found = callDifferences(base, cell.action).flatMap((call) => [
+    const differences = callDifferences(base, cell.action).flatMap((call) => [
       ...call.arguments.map((one) => `${call.name} ${differenceText(one)}`),
       ...call.result.map((one) => `${call.name} result ${differenceText(one)}`),
     ]);
     return [
-      ...found.slice(0, MAX_DIFFERENCES).map(line),
-      ...(found.length > MAX_DIFFERENCES ? [line(`… ${found.length - MAX_DIFFERENCES} more differences`)] : []),
+      ...differences.slice(0, MAX_DIFFERENCES).map(line),
+      ...(differences.length > MAX_DIFFERENCES
+        ? [line(`… ${differences.length - MAX_DIFFERENCES} more differences`)]
+        : []),
     ];
   });
 }
@@ -224,7 +238,7 @@ const CHANGES: Readonly<Record<TaskChange, readonly [string, Style | undefined]>
   unknown: ['not scored', 'yellow'],
 };
 
-/** The paired difference, then the tasks that changed. */
+/** Renders the paired difference, then the tasks that changed. */
 export function batchesText({ comparison, tasks }: ComparedBatches, options: CompareTextOptions): string {
   const paint = painter(options.color);
   const changed = tasks.filter((task) => task.change !== 'same');
@@ -232,15 +246,16 @@ export function batchesText({ comparison, tasks }: ComparedBatches, options: Com
   const lines = [
     comparisonText({ ...comparison, changed: [] }),
     '',
-    `${paint(plural(count('lost'), 'task no longer passes', 'tasks no longer pass'), 'red')}, ${paint(plural(count('gained'), 'passes now', 'pass now'), 'green')}, ` +
-      `${count('same')} of ${tasks.length} pass as often as before`,
+    `${paint(plural(count('lost'), 'task no longer passes', 'tasks no longer pass'), 'red')}, ` +
+      `${paint(plural(count('gained'), 'passes now', 'pass now'), 'green')}, ` +
+      `${count('same')} of ${tasks.length} unchanged`,
   ];
   for (const [title, ids] of [
-    ['only before', comparison.only_in_baseline],
-    ['only after', comparison.only_here],
+    ['only in the first batch', comparison.only_in_baseline],
+    ['only in the second batch', comparison.only_here],
   ] as const) {
     if (ids.length > 0)
-      lines.push(`${title}: ${plural(ids.length, 'task')} (${fitted(ids.join(', '), options.width - 24)})`);
+      lines.push(`${title}: ${plural(ids.length, 'task')} (${fitted(ids.join(', '), options.width - 36)})`);
   }
   if (changed.length > 0) {
     const [head = '', ...rows] = table([['task', 'before', 'after', 'change'], ...changed.map(taskCells)]).split('\n');
@@ -271,7 +286,7 @@ function padded(text: string, used: number, width: number): string {
   return text + ' '.repeat(Math.max(0, width - used));
 }
 
-/** At most `room` columns, cut with …. */
+/** Cuts a text with … if it has more than `room` columns. */
 function fitted(text: string, room: number): string {
   const line = harmlessLine(text);
   if (columns(line) <= room) return line;

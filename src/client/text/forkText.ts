@@ -1,21 +1,21 @@
-/** Forks as text: what one runs otherwise than its parent, and how both do from where they part. */
+/** Renders forks as text: differences from the parent, and both pass rates from the fork point. */
 
 import type { AttemptRates, ForkRates } from '../../trace/statistics/fromHere.ts';
 import { range, rate, signed } from './reportText.ts';
 import { table } from './table.ts';
 
-/** What differs, a line each, under a heading; '' when nothing does. */
+/** Lists the differences under a heading. Returns '' if there are none. */
 export function differsText(differs: readonly string[]): string {
   return differs.length === 0
     ? ''
-    : ['The fork runs something else than its parent did:', ...differs.map((line) => `  ${line}`)].join('\n');
+    : ['The fork differs from its parent:', ...differs.map((line) => `  ${line}`)].join('\n');
 }
 
-/** pass@k of a fork beside its parent's: of one attempt, and of as many as the fork has. */
+/** Renders pass@1, and pass@k for the fork's number of attempts, of the fork and its parent. */
 export function forkText(rates: ForkRates): string {
   const { seq, fork, parent, siblings, difference } = rates;
-  const most = Object.keys(fork.pass_at).at(-1) ?? '1';
-  const ks = most === '1' ? ['1'] : ['1', most];
+  const maxK = Object.keys(fork.pass_at).at(-1) ?? '1';
+  const ks = maxK === '1' ? ['1'] : ['1', maxK];
   const line = (name: string, of: AttemptRates): string[] => [
     name,
     `${of.passed}/${of.scored}`,
@@ -24,15 +24,15 @@ export function forkText(rates: ForkRates): string {
   const rows = [
     [`from event ${seq} on`, 'passed', ...ks.flatMap((k) => [`pass@${k}`, '95%'])],
     line('this fork', fork),
-    ...(siblings === undefined ? [] : [line('parent, same way until there', siblings)]),
+    ...(siblings === undefined ? [] : [line('parent, same path', siblings)]),
     line('parent, all attempts', parent),
   ];
   const lines = [table(rows, rows[0]?.flatMap((_, column) => (column === 0 ? [] : [column])) ?? [])];
   if (difference !== null) {
     const [low, high] = difference.interval;
     lines.push(
-      `pass@1 ${signed(difference.value)} (${signed(low)} … ${signed(high)}) against ` +
-        (difference.of === 'siblings' ? 'those that came the same way' : 'all of the parent’s'),
+      `pass@1 ${signed(difference.value)} (${signed(low)} … ${signed(high)}) compared with ` +
+        (difference.of === 'siblings' ? 'the parent’s attempts on the same path' : 'all of the parent’s attempts'),
     );
   }
   return lines.join('\n');

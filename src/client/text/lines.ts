@@ -1,13 +1,13 @@
-/** One line for one event or one summary row, for logs and `tail`. */
+/** Renders events and rollout rows as single lines, for logs and `rollout tail`. */
 
 import { plural } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
 import type { Part, TraceEvent } from '../../trace/schema.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 
-const LONGEST = 160;
+const MAX_LENGTH = 160;
 
-/** Shape first, so that the outcome does not hang on colour. */
+/** Marks differ in shape, so that the outcome does not depend on color. */
 export function outcomeMark(row: RolloutRow): string {
   const { progress, state } = row;
   if (state === 'queued') return '·';
@@ -87,5 +87,5 @@ function partText(part: Part): string {
 
 function short(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim();
-  return line.length <= LONGEST ? line : `${line.slice(0, LONGEST - 1)}…`;
+  return line.length <= MAX_LENGTH ? line : `${line.slice(0, MAX_LENGTH - 1)}…`;
 }

@@ -1,16 +1,16 @@
-/** Reports and comparisons as text. */
+/** Renders reports and comparisons as text. */
 
 import { plural } from '../../common/text.ts';
 import { compact, duration } from '../../common/units.ts';
 import type { Comparison, Report } from '../../trace/statistics/schema.ts';
 import { table, wrapped } from './table.ts';
 
-const MAX_NAMED = 8;
+const MAX_LISTED = 8;
 
 export function reportText(report: Report, width: number): string {
   const lines = [attemptsLine(report), ''];
   if (report.pass_at === null || report.pass_all === null) {
-    lines.push(`no pass@k: ${report.why['pass_at'] ?? 'it cannot be told'}`);
+    lines.push(`no pass@k: ${report.why['pass_at'] ?? 'unknown reason'}`);
   } else {
     lines.push(passTable(report));
     const levels = Object.entries(report.by_level);
@@ -29,11 +29,10 @@ function attemptsLine(report: Report): string {
     report.truncated > 0 ? `${report.truncated} truncated` : '',
     report.duplicates > 0 ? plural(report.duplicates, 'duplicate') : '',
   ].filter((part) => part !== '');
-  return (
-    `${plural(report.tasks, 'task')}, ${plural(report.attempts, 'attempt')}: ${report.passed} passed, ${report.failed} ` +
-    `failed${rest.length === 0 ? '' : `, ${rest.join(', ')}`}. ${report.solved} of ${plural(report.tasks, 'task')} solved at ` +
-    'least once.'
-  );
+  const tasks = plural(report.tasks, 'task');
+  const outcomes = [`${report.passed} passed`, `${report.failed} failed`, ...rest].join(', ');
+  const solved = `${report.solved} of ${tasks} solved at least once.`;
+  return `${tasks}, ${plural(report.attempts, 'attempt')}: ${outcomes}. ${solved}`;
 }
 
 function passTable(report: Report): string {
@@ -75,25 +74,24 @@ function totalsLines(report: Report, width: number): string[] {
     );
   if (ms !== null)
     lines.push(
-      `time       p50 ${duration(ms.p50)}, p95 ${duration(ms.p95)}, longest ${duration(ms.max)}, in all ` +
+      `time       p50 ${duration(ms.p50)}, p95 ${duration(ms.p95)}, max ${duration(ms.max)}, total ` +
         duration(ms.total),
     );
-  if (cost !== null)
-    lines.push(
-      'cost       ' +
-        `${cost.toFixed(2)}${report.cost_per_solved === null ? '' : `, ${report.cost_per_solved.toFixed(2)} per solved task`}`,
-    );
+  if (cost !== null) {
+    const { cost_per_solved: perSolved } = report;
+    lines.push(`cost       ${cost.toFixed(2)}${perSolved === null ? '' : `, ${perSolved.toFixed(2)} per solved task`}`);
+  }
   for (const [title, shares] of [
     ['errors', report.by_error],
     ['tools', report.by_tool],
   ] as const) {
-    const named = Object.entries(shares);
-    if (named.length === 0) continue;
-    const shown = named.slice(0, MAX_NAMED).map(([name, share]) => `${name} ${share.passed}/${share.attempts}`);
-    if (named.length > MAX_NAMED) shown.push(`${named.length - MAX_NAMED} more`);
+    const entries = Object.entries(shares);
+    if (entries.length === 0) continue;
+    const listed = entries.slice(0, MAX_LISTED).map(([name, share]) => `${name} ${share.passed}/${share.attempts}`);
+    if (entries.length > MAX_LISTED) listed.push(`${entries.length - MAX_LISTED} more`);
     lines.push(
       wrapped(
-        [`${title.padEnd(10)} passed/attempts: ${shown[0] ?? ''}`, ...shown.slice(1)],
+        [`${title.padEnd(10)} passed/attempts: ${listed[0] ?? ''}`, ...listed.slice(1)],
         ', ',
         width,
         ' '.repeat(11),
@@ -105,11 +103,11 @@ function totalsLines(report: Report, width: number): string[] {
 
 export function comparisonText(comparison: Comparison): string {
   const lines = [
-    `against ${comparison.baseline}: ${plural(comparison.tasks, 'task')} in common, ${comparison.better} better, ` +
-      `${comparison.worse} worse, ${comparison.same} the same`,
+    `compared with ${comparison.baseline}: ${plural(comparison.tasks, 'task')} in common, ` +
+      `${comparison.better} better, ${comparison.worse} worse, ${comparison.same} the same`,
   ];
   if (comparison.pass_at === null)
-    return [...lines, `no difference: ${comparison.why['pass_at'] ?? 'it cannot be told'}`].join('\n');
+    return [...lines, `no difference: ${comparison.why['pass_at'] ?? 'unknown reason'}`].join('\n');
   const rows = Object.entries(comparison.pass_at).map(([k, one]) => [
     k,
     rate(one.baseline),
@@ -123,7 +121,7 @@ export function comparisonText(comparison: Comparison): string {
       [0, 1, 2, 3, 4],
     ),
   );
-  for (const { task, difference } of comparison.changed.slice(0, MAX_NAMED))
+  for (const { task, difference } of comparison.changed.slice(0, MAX_LISTED))
     lines.push(`  ${signed(difference)}  ${task}`);
   return lines.join('\n');
 }

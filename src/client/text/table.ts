@@ -1,6 +1,6 @@
-/** Plain tables for a terminal. */
+/** Renders plain tables for a terminal. */
 
-/** Rows of cells as aligned lines; the first row is the heading. `right`: columns set flush right (numbers). */
+/** Aligns rows of cells, the first of which is the heading. Columns listed in `right` are right-aligned. */
 export function table(rows: readonly (readonly string[])[], right: readonly number[] = []): string {
   const widths: number[] = [];
   for (const row of rows)
@@ -20,7 +20,7 @@ export function table(rows: readonly (readonly string[])[], right: readonly numb
 }
 
 /**
- * Parts joined by `separator`, on as many lines of `width` characters as they need; later lines begin with `indent`.
+ * Joins parts with `separator` and wraps them to `width` characters. Continuation lines start with `indent`.
  */
 export function wrapped(parts: readonly string[], separator: string, width: number, indent = ''): string {
   const lines: string[] = [];
@@ -36,7 +36,7 @@ export function wrapped(parts: readonly string[], separator: string, width: numb
   return [...lines, line].join('\n');
 }
 
-/** A moment in the user's zone, e.g. `2026-11-21 09:14:03`. */
+/** Formats a time in the local time zone, e.g. `2026-11-21 09:14:03`. */
 export function moment(atMs: number): string {
   const date = new Date(atMs);
   const two = (value: number): string => String(value).padStart(2, '0');

@@ -1,6 +1,6 @@
 /**
- * The tool calls of a batch, kept up to date while it grows. Rows of its rollouts tell who used which tool; the calls
- * themselves are read from trajectories, newest first and only so many: what was read is told with every figure.
+ * Collects the tool calls of a batch and keeps them up to date. Rollout rows list the tools that were used; the calls
+ * are read from trajectories, newest first and up to a limit. `read` reports how many were read.
  */
 import { Emitter, type Listen } from '../../common/emitter.ts';
 import { StudioError } from '../../common/errors.ts';
@@ -15,20 +15,20 @@ import { type ToolStats, toolStats, type UseShares, useShares } from '../../trac
 import type { ReadAttempts } from '../../trace/toolCalls/text.ts';
 import { readEvent } from '../../trace/upgrades.ts';
 
-/** What may be read of one batch. */
+/** Limits what is read from one batch. */
 export interface ReadLimits {
   readonly attempts: number;
   readonly events: number;
 }
 
 export const READ_LIMITS: ReadLimits = { attempts: 1_000, events: 100_000 };
-/** Calls of each tool that keep their arguments and result: the newest, and the newest that failed. */
-const KEPT = 100;
-/** Rollouts that are read at the same time. */
-const LANES = 4;
-/** Rollouts after which figures are told although more are to be read. */
-const TOLD = 200;
-/** A batch that runs is looked at so often at most. */
+/** Number of newest calls, and of newest failed calls, per tool that keep their arguments and result. */
+const MAX_CALLS_WITH_VALUES = 100;
+/** Rollouts read in parallel. */
+const PARALLEL_READS = 4;
+/** Publish intermediate results after this many rollouts. */
+const PUBLISH_INTERVAL = 200;
+/** Minimum time between updates of a running batch. */
 const SETTLE_MS = 1_500;
 
 export interface BatchCallsPorts {
@@ -39,10 +39,10 @@ export interface BatchCallsPorts {
 }
 
 interface BatchEntry {
-  /** Last seq that was read. */
+  /** The last seq that was read. */
   last: number;
   facts: readonly CallFact[];
-  /** Kept while it grows, so that only what is new is read. */
+  /** Kept while the rollout is running, so that only new events are read. */
   model: TrajectoryModel | undefined;
 }
 
@@ -50,15 +50,15 @@ export class BatchCalls {
   readonly batch: string;
   readonly #ports: BatchCallsPorts;
   readonly #rows = new Map<string, RolloutRow>();
-  readonly #known = new Map<string, BatchEntry>();
+  readonly #entries = new Map<string, BatchEntry>();
   readonly #changed = new Emitter<void>();
   #attempts: readonly Attempt[] | undefined;
   #byTool: ReadonlyMap<string, readonly CallFact[]> | undefined;
   #read: ReadAttempts = { attempts: 0, read: 0 };
-  /** Attempts that used some tool. */
+  /** Number of attempts that used a tool. */
   #using = 0;
 
-  /** More calls are known, or attempts came to an end. */
+  /** Fires when there are more calls, or attempts ended. */
   readonly changed: Listen<void> = this.#changed.event;
 
   constructor(batch: string, ports: BatchCallsPorts) {
@@ -66,7 +66,7 @@ export class BatchCalls {
     this.#ports = ports;
   }
 
-  /** Names of the tools that its attempts used. */
+  /** Names of the tools that the attempts used. */
   get tools(): ReadonlySet<string> {
     return new Set([...this.#rows.values()].flatMap(({ progress }) => progress.tools));
   }
@@ -79,7 +79,7 @@ export class BatchCalls {
     return this.#rows.get(rollout);
   }
 
-  /** Newest first. */
+  /** Returns the calls of the tools, newest first. */
   calls(tools: ReadonlySet<string>): readonly CallFact[] {
     const byTool = (this.#byTool ??= this.#sort());
     const [only] = tools;
@@ -96,7 +96,7 @@ export class BatchCalls {
     return useShares(this.#attempts, tools);
   }
 
-  /** Reads the batch as it stands. */
+  /** Reads the current state of the batch. */
   async load(signal: AbortSignal): Promise<void> {
     for await (const row of this.#ports.api.allRollouts(this.batch, { all: 1 }, signal))
       this.#rows.set(row.rollout, row);
@@ -104,8 +104,8 @@ export class BatchCalls {
   }
 
   /**
-   * Reads the batch and whatever comes, until `signal` aborts; `over` says that nothing will come any more. Rejects
-   * when it cannot be followed.
+   * Reads the batch and follows it until `signal` aborts or `over` returns true. Rejects if the batch cannot be
+   * followed.
    */
   async follow(over: () => boolean, signal: AbortSignal): Promise<void> {
     const stop = new AbortController();
@@ -118,10 +118,10 @@ export class BatchCalls {
         {
           rows: (rows) => {
             for (const row of rows) this.#rows.set(row.rollout, row);
-            if (complete) updates.ask(SETTLE_MS);
+            if (complete) updates.request(SETTLE_MS);
           },
           head: () => {
-            if (!complete) updates.ask(0);
+            if (!complete) updates.request(0);
             complete = true;
             if (over()) stop.abort();
           },
@@ -142,77 +142,78 @@ export class BatchCalls {
 
   async #update(signal: AbortSignal): Promise<void> {
     this.#attempts = undefined;
-    const wanted = this.#wanted();
-    const stale = wanted.filter((row) => (this.#known.get(row.rollout)?.last ?? 0) < row.last);
+    const selected = this.#select();
+    const stale = selected.filter((row) => (this.#entries.get(row.rollout)?.last ?? 0) < row.last);
     let read = 0;
-    const lanes = Array.from({ length: LANES }, async () => {
+    const readers = Array.from({ length: PARALLEL_READS }, async () => {
       for (let row = stale.shift(); row !== undefined; row = stale.shift()) {
         await this.#readOne(row, signal);
-        // Of a large batch something is told before all of it was read.
-        if (++read % TOLD === 0 && stale.length > 0 && !signal.aborted) this.#tell(wanted);
+        // Publish intermediate results of a large batch.
+        if (++read % PUBLISH_INTERVAL === 0 && stale.length > 0 && !signal.aborted) this.#publish(selected);
       }
     });
-    await Promise.all(lanes);
-    if (!signal.aborted) this.#tell(wanted);
+    await Promise.all(readers);
+    if (!signal.aborted) this.#publish(selected);
   }
 
-  #tell(wanted: readonly RolloutRow[]): void {
-    this.#read = { attempts: this.#using, read: wanted.filter(({ rollout }) => this.#known.has(rollout)).length };
-    this.#prune(wanted);
+  #publish(selected: readonly RolloutRow[]): void {
+    this.#read = { attempts: this.#using, read: selected.filter(({ rollout }) => this.#entries.has(rollout)).length };
+    this.#prune(selected);
     this.#changed.fire();
   }
 
-  /** The rollouts to read: of each attempt the one that counts, the newest first, as many as the limits allow. */
-  #wanted(): RolloutRow[] {
+  /** Selects the rollouts to read: the counting rollout of each attempt, newest first, within the limits. */
+  #select(): RolloutRow[] {
     const { attempts, events } = this.#ports.limits ?? READ_LIMITS;
     const using = this.#counting()
       .filter(({ progress }) => progress.tools.length > 0)
       .sort((a, b) => b.rev - a.rev);
     let left = events;
-    const wanted = using.slice(0, attempts).filter((row, index) => {
+    const selected = using.slice(0, attempts).filter((row, index) => {
       left -= row.last;
       return left >= 0 || index === 0;
     });
     this.#using = using.length;
-    return wanted;
+    return selected;
   }
 
   async #readOne(row: RolloutRow, signal: AbortSignal): Promise<void> {
-    const known = this.#known.get(row.rollout) ?? { last: 0, facts: [], model: undefined };
-    const model = known.model ?? new TrajectoryModel();
+    const entry = this.#entries.get(row.rollout) ?? { last: 0, facts: [], model: undefined };
+    const model = entry.model ?? new TrajectoryModel();
     while (model.last < row.last) {
       if (signal.aborted) return;
       const page = await this.#ports.api.events(row.rollout, { after: model.last }, signal).catch((error: unknown) => {
-        if (StudioError.is(error, 'gone')) return undefined; // its batch was removed meanwhile
+        if (StudioError.is(error, 'gone')) return undefined; // its batch was removed
         throw error;
       });
       if (page === undefined || page.events.length === 0) break;
       model.push(page.events.map((event) => readEvent(event)));
     }
-    known.last = Math.max(model.last, row.last);
-    known.facts = callFacts(model, row.rollout);
-    known.model = row.state === 'ended' ? undefined : model;
-    this.#known.set(row.rollout, known);
+    entry.last = Math.max(model.last, row.last);
+    entry.facts = callFacts(model, row.rollout);
+    entry.model = row.state === 'ended' ? undefined : model;
+    this.#entries.set(row.rollout, entry);
   }
 
-  /** Forgets what is not wanted any more, and the values of calls beyond the newest. */
-  #prune(wanted: readonly RolloutRow[]): void {
-    const keep = new Set(wanted.map(({ rollout }) => rollout));
-    for (const rollout of this.#known.keys()) if (!keep.has(rollout)) this.#known.delete(rollout);
+  /** Drops rollouts that are no longer selected, and the values of older calls. */
+  #prune(selected: readonly RolloutRow[]): void {
+    const keep = new Set(selected.map(({ rollout }) => rollout));
+    for (const rollout of this.#entries.keys()) if (!keep.has(rollout)) this.#entries.delete(rollout);
     const byTool = this.#sort();
     const valued = new Set<CallFact>();
     for (const facts of byTool.values()) {
-      for (const fact of facts.slice(0, KEPT)) valued.add(fact);
-      for (const fact of facts.filter(({ error }) => error !== undefined).slice(0, KEPT)) valued.add(fact);
+      for (const fact of facts.slice(0, MAX_CALLS_WITH_VALUES)) valued.add(fact);
+      for (const fact of facts.filter(({ error }) => error !== undefined).slice(0, MAX_CALLS_WITH_VALUES))
+        valued.add(fact);
     }
-    for (const known of this.#known.values())
-      known.facts = known.facts.map((fact) => (valued.has(fact) ? fact : withoutValues(fact)));
+    for (const entry of this.#entries.values())
+      entry.facts = entry.facts.map((fact) => (valued.has(fact) ? fact : withoutValues(fact)));
     this.#byTool = this.#sort();
   }
 
   #sort(): Map<string, CallFact[]> {
     const byTool = new Map<string, CallFact[]>();
-    for (const { facts } of this.#known.values()) {
+    for (const { facts } of this.#entries.values()) {
       for (const fact of facts) {
         const same = byTool.get(fact.tool);
         if (same === undefined) byTool.set(fact.tool, [fact]);
@@ -224,42 +225,42 @@ export class BatchCalls {
   }
 }
 
-/** Does something again and again: never twice at the same time, and once more for whatever was asked meanwhile. */
+/** Runs updates on request: never two at a time, and once more if requested during an update. */
 class Updates {
   readonly #update: () => Promise<void>;
-  readonly #failed: () => void;
+  readonly #onFailure: () => void;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
-  #asked = false;
+  #requested = false;
   #failure: { readonly error: unknown } | undefined;
 
-  constructor(update: () => Promise<void>, failed: () => void) {
+  constructor(update: () => Promise<void>, onFailure: () => void) {
     this.#update = update;
-    this.#failed = failed;
+    this.#onFailure = onFailure;
   }
 
-  /** Soon, but not before so many milliseconds. */
-  ask(ms: number): void {
-    this.#asked = true;
+  /** Requests an update after at least `ms` milliseconds. */
+  request(ms: number): void {
+    this.#requested = true;
     if (this.#running === undefined) this.#timer ??= setTimeout(() => this.#run(), ms);
   }
 
-  /** What was asked for is done now. Rejects when that, or what was done before, failed. */
+  /** Runs a pending update now. Rejects if any update failed. */
   async finish(): Promise<void> {
     this.stop();
     await this.#running;
     this.stop();
-    if (this.#asked && this.#failure === undefined) {
+    if (this.#requested && this.#failure === undefined) {
       this.#run();
       await this.#running;
     }
     if (this.#failure !== undefined)
       throw StudioError.is(this.#failure.error)
         ? this.#failure.error
-        : new StudioError('internal', 'The calls of a batch could not be read.', { cause: this.#failure.error });
+        : new StudioError('internal', 'Could not read the calls of the batch.', { cause: this.#failure.error });
   }
 
-  /** Begins nothing more by itself. */
+  /** Cancels the scheduled update. */
   stop(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -267,15 +268,15 @@ class Updates {
 
   #run(): void {
     this.#timer = undefined;
-    this.#asked = false;
+    this.#requested = false;
     this.#running = this.#update()
       .catch((error: unknown) => {
         this.#failure ??= { error };
-        this.#failed();
+        this.#onFailure();
       })
       .finally(() => {
         this.#running = undefined;
-        if (this.#asked) this.ask(SETTLE_MS);
+        if (this.#requested) this.request(SETTLE_MS);
       });
   }
 }

@@ -1,4 +1,4 @@
-/** A test written from a recorded call: for node's own test runner, importing the user's tool or world as it is. */
+/** Generates a test for the Node.js test runner from a recorded call. It imports the user's tool or world. */
 
 import type { Json } from '../../common/json.ts';
 import { inline } from '../../trace/text/values.ts';
@@ -6,22 +6,22 @@ import { inline } from '../../trace/text/values.ts';
 export interface TestCaseInput {
   readonly name: string;
   readonly arguments: Json;
-  /** What it gave; absent when it failed. */
+  /** The recorded result; undefined if the call failed. */
   readonly result: Json | undefined;
   readonly error: { readonly class: string; readonly message: string } | undefined;
   readonly seed: number;
-  /** Where it was recorded, for people: `task t1, attempt 2, step 4 (r…@12)`. */
+  /** Where the call was recorded, e.g. `task t1, attempt 2, step 4 (r…@12)`. */
   readonly recorded: string;
-  /** From the test's folder, with `/`: the module that exports the tool, or the world's. */
+  /** Path of the module that exports the tool or the world, relative to the test's folder, with `/`. */
   readonly module: string;
-  /** Present when the tool is the world's. */
+  /** Set if the tool belongs to the world. */
   readonly world?: {
     readonly seed: number;
     readonly task: Json;
-    /** Calls before it that may have changed the world, in order. */
+    /** Earlier calls that may have changed the world, in order. */
     readonly before: readonly { readonly name: string; readonly arguments: Json }[];
   };
-  /** How it is run, e.g. `rollout test tests/renew_loan.test.ts`. */
+  /** Command that runs the test, e.g. `rollout test tests/renew_loan.test.ts`. */
   readonly command: string;
 }
 
@@ -43,7 +43,7 @@ ${check(input, 'call()')}
 
 function ofWorld(input: TestCaseInput, world: NonNullable<TestCaseInput['world']>): string {
   const before = world.before
-    .map(({ name, arguments: given }) => `    [${quoted(name)}, ${literal(given, 4)}],\n`)
+    .map(({ name, arguments: args }) => `    [${quoted(name)}, ${literal(args, 4)}],\n`)
     .join('');
   return `${heading(input, `import { open } from ${quoted(input.module)};`)}
 ${plain}test(${title(input)}, async () => {
@@ -57,7 +57,7 @@ ${plain}test(${title(input)}, async () => {
 ${
   before === ''
     ? ''
-    : `  // What came before it and may have changed the world; some of it may have failed, as it did then.
+    : `  // Earlier calls that may have changed the world. Calls that failed when recorded may fail again.
   const before: [string, unknown][] = [
 ${before}  ];
   for (const [name, args] of before) await call(name, args).catch(() => undefined);
@@ -68,7 +68,7 @@ ${before}  ];
 `;
 }
 
-const plain = `/** A result as the model is told it. */
+const plain = `/** Returns a result as the model sees it. */
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value ?? null));
 
 `;
@@ -82,8 +82,9 @@ ${imported}
 `;
 }
 
-function title({ name, arguments: given, error }: TestCaseInput): string {
-  const text = `${name} ${inline(given)} ${error === undefined ? 'gives what it gave' : `fails with ${error.class}`}`;
+function title({ name, arguments: args, error }: TestCaseInput): string {
+  const outcome = error === undefined ? 'returns the recorded result' : `fails with ${error.class}`;
+  const text = `${name} ${inline(args)} ${outcome}`;
   return quoted(text.length > WIDTH ? `${text.slice(0, WIDTH - 1)}…` : text);
 }
 
@@ -96,13 +97,13 @@ function contextOf({ seed }: TestCaseInput): string {
 
 function check({ result, error }: TestCaseInput, call: string): string {
   if (error === undefined) return `  assert.deepEqual(plain(await ${call}), ${literal(result ?? null, 2)});`;
-  // Wrong arguments are told in the checker's words, which differ by who checks.
+  // The message for invalid arguments depends on the validator.
   return error.class === 'invalid_arguments'
     ? `  await assert.rejects(${call});`
     : `  await assert.rejects(${call}, { message: ${quoted(error.message)} });`;
 }
 
-/** A value as it is written in code: on one line where it fits. */
+/** Renders a value as source code, on one line if it fits. */
 function literal(value: Json, indent: number): string {
   const short = source(value, undefined, indent);
   return short.length <= WIDTH - indent ? short : source(value, 2, indent);

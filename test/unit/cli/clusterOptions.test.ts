@@ -31,7 +31,7 @@ test('nothing said is the defaults, or what is installed', async () => {
   assert.deepEqual(await read([], installed), installed);
 });
 
-test('a model is changed word by word, and taken away with none', async () => {
+test('a model is changed word by word, and removed with none', async () => {
   const installed = await read([
     '--vllm',
     'org/one',
@@ -50,7 +50,7 @@ test('a model is changed word by word, and taken away with none', async () => {
   assert.deepEqual(more.vllm, { ...installed.vllm, replicas: 2 });
   assert.equal((await read(['--vllm', 'org/two'], more)).vllm?.gpus, 4);
   assert.equal((await read(['--vllm', 'none'], more)).vllm, undefined);
-  await assert.rejects(read(['--vllm-gpus', '2']), { code: 'usage', message: /--vllm names it/ });
+  await assert.rejects(read(['--vllm-gpus', '2']), { code: 'usage', message: /Name it with --vllm MODEL/ });
 });
 
 test('what cannot be is refused by its option', async () => {

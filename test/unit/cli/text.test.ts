@@ -91,9 +91,9 @@ describe('what went wrong in a batch', () => {
     assert.deepEqual(lines([lost('a', 'gone'), lost('b', 'gone'), lost('c', 'cut'), failed, unscored]), [
       '2 attempts were lost to infrastructure: gone',
       '1 attempt was lost to infrastructure: cut',
-      '1 attempt was ended by a refusal of the model endpoint: too hot (400)',
+      '1 attempt was ended by a model error: too hot (400)',
       '1 attempt was left without a score: no such module',
-      'rollout retry b tries what was lost again.',
+      'Retry the lost attempts with rollout retry b.',
     ]);
     assert.deepEqual(
       lines(['a', 'b', 'c', 'd', 'e'].map((task) => lost(task, task))).at(-2),

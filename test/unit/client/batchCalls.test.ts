@@ -174,6 +174,6 @@ test('a fault while reading ends it, and is told', async () => {
   });
   await assert.rejects(
     calls.follow(() => false, never),
-    /could not be read/,
+    /Could not read/,
   );
 });

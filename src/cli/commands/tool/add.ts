@@ -8,17 +8,17 @@ import { listTools, serverTools } from '../../../rerun/tryTool.ts';
 import { type CommandLine, flag, type Outcome, textOption, textOptions } from '../../command.ts';
 import type { Context } from '../../context.ts';
 
-/** Connects to the server once, so that what is written works, and writes its entry. */
-export async function add(context: Context, given: CommandLine): Promise<Outcome> {
-  const [agent = '', ...command] = given.words;
+/** Connects to the server to verify it, then adds its entry to the agent file. */
+export async function add(context: Context, commandLine: CommandLine): Promise<Outcome> {
+  const [agent = '', ...command] = commandLine.words;
   const file = path.resolve(context.cwd, agent);
   const text = read(file, agent);
-  const { server, notes, name } = wanted(context, given, command);
-  const chosen = textOption(given, 'only')
+  const { server, notes, name } = serverOf(context, commandLine, command);
+  const chosen = textOption(commandLine, 'only')
     ?.split(',')
     .map((one) => one.trim())
     .filter((one) => one !== '');
-  const entry = newEntry(textOption(given, 'name') ?? name, server, chosen);
+  const entry = newEntry(textOption(commandLine, 'name') ?? name, server, chosen);
   const changed = addEntry(agent, text, entry);
   const { tools, problems } = await listTools(
     serverTools(agent, entry, path.dirname(file)),
@@ -26,8 +26,8 @@ export async function add(context: Context, given: CommandLine): Promise<Outcome
     context.signal,
   );
   const [problem] = problems;
-  if (problem !== undefined) throw new StudioError('unavailable', problem, { hint: 'Nothing was written.' });
-  const dry = flag(given, 'dry-run');
+  if (problem !== undefined) throw new StudioError('unavailable', problem, { hint: 'The file was not changed.' });
+  const dry = flag(commandLine, 'dry-run');
   if (!dry) writeFileSync(file, changed);
   if (context.json) {
     context.printJson({
@@ -41,44 +41,45 @@ export async function add(context: Context, given: CommandLine): Promise<Outcome
   }
   for (const { name: tool, effect, description } of tools)
     context.print(`${tool} (${effect})${description === '' ? '' : `  ${description.split('\n')[0] ?? ''}`}`);
-  for (const note of notes) context.tell(`! ${note}`);
-  context.tell(
+  for (const note of notes) context.log(`! ${note}`);
+  context.log(
     dry
-      ? 'Nothing was written.'
-      : `${agent} has them now${chosen === undefined ? '; --only NAME,NAME takes in only some' : ''}.`,
+      ? 'Dry run: the file was not changed.'
+      : `Added the server to ${agent}.${chosen === undefined ? ' To add only some tools, use --only NAME,NAME.' : ''}`,
   );
   return 0;
 }
 
-function read(file: string, shown: string): string {
+function read(file: string, label: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new StudioError('not_found', `${shown}: ${errorText(error)}`, {
-      hint: 'Give the agent file that gets the server.',
+    throw new StudioError('not_found', `${label}: ${errorText(error)}`, {
+      hint: 'Pass the agent file to add the server to.',
       cause: error,
     });
   }
 }
 
-function wanted(
+function serverOf(
   context: Context,
-  given: CommandLine,
+  commandLine: CommandLine,
   command: readonly string[],
 ): { readonly server: McpServer; readonly notes: readonly string[]; readonly name?: string } {
-  const [url, from] = [textOption(given, 'url'), textOption(given, 'from')];
+  const [url, from] = [textOption(commandLine, 'url'), textOption(commandLine, 'from')];
   if ([url !== undefined, from !== undefined, command.length > 0].filter(Boolean).length !== 1) {
-    throw new StudioError('usage', 'Say which server: a command behind `--`, or --url, or --from.', {
+    throw new StudioError('usage', 'Specify one server: a command after `--`, --url, or --from.', {
       hint: 'For example: rollout tool add agents/desk.agent.yaml -- npx -y @modelcontextprotocol/server-everything',
     });
   }
-  if (from !== undefined) return fromFile(context, from, textOption(given, 'server'));
-  const [env, headers] = [pairs(textOptions(given, 'env'), '='), pairs(textOptions(given, 'header'), ':')];
+  if (from !== undefined) return fromFile(context, from, textOption(commandLine, 'server'));
+  const [env, headers] = [pairs(textOptions(commandLine, 'env'), '='), pairs(textOptions(commandLine, 'header'), ':')];
   if (url !== undefined) {
-    if (env !== undefined) throw new StudioError('usage', '--env is for a command; a server at a URL gets --header.');
+    if (env !== undefined)
+      throw new StudioError('usage', '--env requires a command. For a server at a URL, use --header.');
     return { server: { url, ...(headers === undefined ? {} : { headers }) }, notes: [] };
   }
-  if (headers !== undefined) throw new StudioError('usage', '--header is for --url; a command gets --env.');
+  if (headers !== undefined) throw new StudioError('usage', '--header requires --url. For a command, use --env.');
   const [program = '', ...args] = command;
   return {
     server: { command: program, ...(args.length === 0 ? {} : { args }), ...(env === undefined ? {} : { env }) },
@@ -89,15 +90,15 @@ function wanted(
 function fromFile(context: Context, from: string, name: string | undefined): FoundServer {
   const file = path.resolve(context.cwd, from);
   const { found, unusable } = clientServers(from, read(file, from), context.cwd);
-  const fitting = name === undefined ? found : found.filter((one) => one.name === name);
-  const [only, ...more] = fitting;
+  const [only, ...more] = name === undefined ? found : found.filter((one) => one.name === name);
   if (only !== undefined && more.length === 0) return only;
-  const why = unusable.find((one) => one.name === name)?.why;
-  if (why !== undefined) throw new StudioError('config', `The server ${name ?? ''} of ${from} cannot be used: ${why}.`);
+  const reason = unusable.find((one) => one.name === name)?.why;
+  if (reason !== undefined)
+    throw new StudioError('config', `The server ${name ?? ''} in ${from} cannot be used: ${reason}.`);
   throw new StudioError(
     name === undefined ? 'usage' : 'not_found',
     name === undefined ? `${from} has several servers.` : `${from} has no server ${name}.`,
-    { hint: `Name one with --server: ${found.map((one) => one.name).join(', ')}.` },
+    { hint: `Select one with --server: ${found.map((one) => one.name).join(', ')}.` },
   );
 }
 
@@ -107,7 +108,7 @@ function pairs(texts: readonly string[], sign: '=' | ':'): Record<string, string
     texts.map((text): [string, string] => {
       const at = text.indexOf(sign);
       if (at < 1)
-        throw new StudioError('usage', `“${text}” is no NAME${sign}VALUE.`, {
+        throw new StudioError('usage', `Expected NAME${sign}VALUE, not “${text}”.`, {
           hint: 'Write secrets as ${env:NAME}, in single quotes.',
         });
       return [text.slice(0, at).trim(), text.slice(at + 1).trim()];

@@ -7,36 +7,38 @@ import { type CommandLine, flag, type Outcome, textOption } from '../../command.
 import type { Context } from '../../context.ts';
 
 const FETCH_MS = 30_000;
-const LARGEST = 32 * 1024 * 1024;
+const MAX_BYTES = 32 * 1024 * 1024;
 
-/** Writes one module with a tool for each operation. */
-export async function openapi(context: Context, given: CommandLine): Promise<Outcome> {
-  const [spec = ''] = given.words;
-  const out = textOption(given, 'out');
-  if (out === undefined) throw new StudioError('usage', 'Say where the tools go: --out tools/NAME.ts.');
+/** Writes a module with one tool per operation. */
+export async function openapi(context: Context, commandLine: CommandLine): Promise<Outcome> {
+  const [spec = ''] = commandLine.words;
+  const out = textOption(commandLine, 'out');
+  if (out === undefined) throw new StudioError('usage', 'Specify the module to write with --out tools/NAME.ts.');
   if (!/\.[cm]?ts$/.test(out))
-    throw new StudioError('usage', `${out} is no TypeScript file.`, { hint: 'Give --out a name that ends in .ts.' });
-  const file = path.resolve(context.cwd, out);
-  if (existsSync(file) && !flag(given, 'force'))
-    throw new StudioError('conflict', `${out} exists already; nothing was written.`, {
-      hint: 'Choose another name, or write it anew with --force.',
+    throw new StudioError('usage', `${out} is not a TypeScript file.`, {
+      hint: 'Use a file name that ends in .ts for --out.',
     });
-  const made = openApiTools(spec, await textOf(spec, context));
+  const file = path.resolve(context.cwd, out);
+  if (existsSync(file) && !flag(commandLine, 'force'))
+    throw new StudioError('conflict', `${out} already exists and was not changed.`, {
+      hint: 'Choose another name, or overwrite it with --force.',
+    });
+  const generated = openApiTools(spec, await textOf(spec, context));
   mkdirSync(path.dirname(file), { recursive: true });
-  writeFileSync(file, made.code);
-  const { tools, secrets, skipped, baseUrl } = made;
+  writeFileSync(file, generated.code);
+  const { tools, secrets, skipped, baseUrl } = generated;
   if (context.json) {
     context.printJson({ file: out, tools, secrets, skipped, ...(baseUrl === undefined ? {} : { baseUrl }) });
     return 0;
   }
   for (const { name, operation, effect } of tools) context.print(`${name} (${effect})  ${operation}`);
-  for (const { operation, why } of skipped) context.tell(`! ${operation} is left out: ${why}.`);
-  if (baseUrl === undefined)
-    context.tell('! The description does not tell where the service is: set BASE_URL in the module.');
-  context.tell(
-    `${out} is ` +
-      `written.${secrets.length === 0 ? '' : ` Give ${secrets.join(', ')} under \`secrets\` of its entry; the head of the file shows how.`}`,
-  );
+  for (const { operation, why } of skipped) context.log(`! Skipped ${operation}: ${why}.`);
+  if (baseUrl === undefined) context.log('! The description has no server URL. Set BASE_URL in the module.');
+  const secretsHint =
+    secrets.length === 0
+      ? ''
+      : ` Set ${secrets.join(', ')} in \`secrets\` of its entry, as shown at the top of the file.`;
+  context.log(`Wrote ${out}.${secretsHint}`);
   return 0;
 }
 
@@ -47,15 +49,15 @@ async function textOf(spec: string, context: Context): Promise<string> {
       signal: AbortSignal.any([context.signal, AbortSignal.timeout(FETCH_MS)]),
       headers: { accept: 'application/json, application/yaml, */*' },
     });
-    if (!response.ok) throw new Error(`it answered ${response.status}`);
+    if (!response.ok) throw new Error(`the server returned HTTP status ${response.status}`);
     const bytes = await response.arrayBuffer();
-    if (bytes.byteLength > LARGEST) throw new Error(`it is larger than ${LARGEST / 1024 / 1024} MiB`);
+    if (bytes.byteLength > MAX_BYTES) throw new Error(`the file is larger than ${MAX_BYTES / 1024 / 1024} MiB`);
     return new TextDecoder().decode(bytes);
   } catch (error) {
     context.signal.throwIfAborted();
     const cause = error instanceof Error && error.cause instanceof Error ? ` (${error.cause.message})` : '';
-    throw new StudioError('unavailable', `${spec} cannot be read: ${errorText(error)}${cause}.`, {
-      hint: 'Give a file or a URL of openapi.json or openapi.yaml.',
+    throw new StudioError('unavailable', `Cannot read ${spec}: ${errorText(error)}${cause}.`, {
+      hint: 'Pass the file or URL of an OpenAPI description in JSON or YAML.',
       cause: error,
     });
   }

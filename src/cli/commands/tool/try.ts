@@ -10,7 +10,7 @@ import { type CommandLine, type Outcome, textOption } from '../../command.ts';
 import type { Context } from '../../context.ts';
 import { readJsonFile } from '../../jsonFile.ts';
 
-/** Exit code 1 when an entry of an agent file could not be opened. */
+/** Lists the tools of a file. Returns 1 if an entry of an agent file cannot be opened. */
 export async function list(context: Context, { words: [file = ''] }: CommandLine): Promise<Outcome> {
   const { tools, problems } = await listTools(
     await readToolFile(file, context.cwd, context.env),
@@ -29,24 +29,24 @@ export async function list(context: Context, { words: [file = ''] }: CommandLine
         [
           `${name} (${how})`,
           ...(description === '' ? [] : [`  ${description}`]),
-          `  takes ${valueText(parameters)}`,
-          ...(output === undefined ? [] : [`  gives ${valueText(output)}`]),
+          `  parameters: ${valueText(parameters)}`,
+          ...(output === undefined ? [] : [`  output: ${valueText(output)}`]),
         ].join('\n'),
       );
     }
-    for (const problem of problems) context.tell(`✗ ${problem}`);
+    for (const problem of problems) context.log(`✗ ${problem}`);
   }
   return problems.length === 0 ? 0 : 1;
 }
 
-/** Exit code 1 when the tool failed. */
-export async function tryIt(context: Context, given: CommandLine): Promise<Outcome> {
-  const made = await call(context, given);
+/** Calls a tool once. Returns 1 if the call failed. */
+export async function tryIt(context: Context, commandLine: CommandLine): Promise<Outcome> {
+  const tried = await call(context, commandLine);
   if (context.json) {
-    context.printJson(made);
-    return made.error === undefined ? 0 : 1;
+    context.printJson(tried);
+    return tried.error === undefined ? 0 : 1;
   }
-  const { error, result, ms, retries = [], changes = [], files = [], world } = made;
+  const { error, result, ms, retries = [], changes = [], files = [], world } = tried;
   for (const change of changes) context.print(`± ${changeText(change)}`);
   context.print(
     error === undefined
@@ -57,45 +57,44 @@ export async function tryIt(context: Context, given: CommandLine): Promise<Outco
   );
   for (const { mime_type: media, content } of files)
     context.print(`+ ${media}, ${Math.floor((content.length * 3) / 4).toLocaleString('en')} bytes`);
-  context.tell(
-    `${duration(ms)}${retries.length === 0 ? '' : `, made again ${retries.length}×`}${world === undefined ? '' : `, in the world ${world.name} of task ${world.task}`}`,
-  );
-  if (made.needs_world === true)
-    context.tell('Give --batch BATCH.yaml, of a batch whose world has the tool: it is then called in that world.');
+  const retryText = retries.length === 0 ? '' : `, retried ${retries.length}×`;
+  const worldText = world === undefined ? '' : `, in world ${world.name} of task ${world.task}`;
+  context.log(`${duration(ms)}${retryText}${worldText}`);
+  if (tried.needs_world === true)
+    context.log('To call this tool in a world, add --batch BATCH.yaml with a batch whose world has the tool.');
   return error === undefined ? 0 : 1;
 }
 
-async function call(context: Context, given: CommandLine): Promise<TriedCall> {
-  const [file = '', tool = ''] = given.words;
-  const [batch, task] = [textOption(given, 'batch'), textOption(given, 'task')];
-  const asked = { tool, arguments: argumentsOf(context, given) };
-  const told = (text: string): void => context.tell(text.trimEnd());
+async function call(context: Context, commandLine: CommandLine): Promise<TriedCall> {
+  const [file = '', tool = ''] = commandLine.words;
+  const [batch, task] = [textOption(commandLine, 'batch'), textOption(commandLine, 'task')];
+  const request = { tool, arguments: argumentsOf(context, commandLine) };
+  const onOutput = (text: string): void => context.log(text.trimEnd());
   if (batch !== undefined)
     return tryInWorld(
       await readBatchWorld(batch, task, context.cwd, context.env),
       path.resolve(context.cwd, file),
-      asked,
-      told,
+      request,
+      onOutput,
       context.signal,
     );
   if (task !== undefined)
-    throw new StudioError('usage', '--task means nothing without --batch.', {
-      hint: 'Give the batch file whose world is opened for that task.',
+    throw new StudioError('usage', '--task requires --batch.', {
+      hint: 'Pass the batch file whose world to open for the task.',
     });
-  return tryTool(await readToolFile(file, context.cwd, context.env), asked, context.env, told, context.signal);
+  return tryTool(await readToolFile(file, context.cwd, context.env), request, context.env, onOutput, context.signal);
 }
 
-function argumentsOf(context: Context, given: CommandLine): Json {
-  const [text, file] = [textOption(given, 'args'), textOption(given, 'arguments')];
-  if (text !== undefined && file !== undefined) throw new StudioError('usage', 'Give --args or --arguments, not both.');
+function argumentsOf(context: Context, commandLine: CommandLine): Json {
+  const [text, file] = [textOption(commandLine, 'args'), textOption(commandLine, 'arguments')];
+  if (text !== undefined && file !== undefined)
+    throw new StudioError('usage', 'Use either --args or --arguments, not both.');
   if (file !== undefined) return readJsonFile(context.cwd, file);
   try {
     return JSON.parse(text ?? '{}') as Json;
   } catch (error) {
     throw new StudioError('usage', `--args is not JSON: ${errorText(error)}.`, {
-      hint:
-        'Write one object, for example --args \'{"text": "one two"}\', or put it into a file and name it with ' +
-        '--arguments.',
+      hint: 'Write one object, for example --args \'{"text": "one two"}\', or pass a file with --arguments.',
       cause: error,
     });
   }

@@ -55,26 +55,26 @@ describe('a server at an address', () => {
 
   it('shows a page to read only with a token that may only read', async () => {
     const connection = await open();
-    assert.throws(() => connection.readAddress(), of('usage', /no token that may only read.*--read-token-env/));
+    assert.throws(() => connection.readAddress(), of('usage', /no read-only token.*--read-token-env/));
   });
 
   it('is not asked without a token', async () => {
-    await assert.rejects(open({}), of('usage', /takes its token from FULL, which is not set/));
+    await assert.rejects(open({}), of('usage', /FULL is not set/));
     assert.deepEqual(asked, []);
   });
 
   it('says what is wrong with it', async () => {
     const wrong: [typeof says, string, RegExp][] = [
-      [{ status: 401, body: '{}' }, 'unauthorized', /does not take the token/],
+      [{ status: 401, body: '{}' }, 'unauthorized', /rejected the token/],
       [
         { status: 200, body: JSON.stringify({ product: 'Rollout Studio 0.0.1', protocol: PROTOCOL - 1 }) },
         'version',
-        /older version \(Rollout Studio 0\.0\.1\).*update it/,
+        /older than this client: Rollout Studio 0\.0\.1.*update it/,
       ],
       [
         { status: 200, body: JSON.stringify({ product: 'Rollout Studio 99', protocol: PROTOCOL + 1 }) },
         'version',
-        /newer version \(Rollout Studio 99\).*Update this client/,
+        /newer than this client: Rollout Studio 99.*Update this client/,
       ],
       [{ status: 200, body: '<html>' }, 'unavailable', /not a rollout server/],
       [{ status: 503, body: '' }, 'unavailable', /answers 503/],

@@ -25,11 +25,11 @@ describe('targets.json', () => {
 
   it('is empty where there is none, and names what there is otherwise', () => {
     assert.deepEqual([...file.list()], []);
-    assert.throws(() => file.get('k'), of('not_found', /no target “k”.*There are: local\./));
+    assert.throws(() => file.get('k'), of('not_found', /Unknown target “k”.*Available targets: local\./));
     assert.equal(file.add('k', CLUSTER), true);
     assert.equal(file.add('u', URL_TARGET), true);
     assert.deepEqual([...file.list().keys()], ['k', 'u']);
-    assert.throws(() => file.get('x'), of('not_found', /There are: local, k, u\./));
+    assert.throws(() => file.get('x'), of('not_found', /Available targets: local, k, u\./));
   });
 
   it('is replaced as a whole, for its owner only', () => {
@@ -45,7 +45,7 @@ describe('targets.json', () => {
     file.add('u', URL_TARGET);
     file.remove('k');
     assert.deepEqual([...file.list().keys()], ['u']);
-    assert.throws(() => file.remove('k'), of('not_found', /no target “k”/));
+    assert.throws(() => file.remove('k'), of('not_found', /Unknown target “k”/));
   });
 
   it('is not overwritten where it cannot be understood', () => {
@@ -56,7 +56,7 @@ describe('targets.json', () => {
       '{"targets": {"k": {"context": "c", "token": "secret"}}}',
     ]) {
       writeFileSync(file.path, text);
-      assert.throws(() => file.add('l', CLUSTER), of('config', /not a list of targets/));
+      assert.throws(() => file.add('l', CLUSTER), of('config', /not a valid list of targets/));
       assert.equal(readFileSync(file.path, 'utf8'), text);
     }
   });
@@ -74,7 +74,7 @@ describe('a target', () => {
     assert.equal(serverUrl('https://example.org/rollouts/'), 'https://example.org/rollouts');
     for (const url of ['http://127.0.0.1:8080', 'http://localhost:1', 'http://[::1]:1'])
       assert.equal(serverUrl(url), url);
-    assert.throws(() => serverUrl('http://rollouts.example.org'), of('usage', /in the clear/));
+    assert.throws(() => serverUrl('http://rollouts.example.org'), of('usage', /unencrypted/));
     for (const url of ['rollouts', 'ftp://x', 'https://me:pw@x', 'https://x?token=1', 'https://x#y'])
       assert.throws(() => serverUrl(url), of('usage', /not the address/), url);
   });
@@ -83,7 +83,7 @@ describe('a target', () => {
     assert.deepEqual(clusterRef('k', CLUSTER), CLUSTER);
     assert.throws(
       () => clusterRef('u', URL_TARGET),
-      of('usage', /target u is the address https:\/\/rollouts\.example\.org, not a cluster/),
+      of('usage', /Target u is the server https:\/\/rollouts\.example\.org, not a cluster/),
     );
     assert.equal(targetPlace(CLUSTER), 'context gpu, namespace team (/k)');
     assert.equal(targetPlace({ context: 'gpu' }), 'context gpu');
@@ -94,6 +94,6 @@ describe('a target', () => {
     checkTarget('a.yaml', 'local', undefined);
     checkTarget('a.yaml', 'k', 'k');
     checkTarget('a.yaml', 'k', 'local');
-    assert.throws(() => checkTarget('a.yaml', 'k', undefined), of('usage', /a\.yaml runs on the target k.*--target k/));
+    assert.throws(() => checkTarget('a.yaml', 'k', undefined), of('usage', /a\.yaml runs on target k.*--target k/));
   });
 });

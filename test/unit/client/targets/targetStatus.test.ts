@@ -97,7 +97,7 @@ describe('what a cluster has', () => {
         nodesFinding([well, node({ ...well, spec: { unschedulable: true } }), node({})]).text,
         nodesFinding([node({})]).state,
       ],
-      ['1 of 3 take pods', 'wrong'],
+      ['1 of 3 accept pods', 'wrong'],
     );
   });
 
@@ -111,7 +111,7 @@ describe('what a cluster has', () => {
     const unknown = gpusFinding(nodes, undefined);
     assert.deepEqual(
       [unknown.state, unknown.text, unknown.data],
-      ['unknown', '12; how many are taken may not be read', { gpus: 12 }],
+      ['unknown', '12; no permission to read how many are in use', { gpus: 12 }],
     );
     assert.deepEqual([gpusFinding([], undefined).state, gpusFinding([], undefined).text], ['ok', 'none']);
   });
@@ -184,7 +184,7 @@ describe('the status of a target', () => {
         ['quota', 'unknown'],
       ],
     );
-    assert.match(findings.find(({ name }) => name === 'nodes')?.text ?? '', /^may not be read: /);
+    assert.match(findings.find(({ name }) => name === 'nodes')?.text ?? '', /^no permission to read: /);
     assert.match(findings.find(({ name }) => name === 'server')?.hint ?? '', /rollout cluster install/);
   });
 
@@ -200,7 +200,7 @@ describe('the status of a target', () => {
     };
     assert.match(
       (await namespaces(statusReply(404, 'NotFound', 'no', { name: 'ns', kind: 'namespaces' })))[1] ?? '',
-      /^missing there is no namespace ns$/,
+      /^missing the namespace ns does not exist$/,
     );
     assert.equal((await namespaces(forbidden('namespaces'))).length, 1);
   });
@@ -225,7 +225,7 @@ describe('the status of a target', () => {
     const { findings } = await targetStatus('k', { context: 'test', kubeconfig: api.kubeconfig }, { env: {} });
     const clock = findings.find(({ name }) => name === 'clock');
     assert.equal(clock?.state, 'wrong');
-    assert.match(clock.text, /the cluster's clock is \d+ s behind this machine's/);
+    assert.match(clock.text, /the clock of the cluster is \d+ s behind the local clock/);
   });
 
   it('of an unset address is one finding too', async () => {
