@@ -1,6 +1,6 @@
 /**
- * Runs `work` soon after each call of `ask`, never twice at once and at most every `everyMs`. Calls that come
- * meanwhile are one further run. `work` tells its own failures through `failed`.
+ * Runs `work` soon after each call of `request`, never concurrently and at most every `everyMs`. Requests during a run
+ * result in one more run. Failures of `work` are passed to `failed`.
  */
 export class Throttle {
   readonly #work: () => Promise<void>;
@@ -18,7 +18,7 @@ export class Throttle {
     this.#failed = failed;
   }
 
-  /** `now`: without waiting for the interval to pass. */
+  /** Requests a run. `now`: without waiting for the interval to pass. */
   ask(now = false): void {
     if (this.#closed) return;
     if (now || this.#asked === 'no') this.#asked = now ? 'now' : 'soon';
@@ -31,7 +31,7 @@ export class Throttle {
     this.#run();
   }
 
-  /** Nothing runs, and nothing was asked for. */
+  /** Whether nothing is running or requested. */
   get idle(): boolean {
     return !this.#running && this.#asked === 'no';
   }

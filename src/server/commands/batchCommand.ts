@@ -1,4 +1,4 @@
-/** `POST /v1/batches/<id>/commands`. How a batch stands is kept in the store; workers are told by the supervisor. */
+/** `POST /v1/batches/<id>/commands`. The state of a batch is in the store; the supervisor sends it to the workers. */
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
@@ -11,13 +11,13 @@ import { breakpointsOf } from '../workers/hub.ts';
 import { commandDone, commandFailed, replyOf } from './result.ts';
 
 const nothing = z.object({});
-/** `release`: its workers are not kept while it is paused. */
+/** `release`: ends the workers while the batch is paused. */
 const pauseArgs = z.object({ release: z.boolean().optional() });
 const cancelArgs = z.object({ reason: z.string().max(1000).optional() });
-/** `secrets`: of an ended batch they are gone, and its new tries need them again. */
+/** `secrets`: they were deleted when the batch ended, and its retries need them again. */
 const retryArgs = z.object({ secrets: z.record(z.string(), z.string()).optional() });
 
-/** Idempotent by the command's id. */
+/** Applies a command to a batch. Idempotent by the command's ID. */
 export async function commandBatch(services: Services, batch: string, request: BatchCommand): Promise<CommandReply> {
   const { store } = services;
   await recordOf(services, batch);
@@ -41,7 +41,7 @@ export async function commandBatch(services: Services, batch: string, request: B
 }
 
 interface Plan {
-  /** What the record shows as its arguments. */
+  /** The arguments to record in the batch's stream. */
   readonly told: Json;
   readonly apply: () => Promise<CommandReply>;
 }
@@ -95,7 +95,7 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
             of === undefined
               ? []
               : breakpointsOf(await recordOf(services, batch)).filter(({ id }) => !id.startsWith(of));
-          // without absent members
+          // drops undefined members
           await store.setBreakpoints(batch, JSON.parse(JSON.stringify([...kept, ...breakpoints])) as Json);
           return { changed: breakpoints.length };
         },
@@ -112,7 +112,7 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
       };
     }
     case 'rescore':
-      throw new StudioError('unsupported', 'Scoring recorded rollouts again is not there yet.', {
+      throw new StudioError('unsupported', 'The server cannot rescore recorded rollouts yet.', {
         hint: 'Run the batch again with the other scorer.',
       });
   }
@@ -120,18 +120,18 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
 
 async function pause({ store, startsWorkers }: Services, batch: string, release: boolean): Promise<CommandReply> {
   if (release && !startsWorkers)
-    throw new StudioError('unsupported', 'This server starts no workers, so it can end none.', {
-      hint: 'Pause the batch without that, and end its workers where they were started.',
+    throw new StudioError('unsupported', 'This server does not manage workers, so it cannot stop them.', {
+      hint: 'Pause the batch without releasing its workers, and stop them where they were started.',
     });
   await store.setPaused(batch, true, release);
   if (!release) return {};
   const running = (await store.batch(batch))?.row.counts.running ?? 0;
   const when =
     running === 0
-      ? 'Its workers end now'
-      : 'Its workers end once ' +
-        `${running === 1 ? 'the attempt that runs is' : `the ${running} attempts that run are`} held`;
-  return { text: `Paused batch ${batch}. ${when}, and what they hold waits in the queue; resume starts them again.` };
+      ? 'Its workers stop now'
+      : 'Its workers stop once ' +
+        `${running === 1 ? 'the running attempt is' : `the ${running} running attempts are`} held`;
+  return { text: `Paused batch ${batch}. ${when}. Their attempts wait in the queue until you resume the batch.` };
 }
 
 async function retry(
@@ -146,7 +146,7 @@ async function retry(
     requireSecrets(
       await submissions.get(spec.submission),
       values,
-      'The values are kept until a batch ends only: send them with the command, as args.secrets.',
+      'Values are deleted when a batch ends. Send them with the command, as args.secrets.',
     );
   if (secrets !== undefined) await services.secrets.put(batch, secrets);
   const changed = await store.retry(batch);

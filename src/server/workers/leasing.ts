@@ -1,5 +1,5 @@
 /**
- * Gives queued rollouts to workers that asked for some: as the batch's concurrency, its endpoints and its queue allow.
+ * Leases queued rollouts to workers that request them, within the batch's concurrency and the permits of its endpoints.
  */
 
 import { errorText, StudioError } from '../../common/errors.ts';
@@ -12,7 +12,7 @@ import { Throttle } from '../throttle.ts';
 import { breakpointsOf, type Hub } from './hub.ts';
 import type { WorkerSession } from './session.ts';
 
-/** Changes of a batch are many; a worker that waits for work does not notice this. */
+/** Batches change often. Waiting workers do not notice this delay. */
 const LOOK_EVERY_MS = 50;
 
 export interface LeasingOptions {
@@ -21,16 +21,16 @@ export interface LeasingOptions {
   readonly log: Log;
   readonly counters: Counters;
   readonly submission: (sha: string) => Promise<Submission>;
-  /** How many more rollouts the endpoints of a batch can take. */
+  /** Returns how many more rollouts the endpoints of a batch can take. */
   readonly room: (batch: string) => number;
-  /** A rollout was handed out: whoever watches it is told of by its new holder. */
+  /** Called when a rollout was leased, so that its new worker sends live text to those watching. */
   readonly granted: (rollout: string) => void;
 }
 
 export class Leasing {
   readonly #options: LeasingOptions;
   readonly #batches = new Map<string, Throttle>();
-  /** By batch, in the order in which they asked: who waits for work. Some may have got it, or be gone. */
+  /** Workers waiting for work by batch, in order of their requests. Some may have got work or disconnected since. */
   readonly #hungry = new Map<string, Set<WorkerSession>>();
   #closed = false;
 
@@ -38,7 +38,7 @@ export class Leasing {
     this.#options = options;
   }
 
-  /** The worker wants more. */
+  /** Handles a worker's request for more rollouts. */
   ask(session: WorkerSession, want: number): void {
     session.wanted += want;
     if (!session.unanswered) session.askedAt = performance.now();
@@ -48,17 +48,17 @@ export class Leasing {
     this.#throttle(session.batch).ask(true);
   }
 
-  /** Something of the batch changed; `now`: it is known that there may be work. */
+  /** Handles a change of the batch. `now`: there is likely work. */
   look(batch: string, now = false): void {
     if (this.#hungry.has(batch)) this.#throttle(batch).ask(now);
   }
 
-  /** Endpoints can take more, or less. */
+  /** Handles a change of endpoint permits. */
   lookAtAll(): void {
     for (const batch of this.#hungry.keys()) this.look(batch);
   }
 
-  /** The batch has ended: none will ever come. */
+  /** Handles the end of a batch: there will be no more rollouts. */
   drained(batch: string): void {
     for (const session of this.#options.hub.sessions(batch)) tellDrained(session);
     this.#batches.get(batch)?.close();
@@ -112,7 +112,7 @@ export class Leasing {
     return [...hungry];
   }
 
-  /** Gives how many each session got. */
+  /** Leases rollouts and returns the number per session. */
   async #give(record: BatchRecord, hungry: readonly WorkerSession[]): Promise<Map<string, number>> {
     const given = new Map<string, number>();
     const { queued, running } = record.row.counts;
@@ -120,7 +120,7 @@ export class Leasing {
     const { concurrency } = await this.#options.submission(record.spec.submission);
     let room = Math.min(queued, concurrency === 'auto' ? this.#options.room(record.row.batch) : concurrency - running);
     const about = aboutBatch(record);
-    // Each gets its part first, so that one that came early does not take all from those that come at the same time.
+    // Each session gets its share first, so that the first one does not take everything.
     const part = Math.ceil(room / hungry.length);
     for (const most of [part, Infinity]) {
       const asks: { readonly session: WorkerSession; readonly want: number }[] = [];
@@ -130,14 +130,14 @@ export class Leasing {
         asks.push({ session, want });
         room -= want;
       }
-      // All at once, so that they share a commit: a thousand workers do not wait for a thousand of them.
+      // In parallel, so that they share a commit: a thousand workers must not wait for a thousand commits.
       await Promise.all(
         asks.map(async ({ session, want }) => {
           const leases = await this.#take(session, want);
           for (const lease of leases) this.#grant(session, lease, about);
           if (leases.length > 0) this.#options.hub.commands(session);
           given.set(session.id, (given.get(session.id) ?? 0) + leases.length);
-          if (leases.length < want) room = 0; // there are no more
+          if (leases.length < want) room = 0; // the queue is empty
         }),
       );
     }
@@ -149,7 +149,7 @@ export class Leasing {
       return await this.#options.store.lease(session.id, want);
     } catch (error) {
       if (!StudioError.is(error, 'not_found')) throw error;
-      // Its lease ended while its connection lived (a machine that slept): it must say hello again.
+      // Its lease ended while its connection was open (the machine slept), so the worker must reconnect.
       session.wanted = 0;
       session.expire();
       return [];
@@ -183,7 +183,7 @@ function tellDrained(session: WorkerSession): void {
   session.send({ type: 'granted', now: 0, drained: true });
 }
 
-/** What all grants of one batch have in common. */
+/** The fields that all grants of one batch have in common. */
 type AboutBatch = Pick<Grant, 'batch' | 'submission' | 'breakpoints' | 'paused' | 'fork' | 'edits'>;
 
 function aboutBatch(record: BatchRecord): AboutBatch {
