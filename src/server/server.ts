@@ -161,7 +161,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     },
   });
   // Created last, because its workers need the port. Nothing uses it before.
-  const later: { executor?: Executor } = {};
+  const late: { executor?: Executor } = {};
   const supervisor: Supervisor = new Supervisor({
     store,
     changes,
@@ -172,9 +172,9 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     secrets,
     log,
     workers: {
-      wants: (record, submission) => later.executor?.wants(record, submission),
-      gone: (batch) => later.executor?.gone(batch),
-      secrets: async (batch) => later.executor?.secrets(batch),
+      wants: (record, submission) => late.executor?.wants(record, submission),
+      gone: (batch) => late.executor?.gone(batch),
+      secrets: async (batch) => late.executor?.secrets(batch),
     },
   });
 
@@ -187,7 +187,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     leasing,
     tokens,
     log,
-    checkNeeds: (submission) => later.executor?.check(submission),
+    checkNeeds: (submission) => late.executor?.check(submission),
     startsWorkers: options.executor !== undefined,
     info: () => serverInfo(store, startedAt, pressure),
     draining: () => draining,
@@ -272,7 +272,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     throw error;
   }
   if (options.executor !== undefined)
-    later.executor = options.executor(
+    late.executor = options.executor(
       executorHost({ services, hub, origins: options.advertise ?? [], listens: origin() }),
     );
   await supervisor.start();
@@ -295,7 +295,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
         workers: () => hub.sessions(),
         clients: () => clients,
         log,
-        executor: () => later.executor?.close(),
+        executor: () => late.executor?.close(),
         exporter: async (withinMs) => traces?.close(withinMs),
       });
       await listener.close();

@@ -19,7 +19,7 @@ export class StoreHealth {
   #trouble: string | undefined;
   #refusedAt = 0;
   /** Whether the whole database is unreachable. Nothing else is reported until it is back. */
-  #away = false;
+  #unreachable = false;
 
   constructor(log: Log) {
     this.#log = log;
@@ -38,25 +38,25 @@ export class StoreHealth {
   /** Records why the store rejected a write. */
   refused(why: string): void {
     this.#refusedAt = performance.now();
-    if (this.#trouble === why || this.#away) return;
+    if (this.#trouble === why || this.#unreachable) return;
     this.#trouble = why;
-    this.#tell(why);
+    this.#notify(why);
   }
 
   /** Records why the store's database is unreachable; undefined when it is reachable again. */
   outage(why: unknown): void {
     if (why !== undefined) this.refused(`Waiting for the store. ${errorText(why)}`);
-    this.#away = why !== undefined;
-    if (this.#away || this.#trouble === undefined) return;
+    this.#unreachable = why !== undefined;
+    if (this.#unreachable || this.#trouble === undefined) return;
     this.#trouble = undefined;
-    this.#tell(BACK);
+    this.#notify(BACK);
   }
 
   /** Records a successful write. */
   worked(): void {
-    if (this.#trouble === undefined || this.#away || performance.now() - this.#refusedAt < QUIET_MS) return;
+    if (this.#trouble === undefined || this.#unreachable || performance.now() - this.#refusedAt < QUIET_MS) return;
     this.#trouble = undefined;
-    this.#tell(WELL);
+    this.#notify(WELL);
   }
 
   /** Calls `listener` on each change. Returns the function that unsubscribes. */
@@ -65,8 +65,8 @@ export class StoreHealth {
     return () => void this.#watchers.delete(listener);
   }
 
-  #tell(text: string): void {
+  #notify(text: string): void {
     this.#log(text, { level: this.#trouble === undefined ? 'info' : 'error' });
-        for (const listener of this.#watchers) listener(text);
+    for (const listener of this.#watchers) listener(text);
   }
 }

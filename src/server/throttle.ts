@@ -7,7 +7,7 @@ export class Throttle {
   readonly #failed: (error: unknown) => void;
   readonly #everyMs: number;
   #running = false;
-  #asked: 'no' | 'soon' | 'now' = 'no';
+  #requested: 'no' | 'soon' | 'now' = 'no';
   #last = -Infinity;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
@@ -19,11 +19,11 @@ export class Throttle {
   }
 
   /** Requests a run. `now`: without waiting for the interval to pass. */
-  ask(now = false): void {
+  request(now = false): void {
     if (this.#closed) return;
-    if (now || this.#asked === 'no') this.#asked = now ? 'now' : 'soon';
+    if (now || this.#requested === 'no') this.#requested = now ? 'now' : 'soon';
     if (this.#running) return;
-    const wait = this.#asked === 'now' ? 0 : this.#last + this.#everyMs - performance.now();
+    const wait = this.#requested === 'now' ? 0 : this.#last + this.#everyMs - performance.now();
     if (wait > 0) {
       this.#timer ??= setTimeout(() => this.#run(), wait);
       return;
@@ -33,7 +33,7 @@ export class Throttle {
 
   /** Whether nothing is running or requested. */
   get idle(): boolean {
-    return !this.#running && this.#asked === 'no';
+    return !this.#running && this.#requested === 'no';
   }
 
   close(): void {
@@ -45,18 +45,18 @@ export class Throttle {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#running = true;
-    this.#asked = 'no';
+    this.#requested = 'no';
     this.#last = performance.now();
     void this.#work()
       .catch(this.#failed)
       .finally(() => {
         this.#running = false;
-        const asked = this.#askedMeanwhile();
-        if (asked !== 'no') this.ask(asked === 'now');
+        const pending = this.#pendingRequest();
+        if (pending !== 'no') this.request(pending === 'now');
       });
   }
 
-  #askedMeanwhile(): 'no' | 'soon' | 'now' {
-    return this.#asked;
+  #pendingRequest(): 'no' | 'soon' | 'now' {
+    return this.#requested;
   }
 }

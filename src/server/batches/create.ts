@@ -13,13 +13,13 @@ import { blobsOf, requireBlobs } from './submissions.ts';
 export async function createBatch(services: Services, request: CreateBatch): Promise<BatchRecord> {
   const { store, supervisor } = services;
   checkBatchId(request.batch);
-  const known = await store.batch(request.batch);
-  if (known !== undefined && known.spec.submission !== request.submission)
+  const existing = await store.batch(request.batch);
+  if (existing !== undefined && existing.spec.submission !== request.submission)
     throw new StudioError('conflict', `Batch ${request.batch} already exists with a different submission.`, {
       hint: 'Use another ID.',
     });
   await requireFiles(services, request.tasks);
-  if (request.imported === undefined) await createOwn(services, request, known);
+  if (request.imported === undefined) await createRunnable(services, request, existing);
   else await createImported(services, request, request.imported);
   if (request.tasks.length > 0) await store.addTasks(request.batch, 0, request.tasks);
   if (!request.open) await store.seal(request.batch);
@@ -27,14 +27,18 @@ export async function createBatch(services: Services, request: CreateBatch): Pro
   return recordOf(services, request.batch);
 }
 
-async function createOwn(services: Services, request: CreateBatch, known: BatchRecord | undefined): Promise<void> {
+async function createRunnable(
+  services: Services,
+  request: CreateBatch,
+  existing: BatchRecord | undefined,
+): Promise<void> {
   const { store, submissions, secrets } = services;
   const submission = await submissions.get(request.submission);
   const blobs = blobsOf(request.submission, submission);
   await requireBlobs(store.blobs, blobs, 'The submission');
-  if (known === undefined) services.checkNeeds(submission);
+  if (existing === undefined) services.checkNeeds(submission);
   // A retried request may arrive after the batch has ended and its secrets were deleted.
-  if (known?.row.state !== 'ended') {
+  if (existing?.row.state !== 'ended') {
     requireSecrets(submission, request.secrets, 'Set them where the batch is submitted.');
     if (request.secrets !== undefined && Object.keys(request.secrets).length > 0)
       await secrets.put(request.batch, request.secrets);
@@ -51,7 +55,7 @@ async function createOwn(services: Services, request: CreateBatch, known: BatchR
     imported: false,
     blobs,
   });
-  if (request.breakpoints !== undefined && known === undefined)
+  if (request.breakpoints !== undefined && existing === undefined)
     // drops undefined members
     await store.setBreakpoints(request.batch, JSON.parse(JSON.stringify(request.breakpoints)) as Json);
 }
@@ -60,15 +64,15 @@ async function createOwn(services: Services, request: CreateBatch, known: BatchR
 async function createImported(
   services: Services,
   request: CreateBatch,
-  about: { name: string; attempts: number },
+  imported: { name: string; attempts: number },
 ): Promise<void> {
   const blobs = [request.submission];
   await requireBlobs(services.store.blobs, blobs, 'The import');
   await services.store.createBatch({
     id: request.batch,
-    name: about.name,
+    name: imported.name,
     submission: request.submission,
-    attempts: about.attempts,
+    attempts: imported.attempts,
     order: 'breadth',
     priority: 0,
     retries: 0,

@@ -54,9 +54,10 @@ export async function forkRollout(services: Services, request: Fork): Promise<Ba
   await requireBlobs(store.blobs, blobs, 'The submission');
   services.checkNeeds(submission);
   await checkEdits(services, parent, request.seq, request.edit ?? []);
-  if (request.accept_irreversible !== true) refuseIrreversible(await irreversibleBehind(services, parent, request.seq));
+  if (request.accept_irreversible !== true) refuseIrreversible(await irreversibleAfter(services, parent, request.seq));
   const task = await store.task(parent.row.batch, parent.row.task_index);
-  if (task === undefined) throw new StudioError('not_found', `The task of rollout ${request.rollout} no longer exists.`);
+  if (task === undefined)
+    throw new StudioError('not_found', `The task of rollout ${request.rollout} no longer exists.`);
 
   // Secrets that came with the fork override those the parent's batch still has.
   const known = { ...(await secrets.get(parent.row.batch)), ...request.secrets };
@@ -64,11 +65,7 @@ export async function forkRollout(services: Services, request: Fork): Promise<Ba
     submission.env.names.flatMap((name) => (Object.hasOwn(known, name) ? [[name, known[name] ?? '']] : [])),
   );
   if ((await store.batch(request.batch)) === undefined)
-    requireSecrets(
-      submission,
-      values,
-      'Values are deleted when a batch ends. Set them where you create the fork.',
-    );
+    requireSecrets(submission, values, 'Values are deleted when a batch ends. Set them where you create the fork.');
   if (Object.keys(values).length > 0) await secrets.put(request.batch, values);
   const before = parentBatch.row.imported ? undefined : await submissions.get(parentBatch.spec.submission);
   const differs =
@@ -115,7 +112,7 @@ export function lineageAt(parent: { row: { rollout: string }; lineage: Lineage }
 }
 
 /** Returns the calls of irreversible tools after the cut: a fork may repeat them. */
-async function irreversibleBehind(services: Services, parent: RolloutRecord, cut: number): Promise<IrreversibleCall[]> {
+async function irreversibleAfter(services: Services, parent: RolloutRecord, cut: number): Promise<IrreversibleCall[]> {
   const calls: IrreversibleCall[] = [];
   for await (const event of eventsOf(services, parent, cut, parent.row.last, '"irreversible"')) {
     if (event.kind === 'tool.start' && event.data.effect === 'irreversible')
@@ -155,11 +152,11 @@ async function checkEdits(
     if (of.seq !== undefined && (of.seq < 1 || of.seq > cut))
       throw new StudioError('usage', `Event ${of.seq} is not among the shared events 1 to ${cut}.`);
   }
-  const wanted = new Set(edits.flatMap(({ of }) => (of.m === undefined ? [] : [of.m])));
-  if (wanted.size === 0) return;
+  const missing = new Set(edits.flatMap(({ of }) => (of.m === undefined ? [] : [of.m])));
+  if (missing.size === 0) return;
   for await (const event of eventsOf(services, parent, 0, cut, '"message"'))
-    if (event.kind === 'message') wanted.delete(event.data.m);
-  for (const m of wanted) throw new StudioError('usage', `Message ${m} is not among the shared events 1 to ${cut}.`);
+    if (event.kind === 'message') missing.delete(event.data.m);
+  for (const m of missing) throw new StudioError('usage', `Message ${m} is not among the shared events 1 to ${cut}.`);
 }
 
 /** Yields the events whose text contains `needle`; only those are parsed. */

@@ -17,8 +17,8 @@ export class Submissions {
 
   /** Throws `not_found` when the blob is missing, `usage` when it is not a submission. */
   get(sha: string): Promise<Submission> {
-    const known = this.#kept.get(sha);
-    if (known !== undefined) return known;
+    const cached = this.#kept.get(sha);
+    if (cached !== undefined) return cached;
     const reading = this.#read(sha);
     this.#kept.set(sha, reading);
     if (this.#kept.size > KEPT) this.#kept.delete(this.#kept.keys().next().value ?? '');
@@ -29,7 +29,9 @@ export class Submissions {
   async #read(sha: string): Promise<Submission> {
     const blob = await this.#blobs.get(sha);
     if (blob === undefined)
-      throw new StudioError('not_found', `The submission ${sha} was not uploaded.`, { hint: 'Upload it as a blob first.' });
+      throw new StudioError('not_found', `The submission ${sha} was not uploaded.`, {
+        hint: 'Upload it as a blob first.',
+      });
     if (blob.size > MAX_BYTES)
       throw new StudioError('too_large', `The submission is too large: ${blob.size} bytes (limit ${MAX_BYTES}).`);
     const chunks: Uint8Array[] = [];

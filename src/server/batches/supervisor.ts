@@ -105,7 +105,7 @@ export class Supervisor {
 
   /** Handles a change of the batch. */
   look(batch: string): void {
-    this.#track(batch).throttle.ask();
+    this.#track(batch).throttle.request();
   }
 
   /** Handles the end of one of its rollouts: there may be a retry, a free slot, or a reason to stop. */
@@ -113,7 +113,7 @@ export class Supervisor {
     const tracked = this.#track(batch);
     tracked.settled = true;
     // Stop rules run immediately. Otherwise the free slot could go to an attempt that the rule is about to end.
-    tracked.throttle.ask(tracked.submission !== undefined && hasStopRules(tracked.submission.stop));
+    tracked.throttle.request(tracked.submission !== undefined && hasStopRules(tracked.submission.stop));
     this.#options.leasing.look(batch, true);
   }
 
@@ -170,7 +170,7 @@ export class Supervisor {
     for (const rollout of rollouts) {
       const epoch = (await store.rollout(rollout))?.row.epoch ?? 0;
       if (epoch < MAX_LEASES) continue;
-      const reason = `${epoch} workers were lost while they ran it; the last one: ${why}`;
+      const reason = `${epoch} workers died while running this rollout. Last one: ${why}`;
       await store.closeRollouts({ batch, rollout }, { status: 'infrastructure', reason }, false);
     }
   }
@@ -335,7 +335,10 @@ export class Supervisor {
     tracked.stopTimer ??= setTimeout(() => {
       tracked.stopTimer = undefined;
       store.closeRollouts({ batch: tracked.id }, { status: 'cancelled', reason }, true).catch((error: unknown) => {
-        log(`ending the running attempts of ${tracked.id} failed: ${errorText(error)}`, { level: 'error', batch: tracked.id });
+        log(`ending the running attempts of ${tracked.id} failed: ${errorText(error)}`, {
+          level: 'error',
+          batch: tracked.id,
+        });
       });
     }, STOP_GRACE_MS);
   }

@@ -50,19 +50,19 @@ export class BatchSubscription implements Subscription {
       () => this.#run(),
       (error) => context.failed(sub, error),
     );
-    this.#unwatch = context.changes.on(batch, () => this.#throttle.ask());
-    this.#throttle.ask(true);
+    this.#unwatch = context.changes.on(batch, () => this.#throttle.request());
+    this.#throttle.request(true);
   }
 
   seen(cursor: number, rev: number | undefined): void {
-        const wasFull = this.#full();
+    const wasFull = this.#full();
     this.#events.seen(cursor);
     if (rev !== undefined) this.#rows.seen(rev);
-        if (wasFull && !this.#full()) this.#throttle.ask(true);
+    if (wasFull && !this.#full()) this.#throttle.request(true);
   }
 
   look(): void {
-    this.#throttle.ask(true);
+    this.#throttle.request(true);
   }
 
   get idle(): boolean {

@@ -79,12 +79,16 @@ export class ClientConnection {
     this.#handling = this.#handling.then(() => this.#handle(parsed)).catch((error: unknown) => this.#refuse(error));
   }
 
-  async #handle(given: Exclude<ClientFrame, { type: 'seen' }>): Promise<void> {
-    if (given.type === 'hello') {
-      if (given.protocol !== PROTOCOL)
-        throw new StudioError('version', `The server uses protocol ${PROTOCOL}, but the client uses ${given.protocol}.`, {
-          hint: 'Use a client and a server of the same version.',
-        });
+  async #handle(message: Exclude<ClientFrame, { type: 'seen' }>): Promise<void> {
+    if (message.type === 'hello') {
+      if (message.protocol !== PROTOCOL)
+        throw new StudioError(
+          'version',
+          `The server uses protocol ${PROTOCOL}, but the client uses ${message.protocol}.`,
+          {
+            hint: 'Use a client and a server of the same version.',
+          },
+        );
       this.#send(
         frame({
           type: 'welcome',
@@ -99,36 +103,42 @@ export class ClientConnection {
       return;
     }
     if (!this.#greeted) throw new StudioError('usage', 'The first frame must be hello.');
-    this.#end(given.sub);
-    if (given.type === 'unsubscribe') return;
+    this.#end(message.sub);
+    if (message.type === 'unsubscribe') return;
     try {
       if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS)
         throw new StudioError('too_large', `A connection can have at most ${MAX_SUBSCRIPTIONS} subscriptions.`);
-      const subscription = await this.#open(given);
-      if (this.#socket.readyState === this.#socket.OPEN) this.#subscriptions.set(given.sub, subscription);
+      const subscription = await this.#open(message);
+      if (this.#socket.readyState === this.#socket.OPEN) this.#subscriptions.set(message.sub, subscription);
       else subscription.close();
     } catch (error) {
-      this.#failed(given.sub, error);
+      this.#failed(message.sub, error);
     }
   }
 
-  async #open(given: Extract<ClientFrame, { type: 'subscribe' }>): Promise<Subscription> {
+  async #open(message: Extract<ClientFrame, { type: 'subscribe' }>): Promise<Subscription> {
     const { store } = this.#context;
-    const rollout = await store.rollout(given.stream);
+    const rollout = await store.rollout(message.stream);
     if (rollout !== undefined)
-      return new RolloutSubscription(this.#forSubscriptions, given.sub, rollout, given.after, given.deltas ?? false);
-    const batch = await store.batch(given.stream);
+      return new RolloutSubscription(
+        this.#forSubscriptions,
+        message.sub,
+        rollout,
+        message.after,
+        message.deltas ?? false,
+      );
+    const batch = await store.batch(message.stream);
     if (batch !== undefined)
-      return new BatchSubscription(this.#forSubscriptions, given.sub, batch, given.after, given.after_rev ?? 0);
-    throw new StudioError('gone', `There is no batch or rollout ${given.stream.slice(0, 100)} here.`);
+      return new BatchSubscription(this.#forSubscriptions, message.sub, batch, message.after, message.after_rev ?? 0);
+    throw new StudioError('gone', `There is no batch or rollout ${message.stream.slice(0, 100)} here.`);
   }
 
   #watchHealth(): () => void {
     const { health } = this.#context;
-    const tell = (text: string): void => this.#send(frame({ type: 'notice', text }));
-    if (health.trouble !== undefined) tell(health.trouble);
+    const notify = (text: string): void => this.#send(frame({ type: 'notice', text }));
+    if (health.trouble !== undefined) notify(health.trouble);
     this.#unwatch(); // a repeated hello
-    return health.watch(tell);
+    return health.watch(notify);
   }
 
   #end(sub: string): void {

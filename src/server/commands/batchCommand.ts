@@ -21,12 +21,12 @@ const retryArgs = z.object({ secrets: z.record(z.string(), z.string()).optional(
 export async function commandBatch(services: Services, batch: string, request: BatchCommand): Promise<CommandReply> {
   const { store } = services;
   await recordOf(services, batch);
-  const known = await store.command(request.command);
-  if (known?.result !== undefined) return replyOf(known.result);
+  const existing = await store.command(request.command);
+  if (existing?.result !== undefined) return replyOf(existing.result);
   const { told, apply } = plan(services, batch, request);
   const by = request.by ?? 'client';
   await store.putCommand({ id: request.command, batch, verb: request.verb, args: told, by });
-  if (known === undefined)
+  if (existing === undefined)
     await store.tell(batch, 'control', { command: request.command, verb: request.verb, by, args: told });
   try {
     const reply = await apply();
@@ -48,14 +48,14 @@ interface Plan {
 
 function plan(services: Services, batch: string, request: BatchCommand): Plan {
   const { store, supervisor, leasing } = services;
-  const given = request.args ?? {};
+  const args = request.args ?? {};
   switch (request.verb) {
     case 'pause': {
-      const release = parse(pauseArgs, given, 'args').release === true;
+      const release = parse(pauseArgs, args, 'args').release === true;
       return { told: release ? { release } : {}, apply: () => pause(services, batch, release) };
     }
     case 'resume':
-      parse(nothing, given, 'args');
+      parse(nothing, args, 'args');
       return {
         told: {},
         apply: async () => {
@@ -65,7 +65,7 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
         },
       };
     case 'cancel': {
-      const { reason } = parse(cancelArgs, given, 'args');
+      const { reason } = parse(cancelArgs, args, 'args');
       return {
         told: reason === undefined ? {} : { reason },
         apply: async () => ({
@@ -74,11 +74,11 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
       };
     }
     case 'retry': {
-      const { secrets } = parse(retryArgs, given, 'args');
+      const { secrets } = parse(retryArgs, args, 'args');
       return { told: {}, apply: () => retry(services, batch, secrets) };
     }
     case 'seal':
-      parse(nothing, given, 'args');
+      parse(nothing, args, 'args');
       return {
         told: {},
         apply: async () => {
@@ -87,7 +87,7 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
         },
       };
     case 'breakpoints': {
-      const { breakpoints, of } = parse(verbArgs.breakpoints, given, 'args');
+      const { breakpoints, of } = parse(verbArgs.breakpoints, args, 'args');
       return {
         told: { breakpoints: JSON.parse(JSON.stringify(breakpoints)) as Json, ...(of === undefined ? {} : { of }) },
         apply: async () => {
@@ -102,7 +102,7 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
       };
     }
     case 'note': {
-      const note = parse(noteArgs, given, 'args');
+      const note = parse(noteArgs, args, 'args');
       return {
         told: {},
         apply: async () => {

@@ -19,9 +19,9 @@ export async function commandRollout(
 ): Promise<CommandReply> {
   const { store } = services;
   const args = parse<unknown>(verbArgs[request.verb], request.args ?? {}, 'args') as Json; // parsed from JSON
-  const known = await store.command(request.command);
+  const existing = await store.command(request.command);
   const record = await rolloutOf(services, id);
-  if (known === undefined) checkFits(record, request);
+  if (existing === undefined) checkFits(record, request);
   const by = request.by ?? 'client';
   const command = await store.putCommand({
     id: request.command,
@@ -31,7 +31,7 @@ export async function commandRollout(
     args,
     by,
   });
-  if (known === undefined)
+  if (existing === undefined)
     await store.tell(record.row.batch, 'control', { command: command.id, verb: command.verb, by, rollout: id, args });
   if (command.result !== undefined) return replyOf(command.result);
   if (record.session === undefined) await withoutHolder(services, record, command);
@@ -95,7 +95,9 @@ async function withoutHolder(services: Services, record: RolloutRecord, command:
     command.id,
     commandDone({
       text:
-        command.verb === 'hold' ? 'The rollout is queued. It will hold at its first gate.' : 'The rollout is queued. It will not hold.',
+        command.verb === 'hold'
+          ? 'The rollout is queued. It will hold at its first gate.'
+          : 'The rollout is queued. It will not hold.',
     }),
   );
 }
@@ -107,7 +109,10 @@ function overruleLater(services: Services, record: RolloutRecord, command: Comma
     store
       .closeRollouts({ batch, rollout }, { status: 'cancelled', reason: reasonOf(command) }, true)
       .then(() =>
-        store.finishCommand(command.id, commandDone({ text: 'The worker did not respond, so the server ended the rollout.' })),
+        store.finishCommand(
+          command.id,
+          commandDone({ text: 'The worker did not respond, so the server ended the rollout.' }),
+        ),
       )
       .catch((error: unknown) => log(`cancelling ${rollout} failed: ${errorText(error)}`, { level: 'error', rollout }));
   }, CANCEL_GRACE_MS);
@@ -156,15 +161,20 @@ function answer(services: Services, command: CommandRecord, signal: AbortSignal)
           : commandFailed({ code: 'conflict', message: 'The rollout ended before the command was applied.' }),
       );
     };
-    const tell = (): void => void look().catch((error: unknown) => finish(() => reject(error)));
-    undo.push(changes.on(command.id, tell), changes.on(command.rollout ?? '', tell));
+    const check = (): void => void look().catch((error: unknown) => finish(() => reject(error)));
+    undo.push(changes.on(command.id, check), changes.on(command.rollout ?? '', check));
     const onAbort = (): void =>
       finish(() =>
-        reject(new StudioError('cancelled', 'The client disconnected before the command was applied. The command remains in effect.')),
+        reject(
+          new StudioError(
+            'cancelled',
+            'The client disconnected before the command was applied. The command remains in effect.',
+          ),
+        ),
       );
     signal.addEventListener('abort', onAbort, { once: true });
     undo.push(() => signal.removeEventListener('abort', onAbort));
-    tell();
+    check();
   });
 }
 

@@ -78,7 +78,10 @@ export function wholeQuery(call: Call, name: string, bounds: { least: number; mo
   if (text === null) return undefined;
   const value = Number(text);
   if (text === '' || !Number.isSafeInteger(value) || value < bounds.least)
-    throw new StudioError('usage', `“${name}” must be a whole number of at least ${bounds.least}, not “${text.slice(0, 50)}”.`);
+    throw new StudioError(
+      'usage',
+      `“${name}” must be a whole number of at least ${bounds.least}, not “${text.slice(0, 50)}”.`,
+    );
   return Math.min(value, bounds.most);
 }
 

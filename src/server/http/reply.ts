@@ -43,7 +43,13 @@ export function errorBody(error: unknown): {
   error: { code: string; message: string; hint?: string; details?: Readonly<Record<string, unknown>> };
 } {
   if (!StudioError.is(error))
-    return { error: { code: 'internal', message: 'The request failed with an internal error.', hint: 'See the server log for details.' } };
+    return {
+      error: {
+        code: 'internal',
+        message: 'The request failed with an internal error.',
+        hint: 'See the server log for details.',
+      },
+    };
   return {
     error: {
       code: error.code,

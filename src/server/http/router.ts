@@ -56,14 +56,14 @@ export class Router {
 
   #find(method: string, pathname: string): RouteMatch {
     const parts = pathname.split('/');
-    let pathKnown = false;
+    let isPathKnown = false;
     for (const candidate of this.#byLength.get(parts.length) ?? []) {
       const params = match(candidate.parts, parts);
       if (params === undefined) continue;
       if (candidate.route.method === method) return { route: candidate.route, params };
-      pathKnown = true;
+      isPathKnown = true;
     }
-    if (pathKnown) throw new StudioError('usage', `${pathname} does not support ${method}.`);
+    if (isPathKnown) throw new StudioError('usage', `${pathname} does not support ${method}.`);
     throw new StudioError('not_found', `No such path: ${pathname.slice(0, 200)}.`);
   }
 }
@@ -80,15 +80,15 @@ export class JsonText {
 function match(pattern: readonly string[], parts: readonly string[]): Record<string, string> | undefined {
   const params: Record<string, string> = {};
   for (let i = 0; i < pattern.length; i++) {
-    const wanted = pattern[i] ?? '';
-    const given = parts[i] ?? '';
-    if (!wanted.startsWith(':')) {
-      if (wanted !== given) return undefined;
+    const expected = pattern[i] ?? '';
+    const actual = parts[i] ?? '';
+    if (!expected.startsWith(':')) {
+      if (expected !== actual) return undefined;
       continue;
     }
-    const value = decoded(given);
+    const value = decoded(actual);
     if (value === undefined || value === '') return undefined;
-    params[wanted.slice(1)] = value;
+    params[expected.slice(1)] = value;
   }
   return params;
 }

@@ -57,9 +57,9 @@ interface Endpoint {
   /** Since when it has been in trouble; undefined if it is fine. */
   troubledSince: number | undefined;
   /** Batches that were notified of its trouble. */
-  readonly toldTo: Set<string>;
+  readonly notifiedBatches: Set<string>;
   /** Permits when they were last sent. */
-  told: number;
+  sentPermits: number;
   timer: NodeJS.Timeout | undefined;
   /** Rollouts that could call it, as last computed. */
   demand: { readonly at: number; readonly rollouts: number } | undefined;
@@ -77,7 +77,7 @@ interface Use {
 
 /** With `concurrency: auto`, rollouts per permit: about half of a rollout's time is tools. */
 const ROLLOUTS_PER_PERMIT = 2;
-const TOLD_CHANGE = 0.25;
+const MIN_CHANGE = 0.25;
 const NONE_READY = 'none of its pods are ready';
 /** Shorter trouble is not reported. */
 const TROUBLE_MS = 1_500;
@@ -155,7 +155,7 @@ export class BackPressure {
       endpoint.limit.refused(report.what, now, report.retry_after_ms);
       endpoint.text = this.#replicas.noneReady(name) ? NONE_READY : report.text;
     }
-    this.#tellTrouble(endpoint, now);
+    this.#reportTrouble(endpoint, now);
     this.#look(endpoint, now);
   }
 
@@ -236,7 +236,7 @@ export class BackPressure {
   #leaveAll(batch: string): void {
     for (const [name, endpoint] of [...this.#endpoints]) {
       endpoint.batches.delete(batch);
-      endpoint.toldTo.delete(batch);
+      endpoint.notifiedBatches.delete(batch);
       // Keep the state of an endpoint that refuses calls, so that the next batch does not run into it again. Replicas
       // are forgotten: without a batch, nobody would notice when they disappear.
       if (endpoint.batches.size === 0 && (endpoint.limit.state === 'ok' || this.#replicas.at(name) !== undefined))
@@ -293,8 +293,8 @@ export class BackPressure {
         load: undefined,
         text: undefined,
         troubledSince: undefined,
-        toldTo: new Set(),
-        told: START_PERMITS,
+        notifiedBatches: new Set(),
+        sentPermits: START_PERMITS,
         timer: undefined,
         demand: undefined,
       };
@@ -303,22 +303,23 @@ export class BackPressure {
     return endpoint;
   }
 
-  #tellTrouble(endpoint: Endpoint, now: number): void {
+  #reportTrouble(endpoint: Endpoint, now: number): void {
     const { trouble } = this.#options;
     const name = withoutCredentials(endpoint.name);
     const pod = this.#replicas.at(endpoint.name)?.replica.name;
     const shown = pod === undefined ? name : `${name} (${pod})`;
     if (endpoint.limit.state === 'ok') {
-      for (const batch of endpoint.toldTo) trouble?.(batch, name, `The model endpoint ${shown} is available again.`);
-      endpoint.toldTo.clear();
+      for (const batch of endpoint.notifiedBatches)
+        trouble?.(batch, name, `The model endpoint ${shown} is available again.`);
+      endpoint.notifiedBatches.clear();
       endpoint.troubledSince = undefined;
       return;
     }
     endpoint.troubledSince ??= now;
     if (now - endpoint.troubledSince < TROUBLE_MS) return;
     for (const batch of endpoint.batches) {
-      if (endpoint.toldTo.has(batch)) continue;
-      endpoint.toldTo.add(batch);
+      if (endpoint.notifiedBatches.has(batch)) continue;
+      endpoint.notifiedBatches.add(batch);
       trouble?.(
         batch,
         name,
@@ -352,14 +353,14 @@ export class BackPressure {
       clearTimeout(endpoint.timer);
       endpoint.timer = setTimeout(() => this.#look(endpoint, this.#now()), Math.max(1, at - now + 1));
     }
-    if (permits === endpoint.told) return;
+    if (permits === endpoint.sentPermits) return;
     if (
       permits > 0 &&
-      endpoint.told > 0 &&
-      Math.abs(permits - endpoint.told) < Math.max(1, endpoint.told * TOLD_CHANGE)
+      endpoint.sentPermits > 0 &&
+      Math.abs(permits - endpoint.sentPermits) < Math.max(1, endpoint.sentPermits * MIN_CHANGE)
     )
       return;
-    endpoint.told = permits;
+    endpoint.sentPermits = permits;
     this.#options.changed();
   }
 
@@ -389,7 +390,7 @@ export class BackPressure {
       yield {
         ...where,
         name: endpoint.name,
-        tell: (load) => {
+        report: (load) => {
           const now = this.#now();
           endpoint.load = load;
           endpoint.limit.load(load, now);

@@ -32,7 +32,7 @@ const MAX_BACK_OFF_MS = 15_000;
 const FULL_CACHE = 0.95;
 /** A short queue keeps an engine busy; a longer one only slows down calls. */
 const QUEUE_SHARE = 0.1;
-const QUEUE_LEAST = 2;
+const MIN_QUEUE = 2;
 /** From this share of use on, the limit counts as what holds calls back. */
 const BINDING = 0.8;
 
@@ -42,7 +42,7 @@ export class EndpointLimit {
   #state: EndpointState = 'ok';
   #blockedUntil = -Infinity;
   /** Until when the endpoint itself asked not to be called (Retry-After). */
-  #askedUntil = -Infinity;
+  #retryAfter = -Infinity;
   #backOff = 0;
   #decreasedAt = -Infinity;
   #loadDecreasedAt = -Infinity;
@@ -76,7 +76,7 @@ export class EndpointLimit {
   /** Records `count` successful calls. `demand`: rollouts that could call now. */
   ok(now: number, demand: number, count = 1): void {
     if (this.#state !== 'ok') {
-      if (now < this.#askedUntil) return; // the call started before the refusal
+      if (now < this.#retryAfter) return; // the call started before the refusal
       this.#state = 'ok';
       this.#backOff = 0;
       return;
@@ -93,12 +93,12 @@ export class EndpointLimit {
       this.#limit = Math.max(1, this.#limit * REFUSED_FACTOR);
       this.#decreasedAt = now;
     }
-    this.#askedUntil = Math.max(this.#askedUntil, now + retryAfterMs);
+    this.#retryAfter = Math.max(this.#retryAfter, now + retryAfterMs);
     if (this.#state === 'ok') this.#backOff = FIRST_BACK_OFF_MS[what];
     // the probe failed
     else if (now >= this.#blockedUntil) this.#backOff = Math.min(this.#backOff * 2, MAX_BACK_OFF_MS);
     this.#state = what;
-    this.#blockedUntil = Math.max(this.#blockedUntil, this.#askedUntil, now + this.#backOff);
+    this.#blockedUntil = Math.max(this.#blockedUntil, this.#retryAfter, now + this.#backOff);
   }
 
   /** Records the load from its metrics, every few seconds; undefined if they could not be read. */
@@ -113,7 +113,7 @@ export class EndpointLimit {
     const preempted =
       this.#preemptions !== undefined && load.preemptions !== undefined && load.preemptions > this.#preemptions;
     this.#preemptions = load.preemptions;
-    const queue = load.waiting > Math.max(QUEUE_LEAST, load.running * QUEUE_SHARE);
+    const queue = load.waiting > Math.max(MIN_QUEUE, load.running * QUEUE_SHARE);
     this.#queues = queue ? this.#queues + 1 : 0;
     // One long queue may be a burst; two in a row are not.
     const full = preempted || (load.kvCache ?? 0) >= FULL_CACHE;

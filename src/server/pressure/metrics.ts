@@ -12,9 +12,9 @@ export function parseEngineLoad(text: string): EngineLoad | undefined {
     const [, name = '', number = ''] = found;
     const value = Number(number);
     if (!Number.isFinite(value)) continue;
-    const known = values.get(name);
-    if (known === undefined) values.set(name, [value]);
-    else known.push(value);
+    const existing = values.get(name);
+    if (existing === undefined) values.set(name, [value]);
+    else existing.push(value);
   }
   const sum = (name: string): number | undefined => values.get(name)?.reduce((total, value) => total + value, 0);
   const running = sum('vllm:num_requests_running');

@@ -17,7 +17,7 @@ export interface ReplicaChange {
 interface FollowedService {
   replicas: readonly Replica[] | undefined;
   /** URLs of removed replicas: workers may still report on them. */
-  readonly gone: Set<string>;
+  readonly removed: Set<string>;
   stop: (() => void) | undefined;
 }
 
@@ -26,7 +26,7 @@ export class ReplicaSets {
   readonly #changed: (change: ReplicaChange) => void;
   readonly #followed = new Map<string, FollowedService>();
   /** By URL. */
-  readonly #known = new Map<string, { readonly endpoint: string; readonly replica: Replica }>();
+  readonly #byUrl = new Map<string, { readonly endpoint: string; readonly replica: Replica }>();
 
   constructor(source: ReplicaSource | undefined, changed: (change: ReplicaChange) => void) {
     this.#source = source;
@@ -39,11 +39,11 @@ export class ReplicaSets {
       if (endpoints.has(endpoint)) continue;
       followed.stop?.();
       this.#followed.delete(endpoint);
-      for (const { url } of followed.replicas ?? []) this.#known.delete(url);
+      for (const { url } of followed.replicas ?? []) this.#byUrl.delete(url);
     }
     for (const endpoint of endpoints) {
       if (this.#followed.has(endpoint)) continue;
-      const followed: FollowedService = { replicas: undefined, gone: new Set(), stop: undefined };
+      const followed: FollowedService = { replicas: undefined, removed: new Set(), stop: undefined };
       this.#followed.set(endpoint, followed);
       followed.stop = this.#source?.follow(endpoint, (replicas) => {
         if (this.#followed.get(endpoint) === followed) this.#set(endpoint, followed, replicas);
@@ -59,7 +59,7 @@ export class ReplicaSets {
 
   /** Returns the replica at this URL and the endpoint it belongs to. */
   at(url: string): { readonly endpoint: string; readonly replica: Replica } | undefined {
-    return this.#known.get(url);
+    return this.#byUrl.get(url);
   }
 
   /** Whether the endpoint has replicas, none of which is ready. */
@@ -70,7 +70,7 @@ export class ReplicaSets {
   /** Whether this name is obsolete: its replicas are called instead, or it was a replica that was removed. */
   isPast(name: string): boolean {
     if ((this.#followed.get(name)?.replicas?.length ?? 0) > 0) return true;
-    return !this.#known.has(name) && [...this.#followed.values()].some(({ gone }) => gone.has(name));
+    return !this.#byUrl.has(name) && [...this.#followed.values()].some(({ removed: gone }) => gone.has(name));
   }
 
   close(): void {
@@ -84,12 +84,12 @@ export class ReplicaSets {
     if (joined.length === 0 && left.length === 0 && (before === undefined) === (now === undefined)) return;
     followed.replicas = now;
     for (const { url } of left) {
-      this.#known.delete(url);
-      followed.gone.add(url);
+      this.#byUrl.delete(url);
+      followed.removed.add(url);
     }
     for (const replica of joined) {
-      this.#known.set(replica.url, { endpoint, replica });
-      followed.gone.delete(replica.url);
+      this.#byUrl.set(replica.url, { endpoint, replica });
+      followed.removed.delete(replica.url);
     }
     this.#changed({ endpoint, first: before === undefined, joined, left, now });
   }

@@ -15,7 +15,7 @@ export interface ScrapedMetrics {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Reports the load; undefined if the endpoint did not respond. */
-  tell(load: EngineLoad | undefined): void;
+  report(load: EngineLoad | undefined): void;
 }
 
 export class Scraper {
@@ -44,7 +44,7 @@ export class Scraper {
         this.#underway.delete(target.name);
         if (this.#end.signal.aborted) return;
         if (found === 'without') this.#without.set(target.name, performance.now() + WITHOUT_MS);
-        target.tell(typeof found === 'string' ? undefined : found);
+        target.report(typeof found === 'string' ? undefined : found);
       });
     }
   }

@@ -52,8 +52,8 @@ function tryLock(folder: string): (() => void) | undefined {
   } catch (cause) {
     database?.close();
     if (isBusy(cause)) return undefined;
-    const known = sqliteError(cause, folder);
-    if (StudioError.is(known) && known.details?.['full'] === true) throw known;
+    const specific = sqliteError(cause, folder);
+    if (StudioError.is(specific) && specific.details?.['full'] === true) throw specific;
     throw new StudioError('storage', `Cannot lock the store folder ${folder}.`, {
       hint: 'Use a folder that you can write to, on a disk that supports file locks.',
       cause,

@@ -5,15 +5,19 @@ import { StudioError } from '../../common/errors.ts';
 import type { ClientTokens } from '../access/tokens.ts';
 
 /** Shorter tokens could be guessed. */
-const SHORTEST = 32;
+const MIN_LENGTH = 32;
 
 /** Reads the tokens. Throws StudioError `config`. */
 export async function tokensIn(folder: string): Promise<ClientTokens> {
   const [full, read] = await Promise.all([token(folder, 'full'), token(folder, 'read')]);
   if (full === read)
-    throw new StudioError('config', `The two tokens in ${folder} are the same, so read-only clients would have full access.`, {
-      hint: 'Put different tokens into the files full and read.',
-    });
+    throw new StudioError(
+      'config',
+      `The two tokens in ${folder} are the same, so read-only clients would have full access.`,
+      {
+        hint: 'Put different tokens into the files full and read.',
+      },
+    );
   return { full, read };
 }
 
@@ -26,10 +30,10 @@ async function token(folder: string, name: string): Promise<string> {
     });
   });
   const found = text.trim();
-  if (!/^[\w.~+/=-]+$/.test(found) || found.length < SHORTEST)
+  if (!/^[\w.~+/=-]+$/.test(found) || found.length < MIN_LENGTH)
     throw new StudioError(
       'config',
-      `The client token ${file} must have at least ${SHORTEST} characters. Only letters, digits, and . _ ` +
+      `The client token ${file} must have at least ${MIN_LENGTH} characters. Only letters, digits, and . _ ` +
         '~ + / = - are allowed.',
     );
   return found;

@@ -144,10 +144,10 @@ function imported(event: unknown, rollout: string, seq: number): TraceEvent {
   const check = checkEvent(event);
   if (!check.ok)
     throw new StudioError('usage', `Event ${seq} of ${rollout} is not valid: ${check.path}: ${check.message}.`);
-  const known = event as TraceEvent; // checked
-  if (known.seq !== seq)
-    throw new StudioError('usage', `Expected event ${seq} of ${rollout}, but found event ${known.seq}.`);
-  return known;
+  const checked = event as TraceEvent; // checked
+  if (checked.seq !== seq)
+    throw new StudioError('usage', `Expected event ${seq} of ${rollout}, but found event ${checked.seq}.`);
+  return checked;
 }
 
 async function secretsOf(services: Services, call: Call): Promise<unknown> {

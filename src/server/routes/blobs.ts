@@ -85,6 +85,7 @@ export function rangeOf(header: string | undefined, size: number): { start: numb
 
 function shaOf(call: Call): string {
   const sha = param(call, 'sha');
-  if (!SHA.test(sha)) throw new StudioError('usage', 'A blob is identified by its SHA-256 hash: 64 hex digits in lower case.');
+  if (!SHA.test(sha))
+    throw new StudioError('usage', 'A blob is identified by its SHA-256 hash: 64 hex digits in lower case.');
   return sha;
 }

@@ -70,8 +70,8 @@ async function events(services: Services, call: Call): Promise<JsonText> {
   let cursor = after;
   let chars = 0;
   while (bodies.length < limit && chars < PAGE_BYTES) {
-    const wanted = Math.max(MIN_BYTES, (limit - bodies.length) * EVENT_BYTES);
-    const chunk = await reader.read(cursor, Math.min(PAGE_BYTES - chars, wanted), until);
+    const budget = Math.max(MIN_BYTES, (limit - bodies.length) * EVENT_BYTES);
+    const chunk = await reader.read(cursor, Math.min(PAGE_BYTES - chars, budget), until);
     if (chunk.bodies.length === 0) break;
     for (const body of chunk.bodies.slice(0, limit - bodies.length)) bodies.push(body);
     cursor = chunk.last;

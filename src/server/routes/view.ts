@@ -22,7 +22,7 @@ const MEDIA: Readonly<Record<string, string>> = {
 /** The name of a chunk contains a hash of its content. */
 const PART = /^[A-Za-z]+-[A-Z0-9]{8}\.js$/;
 /** Revalidated at each load: the next version of the server uses the same addresses. */
-const ASKED = 'no-cache';
+const REVALIDATE = 'no-cache';
 
 /** `folder`: the build output of `webview/`. */
 export function viewRoutes(folder: string): Route[] {
@@ -56,7 +56,7 @@ function sendPage(folder: string, call: Call): undefined {
   });
   // Only a header can set frame-ancestors.
   const bytes = Buffer.from(html);
-  send(call, HTML, bytes, hashOf(bytes), ASKED, {
+  send(call, HTML, bytes, hashOf(bytes), REVALIDATE, {
     'content-security-policy': `${contentSecurityPolicy(sources)}; frame-ancestors 'none'`,
   });
   return undefined;
@@ -69,7 +69,7 @@ function sendFile(folder: string, call: Call): undefined {
   if (media === undefined) throw new StudioError('not_found', `The viewer has no file “${name.slice(0, 100)}”.`);
   const bytes = read(folder, name);
   if (part) send(call, media, bytes, `"${name}"`, 'max-age=31536000, immutable');
-  else send(call, media, bytes, hashOf(bytes), ASKED);
+  else send(call, media, bytes, hashOf(bytes), REVALIDATE);
   return undefined;
 }
 

@@ -63,17 +63,17 @@ export class Scrape {
   #look(): { readonly what: Promise<StoredCounts>; readonly lag: LoopLag } {
     const now = performance.now();
     if (this.#stored === undefined || now - this.#stored.at >= STORE_EVERY_MS) {
-      const looked = { at: now, what: this.#ask(), lag: this.#lag() };
-      this.#stored = looked;
+      const reading = { at: now, what: this.#query(), lag: this.#lag() };
+      this.#stored = reading;
       // The next scrape retries.
-      looked.what.catch(() => {
-        if (this.#stored === looked) this.#stored = undefined;
+      reading.what.catch(() => {
+        if (this.#stored === reading) this.#stored = undefined;
       });
     }
     return this.#stored;
   }
 
-  async #ask(): Promise<StoredCounts> {
+  async #query(): Promise<StoredCounts> {
     const { store } = this.#options;
     const [counts, totals, sessions] = await Promise.all([store.counts(), store.totals(), store.sessions()]);
     return { counts, totals, sessions };
@@ -146,11 +146,7 @@ export class Scrape {
       'Finished rollouts exported as traces (OTLP) or lost.',
       counters.traces.samples(),
     );
-    out.gauge(
-      'rollout_traces_waiting',
-      'Finished rollouts waiting to be exported as traces.',
-      counters.tracesWaiting,
-    );
+    out.gauge('rollout_traces_waiting', 'Finished rollouts waiting to be exported as traces.', counters.tracesWaiting);
   }
 }
 
@@ -238,6 +234,10 @@ function writeProcess(out: Exposition, lag: LoopLag): void {
     performance.timeOrigin / 1_000,
   );
   out.gauge('rollout_event_loop_lag_mean_seconds', 'Mean delay of timers since the last scrape.', lag.mean);
-  out.gauge('rollout_event_loop_lag_p99_seconds', '99th percentile of the delay of timers since the last scrape.', lag.p99);
+  out.gauge(
+    'rollout_event_loop_lag_p99_seconds',
+    '99th percentile of the delay of timers since the last scrape.',
+    lag.p99,
+  );
   out.gauge('rollout_event_loop_lag_max_seconds', 'Maximum delay of timers since the last scrape.', lag.max);
 }

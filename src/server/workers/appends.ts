@@ -49,10 +49,10 @@ export class Appends {
       });
       return;
     }
-    const wrong = firstWrong(frame);
-    if (wrong !== undefined) {
+    const problem = firstProblem(frame);
+    if (problem !== undefined) {
       count('invalid');
-      void this.#refuseInvalid(session, rollout, wrong);
+      void this.#refuseInvalid(session, rollout, problem);
       return;
     }
     session.appending += 1;
@@ -151,7 +151,7 @@ export class Appends {
 }
 
 /** Returns why the events of a frame cannot be stored. */
-function firstWrong(frame: AppendFrame): string | undefined {
+function firstProblem(frame: AppendFrame): string | undefined {
   if (frame.events.length === 0) return 'An append must have at least one event.';
   let seq = frame.from;
   for (const event of frame.events) {

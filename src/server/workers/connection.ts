@@ -82,10 +82,7 @@ export class WorkerConnection {
     if (!parsed.success) {
       const issue = parsed.error.issues[0];
       this.#refuse(
-        new StudioError(
-          'usage',
-          `Invalid frame: ${issue?.path.map(String).join('.') ?? ''}: ${issue?.message ?? ''}.`,
-        ),
+        new StudioError('usage', `Invalid frame: ${issue?.path.map(String).join('.') ?? ''}: ${issue?.message ?? ''}.`),
       );
       return;
     }
@@ -115,7 +112,7 @@ export class WorkerConnection {
           deltas.receive(frame.rollout, frame.span, frame.offset, frame.text);
         return;
       case 'lease':
-        leasing.ask(session, Math.min(frame.want, MAX_WANT));
+        leasing.request(session, Math.min(frame.want, MAX_WANT));
         return;
       case 'beat':
         this.#handled(this.#beat(session, frame));
@@ -185,7 +182,7 @@ export class WorkerConnection {
         kept: keep.length,
         dropped: drop.length,
       });
-    if (keep.length > 0) hub.tellStanding(session, record);
+    if (keep.length > 0) hub.sendStanding(session, record);
     await hub.sendPermits(session, this.#context.permits(id));
     for (const { rollout } of keep)
       if (deltas.watched(rollout)) hub.control(session, 'watch', { on: true }, 'server', rollout);

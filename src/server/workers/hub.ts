@@ -69,8 +69,8 @@ export class Hub {
    * computing the shares visits all of them.
    */
   permits(session: string): Record<string, number> {
-    const known = performance.now() - this.#sharedAt < SHARES_MS ? this.#shared.get(session) : undefined;
-    return known ?? this.#share().get(session) ?? {};
+    const existing = performance.now() - this.#sharedAt < SHARES_MS ? this.#shared.get(session) : undefined;
+    return existing ?? this.#share().get(session) ?? {};
   }
 
   add(session: WorkerSession): void {
@@ -87,15 +87,15 @@ export class Hub {
       session,
       caller,
       commands,
-      unwatch: this.#options.changes.on(session.id, () => commands.ask(true)),
+      unwatch: this.#options.changes.on(session.id, () => commands.request(true)),
     });
-    commands.ask(true);
+    commands.request(true);
   }
 
   remove(session: WorkerSession): void {
-    const known = this.#sessions.get(session.id);
-    known?.unwatch();
-    known?.commands.close();
+    const existing = this.#sessions.get(session.id);
+    existing?.unwatch();
+    existing?.commands.close();
     this.#sessions.delete(session.id);
     this.#callers = undefined;
   }
@@ -107,7 +107,7 @@ export class Hub {
 
   /** Sends stored commands to the worker of a session: some may have waited for the rollouts it just leased. */
   commands(session: WorkerSession): void {
-    this.#sessions.get(session.id)?.commands.ask(true);
+    this.#sessions.get(session.id)?.commands.request(true);
   }
 
   /** Tells the worker of a rollout whether to send its live text. */
@@ -131,30 +131,30 @@ export class Hub {
   standing(record: BatchRecord, by: string): void {
     const breakpoints = JSON.stringify(record.breakpoints);
     for (const session of this.sessions(record.row.batch)) {
-      if (session.breakpoints !== breakpoints) this.#tellBreakpoints(session, record, by);
-      if (session.paused !== record.paused) this.#tellPaused(session, record, by);
-      this.#tellStopped(session, record, by);
+      if (session.breakpoints !== breakpoints) this.#sendBreakpoints(session, record, by);
+      if (session.paused !== record.paused) this.#sendPaused(session, record, by);
+      this.#sendStopped(session, record, by);
     }
   }
 
   /** Sends the state to a worker that may have missed changes while it was disconnected. */
-  tellStanding(session: WorkerSession, record: BatchRecord): void {
-    this.#tellBreakpoints(session, record, 'server');
-    this.#tellPaused(session, record, 'server');
-    this.#tellStopped(session, record, 'server');
+  sendStanding(session: WorkerSession, record: BatchRecord): void {
+    this.#sendBreakpoints(session, record, 'server');
+    this.#sendPaused(session, record, 'server');
+    this.#sendStopped(session, record, 'server');
   }
 
-  #tellBreakpoints(session: WorkerSession, record: BatchRecord, by: string): void {
+  #sendBreakpoints(session: WorkerSession, record: BatchRecord, by: string): void {
     session.breakpoints = JSON.stringify(record.breakpoints);
     this.control(session, 'breakpoints', { breakpoints: record.breakpoints }, by);
   }
 
-  #tellPaused(session: WorkerSession, record: BatchRecord, by: string): void {
+  #sendPaused(session: WorkerSession, record: BatchRecord, by: string): void {
     session.paused = record.paused;
     this.control(session, record.paused ? 'hold' : 'release', {}, by);
   }
 
-  #tellStopped(session: WorkerSession, record: BatchRecord, by: string): void {
+  #sendStopped(session: WorkerSession, record: BatchRecord, by: string): void {
     const stopped = record.stopping !== undefined;
     if (stopped && !session.stopped) this.control(session, 'cancel', { reason: record.stopping ?? '' }, by);
     session.stopped = stopped;
@@ -163,7 +163,7 @@ export class Hub {
   /** Sends permits that changed a lot before the next heartbeat. */
   permitsChanged(): void {
     this.#sharedAt = -Infinity;
-    this.#push.ask();
+    this.#push.request();
   }
 
   /** Sends permits in reply to a heartbeat, or between heartbeats. */

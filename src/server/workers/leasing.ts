@@ -39,18 +39,18 @@ export class Leasing {
   }
 
   /** Handles a worker's request for more rollouts. */
-  ask(session: WorkerSession, want: number): void {
-    session.wanted += want;
-    if (!session.unanswered) session.askedAt = performance.now();
+  request(session: WorkerSession, want: number): void {
+    session.requested += want;
+    if (!session.unanswered) session.requestedAt = performance.now();
     session.unanswered = true;
     const hungry = this.#hungry.get(session.batch) ?? new Set();
     this.#hungry.set(session.batch, hungry.add(session));
-    this.#throttle(session.batch).ask(true);
+    this.#throttle(session.batch).request(true);
   }
 
   /** Handles a change of the batch. `now`: there is likely work. */
   look(batch: string, now = false): void {
-    if (this.#hungry.has(batch)) this.#throttle(batch).ask(now);
+    if (this.#hungry.has(batch)) this.#throttle(batch).request(now);
   }
 
   /** Handles a change of endpoint permits. */
@@ -60,7 +60,7 @@ export class Leasing {
 
   /** Handles the end of a batch: there will be no more rollouts. */
   drained(batch: string): void {
-    for (const session of this.#options.hub.sessions(batch)) tellDrained(session);
+    for (const session of this.#options.hub.sessions(batch)) sendDrained(session);
     this.#batches.get(batch)?.close();
     this.#batches.delete(batch);
     this.#hungry.delete(batch);
@@ -90,22 +90,22 @@ export class Leasing {
     const record = await store.batch(batch);
     const hungry = this.#hungryOf(batch);
     if (record === undefined || record.row.state === 'ended') {
-      hungry.forEach(tellDrained);
+      hungry.forEach(sendDrained);
       return;
     }
-    const given = record.paused ? new Map<string, number>() : await this.#give(record, hungry);
+    const counts = record.paused ? new Map<string, number>() : await this.#leaseTo(record, hungry);
     for (const session of hungry) {
       if (!session.unanswered) continue;
       session.unanswered = false;
-      this.#options.counters.leaseSeconds.observe((performance.now() - session.askedAt) / 1_000);
-      if (session.wanted > 0) session.send({ type: 'granted', now: given.get(session.id) ?? 0, drained: false });
+      this.#options.counters.leaseSeconds.observe((performance.now() - session.requestedAt) / 1_000);
+      if (session.requested > 0) session.send({ type: 'granted', now: counts.get(session.id) ?? 0, drained: false });
     }
   }
 
   #hungryOf(batch: string): WorkerSession[] {
     const hungry = this.#hungry.get(batch) ?? new Set();
     for (const session of hungry) {
-      if (this.#options.hub.session(session.id) !== session || (session.wanted === 0 && !session.unanswered))
+      if (this.#options.hub.session(session.id) !== session || (session.requested === 0 && !session.unanswered))
         hungry.delete(session);
     }
     if (hungry.size === 0) this.#hungry.delete(batch);
@@ -113,35 +113,35 @@ export class Leasing {
   }
 
   /** Leases rollouts and returns the number per session. */
-  async #give(record: BatchRecord, hungry: readonly WorkerSession[]): Promise<Map<string, number>> {
-    const given = new Map<string, number>();
+  async #leaseTo(record: BatchRecord, hungry: readonly WorkerSession[]): Promise<Map<string, number>> {
+    const counts = new Map<string, number>();
     const { queued, running } = record.row.counts;
-    if (queued === 0 || hungry.length === 0) return given;
+    if (queued === 0 || hungry.length === 0) return counts;
     const { concurrency } = await this.#options.submission(record.spec.submission);
     let room = Math.min(queued, concurrency === 'auto' ? this.#options.room(record.row.batch) : concurrency - running);
     const about = aboutBatch(record);
     // Each session gets its share first, so that the first one does not take everything.
     const part = Math.ceil(room / hungry.length);
     for (const most of [part, Infinity]) {
-      const asks: { readonly session: WorkerSession; readonly want: number }[] = [];
+      const requests: { readonly session: WorkerSession; readonly want: number }[] = [];
       for (const session of hungry) {
-        const want = Math.min(session.wanted, room, most);
+        const want = Math.min(session.requested, room, most);
         if (want <= 0) continue;
-        asks.push({ session, want });
+        requests.push({ session, want });
         room -= want;
       }
       // In parallel, so that they share a commit: a thousand workers must not wait for a thousand commits.
       await Promise.all(
-        asks.map(async ({ session, want }) => {
+        requests.map(async ({ session, want }) => {
           const leases = await this.#take(session, want);
           for (const lease of leases) this.#grant(session, lease, about);
           if (leases.length > 0) this.#options.hub.commands(session);
-          given.set(session.id, (given.get(session.id) ?? 0) + leases.length);
+          counts.set(session.id, (counts.get(session.id) ?? 0) + leases.length);
           if (leases.length < want) room = 0; // the queue is empty
         }),
       );
     }
-    return given;
+    return counts;
   }
 
   async #take(session: WorkerSession, want: number): Promise<Lease[]> {
@@ -150,14 +150,14 @@ export class Leasing {
     } catch (error) {
       if (!StudioError.is(error, 'not_found')) throw error;
       // Its lease ended while its connection was open (the machine slept), so the worker must reconnect.
-      session.wanted = 0;
+      session.requested = 0;
       session.expire();
       return [];
     }
   }
 
   #grant(session: WorkerSession, lease: Lease, about: AboutBatch): void {
-    session.wanted -= 1;
+    session.requested -= 1;
     session.rollouts.set(lease.rollout, lease.epoch);
     this.#options.counters.leased(lease.rollout, lease.epoch);
     if (lease.held) session.held.add(lease.rollout);
@@ -177,8 +177,8 @@ export class Leasing {
   }
 }
 
-function tellDrained(session: WorkerSession): void {
-  session.wanted = 0;
+function sendDrained(session: WorkerSession): void {
+  session.requested = 0;
   session.unanswered = false;
   session.send({ type: 'granted', now: 0, drained: true });
 }

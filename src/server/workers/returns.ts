@@ -17,23 +17,23 @@ export interface Return {
 }
 
 /** Workers return within the longest pause between two connection attempts. */
-const TELL_AFTER_MS = 2_500;
+const REPORT_AFTER_MS = 2_500;
 
 export class Returns {
-  readonly #tell: (batch: string, infra: EventData['infra']) => void;
+  readonly #report: (batch: string, infra: EventData['infra']) => void;
   readonly #back = new Map<string, { readonly all: Return[]; readonly timer: NodeJS.Timeout }>();
 
-  constructor(tell: (batch: string, infra: EventData['infra']) => void) {
-    this.#tell = tell;
+  constructor(report: (batch: string, infra: EventData['infra']) => void) {
+    this.#report = report;
   }
 
   saw(batch: string, one: Return): void {
-    const known = this.#back.get(batch);
-    if (known !== undefined) {
-      known.all.push(one);
+    const existing = this.#back.get(batch);
+    if (existing !== undefined) {
+      existing.all.push(one);
       return;
     }
-    const timer = setTimeout(() => this.#flush(batch), TELL_AFTER_MS);
+    const timer = setTimeout(() => this.#flush(batch), REPORT_AFTER_MS);
     this.#back.set(batch, { all: [one], timer });
   }
 
@@ -45,7 +45,7 @@ export class Returns {
   #flush(batch: string): void {
     const all = this.#back.get(batch)?.all ?? [];
     this.#back.delete(batch);
-    this.#tell(batch, returned(all));
+    this.#report(batch, returned(all));
   }
 }
 

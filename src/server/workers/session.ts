@@ -18,11 +18,11 @@ export class WorkerSession {
   readonly rollouts: Map<string, number> = new Map();
   readonly held: Set<string> = new Set();
   /** Number of rollouts it requested and did not get yet. */
-  wanted = 0;
+  requested = 0;
   /** Whether its latest request was not answered yet. */
   unanswered = false;
   /** Time of that request. */
-  askedAt = 0;
+  requestedAt = 0;
   /** Appends that the store has not finished yet. */
   appending = 0;
   /** The server is shutting down: further appends are ignored, and sent again to the next server. */

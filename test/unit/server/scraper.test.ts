@@ -28,7 +28,7 @@ describe('the scraper', () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     let heard: (load: EngineLoad | undefined) => void = () => undefined;
     const targets = [
-      { name: 'one', url: `${url}/one`, headers: {}, tell: (load: EngineLoad | undefined) => heard(load) },
+      { name: 'one', url: `${url}/one`, headers: {}, report: (load: EngineLoad | undefined) => heard(load) },
     ];
     const scraper = new Scraper(() => targets);
     const tick = async (answer?: { status: number; text: string }): Promise<EngineLoad | undefined> => {

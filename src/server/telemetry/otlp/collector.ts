@@ -62,10 +62,10 @@ export async function sendTraces({ url, headers }: Collector, body: string, sign
     });
     const text = await response.text();
     if (response.ok) return { how: 'taken', ...partly(text) };
-    const told = `status ${response.status}${text === '' ? '' : `: ${text.slice(0, MAX_TEXT)}`}`;
-    if (!TRY_AGAIN.has(response.status)) return { how: 'refused', text: told };
+    const reason = `status ${response.status}${text === '' ? '' : `: ${text.slice(0, MAX_TEXT)}`}`;
+    if (!TRY_AGAIN.has(response.status)) return { how: 'refused', text: reason };
     const afterMs = retryAfter(response.headers.get('retry-after'));
-    return { how: 'later', text: told, ...(afterMs === undefined ? {} : { afterMs }) };
+    return { how: 'later', text: reason, ...(afterMs === undefined ? {} : { afterMs }) };
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     return { how: 'later', text: errorText(cause) };

@@ -36,7 +36,7 @@ interface Limits {
   readonly sayMs: number;
 }
 
-const USUAL: Limits = {
+const DEFAULTS: Limits = {
   waiting: 10_000,
   spans: 2_000,
   lingerMs: 500,
@@ -50,17 +50,17 @@ export class Exporter {
   readonly #limits: Limits;
   readonly #waiting = new Set<string>();
   /** Those being sent now. */
-  #going = new Set<string>();
+  #sending = new Set<string>();
   readonly #end = new AbortController();
   readonly #lost = { count: 0, why: '' };
   #losses: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   #hurry = new AbortController();
-  #away = false;
+  #unreachable = false;
 
   constructor(options: ExporterOptions) {
     this.#options = options;
-    this.#limits = { ...USUAL, ...options.limits };
+    this.#limits = { ...DEFAULTS, ...options.limits };
   }
 
   /** Queues a finished rollout. */
@@ -69,7 +69,7 @@ export class Exporter {
     this.#waiting.add(rollout);
     if (this.#waiting.size > this.#limits.waiting) {
       for (const oldest of this.#waiting) {
-        if (this.#going.has(oldest)) continue;
+        if (this.#sending.has(oldest)) continue;
         this.#lose([oldest], 'too many are waiting for the collector');
         break;
       }
@@ -83,13 +83,13 @@ export class Exporter {
     const late = setTimeout(() => this.#end.abort(), withinMs);
     this.#hurry.abort();
     // An unreachable collector will not be back within that time.
-    if (this.#away) this.#end.abort();
+    if (this.#unreachable) this.#end.abort();
     await this.#running;
     clearTimeout(late);
     this.#end.abort();
     this.#lose([...this.#waiting], 'the server ended');
     clearTimeout(this.#losses);
-    this.#say();
+    this.#logLosses();
   }
 
   #start(): void {
@@ -107,7 +107,7 @@ export class Exporter {
         await this.#next();
       } catch (error) {
         if (StudioError.is(error, 'cancelled')) return;
-        this.#lose([...this.#going], `creating their traces failed: ${errorText(error)}`);
+        this.#lose([...this.#sending], `creating their traces failed: ${errorText(error)}`);
       }
     }
   }
@@ -119,7 +119,7 @@ export class Exporter {
 
   /** Sends as many rollouts as fit into one request. A larger one is split. */
   async #next(): Promise<void> {
-    const taken = (this.#going = new Set<string>());
+    const taken = (this.#sending = new Set<string>());
     const spans: OtlpSpan[] = [];
     for (const rollout of this.#waiting) {
       if (this.#end.signal.aborted) throw cancelled(this.#end.signal);
@@ -158,19 +158,20 @@ export class Exporter {
       const sent = await send(body, this.#end.signal);
       if (this.#end.signal.aborted && sent.how === 'later') throw cancelled(this.#end.signal);
       if (sent.how !== 'later') {
-        if (this.#away) log(`the collector ${to} is available again`);
-        this.#away = false;
+        if (this.#unreachable) log(`the collector ${to} is available again`);
+        this.#unreachable = false;
         if (sent.how === 'refused') return sent.text;
-        if (sent.note !== undefined) log(`the collector ${to} accepted only a part: ${sent.note}`, { level: 'warning' });
+        if (sent.note !== undefined)
+          log(`the collector ${to} accepted only a part: ${sent.note}`, { level: 'warning' });
         return undefined;
       }
-      if (!this.#away)
+      if (!this.#unreachable)
         log(
           `the collector ${to} is not available: ${sent.text}. Up to ${this.#limits.waiting} finished rollouts ` +
             'will wait for it',
           { level: 'warning' },
         );
-      this.#away = true;
+      this.#unreachable = true;
       if (this.#hurry.signal.aborted) throw cancelled(this.#hurry.signal);
       await sleep(Math.max(sent.afterMs ?? 0, wait * (0.5 + Math.random() / 2)), this.#end.signal);
     }
@@ -184,14 +185,14 @@ export class Exporter {
     this.#lost.count += lost;
     this.#lost.why = why;
     if (this.#losses !== undefined) return;
-    this.#say();
+    this.#logLosses();
     this.#losses = setTimeout(() => {
       this.#losses = undefined;
-      this.#say();
+      this.#logLosses();
     }, this.#limits.sayMs).unref();
   }
 
-  #say(): void {
+  #logLosses(): void {
     const { count, why } = this.#lost;
     if (count === 0) return;
     this.#lost.count = 0;

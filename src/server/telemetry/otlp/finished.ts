@@ -32,7 +32,7 @@ interface WatchedBatch {
   /** Revision up to which its rows were read; undefined if not read yet. */
   rev: number | undefined;
   /** Rollouts that were reported, since rows change after their end too. Cleared when the batch has ended. */
-  readonly told: Set<string>;
+  readonly reported: Set<string>;
   ignored: boolean;
 }
 
@@ -82,7 +82,7 @@ export class FinishedRollouts {
     this.#since = (await store.now()) - LOOK_BACK_MS;
     this.#unwatch = changes.onAny((id) => {
       if (id === undefined) this.#all().catch((error: unknown) => this.#failed(error));
-      else if (BATCH_ID.test(id)) this.#watched(id).throttle.ask();
+      else if (BATCH_ID.test(id)) this.#watched(id).throttle.request();
     });
     await this.#all();
   }
@@ -93,23 +93,24 @@ export class FinishedRollouts {
     const recent = batches.filter(({ ended_at }) => (ended_at ?? 0) >= this.#since).map(({ batch }) => batch);
     const active = (await store.activeBatches()).map(({ row }) => row.batch);
     if (!this.#closed)
-      for (const batch of new Set([...active, ...recent, ...this.#batches.keys()])) this.#watched(batch).throttle.ask();
+      for (const batch of new Set([...active, ...recent, ...this.#batches.keys()]))
+        this.#watched(batch).throttle.request();
   }
 
   #watched(batch: string): WatchedBatch {
     let watched = this.#batches.get(batch);
     if (watched === undefined) {
-      const made: WatchedBatch = {
+      const created: WatchedBatch = {
         throttle: new Throttle(
           LOOK_EVERY_MS,
-          () => this.#look(batch, made),
+          () => this.#look(batch, created),
           (error) => this.#failed(error),
         ),
         rev: undefined,
-        told: new Set(),
+        reported: new Set(),
         ignored: false,
       };
-      this.#batches.set(batch, (watched = made));
+      this.#batches.set(batch, (watched = created));
     }
     return watched;
   }
@@ -128,16 +129,16 @@ export class FinishedRollouts {
       if (this.#closed) return;
       for (const row of rows) {
         rev = row.rev;
-        if (row.state !== 'ended' || (row.progress.ended_at ?? 0) < this.#since || watched.told.has(row.rollout))
+        if (row.state !== 'ended' || (row.progress.ended_at ?? 0) < this.#since || watched.reported.has(row.rollout))
           continue;
-        watched.told.add(row.rollout);
+        watched.reported.add(row.rollout);
         // A rollout that never ran has no trace.
         if (row.progress.started_at !== undefined) found(row.rollout);
       }
       watched.rev = rev;
       if (rows.length < PAGE) break;
     }
-    if (record.row.state === 'ended') watched.told.clear();
+    if (record.row.state === 'ended') watched.reported.clear();
   }
 
   #failed(error: unknown): void {

@@ -179,11 +179,11 @@ class Trace {
     const take = (span: Span | undefined): void => {
       if (span === undefined || !this.#own(span.seq)) return;
       const { begin, end } = this.#timesOf(span);
-      const known = times.get(span.agent);
-      if (known === undefined) times.set(span.agent, { begin, end });
+      const existing = times.get(span.agent);
+      if (existing === undefined) times.set(span.agent, { begin, end });
       else {
-        known.begin = Math.min(known.begin, begin);
-        known.end = Math.max(known.end, end);
+        existing.begin = Math.min(existing.begin, begin);
+        existing.end = Math.max(existing.end, end);
       }
     };
     for (const { model, tools } of this.#model.steps) {
