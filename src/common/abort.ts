@@ -26,12 +26,12 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
-/** The error that stands for a cancellation; its cause is the signal's reason. */
+/** Returns the error for a cancellation; its cause is the signal's reason. */
 export function cancelled(signal?: AbortSignal): StudioError {
-  return new StudioError('cancelled', 'It was cancelled.', { cause: signal?.reason });
+  return new StudioError('cancelled', 'The operation was cancelled.', { cause: signal?.reason });
 }
 
-/** A promise with its two ends outside. */
+/** A promise with its `resolve` and `reject` functions. */
 export interface Deferred<T> {
   readonly promise: Promise<T>;
   resolve(value: T): void;

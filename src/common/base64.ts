@@ -1,4 +1,4 @@
-/** The bytes of base64 text, without what only Node has. Throws when it is none. */
+/** Decodes base64 text without Node's APIs. Throws when the text is not base64. */
 export function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> {
   const binary = atob(text);
   const bytes = new Uint8Array(binary.length);

@@ -1,6 +1,6 @@
 /**
- * Things to undo later, last first. Adding to a disposed list disposes the newcomer at once, so nothing leaks in a
- * race.
+ * A list of disposers, run last to first. Adding to a disposed list runs the disposer immediately, so nothing leaks in
+ * a race.
  */
 export class Disposables implements AsyncDisposable {
   readonly #items: (() => void | Promise<void>)[] = [];
@@ -18,7 +18,7 @@ export class Disposables implements AsyncDisposable {
     this.#items.push(dispose);
   }
 
-  /** Runs every disposer even when one throws; the errors come out together as one AggregateError. */
+  /** Runs every disposer even when one throws; then throws all errors as one AggregateError. */
   async dispose(): Promise<void> {
     this.#disposed = true;
     const errors: unknown[] = [];

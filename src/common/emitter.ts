@@ -18,13 +18,13 @@ export class Emitter<T> {
     return this.#listeners.size > 0;
   }
 
-  /** Listeners that come or go meanwhile make no difference to this round. */
+  /** Calls all listeners. Those added or removed during the call make no difference. */
   fire(value: T): void {
     for (const listener of [...this.#listeners]) listener(value);
   }
 }
 
-/** A value that tells when it changes. */
+/** A value with a change event. */
 export class Observable<T> {
   readonly #changed = new Emitter<T>();
   #value: T;

@@ -1,4 +1,4 @@
-/** Where the programs that other programs start are: beside this code, as sources or as bundles. */
+/** Locations of the programs that other programs start: next to this code, as sources or as bundles. */
 const SOURCES = {
   cli: 'src/cli/entry.ts',
   server: 'src/server/entry.ts',
@@ -10,21 +10,19 @@ const SOURCES = {
 } as const;
 
 /**
- * How Node starts a server or a worker. They run for long, and by itself V8 lets the space of young objects grow to 32
- * MB
- * (thrice), so that a process has several times the memory of what lives in it.
+ * Node options for servers and workers. In long-running processes V8 lets the space of young objects grow to 32 MB
+ * (three times), so that a process uses several times the memory of its live objects.
  */
 export const LONG_RUNNING = ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=16'] as const;
 /**
- * For `v8.setFlagsFromString` in the same processes: the old space is collected when it has grown by so much beyond
- * what lives in it.
+ * For `v8.setFlagsFromString` in the same processes: the old space is collected when it has grown by this share over
+ * its live objects.
  */
 export const HEAP_GROWTH = '--heap-growing-percent=40';
 
 export type Entry = keyof typeof SOURCES;
 
-/**
- * Returns the file of an entry, for this very installation. Sources start sources, unless `ROLLOUT_USE_BUNDLES` is set:
+/** Returns the file of an entry in this installation. Sources start sources, unless `ROLLOUT_USE_BUNDLES` is set:
  * the tests set it, because bundles start in a third of the time.
  */
 export function entryUrl(entry: Entry): URL {
@@ -37,7 +35,7 @@ export function entryUrl(entry: Entry): URL {
   return new URL(`${here.includes('/chunks/') ? '../' : './'}${entry}.mjs`, here);
 }
 
-/** A folder of the installed package, e.g. `media/sample`. */
+/** Returns a folder of the installed package, such as `media/sample`. */
 export function packageUrl(folder: string): URL {
   const here = import.meta.url;
   if (here.endsWith('.ts')) return new URL(`../../${folder}`, here);

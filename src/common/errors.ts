@@ -1,21 +1,21 @@
 /**
- * The one error type of the product.
+ * The error type of the product.
  *
- * `message` says what happened; `hint` says what to do next. Both are shown to people as they are,
- * so neither may hold a secret. `details` is for programs.
+ * `message` says what happened; `hint` says what to do next. Both are shown to people unchanged, so neither may contain
+ * a secret. `details` is for programs.
  */
 export const ERROR_CODES = [
-  'usage', // the call itself is wrong
-  'config', // a file that a user wrote is wrong
+  'usage', // the call itself is invalid
+  'config', // a file written by the user is invalid
   'not_found',
   'conflict', // illegal transition, `expect` differs, already exists
   'gone', // cursor past the end, deleted stream
   'unauthorized',
   'forbidden',
   'too_large',
-  'unsupported', // known, but not available here or not yet
+  'unsupported', // not available here, or not implemented yet
   'version', // a store, protocol, or file of a newer version
-  'unavailable', // another process does not answer
+  'unavailable', // another process does not respond
   'storage', // disk full, database broken
   'fenced', // an older epoch wrote
   'cancelled',
@@ -23,7 +23,7 @@ export const ERROR_CODES = [
 ] as const;
 export type ErrorCode = (typeof ERROR_CODES)[number];
 
-/** Returns the code that another process sent, or `fallback` for one that this version does not know. */
+/** Returns the code sent by another process, or `fallback` if this version does not know it. */
 export function errorCodeOf(code: string, fallback: ErrorCode = 'internal'): ErrorCode {
   return ERROR_CODES.find((known) => known === code) ?? fallback;
 }
@@ -47,20 +47,20 @@ export class StudioError extends Error {
     this.details = options.details;
   }
 
-  /** Whether `value` is a StudioError, of `code` if one is given. */
+  /** Returns whether `value` is a StudioError, with this code if set. */
   static is(value: unknown, code?: ErrorCode): value is StudioError {
     return value instanceof StudioError && (code === undefined || value.code === code);
   }
 }
 
-/** The text of anything that was thrown, for people: message and hint, never a stack. */
+/** Returns the text of any thrown value for people: message and hint, never a stack. */
 export function errorText(thrown: unknown): string {
   if (StudioError.is(thrown)) return thrown.hint === undefined ? thrown.message : `${thrown.message} ${thrown.hint}`;
   if (thrown instanceof Error) return thrown.message;
   return String(thrown);
 }
 
-/** The process exit code an error stands for (DESIGN: 2 call or file wrong, 3 infrastructure, 130 interrupted). */
+/** Returns the exit code for an error (DESIGN: 2 invalid call or file, 3 infrastructure, 130 interrupted). */
 export function exitCodeOf(thrown: unknown): 2 | 3 | 130 {
   if (!StudioError.is(thrown)) return 3;
   switch (thrown.code) {

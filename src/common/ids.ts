@@ -1,6 +1,6 @@
 /**
- * Ids are strings that sort by creation time: 48 bits of milliseconds and 32 random bits, in Crockford's base 32.
- * A prefix tells what an id names, so that a reference can be understood without context.
+ * IDs are strings that sort by creation time: 48 bits of milliseconds and 32 random bits, in Crockford's base 32. A
+ * prefix says what an ID identifies, so that a reference is clear without context.
  */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz';
 
@@ -16,13 +16,13 @@ function encode(value: number, digits: number): string {
   return text;
 }
 
-/** A new id, e.g. `r0k2v9s8d7a1b2c3d4`: one letter, 10 digits of time, 7 random digits. */
+/** Returns a new ID such as `r0k2v9s8d7a1b2c3d4`: one letter, 10 digits of time, 7 random digits. */
 export function newId(prefix: IdPrefix, nowMs: number = Date.now()): string {
   const random = crypto.getRandomValues(new Uint32Array(2));
   return prefix + encode(nowMs, 10) + encode(random[0] ?? 0, 4) + encode(random[1] ?? 0, 3);
 }
 
-/** When an id was made, in milliseconds; undefined of an id that somebody else made up. */
+/** Returns when an ID was created, in milliseconds; undefined for an ID in another format. */
 export function idTime(id: string): number | undefined {
   if (id.length !== 18) return undefined;
   let value = 0;

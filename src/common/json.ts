@@ -1,4 +1,4 @@
-/** Any value that JSON can carry. */
+/** Any value that JSON can represent. */
 export type Json = null | boolean | number | string | Json[] | { [key: string]: Json };
 export type JsonObject = { [key: string]: Json };
 
@@ -7,9 +7,9 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /**
- * Canonical JSON text: keys sorted by UTF-16 code unit, no white space, numbers as ECMAScript prints them
- * (the rules of RFC 8785 for what JSON.parse can give). `undefined` members are left out.
- * Throws a TypeError on a cycle, a bigint, a function or a non-finite number.
+ * Returns canonical JSON text: keys sorted by UTF-16 code unit, no white space, numbers as ECMAScript prints them (the
+ * rules of RFC 8785 for values that JSON.parse can return). Leaves out `undefined` members. Throws a TypeError for a
+ * cycle, a bigint, a function, or a non-finite number.
  */
 export function canonicalJson(value: unknown): string {
   return write(value, new Set());
@@ -47,7 +47,7 @@ function write(value: unknown, above: Set<object>): string {
   return text;
 }
 
-/** Whether two values say the same, in whatever order their members stand; stops at the first difference. */
+/** Returns whether two values are equal, whatever the order of their members. Stops at the first difference. */
 export function isSameJson(a: Json | undefined, b: Json | undefined): boolean {
   if (a === b) return true;
   if (Array.isArray(a))
@@ -59,7 +59,7 @@ export function isSameJson(a: Json | undefined, b: Json | undefined): boolean {
   );
 }
 
-/** The value of a JSON text; undefined when it is none. */
+/** Parses a JSON text; undefined if it is not JSON. */
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -1,8 +1,8 @@
-/** A process's log: who writes a line, and what it is about. */
+/** The log of a process. */
 
 export type LogLevel = 'info' | 'warning' | 'error';
 
-/** What a line of a log is about, so that logs can be filtered. */
+/** Structured fields of a log line, for filtering. */
 export interface LogAbout {
   /** `info` by default. */
   readonly level?: LogLevel;
@@ -11,5 +11,5 @@ export interface LogAbout {
   readonly worker?: string;
 }
 
-/** Writes one line: one thing that happened. */
+/** Writes one log line. */
 export type Log = (text: string, about?: LogAbout) => void;

@@ -1,11 +1,11 @@
 /**
- * The HTML document of a page, the same for every host: an editor, a browser tab, a file. What runs in it comes from
- * the places the host names and from nowhere else; nothing is inline unless the host names its hash.
+ * Builds the HTML document of a page, the same for every host: an editor, a browser tab, a file. Scripts come only from
+ * sources that the host lists; nothing is inline unless the host lists its hash.
  */
 
 /**
- * Sources of each kind, as a Content-Security-Policy writes them, e.g. `'self'` or `data:`. A kind without a source is
- * refused.
+ * Sources of each kind in the syntax of a Content-Security-Policy, such as `'self'` or `data:`. A kind without sources
+ * is blocked.
  */
 export interface PageSources {
   readonly script: readonly string[];
@@ -16,9 +16,9 @@ export interface PageSources {
   readonly worker: readonly string[];
 }
 
-/** A part that is loaded from an address, or one that is in the document. */
+/** A part that is loaded from an address or contained in the document. */
 export type PagePart = { readonly url: string } | { readonly text: string };
-/** A script may be a module that loads further ones from beside it. */
+/** A script may be a module that loads further modules next to it. */
 export type PageScript = PagePart | { readonly module: string };
 
 export interface PageHtml {
@@ -26,15 +26,15 @@ export interface PageHtml {
   readonly sources: PageSources;
   readonly script: PageScript;
   readonly style: PagePart;
-  /** Attributes of `<body>`, e.g. `data-host`. */
+  /** Attributes of `<body>`, such as `data-host`. */
   readonly bodyAttributes?: Readonly<Record<string, string>>;
-  /** Text for the script to find by its id; never run. */
+  /** Data for the script, found by ID; never executed. */
   readonly data?: readonly PageData[];
 }
 
 export interface PageData {
   readonly id: string;
-  /** Media type; none that a browser would run. */
+  /** Media type. Must not be one that a browser executes. */
   readonly type: string;
   readonly text: string;
   readonly attributes?: Readonly<Record<string, string>>;
@@ -45,7 +45,7 @@ const SKELETON_PANELS = 4;
 const ATTRIBUTE_NAME = /^[a-z][a-z0-9-]*$/;
 const RUNNABLE = /script|module/i;
 
-/** The whole document. Its first paint is a skeleton in `#page`, which the page replaces. */
+/** Returns the whole document. It first shows a skeleton in `#page`, which the page replaces. */
 export function pageHtml(page: PageHtml): string {
   const style =
     'url' in page.style
@@ -59,7 +59,7 @@ export function pageHtml(page: PageHtml): string {
     `<meta http-equiv="Content-Security-Policy" content="${escapeHtml(contentSecurityPolicy(page.sources))}">`,
     '<meta name="viewport" content="width=device-width, initial-scale=1">',
     '<meta name="referrer" content="no-referrer">',
-    // Browsers ask for one otherwise, where there is none.
+    // Otherwise browsers request an icon that does not exist.
     '<link rel="icon" href="data:,">',
     `<title>${escapeHtml(page.title)}</title>`,
     ...scriptInHead(page.script),
@@ -77,7 +77,7 @@ export function pageHtml(page: PageHtml): string {
     .join('\n');
 }
 
-/** Before the styles, which are large: a module runs, and asks for what the page will show, while they are read. */
+/** Placed before the large styles: a module runs and requests the page's data while they are read. */
 function scriptInHead(script: PageScript): string[] {
   if ('url' in script) return [`<script src="${escapeHtml(script.url)}" defer></script>`];
   return 'module' in script
@@ -85,13 +85,13 @@ function scriptInHead(script: PageScript): string[] {
     : [];
 }
 
-/** Behind what it looks for. A module that is not told to be async waits for the styles too. */
+/** Placed after the elements it needs. Without `async`, a module would wait for the styles too. */
 function scriptInBody(script: PageScript): string[] {
   if ('module' in script) return [`<script type="module" src="${escapeHtml(script.module)}" async></script>`];
   return 'text' in script ? [`<script>${inlineScript(script.text)}</script>`] : [];
 }
 
-/** The policy, for the document and for a header. */
+/** Returns the policy, for the document and for a header. */
 export function contentSecurityPolicy(sources: PageSources): string {
   const directives = Object.entries(sources).map(
     ([kind, from]: [string, readonly string[]]) => `${kind}-src ${from.length === 0 ? "'none'" : from.join(' ')}`,
@@ -100,19 +100,19 @@ export function contentSecurityPolicy(sources: PageSources): string {
 }
 
 /**
- * A script as it stands in a document: nothing in it ends the element, and no line end changes on the way (its hash is
- * of this).
+ * Returns a script in the form in which a document can contain it: nothing ends the element, and line ends are
+ * normalized, so that its hash stays valid.
  */
 export function inlineScript(text: string): string {
   return oneLineEnd(text).replaceAll(/<(?=\/script|!--)/gi, '\\x3c');
 }
 
-/** A style sheet as it stands in a document. */
+/** Returns a style sheet in the form in which a document can contain it. */
 export function inlineStyle(text: string): string {
   return oneLineEnd(text).replaceAll(/<(?=\/style|!--)/gi, '\\3c ');
 }
 
-/** Text as HTML shows it, in elements and in quoted attributes. */
+/** Escapes text for HTML elements and quoted attributes. */
 export function escapeHtml(text: string): string {
   return text
     .replaceAll('&', '&amp;')
@@ -123,12 +123,12 @@ export function escapeHtml(text: string): string {
 }
 
 function dataElement({ id, type, text, attributes = {} }: PageData): string {
-  if (RUNNABLE.test(type)) throw new TypeError(`${type} is not a type of data`);
-  if (text.includes('<')) throw new TypeError(`the data ${id} would end its element: escape “<” in it`);
+  if (RUNNABLE.test(type)) throw new TypeError(`${type} is not a media type for data: browsers execute it`);
+  if (text.includes('<')) throw new TypeError(`the data ${id} must not contain “<”: it could end its element`);
   return `<script${attributesText({ type, id, ...attributes })}>${text}</script>`;
 }
 
-/** JSON text that may stand in a `<script>`: the same value, without any `<`. */
+/** Returns JSON text that is safe in a `<script>`: the same value, without any `<`. */
 export function jsonForHtml(json: string): string {
   return json.replaceAll('<', '\\u003c');
 }
@@ -136,15 +136,15 @@ export function jsonForHtml(json: string): string {
 function attributesText(attributes: Readonly<Record<string, string>>): string {
   return Object.entries(attributes)
     .map(([name, value]) => {
-      if (!ATTRIBUTE_NAME.test(name)) throw new TypeError(`“${name}” is not the name of an attribute`);
+      if (!ATTRIBUTE_NAME.test(name)) throw new TypeError(`“${name}” is not a valid attribute name`);
       return ` ${name}="${escapeHtml(value)}"`;
     })
     .join('');
 }
 
 /**
- * The bars and frames of a page, as high as what comes (webview/theme/skeleton.css); the page's kind is in `data-page`
- * of the body.
+ * Returns the bars and frames of a page, as high as its content (webview/theme/skeleton.css). The page's kind is in
+ * `data-page` of the body.
  */
 function skeleton(title: string): string {
   const times = (number: number, name: string): string => `<div class="skeleton-${name}"></div>`.repeat(number);

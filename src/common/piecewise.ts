@@ -1,12 +1,12 @@
-/** Long computations that let others have their turn: generators that yield wherever they may pause. */
+/** Long computations that yield to other work: generators that yield wherever they may pause. */
 import { cancelled } from './abort.ts';
 
 export type Piecewise<T> = Generator<undefined, T>;
 
-/** What a loop over many things looks at once before it yields. */
+/** Items that a loop handles before it yields. */
 const AT_ONCE = 2048;
 
-/** Goes over things with a pause now and then: `for (const x of …)` becomes `yield* each(…, (x) => …)`. */
+/** Iterates with pauses: `for (const x of …)` becomes `yield* each(…, (x) => …)`. */
 export function* each<T>(things: Iterable<T>, look: (thing: T) => void, atOnce = AT_ONCE): Piecewise<void> {
   let looked = 0;
   for (const thing of things) {
@@ -15,7 +15,7 @@ export function* each<T>(things: Iterable<T>, look: (thing: T) => void, atOnce =
   }
 }
 
-/** Numbers in ascending order; those that are given lose theirs. */
+/** Sorts numbers in ascending order. Overwrites the input. */
 export function* sorted(numbers: Float64Array<ArrayBuffer>, atOnce = AT_ONCE): Piecewise<Float64Array<ArrayBuffer>> {
   const { length } = numbers;
   for (let at = 0; at < length; at += atOnce) {
@@ -33,7 +33,7 @@ export function* sorted(numbers: Float64Array<ArrayBuffer>, atOnce = AT_ONCE): P
   return from;
 }
 
-/** Makes one ascending part of two that stand one after the other. */
+/** Merges two adjacent ascending ranges. */
 function merge(from: Float64Array, to: Float64Array, first: number, middle: number, end: number): void {
   let [i, j] = [first, middle];
   for (let at = first; at < end; at++) {
@@ -45,7 +45,7 @@ function merge(from: Float64Array, to: Float64Array, first: number, middle: numb
   }
 }
 
-/** In one go. */
+/** Runs a computation without pauses. */
 export function finish<T>(work: Piecewise<T>): T {
   for (;;) {
     const { done, value } = work.next();
@@ -54,8 +54,8 @@ export function finish<T>(work: Piecewise<T>): T {
 }
 
 /**
- * In slices of about so many milliseconds, the first at once; others get their turn in between. Rejects when told to
- * stop.
+ * Runs a computation in slices of about `ms` milliseconds, the first immediately, with other work in between. Rejects
+ * when `signal` aborts.
  */
 export async function inSlices<T>(work: Piecewise<T>, ms: number, signal: AbortSignal): Promise<T> {
   for (;;) {

@@ -1,14 +1,14 @@
 /**
- * Numbers as people read them, one way for the pages, the views, and the command line. Written by hand instead of with
- * `Intl`: a page would wait longer for it than for anything else it loads.
+ * Formats numbers for people, consistently in the pages, the views, and the command line. Does not use `Intl`:
+ * initializing it would delay a page more than anything else it loads.
  */
 
-/** `12,345`. */
+/** Formats a number: `12,345`. */
 export function count(value: number): string {
   return String(Math.round(value)).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
 }
 
-/** `950`, `18.2k`, `4.1M`, `1.5T`. */
+/** Formats a number briefly: `950`, `18.2k`, `4.1M`, `1.5T`. */
 export function compact(value: number): string {
   const size = Math.abs(value);
   if (size < 1000) return String(Math.round(value));
@@ -23,12 +23,12 @@ export function compact(value: number): string {
   return `${threeDigits(value / divisor)}${unit}`;
 }
 
-/** A share from 0 to 1: `0.314` as `31%`. */
+/** Formats a share from 0 to 1: `0.314` as `31%`. */
 export function percent(share: number): string {
   return `${Math.round(share * 100)}%`;
 }
 
-/** Milliseconds: `1.2 ms`, `12 ms`, `42.1 s`, `3 min 5 s`, `2 h 10 min`. */
+/** Formats milliseconds: `1.2 ms`, `12 ms`, `42.1 s`, `3 min 5 s`, `2 h 10 min`. */
 export function duration(ms: number): string {
   if (ms < 999.5) return `${ms < 9.95 && !Number.isInteger(ms) ? ms.toFixed(1) : Math.round(ms)} ms`;
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
@@ -37,7 +37,7 @@ export function duration(ms: number): string {
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 }
 
-/** `418 B`, `4.2 kB`, `127 MB`, `1.3 GB`; a kB is 1,000 bytes. */
+/** Formats bytes: `418 B`, `4.2 kB`, `127 MB`, `1.3 GB`; 1 kB is 1,000 bytes. */
 export function bytes(value: number): string {
   if (value < 1000) return `${value} B`;
   if (value < 999_500) return `${threeDigits(value / 1e3)} kB`;

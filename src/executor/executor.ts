@@ -1,57 +1,59 @@
-/** Who brings workers to batches. The server tells how batches stand; the executor starts and ends workers. */
+/**
+ * Executors provide workers for batches. The server reports the state of batches; the executor starts and ends workers.
+ */
 import type { LogAbout } from '../common/log.ts';
 import type { Submission } from '../config/submission.ts';
 import type { BatchRecord } from '../store/store.ts';
 import type { EventData } from '../trace/schema.ts';
 
-/** What an executor needs of the server it works for. */
+/** The services of the server that an executor uses. */
 export interface ExecutorHost {
-  /** Origin of the server as its workers reach it. */
+  /** Origin at which workers reach the server. */
   readonly url: string;
-  /** Further ones, which lead to a server of its store when it is gone. */
+  /** Further origins, which lead to another server of the same store if this one is gone. */
   readonly others?: readonly string[];
-  /** A worker token for a batch. */
+  /** Returns a worker token for a batch. */
   token(batch: string): string;
-  /** File with the values of `${env:…}` of a batch; undefined: it has none. */
+  /** Returns the file with the values of `${env:…}` of a batch; undefined if it has none. */
   secrets(batch: string): Promise<string | undefined>;
-  /** Names of the workers that have a session of the batch, here or at another server. */
+  /** Returns the names of the workers that have a session of the batch, at this or another server. */
   workers(batch: string): Promise<string[]>;
   /**
-   * A worker's process or pod is gone: its sessions end now. `infra`: also tell why in the batch's stream. Gives
-   * whether it had rollouts: it was able to work.
+   * Ends the sessions of a worker whose process or pod ended. `infra`: also record why in the batch's stream. Returns
+   * whether the worker had rollouts, so was able to work.
    */
   workerEnded(batch: string, worker: string, why: string, infra: boolean): Promise<boolean>;
-  /** Tells a worker to stop; false when it is not connected. */
+  /** Asks a worker to stop. Returns false when it is not connected. */
   drain(worker: string): boolean;
-  /** How the batch stands now is wanted again, by `wants`. */
+  /** Requests another call of `wants` with the current state of the batch. */
   look(batch: string): void;
   log(text: string, about?: LogAbout): void;
 }
 
-/** What an executor needs besides whose workers are elsewhere, and outlive the server. */
+/** Further services for an executor whose workers run on other machines and outlive the server. */
 export interface ClusterHost extends ExecutorHost {
-  /** Tells in the batch's stream what happened around its workers. */
+  /** Records in the batch's stream what happened to its workers. */
   tell(batch: string, what: EventData['infra']): Promise<void>;
-  /** The batch cannot be run: it ends, for `reason`. */
+  /** Ends a batch that cannot run, with a reason. */
   giveUp(batch: string, reason: string): Promise<void>;
-  /** Whether the batch has ended, or is gone. */
+  /** Returns whether the batch has ended or was removed. */
   hasEnded(batch: string): Promise<boolean>;
-  /** True at exactly one server of the store at a time. */
+  /** Returns true at exactly one server of the store at a time. */
   elect(role: string): Promise<boolean>;
 }
 
 export interface Executor {
-  /** Throws `config` when its workers do not have what the tools of a new batch need. */
+  /** Throws `config` when its workers lack something that the tools of a new batch need. */
   check(submission: Submission): void;
   /**
-   * Values of `${env:…}` of a batch that came to another server, or to this one in an earlier life; undefined: they are
-   * nowhere to be had.
+   * Returns the values of `${env:…}` of a batch that were sent to another server, or to this one before a restart;
+   * undefined if they are not available.
    */
   secrets(batch: string): Promise<Record<string, string> | undefined>;
-  /** How a batch that has not ended stands. Called whenever it changed; returns at once. */
+  /** Reports the state of a batch that has not ended. Called after each change; returns immediately. */
   wants(record: BatchRecord, submission: Submission): void;
-  /** The batch has ended, or is gone. */
+  /** Reports that the batch has ended or was removed. */
   gone(batch: string): void;
-  /** The server ends. Workers that cannot outlive it end too; their rollouts go back to the queue. */
+  /** Closes the executor with the server. Workers that cannot outlive the server end; their rollouts are requeued. */
   close(): Promise<void>;
 }

@@ -1,9 +1,9 @@
-/** Refuses a submission whose tools need what nothing has that an executor brings. */
+/** Checks that an executor's workers have the programs that the tools of a submission need. */
 import { StudioError } from '../common/errors.ts';
 import { type Need, needsOf } from '../config/needs.ts';
 import type { Submission } from '../config/submission.ts';
 
-/** Throws `config` with a line for each need that `unmet` has words for. */
+/** Throws `config` with a line for each need for which `unmet` returns a text. */
 export function requireNeeds(
   submission: Submission,
   unmet: (need: Need) => { readonly message: string; readonly hint: string } | undefined,

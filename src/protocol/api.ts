@@ -1,4 +1,7 @@
-/** The HTTP side of a server, typed. Every answer is parsed; every failure is a StudioError with the server's words. */
+/**
+ * The HTTP API of a server, typed. Every response is validated; every failure is a StudioError with the server's
+ * message.
+ */
 import { z } from 'zod';
 import { type ErrorCode, errorCodeOf, StudioError } from '../common/errors.ts';
 import type { TraceEvent } from '../trace/schema.ts';
@@ -33,7 +36,7 @@ export interface RolloutInfo {
 
 const nothing = z.unknown();
 
-/** HTTP: only the part that was asked for. */
+/** HTTP 206: only the requested range. */
 const PARTIAL = 206;
 
 export class Api {
@@ -93,7 +96,7 @@ export class Api {
     return this.#json('GET', `/v1/batches/${batch}/rollouts${query(page)}`, rolloutPage, undefined, signal);
   }
 
-  /** All rows of a batch, page by page. */
+  /** Yields all rows of a batch, page by page. */
   async *allRollouts(
     batch: string,
     filter: { task?: string; all?: 1 } = {},
@@ -129,7 +132,7 @@ export class Api {
     );
   }
 
-  /** All events of a stream as it stands now, page by page; of a fork, with those it shares. */
+  /** Yields all current events of a stream, page by page. Includes the shared events of a fork. */
   async *allEvents(stream: string, signal?: AbortSignal): AsyncGenerator<readonly TraceEvent[]> {
     let after = 0;
     for (;;) {
@@ -163,7 +166,7 @@ export class Api {
     await this.#request('PUT', `/v1/blobs/${sha}`, bytes, signal);
   }
 
-  /** Whether the server has a blob already. */
+  /** Returns whether the server already has a blob. */
   async hasBlob(sha: string, signal?: AbortSignal): Promise<boolean> {
     try {
       await this.#request('HEAD', `/v1/blobs/${sha}`, undefined, signal);
@@ -180,8 +183,8 @@ export class Api {
   }
 
   /**
-   * A large blob of `size` bytes, at most `atOnce` of them at a time: whoever has little time is never given all of it
-   * at once.
+   * Yields a large blob of `size` bytes in chunks of at most `atOnce` bytes, so that a page never has to handle all of
+   * it at once.
    */
   async *blobPieces(sha: string, size: number, atOnce: number, signal?: AbortSignal): AsyncGenerator<Uint8Array> {
     for (let start = 0; start < size; start += atOnce) {
@@ -190,7 +193,7 @@ export class Api {
         end: Math.min(start + atOnce, size) - 1,
       });
       yield await reply.bytes();
-      if (reply.status !== PARTIAL) return; // it was the whole
+      if (reply.status !== PARTIAL) return; // the response was the whole blob
     }
   }
 
@@ -208,7 +211,7 @@ export class Api {
     const issue = parsed.error.issues[0];
     throw new StudioError(
       'version',
-      `The server's answer to ${method} ${path} is not what this client expects (${issue?.path.join('.') ?? ''}: ` +
+      `The server sent an unexpected response to ${method} ${path} (${issue?.path.join('.') ?? ''}: ` +
         `${issue?.message ?? ''}).`,
       {
         hint: 'Use a client and a server of the same version.',
@@ -241,13 +244,13 @@ async function readFailure(response: WireReply, call: string): Promise<StudioErr
   try {
     body = JSON.parse(text);
   } catch (error) {
-    body = error; // not JSON: told by the status below
+    body = error; // not JSON: use the status below
   }
   const parsed = httpError.safeParse(body);
   if (!parsed.success) {
     const code: ErrorCode =
       response.status === 404 ? 'not_found' : response.status === 401 ? 'unauthorized' : 'internal';
-    return new StudioError(code, `The server answered ${call} with status ${response.status}.`);
+    return new StudioError(code, `${call} failed with status ${response.status}.`);
   }
   const { code, message, hint, details } = parsed.data.error;
   return new StudioError(errorCodeOf(code), message, {

@@ -1,4 +1,4 @@
-/** The breakpoints of a batch, as its stream tells of them: each command replaces those of one client, or all. */
+/** Derives the breakpoints of a batch from its stream: each command replaces those of one client, or all. */
 import { z } from 'zod';
 import type { AnyEvent } from '../trace/model.ts';
 import { type Breakpoint, verbArgs } from './commands.ts';
@@ -12,7 +12,7 @@ export class BatchBreakpoints {
     return this.#all;
   }
 
-  /** Takes new events of the batch's stream. Gives whether any of them was about breakpoints. */
+  /** Adds new events of the batch's stream. Returns whether any of them changed breakpoints. */
   add(events: readonly AnyEvent[]): boolean {
     let any = false;
     for (const event of events) {

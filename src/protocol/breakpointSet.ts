@@ -1,33 +1,32 @@
 /**
- * Breakpoints at work: what holds a live rollout at its gates, and where a recorded one stops. Compiled once, with the
- * hits counted so far.
+ * Compiled breakpoints with their hit counts: they hold a live rollout at its gates, and stop a recorded one.
  */
 
 import type { QueryEnvironment } from '../trace/query/vocabulary.ts';
 import { compileCondition, compileExpression, type Query } from '../trace/query.ts';
 import type { Breakpoint } from './commands.ts';
 
-/** One side of an outside effect. */
+/** One side (before or after) of an outside effect. */
 export interface GateSide {
   readonly side: Breakpoint['side'];
   readonly kind: string;
-  /** Of a tool call: the tool's name. */
+  /** The tool's name, for a tool call. */
   readonly name: string;
 }
 
-/** A piece of a log point's text: written as it is, or evaluated. */
+/** A piece of a logpoint's text: literal, or an expression to evaluate. */
 type Piece = string | ReturnType<typeof compileExpression>;
 
 interface Compiled {
   readonly breakpoint: Breakpoint;
   readonly when: Query | undefined;
-  /** Of a log point. */
+  /** The text of a logpoint. */
   readonly pieces: readonly Piece[] | undefined;
 }
 
 export interface MatchedBreakpoint {
   readonly breakpoint: Breakpoint;
-  /** Of a log point: what it writes. Absent: it holds. */
+  /** The text that a logpoint writes; undefined if the breakpoint holds. */
   readonly text: string | undefined;
 }
 
@@ -39,14 +38,14 @@ export class BreakpointSet {
     return this.#compiled.length > 0;
   }
 
-  /** Whether one of them counts its hits. */
+  /** Whether any breakpoint counts its hits. */
   get counts(): boolean {
     return this.#compiled.some(({ breakpoint }) => breakpoint.hits !== undefined);
   }
 
   /**
-   * Hits of breakpoints that stay are kept. Throws StudioError `usage` for an expression that is none; they are then as
-   * before.
+   * Replaces the breakpoints, and keeps the hits of unchanged ones. Throws StudioError `usage` for an invalid
+   * expression, without changing anything.
    */
   set(breakpoints: readonly Breakpoint[]): void {
     this.#compiled = breakpoints.map(compile);
@@ -55,8 +54,8 @@ export class BreakpointSet {
   }
 
   /**
-   * Those that match here and have had enough hits, in order. Counts a hit of each that matches. `environment` is made
-   * when a condition asks for it.
+   * Returns the breakpoints that match here and have enough hits, in order. Counts a hit of each match. `environment`
+   * is created only when a condition needs it.
    */
   matches(gate: GateSide, environment: () => QueryEnvironment): MatchedBreakpoint[] {
     const once = lazy(environment);
@@ -69,7 +68,7 @@ export class BreakpointSet {
     });
   }
 
-  /** Counts hits without stopping: the effect is only recalled. */
+  /** Counts hits without stopping, for an effect that is replayed. */
   count(gate: GateSide, environment: () => QueryEnvironment): void {
     const once = lazy(environment);
     for (const compiled of this.#compiled) if (compiled.breakpoint.hits !== undefined) this.#hit(compiled, gate, once);
@@ -87,15 +86,15 @@ export class BreakpointSet {
 }
 
 /**
- * Whether the condition is about a tool call and this is none: so it is at half of all gates, and nothing need be made
- * to see it.
+ * Returns whether the condition is about a tool call and this gate is not. This is the case at half of all gates, and
+ * needs no environment.
  */
 function isOfOther(when: Query, gate: GateSide): boolean {
   return gate.kind !== 'tool' && when.needs.includes('tool');
 }
 
 /**
- * What a breakpoint says is the same for all rollouts of a worker, each of which is told of it in a message of its own.
+ * Compiled texts are shared by all rollouts of a worker, since each of them gets its breakpoints in a separate message.
  */
 const compiledTexts = new Map<string, Pick<Compiled, 'when' | 'pieces'>>();
 const MAX_TEXTS = 200;
@@ -115,7 +114,7 @@ function compile(breakpoint: Breakpoint): Compiled {
   return { breakpoint, ...known };
 }
 
-/** A log point's text: `{expression}` is evaluated, `{{` and `}}` are braces. */
+/** Parses a logpoint's text: `{expression}` is evaluated, `{{` and `}}` are braces. */
 function piecesOf(text: string): Piece[] {
   return text
     .split(/(\{\{|\}\}|\{[^{}]*\})/)

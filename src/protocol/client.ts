@@ -19,12 +19,11 @@ export const UNSEEN_BYTES = 1024 * 1024;
 // ---- WebSocket ------------------------------------------------------------------------------------------------
 
 /**
- * They come by the thousand, all of one server: the first tells whether it speaks this version, the others are taken as
- * they are.
+ * Thousands of rows come from the same server, so only the first is validated to detect another version.
  */
 const rolloutRows = z.custom<RolloutRow[]>(
   (rows) => Array.isArray(rows) && (rows.length === 0 || rolloutRow.safeParse(rows[0]).success),
-  'not the rows of this version',
+  'the rows have the format of another version',
 );
 
 export const clientFrame = z.discriminatedUnion('type', [
@@ -54,11 +53,11 @@ export const serverToClient = z.discriminatedUnion('type', [
     events: z.array(z.unknown()) as unknown as z.ZodType<TraceEvent[]>,
   }),
   z.object({ type: z.literal('rows'), sub: z.string(), rev: int, rows: rolloutRows }),
-  /** Sent whenever all that is stored has been sent. */
+  /** Sent whenever everything stored has been sent. */
   z.object({ type: z.literal('head'), sub: z.string(), cursor: int, rev: int.optional() }),
   z.object({ type: z.literal('open'), sub: z.string(), spans: z.array(z.object({ span: int, text: z.string() })) }),
   z.object({ type: z.literal('delta'), sub: z.string(), span: int, offset: int, text: z.string() }),
-  /** What a person should know that no stream can hold: the store takes no writes, or does again. */
+  /** A message for people that cannot be in a stream: the store rejects writes, or accepts them again. */
   z.object({ type: z.literal('notice'), text: z.string() }),
   z.object({ type: z.literal('error'), sub: z.string().optional(), code: z.string(), message: z.string() }),
 ]);
@@ -67,35 +66,35 @@ export type ServerToClient = z.infer<typeof serverToClient>;
 // ---- HTTP -----------------------------------------------------------------------------------------------------
 
 /**
- * `POST /v1/batches`: the submission was PUT as a blob before. `batch` is an id the client made; a repeat is the same
- * batch.
+ * `POST /v1/batches`: the submission was uploaded as a blob before. `batch` is an ID created by the client, so the
+ * request can be repeated.
  */
 export const createBatch = z.object({
   batch: z.string(),
   submission: z.string(),
   /** Values for `${env:…}`. */
   secrets: z.record(z.string(), z.string()).optional(),
-  /** More tasks may be appended until `seal`. */
+  /** Whether more tasks may be appended until `seal`. */
   open: z.boolean(),
   tasks: z.array(taskRecord).max(1000),
-  /** A batch launched by the debugger: touched rollouts settle their attempts. */
+  /** The batch was launched by the debugger: touched rollouts settle their attempts. */
   debug: z.boolean().optional(),
   /** Set before anything runs. */
   breakpoints: z.array(breakpoint).optional(),
   /**
-   * Imported: rollouts come as finished streams by `POST …/import`; nothing is queued. `submission` is the sha of the
-   * source file then.
+   * An imported batch: rollouts are sent as finished streams by `POST …/import`, and nothing is queued. `submission` is
+   * then the hash of the source file.
    */
   imported: z.object({ name: z.string().min(1), attempts: int.min(1) }).optional(),
 });
 export type CreateBatch = z.infer<typeof createBatch>;
 
-/** `POST /v1/batches/<id>/tasks`: `from` = index of the first, so a repeat is harmless. */
+/** `POST /v1/batches/<id>/tasks`: `from` is the index of the first task, so the request can be repeated. */
 export const appendTasks = z.object({ from: int.min(0), tasks: z.array(taskRecord).max(1000) });
 
 /**
- * `POST /v1/batches/<id>/import`: finished rollout streams of an imported batch. A long one may come in parts: `from` =
- * seq of the first event (1).
+ * `POST /v1/batches/<id>/import`: finished rollout streams of an imported batch. A long stream may be sent in parts:
+ * `from` is the seq of the first event (default 1).
  */
 export const importRollouts = z.object({
   rollouts: z
@@ -119,12 +118,12 @@ export const batchRow = z.object({
   created_at: int,
   ended_at: int.optional(),
   state: batchState,
-  /** Paused, and its workers (pods) are not kept for it. */
+  /** Paused without workers (pods). */
   released: z.boolean().optional(),
   submission: z.string(),
   tasks: int,
   attempts: int,
-  /** Attempts by what became of them; they add up to tasks × attempts. */
+  /** Attempts by state or outcome; they add up to tasks × attempts. */
   counts: z.object({
     passed: int,
     failed: int,
@@ -162,7 +161,9 @@ export type RolloutPage = z.infer<typeof rolloutPage>;
 export const taskPage = z.object({ tasks: z.array(taskRecord), next: int.optional() });
 /** `GET /v1/rollouts/<id>`. */
 export const rolloutInfo = z.object({ row: rolloutRow, lineage, task: taskRecord, submission: z.string() });
-/** `GET /v1/streams/<id>/events?after=<seq>&limit=<n>[&until=<seq>]`: of a fork, its lineage's events come first. */
+/**
+ * `GET /v1/streams/<id>/events?after=<seq>&limit=<n>[&until=<seq>]`: for a fork, starts with the events of its lineage.
+ */
 export const eventPage = z.object({ events: z.array(z.unknown()) as unknown as z.ZodType<TraceEvent[]>, last: int });
 
 /** `POST /v1/forks`. */
@@ -172,13 +173,13 @@ export const fork = z.object({
   seq: int.min(0),
   attempts: int.min(1).max(10_000),
   edit: z.array(forkEdit).optional(),
-  /** sha of a submission (a blob) to go on with instead of the parent's. */
+  /** Hash of a submission (a blob) to continue with instead of the parent's. */
   submission: z.string().optional(),
   secrets: z.record(z.string(), z.string()).optional(),
   accept_irreversible: z.boolean().optional(),
   /** Set before anything runs. */
   breakpoints: z.array(breakpoint).optional(),
-  /** Of the debugger: touched rollouts settle their attempts. */
+  /** The fork was created by the debugger: touched rollouts settle their attempts. */
   debug: z.boolean().optional(),
   by: z.string().optional(),
 });
@@ -207,7 +208,7 @@ export const serverInfo = z.object({
       preemptions: int.optional(),
       state: z.enum(['ok', 'busy', 'down']),
       text: z.string().optional(),
-      /** Of a replica that was found behind an endpoint: that endpoint, and the name of its pod. */
+      /** For a replica behind an endpoint: that endpoint, and the name of the replica's pod. */
       service: z.string().optional(),
       replica: z.string().optional(),
     }),
@@ -215,7 +216,7 @@ export const serverInfo = z.object({
 });
 export type ServerInfo = z.infer<typeof serverInfo>;
 
-/** The body of every HTTP answer that is not 2xx. */
+/** The body of every HTTP response that is not 2xx. */
 export const httpError = z.object({
   error: z.preprocess(
     readOldHint,

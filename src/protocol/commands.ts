@@ -1,4 +1,4 @@
-/** What people and programs can tell a running batch or rollout to do. */
+/** Commands that people and programs can send to a running batch or rollout. */
 import { z } from 'zod';
 import type { Json } from '../common/json.ts';
 import { part, role } from '../trace/schema.ts';
@@ -9,23 +9,23 @@ const json = z.unknown() as unknown as z.ZodType<Json>;
 export const breakpoint = z.object({
   id: z.string(),
   side: z.enum(['before', 'after']),
-  /** Tool by name, or every model call. Absent: any gate. */
+  /** Name of a tool, or every model call. If absent, any gate. */
   tool: z.string().optional(),
   kind: z.enum(['model', 'tool']).optional(),
   when: z.string().optional(),
   /** Holds from the n-th match on. */
   hits: z.number().int().min(1).optional(),
   log: z.string().optional(),
-  /** Only the first match of the whole batch holds; the worker asks by `claim`. */
+  /** Only the first match in the whole batch holds; the worker requests it with `claim`. */
   once: z.boolean().optional(),
 });
 export type Breakpoint = z.infer<typeof breakpoint>;
 
 /**
- * Verbs as a worker gets them. `rollout` absent = all rollouts of its batch there: `hold` = the batch was paused,
- * `release` = it was resumed (ends the holds of a pause and no others; a repeat is nothing), `cancel` = it was stopped.
- * `watch`: send live text of the rollout; what is open already comes first, as a delta at offset 0.
- * `drain`: the worker stops now; it flushes what it has, says bye and ends, and its rollouts are queued again.
+ * Verbs sent to workers. Without `rollout`, they apply to all rollouts of the batch at the worker: `hold` when the
+ * batch was paused, `release` when it was resumed (ends only the holds of a pause, and may be repeated), `cancel` when
+ * it was stopped. `watch`: send live text of the rollout, starting with the open text as a delta at offset 0. `drain`:
+ * the worker flushes its events, says bye, and ends, and its rollouts are requeued.
  */
 export const controlVerb = z.enum([
   'hold',
@@ -44,8 +44,7 @@ export type ControlVerb = z.infer<typeof controlVerb>;
 
 export const rolloutVerb = z.enum(['hold', 'release', 'step', 'edit', 'inject', 'skip', 'answer', 'cancel']);
 /**
- * `note`: a bookmark or a note, into the batch stream; one with an empty text takes away those of the same label and
- * place.
+ * `note`: adds a bookmark or note to the batch stream; an empty text removes those with the same label and place.
  */
 export const batchVerb = z.enum(['pause', 'resume', 'cancel', 'retry', 'rescore', 'seal', 'breakpoints', 'note']);
 
@@ -54,8 +53,8 @@ export const verbArgs = {
   hold: z.object({}),
   release: z.object({}),
   /**
-   * `inspect`: into the code of the held call, where it is JavaScript on the machine of a store that is a folder; the
-   * reply tells where.
+   * `inspect`: steps into the code of the held call, if it is JavaScript and runs on the machine of a folder store. The
+   * reply contains the debugger's address.
    */
   step: z.object({ inspect: z.boolean().optional() }),
   edit: z.object({
@@ -68,13 +67,15 @@ export const verbArgs = {
   answer: z.object({ value: json }),
   cancel: z.object({ reason: z.string().optional() }),
   watch: z.object({ on: z.boolean() }),
-  /** `of`: only those of a batch whose ids begin with this are replaced; others, of another client, stay. */
+  /** `of`: replaces only breakpoints of a batch whose IDs start with this; those of other clients are kept. */
   breakpoints: z.object({ breakpoints: z.array(breakpoint), of: z.string().min(1).optional() }),
   drain: z.object({}),
 } as const;
 
 const command = { command: z.string().min(1).max(64), args: json.optional(), by: z.string().max(200).optional() };
-/** `POST /v1/rollouts/<id>/commands`. `command` is an id the client made: a repeat gives the first answer. */
+/**
+ * `POST /v1/rollouts/<id>/commands`. `command` is an ID created by the client: a repeated request gets the first reply.
+ */
 export const rolloutCommand = z.object({
   ...command,
   verb: rolloutVerb,
@@ -97,8 +98,8 @@ export const commandReply = z.object({
   text: z.string().optional(),
   changed: z.number().int().optional(),
   /**
-   * Of `step` with `inspect`: where the call waits for a JavaScript debugger (a WebSocket of this machine). Absent: it
-   * does not.
+   * For `step` with `inspect`: WebSocket address on this machine where the call waits for a JavaScript debugger. Absent
+   * if it does not wait.
    */
   inspector: z.string().optional(),
 });

@@ -1,13 +1,12 @@
-/**
- * Places as references, and as links that an editor with the extension opens:
+/** Converts places to references, and to links that an editor with the extension opens:
  * `vscode://rollout-studio.rollout-studio/open?ref=…`.
  */
 import type { PagePlace } from './page.ts';
 
-/** The extension's id: whom the editor gives such a link to. */
+/** The extension's ID, to which the editor passes such a link. */
 export const EXTENSION_ID = 'rollout-studio.rollout-studio';
 
-/** The reference of a place, as the command line takes it too. */
+/** Returns the reference of a place, as used on the command line too. */
 export function placeReference(place: PagePlace): string {
   if (place.page === 'batch' || place.page === 'batches') return place.batch;
   if (place.page === 'compare') return `${place.batch}/${place.task}`;
@@ -15,13 +14,13 @@ export function placeReference(place: PagePlace): string {
   return place.step === undefined ? place.rollout : `${place.rollout}:${place.step}`;
 }
 
-/** The same as words of the command line: what stands beside it has a word of its own. */
+/** Returns a place as words of the command line; a second batch is a separate word. */
 export function placeWords(place: PagePlace): readonly string[] {
   const other = place.page === 'compare' || place.page === 'batches' ? place.with : undefined;
   return [placeReference(place), ...(other === undefined ? [] : [other])];
 }
 
-/** Path and query of a link to a place; scheme and authority are those of the editor and the extension. */
+/** Returns path and query of a link to a place; the caller adds scheme and authority. */
 export function placeLink(place: PagePlace): { readonly path: string; readonly query: string } {
   const query = new URLSearchParams({ ref: placeReference(place) });
   if (place.page === 'batch' && place.filter !== undefined && place.filter !== '') query.set('filter', place.filter);
@@ -35,13 +34,13 @@ export interface PageLink {
   readonly reference: string;
   readonly filter?: string;
   readonly tab?: string;
-  /** The reference is of a task: its attempts side by side. */
+  /** The reference is a task: shows its attempts side by side. */
   readonly compare?: true;
-  /** A later batch beside it. */
+  /** A later batch to compare with. */
   readonly with?: string;
 }
 
-/** What a link asks for; undefined when it is not one of ours. */
+/** Parses a link; undefined when it is not one of ours. */
 export function readLink(path: string, query: string): PageLink | undefined {
   const params = new URLSearchParams(query);
   const reference = params.get('ref');
@@ -58,7 +57,7 @@ export function readLink(path: string, query: string): PageLink | undefined {
   };
 }
 
-/** The place of a link, once its reference was looked up. */
+/** Returns the place of a link, once its reference was resolved. */
 export function linkPlace(place: PagePlace, { filter, tab, with: other }: PageLink): PagePlace {
   if (place.page === 'batch')
     return other !== undefined
@@ -71,7 +70,7 @@ export function linkPlace(place: PagePlace, { filter, tab, with: other }: PageLi
   return tab === undefined ? place : { ...place, tab };
 }
 
-/** A link for VS Code, as the clipboard takes it. */
+/** Returns a link for VS Code, for the clipboard. */
 export function editorUrl(place: PagePlace): string {
   const { path, query } = placeLink(place);
   return `vscode://${EXTENSION_ID}${path}?${query}`;

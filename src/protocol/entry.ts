@@ -1,10 +1,10 @@
-/** The breakpoint that holds what a debugger launched until the debugger is ready. */
+/** The breakpoint that holds a batch launched by a debugger until the debugger is ready. */
 import type { Breakpoint } from './commands.ts';
 
-/** Ids of breakpoints of debuggers begin with this. */
+/** Prefix of the IDs of breakpoints of debuggers. */
 export const DEBUGGER = 'debug:';
 
-/** Holds the first rollout of a batch that comes to a call. */
+/** Holds the first rollout of a batch that reaches a call. */
 export const ENTRY: Breakpoint = {
   id: `${DEBUGGER}entry`,
   side: 'before',

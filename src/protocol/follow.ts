@@ -1,7 +1,7 @@
 /**
- * Live subscriptions by cursor, over any socket. A lost connection is made again and goes on at the last cursor, so a
- * consumer sees every event exactly once and in order, and the newest row of every rollout at least once. Only an outage
- * is waited out: any other error ends the subscription.
+ * Live subscriptions by cursor, over any socket. After a lost connection the subscription continues at the last cursor,
+ * so a consumer sees every event exactly once and in order, and the newest row of every rollout at least once. Only an
+ * outage is waited out: any other error ends the subscription.
  */
 import { sleep } from '../common/abort.ts';
 import { errorCodeOf, errorText, StudioError } from '../common/errors.ts';
@@ -13,35 +13,37 @@ import { type Opening, openingFrames } from './opening.ts';
 /** An open or opening connection to `/v1/client`. */
 export interface FrameSocket {
   send(text: string): void;
-  /** `close` of its events follows. */
+  /** Closes the socket; its `close` event follows. */
   close(): void;
 }
 
 export interface SocketEvents {
   open(): void;
   message(text: string): void;
-  /** Once, also when it never opened. */
+  /** Called once, even if the socket never opened. */
   close(): void;
 }
 
 export type OpenSocket = (events: SocketEvents) => FrameSocket;
 
 export interface FollowOptions extends Opening {
-  /** Makes sure that there is a server before the next try; a fault that no try can fix ends the subscription. */
+  /**
+   * Ensures that a server is running before the next attempt. An error that a retry cannot fix ends the subscription.
+   */
   readonly reconnect?: (signal: AbortSignal) => Promise<void>;
 }
 
-/** A handler of events or rows may take its time: the server sends on once it is done. */
+/** A handler of events or rows may be slow: the server waits until it is done. */
 export interface FollowHandlers {
   events?(events: readonly TraceEvent[]): void | Promise<void>;
   rows?(rows: readonly RolloutRow[], rev: number): void | Promise<void>;
-  /** All that is stored has been handed over. */
+  /** Everything stored has been delivered. */
   head?(cursor: number, rev: number | undefined): void;
   open?(spans: readonly { span: number; text: string }[]): void;
   delta?(span: number, offset: number, text: string): void;
-  /** What the server has to say to a person: its store takes no writes, or does again. */
+  /** A message of the server for people: its store rejects writes, or accepts them again. */
   notice?(text: string): void;
-  /** The connection was lost (true) and is there again (false). */
+  /** The connection was lost (true) or is back (false). */
   lost?(lost: boolean): void;
 }
 
@@ -53,7 +55,9 @@ interface Cursor {
 const FIRST_RETRY_MS = 200;
 const MAX_RETRY_MS = 5_000;
 
-/** Follows a stream until `signal` aborts (resolves) or the server says it can never go on (rejects, e.g. `gone`). */
+/**
+ * Follows a stream until `signal` aborts (resolves) or a permanent error of the server (rejects, for example `gone`).
+ */
 export async function follow(
   openSocket: OpenSocket,
   options: FollowOptions,
@@ -99,7 +103,7 @@ function frameOf(text: string): ServerToClient {
   }
 }
 
-/** One connection; resolves when it closes. */
+/** Follows over one connection; resolves when it closes. */
 function followOnce(
   openSocket: OpenSocket,
   options: FollowOptions,
@@ -122,7 +126,7 @@ function followOnce(
     const send = (frame: ClientFrame): void => {
       if (!over) socket.send(JSON.stringify(frame));
     };
-    // Frames are handled one after the other, so that a slow handler is not overtaken.
+    // Frames are handled in sequence, even if a handler is slow.
     let queue: Promise<void> | undefined;
     const take = async (text: string): Promise<void> => {
       const frame = frameOf(text);
@@ -138,7 +142,7 @@ function followOnce(
       message: (text) => {
         queue = (queue ?? Promise.resolve()).then(() => take(text)).catch(finish);
       },
-      // What arrived before it closed still counts.
+      // Handle what arrived before it closed.
       close: () => {
         void (queue ?? Promise.resolve()).then(() => finish());
       },

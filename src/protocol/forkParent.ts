@@ -1,4 +1,4 @@
-/** What a fork is held against: the attempts at its task in its parent's batch, and which of them came the same way. */
+/** The baseline of a fork: the attempts of its task in its parent's batch, and those with the same beginning. */
 import { StudioError } from '../common/errors.ts';
 import { type Action, actionsOf } from '../trace/align/actions.ts';
 import { TrajectoryModel } from '../trace/model.ts';
@@ -9,17 +9,17 @@ import { readEvent } from '../trace/upgrades.ts';
 import type { Api } from './api.ts';
 import type { BatchRow } from './client.ts';
 
-/** Of a task with more attempts nobody reads all of them just to tell a rate. */
+/** With more attempts than this, not all of them are read only to compute a rate. */
 const MAX_READ = 64;
 
 export interface ForkParent {
-  /** The attempts at the task, each by the rollout that counts. */
+  /** The attempts of the task, each by the rollout that counts. */
   readonly rows: readonly RolloutRow[];
-  /** Those that did the same up to the cut, the parent included; undefined where there are too many to read. */
+  /** Attempts that are equal up to the cut, including the parent; undefined if there are too many to read. */
   readonly siblings: readonly RolloutRow[] | undefined;
 }
 
-/** undefined where the parent is not at hand: in a saved page, or behind `rollout gc`. */
+/** Reads the baseline; undefined if the parent is not available: in a saved page, or after `rollout gc`. */
 export async function forkParent(
   api: Api,
   { rollout, seq }: { readonly rollout: string; readonly seq: number },
@@ -37,8 +37,8 @@ export async function forkParent(
 }
 
 /**
- * How a fork does beside its parent; undefined of a batch that is none, or whose parent is not at hand. `rows`: those
- * of its attempts.
+ * Compares a fork with its parent; undefined if the batch is not a fork, or its parent is not available. `rows`: the
+ * rows of its attempts.
  */
 export async function forkRates(
   api: Api,
@@ -84,9 +84,7 @@ function startsWith(all: readonly Action[], prefix: readonly Action[]): boolean 
   return prefix.every(({ key }, index) => all[index]?.key === key);
 }
 
-/**
- * The actions of a rollout: of its events up to `until`, or at least the first `most`, read no further than that takes.
- */
+/** Returns the actions of a rollout up to event `until`, or at least the first `most`. Reads no more than needed. */
 async function actions(
   api: Api,
   rollout: string,
@@ -98,7 +96,7 @@ async function actions(
   for await (const page of api.allEvents(rollout, signal)) {
     model.push(page.filter((event) => event.seq <= until).map((event) => readEvent(event, { checked: true })));
     found = actionsOf(model);
-    // The newest action may still change: its calls come behind it.
+    // The newest action may still change, because its calls follow it.
     if (found.length > most || (page.at(-1)?.seq ?? 0) >= until) break;
   }
   return found;

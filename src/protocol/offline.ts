@@ -1,6 +1,6 @@
 /**
- * What a page needs, in one value: a page saved as a file answers its own requests from it, by the rules of the
- * server's routes. It can only be read.
+ * All data of a page in one value. A page saved as a file answers its own requests from it, like the server's routes,
+ * read-only.
  */
 import { z } from 'zod';
 import { bytesOfBase64 } from '../common/base64.ts';
@@ -24,18 +24,18 @@ export const offlineData = z.object({
   server: serverInfo,
   batches: z.array(batchRow),
   tasks: z.record(z.string(), z.array(taskRecord)),
-  /** By batch: the tries that are here, by task, attempt, try. */
+  /** The included tries by batch, in order of task, attempt, try. */
   rollouts: z.record(z.string(), z.array(rolloutRow)),
   /** By batch. */
   lineages: z.record(z.string(), lineage),
-  /** Events by rollout or batch, a fork's with those it shares. */
+  /** Events by rollout or batch. Includes the shared events of forks. */
   streams: z.record(z.string(), z.array(z.unknown()) as unknown as z.ZodType<TraceEvent[]>),
   /** Base64 by sha256. */
   blobs: z.record(z.string(), z.string()),
 });
 export type OfflineData = z.infer<typeof offlineData>;
 
-/** Reads the text of the data's element. Throws `version` when it is not as it should be. */
+/** Reads the text of the data element. Throws `version` when it has an unexpected format. */
 export async function readOffline(text: string, encoding: string | undefined): Promise<OfflineData> {
   const json = encoding === 'gzip' ? await unzipped(bytesOfBase64(text.trim())) : text;
   const parsed = offlineData.safeParse(JSON.parse(json));
@@ -43,8 +43,8 @@ export async function readOffline(text: string, encoding: string | undefined): P
   const issue = parsed.error.issues[0];
   throw new StudioError(
     'version',
-    `The data of this file is not what this page expects (${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}).`,
-    { hint: 'Save it anew.' },
+    `The data in this file has an unexpected format (${issue?.path.join('.') ?? ''}: ${issue?.message ?? ''}).`,
+    { hint: 'Save the page again.' },
   );
 }
 
@@ -52,14 +52,14 @@ async function unzipped(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream('gzip'))).text();
 }
 
-/** Answers requests from the data, once it is read. What would change something is refused. */
+/** Answers requests from the data, once it is read. Rejects requests that would change something. */
 export function offlineTransport(data: OfflineData | Promise<OfflineData>): Transport {
   return {
     request: async ({ method, path }) => {
       const held = await data;
       try {
         if (method !== 'GET' && method !== 'HEAD')
-          throw new StudioError('forbidden', 'This is a saved file: it can only be read.', {
+          throw new StudioError('forbidden', 'This is a saved page, which is read-only.', {
             hint: 'Open the rollout in Rollout Studio to change something.',
           });
         return answer(held, new URL(path, 'http://file'));
@@ -71,7 +71,7 @@ export function offlineTransport(data: OfflineData | Promise<OfflineData>): Tran
   };
 }
 
-/** A socket that plays what the data has of a stream, and then stays quiet. It opens once the data is read. */
+/** Creates a socket that sends the stream in the data, and then nothing more. It opens once the data is read. */
 export function offlineSocket(data: OfflineData | Promise<OfflineData>): OpenSocket {
   return (events) => {
     const socket = new OfflineSocket(events);
@@ -86,7 +86,7 @@ export function offlineSocket(data: OfflineData | Promise<OfflineData>): OpenSoc
 const TASKS_AT_ONCE = 200;
 const ROLLOUTS_AT_ONCE = 200;
 const EVENTS_AT_ONCE = 10_000;
-/** Of a subscription: small enough that a page can paint in between. */
+/** Events per frame of a subscription: few enough that a page can paint in between. */
 const EVENTS_PER_FRAME = 1_000;
 const ROWS_PER_FRAME = 500;
 
@@ -111,13 +111,13 @@ function answer(data: OfflineData, url: URL): WireReply {
     case 'blobs/:id/':
       return blobOf(data, id);
     default:
-      throw new StudioError('not_found', `A saved file has nothing at ${url.pathname}.`);
+      throw new StudioError('not_found', `The saved page does not contain ${url.pathname}.`);
   }
 }
 
 function batchOf(data: OfflineData, id: string): BatchRow {
   const row = data.batches.find(({ batch }) => batch === id);
-  if (row === undefined) throw new StudioError('not_found', `Batch ${id} is not in this file.`);
+  if (row === undefined) throw new StudioError('not_found', `The saved page does not contain batch ${id}.`);
   return row;
 }
 
@@ -157,7 +157,8 @@ function infoOf(data: OfflineData, id: string): unknown {
   const row = rowOf(data, id);
   const { submission } = batchOf(data, row.batch);
   const task = data.tasks[row.batch]?.find((candidate) => candidate.id === row.task);
-  if (task === undefined) throw new StudioError('not_found', `The task of rollout ${id} is not in this file.`);
+  if (task === undefined)
+    throw new StudioError('not_found', `The saved page does not contain the task of rollout ${id}.`);
   return { row, lineage: data.lineages[row.batch] ?? [], task, submission };
 }
 
@@ -166,14 +167,14 @@ function rowOf(data: OfflineData, id: string): RolloutRow {
     const row = rows.find(({ rollout }) => rollout === id);
     if (row !== undefined) return row;
   }
-  throw new StudioError('not_found', `Rollout ${id} is not in this file.`);
+  throw new StudioError('not_found', `The saved page does not contain rollout ${id}.`);
 }
 
 function streamOf(data: OfflineData, id: string): readonly TraceEvent[] {
   const events = Object.hasOwn(data.streams, id) ? data.streams[id] : undefined;
   if (events !== undefined) return events;
-  throw new StudioError('gone', `The trajectory of ${id} is not in this file.`, {
-    hint: 'Save the file anew with its trajectories, or open the rollout in Rollout Studio.',
+  throw new StudioError('gone', `The saved page does not contain the trajectory of ${id}.`, {
+    hint: 'Save the page again with its trajectories, or open the rollout in Rollout Studio.',
   });
 }
 
@@ -191,7 +192,7 @@ function eventsOf(data: OfflineData, id: string, query: URLSearchParams): unknow
 function blobOf(data: OfflineData, sha: string): WireReply {
   const base64 = Object.hasOwn(data.blobs, sha) ? data.blobs[sha] : undefined;
   if (base64 === undefined)
-    throw new StudioError('not_found', 'This value was too large for the file.', {
+    throw new StudioError('not_found', 'This value was too large for the saved page.', {
       hint: 'Open the rollout in Rollout Studio to see it.',
     });
   const bytes = (): Uint8Array => bytesOfBase64(base64);
@@ -205,7 +206,7 @@ function blobOf(data: OfflineData, sha: string): WireReply {
 function whole(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
   if (text === null) return undefined;
-  if (!/^\d{1,15}$/.test(text)) throw new StudioError('usage', `${name} is a whole number, not “${text}”.`);
+  if (!/^\d{1,15}$/.test(text)) throw new StudioError('usage', `${name} must be a whole number, not “${text}”.`);
   return Number(text);
 }
 

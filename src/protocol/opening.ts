@@ -1,6 +1,5 @@
 /**
- * How a subscription begins, known apart from all that follows: a page sends it before the rest of its program is
- * there.
+ * The first frames of a subscription, in a separate module: a page sends them before the rest of its program is loaded.
  */
 import { PROTOCOL } from './version.ts';
 
@@ -12,7 +11,7 @@ export interface Opening {
   readonly deltas?: boolean;
 }
 
-/** What a client says first on a connection, in order. */
+/** Returns the first frames of a connection, in order. */
 export function openingFrames({ stream, after = 0, afterRev = 0, deltas = false }: Opening): string[] {
   return [
     { type: 'hello', protocol: PROTOCOL },

@@ -1,12 +1,12 @@
 /**
- * Host ↔ page: what a webview and the extension say to each other. Requests and sockets of the page go through the
- * host, which adds the token and knows where the server is; so a page works the same on a remote machine, in a
- * container and in a browser tab. Both ends parse what they get.
+ * Host ↔ page: the messages between a webview and the extension. Requests and sockets of the page go through the host,
+ * which adds the token and knows the server's address, so a page works the same on a remote machine, in a container,
+ * and in a browser tab. Both ends validate messages.
  */
 import { z } from 'zod';
 import { place as filePlace } from '../trace/schema.ts';
 
-/** Where a page is: enough to open it again at the same spot, and to make a link of. */
+/** The place of a page: enough to reopen it at the same spot, and to create a link. */
 export const pagePlace = z.discriminatedUnion('page', [
   z.object({ page: z.literal('batch'), batch: z.string(), /** Text of the filter. */ filter: z.string().optional() }),
   z.object({
@@ -16,12 +16,12 @@ export const pagePlace = z.discriminatedUnion('page', [
     /** Step to select, when there is no `seq`. */ step: z.number().int().min(0).optional(),
     tab: z.string().optional(),
   }),
-  /** All attempts at a task. */
+  /** All attempts of a task. */
   z.object({
     page: z.literal('compare'),
     batch: z.string(),
     task: z.string(),
-    /** A later batch whose attempts stand beside. */ with: z.string().optional(),
+    /** A later batch to compare with. */ with: z.string().optional(),
   }),
   /** Two batches over the same tasks, the earlier first. */
   z.object({ page: z.literal('batches'), batch: z.string(), with: z.string() }),
@@ -36,47 +36,43 @@ export const editorBreakpoint = z.object({
   on: z.union([z.object({ name: z.string() }), z.object({ rollout: z.string(), seq: z.number().int() })]),
   enabled: z.boolean(),
   when: z.string().optional(),
-  /** A count as the editor has it. */
+  /** A hit count in the editor's syntax. */
   hits: z.string().optional(),
   log: z.string().optional(),
 });
 export type EditorBreakpoint = z.infer<typeof editorBreakpoint>;
 
-/** What a page asks its host to do. A host that cannot do one says so in `init.can`, and the page does not offer it. */
+/** Actions that a page requests from its host. `init.can` lists those the host supports; the page offers only these. */
 export const pageAction = z.discriminatedUnion('do', [
-  /** Another page. `beside`: next to this one. */
+  /** Opens another page. `beside`: next to this one. */
   z.object({ do: z.literal('open'), place: pagePlace, beside: z.boolean().optional() }),
-  /** A line of a source file. `rollout`: whose submission tells the absolute path. */
+  /** Opens a line of a source file. `rollout`: its submission has the absolute path. */
   z.object({ do: z.literal('source'), place: filePlace, rollout: z.string().optional() }),
-  /** A value as a read-only document of its own. `language`: json, markdown, plaintext. */
+  /** Opens a value as a separate read-only document. `language`: json, markdown, plaintext. */
   z.object({ do: z.literal('document'), title: z.string(), text: z.string(), language: z.string() }),
   z.object({ do: z.literal('copy'), text: z.string() }),
   z.object({ do: z.literal('external'), url: z.string() }),
   /**
-   * A link to a place, into the clipboard: for the editor, or for a browser on this machine; what the page is in,
-   * unless said.
+   * Copies a link to a place: for the editor, or for a browser on this machine; by default for where the page is open.
    */
   z.object({ do: z.literal('link'), place: pagePlace, for: z.enum(['editor', 'browser']).optional() }),
-  /** Batch control, with whatever questions the host asks first. */
+  /** Runs a batch command; the host may ask for confirmation first. */
   z.object({
     do: z.literal('batch'),
     batch: z.string(),
     verb: z.enum(['pause', 'release', 'resume', 'cancel', 'retry', 'again', 'failed_again']),
   }),
-  /** Steps through the trajectory in the editor's debugger, from there on; of one that runs: attaches to it. */
+  /** Debugs the trajectory from that place in the editor; attaches to a running one. */
   z.object({ do: z.literal('debug'), place: pagePlace }),
-  /** Makes the tool call that starts there again, tries its tool with the same arguments, or writes a test from it. */
+  /** Reruns the tool call that starts there, tries its tool with the same arguments, or creates a test from it. */
   z.object({ do: z.literal('call'), place: pagePlace, what: z.enum(['rerun', 'try', 'test']) }),
-  /** Sets a breakpoint of the editor, in the place of one that is there; without `set` it is taken away. */
+  /** Sets a breakpoint of the editor, replacing an existing one; without `set`, removes it. */
   z.object({
     do: z.literal('breakpoint'),
     on: editorBreakpoint.shape.on,
     set: editorBreakpoint.pick({ when: true, hits: true, log: true }).optional(),
   }),
-  /**
-   * What becomes of a page whose server the window does not work with: the window works with it again, or the page
-   * goes.
-   */
+  /** For a page of another server than the window's: switches the window to that server, or closes the page. */
   z.object({ do: z.literal('elsewhere'), what: z.enum(['use', 'close']) }),
   /** Saves the page as one HTML file that needs no server. */
   z.object({ do: z.literal('save'), place: pagePlace }),
@@ -95,25 +91,23 @@ export const pageToHost = z.discriminatedUnion('type', [
     method: z.enum(['GET', 'HEAD', 'POST', 'PUT']),
     path: z.string().regex(/^\/v1\//),
     body: z.string().optional(),
-    /** The answer as bytes instead of text. */ bytes: z.boolean().optional(),
+    /** Returns the response as bytes instead of text. */ bytes: z.boolean().optional(),
     range: z.object({ start: z.int().min(0), end: z.int().min(0) }).optional(),
   }),
   z.object({ type: z.literal('cancel'), id }),
   z.object({ type: z.literal('socket'), id, what: z.enum(['open', 'close']) }),
   z.object({ type: z.literal('send'), id, text: z.string() }),
   z.object({ type: z.literal('action'), id, action: pageAction }),
-  /** The page moved; the host keeps it for a reload of the window and for its trees. */
+  /** The page navigated; the host stores the place for reloads and for its trees. */
   z.object({ type: z.literal('place'), place: pagePlace, title: z.string() }),
 ]);
 export type PageToHost = z.infer<typeof pageToHost>;
 
-/** `ok`; `lost`: it is being looked for; `stopped`: it has to be started by the user. */
+/** `ok`; `lost`: reconnecting; `stopped`: the user has to start it. */
 export const serverState = z.object({
   state: z.enum(['ok', 'lost', 'stopped']),
   text: z.string().optional(),
-  /**
-   * The window works with another server than the page. `target`: what it has to choose to work with the page's again.
-   */
+  /** The window uses another server than the page. `target`: the target to choose to use the page's server again. */
   elsewhere: z.object({ text: z.string(), target: z.string().optional() }).optional(),
 });
 export type ServerState = z.infer<typeof serverState>;
@@ -126,7 +120,7 @@ export const hostToPage = z.discriminatedUnion('type', [
     can: z.array(z.string()),
     server: serverState,
   }),
-  /** Answer to `request`; `error` when the server gave none. */
+  /** Response to `request`; `error` if the server did not respond. */
   z.object({
     type: z.literal('reply'),
     id,
@@ -137,9 +131,9 @@ export const hostToPage = z.discriminatedUnion('type', [
   z.object({ type: z.literal('failed'), id, code: z.string(), message: z.string(), hint: z.string().optional() }),
   z.object({ type: z.literal('socket'), id, what: z.enum(['open', 'close']) }),
   z.object({ type: z.literal('message'), id, text: z.string() }),
-  /** Answer to `action`. */
+  /** Response to `action`. */
   z.object({ type: z.literal('done'), id, error: z.string().optional() }),
-  /** Go there: a link was followed, the debugger moved. */
+  /** Navigates the page: a link was followed, or the debugger moved. */
   z.object({ type: z.literal('go'), place: pagePlace }),
   z.object({ type: z.literal('server'), server: serverState }),
   /** All breakpoints of the editor that a page can show. */

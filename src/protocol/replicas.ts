@@ -1,19 +1,22 @@
-/** The replicas of a model behind one endpoint: found in a cluster, used by the server that shares its permits. */
+/**
+ * The replicas of a model behind one endpoint, discovered in a cluster, and used by the server to share its permits.
+ */
 
-/** One place that takes calls. */
+/** One server that accepts calls. */
 export interface Replica {
-  /** As the endpoint, with the address and the port of this replica. */
+  /** The endpoint's URL, with the address and port of this replica. */
   readonly url: string;
-  /** For people: the name of its pod. */
+  /** The name of its pod, for people. */
   readonly name: string;
-  /** What comes later at the same address has another. */
+  /** Unique: a later replica at the same address has another ID. */
   readonly id: string;
 }
 
 export interface ReplicaSource {
   /**
-   * Tells who takes calls behind `endpoint`, as soon as it is known and whenever it changes, until the function that it
-   * gives is called. Told undefined: it is one place. Gives undefined where it can be nothing else.
+   * Reports the ready replicas behind `endpoint`, as soon as they are known and whenever they change, until the
+   * returned function is called. Reports undefined if the endpoint is one server. Returns undefined if it cannot have
+   * replicas.
    */
   follow(endpoint: string, tell: (replicas: readonly Replica[] | undefined) => void): (() => void) | undefined;
 }

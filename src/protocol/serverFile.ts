@@ -11,7 +11,7 @@ export const serverFile = z.object({
   port: z.number().int(),
   /** Full client token. */
   token: z.string(),
-  /** Client token that may only read. */
+  /** Read-only client token. */
   read_token: z.string(),
   protocol: z.number().int(),
   product: z.string(),
@@ -19,7 +19,7 @@ export const serverFile = z.object({
 });
 export type ServerFile = z.infer<typeof serverFile>;
 
-/** The one line a server prints on stdout once it listens (or finds that another one has its store). */
+/** The line a server prints on stdout once it listens, or finds that another server uses its store. */
 export const readyLine = z.union([
   z.object({ type: z.literal('ready'), host: z.string(), port: z.number().int(), pid: z.number().int() }),
   z.object({ type: z.literal('taken'), message: z.string() }),

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Json, JsonObject } from '../common/json.ts';
 import type { TaskRecord } from '../trace/task.ts';
 
-/** One task as it goes over a wire and into a store. */
+/** A task as sent to servers and stored. */
 export const taskRecord: z.ZodType<TaskRecord> = z.object({
   id: z.string().min(1),
   question: z.string(),

@@ -1,11 +1,11 @@
-/** How requests reach a server: straight over HTTP, through the host of a webview, or from what a saved page holds. */
+/** Transports for requests: directly over HTTP, through the host of a webview, or from the data of a saved page. */
 import { StudioError } from '../common/errors.ts';
 
 export interface ServerAddress {
   /** `http://127.0.0.1:4711`, without a slash at the end. */
   readonly url: string;
   readonly token: string;
-  /** Certificates (PEM) to trust instead of the usual ones. Node alone can do it. */
+  /** Certificates (PEM) to trust instead of the default ones. Supported only in Node.js. */
   readonly ca?: string;
 }
 
@@ -16,11 +16,11 @@ export interface ByteRange {
 
 export interface WireRequest {
   readonly method: string;
-  /** From `/v1/` on, with its query. */
+  /** Starts with `/v1/` and includes the query. */
   readonly path: string;
   /** Text is JSON, bytes are a blob. */
   readonly body?: string | Uint8Array;
-  /** Of a blob: only these bytes, both ends with them. Who cannot give a part gives the whole. */
+  /** Byte range of a blob, both ends inclusive. A transport without ranges returns the whole blob. */
   readonly range?: ByteRange;
   readonly signal?: AbortSignal;
 }
@@ -33,12 +33,13 @@ export interface WireReply {
 
 export interface Transport {
   /**
-   * Any status is an answer. Throws StudioError `unavailable` when there is none, `cancelled` when the signal aborted.
+   * Returns a response with any status. Throws StudioError `unavailable` without a response, `cancelled` when the
+   * signal aborted.
    */
   request(request: WireRequest): Promise<WireReply>;
 }
 
-/** Over HTTP. `address` is asked at every call: a server that was started anew has another port. */
+/** Creates an HTTP transport. `address` is called for every request, because a restarted server has another port. */
 export function fetchTransport(address: () => ServerAddress): Transport {
   return {
     async request({ method, path, body, range, signal }) {
@@ -64,8 +65,8 @@ export function fetchTransport(address: () => ServerAddress): Transport {
       } catch (error) {
         if (signal?.aborted === true)
           throw new StudioError('cancelled', 'The request was cancelled.', { cause: error });
-        throw new StudioError('unavailable', `The rollout server at ${url} does not answer.`, {
-          hint: 'Run the command again: it starts the server when none is there.',
+        throw new StudioError('unavailable', `The rollout server at ${url} does not respond.`, {
+          hint: 'Run the command again. It starts the server if none is running.',
           cause: error,
         });
       }

@@ -1,6 +1,6 @@
 /**
- * The address of a page in a browser: `http://…/view/#token=…&rollout=r…&seq=12`, with `edit=1` when the token may
- * change something. Token and place are in the fragment, which a browser sends to nobody.
+ * The address of a page in a browser: `http://…/view/#token=…&rollout=r…&seq=12`, with `edit=1` when the token has full
+ * access. Token and place are in the fragment, which browsers do not send.
  */
 import type { PagePlace } from './page.ts';
 import type { ServerAddress } from './transport.ts';
@@ -13,7 +13,7 @@ export function viewUrl({ url, token }: ServerAddress, place: PagePlace, edit: b
   return `${url}${VIEW_PATH}#${values.toString()}`;
 }
 
-/** A place as the values of an address. */
+/** Converts a place to URL parameters. */
 export function placeToParams(place: PagePlace): URLSearchParams {
   const params = new URLSearchParams();
   for (const [key, value] of Object.entries(place))
@@ -21,7 +21,7 @@ export function placeToParams(place: PagePlace): URLSearchParams {
   return params;
 }
 
-/** The way back; undefined when it names neither a batch nor a rollout. */
+/** Converts URL parameters to a place; undefined without a batch or rollout. */
 export function placeFromParams(params: URLSearchParams): PagePlace | undefined {
   const [batch, rollout] = [params.get('batch'), params.get('rollout')];
   if (rollout !== null) {

@@ -17,21 +17,21 @@ export const MAX_APPEND_BYTES = 1024 * 1024;
 export const SPOOL_BYTES = 8 * 1024 * 1024;
 export const BEAT_SECONDS = 5;
 export const LEASE_SECONDS = 30;
-/** A worker that heard nothing for this long starts no new effect. */
+/** A worker that received nothing for this long starts no new effect. */
 export const FENCE_SECONDS = 20;
 
 const int = z.number().int();
 const json = z.unknown() as unknown as z.ZodType<Json>;
-/** Checked one by one with `checkEvent`, so that a refusal can name the event. */
+/** Validated individually with `checkEvent`, so that a refusal can identify the event. */
 const events = z.array(z.unknown()) as unknown as z.ZodType<TraceEvent[]>;
 
-/** Whose events 1..to a stream begins with. First = oldest ancestor. */
+/** The rollouts whose events 1..to a stream starts with, oldest ancestor first. */
 export const lineage = z.array(z.object({ rollout: z.string(), to: int.min(0) }));
 export type Lineage = z.infer<typeof lineage>;
 
 export const grant = z.object({
   type: z.literal('grant'),
-  /** How many of those asked for by `lease` are still to come: the worker counts pushed grants against it. */
+  /** A leased rollout. The worker counts it against the number it requested with `lease`. */
   rollout: z.string(),
   epoch: int.min(1),
   batch: z.string(),
@@ -41,10 +41,7 @@ export const grant = z.object({
   try: int,
   /** Empty unless a fork. */
   lineage,
-  /**
-   * Of a fork: where it left its parent, and the edits it begins with (right behind `rollout.start` and
-   * `rollout.lease`).
-   */
+  /** For a fork: where it left its parent, and its initial edits (right after `rollout.start` and `rollout.lease`). */
   fork: z.object({ rollout: z.string(), seq: int.min(0) }).optional(),
   edits: z.array(forkEdit).optional(),
   /**
@@ -54,7 +51,7 @@ export const grant = z.object({
   last: int.min(0),
   breakpoints: z.array(breakpoint),
   paused: z.boolean(),
-  /** The hold the rollout was in when its worker was lost: it is held again at the same gate. */
+  /** Whether the rollout was held when its worker was lost: it is held again at the same gate. */
   held: z.boolean(),
 });
 export type Grant = z.infer<typeof grant>;
@@ -66,17 +63,17 @@ export const workerFrame = z.discriminatedUnion('type', [
     worker: z.string(),
     slots: int.min(1),
     rollouts: z.array(z.object({ rollout: z.string(), epoch: int, last: int })),
-    /** It was connected before, and how long ago that was lost. */
+    /** How long ago an earlier connection was lost. */
     away_ms: int.min(0).optional(),
   }),
-  /** `want` adds to what was asked for before and is still to come. */
+  /** `want` adds to earlier requests that are still pending. */
   z.object({ type: z.literal('lease'), want: int.min(0) }),
   z.object({ type: z.literal('append'), rollout: z.string(), epoch: int, from: int.min(1), events }),
   z.object({ type: z.literal('delta'), rollout: z.string(), epoch: int, span: int, offset: int, text: z.string() }),
   z.object({
     type: z.literal('beat'),
     load: z.object({ running: int, held: int, waiting: int, rss: int }),
-    /** Said once: the clock of its machine is so far ahead of the server's (negative: behind), which is too far. */
+    /** Sent once if the clock of its machine is too far ahead of the server's (negative: behind). */
     skew_ms: int.optional(),
   }),
   z.object({ type: z.literal('claim'), claim: z.string(), breakpoint: z.string(), rollout: z.string(), epoch: int }),
@@ -87,17 +84,17 @@ export const workerFrame = z.discriminatedUnion('type', [
     inspector: z.string().optional(),
     error: z.object({ code: z.string(), message: z.string() }).optional(),
   }),
-  /** The model server said something about its load, or a call ended: what back-pressure follows. */
+  /** Reports the result of a model call or the load of the model server, for back-pressure. */
   z.object({
     type: z.literal('endpoint'),
     endpoint: z.string(),
     what: z.enum(['ok', 'busy', 'down', 'denied', 'missing']),
     retry_after_ms: int.optional(),
     text: z.string().optional(),
-    /** Calls of which this is said; absent = 1. */
+    /** Number of calls this reports; 1 by default. */
     count: int.min(1).optional(),
   }),
-  /** The worker stops: its sessions end, its rollouts go back to the queue at once. */
+  /** The worker stops: its sessions end, and its rollouts are requeued immediately. */
   z.object({ type: z.literal('bye') }),
 ]);
 export type WorkerFrame = z.infer<typeof workerFrame>;
@@ -113,7 +110,7 @@ export const serverToWorker = z.discriminatedUnion('type', [
     drop: z.array(z.string()),
   }),
   grant,
-  /** Answer to `lease` when fewer than `want` can be given now; more may be pushed. `drained`: none will ever come. */
+  /** Reply to `lease` when fewer than `want` are available now; more may follow. `drained`: there will be no more. */
   z.object({ type: z.literal('granted'), now: int, drained: z.boolean() }),
   z.object({ type: z.literal('ack'), rollout: z.string(), to: int }),
   z.object({
@@ -127,9 +124,7 @@ export const serverToWorker = z.discriminatedUnion('type', [
     type: z.literal('beat'),
     clock: int,
     permits: z.record(z.string(), int),
-    /**
-     * URLs that are called in the place of an endpoint the submission names: its replicas, while the server knows them.
-     */
+    /** URLs to call instead of an endpoint in the submission: its replicas, while the server knows them. */
     replicas: z.record(z.string(), z.array(z.string())).optional(),
   }),
   z.object({ type: z.literal('claimed'), claim: z.string(), yes: z.boolean() }),

@@ -1,4 +1,4 @@
-/** Hands out the store's "these ids changed" to whoever waits for one of them. */
+/** Dispatches the store's change notifications to the listeners of each ID. */
 import type { Store } from '../store/store.ts';
 
 type Listener = () => void;
@@ -20,8 +20,8 @@ export class Changes {
   }
 
   /**
-   * Calls `listener` after each commit that changed `id`. Listeners return at once and never throw. Gives the function
-   * that ends it.
+   * Calls `listener` after each commit that changed `id`. Listeners return immediately and never throw. Returns the
+   * function that unsubscribes.
    */
   on(id: string, listener: Listener): () => void {
     let listeners = this.#listeners.get(id);
@@ -34,7 +34,7 @@ export class Changes {
     };
   }
 
-  /** As `on`, for every id; undefined: anything may have changed. */
+  /** Like `on`, for every ID; undefined means that anything may have changed. */
   onAny(listener: (id: string | undefined) => void): () => void {
     this.#any.add(listener);
     return () => {

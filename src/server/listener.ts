@@ -1,4 +1,4 @@
-/** The HTTP server and its two WebSocket routes: checks who calls, then hands over. */
+/** The HTTP server and its two WebSocket routes: authenticates callers and dispatches requests. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
@@ -12,12 +12,12 @@ import type { Router } from './http/router.ts';
 import type { StoreHealth } from './storeHealth.ts';
 
 const MAX_HEADER_BYTES = 16 * 1024;
-/** An append and what surrounds it. */
+/** An append and its envelope. */
 const MAX_WORKER_FRAME = MAX_APPEND_BYTES + 64 * 1024;
 const MAX_CLIENT_FRAME = 64 * 1024;
 const PING_EVERY_MS = 15_000;
 
-/** Answers everything below a path, e.g. the embedded demo model. Gets the request with its whole URL. */
+/** Handles everything below a path, such as the embedded demo model. Gets the request with its whole URL. */
 export interface Mount {
   readonly prefix: string;
   handle(request: IncomingMessage, response: ServerResponse): void | Promise<void>;
@@ -30,12 +30,12 @@ export interface ListenerOptions {
   readonly mounts: readonly Mount[];
   readonly log: Log;
   readonly health: StoreHealth;
-  /** `transport`: what the WebSocket runs over. */
+  /** `transport`: the stream below the WebSocket. */
   readonly worker: (socket: WebSocket, transport: Duplex, batch: string) => void;
   readonly client: (socket: WebSocket, readOnly: boolean) => void;
-  /** A client's request or connection begins; the function it gives is called at its end. */
+  /** Called when a client's request or connection starts. Returns the function to call at its end. */
   readonly entered: () => () => void;
-  /** The server ends: it takes no more WebSockets. */
+  /** Whether the server is shutting down and accepts no more WebSockets. */
   readonly draining: () => boolean;
 }
 
@@ -67,13 +67,13 @@ export class Listener {
     this.#ping.unref();
   }
 
-  /** Gives the port. Throws `unavailable` when the address cannot be had. */
+  /** Starts listening and returns the port. Throws `unavailable` when the address is not available. */
   listen(host: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
       const failed = (error: Error): void =>
         reject(
-          new StudioError('unavailable', `The server cannot listen on ${host}, port ${port}: ${error.message}.`, {
-            hint: 'Choose another --port, or 0 for any free one.',
+          new StudioError('unavailable', `Cannot listen on ${host}, port ${port}: ${error.message}.`, {
+            hint: 'Choose another --port, or use 0 for any free port.',
             cause: error,
           }),
         );
@@ -86,14 +86,14 @@ export class Listener {
     });
   }
 
-  /** No new connections; those there are are told that the server goes. */
+  /** Accepts no new connections and closes the existing ones. */
   async close(): Promise<void> {
     clearInterval(this.#ping);
     const closed = new Promise<void>((resolve) => {
       this.#server.close(() => resolve());
     });
     for (const { clients } of Object.values(this.#sockets))
-      for (const socket of clients) socket.close(1012, 'the server ends');
+      for (const socket of clients) socket.close(1012, 'the server is shutting down');
     this.#server.closeIdleConnections();
     const hard = setTimeout(() => {
       for (const { clients } of Object.values(this.#sockets)) for (const socket of clients) socket.terminate();
@@ -143,7 +143,7 @@ export class Listener {
       checkOrigin(request, origins);
       const { pathname } = new URL(request.url ?? '/', 'http://server');
       const caller = who(request, tokens);
-      if (draining()) throw new StudioError('unavailable', 'This server ends.', { hint: 'Connect again.' });
+      if (draining()) throw new StudioError('unavailable', 'The server is shutting down.', { hint: 'Connect again.' });
       if (pathname === '/v1/worker' && caller.kind === 'worker') {
         this.#accept(this.#sockets.worker, request, socket, head, (accepted) => worker(accepted, socket, caller.batch));
       } else if (pathname === '/v1/client' && caller.kind === 'client') {
@@ -153,7 +153,7 @@ export class Listener {
         });
       } else {
         throw pathname === '/v1/worker' || pathname === '/v1/client'
-          ? new StudioError('forbidden', 'This token is for the other kind of connection.')
+          ? new StudioError('forbidden', 'This token is for the other kind of connection (client or worker).')
           : new StudioError('not_found', `There is no WebSocket at ${pathname.slice(0, 200)}.`);
       }
     } catch (error) {
@@ -180,7 +180,7 @@ export class Listener {
     });
   }
 
-  /** A connection that answers nothing for two rounds is gone, though nobody said so. */
+  /** Terminates connections that did not answer the previous ping. */
   #pingAll(): void {
     for (const { clients } of Object.values(this.#sockets)) {
       for (const socket of clients) {
@@ -191,14 +191,14 @@ export class Listener {
   }
 }
 
-/** Throws `unauthorized`. */
+/** Returns the caller. Throws `unauthorized`. */
 function who(request: IncomingMessage, tokens: Tokens): Who {
   const token = presentedToken(request);
   const found = token === undefined ? undefined : tokens.who(token);
   if (found !== undefined) return found;
   throw new StudioError(
     'unauthorized',
-    token === undefined ? 'This needs a token.' : 'The token is not of this server.',
-    { hint: 'Take it from server.json of the store, as Authorization: Bearer.' },
+    token === undefined ? 'A token is required.' : 'The token is not valid for this server.',
+    { hint: "Send the token in the store's server.json as “Authorization: Bearer …”." },
   );
 }

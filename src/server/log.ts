@@ -1,11 +1,11 @@
 /**
- * The server's log: one line per thing that happened, on stderr (its starter sends that to a file, a cluster collects
- * it).
+ * The server's log: one line per event on stderr. Whoever starts the server redirects it to a file; a cluster collects
+ * it.
  */
 import type { Log, LogAbout } from '../common/log.ts';
 
 export const LOG_FORMATS = ['text', 'json'] as const;
-/** `text`: for people. `json`: one object a line, for programs that collect logs. */
+/** `text`: for people. `json`: one object per line, for log collectors. */
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
 export function stderrLog(format: LogFormat): Log {
@@ -13,7 +13,7 @@ export function stderrLog(format: LogFormat): Log {
   return (text, about = {}) => void process.stderr.write(`${line(new Date(), text, about)}\n`);
 }
 
-/** Without what it is about: the text says it. */
+/** Formats a line for people. Leaves out the batch, rollout, and worker: the text contains them. */
 export function textLine(time: Date, text: string, { level = 'info' }: LogAbout): string {
   return `${time.toISOString()} ${level === 'info' ? '' : `${level}: `}${text.replaceAll('\n', '\n  ')}`;
 }

@@ -1,9 +1,8 @@
 /**
- * Entry of the rollout server: `node server.mjs --store DIR|postgres://… [--port N] [--host ADDRESS] [--idle-seconds N]
- * …`
- * (see process/options.ts).
- * Prints one line of JSON on stdout once it listens (see protocol/serverFile.ts). Exit codes: 0 ended well, 2 the call
- * is wrong, 3 the store cannot be had.
+ * Entry of the rollout server: `node server.mjs --store DIR|postgres://… [--port N] [--host ADDRESS] …` (see
+ * process/options.ts).
+ * Prints one line of JSON on stdout once it listens (see protocol/serverFile.ts). Exit codes: 0 success, 2 invalid
+ * command line, 3 the store is not available.
  */
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -36,7 +35,7 @@ setFlagsFromString(HEAP_GROWTH);
 async function main(options: ServerOptions, log: Log): Promise<number> {
   const collector = collectorOf(options.otlp, process.env, log);
   const folder = serverFolder(options.store);
-  // Several servers may serve one PostgreSQL; a folder has one server.
+  // Several servers may share a PostgreSQL database; a folder has one server.
   const lock = isPostgresUrl(options.store) ? undefined : await lockStore(folder, isAlive);
   if (lock?.taken === true) {
     print({ type: 'taken', message: takenText(options.store, lock.by) });
@@ -45,7 +44,7 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
   const store = await openStore(options.store);
   const stopping = deferred<undefined>();
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stopping.resolve(undefined));
-  // A server on a machine of its own loads nothing of it.
+  // Loaded only when needed.
   const kubernetes =
     options.executor === 'kubernetes'
       ? await (await import('../executor/kubernetes/open.ts')).openKubernetes(process.env)
@@ -99,7 +98,7 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
       product: PRODUCT,
       started_at: server.startedAt,
     },
-    (error) => log(`server.json cannot be written: ${errorText(error)}`, { level: 'error' }),
+    (error) => log(`Cannot write server.json: ${errorText(error)}`, { level: 'error' }),
   );
   print({ type: 'ready', host: server.host, port: server.port, pid: process.pid });
   await stopping.promise;
@@ -111,15 +110,15 @@ async function main(options: ServerOptions, log: Log): Promise<number> {
 
 function takenText(store: string, by: ServerFile | undefined): string {
   return by === undefined
-    ? `Another server has the store ${store}.`
-    : `Another server has the store ${store}: process ${by.pid} at ${by.host}, port ${by.port} (${by.product}).`;
+    ? `Another server is using the store ${store}.`
+    : `Another server is using the store ${store}: process ${by.pid} at ${by.host}, port ${by.port} (${by.product}).`;
 }
 
 function print(line: ReadyLine): void {
   process.stdout.write(`${JSON.stringify(line)}\n`);
 }
 
-// The client that waited for the ready line closes its end.
+// The client closes its end after it has read the ready line.
 process.stdout.on('error', () => undefined);
 
 let log = stderrLog('text');

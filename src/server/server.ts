@@ -1,4 +1,4 @@
-/** The rollout server, put together from its parts. Everything that must last is in the store. */
+/** Assembles the rollout server. Everything durable is in the store. */
 
 import { errorText } from '../common/errors.ts';
 import { newId } from '../common/ids.ts';
@@ -46,36 +46,35 @@ export interface RolloutServerOptions {
   readonly secretsFolder: string;
   readonly listen: { readonly host: string; readonly port: number };
   readonly origins: Omit<OriginRules, 'host'>;
-  /** Client tokens; without them new ones are made. */
+  /** Client tokens; new ones are created by default. */
   readonly tokens?: ClientTokens;
   /**
-   * Origins at which workers reach it where that is not where it listens; where it is gone, another server of its
-   * store.
+   * Origins at which workers reach this server, if not where it listens, or another server of the same store.
    */
   readonly advertise?: readonly string[];
-  /** 0 = never ends by itself. */
+  /** 0: the server never ends on its own. */
   readonly idleMs: number;
   readonly executor: ((host: ClusterHost) => Executor) | undefined;
-  /** Who knows the replicas behind endpoints. */
+  /** Source of the replicas behind endpoints. */
   readonly replicas?: ReplicaSource;
   readonly mounts: readonly Mount[];
-  /** What workers elsewhere run. */
+  /** The programs that workers on other machines run. */
   readonly programs?: Programs;
   /** Folder of the pages for browsers. */
   readonly pages: string;
   /** Path of the demo model's metrics among the mounts. */
   readonly demoMetrics: string | undefined;
   readonly log: Log;
-  /** Who may read `/metrics`; `token` unless told. */
+  /** Who may read `/metrics`; `token` by default. */
   readonly metrics?: 'token' | 'open';
-  /** Gets finished rollouts as traces, from a server of this name. */
+  /** The collector that receives finished rollouts as traces, and the service name to report. */
   readonly traces?: { readonly collector: Collector; readonly service: string };
-  /** The idle time is over. */
+  /** Called when the idle time is over. */
   readonly idle: () => void;
 }
 
 export interface RolloutServer {
-  /** Address at which this machine reaches it. */
+  /** Address at which this machine reaches the server. */
   readonly host: string;
   readonly port: number;
   /** For `server.json`. */
@@ -83,13 +82,13 @@ export interface RolloutServer {
   readonly readToken: string;
   readonly startedAt: number;
   /**
-   * Is not ready from now on, leases no more, ends the workers of its executor, finishes what is under way (see
-   * process/drain.ts), closes connections and then the store.
+   * Reports not ready, stops leasing, stops the workers of its executor, finishes pending work (see process/drain.ts),
+   * closes connections, and then the store.
    */
   stop(): Promise<void>;
 }
 
-/** Starts a server on an opened store. Throws `unavailable` when it cannot listen; the store is the caller's then. */
+/** Starts a server on an open store. Throws `unavailable` when it cannot listen; the caller then closes the store. */
 export async function startServer(options: RolloutServerOptions): Promise<RolloutServer> {
   const { store, log } = options;
   const tokens = new Tokens(await store.secretKey(), options.tokens);
@@ -104,7 +103,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
   const clients = new Set<ClientConnection>();
   let draining = false;
 
-  // Parts that need each other get functions that are called only once all are there.
+  // Parts that depend on each other get functions that are called only once all of them exist.
   let port = 0;
   const origin = (): string => {
     const host = reachable(options.listen.host);
@@ -121,7 +120,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     store
       .tell(batch, 'infra', infra)
       .catch((error: unknown) =>
-        log(`telling ${batch} of its workers failed: ${errorText(error)}`, { level: 'error', batch }),
+        log(`recording returned workers of ${batch} failed: ${errorText(error)}`, { level: 'error', batch }),
       );
   });
   const deltas: Deltas = new Deltas((rollout, on) => hub.watch(rollout, on));
@@ -136,10 +135,10 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       store
         .tell(batch, 'infra', { what: 'endpoint', endpoint, text })
         .catch((error: unknown) =>
-          log(`telling ${batch} of its endpoint failed: ${errorText(error)}`, { level: 'error', batch }),
+          log(`recording endpoint trouble of ${batch} failed: ${errorText(error)}`, { level: 'error', batch }),
         );
     },
-    // Each `demo:?…` is an endpoint of its own, told apart by its query.
+    // Each `demo:?…` is a separate endpoint, identified by its query.
     demo: (endpoint) =>
       options.demoMetrics === undefined
         ? undefined
@@ -161,8 +160,8 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
       hub.watch(rollout, true);
     },
   });
-  // Its workers need the port, so it comes last; nothing asks it before.
-  const later: { executor?: Executor } = {};
+  // Created last, because its workers need the port. Nothing uses it before.
+  const late: { executor?: Executor } = {};
   const supervisor: Supervisor = new Supervisor({
     store,
     changes,
@@ -173,9 +172,9 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     secrets,
     log,
     workers: {
-      wants: (record, submission) => later.executor?.wants(record, submission),
-      gone: (batch) => later.executor?.gone(batch),
-      secrets: async (batch) => later.executor?.secrets(batch),
+      wants: (record, submission) => late.executor?.wants(record, submission),
+      gone: (batch) => late.executor?.gone(batch),
+      secrets: async (batch) => late.executor?.secrets(batch),
     },
   });
 
@@ -188,7 +187,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     leasing,
     tokens,
     log,
-    checkNeeds: (submission) => later.executor?.check(submission),
+    checkNeeds: (submission) => late.executor?.check(submission),
     startsWorkers: options.executor !== undefined,
     info: () => serverInfo(store, startedAt, pressure),
     draining: () => draining,
@@ -273,13 +272,13 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     throw error;
   }
   if (options.executor !== undefined)
-    later.executor = options.executor(
+    late.executor = options.executor(
       executorHost({ services, hub, origins: options.advertise ?? [], listens: origin() }),
     );
   await supervisor.start();
   const traces =
     options.traces === undefined ? undefined : openTraceExport({ store, changes, counters, log, ...options.traces });
-  log(`${PRODUCT} listens on ${origin()} for ${store.name}`);
+  log(`${PRODUCT} listening on ${origin()}, store ${store.name}`);
 
   return {
     host: reachable(options.listen.host),
@@ -288,7 +287,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
     token: tokens.full,
     readToken: tokens.read,
     stop: async () => {
-      log('the server ends');
+      log('the server is shutting down');
       draining = true;
       leasing.close();
       idle.close();
@@ -296,7 +295,7 @@ export async function startServer(options: RolloutServerOptions): Promise<Rollou
         workers: () => hub.sessions(),
         clients: () => clients,
         log,
-        executor: () => later.executor?.close(),
+        executor: () => late.executor?.close(),
         exporter: async (withinMs) => traces?.close(withinMs),
       });
       await listener.close();
@@ -373,7 +372,7 @@ async function serverInfo(store: Store, startedAt: number, pressure: BackPressur
   };
 }
 
-/** How this machine reaches an address the server listens on. */
+/** Returns how this machine reaches an address the server listens on. */
 function reachable(host: string): string {
   if (host === '0.0.0.0') return '127.0.0.1';
   return host === '::' ? '::1' : host;

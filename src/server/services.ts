@@ -1,4 +1,4 @@
-/** What routes work with. */
+/** The services available to routes. */
 
 import type { Log } from '../common/log.ts';
 import type { Submission } from '../config/submission.ts';
@@ -20,11 +20,11 @@ export interface Services {
   readonly leasing: Leasing;
   readonly tokens: Tokens;
   readonly log: Log;
-  /** Throws `config` when the workers this server starts do not have what the tools of a new batch need. */
+  /** Throws `config` when the workers this server starts lack something that the tools of a new batch need. */
   readonly checkNeeds: (submission: Submission) => void;
-  /** It has an executor: workers do not come by themselves. */
+  /** Whether the server has an executor, instead of workers that connect on their own. */
   readonly startsWorkers: boolean;
   readonly info: () => Promise<ServerInfo>;
-  /** The server ends: whoever can should go elsewhere. */
+  /** Whether the server is shutting down, so that clients and workers should use another one. */
   readonly draining: () => boolean;
 }

@@ -1,15 +1,15 @@
 /**
- * Whether the store takes writes, as the newest ones showed. What it refuses cannot be recorded in it, so this is
- * told to the clients that are there.
+ * Tracks whether the store accepts writes. A failed write cannot be recorded in the store itself, so connected clients
+ * are notified.
  */
 import { errorText, StudioError } from '../common/errors.ts';
 import type { Log } from '../common/log.ts';
 
-const WELL = 'The store takes writes again.';
-const BACK = 'The store is back.';
+const WELL = 'The store accepts writes again.';
+const BACK = 'The store is available again.';
 /**
- * On a disk that is nearly full small writes pass between large ones that do not: only this long after the last refusal
- * it is well.
+ * On a nearly full disk, small writes succeed between large ones that fail. The store counts as healthy only this long
+ * after the last failure.
  */
 const QUIET_MS = 3_000;
 
@@ -18,55 +18,55 @@ export class StoreHealth {
   readonly #watchers = new Set<(text: string) => void>();
   #trouble: string | undefined;
   #refusedAt = 0;
-  /** Of the whole database: nothing else is to be told until it is over. */
-  #away = false;
+  /** Whether the whole database is unreachable. Nothing else is reported until it is back. */
+  #unreachable = false;
 
   constructor(log: Log) {
     this.#log = log;
   }
 
-  /** Why the store takes no writes now; undefined: it does. */
+  /** Why the store does not accept writes now; undefined if it does. */
   get trouble(): string | undefined {
     return this.#trouble;
   }
 
-  /** A write failed; counts when it is the store that failed. */
+  /** Records a failed write, if the store caused it. */
   failed(error: unknown): void {
     if (StudioError.is(error, 'storage')) this.refused(errorText(error));
   }
 
-  /** The store did not take a write, for this reason. */
+  /** Records why the store rejected a write. */
   refused(why: string): void {
     this.#refusedAt = performance.now();
-    if (this.#trouble === why || this.#away) return;
+    if (this.#trouble === why || this.#unreachable) return;
     this.#trouble = why;
-    this.#tell(why);
+    this.#notify(why);
   }
 
-  /** The store's database cannot be reached, for this reason; undefined: it can be again. */
+  /** Records why the store's database is unreachable; undefined when it is reachable again. */
   outage(why: unknown): void {
     if (why !== undefined) this.refused(`Waiting for the store. ${errorText(why)}`);
-    this.#away = why !== undefined;
-    if (this.#away || this.#trouble === undefined) return;
+    this.#unreachable = why !== undefined;
+    if (this.#unreachable || this.#trouble === undefined) return;
     this.#trouble = undefined;
-    this.#tell(BACK);
+    this.#notify(BACK);
   }
 
-  /** A write was stored. */
+  /** Records a successful write. */
   worked(): void {
-    if (this.#trouble === undefined || this.#away || performance.now() - this.#refusedAt < QUIET_MS) return;
+    if (this.#trouble === undefined || this.#unreachable || performance.now() - this.#refusedAt < QUIET_MS) return;
     this.#trouble = undefined;
-    this.#tell(WELL);
+    this.#notify(WELL);
   }
 
-  /** `told` hears of each change, until what this gives is called. */
-  watch(told: (text: string) => void): () => void {
-    this.#watchers.add(told);
-    return () => void this.#watchers.delete(told);
+  /** Calls `listener` on each change. Returns the function that unsubscribes. */
+  watch(listener: (text: string) => void): () => void {
+    this.#watchers.add(listener);
+    return () => void this.#watchers.delete(listener);
   }
 
-  #tell(text: string): void {
+  #notify(text: string): void {
     this.#log(text, { level: this.#trouble === undefined ? 'info' : 'error' });
-    for (const told of this.#watchers) told(text);
+    for (const listener of this.#watchers) listener(text);
   }
 }

@@ -1,14 +1,14 @@
-/** Reading streams: of a fork, the events it shares come first, out of the streams of its ancestors. */
+/** Reads streams. For a fork, the shared events are read first, from the streams of its ancestors. */
 import type { Lineage } from '../protocol/worker.ts';
 import type { Store } from '../store/store.ts';
 
-/** A stream's events as texts. */
+/** Serialized events of a stream. */
 export interface Chunk {
   readonly bodies: readonly string[];
-  /** seq of the last one; `after` when there is none. */
+  /** `seq` of the last event; `after` if there are no events. */
   readonly last: number;
   readonly chars: number;
-  /** Whether more was there when it was read. */
+  /** Whether there were more events when it was read. */
   readonly more: boolean;
 }
 
@@ -23,7 +23,7 @@ export class StreamReader {
     this.#lineage = lineage;
   }
 
-  /** Events after `after`, at most about `maxBytes` and none after `until`; at least one when there is one. */
+  /** Reads events after `after` up to `until`, about `maxBytes` at most, but at least one if there is one. */
   async read(after: number, maxBytes: number, until = Infinity): Promise<Chunk> {
     const ancestor = this.#lineage.find((segment) => segment.to > after);
     const stream = ancestor?.rollout ?? this.#stream;
@@ -38,12 +38,13 @@ export class StreamReader {
       chars += event.body.length;
       last = event.seq;
     }
-    // The store fills up to maxBytes (in bytes, never fewer than characters): much less means there was no more.
+    // The store fills up to maxBytes. Bytes are never fewer than characters, so much less means that there were no
+    // more.
     const more = bodies.length > 0 && last < until && (ancestor !== undefined || chars * 4 >= maxBytes);
     return { bodies, last, chars, more };
   }
 
-  /** Every event text of `after` < seq <= `until`. */
+  /** Yields every serialized event with `after` < seq <= `until`. */
   async *all(after: number, until: number, maxBytes: number): AsyncGenerator<readonly string[]> {
     let cursor = after;
     while (cursor < until) {

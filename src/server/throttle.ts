@@ -1,13 +1,13 @@
 /**
- * Runs `work` soon after each call of `ask`, never twice at once and at most every `everyMs`. Calls that come
- * meanwhile are one further run. `work` tells its own failures through `failed`.
+ * Runs `work` soon after each call of `request`, never concurrently and at most every `everyMs`. Requests during a run
+ * result in one more run. Failures of `work` are passed to `failed`.
  */
 export class Throttle {
   readonly #work: () => Promise<void>;
   readonly #failed: (error: unknown) => void;
   readonly #everyMs: number;
   #running = false;
-  #asked: 'no' | 'soon' | 'now' = 'no';
+  #requested: 'no' | 'soon' | 'now' = 'no';
   #last = -Infinity;
   #timer: NodeJS.Timeout | undefined;
   #closed = false;
@@ -18,12 +18,12 @@ export class Throttle {
     this.#failed = failed;
   }
 
-  /** `now`: without waiting for the interval to pass. */
-  ask(now = false): void {
+  /** Requests a run. `now`: without waiting for the interval to pass. */
+  request(now = false): void {
     if (this.#closed) return;
-    if (now || this.#asked === 'no') this.#asked = now ? 'now' : 'soon';
+    if (now || this.#requested === 'no') this.#requested = now ? 'now' : 'soon';
     if (this.#running) return;
-    const wait = this.#asked === 'now' ? 0 : this.#last + this.#everyMs - performance.now();
+    const wait = this.#requested === 'now' ? 0 : this.#last + this.#everyMs - performance.now();
     if (wait > 0) {
       this.#timer ??= setTimeout(() => this.#run(), wait);
       return;
@@ -31,9 +31,9 @@ export class Throttle {
     this.#run();
   }
 
-  /** Nothing runs, and nothing was asked for. */
+  /** Whether nothing is running or requested. */
   get idle(): boolean {
-    return !this.#running && this.#asked === 'no';
+    return !this.#running && this.#requested === 'no';
   }
 
   close(): void {
@@ -45,18 +45,18 @@ export class Throttle {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#running = true;
-    this.#asked = 'no';
+    this.#requested = 'no';
     this.#last = performance.now();
     void this.#work()
       .catch(this.#failed)
       .finally(() => {
         this.#running = false;
-        const asked = this.#askedMeanwhile();
-        if (asked !== 'no') this.ask(asked === 'now');
+        const pending = this.#pendingRequest();
+        if (pending !== 'no') this.request(pending === 'now');
       });
   }
 
-  #askedMeanwhile(): 'no' | 'soon' | 'now' {
-    return this.#asked;
+  #pendingRequest(): 'no' | 'soon' | 'now' {
+    return this.#requested;
   }
 }

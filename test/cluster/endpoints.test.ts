@@ -97,7 +97,7 @@ describe('replicas of a model behind a headless Service', { timeout: 3 * 60_000 
       assert.equal(start?.data.endpoint, first(row.task), `${row.task} went where it belongs`);
     }
     const told = await bench.infra(batch);
-    for (const said of [/Replica comes of \S+ takes calls/, /Replica goes of \S+ is gone/])
+    for (const said of [/Replica comes of \S+ is ready/, /Replica goes of \S+ was removed/])
       assert.ok(
         told.some((text) => said.test(text)),
         told.join('\n'),

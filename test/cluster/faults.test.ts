@@ -149,7 +149,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
           attempts: 32,
           told: {
             what: 'pod_evicted',
-            like: new RegExp(`${victim.metadata.name} was evicted, as when its node is drained`),
+            like: new RegExp(`${victim.metadata.name} was evicted, as when a node is drained`),
           },
         };
       }));
@@ -193,7 +193,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
           batch: { pods: podsOf(site, { image: NOWHERE }) },
         });
         await toldOf(batch, 'pod_image');
-        const told = { what: 'pod_image', like: new RegExp(`The image ${NOWHERE} of pod .* cannot be had`) };
+        const told = { what: 'pod_image', like: new RegExp(`Cannot pull image ${NOWHERE} for pod `) };
         if (site.kit !== undefined) {
           // as if it had been pushed now
           for (const node of site.nodes) site.kit.image(node, 'tag', site.image, NOWHERE);
@@ -246,7 +246,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
             'it says what to do',
           );
           await giveUp(bench.cluster, node, true); // which is one of the remedies it was told
-          return { batch, attempts: 16, told: { what: 'node_lost', like: /^Node \S+ does not answer any more\./ } };
+          return { batch, attempts: 16, told: { what: 'node_lost', like: /^Node \S+ does not respond\./ } };
         });
       } finally {
         kit.findNode(node);
@@ -350,8 +350,8 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
             return {
               batch,
               attempts: 32,
-              told: { what: 'endpoint', like: /takes no calls: / },
-              also: [{ what: 'endpoint', like: /takes calls again/ }],
+              told: { what: 'endpoint', like: /is not available: / },
+              also: [{ what: 'endpoint', like: /is available again/ }],
             };
           });
         } finally {
@@ -377,10 +377,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
             attempts: 32,
             told: {
               what: 'workers_back',
-              like: new RegExp(
-                String.raw`^The connection of 2 workers to the server was lost: back after \d.*, and \d rollouts in ` +
-                  String.raw`their hands went on\.$`,
-              ),
+              like: /^2 workers lost the connection to the server and reconnected after \d.* and continued \d rollouts\.$/,
             },
           };
         });
@@ -408,7 +405,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
         return {
           batch,
           attempts: 32,
-          told: { what: 'server_back', like: /^The server was away .* 2 workers found it again: back after \d/ },
+          told: { what: 'server_back', like: /^The server was restarted, .* 2 workers reconnected after \d/ },
         };
       });
     });
@@ -463,8 +460,8 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
         return {
           batch,
           attempts: 16,
-          told: { what: 'cluster_away', like: /^The cluster does not answer the server; pods that run go on/ },
-          also: [{ what: 'cluster_back', like: /answers the server again, after \d/ }],
+          told: { what: 'cluster_away', like: /^The server cannot reach the cluster\. Running pods continue/ },
+          also: [{ what: 'cluster_back', like: /The cluster is reachable again after \d/ }],
         };
       });
     });

@@ -67,7 +67,7 @@ describe('pods of a batch', { timeout: 5 * 60_000 }, () => {
     const batch = await workspace.launch('released', steady(site, { tasks: 2, steps: 6, batch: { attempts: 2 } }));
     await workspace.untilRows(batch, (rows) => rows.some(({ progress }) => progress.steps > 0));
     const paused = await bench.rollout('pause', batch, '--release-pods');
-    assert.match(paused.stdout, /^Paused batch \S+\. Its workers end /, paused.stderr);
+    assert.match(paused.stdout, /^Paused batch \S+\. Its workers stop /, paused.stderr);
     await workspace.untilEvents(batch, (events) =>
       events.some((event) => event.kind === 'infra' && event.data.what === 'pods_released'),
     );
@@ -98,7 +98,7 @@ describe('pods of a batch', { timeout: 5 * 60_000 }, () => {
         (event) =>
           event.kind === 'infra' &&
           event.data.what === 'suspended' &&
-          event.data.text.endsWith('waits until the queue nobodys admits it.'),
+          event.data.text.endsWith('is waiting for admission by the queue nobodys.'),
       ),
     );
     const [job] = await cluster.list('Job', { labels: selector(batchLabels(batch)) });
@@ -115,7 +115,10 @@ describe('pods of a batch', { timeout: 5 * 60_000 }, () => {
     const given = (await workspace.events(batch)).flatMap((event) =>
       event.kind === 'infra' && event.data.what === 'given_up' ? [event.data.text] : [],
     );
-    assert.match(given.join('\n'), /^Its pods cannot work: .*exit code 2.* does not know this batch \(401\)\.$/);
+    assert.match(
+      given.join('\n'),
+      /^The pods of the batch cannot run: .*exit code 2.* does not know this batch \(401\)\.$/,
+    );
   });
 
   it('are not made where they would not have what a tool needs', async () => {

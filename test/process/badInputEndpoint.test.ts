@@ -148,7 +148,7 @@ describe('a model endpoint that', () => {
     const told = new Promise<void>((resolve) => {
       running.stderr?.on('data', (chunk) => {
         said += String(chunk);
-        if (said.includes('takes no calls')) resolve();
+        if (said.includes('is not available')) resolve();
       });
     });
     const ended = once(running, 'close');
@@ -165,9 +165,9 @@ describe('a model endpoint that', () => {
     assert.deepEqual(
       said.split('\n').filter((line) => line.includes('The model endpoint')),
       [
-        `The model endpoint http://127.0.0.1:${port}/v1 takes no calls: connect ECONNREFUSED 127.0.0.1:${port}. ` +
-          'They wait for it (model.endpoint_wait); start it, or cancel the batch.',
-        `The model endpoint http://127.0.0.1:${port}/v1 takes calls again.`,
+        `The model endpoint http://127.0.0.1:${port}/v1 is not available: connect ECONNREFUSED 127.0.0.1:${port}. ` +
+          'Calls wait for it (model.endpoint_wait). Start it, or cancel the batch.',
+        `The model endpoint http://127.0.0.1:${port}/v1 is available again.`,
       ],
     );
   });

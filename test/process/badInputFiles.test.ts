@@ -128,7 +128,7 @@ describe('rollout run refuses', () => {
     );
     assert.match(
       await refused(['show', 'b0123456789/one/1'], 'not_found'),
-      /^There is no batch b0123456789 here\. rollout batches lists those there are\.$/,
+      /^There is no batch b0123456789 here\. Run “rollout batches” to list the batches\.$/,
     );
     assert.match(
       await refused(['run', file, '--task', 'two'], 'config'),

@@ -188,7 +188,7 @@ describe('a server', () => {
       assert.match(
         await fails(bench, ['serve'], 3, 'unavailable'),
         new RegExp(
-          `^rollout: Another server has the store .*: process ${first?.pid ?? 0} at 127\\.0\\.0\\.1, port ` +
+          `^rollout: Another server is using the store .*: process ${first?.pid ?? 0} at 127\\.0\\.0\\.1, port ` +
             `${first?.port ?? 0} .*\\. Commands on this store connect to it automatically\\. ` +
             'To run a second server, use another --store\\.\n$',
         ),
@@ -234,7 +234,7 @@ describe('a server', () => {
       const forbidden = {
         code: 'forbidden',
         message: 'This token may only read.',
-        hint: 'Use the full token of server.json.',
+        hint: 'Use the full token in server.json.',
       };
       await assert.rejects(reader.commandBatch(batch, { command: 'c1', verb: 'cancel' }), forbidden);
       await assert.rejects(reader.commandRollout(row?.rollout ?? '', { command: 'c2', verb: 'hold' }), forbidden);
@@ -242,7 +242,7 @@ describe('a server', () => {
       await assert.rejects(reader.gc({ dry_run: true }), forbidden);
       await assert.rejects(new Api(fetchTransport(() => ({ url, token: 'f'.repeat(64) }))).batch(batch), {
         code: 'unauthorized',
-        message: 'The token is not of this server.',
+        message: 'The token is not valid for this server.',
       });
     }));
 });

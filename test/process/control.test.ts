@@ -110,7 +110,7 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
     );
     assert.match(
       await done('pause', batch, '--release-pods'),
-      new RegExp(`Paused batch ${batch}\\. Its workers end once the 4 attempts that run are held`),
+      new RegExp(`Paused batch ${batch}\\. Its workers stop once the 4 running attempts are held`),
     );
     demo.open('released');
     const queued = await workspace.untilRows(batch, (rows) => rows.every((row) => row.state === 'queued'));
@@ -236,7 +236,7 @@ describe('a running batch', { timeout: 300_000, concurrency: 3 }, () => {
     assert.deepEqual(rows.map((row) => row.progress.status).sort(), ['cancelled', 'done']);
     const final = await workspace.run('cancel', first!.rollout);
     assert.equal(final.code, 2);
-    assert.match(final.stderr, /has ended: that is final/);
+    assert.match(final.stderr, /has already ended/);
   });
 });
 

@@ -317,7 +317,7 @@ describe('a fork', { timeout: 300_000 }, () => {
     made();
     const refused = await workspace.run('fork', `${rollout}:2`);
     assert.equal(refused.code, 2);
-    assert.match(refused.stderr, /cannot be undone and may be made again: send\b.*--accept-irreversible/s);
+    assert.match(refused.stderr, /cannot be undone and may be repeated: send\b.*--accept-irreversible/s);
     const told = await workspace.run('fork', `${rollout}:1`, '--json');
     assert.equal(told.code, 2);
     const sends = ofKind(events, 'tool.start').filter((event) => event.data.name === 'send');
@@ -339,7 +339,7 @@ describe('a fork', { timeout: 300_000 }, () => {
     for (const [reference, pattern] of [
       [rollout, /requires a point/],
       [`${rollout}:9`, /has no step 9; it has 2/],
-      [`${rollout}@999`, /cannot be cut after 999/],
+      [`${rollout}@999`, /cannot be forked after event 999/],
       [`${batch}/it/2:1`, /has no attempt 2/],
     ] as const) {
       const { code, stderr } = await workspace.run('fork', reference);

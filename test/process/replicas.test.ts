@@ -196,6 +196,6 @@ test('replicas that come and go: affinity, permits of each, and nothing lost', a
   const told = (await api.events(batch)).events.flatMap((event) => (event.kind === 'infra' ? [event.data.text] : []));
   assert.deepEqual(told.slice(0, 2), [
     `Replica pod-b of ${SERVICE} is gone. It has 2 replicas now.`,
-    `Replica pod-d of ${SERVICE} takes calls. It has 3 replicas now.`,
+    `Replica pod-d of ${SERVICE} is ready. It now has 3 replicas.`,
   ]);
 });

@@ -139,7 +139,9 @@ describe('the local executor', () => {
     const seen = someEnded();
     executor.wants({ ...record(5), paused: true, released: true }, plainSubmission());
     await seen;
-    assert.deepEqual(ended, [{ worker: config!['worker'] as string, why: 'It exited with code 0.', infra: false }]);
+    assert.deepEqual(ended, [
+      { worker: config!['worker'] as string, why: 'The worker exited with code 0.', infra: false },
+    ]);
     executor.wants(record(5), plainSubmission());
     await configs(1);
   });
@@ -151,7 +153,9 @@ describe('the local executor', () => {
     others = [`local-${gone.pid}`];
     executor.wants(record(5), plainSubmission());
     await configs(1);
-    assert.deepEqual(ended, [{ worker: `local-${gone.pid}`, why: 'Its process is gone.', infra: false }]);
+    assert.deepEqual(ended, [
+      { worker: `local-${gone.pid}`, why: 'The worker process no longer exists.', infra: false },
+    ]);
   });
 
   test('sees a kill at once', { skip: process.platform === 'win32' }, async () => {
@@ -161,7 +165,9 @@ describe('the local executor', () => {
     const seen = someEnded();
     process.kill(Number((config!['worker'] as string).slice('local-'.length)), 'SIGKILL');
     await seen;
-    assert.deepEqual(ended, [{ worker: config!['worker'] as string, why: 'It was ended by SIGKILL.', infra: true }]);
+    assert.deepEqual(ended, [
+      { worker: config!['worker'] as string, why: 'The worker was killed by SIGKILL.', infra: true },
+    ]);
   });
 
   test('workers that fail come again after a growing pause', async () => {
@@ -177,7 +183,7 @@ describe('the local executor', () => {
       assert.equal(ended.length, before + 1);
       times.push(performance.now());
     }
-    assert.ok(ended.every((end) => end.infra && end.why === 'It exited with code 7.'));
+    assert.ok(ended.every((end) => end.infra && end.why === 'The worker exited with code 7.'));
     // The first is followed at once.
     const pauses = times.slice(1).map((time, index) => time - times[index]!);
     assert.ok(pauses[1]! >= 450 && pauses[2]! >= 950, String(pauses));

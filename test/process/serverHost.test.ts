@@ -66,14 +66,14 @@ test('a worker’s end frees its rollouts at once; a try that loses worker after
         assert.equal((await worker.frames.next('control')).verb, 'drain');
         assert.equal(host.drain('somebody'), false);
       }
-      assert.equal(await host.workerEnded(batch, `local-${death}`, 'It was ended by SIGKILL.', true), true);
+      assert.equal(await host.workerEnded(batch, `local-${death}`, 'The worker was killed by SIGKILL.', true), true);
       worker.close();
     }
     assert.equal(epoch, 25);
     const [row] = (await api.rollouts(batch)).rollouts;
     assert.deepEqual(
       [row!.progress.status, row!.progress.error_message],
-      ['infrastructure', '25 workers were lost while they ran it; the last one: It was ended by SIGKILL.'],
+      ['infrastructure', '25 workers died while running this rollout. Last one: The worker was killed by SIGKILL.'],
     );
     assert.equal(await host.workerEnded(batch, 'nobody', 'gone', false), false);
     while (wanted.at(-1) !== -1) await new Promise((resolve) => setTimeout(resolve, 10));

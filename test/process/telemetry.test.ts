@@ -195,7 +195,7 @@ describe('traces of finished rollouts', () => {
     await collector.until(() => collector.roots().length === 3, 'three traces');
     assert.equal(collector.requests.length, 3);
     await scrapeUntil(server, 'rollout_traces_total{result="exported"}', 3);
-    assert.match(server.stderr, /takes no traces: status 503: not yet/);
+    assert.match(server.stderr, /is not available: status 503: not yet/);
     assert.match(server.stderr, /answers again/);
   });
 });

@@ -425,7 +425,11 @@ describe('a real vLLM', { timeout: 10 * 60_000 }, () => {
     for (const [index, line] of told.entries())
       assert.match(
         line,
-        index % 2 === 1 ? /takes calls again/ : index === 0 ? /takes no calls: (?!.*busy)/ : /takes no calls: .*busy/,
+        index % 2 === 1
+          ? /is available again/
+          : index === 0
+            ? /is not available: (?!.*busy)/
+            : /is not available: .*busy/,
       );
     // What the engine broke off when it was told to end is nobody's answer.
     assert.deepEqual(

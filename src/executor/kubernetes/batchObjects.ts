@@ -1,4 +1,4 @@
-/** What a batch has in the cluster: makes it, keeps it up to date, takes it away. */
+/** Creates, updates, and removes the cluster objects of batches. */
 import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
@@ -14,7 +14,7 @@ import { batchOf, type Round } from './jobRounds.ts';
 import { sidecarVariables } from './sidecarSecrets.ts';
 import type { PodSizing } from './sizing.ts';
 
-/** All that belongs to batches. */
+/** Selects all objects that belong to batches. */
 export const OF_BATCHES = `${selector(labels('worker'))},${LABEL.batch}`;
 
 export interface BatchObjectsOptions {
@@ -22,10 +22,10 @@ export interface BatchObjectsOptions {
   readonly host: ClusterHost;
   /** sha256 of the programs of workers. */
   readonly programs: string;
-  /** Of pods whose batch names none. */
+  /** Image of pods whose batch does not set one. */
   readonly image: string;
   readonly pullPolicy: string | undefined;
-  /** How long a pod waits for a server that is gone. */
+  /** How long a pod waits for an unreachable server. */
   readonly reconnectSeconds: number;
 }
 
@@ -48,7 +48,7 @@ export class BatchObjects {
     this.#options = options;
   }
 
-  /** Jobs go with the server's Deployment, where it runs in one. */
+  /** Finds the server's Deployment, if it runs in one. Jobs are deleted with it. */
   async findServer(signal: AbortSignal): Promise<void> {
     const deployment = await this.#options.cluster.get('Deployment', NAMES.server, { signal });
     const uid = deployment?.metadata.uid;
@@ -58,11 +58,11 @@ export class BatchObjects {
         : { apiVersion: deployment.apiVersion, kind: deployment.kind, name: deployment.metadata.name, uid };
   }
 
-  /** Makes a Job and what its pods need; gives the one that is there where an earlier call made it. */
+  /** Creates a Job and the objects its pods need. Returns the existing Job if an earlier call created it. */
   async create(plan: NewRound, signal: AbortSignal): Promise<Job> {
     const { cluster, image, pullPolicy } = this.#options;
     const { batch, submission, sizing } = plan;
-    // Pods wait long for what is not there when they start, so the Job comes after it, and only then owns it.
+    // Pods wait long for objects that are missing at their start, so the Job is created last, and owns them only then.
     await this.write(batch, submission, sizing.slots, this.#server, signal);
     const object = batchJob({
       batch,
@@ -90,7 +90,7 @@ export class BatchObjects {
   }
 
   /**
-   * What pods of the batch start with, as this server would have it. Throws StudioError `unavailable` while only
+   * Writes the ConfigMap and Secret that pods of the batch start with. Throws StudioError `unavailable` while only
    * another server has the batch's secrets.
    */
   async write(
@@ -119,7 +119,7 @@ export class BatchObjects {
     ]);
   }
 
-  /** Another server makes the Job: it finds the secrets that came to this one in the cluster. */
+  /** Stores the secrets that were sent to this server in the cluster, for the server that creates the Job. */
   async handOver(batch: string, submission: Submission, signal: AbortSignal): Promise<void> {
     const { cluster, host } = this.#options;
     if (
@@ -130,7 +130,7 @@ export class BatchObjects {
     await this.write(batch, submission, 1, this.#server, signal);
   }
 
-  /** The batch has ended: its secrets go at once. `all`: what else there is besides Jobs too. */
+  /** Removes the secrets of an ended batch. `all`: also its other objects, except Jobs. */
   async removeSecrets(batch: string, all: boolean, signal: AbortSignal): Promise<void> {
     const { cluster } = this.#options;
     await cluster.remove('Secret', batchName(batch), { signal });
@@ -141,7 +141,7 @@ export class BatchObjects {
     await this.#options.cluster.remove('Job', name, { uid, propagation: 'Background', signal });
   }
 
-  /** Takes the pods of a Job away, or lets it have them again. They are no failures of it. */
+  /** Removes the pods of a Job, or lets it create them again. This does not count as failures of the Job. */
   async setReleased({ name }: Round, released: boolean, signal: AbortSignal): Promise<Job> {
     return this.#options.cluster.patch(
       'Job',
@@ -151,13 +151,13 @@ export class BatchObjects {
     );
   }
 
-  /** Those that are in the batch's Secret. */
+  /** Returns the secrets in the batch's Secret. */
   async secrets(batch: string, signal: AbortSignal): Promise<Record<string, string> | undefined> {
     const there = (await this.#options.cluster.get('Secret', batchName(batch), { signal }))?.data?.[SECRETS_FILE];
     return there === undefined ? undefined : values.parse(JSON.parse(Buffer.from(there, 'base64').toString('utf8')));
   }
 
-  /** Batches that have something here. */
+  /** Returns the batches that have objects in the cluster. */
   async batches(signal: AbortSignal): Promise<Set<string>> {
     const { cluster } = this.#options;
     const found = await Promise.all([
@@ -167,7 +167,7 @@ export class BatchObjects {
     return new Set(found.flat().flatMap((object) => batchOf(object) ?? []));
   }
 
-  /** Those the client sent to this server, or those another server put into the Secret. */
+  /** Returns the secrets that the client sent to this server, or those another server put into the Secret. */
   async #secretsFor(batch: string, submission: Submission, signal: AbortSignal): Promise<Record<string, string>> {
     const file = await this.#options.host.secrets(batch);
     if (file !== undefined) return values.parse(JSON.parse(await readFile(file, 'utf8')));
@@ -175,17 +175,17 @@ export class BatchObjects {
     const found = (await this.secrets(batch, signal)) ?? {};
     const missing = submission.env.names.filter((name) => !Object.hasOwn(found, name));
     if (missing.length > 0) {
-      throw new StudioError('unavailable', `The values of ${missing.join(', ')} are not at this server.`, {
+      throw new StudioError('unavailable', `This server does not have the values of ${missing.join(', ')}.`, {
         hint:
-          'They come with the submission, to the server it was sent to; submit the batch again if that server is ' +
-          'gone for good.',
+          'They are on the server to which the batch was submitted. If that server is gone for good, submit the ' +
+          'batch again.',
       });
     }
     return found;
   }
 }
 
-/** A Job as the owner of what its pods need. */
+/** Returns the owner reference of a Job, for the objects its pods need. */
 export function ownerOf({ name, uid }: Pick<Round, 'name' | 'uid'>): OwnerReference {
   return { apiVersion: KINDS.Job.apiVersion, kind: 'Job', name, uid };
 }

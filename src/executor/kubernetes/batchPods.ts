@@ -1,4 +1,4 @@
-/** Sees to it that one batch has a Job while it has rollouts to run. */
+/** Makes sure that a batch has a Job while it has rollouts to run. */
 
 import { errorText, StudioError } from '../../common/errors.ts';
 import { plural } from '../../common/text.ts';
@@ -15,20 +15,20 @@ export interface BatchPodsOptions {
   readonly host: ClusterHost;
   readonly objects: BatchObjects;
   readonly rounds: Rounds;
-  /** `watches`: another server makes Jobs. `unready`: this one will, once it knows which there are. */
+  /** `watches`: another server creates Jobs. `unready`: this server will, once it has listed the existing ones. */
   readonly role: () => 'makes' | 'watches' | 'unready';
-  /** Jobs up to this number are those of before the batch was taken back. */
+  /** Jobs up to this number precede the retry of the batch. */
   readonly over: number;
-  /** How one of its pods ended last that did not end well. */
+  /** Returns how the last of its failed pods ended. */
   readonly lastBadEnd: () => string | undefined;
   readonly signal: AbortSignal;
 }
 
-/** What the cluster refused, or could not do, is tried again. */
+/** Delay before a failed or refused request is retried. */
 const TRY_AGAIN_MS = 10_000;
-/** A batch that is just being sent: its pods are counted when all tasks are there, or after a while. */
+/** While a batch is still being submitted, sizing its pods waits for all tasks, up to this time. */
 const SEAL_PATIENCE_MS = 3_000;
-/** What no new try fixes: the cluster does not accept the Job as it is. */
+/** Errors that a retry does not fix: the cluster does not accept the Job. */
 const FOR_GOOD: ReadonlySet<string> = new Set(['config', 'unsupported', 'too_large']);
 
 export class BatchPods {
@@ -36,11 +36,11 @@ export class BatchPods {
   readonly #since = performance.now();
   #record: BatchRecord;
   #submission: Submission;
-  /** What its pods start with is as this server would have it. */
+  /** Whether this server has written the objects its pods start with. */
   #written = false;
-  /** The Job that is due, and when. */
+  /** The next Job, and when to create it. */
   #due = { round: 0, at: 0 };
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
   #looking = false;
   #again = false;
   #closed = false;
@@ -52,7 +52,7 @@ export class BatchPods {
     this.#submission = submission;
   }
 
-  /** It is paused, and keeps no pods meanwhile. */
+  /** Whether it is paused without pods. */
   get released(): boolean {
     return this.#record.released;
   }
@@ -67,7 +67,7 @@ export class BatchPods {
     this.look();
   }
 
-  /** Something changed. */
+  /** Schedules a check after a change. */
   look(): void {
     if (this.#closed) return;
     clearTimeout(this.#timer);
@@ -90,7 +90,7 @@ export class BatchPods {
     this.#looking = false;
   }
 
-  /** Gives after how many ms to look again; 0: when something changed. */
+  /** Does the next step. Returns after how many ms to check again; 0 means at the next change. */
   async #step(): Promise<number> {
     const { rounds, objects, role, signal } = this.#options;
     const now = role();
@@ -102,7 +102,7 @@ export class BatchPods {
     }
     const active = rounds.active(this.id);
     if (active !== undefined) await this.#lookAfter(active);
-    if (active !== undefined) await this.#letGo(active);
+    if (active !== undefined) await this.#releasePods(active);
     if (this.#record.paused || this.#record.stopping !== undefined) return 0;
     const next = nextRound({
       rounds: rounds.of(this.id),
@@ -131,7 +131,7 @@ export class BatchPods {
         round: next.round,
         at: Math.max(now + next.afterMs, this.#record.sealed ? 0 : this.#since + SEAL_PATIENCE_MS),
       };
-    // The last task came before the patience was over.
+    // The last task arrived before the time was over.
     const due = this.#record.sealed && next.afterMs === 0 ? 0 : this.#due.at;
     if (due > now) return due - now;
     const { counts } = this.#record.row;
@@ -148,16 +148,16 @@ export class BatchPods {
       signal,
     );
     this.#written = true;
-    this.#told.clear();
+    this.#reported.clear();
     rounds.see(job);
-    const made = rounds.active(this.id);
-    if (this.#closed && made !== undefined) {
-      // The batch ended meanwhile.
-      await Promise.all([objects.removeJob(made, signal), objects.removeSecrets(this.id, false, signal)]);
+    const created = rounds.active(this.id);
+    if (this.#closed && created !== undefined) {
+      // The batch ended in the meantime.
+      await Promise.all([objects.removeJob(created, signal), objects.removeSecrets(this.id, false, signal)]);
       return 0;
     }
     host.log(
-      `Job ${job.metadata.name} with ${plural(sizing.parallelism, 'pod')} at once, ${sizing.completions} in all`,
+      `Job ${job.metadata.name}: ${plural(sizing.parallelism, 'pod')} in parallel, ${sizing.completions} in total`,
       {
         batch: this.id,
       },
@@ -166,8 +166,7 @@ export class BatchPods {
   }
 
   /**
-   * A Job that an earlier server made starts pods with what this server would have them start with; one that waits is
-   * told of.
+   * Updates the objects with which the pods of an earlier server's Job start, and reports a Job that waits.
    */
   async #lookAfter(active: Round): Promise<void> {
     const { objects, signal } = this.#options;
@@ -175,21 +174,21 @@ export class BatchPods {
     this.#written = true;
     if (!active.suspended || active.released || this.#record.released) return;
     const { queue } = this.#submission.pods ?? {};
-    await this.#tellOnce(
+    await this.#reportOnce(
       `suspended ${active.name}`,
       'suspended',
       queue === undefined
-        ? `Job ${active.name} is suspended: no pod starts until it is let go.`
-        : `Job ${active.name} waits until the queue ${queue} admits it.`,
+        ? `Job ${active.name} is suspended. No pod starts until it is resumed.`
+        : `Job ${active.name} is waiting for admission by the queue ${queue}.`,
     );
   }
 
   /**
-   * A batch that is paused for long keeps no pods: once nothing of it runs, its Job is suspended, and workers that end
-   * give back what they hold. Where Kueue says when a Job runs it would be let go again at once: that one is
-   * removed, which gives its quota to others, and the next one waits in the queue anew.
+   * Releases the pods of a paused batch: once none of its attempts run, its Job is suspended, and ending workers return
+   * their held rollouts. Kueue would resume a suspended Job immediately, so there the Job is removed instead. This
+   * frees its quota, and the next Job waits in the queue again.
    */
-  async #letGo(active: Round): Promise<void> {
+  async #releasePods(active: Round): Promise<void> {
     const { objects, rounds, signal } = this.#options;
     const {
       released,
@@ -199,10 +198,10 @@ export class BatchPods {
     if (!released) {
       if (!active.released) return;
       rounds.see(await objects.setReleased(active, false, signal));
-      this.#told.delete(key);
+      this.#reported.delete(key);
       await this.#options.host.tell(this.id, {
         what: 'pods_back',
-        text: `Job ${active.name} goes on: its pods are started again.`,
+        text: `Job ${active.name} was resumed. Its pods are starting again.`,
       });
       return;
     }
@@ -210,12 +209,12 @@ export class BatchPods {
     if (counts.running > 0 || (active.suspended && queue === undefined)) return;
     if (queue === undefined) rounds.see(await objects.setReleased(active, true, signal));
     else await objects.removeJob(active, signal);
-    await this.#tellOnce(
+    await this.#reportOnce(
       key,
       'pods_released',
-      `The batch is paused and keeps no pods: Job ${active.name} is ` +
-        `${queue === undefined ? 'suspended' : `removed, and the next one waits for the queue ${queue}`} until it ` +
-        'is resumed. What its pods held goes on then, from where its record ends.',
+      `The batch is paused without pods: Job ${active.name} is ` +
+        `${queue === undefined ? 'suspended' : `removed, and the next one waits for the queue ${queue}`} until you ` +
+        'resume the batch. Held attempts then continue from their last recorded event.',
     );
   }
 
@@ -229,26 +228,26 @@ export class BatchPods {
         await this.#giveUp(text);
         return 0;
       }
-      await this.#tellOnce(
+      await this.#reportOnce(
         StudioError.is(error) ? `${error.code} ${String(error.details?.['reason'])}` : 'failed',
         isQuota(error) ? 'quota' : 'no_pods',
-        `No pods for now: ${text}`,
+        `Cannot start pods: ${text}`,
       );
     } catch (failure) {
-      host.log(`telling of its pods failed: ${errorText(failure)}`, { level: 'error', batch: this.id });
+      host.log(`reporting on its pods failed: ${errorText(failure)}`, { level: 'error', batch: this.id });
     }
     return TRY_AGAIN_MS;
   }
 
-  /** Nothing more is made for it; its end follows. */
+  /** Ends a batch that cannot get pods. */
   async #giveUp(reason: string): Promise<void> {
     await this.#options.host.giveUp(this.id, reason);
     this.close();
   }
 
-  async #tellOnce(key: string, what: string, text: string): Promise<void> {
-    if (this.#told.has(key)) return;
-    this.#told.add(key);
+  async #reportOnce(key: string, what: string, text: string): Promise<void> {
+    if (this.#reported.has(key)) return;
+    this.#reported.add(key);
     await this.#options.host.tell(this.id, { what, text });
   }
 }

@@ -1,6 +1,5 @@
 /**
- * The objects of one batch in the cluster: an Indexed Job, and what its pods are told by a ConfigMap and a Secret.
- * Pure.
+ * Builds the cluster objects of a batch: an Indexed Job, and a ConfigMap and a Secret for its pods. Pure.
  */
 import { LONG_RUNNING } from '../../common/entries.ts';
 import { DEFAULTS } from '../../config/defaults.ts';
@@ -18,37 +17,37 @@ import type { PodSizing } from './sizing.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** The container of the rollouts. */
+/** The container that runs rollouts. */
 export const WORKER = 'worker';
-/** Annotations of ours on Jobs and their pods. */
+/** Our annotations on Jobs and their pods. */
 export const NOTE = {
-  /** The batch's id as it is; the label holds what a label can. */
+  /** The batch's ID unchanged; labels allow fewer characters. */
   batch: 'rollout-studio/batch-id',
-  /** How many rollouts each of a Job's pods runs at once. */
+  /** Concurrent rollouts in each of the Job's pods. */
   slots: 'rollout-studio/slots',
-  /** How many attempts were settled when the Job was made. */
+  /** Settled attempts when the Job was created. */
   settled: 'rollout-studio/settled',
-  /** How many Jobs before it settled none, one after another. */
+  /** Number of consecutive Jobs before this one that settled no attempt. */
   fruitless: 'rollout-studio/fruitless',
-  /** Suspended by us: its batch is paused, and keeps no pods meanwhile. */
+  /** Suspended by us, because its batch is paused without pods. */
   released: 'rollout-studio/released',
 } as const;
 
-/** A user that is no user of the image: nothing in it belongs to it. */
+/** A user ID that owns nothing in the image. */
 const USER = 1000;
-/** A worker that is told to stop is gone within 10 s. */
+/** A worker that is asked to stop ends within 10 s. */
 const GRACE_SECONDS = 15;
 const BOOTSTRAP_FILE = 'bootstrap.mjs';
 const FOLDERS = { bootstrap: '/rollout/bootstrap', config: '/rollout/config', work: '/rollout/work' } as const;
 
 export interface JobPlan {
   readonly batch: string;
-  /** Its how many-th Job this is, from 1. */
+  /** Number of this Job in its batch, from 1. */
   readonly round: number;
   readonly namespace: string;
   readonly pods: SubmittedPods;
   readonly sizing: PodSizing;
-  /** What a batch that names none gets. */
+  /** Image for a batch that does not set one. */
   readonly image: string;
   readonly pullPolicy: string | undefined;
   readonly owner: OwnerReference | undefined;
@@ -80,23 +79,23 @@ export function batchJob(plan: JobPlan): KubeObject {
       parallelism: sizing.parallelism,
       backoffLimitPerIndex: pods.backoff ?? DEFAULTS.pods.backoff,
       ttlSecondsAfterFinished: DEFAULTS.pods.keep,
-      // The only policy beside rules for failures; a pod that is only being deleted may still write.
+      // The only policy allowed together with failure rules. A pod that is being deleted may still write.
       podReplacementPolicy: 'Failed',
       podFailurePolicy: failurePolicy(pods),
-      // Kueue lets it go; without it in the cluster nobody does, which is told.
+      // Kueue resumes it. Without Kueue in the cluster it stays suspended, which is reported.
       ...(pods.queue === undefined ? {} : { suspend: true }),
       template: { metadata: { labels, annotations: { [NOTE.batch]: batch } }, spec: podSpec(plan) },
     },
   };
 }
 
-/** The first rule that fits decides. Everything else counts, and the place is filled again until `backoff`. */
+/** The first matching rule decides. Any other failure counts, and the pod is replaced until `backoff`. */
 function failurePolicy(pods: SubmittedPods): Fields {
   return {
     rules: [
-      // Drained, evicted, preempted, its node lost: not the pod's fault.
+      // Drained, evicted, or preempted, or its node was lost: not the pod's fault.
       { action: 'Ignore', onPodConditions: [{ type: 'DisruptionTarget', status: 'True' }] },
-      // A wrong configuration is wrong in every pod.
+      // A configuration error affects every pod.
       {
         action: pods.isolation === 'pod' ? 'FailIndex' : 'FailJob',
         onExitCodes: { containerName: WORKER, operator: 'In', values: [2] },
@@ -112,11 +111,10 @@ function podSpec({ batch, pods, image, pullPolicy }: JobPlan): Fields {
     serviceAccountName: pods.service_account ?? NAMES.worker,
     automountServiceAccountToken: false,
     enableServiceLinks: false,
-    // Processes that tools left are reaped by the pod, and a worker whose thread hangs can end itself: it is not
-    // process 1.
+    // The pod reaps processes left by tools, and a hanging worker can end itself, because it is not process 1.
     shareProcessNamespace: true,
     terminationGracePeriodSeconds: GRACE_SECONDS,
-    // Sidecars keep the user of their image; what is mounted can be read by all of them.
+    // Sidecars keep the user of their image; all of them can read the mounted files.
     securityContext: { fsGroup: USER },
     ...(pods.node_selector === undefined ? {} : { nodeSelector: pods.node_selector }),
     ...(pods.tolerations === undefined ? {} : { tolerations: pods.tolerations }),
@@ -151,7 +149,7 @@ function podSpec({ batch, pods, image, pullPolicy }: JobPlan): Fields {
           capabilities: { drop: ['ALL'] },
           seccompProfile: { type: 'RuntimeDefault' },
         },
-        // Why it failed is among its last lines.
+        // Its last lines say why it failed.
         terminationMessagePolicy: 'FallbackToLogsOnError',
         volumeMounts: [
           { name: 'bootstrap', mountPath: FOLDERS.bootstrap, readOnly: true },
@@ -175,12 +173,12 @@ function podSpec({ batch, pods, image, pullPolicy }: JobPlan): Fields {
   };
 }
 
-/** What a start-up probe has otherwise than the readiness probe it is made of. */
+/** Fields in which a startup probe differs from the readiness probe it is derived from. */
 const THRESHOLDS = ['failureThreshold', 'successThreshold', 'periodSeconds', 'initialDelaySeconds'];
 
 /**
- * A container that starts before the worker and ends after it. The worker waits for its start-up probe only, so one
- * that has none waits by what tells that it is ready.
+ * Returns a container that starts before the worker and ends after it. The worker waits only for its startup probe, so
+ * a missing one is derived from its readiness probe.
  */
 function nativeSidecar(sidecar: Fields, batch: string): Fields {
   const { env, readinessProbe, startupProbe } = sidecar;
@@ -201,7 +199,7 @@ function without(fields: Fields, names: readonly string[]): Fields {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));
 }
 
-/** `value: ${env:X}` comes out of the batch's Secret. */
+/** Takes a variable with `value: ${env:X}` from the batch's Secret. */
 function secretVariable(entry: unknown, batch: string): unknown {
   const variable = variableOf(entry);
   if (variable === undefined || !isObject(entry)) return entry;
@@ -218,11 +216,11 @@ function isObject(value: unknown): value is Fields {
 export interface Belongings {
   readonly batch: string;
   readonly namespace: string;
-  /** With it they go. */
+  /** The object with which they are deleted. */
   readonly owner: OwnerReference | undefined;
 }
 
-/** What pods of the batch start with. */
+/** Builds the ConfigMap that pods of the batch start with. */
 export function batchConfigMap(about: Belongings): KubeObject {
   return {
     apiVersion: 'v1',
@@ -232,7 +230,7 @@ export function batchConfigMap(about: Belongings): KubeObject {
   };
 }
 
-/** What they work with. `variables`: names of those that sidecars get. */
+/** Builds the Secret of the batch. `variables`: names of the variables that sidecars get. */
 export function batchSecret(
   about: Belongings,
   worker: PodWorker,

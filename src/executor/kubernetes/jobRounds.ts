@@ -1,4 +1,4 @@
-/** A batch's Jobs, one after another: how each stands, and whether another one is due. Pure. */
+/** Reads the state of a batch's consecutive Jobs, and decides whether another one is due. Pure. */
 
 import { sentence } from '../../common/text.ts';
 import type { Job } from '../../kubernetes/access/objects.ts';
@@ -9,22 +9,22 @@ export interface Round {
   readonly uid: string;
   readonly round: number;
   readonly state: 'active' | 'complete' | 'failed';
-  /** It waits to be let go, by Kueue or by hand. */
+  /** It waits to be resumed, by Kueue or manually. */
   readonly suspended: boolean;
-  /** It waits because its batch is paused and keeps no pods. */
+  /** It is suspended because its batch is paused without pods. */
   readonly released: boolean;
-  /** Of a failed one: the cluster's word for why, and its sentence. */
+  /** Reason and message of a failed Job. */
   readonly reason: string;
   readonly message: string;
-  /** Rollouts at once in each of its pods. */
+  /** Concurrent rollouts in each of its pods. */
   readonly slots: number;
-  /** Attempts that were settled when it was made. */
+  /** Settled attempts when it was created. */
   readonly settled: number;
-  /** Rounds before it that settled none, one after another. */
+  /** Number of consecutive rounds before it that settled no attempt. */
   readonly fruitless: number;
 }
 
-/** undefined: it is no Job of ours. */
+/** Reads a Job; undefined if it is not one of ours. */
 export function readRound(job: Job): Round | undefined {
   const round = /-(\d+)$/.exec(job.metadata.name)?.[1];
   if (round === undefined || job.metadata.uid === undefined || batchOf(job) === undefined) return undefined;
@@ -47,7 +47,7 @@ export function readRound(job: Job): Round | undefined {
   };
 }
 
-/** The batch that a Job or a pod of ours works for. */
+/** Returns the batch of one of our Jobs or pods. */
 export function batchOf(object: {
   readonly metadata: { readonly annotations?: Readonly<Record<string, string>> | undefined };
 }): string | undefined {
@@ -55,20 +55,20 @@ export function batchOf(object: {
 }
 
 export type NextRound =
-  /** There is one at work, or nothing to do. */
+  /** A Job is active, or there is nothing to do. */
   | { readonly do: 'wait' }
   | { readonly do: 'create'; readonly round: number; readonly fruitless: number; readonly afterMs: number }
   | { readonly do: 'give_up'; readonly reason: string };
 
 export interface JobState {
   readonly rounds: readonly Round[];
-  /** The highest number there ever was, also of Jobs that are gone. */
+  /** The highest number so far, including deleted Jobs. */
   readonly last: number;
-  /** Those up to this number count for nothing: the batch was ended with them, and taken back. */
+  /** Jobs up to this number are ignored: they precede the retry of the batch. */
   readonly over: number;
   readonly queued: number;
   readonly settled: number;
-  /** How many rounds may settle nothing, one after another, before the batch is given up. */
+  /** Number of consecutive rounds that may settle nothing before the batch fails. */
   readonly retries: number;
 }
 
@@ -88,16 +88,16 @@ export function nextRound({ rounds, last, over, queued, settled, retries }: JobS
     afterMs: fruitless === 0 ? 0 : Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (fruitless - 1)),
   });
   if (before === undefined) return create(0);
-  // Exit code 2: it would be the same in every pod.
+  // Exit code 2: every pod would fail the same way.
   if (before.state === 'failed' && before.reason === 'PodFailurePolicy')
-    return { do: 'give_up', reason: `Its pods cannot work: ${sentence(before.message)}` };
+    return { do: 'give_up', reason: `The pods of the batch cannot run: ${sentence(before.message)}` };
   const fruitless = settled > before.settled ? 0 : before.fruitless + 1;
   if (fruitless <= retries) return create(fruitless);
   const how = before.message === '' ? before.state : before.message;
   return {
     do: 'give_up',
     reason:
-      `${fruitless === 1 ? 'Its pods ended and' : `Its pods ended ${fruitless} times and`} settled no attempt; the ` +
-      `last Job, ${before.name}: ${sentence(how)}`,
+      `The pods of the batch ended ${fruitless === 1 ? '' : `${fruitless} times `}without settling an attempt. ` +
+      `Last Job, ${before.name}: ${sentence(how)}`,
   };
 }

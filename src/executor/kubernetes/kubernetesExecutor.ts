@@ -1,6 +1,6 @@
 /**
- * Runs workers as pods: one Indexed Job after another for each batch, made by the one server of the store that is
- * elected. Nothing is kept here: Jobs and pods are found again by their labels, and they outlive the server.
+ * Runs workers as pods. The elected server of the store creates one Indexed Job after another for each batch. No state
+ * is kept here: Jobs and pods are found by their labels, and they outlive the server.
  */
 import { sleep } from '../../common/abort.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
@@ -23,30 +23,30 @@ export type KubernetesExecutorOptions = BatchObjectsOptions;
 
 const ROLE = 'kubernetes';
 const ELECT_EVERY_MS = 5_000;
-/** A cluster that is away for longer is told of. */
+/** A longer outage of the cluster is reported. */
 const AWAY_MS = 5_000;
-/** What failed is tried again, also a watch that ended for good: its right may be given back. */
+/** Delay before retrying after a failure. Also for a watch that was denied, since its permission may be restored. */
 const AGAIN_MS = 15_000;
 const STUCK_EVERY_MS = 5_000;
-/** Any answer will do. */
+/** Interval of probes; any response counts. */
 const PROBE_EVERY_MS = 5_000;
 const PROBE_AGAIN_MS = 500;
 const PROBE_MS = 5_000;
-/** Pods of an ended batch end by themselves; those that have not started never would. */
+/** Pods of an ended batch end on their own within this time, but pods that have not started never would. */
 const LEAVE_MS = 10_000;
 
 export class KubernetesExecutor implements Executor {
   readonly #options: KubernetesExecutorOptions;
   readonly #objects: BatchObjects;
   readonly #batches = new Map<string, BatchPods>();
-  /** Of batches that ended: the number of their last Job then. */
+  /** For ended batches: the number of their last Job at that time. */
   readonly #over = new Map<string, number>();
   readonly #rounds = new Rounds();
   readonly #pods: PodWatch;
   readonly #end = new AbortController();
-  /** What goes on, until it is done. */
-  readonly #going = new Set<Promise<void>>();
-  readonly #outage = new Outage(AWAY_MS, (error, ms) => this.#tellOfOutage(error, ms));
+  /** Pending work. */
+  readonly #pending = new Set<Promise<void>>();
+  readonly #outage = new Outage(AWAY_MS, (error, ms) => this.#reportOutage(error, ms));
   #role: 'makes' | 'watches' | 'unready' = 'unready';
 
   constructor(options: KubernetesExecutorOptions) {
@@ -55,11 +55,11 @@ export class KubernetesExecutor implements Executor {
     this.#pods = new PodWatch({
       isActive: (batch) => this.#batches.has(batch),
       isReleased: (batch) => this.#batches.get(batch)?.released === true,
-      tell: (batch, infra) => this.#go('telling of its pods', options.host.tell(batch, infra), batch),
+      tell: (batch, infra) => this.#go('reporting on its pods', options.host.tell(batch, infra), batch),
       workers: (batch) => options.host.workers(batch),
       ended: (batch, pod, end) => this.#podEnded(batch, pod, end),
     });
-    this.#go('looking after pods', this.#run());
+    this.#go('managing pods', this.#run());
   }
 
   check(submission: Submission): void {
@@ -75,9 +75,9 @@ export class KubernetesExecutor implements Executor {
   wants(record: BatchRecord, submission: Submission): void {
     if (this.#end.signal.aborted) return;
     const id = record.row.batch;
-    const known = this.#batches.get(id);
-    if (known !== undefined) {
-      known.update(record, submission);
+    const existing = this.#batches.get(id);
+    if (existing !== undefined) {
+      existing.update(record, submission);
       return;
     }
     const batch = new BatchPods(
@@ -104,15 +104,15 @@ export class KubernetesExecutor implements Executor {
     this.#batches.delete(id);
     this.#pods.forget(id);
     this.#over.set(id, this.#rounds.last(id));
-    if (this.#role === 'makes') this.#go('removing what it has in the cluster', this.#leave(id), id);
+    if (this.#role === 'makes') this.#go('removing its cluster objects', this.#leave(id), id);
   }
 
-  /** Pods go on without this server, and wait for the next one. */
+  /** Closes the executor. Pods continue without this server, and wait for the next one. */
   async close(): Promise<void> {
     this.#end.abort();
     this.#outage.close();
     for (const batch of this.#batches.values()) batch.close();
-    await Promise.all(this.#going);
+    await Promise.all(this.#pending);
   }
 
   async #run(): Promise<void> {
@@ -156,7 +156,7 @@ export class KubernetesExecutor implements Executor {
         const first = this.#role !== 'makes';
         this.#play('makes');
         for (const batch of this.#batches.values()) batch.look();
-        if (first) this.#go('looking for what ended batches left', this.#sweep());
+        if (first) this.#go('looking for objects of ended batches', this.#sweep());
       },
       onEvent: (type, job) => {
         const id = type === 'DELETED' ? this.#rounds.remove(job) : this.#rounds.see(job);
@@ -173,10 +173,10 @@ export class KubernetesExecutor implements Executor {
     });
   }
 
-  /** A watch that hears nothing cannot tell an API server that hangs from one with nothing to say. */
+  /** Probes the API server: a silent watch cannot distinguish a hanging server from one without news. */
   async #probe(): Promise<void> {
     const { signal } = this.#end;
-    const over = (): boolean => signal.aborted; // asked anew after each wait
+    const over = (): boolean => signal.aborted; // checked again after each wait
     let pause = PROBE_EVERY_MS;
     while (!over()) {
       await sleep(pause, signal).catch(() => undefined);
@@ -186,7 +186,7 @@ export class KubernetesExecutor implements Executor {
         this.#outage.set(undefined);
         pause = PROBE_EVERY_MS;
       } catch (error) {
-        pause = PROBE_AGAIN_MS; // one that was late is soon followed by a better one
+        pause = PROBE_AGAIN_MS; // a late response is soon followed by another probe
         if (!over()) this.#outage.set(StudioError.is(error) ? error : new StudioError('unavailable', errorText(error)));
       }
     }
@@ -194,7 +194,7 @@ export class KubernetesExecutor implements Executor {
 
   #watchEvents(): Promise<void> {
     return this.#watch('Event', {
-      // What was said before is known, or over.
+      // Earlier events were handled, or no longer matter.
       onList: () => undefined,
       onEvent: (type, event) => {
         if (type !== 'DELETED') this.#pods.onClusterEvent(event, (job) => this.#rounds.batchOf(job));
@@ -202,7 +202,7 @@ export class KubernetesExecutor implements Executor {
     });
   }
 
-  /** Watches until the server ends. */
+  /** Watches until the server shuts down. */
   async #watch<K extends Kind>(kind: K, options: Omit<WatchOptions<K>, 'signal'>): Promise<void> {
     const { signal } = this.#end;
     while (!signal.aborted) {
@@ -220,7 +220,7 @@ export class KubernetesExecutor implements Executor {
 
   async #podEnded(batch: string, pod: string, end: PodEnd): Promise<boolean> {
     const { host } = this.#options;
-    if (!end.well) host.log(end.infra.text, { level: 'warning', batch, worker: pod });
+    if (!end.isClean) host.log(end.infra.text, { level: 'warning', batch, worker: pod });
     try {
       return await host.workerEnded(batch, pod, end.infra.text, false);
     } catch (error) {
@@ -229,28 +229,28 @@ export class KubernetesExecutor implements Executor {
     }
   }
 
-  /** What batches have here that ended while no server looked. */
+  /** Removes the objects of batches that ended while no server was running. */
   async #sweep(): Promise<void> {
     const found = new Set([...this.#rounds.batches(), ...(await this.#objects.batches(this.#end.signal))]);
     for (const id of found)
       if (!this.#batches.has(id) && (await this.#options.host.hasEnded(id)))
-        this.#go('removing what it has in the cluster', this.#leave(id), id);
+        this.#go('removing its cluster objects', this.#leave(id), id);
   }
 
-  #tellOfOutage(error: StudioError | undefined, ms: number): void {
+  #reportOutage(error: StudioError | undefined, ms: number): void {
     const infra =
       error === undefined
-        ? { what: 'cluster_back', ms, text: `The cluster answers the server again, after ${duration(ms)}.` }
+        ? { what: 'cluster_back', ms, text: `The cluster is reachable again after ${duration(ms)}.` }
         : {
             what: 'cluster_away',
             text:
-              'The cluster does not answer the server; pods that run go on, and new ones have to wait. ' +
+              'The server cannot reach the cluster. Running pods continue, but new ones have to wait. ' +
               errorText(error),
           };
-    for (const id of this.#batches.keys()) this.#go('telling of the cluster', this.#options.host.tell(id, infra), id);
+    for (const id of this.#batches.keys()) this.#go('reporting on the cluster', this.#options.host.tell(id, infra), id);
   }
 
-  /** The batch has ended: what is left of it goes, as soon as the cluster can be reached. */
+  /** Removes the objects of an ended batch as soon as the cluster is reachable. */
   async #leave(id: string): Promise<void> {
     const { signal } = this.#end;
     for (;;) {
@@ -259,7 +259,7 @@ export class KubernetesExecutor implements Executor {
         return;
       } catch (error) {
         if (signal.aborted) throw error;
-        this.#options.host.log(`removing what it has in the cluster failed: ${errorText(error)}`, {
+        this.#options.host.log(`removing its cluster objects failed: ${errorText(error)}`, {
           level: 'warning',
           batch: id,
         });
@@ -269,14 +269,14 @@ export class KubernetesExecutor implements Executor {
     }
   }
 
-  /** No secrets stay, and no pod that would wait for ever. Jobs that ended stay for a while, to be looked at. */
+  /** Removes secrets, and pods that would wait forever. Ended Jobs are kept for a while for inspection. */
   async #remove(id: string): Promise<void> {
     const { signal } = this.#end;
     await this.#objects.removeSecrets(id, this.#rounds.of(id).length === 0, signal);
     if (this.#rounds.active(id) === undefined) return;
     await sleep(LEAVE_MS, signal);
     const active = this.#rounds.active(id);
-    // It may have been taken back.
+    // The batch may have been retried.
     if (active !== undefined && !this.#batches.has(id)) await this.#objects.removeJob(active, signal);
   }
 
@@ -289,7 +289,7 @@ export class KubernetesExecutor implements Executor {
             ...(batch === undefined ? {} : { batch }),
           });
       })
-      .finally(() => this.#going.delete(going));
-    this.#going.add(going);
+      .finally(() => this.#pending.delete(going));
+    this.#pending.add(going);
   }
 }

@@ -1,4 +1,4 @@
-/** The executor of a server that runs in a cluster, with what its pods run. */
+/** Opens the executor of a server in a cluster, with the programs for its pods. */
 
 import type { Log } from '../../common/log.ts';
 import { DEFAULTS } from '../../config/defaults.ts';
@@ -10,19 +10,19 @@ import type { ReplicaSource } from '../../protocol/replicas.ts';
 import type { ClusterHost, Executor } from '../executor.ts';
 import { KubernetesExecutor } from './kubernetesExecutor.ts';
 
-/** Time enough for another server to be started, on another node if need be. */
+/** Long enough to start another server, on another node if necessary. */
 const RECONNECT_SECONDS = 600;
 
 export interface OpenedKubernetes {
   readonly programs: Archive;
   readonly executor: (host: ClusterHost) => Executor;
-  /** Replicas of model servers in the namespace. */
+  /** Creates the source of replicas of model servers in the namespace. */
   readonly replicas: (log: Log) => ReplicaSource;
 }
 
 /**
- * `environment`: as the installation writes it into the server's pod (`ROLLOUT_…`). Outside of a pod the cluster is
- * that of the kubeconfig.
+ * Opens the executor. `environment`: the `ROLLOUT_…` variables that the installation sets in the server's pod. Outside
+ * a pod, uses the cluster of the kubeconfig.
  */
 export async function openKubernetes(
   environment: Readonly<Record<string, string | undefined>>,

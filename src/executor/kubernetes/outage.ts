@@ -1,32 +1,32 @@
-/** Tells of an outage that lasts, and of its end; a connection that is cut and made anew is none. */
+/** Reports a lasting outage and its end. A connection that breaks and is reestablished quickly is not an outage. */
 import type { StudioError } from '../../common/errors.ts';
 
 export class Outage {
   readonly #afterMs: number;
-  readonly #tell: (error: StudioError | undefined, ms: number) => void;
-  /** When it began; undefined: there is none. */
+  readonly #report: (error: StudioError | undefined, ms: number) => void;
+  /** When the outage started; undefined if there is none. */
   #since: number | undefined;
   #timer: NodeJS.Timeout | undefined;
-  #told = false;
+  #isReported = false;
 
-  /** `tell` is told how long it has lasted, too. */
-  constructor(afterMs: number, tell: (error: StudioError | undefined, ms: number) => void) {
+  /** `tell` also gets how long the outage has lasted. */
+  constructor(afterMs: number, report: (error: StudioError | undefined, ms: number) => void) {
     this.#afterMs = afterMs;
-    this.#tell = tell;
+    this.#report = report;
   }
 
-  /** What somebody who asked found; undefined: an answer. */
+  /** Records the result of a request: its error, or undefined for a response. */
   set(error: StudioError | undefined): void {
     if (error === undefined) {
       clearTimeout(this.#timer);
-      if (this.#told) this.#tell(undefined, this.#lasted());
-      this.#told = false;
+      if (this.#isReported) this.#report(undefined, this.#lasted());
+      this.#isReported = false;
       this.#since = undefined;
     } else if (this.#since === undefined) {
       this.#since = performance.now();
       this.#timer = setTimeout(() => {
-        this.#told = true;
-        this.#tell(error, this.#lasted());
+        this.#isReported = true;
+        this.#report(error, this.#lasted());
       }, this.#afterMs);
     }
   }

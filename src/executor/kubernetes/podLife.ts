@@ -1,4 +1,4 @@
-/** What the state of a worker's pod says: that it waits and why, that it started, how it ended. Pure. */
+/** Derives notices from the state of a worker's pod: why it waits, that it started, and how it ended. Pure. */
 
 import type { ContainerStatus, KubeEvent, Pod } from '../../kubernetes/access/objects.ts';
 import type { EventData } from '../../trace/schema.ts';
@@ -6,21 +6,21 @@ import { WORKER } from './jobManifest.ts';
 
 type Infra = EventData['infra'];
 
-/** Something to tell once: `key` says what is the same thing. */
+/** Something to report once. Notices with the same `key` are the same thing. */
 export interface PodNotice {
   readonly key: string;
-  /** Of the pod: each tells it. Of the batch: one pod tells it for all. */
+  /** `pod`: reported for each pod. `batch`: reported once for all pods of the batch. */
   readonly of: 'pod' | 'batch';
   readonly infra: Infra;
 }
 
 export interface PodEnd {
-  /** Nobody took it away and nothing failed. */
-  readonly well: boolean;
+  /** Whether it ended without a failure or disruption. */
+  readonly isClean: boolean;
   readonly infra: Infra;
 }
 
-/** Why containers cannot start, other than for their image. */
+/** Reasons other than the image why containers cannot start. */
 const START_TROUBLES: ReadonlySet<string> = new Set([
   'CreateContainerConfigError',
   'CreateContainerError',
@@ -36,26 +36,26 @@ const IMAGE_TROUBLES: ReadonlySet<string> = new Set([
   'ImageInspectError',
   'RegistryUnavailable',
 ]);
-/** What the kubelet tells only by events. */
+/** Problems that the kubelet reports only as events. */
 const EVENT_TROUBLES: ReadonlySet<string> = new Set(['FailedMount', 'FailedAttachVolume', 'FailedCreatePodSandBox']);
 
-/** Mounts of a busy node fail once and then work. */
+/** On a busy node, mounts can fail once and then work. */
 const PERSISTENT = 3;
 
-/** What is to be told of a pod that has not ended. */
-export function podNews(pod: Pod): PodNotice[] {
+/** Returns the notices for a pod that has not ended. */
+export function podNotices(pod: Pod): PodNotice[] {
   const name = pod.metadata.name;
   const news: PodNotice[] = [];
   const placed = pod.status?.conditions?.find(({ type }) => type === 'PodScheduled');
   if (placed?.status === 'False' && placed.reason === 'Unschedulable') {
-    // How many nodes there are changes; the reason is the same.
+    // The number of nodes changes, but the reason is the same.
     news.push({
       key: `place ${withoutNumbers(placed.message ?? '')}`,
       of: 'batch',
       infra: {
         what: 'pod_pending',
         pod: name,
-        text: `Pod ${name} waits for a node: ${placed.message ?? 'none is free'}`,
+        text: `Pod ${name} is waiting for a node: ${placed.message ?? 'no node is free'}`,
       },
     });
   }
@@ -70,8 +70,8 @@ export function podNews(pod: Pod): PodNotice[] {
           what: 'pod_image',
           ...at(pod),
           text:
-            `The image ${status.image ?? ''} of pod ${name} cannot be had (${reason}): ` +
-            (message ?? 'the cluster does not say why'),
+            `Cannot pull image ${status.image ?? ''} for pod ${name} (${reason}): ` +
+            (message ?? 'the cluster gave no reason'),
         },
       });
     } else if (START_TROUBLES.has(reason)) {
@@ -82,8 +82,8 @@ export function podNews(pod: Pod): PodNotice[] {
           what: 'pod_start',
           ...at(pod),
           text:
-            `The container ${status.name} of pod ${name} cannot start (${reason}): ` +
-            (message ?? 'the cluster does not say why'),
+            `Container ${status.name} of pod ${name} cannot start (${reason}): ` +
+            (message ?? 'the cluster gave no reason'),
         },
       });
     }
@@ -100,15 +100,15 @@ export function podNews(pod: Pod): PodNotice[] {
         ...(Number.isFinite(ms) ? { ms } : {}),
         text:
           `Pod ${name} ` +
-          `started${onNode(pod)}${Number.isFinite(ms) ? `, ${Math.round(ms / 1000)} s after it was made` : ''}.`,
+          `started${onNode(pod)}${Number.isFinite(ms) ? `, ${Math.round(ms / 1000)} s after its creation` : ''}.`,
       },
     });
   }
   return news;
 }
 
-/** What an event of the cluster about a pod says. */
-export function podEventNews(pod: Pod, event: KubeEvent): PodNotice[] {
+/** Returns the notices for a cluster event about a pod. */
+export function podEventNotices(pod: Pod, event: KubeEvent): PodNotice[] {
   const { reason = '', message = '' } = event;
   const name = pod.metadata.name;
   if (reason === 'Pulling')
@@ -116,7 +116,7 @@ export function podEventNews(pod: Pod, event: KubeEvent): PodNotice[] {
       {
         key: message,
         of: 'batch',
-        infra: { what: 'pod_pulling', ...at(pod), text: `Pod ${name} gets its image: ${message}` },
+        infra: { what: 'pod_pulling', ...at(pod), text: `Pod ${name} is pulling its image: ${message}` },
       },
     ];
   if (EVENT_TROUBLES.has(reason) && (event.count ?? 1) >= PERSISTENT)
@@ -130,8 +130,8 @@ export function podEventNews(pod: Pod, event: KubeEvent): PodNotice[] {
   return [];
 }
 
-/** What an event about a Job says: that pods cannot be made. */
-export function jobEventNews(event: KubeEvent): PodNotice[] {
+/** Returns the notices for an event about a Job whose pods cannot be created. */
+export function jobEventNotices(event: KubeEvent): PodNotice[] {
   if (event.reason !== 'FailedCreate') return [];
   const message = event.message ?? '';
   if (message.includes('exceeded quota')) {
@@ -142,43 +142,45 @@ export function jobEventNews(event: KubeEvent): PodNotice[] {
         infra: {
           what: 'quota',
           text:
-            'The quota of the namespace is short, so pods wait until something there has ended: ' +
+            'The namespace has reached its quota, so pods wait until other pods end: ' +
             message.slice(message.indexOf('exceeded quota')),
         },
       },
     ];
   }
-  // Each try has a pod of another name.
+  // The name of the pod differs in each try.
   const why = message.replace(/^Error creating: (pods "[^"]*" is forbidden: )?/, '');
-  const hint = why.includes('must specify') ? ' (`pods.requests` and `pods.limits` of the batch file say them)' : '';
+  const hint = why.includes('must specify')
+    ? ' (set them with `pods.requests` and `pods.limits` in the batch file)'
+    : '';
   return [
     {
       key: `create ${withoutNumbers(why)}`,
       of: 'batch',
       infra: {
         what: 'pod_refused',
-        text: `The cluster makes no pods for ${event.involvedObject.name ?? 'the Job'}: ${why}${hint}`,
+        text: `Cannot create pods for ${event.involvedObject.name ?? 'the Job'}: ${why}${hint}`,
       },
     },
   ];
 }
 
-/** undefined: it has not ended. `gone`: it is not there any more. */
+/** Returns how a pod ended; undefined if it has not. `gone`: it was deleted. */
 export function podEnd(pod: Pod, gone = false): PodEnd | undefined {
   const { phase, reason, message } = pod.status ?? {};
   const worker = pod.status?.containerStatuses?.find(({ name }) => name === WORKER)?.state?.terminated;
   if (!gone && worker === undefined && phase !== 'Succeeded' && phase !== 'Failed') return undefined;
   const name = pod.metadata.name;
-  const ended = (what: string, text: string): PodEnd => ({ well: false, infra: { what, ...at(pod), text } });
+  const ended = (what: string, text: string): PodEnd => ({ isClean: false, infra: { what, ...at(pod), text } });
   if (worker?.reason === 'OOMKilled') {
     return ended(
       'pod_oom',
-      `Pod ${name} was ended${onNode(pod)}: it used more memory than it may (OOMKilled). Give it more by ` +
-        '`pods.limits.memory`, or fewer rollouts at once by a higher `pods.count`.',
+      `Pod ${name} was killed${onNode(pod)} because it exceeded its memory limit (OOMKilled). Increase ` +
+        '`pods.limits.memory`, or increase `pods.count` to run fewer rollouts per pod.',
     );
   }
   if (worker?.exitCode === 0)
-    return { well: true, infra: { what: 'pod_ended', ...at(pod), text: `Pod ${name} ended.` } };
+    return { isClean: true, infra: { what: 'pod_ended', ...at(pod), text: `Pod ${name} ended.` } };
   const disrupted = pod.status?.conditions?.find(
     ({ type, status }) => type === 'DisruptionTarget' && status === 'True',
   );
@@ -187,7 +189,7 @@ export function podEnd(pod: Pod, gone = false): PodEnd | undefined {
       { PreemptionByScheduler: 'pod_preempted', DeletionByTaintManager: 'node_lost', DeletionByPodGC: 'node_lost' }[
         disrupted.reason ?? ''
       ] ?? 'pod_evicted';
-    const how = disrupted.reason === 'EvictionByEvictionAPI' ? 'evicted, as when its node is drained,' : 'taken away';
+    const how = disrupted.reason === 'EvictionByEvictionAPI' ? 'evicted, as when a node is drained,' : 'removed';
     return ended(
       what,
       `Pod ${name} was ${how}${onNode(pod)} (${disrupted.reason ?? 'disrupted'}): ${disrupted.message ?? ''}`.replace(
@@ -206,12 +208,12 @@ export function podEnd(pod: Pod, gone = false): PodEnd | undefined {
   return ended(
     'pod_failed',
     `Pod ${name} failed${onNode(pod)}${reason === undefined ? '' : ` (${reason})`}: ` +
-      (message ?? 'the cluster does not say why'),
+      (message ?? 'the cluster gave no reason'),
   );
 }
 
-/** A pod that is to end, whose node does not say that it did. */
-export function stuckNews(pod: Pod): PodNotice {
+/** Returns the notice for a terminating pod whose node does not confirm its end. */
+export function stuckNotice(pod: Pod): PodNotice {
   const { name } = pod.metadata;
   const { key, of, infra } = lostNode(pod);
   return {
@@ -220,22 +222,22 @@ export function stuckNews(pod: Pod): PodNotice {
     infra: {
       ...infra,
       ...at(pod),
-      text: `Pod ${name} is to end, and its node ${pod.spec?.nodeName ?? ''} does not say that it did. ${GIVE_UP_NODE}`,
+      text: `Pod ${name} is terminating, but node ${pod.spec?.nodeName ?? ''} does not confirm it. ${GIVE_UP_NODE}`,
     },
   };
 }
 
-/** What makes a Job fill the places of pods whose end nobody can confirm. */
+/** How to let a Job replace pods whose end nobody can confirm. */
 const GIVE_UP_NODE =
-  'Their places in the Job are filled once the node is back, or is given up: delete it (kubectl delete node), or ' +
-  'taint it node.kubernetes.io/out-of-service=nodeshutdown:NoExecute.';
+  'The Job replaces its pods once the node is back. To give up the node, delete it (kubectl delete node) or ' +
+  'taint it with node.kubernetes.io/out-of-service=nodeshutdown:NoExecute.';
 
-/** The cluster says it of each pod on a node, once that has been silent for its grace. */
+/** Whether an event reports an unresponsive node. The cluster sends one for each pod on it. */
 export function isSilence(event: KubeEvent): boolean {
   return event.reason === 'NodeNotReady';
 }
 
-/** Told once for all pods of the batch there. */
+/** Returns the notice for a lost node, reported once for all pods of the batch there. */
 export function lostNode(pod: Pod): PodNotice {
   const node = pod.spec?.nodeName ?? '';
   return {
@@ -245,8 +247,7 @@ export function lostNode(pod: Pod): PodNotice {
       what: 'node_lost',
       node,
       text:
-        `Node ${node} does not answer any more. What ran in its pods goes on in other pods once its lease is over. ` +
-        GIVE_UP_NODE,
+        `Node ${node} does not respond. Its rollouts continue in other pods once their lease expires. ` + GIVE_UP_NODE,
     },
   };
 }

@@ -1,6 +1,5 @@
 /**
- * The lives of worker pods, as they happen: what is worth telling is told in the batch's stream, and their ends are
- * seen at once.
+ * Watches worker pods: reports notable events in the batch's stream, and detects their end immediately.
  */
 
 import type { KubeEvent, Pod } from '../../kubernetes/access/objects.ts';
@@ -9,52 +8,52 @@ import type { WatchEventType } from '../../kubernetes/access/watch.ts';
 import { batchOf } from './jobRounds.ts';
 import {
   isSilence,
-  jobEventNews,
+  jobEventNotices,
   lostNode,
   type PodEnd,
   type PodNotice,
   podEnd,
-  podEventNews,
-  podNews,
-  stuckNews,
+  podEventNotices,
+  podNotices,
+  stuckNotice,
 } from './podLife.ts';
 
 export interface PodWatchOptions {
-  /** The batch has not ended, as far as is known. */
+  /** Returns whether the batch is active, as far as this server knows. */
   readonly isActive: (batch: string) => boolean;
-  /** It is paused and keeps no pods: that they are deleted is nothing bad. */
+  /** Returns whether it is paused without pods, so that deleted pods are expected. */
   readonly isReleased: (batch: string) => boolean;
   readonly tell: (batch: string, infra: PodNotice['infra']) => void;
-  /** Those of the batch's pods whose workers have a session: its lease is not over. */
+  /** Returns the pods of the batch whose workers have a session with a valid lease. */
   readonly workers: (batch: string) => Promise<readonly string[]>;
-  /** The pod is gone, or its worker is. Gives whether it had rollouts. */
+  /** Handles the end of a pod or its worker. Returns whether it had rollouts. */
   readonly ended: (batch: string, pod: string, end: PodEnd) => Promise<boolean>;
 }
 
 interface PodState {
   readonly batch: string;
   pod: Pod;
-  readonly told: Set<string>;
+  readonly reported: Set<string>;
   ended: boolean;
-  /** When it was first seen on its way out. */
+  /** When it was first seen terminating. */
   leavesAt: number | undefined;
-  /** When its node was said to be silent. */
+  /** When its node was reported as unresponsive. */
   silentAt: number | undefined;
-  /** It goes because its batch was to keep no pods. */
+  /** Whether it terminates because its batch released its pods. */
   released: boolean;
 }
 
-/** A pod that is to end is gone within its grace, unless its node is. */
+/** A terminating pod ends within its grace period, unless its node is lost. */
 const STUCK_MS = 45_000;
-/** A node that counts as silent may say something just now. */
+/** An unresponsive node may still respond within this time. */
 const SILENT_MS = 5_000;
 
 export class PodWatch {
   readonly #options: PodWatchOptions;
-  /** By uid. */
+  /** Pods by UID. */
   readonly #pods = new Map<string, PodState>();
-  readonly #toldOfBatches = new Map<string, Set<string>>();
-  /** By batch: how a pod ended last that did not end well. */
+  readonly #reportedOfBatches = new Map<string, Set<string>>();
+  /** How the last failed pod of each batch ended. */
   readonly #badEnds = new Map<string, string>();
   #listed = false;
 
@@ -62,7 +61,9 @@ export class PodWatch {
     this.#options = options;
   }
 
-  /** All pods there are; others are gone. The first time they are those of an earlier server, which told of them. */
+  /**
+   * Handles a list of all pods; others were deleted. An earlier server has already reported those in the first list.
+   */
   async onList(pods: readonly Pod[]): Promise<void> {
     const first = !this.#listed;
     this.#listed = true;
@@ -76,35 +77,35 @@ export class PodWatch {
     await this.#see(pod, { gone: type === 'DELETED', first: false });
   }
 
-  /** Something the cluster says only by its events. `batch`: of a Job, by its name. */
+  /** Handles what the cluster reports only as events. `batch` returns the batch of a Job. */
   onClusterEvent(event: KubeEvent, batch: (job: string) => string | undefined): void {
     const { kind, name = '', uid = '' } = event.involvedObject;
     if (kind === 'Job') {
       const of = batch(name);
-      if (of !== undefined) for (const told of jobEventNews(event)) this.#tell(of, undefined, told);
+      if (of !== undefined) for (const reported of jobEventNotices(event)) this.#report(of, undefined, reported);
     } else if (kind === 'Pod') {
       const seen = this.#pods.get(uid);
       if (seen !== undefined && isSilence(event)) seen.silentAt ??= performance.now();
       if (seen !== undefined && !seen.ended)
-        for (const told of podEventNews(seen.pod, event)) this.#tell(seen.batch, seen, told);
+        for (const reported of podEventNotices(seen.pod, event)) this.#report(seen.batch, seen, reported);
     }
   }
 
-  /** Looks for pods whose nodes do not answer. */
+  /** Looks for pods whose nodes do not respond. */
   async lookForStuck(now = performance.now()): Promise<void> {
-    // Asked once for all pods of a batch: after an outage each of them is silent.
+    // Queried once for all pods of a batch: after an outage, all of them are silent.
     const working = new Map<string, ReadonlySet<string>>();
     for (const seen of [...this.#pods.values()]) {
       if (!seen.ended && seen.silentAt !== undefined && now - seen.silentAt > SILENT_MS)
         await this.#lookForNode(seen, working);
       if (!seen.ended && seen.leavesAt !== undefined && now - seen.leavesAt > STUCK_MS)
-        this.#tell(seen.batch, seen, stuckNews(seen.pod));
+        this.#report(seen.batch, seen, stuckNotice(seen.pod));
     }
   }
 
   /**
-   * A silent node whose workers are heard is not lost: the cluster is the one that does not hear it, as after an outage
-   * of the API server.
+   * Checks an unresponsive node. If its workers are connected it is not lost: only the cluster cannot reach it, as
+   * after an outage of the API server.
    */
   async #lookForNode(seen: PodState, working: Map<string, ReadonlySet<string>>): Promise<void> {
     if (!isReady(seen.pod)) {
@@ -112,17 +113,17 @@ export class PodWatch {
       working.set(seen.batch, names);
       if (names.has(seen.pod.metadata.name)) return;
     }
-    if (!seen.ended && !isReady(seen.pod)) this.#tell(seen.batch, seen, lostNode(seen.pod));
+    if (!seen.ended && !isReady(seen.pod)) this.#report(seen.batch, seen, lostNode(seen.pod));
     seen.silentAt = undefined;
   }
 
-  /** The batch has ended: what is told of it once may be told again, should it be taken back. */
+  /** Forgets an ended batch, so that notices are reported again if it is retried. */
   forget(batch: string): void {
-    this.#toldOfBatches.delete(batch);
+    this.#reportedOfBatches.delete(batch);
     this.#badEnds.delete(batch);
   }
 
-  /** How a pod of the batch ended last that did not end well. */
+  /** Returns how the last failed pod of the batch ended. */
   lastBadEnd(batch: string): string | undefined {
     return this.#badEnds.get(batch);
   }
@@ -138,7 +139,7 @@ export class PodWatch {
         (seen = {
           batch,
           pod,
-          told: new Set(),
+          reported: new Set(),
           ended: false,
           leavesAt: undefined,
           silentAt: undefined,
@@ -153,28 +154,28 @@ export class PodWatch {
     const found = podEnd(pod, gone);
     const end = found?.infra.what === 'pod_deleted' && seen.released ? { ...found, well: true } : found;
     if (!seen.ended) {
-      for (const told of podNews(pod)) {
-        if (first && told.of === 'pod') seen.told.add(told.key);
-        else this.#tell(batch, seen, told);
+      for (const reported of podNotices(pod)) {
+        if (first && reported.of === 'pod') seen.reported.add(reported.key);
+        else this.#report(batch, seen, reported);
       }
     }
     if (end !== undefined && !seen.ended) {
       seen.ended = true;
-      if (!end.well) this.#badEnds.set(batch, end.infra.text);
-      // Its rollouts first: whoever is told then sees them queued.
+      if (!end.isClean) this.#badEnds.set(batch, end.infra.text);
+      // Requeue its rollouts first, so that readers of the notice see them queued.
       const worked = await this.#options.ended(batch, pod.metadata.name, end);
-      if (!end.well && (!first || worked)) this.#tell(batch, seen, { key: 'end', of: 'pod', infra: end.infra });
+      if (!end.isClean && (!first || worked)) this.#report(batch, seen, { key: 'end', of: 'pod', infra: end.infra });
     }
     if (gone) this.#pods.delete(key);
   }
 
-  #tell(batch: string, seen: PodState | undefined, told: PodNotice): void {
+  #report(batch: string, seen: PodState | undefined, reported: PodNotice): void {
     if (!this.#options.isActive(batch)) return;
-    let known = told.of === 'pod' ? seen?.told : this.#toldOfBatches.get(batch);
-    if (known === undefined) this.#toldOfBatches.set(batch, (known = new Set()));
-    if (known.has(told.key)) return;
-    known.add(told.key);
-    this.#options.tell(batch, told.infra);
+    let keys = reported.of === 'pod' ? seen?.reported : this.#reportedOfBatches.get(batch);
+    if (keys === undefined) this.#reportedOfBatches.set(batch, (keys = new Set()));
+    if (keys.has(reported.key)) return;
+    keys.add(reported.key);
+    this.#options.tell(batch, reported.infra);
   }
 }
 

@@ -1,21 +1,21 @@
-/** The Jobs of all batches as the cluster has them now. */
+/** The current Jobs of all batches in the cluster. */
 
 import type { Job } from '../../kubernetes/access/objects.ts';
 import { batchOf, type Round, readRound } from './jobRounds.ts';
 
 export class Rounds {
-  /** By batch, then by the name of the Job. */
+  /** Rounds by batch and name of the Job. */
   readonly #byBatch = new Map<string, Map<string, Round>>();
-  /** The highest number of each batch, also of Jobs that are gone. */
+  /** The highest number of each batch, including deleted Jobs. */
   readonly #last = new Map<string, number>();
 
-  /** All Jobs there are. */
+  /** Replaces the list of Jobs. */
   replace(jobs: readonly Job[]): void {
     this.#byBatch.clear();
     for (const job of jobs) this.see(job);
   }
 
-  /** Gives the batch it belongs to; undefined: it is none of ours. */
+  /** Adds or updates a Job. Returns its batch; undefined if it is not one of ours. */
   see(job: Job): string | undefined {
     const batch = batchOf(job);
     const round = readRound(job);
@@ -40,7 +40,7 @@ export class Rounds {
     return [...(this.#byBatch.get(batch)?.values() ?? [])];
   }
 
-  /** The one that is at work. */
+  /** Returns the active Job of a batch. */
   active(batch: string): Round | undefined {
     return this.of(batch).find(({ state }) => state === 'active');
   }
@@ -53,7 +53,7 @@ export class Rounds {
     return [...this.#byBatch.keys()];
   }
 
-  /** The batch of a Job, by its name. */
+  /** Returns the batch of a Job, by its name. */
   batchOf(name: string): string | undefined {
     for (const [batch, rounds] of this.#byBatch) if (rounds.has(name)) return batch;
     return undefined;

@@ -1,17 +1,17 @@
-/** How many pods a batch gets, and how many rollouts each runs at once. Pure. */
+/** Decides how many pods a batch gets, and how many rollouts each runs concurrently. Pure. */
 import { DEFAULTS } from '../../config/defaults.ts';
 import type { Submission } from '../../config/submission.ts';
 
 export interface PodSizing {
-  /** Pods in all, those that are replaced not counted. */
+  /** Pods in total, not counting replaced ones. */
   readonly completions: number;
-  /** Pods at once. */
+  /** Concurrent pods. */
   readonly parallelism: number;
-  /** Rollouts at once in a pod. */
+  /** Concurrent rollouts in a pod. */
   readonly slots: number;
 }
 
-/** `open`: rollouts queued or running. `sealed`: no more will come; else the pods are ready for many. */
+/** `open`: rollouts queued or running. `sealed`: no more tasks will be added; otherwise pods are sized for many. */
 export function podSizing({ pods = {}, concurrency }: Submission, open: number, sealed: boolean): PodSizing {
   const { slots: most } = DEFAULTS.pods;
   const atOnce = Math.max(1, concurrency === 'auto' ? open : Math.min(concurrency, sealed ? open : concurrency));
@@ -23,7 +23,7 @@ export function podSizing({ pods = {}, concurrency }: Submission, open: number, 
     };
   }
   const count = pods.count ?? Math.min(DEFAULTS.pods.count, Math.ceil(atOnce / most));
-  // All pods get their part of the work: one that comes early must not take it all. A number is the user's word.
+  // Split the work among all pods, so that the first one does not take all of it. A number set by the user is kept.
   const part = Math.ceil(atOnce / count);
   const slots = concurrency === 'auto' ? (sealed ? Math.min(most, part) : most) : part;
   return { completions: count, parallelism: count, slots };

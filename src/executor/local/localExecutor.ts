@@ -1,6 +1,6 @@
 /**
- * Runs workers as child processes: starts them while a batch has queued rollouts, sees their end at once, starts
- * others with a growing pause while they end badly, and takes them along when the server ends.
+ * Runs workers as child processes: starts them while a batch has queued rollouts, detects their end immediately,
+ * restarts them with a growing delay while they fail, and stops them with the server.
  */
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -17,11 +17,11 @@ import { removeLeftovers, removeWorkFolder, workFolder } from './workFolders.ts'
 
 const FIRST_PAUSE_MS = 500;
 const MAX_PAUSE_MS = 30_000;
-/** A worker that lived so long was not hindered from starting. */
+/** A worker that ran this long had no problem to start. */
 const LIVED_MS = 30_000;
-/** One that even had rollouts for so long did not die of them at once. */
+/** A worker that had rollouts this long did not crash because of them immediately. */
 const WORKED_MS = 1_000;
-/** A worker of an ended batch ends by itself. */
+/** A worker of an ended batch ends on its own within this time. */
 const LEAVE_MS = 10_000;
 const DRAIN_MS = 2_000;
 const TERM_MS = 1_000;
@@ -32,7 +32,7 @@ export interface LocalExecutorOptions {
   /** Folder for working directories. */
   readonly work: string;
   readonly logFile: string;
-  /** `server.json`, where workers find a server that was started anew; undefined: they cannot. */
+  /** `server.json`, where workers find a restarted server; undefined if they cannot. */
   readonly discovery: string | undefined;
   readonly cores?: number;
 }
@@ -41,7 +41,7 @@ interface Batch {
   readonly id: string;
   readonly workers: Set<WorkerProcess>;
   starting: boolean;
-  /** It is paused, and keeps no workers meanwhile. */
+  /** Whether it is paused without workers. */
   released: boolean;
   failures: number;
   /** No new worker before this time. */
@@ -55,9 +55,9 @@ export class LocalExecutor implements Executor {
   readonly #batches = new Map<string, Batch>();
   readonly #workers = new Set<WorkerProcess>();
   readonly #leftovers: Promise<void>;
-  /** Those that were told to stop. */
+  /** Workers that were asked to stop. */
   readonly #leaving = new Set<WorkerProcess>();
-  /** What follows the end of a worker, until it is done. */
+  /** Pending work after the end of workers. */
   readonly #following = new Set<Promise<void>>();
   #closed = false;
 
@@ -69,7 +69,7 @@ export class LocalExecutor implements Executor {
     );
   }
 
-  /** What the command of an MCP server needs is told when it cannot be started. */
+  /** Checks needs, except those of MCP servers: a failed start reports what their command needs. */
   check(submission: Submission): void {
     requireNeeds(submission, ({ name, of, told, instead }) =>
       !told || isHere(name)
@@ -83,7 +83,7 @@ export class LocalExecutor implements Executor {
     );
   }
 
-  /** They are kept beside the store, here and nowhere else. */
+  /** Returns undefined: secrets are kept only on this machine, next to the store. */
   secrets(): Promise<undefined> {
     return Promise.resolve(undefined);
   }
@@ -91,8 +91,8 @@ export class LocalExecutor implements Executor {
   wants(record: BatchRecord, submission: Submission): void {
     const { queued, running } = record.row.counts;
     if (this.#closed) return;
-    const known = this.#batches.get(record.row.batch);
-    if (known !== undefined) known.released = record.released;
+    const existing = this.#batches.get(record.row.batch);
+    if (existing !== undefined) existing.released = record.released;
     if (record.released && running === 0) this.#release(this.#batch(record.row.batch));
     if (queued === 0 || record.paused || record.stopping !== undefined) return;
     const batch = this.#batch(record.row.batch);
@@ -117,7 +117,7 @@ export class LocalExecutor implements Executor {
       })
       .finally(() => {
         batch.starting = false;
-        // Some were started in the moment they were not to be kept any more.
+        // The batch was released while its workers started.
         if (batch.released) this.#options.host.look(batch.id);
       });
   }
@@ -160,9 +160,7 @@ export class LocalExecutor implements Executor {
     return batch;
   }
 
-  /**
-   * The batch is paused for long, and nothing of it runs: no worker is kept for it, also none of an earlier server's.
-   */
+  /** Stops all workers of a batch that is paused without workers, including those of an earlier server. */
   #release(batch: Batch): void {
     const { host } = this.#options;
     for (const worker of batch.workers) {
@@ -182,11 +180,11 @@ export class LocalExecutor implements Executor {
       );
   }
 
-  async #start(batch: Batch, wanted: number, slots: number): Promise<void> {
+  async #start(batch: Batch, target: number, slots: number): Promise<void> {
     const { host, command, work, logFile, discovery } = this.#options;
     const others = await this.#others(batch);
     const secrets = await host.secrets(batch.id);
-    for (let count = batch.workers.size + others; count < wanted; count++) {
+    for (let count = batch.workers.size + others; count < target; count++) {
       if (this.#hasEnded(batch)) return;
       const worker = new WorkerProcess(command, logFile, (name, ownGroup) => ({
         server: host.url,
@@ -216,8 +214,8 @@ export class LocalExecutor implements Executor {
   }
 
   /**
-   * Workers of an earlier server that go on, and others that came by themselves. Of those that died meanwhile the
-   * sessions end here.
+   * Counts workers of an earlier server that continue, and others that connected on their own. Ends the sessions of
+   * those that died in the meantime.
    */
   async #others(batch: Batch): Promise<number> {
     const { host } = this.#options;
@@ -227,7 +225,7 @@ export class LocalExecutor implements Executor {
       if (own.has(name)) continue;
       const pid = pidOf(name);
       if (pid === undefined || isAlive(pid)) others += 1;
-      else await host.workerEnded(batch.id, name, 'Its process is gone.', false);
+      else await host.workerEnded(batch.id, name, 'The worker process no longer exists.', false);
     }
     return others;
   }
@@ -242,31 +240,31 @@ export class LocalExecutor implements Executor {
     this.#workers.delete(worker);
     this.#leaving.delete(worker);
     const well = end.code === 0;
-    const tell = !well && !this.#hasEnded(batch);
+    const shouldReport = !well && !this.#hasEnded(batch);
     if (!well)
       host.log(`worker ${worker.name} of ${batch.id}: ${end.text}`, {
         level: 'warning',
         batch: batch.id,
         worker: worker.name,
       });
-    const worked = await host.workerEnded(batch.id, worker.name, end.text, tell);
+    const worked = await host.workerEnded(batch.id, worker.name, end.text, shouldReport);
     const lived = performance.now() - worker.startedAt;
     if (well || lived > LIVED_MS || (worked && lived > WORKED_MS)) batch.failures = 0;
     if (!well) this.#failed(batch);
     await removeWorkFolder(work, worker.name);
   }
 
-  /** Something is wrong: the next worker comes after a pause, if one is needed then. */
+  /** Handles a failure: the next worker starts after a delay, if it is still needed. */
   #failed(batch: Batch): void {
     if (this.#hasEnded(batch)) return;
-    // One that worked and was killed is followed at once; only what dies again and again has to wait.
+    // A worker that was killed after it had worked is replaced immediately. Only repeated failures have to wait.
     const pause = batch.failures === 0 ? 0 : Math.min(MAX_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (batch.failures - 1));
     batch.notBefore = performance.now() + pause;
     batch.failures += 1;
     this.#options.host.look(batch.id);
   }
 
-  /** Waits for a worker's end, and helps after a while. */
+  /** Waits for a worker's end, and kills it after a while. */
   async #see(worker: WorkerProcess, patience: number): Promise<void> {
     for (const [ms, signal] of [
       [patience, 'SIGTERM'],

@@ -1,4 +1,4 @@
-/** Programs that tools say they need, on this machine. */
+/** Finds the programs that tools need on this machine. */
 import { existsSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { CHROMIUM, programNames } from '../../config/needs.ts';
@@ -7,8 +7,8 @@ import { chromiumPlaces } from '../../config/tools/chromium.ts';
 const ENDINGS = process.platform === 'win32' ? ['.exe', '.cmd', '.bat'] : [''];
 
 /**
- * Whether it is on the PATH. A browser that a tool brings along need not be: it is found by other ways, so it counts as
- * here. Chromium is looked for wherever it may be.
+ * Returns whether a program is on the PATH. A browser that comes with a tool need not be on the PATH: it counts as
+ * available. Chromium is also searched in its usual locations.
  */
 export function isHere(name: string, env: Readonly<Record<string, string | undefined>> = process.env): boolean {
   if (name === CHROMIUM) return chromiumPlaces(process.platform, env, namesIn).some((file) => existsSync(file));

@@ -1,6 +1,6 @@
-/** How many worker processes a batch gets on this machine, and how many rollouts each. Pure. */
+/** Decides how many worker processes a batch gets on this machine, and how many rollouts each runs. Pure. */
 
-/** One process drives so many rollouts: they wait for models and tools most of the time. */
+/** Rollouts per process. They wait for models and tools most of the time. */
 export const SLOTS_PER_WORKER = 64;
 
 export interface WorkerSizing {
@@ -8,12 +8,12 @@ export interface WorkerSizing {
   readonly slots: number;
 }
 
-/** `open`: rollouts queued or running. `cores`: processes that can work at once. */
+/** `open`: rollouts queued or running. `cores`: processes that can run in parallel. */
 export function sizeOf(concurrency: number | 'auto', open: number, cores: number): WorkerSizing {
   const most = Math.max(1, cores);
-  const wanted = concurrency === 'auto' ? open : Math.min(concurrency, open);
-  const workers = Math.min(most, Math.max(1, Math.ceil(wanted / SLOTS_PER_WORKER)));
-  // A number is the user's word: with few cores each process drives more.
+  const target = concurrency === 'auto' ? open : Math.min(concurrency, open);
+  const workers = Math.min(most, Math.max(1, Math.ceil(target / SLOTS_PER_WORKER)));
+  // A number set by the user is kept: with few cores, each process runs more rollouts.
   const slots =
     concurrency === 'auto'
       ? SLOTS_PER_WORKER

@@ -1,12 +1,12 @@
-/** One worker as a child process: its configuration goes in on stdin, its output to a log file. */
+/** Runs one worker as a child process. It reads its configuration from stdin and writes to a log file. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { WorkerConfig } from '../../worker/config.ts';
 
-/** Windows has no process groups, and would open a console. */
+/** Windows has no process groups, and would open a console window. */
 const OWN_GROUP = process.platform !== 'win32';
-/** A log file that got longer begins anew. */
+/** A longer log file is truncated. */
 const MAX_LOG_BYTES = 16 * 1024 * 1024;
 
 export interface WorkerCommand {
@@ -15,13 +15,13 @@ export interface WorkerCommand {
 }
 
 export interface WorkerEnd {
-  /** undefined: a signal ended it, or it could not be started. */
+  /** undefined if a signal ended it, or it could not be started. */
   readonly code: number | undefined;
   readonly text: string;
 }
 
 export class WorkerProcess {
-  /** Names the process, so that whoever comes later can see whether it lives. */
+  /** Contains the process ID, so that a later server can check whether it is alive. */
   readonly name: string;
   readonly ended: Promise<WorkerEnd>;
   readonly startedAt: number = performance.now();
@@ -35,7 +35,7 @@ export class WorkerProcess {
         stdio: ['pipe', log, log],
         windowsHide: true,
         detached: OWN_GROUP,
-        // Under VS Code, execPath is Electron: this makes it a plain Node.
+        // In VS Code, execPath is Electron: this makes it run as plain Node.js.
         env: { ...process.env, ELECTRON_RUN_AS_NODE: '1' },
       });
     } finally {
@@ -43,7 +43,7 @@ export class WorkerProcess {
     }
     this.name = nameOf(this.#child.pid ?? 0);
     this.ended = endOf(this.#child);
-    // A worker that ends before it read its configuration is told by its exit.
+    // If the worker ends before it has read its configuration, its exit is reported.
     this.#child.stdin?.on('error', () => undefined);
     this.#child.stdin?.end(JSON.stringify(configure(this.name, OWN_GROUP)));
   }
@@ -55,11 +55,13 @@ export class WorkerProcess {
 
 function endOf(child: ChildProcess): Promise<WorkerEnd> {
   return new Promise((resolve) => {
-    child.once('error', (error) => resolve({ code: undefined, text: `It could not be started: ${error.message}.` }));
+    child.once('error', (error) =>
+      resolve({ code: undefined, text: `The worker could not be started: ${error.message}.` }),
+    );
     child.once('exit', (code, signal) =>
       resolve({
         code: code ?? undefined,
-        text: signal === null ? `It exited with code ${String(code)}.` : `It was ended by ${signal}.`,
+        text: signal === null ? `The worker exited with code ${String(code)}.` : `The worker was killed by ${signal}.`,
       }),
     );
   });
@@ -77,13 +79,13 @@ function nameOf(pid: number): string {
   return `local-${pid}`;
 }
 
-/** The process behind a worker's name; undefined: the name is of another kind. */
+/** Returns the process ID in a worker's name; undefined for other kinds of names. */
 export function pidOf(worker: string): number | undefined {
   const pid = NAME.exec(worker)?.[1];
   return pid === undefined ? undefined : Number(pid);
 }
 
-/** Whether a process of this machine is alive; one of another user counts. */
+/** Returns whether a process on this machine is alive, including processes of other users. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -1,6 +1,7 @@
 /**
- * Host and Origin checks. A page of another site can make a browser call a server on loopback, also under a name of
- * its own that it points there; neither gets through: the name must be ours, and so must the origin if there is one.
+ * Checks the Host and Origin headers. A page of another site can make a browser call a server on loopback, directly or
+ * through a DNS name it points there. Both are refused: the host name must be allowed, and so must the origin if there
+ * is one.
  */
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
@@ -21,8 +22,8 @@ export function checkOrigin(request: IncomingMessage, rules: OriginRules): void 
   const host = request.headers.host ?? '';
   const name = hostName(host);
   if (name === undefined || !allowedHost(name, rules)) {
-    throw new StudioError('forbidden', `This server is not called “${host.slice(0, 200)}”.`, {
-      hint: 'Use 127.0.0.1 or localhost, or allow the name with --allow-host.',
+    throw new StudioError('forbidden', `The host name “${host.slice(0, 200)}” is not allowed.`, {
+      hint: 'Use 127.0.0.1 or localhost, or allow this name with --allow-host.',
     });
   }
   const origin = request.headers.origin?.toLowerCase();
@@ -33,12 +34,12 @@ export function checkOrigin(request: IncomingMessage, rules: OriginRules): void 
     rules.allowOrigins.includes(origin)
   )
     return;
-  throw new StudioError('forbidden', `Pages of ${origin.slice(0, 200)} may not call this server.`, {
-    hint: 'Allow the origin with --allow-origin.',
+  throw new StudioError('forbidden', `Pages from ${origin.slice(0, 200)} are not allowed to call this server.`, {
+    hint: 'Allow this origin with --allow-origin.',
   });
 }
 
-/** Name or address of a Host header, without port and brackets. */
+/** Returns the name or address of a Host header, without port and brackets. */
 function hostName(host: string): string | undefined {
   try {
     const { hostname, pathname, username, search, hash } = new URL(`http://${host}`);
@@ -52,6 +53,7 @@ function hostName(host: string): string | undefined {
 
 function allowedHost(name: string, rules: OriginRules): boolean {
   if (LOOPBACK.has(name) || name === rules.host.toLowerCase() || rules.allowHosts.includes(name)) return true;
-  // On all addresses any of them may be ours, and an address cannot be pointed elsewhere as a name can.
+  // When listening on all addresses, any address may be this machine's. Unlike a DNS name, an address cannot be
+  // re-pointed.
   return ALL_ADDRESSES.has(rules.host) && isIP(name) !== 0;
 }

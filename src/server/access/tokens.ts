@@ -1,12 +1,11 @@
 /**
- * Who may do what. Client tokens belong to one run of a server, unless they are given to it; a worker token is a
- * signature over its batch's id
- * with the store's key, so it outlives the server and holds at every server of the store.
+ * Access tokens. Client tokens belong to one run of a server, unless they are configured. A worker token is a signature
+ * of its batch's ID with the store's key, so it outlives the server and is valid at every server of the store.
  */
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 
-/** What a client shows to be let in: to do everything, or only to read. */
+/** Tokens of clients: with full access, or read-only. */
 export interface ClientTokens {
   readonly full: string;
   readonly read: string;
@@ -14,7 +13,7 @@ export interface ClientTokens {
 
 export type Who =
   | { readonly kind: 'client'; readonly readOnly: boolean }
-  /** May lease and append the rollouts of one batch, and read what they need. */
+  /** May lease and append to the rollouts of one batch, and read what they need. */
   | { readonly kind: 'worker'; readonly batch: string };
 
 const WORKER = /^w\.([A-Za-z0-9_-]{1,64})\.([0-9a-f]{64})$/;
@@ -40,14 +39,14 @@ export class Tokens {
     return `w.${batch}.${this.#sign(batch)}`;
   }
 
-  /** undefined: the token is none of ours. */
+  /** Returns whose token this is; undefined if the token is unknown. */
   who(token: string): Who | undefined {
     const worker = WORKER.exec(token);
     if (worker !== null) {
       const [, batch = '', signature = ''] = worker;
       return same(signature, this.#sign(batch)) ? { kind: 'worker', batch } : undefined;
     }
-    // Both are compared always, so the time tells nothing.
+    // Always compare both, so that the time does not leak which one matched.
     const full = same(token, this.full);
     const read = same(token, this.read);
     return full || read ? { kind: 'client', readOnly: !full } : undefined;
@@ -58,7 +57,7 @@ export class Tokens {
   }
 }
 
-/** The token a request brings. */
+/** Returns the token of a request. */
 export function presentedToken(request: IncomingMessage): string | undefined {
   const header = request.headers.authorization;
   if (header !== undefined) return /^Bearer +(\S+)$/i.exec(header)?.[1];
@@ -69,7 +68,7 @@ export function presentedToken(request: IncomingMessage): string | undefined {
   return undefined;
 }
 
-/** Compares in constant time, whatever the lengths. */
+/** Compares in constant time, independent of the lengths. */
 function same(a: string, b: string): boolean {
   return timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest());
 }

@@ -1,4 +1,4 @@
-/** A new batch: everything that can be wrong with it is told before anything is stored. */
+/** Creates batches. All checks run before anything is stored. */
 import { StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
 import type { CreateBatch } from '../../protocol/client.ts';
@@ -9,17 +9,17 @@ import { checkBatchId } from './ids.ts';
 import { requireSecrets } from './secrets.ts';
 import { blobsOf, requireBlobs } from './submissions.ts';
 
-/** Idempotent by the batch's id. Gives it as it stands. */
+/** Creates a batch and returns its record. Idempotent by the batch's ID. */
 export async function createBatch(services: Services, request: CreateBatch): Promise<BatchRecord> {
   const { store, supervisor } = services;
   checkBatchId(request.batch);
-  const known = await store.batch(request.batch);
-  if (known !== undefined && known.spec.submission !== request.submission)
-    throw new StudioError('conflict', `Batch ${request.batch} exists already, and is another one.`, {
-      hint: 'Use another id.',
+  const existing = await store.batch(request.batch);
+  if (existing !== undefined && existing.spec.submission !== request.submission)
+    throw new StudioError('conflict', `Batch ${request.batch} already exists with a different submission.`, {
+      hint: 'Use another ID.',
     });
   await requireFiles(services, request.tasks);
-  if (request.imported === undefined) await createOwn(services, request, known);
+  if (request.imported === undefined) await createRunnable(services, request, existing);
   else await createImported(services, request, request.imported);
   if (request.tasks.length > 0) await store.addTasks(request.batch, 0, request.tasks);
   if (!request.open) await store.seal(request.batch);
@@ -27,14 +27,18 @@ export async function createBatch(services: Services, request: CreateBatch): Pro
   return recordOf(services, request.batch);
 }
 
-async function createOwn(services: Services, request: CreateBatch, known: BatchRecord | undefined): Promise<void> {
+async function createRunnable(
+  services: Services,
+  request: CreateBatch,
+  existing: BatchRecord | undefined,
+): Promise<void> {
   const { store, submissions, secrets } = services;
   const submission = await submissions.get(request.submission);
   const blobs = blobsOf(request.submission, submission);
   await requireBlobs(store.blobs, blobs, 'The submission');
-  if (known === undefined) services.checkNeeds(submission);
-  // A repeat may come when the batch has ended and its secrets are gone.
-  if (known?.row.state !== 'ended') {
+  if (existing === undefined) services.checkNeeds(submission);
+  // A retried request may arrive after the batch has ended and its secrets were deleted.
+  if (existing?.row.state !== 'ended') {
     requireSecrets(submission, request.secrets, 'Set them where the batch is submitted.');
     if (request.secrets !== undefined && Object.keys(request.secrets).length > 0)
       await secrets.put(request.batch, request.secrets);
@@ -51,24 +55,24 @@ async function createOwn(services: Services, request: CreateBatch, known: BatchR
     imported: false,
     blobs,
   });
-  if (request.breakpoints !== undefined && known === undefined)
-    // without absent members
+  if (request.breakpoints !== undefined && existing === undefined)
+    // drops undefined members
     await store.setBreakpoints(request.batch, JSON.parse(JSON.stringify(request.breakpoints)) as Json);
 }
 
-/** Its `submission` is the file it came from: kept, never run. */
+/** Creates an imported batch. Its `submission` is the imported file: it is kept, and never run. */
 async function createImported(
   services: Services,
   request: CreateBatch,
-  about: { name: string; attempts: number },
+  imported: { name: string; attempts: number },
 ): Promise<void> {
   const blobs = [request.submission];
   await requireBlobs(services.store.blobs, blobs, 'The import');
   await services.store.createBatch({
     id: request.batch,
-    name: about.name,
+    name: imported.name,
     submission: request.submission,
-    attempts: about.attempts,
+    attempts: imported.attempts,
     order: 'breadth',
     priority: 0,
     retries: 0,
@@ -78,18 +82,18 @@ async function createImported(
   });
 }
 
-/** Throws `conflict` naming attachments that were not PUT before. */
+/** Throws `conflict` with the attachments that were not uploaded before. */
 export async function requireFiles(services: Pick<Services, 'store'>, tasks: readonly TaskRecord[]): Promise<void> {
   const files = tasks.flatMap((task) => task.files?.map((file) => file.sha) ?? []);
   if (files.length > 0) await requireBlobs(services.store.blobs, [...new Set(files)], 'A task');
 }
 
-/** Throws `not_found`. */
+/** Returns the record of a batch. Throws `not_found`. */
 export async function recordOf(services: Services, batch: string): Promise<BatchRecord> {
   const record = await services.store.batch(batch);
   if (record === undefined)
     throw new StudioError('not_found', `There is no batch ${batch.slice(0, 100)} here.`, {
-      hint: 'rollout batches lists those there are.',
+      hint: 'Run “rollout batches” to list the batches.',
     });
   return record;
 }

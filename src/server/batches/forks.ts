@@ -1,6 +1,6 @@
 /**
- * A fork: a batch whose one task's rollouts share the parent's events 1..cut and go on from there. Nothing is copied;
- * what comes before the cut is answered from the record.
+ * Forks: a fork is a batch with one task, whose rollouts share the parent's events 1..cut and continue from there.
+ * Nothing is copied: calls before the cut are answered from the recorded events.
  */
 
 import { StudioError } from '../../common/errors.ts';
@@ -21,14 +21,14 @@ import { blobsOf, requireBlobs } from './submissions.ts';
 
 const READ_BYTES = 1024 * 1024;
 
-/** A call that may be made again. */
+/** A call that the fork may repeat. */
 export interface IrreversibleCall {
   readonly seq: number;
   readonly name: string;
   readonly call: string;
 }
 
-/** Idempotent by the fork's batch id. */
+/** Creates a fork. Idempotent by the fork's batch ID. */
 export async function forkRollout(services: Services, request: Fork): Promise<BatchRecord> {
   const { store, submissions, secrets, supervisor } = services;
   checkBatchId(request.batch);
@@ -37,14 +37,14 @@ export async function forkRollout(services: Services, request: Fork): Promise<Ba
     throw new StudioError('not_found', `There is no rollout ${request.rollout.slice(0, 100)} here.`);
   const parentBatch = await recordOf(services, parent.row.batch);
   if (parentBatch.row.imported && request.submission === undefined) {
-    throw new StudioError('unsupported', 'An imported rollout brings no agent that could go on.', {
-      hint: 'Name a submission to go on with.',
+    throw new StudioError('unsupported', 'An imported rollout has no agent to continue with.', {
+      hint: 'Choose a submission to continue with.',
     });
   }
   if (request.seq > parent.row.last) {
     throw new StudioError(
       'conflict',
-      `Rollout ${request.rollout} has ${plural(parent.row.last, 'event')}; it cannot be cut after ${request.seq}.`,
+      `Rollout ${request.rollout} has ${plural(parent.row.last, 'event')}; it cannot be forked after event ${request.seq}.`,
       { details: { head: parent.row.last } },
     );
   }
@@ -54,21 +54,18 @@ export async function forkRollout(services: Services, request: Fork): Promise<Ba
   await requireBlobs(store.blobs, blobs, 'The submission');
   services.checkNeeds(submission);
   await checkEdits(services, parent, request.seq, request.edit ?? []);
-  if (request.accept_irreversible !== true) refuseIrreversible(await irreversibleBehind(services, parent, request.seq));
+  if (request.accept_irreversible !== true) refuseIrreversible(await irreversibleAfter(services, parent, request.seq));
   const task = await store.task(parent.row.batch, parent.row.task_index);
-  if (task === undefined) throw new StudioError('not_found', `The task of rollout ${request.rollout} is gone.`);
+  if (task === undefined)
+    throw new StudioError('not_found', `The task of rollout ${request.rollout} no longer exists.`);
 
-  // What the parent's batch still has goes on; what came with the fork counts first.
+  // Secrets that came with the fork override those the parent's batch still has.
   const known = { ...(await secrets.get(parent.row.batch)), ...request.secrets };
   const values = Object.fromEntries(
     submission.env.names.flatMap((name) => (Object.hasOwn(known, name) ? [[name, known[name] ?? '']] : [])),
   );
   if ((await store.batch(request.batch)) === undefined)
-    requireSecrets(
-      submission,
-      values,
-      'Values are kept until a batch ends only: set them where the fork is asked for.',
-    );
+    requireSecrets(submission, values, 'Values are deleted when a batch ends. Set them where you create the fork.');
   if (Object.keys(values).length > 0) await secrets.put(request.batch, values);
   const before = parentBatch.row.imported ? undefined : await submissions.get(parentBatch.spec.submission);
   const differs =
@@ -93,7 +90,7 @@ export async function forkRollout(services: Services, request: Fork): Promise<Ba
     },
   });
   if (request.breakpoints !== undefined)
-    // without absent members
+    // drops undefined members
     await store.setBreakpoints(request.batch, JSON.parse(JSON.stringify(request.breakpoints)) as Json);
   await store.addTasks(request.batch, 0, [task]);
   await store.seal(request.batch);
@@ -101,7 +98,9 @@ export async function forkRollout(services: Services, request: Fork): Promise<Ba
   return recordOf(services, request.batch);
 }
 
-/** Whose events 1..cut of a rollout are. A cut inside what the rollout itself shares belongs to an ancestor. */
+/**
+ * Returns which rollouts own events 1..cut. A cut inside the shared part of the rollout itself belongs to an ancestor.
+ */
 export function lineageAt(parent: { row: { rollout: string }; lineage: Lineage }, cut: number): Lineage {
   const lineage: Lineage = [];
   if (cut === 0) return lineage;
@@ -112,8 +111,8 @@ export function lineageAt(parent: { row: { rollout: string }; lineage: Lineage }
   return [...lineage, { rollout: parent.row.rollout, to: cut }];
 }
 
-/** Calls of irreversible tools after the cut: whoever goes on from there may make them again. */
-async function irreversibleBehind(services: Services, parent: RolloutRecord, cut: number): Promise<IrreversibleCall[]> {
+/** Returns the calls of irreversible tools after the cut: a fork may repeat them. */
+async function irreversibleAfter(services: Services, parent: RolloutRecord, cut: number): Promise<IrreversibleCall[]> {
   const calls: IrreversibleCall[] = [];
   for await (const event of eventsOf(services, parent, cut, parent.row.last, '"irreversible"')) {
     if (event.kind === 'tool.start' && event.data.effect === 'irreversible')
@@ -127,16 +126,16 @@ function refuseIrreversible(calls: readonly IrreversibleCall[]): void {
   const names = [...new Set(calls.map((call) => call.name))].join(', ');
   throw new StudioError(
     'conflict',
-    `Behind the cut there ${calls.length === 1 ? 'is a call' : `are ${calls.length} calls`} that cannot be ` +
-      `undone and may be made again: ${names}.`,
+    `After this point the rollout made ${calls.length === 1 ? 'a call' : `${calls.length} calls`} that cannot be ` +
+      `undone and may be repeated: ${names}.`,
     {
-      hint: 'Accept that with accept_irreversible (--accept-irreversible), or cut after them.',
+      hint: 'Accept this with accept_irreversible (--accept-irreversible), or fork after them.',
       details: { irreversible: calls },
     },
   );
 }
 
-/** Throws `usage` for an edit of what is not in the shared part. */
+/** Throws `usage` for an edit outside the shared part. */
 async function checkEdits(
   services: Services,
   parent: RolloutRecord,
@@ -145,22 +144,22 @@ async function checkEdits(
 ): Promise<void> {
   for (const { of, path } of edits) {
     if ((of.seq === undefined) === (of.m === undefined))
-      throw new StudioError('usage', 'An edit names either the seq of an event or the ordinal m of a message.');
+      throw new StudioError('usage', 'An edit needs either the seq of an event or the ordinal m of a message.');
     if (path !== '' && !path.startsWith('/'))
-      throw new StudioError('usage', `“${path}” is no JSON pointer.`, {
-        hint: 'It begins with /, e.g. /parts/0/content.',
+      throw new StudioError('usage', `“${path}” is not a JSON pointer.`, {
+        hint: 'It starts with /, for example /parts/0/content.',
       });
     if (of.seq !== undefined && (of.seq < 1 || of.seq > cut))
       throw new StudioError('usage', `Event ${of.seq} is not among the shared events 1 to ${cut}.`);
   }
-  const wanted = new Set(edits.flatMap(({ of }) => (of.m === undefined ? [] : [of.m])));
-  if (wanted.size === 0) return;
+  const missing = new Set(edits.flatMap(({ of }) => (of.m === undefined ? [] : [of.m])));
+  if (missing.size === 0) return;
   for await (const event of eventsOf(services, parent, 0, cut, '"message"'))
-    if (event.kind === 'message') wanted.delete(event.data.m);
-  for (const m of wanted) throw new StudioError('usage', `Message ${m} is not among the shared events 1 to ${cut}.`);
+    if (event.kind === 'message') missing.delete(event.data.m);
+  for (const m of missing) throw new StudioError('usage', `Message ${m} is not among the shared events 1 to ${cut}.`);
 }
 
-/** Events whose text holds `needle`; only those are parsed. */
+/** Yields the events whose text contains `needle`; only those are parsed. */
 async function* eventsOf(
   services: Services,
   rollout: RolloutRecord,
@@ -170,7 +169,7 @@ async function* eventsOf(
 ): AsyncGenerator<TraceEvent> {
   const reader = new StreamReader(services.store, rollout.row.rollout, rollout.lineage);
   for await (const bodies of reader.all(after, until, READ_BYTES)) {
-    // checked before it was stored
+    // validated before it was stored
     for (const body of bodies) if (body.includes(needle)) yield JSON.parse(body) as TraceEvent;
   }
 }

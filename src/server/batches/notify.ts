@@ -1,4 +1,4 @@
-/** Tells a URL of the user's that a batch ended. Tried a few times; nothing waits for it. */
+/** Notifies a URL of the user that a batch ended. Retries a few times; nothing waits for it. */
 import { sleep } from '../../common/abort.ts';
 import { errorText } from '../../common/errors.ts';
 import type { Log } from '../../common/log.ts';
@@ -7,7 +7,7 @@ import type { BatchRow } from '../../protocol/client.ts';
 const PAUSES_MS = [0, 2_000, 10_000, 60_000];
 const TIMEOUT_MS = 10_000;
 
-/** POSTs the batch's row as JSON: `{type: "batch.end", ...}`. Any 2xx is success. */
+/** Posts the batch's row as JSON: `{type: "batch.end", ...}`. Any 2xx status is success. */
 export async function notifyEnd(url: string, row: BatchRow, log: Log, signal: AbortSignal): Promise<void> {
   const body = JSON.stringify({ type: 'batch.end', ...row });
   for (const [index, pause] of PAUSES_MS.entries()) {

@@ -1,4 +1,4 @@
-/** Values of `${env:…}`: one 0600 file per batch, from its submission until its end. Never in the store. */
+/** Values of `${env:…}`: one file with mode 0600 per batch, from its submission until its end. Never in the store. */
 import { mkdirSync } from 'node:fs';
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -11,7 +11,7 @@ const values = z.record(z.string(), z.string());
 export class Secrets {
   readonly #folder: string;
 
-  /** `folder` is made, readable by its owner only. */
+  /** Creates `folder`, readable by its owner only. */
   constructor(folder: string) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     this.#folder = folder;
@@ -27,14 +27,14 @@ export class Secrets {
     await rename(draft, this.path(batch));
   }
 
-  /** undefined when the batch has none, or has ended. */
+  /** Returns undefined when the batch has no secrets, or has ended. */
   async get(batch: string): Promise<Record<string, string> | undefined> {
     let text: string;
     try {
       text = await readFile(this.path(batch), 'utf8');
     } catch (error) {
       if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined;
-      throw new StudioError('storage', `The secrets of batch ${batch} cannot be read.`, { cause: error });
+      throw new StudioError('storage', `Cannot read the secrets of batch ${batch}.`, { cause: error });
     }
     return values.parse(JSON.parse(text));
   }
@@ -43,7 +43,7 @@ export class Secrets {
     await rm(this.path(batch), { force: true });
   }
 
-  /** Ids of the batches that have some. */
+  /** Returns the IDs of the batches that have secrets. */
   async batches(): Promise<string[]> {
     return (await readdir(this.#folder)).flatMap((name) =>
       name.endsWith('.json') ? [name.slice(0, -'.json'.length)] : [],
@@ -51,7 +51,7 @@ export class Secrets {
   }
 }
 
-/** Throws `config` naming variables of a submission that have no value. */
+/** Throws `config` with the variables of a submission that have no value. */
 export function requireSecrets(
   submission: Submission,
   secrets: Readonly<Record<string, string>> | undefined,
@@ -61,7 +61,7 @@ export function requireSecrets(
   if (missing.length === 0) return;
   throw new StudioError(
     'config',
-    `The batch uses ${missing.map((name) => `\${env:${name}}`).join(', ')}, and no value came with it.`,
+    `The batch uses ${missing.map((name) => `\${env:${name}}`).join(', ')}, but no value was sent.`,
     { hint, details: { missing } },
   );
 }

@@ -1,11 +1,11 @@
-/** `stop:` of a submission, looked at after attempts settled. */
+/** The `stop:` rules of a submission, evaluated after attempts settle. */
 import type { Submission } from '../../config/submission.ts';
 import type { BatchProgress } from '../../store/store.ts';
 
-/** A share of failures means little before so many attempts are settled. */
+/** With fewer settled attempts than this, a share of failures means little. */
 export const FAILURES_AFTER = 20;
 
-/** Why the whole batch shall stop; undefined: it goes on. */
+/** Returns why the whole batch must stop; undefined if it continues. */
 export function reasonToStop(stop: Submission['stop'], progress: BatchProgress): string | undefined {
   const { settled, failed, tokens } = progress;
   if (stop.failures !== undefined && settled >= FAILURES_AFTER && failed > 0 && failed / settled >= stop.failures) {

@@ -1,7 +1,7 @@
 /**
- * Looks after batches that have not ended: whenever one changed, its workers are told how it stands, its queue is
- * given out, its stop rules are looked at, and its end is noticed. All it knows it can read again from the store, so
- * it goes on after a restart, and beside other servers.
+ * Supervises batches that have not ended. Whenever one changes, it sends the state to the workers, leases queued
+ * rollouts, evaluates the stop rules, and handles the end. All its state can be read from the store again, so it
+ * continues after a restart and next to other servers.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -23,13 +23,13 @@ import type { Secrets } from './secrets.ts';
 import { hasStopRules, reasonToStop } from './stopRules.ts';
 import type { Submissions } from './submissions.ts';
 
-/** Who brings workers, as far as the supervisor is concerned. */
+/** The part of an executor that the supervisor uses. */
 export interface WorkerSource {
-  /** How a batch that has not ended stands. Called often. */
+  /** Reports the state of a batch that has not ended. Called often. */
   wants(record: BatchRecord, submission: Submission): void;
-  /** It has ended, or is gone. */
+  /** Reports that the batch has ended or was removed. */
   gone(batch: string): void;
-  /** Values of `${env:…}` of a batch, where they are kept for its workers. */
+  /** Returns the values of `${env:…}` of a batch, if they are kept for its workers. */
   secrets(batch: string): Promise<Record<string, string> | undefined>;
 }
 
@@ -49,18 +49,18 @@ const LOOK_EVERY_MS = 50;
 const SECRETS_AGAIN_MS = 5_000;
 const SECRETS_WAIT_MS = 2_000;
 const SESSIONS_EVERY_MS = 5_000;
-/** Workers of a stopped batch end its rollouts themselves within a second; later the server does. */
+/** Workers of a stopped batch normally end its rollouts within a second. After this time the server does. */
 const STOP_GRACE_MS = 10_000;
-/** So often one try may lose its worker. */
+/** How often one try may lose its worker. */
 const MAX_LEASES = 25;
 
 interface TrackedBatch {
   readonly id: string;
   readonly throttle: Throttle;
   submission: Submission | undefined;
-  /** The values of its `${env:…}` are not here: when to look for them again. */
+  /** When to look again for missing values of its `${env:…}`. */
   secretsAt: number | undefined;
-  /** What its agent calls, and whether one of these calls was answered. */
+  /** Endpoints of its agent, and whether one of the calls was answered. */
   endpoints: readonly string[];
   answered: boolean;
   settled: boolean;
@@ -87,12 +87,12 @@ export class Supervisor {
     this.#sessions.unref();
   }
 
-  /** Goes on with what the store holds. */
+  /** Resumes the batches in the store. */
   async start(): Promise<void> {
     const { store, secrets } = this.#options;
     await store.graceForSessions();
     const active = await this.#trackActive();
-    // A server that died between a batch's end and this left its secrets.
+    // A server that crashed right after a batch ended may have left its secrets behind.
     for (const batch of await secrets.batches()) if (!active.has(batch)) await secrets.remove(batch);
   }
 
@@ -103,17 +103,17 @@ export class Supervisor {
     for (const batch of [...this.#tracked.keys()]) this.#untrack(batch);
   }
 
-  /** The batch changed. */
+  /** Handles a change of the batch. */
   look(batch: string): void {
-    this.#track(batch).throttle.ask();
+    this.#track(batch).throttle.request();
   }
 
-  /** One of its rollouts ended: there may be a new try, a free place, a reason to stop. */
+  /** Handles the end of one of its rollouts: there may be a retry, a free slot, or a reason to stop. */
   rolloutEnded(batch: string): void {
     const tracked = this.#track(batch);
     tracked.settled = true;
-    // A stop rule looks at once, or the place that is free now is given to what it would end.
-    tracked.throttle.ask(tracked.submission !== undefined && hasStopRules(tracked.submission.stop));
+    // Stop rules run immediately. Otherwise the free slot could go to an attempt that the rule is about to end.
+    tracked.throttle.request(tracked.submission !== undefined && hasStopRules(tracked.submission.stop));
     this.#options.leasing.look(batch, true);
   }
 
@@ -121,21 +121,21 @@ export class Supervisor {
     return this.#tracked.get(batch)?.endpoints ?? [];
   }
 
-  /** One of its model calls was answered. */
+  /** Records that one of its model calls was answered. */
   answered(batch: string): void {
     const tracked = this.#tracked.get(batch);
     if (tracked !== undefined) tracked.answered = true;
   }
 
   /**
-   * An endpoint would not have the batch's key, or knows neither its path nor its model. On the first calls that is a
-   * wrong configuration: the batch stops with one message. Later the calls themselves fail.
+   * Handles an endpoint that rejects the batch's key, path, or model. On the first calls this is a configuration error,
+   * so the batch stops with one message. Later, only the calls themselves fail.
    */
   async endpointRefused(batch: string, endpoint: string, text: string): Promise<void> {
     const { store } = this.#options;
     const tracked = this.#track(batch);
     if (tracked.answered) return;
-    tracked.answered = true; // told once
+    tracked.answered = true; // report once
     const record = await store.batch(batch);
     if (
       record === undefined ||
@@ -149,7 +149,8 @@ export class Supervisor {
   }
 
   /**
-   * Ends a batch for good; what is queued ends now, what runs is cancelled by its workers. Gives how many ended now.
+   * Ends a batch for good. Queued rollouts end now, workers cancel running ones. Returns the number of rollouts
+   * affected.
    */
   async stop(batch: string, reason: string, status: 'cancelled' | 'infrastructure' = 'cancelled'): Promise<number> {
     const { store } = this.#options;
@@ -161,15 +162,15 @@ export class Supervisor {
   }
 
   /**
-   * A worker died with these rollouts. What that happened to again and again may be what kills them: such a try is
-   * given up.
+   * Handles the loss of a worker that held these rollouts. A rollout that lost many workers may be what kills them, so
+   * its try is closed.
    */
   async lostWorker(batch: string, rollouts: readonly string[], why: string): Promise<void> {
     const { store } = this.#options;
     for (const rollout of rollouts) {
       const epoch = (await store.rollout(rollout))?.row.epoch ?? 0;
       if (epoch < MAX_LEASES) continue;
-      const reason = `${epoch} workers were lost while they ran it; the last one: ${why}`;
+      const reason = `${epoch} workers died while running this rollout. Last one: ${why}`;
       await store.closeRollouts({ batch, rollout }, { status: 'infrastructure', reason }, false);
     }
   }
@@ -246,7 +247,7 @@ export class Supervisor {
     const submission = await submissions.get(record.spec.submission);
     const found = submission.env.names.length === 0 ? {} : await this.#secrets(tracked.id);
     tracked.secretsAt = found === undefined ? performance.now() + SECRETS_AGAIN_MS : undefined;
-    // What was tried before goes on as it is.
+    // Keep using the previous values.
     if (found === undefined && tracked.submission !== undefined) return submission;
     const values = found ?? {};
     const agent = resolved(submission.agent.model.endpoints, values);
@@ -266,16 +267,16 @@ export class Supervisor {
     return submission;
   }
 
-  /** What a server before this one, or beside it, was given is kept for the workers: from there it comes here. */
+  /** Returns the secrets of a batch. Those another server received are read from where the workers get them. */
   async #secrets(batch: string): Promise<Record<string, string> | undefined> {
     const { secrets, workers, log } = this.#options;
-    const here = await secrets.get(batch);
-    if (here !== undefined) return here;
+    const local = await secrets.get(batch);
+    if (local !== undefined) return local;
     try {
-      // Nothing waits for a cluster that does not answer.
-      const there = await Promise.race([workers?.secrets(batch), delay(SECRETS_WAIT_MS, undefined, { ref: false })]);
-      if (there !== undefined) await secrets.put(batch, there);
-      return there;
+      // Do not wait for a cluster that does not respond.
+      const shared = await Promise.race([workers?.secrets(batch), delay(SECRETS_WAIT_MS, undefined, { ref: false })]);
+      if (shared !== undefined) await secrets.put(batch, shared);
+      return shared;
     } catch (error) {
       log(`reading the values of its environment variables failed: ${errorText(error)}`, { level: 'warning', batch });
       return undefined;
@@ -306,7 +307,7 @@ export class Supervisor {
     for (const task of progress.satisfied) await this.#satisfied(tracked.id, task, stop.passes_per_task ?? 0);
   }
 
-  /** A task passed often enough: nothing more of it is run. */
+  /** Cancels the remaining attempts of a task that passed often enough. */
   async #satisfied(batch: string, task: string, passes: number): Promise<void> {
     const { store } = this.#options;
     const reason = `stop.passes_per_task: ${plural(passes, 'attempt')} of the task passed.`;
@@ -334,12 +335,15 @@ export class Supervisor {
     tracked.stopTimer ??= setTimeout(() => {
       tracked.stopTimer = undefined;
       store.closeRollouts({ batch: tracked.id }, { status: 'cancelled', reason }, true).catch((error: unknown) => {
-        log(`ending what runs of ${tracked.id} failed: ${errorText(error)}`, { level: 'error', batch: tracked.id });
+        log(`ending the running attempts of ${tracked.id} failed: ${errorText(error)}`, {
+          level: 'error',
+          batch: tracked.id,
+        });
       });
     }, STOP_GRACE_MS);
   }
 
-  /** Workers that gave no sign of life for a lease: their rollouts are queued again. */
+  /** Requeues the rollouts of workers that did not renew their session within its lease. */
   async #expire(): Promise<void> {
     const { store, hub, leasing, log } = this.#options;
     try {
@@ -358,7 +362,7 @@ export class Supervisor {
   }
 }
 
-/** Texts with `${env:…}` put in; one whose value is not here (another server has it) stays as it is. */
+/** Substitutes `${env:…}` in each text. A text whose value is missing (another server has it) is left unchanged. */
 function resolved(texts: readonly string[], values: Readonly<Record<string, string>>): string[] {
   return texts.map((text) => {
     try {

@@ -1,6 +1,6 @@
 /**
  * One client's subscription to a batch: its stream by seq, and the newest row of each changed rollout by rev. Both are
- * looked at together, at most every 100 ms once the head was reached.
+ * read together, at most every 100 ms once the head was reached.
  */
 import { StudioError } from '../../common/errors.ts';
 import { UNSEEN_BYTES } from '../../protocol/client.ts';
@@ -14,7 +14,7 @@ import type { Subscription, SubscriptionContext } from './rolloutSubscription.ts
 const EVERY_MS = 100;
 const READ_BYTES = 256 * 1024;
 const READ_ROWS = 500;
-/** So that a page that was just opened shows something soon. */
+/** The first read is small, so that a newly opened page shows something soon. */
 const FIRST_ROWS = 128;
 
 export class BatchSubscription implements Subscription {
@@ -37,7 +37,7 @@ export class BatchSubscription implements Subscription {
     if (after > last || afterRev > rev)
       throw new StudioError(
         'gone',
-        `Batch ${batch} is at event ${last}, revision ${rev}; the cursor ${after}, ${afterRev} is past its end.`,
+        `The cursor ${after}, ${afterRev} is past the end of batch ${batch}, which is at event ${last}, revision ${rev}.`,
       );
     this.#context = context;
     this.#sub = sub;
@@ -50,19 +50,19 @@ export class BatchSubscription implements Subscription {
       () => this.#run(),
       (error) => context.failed(sub, error),
     );
-    this.#unwatch = context.changes.on(batch, () => this.#throttle.ask());
-    this.#throttle.ask(true);
+    this.#unwatch = context.changes.on(batch, () => this.#throttle.request());
+    this.#throttle.request(true);
   }
 
   seen(cursor: number, rev: number | undefined): void {
-    const waited = this.#full();
+    const wasFull = this.#full();
     this.#events.seen(cursor);
     if (rev !== undefined) this.#rows.seen(rev);
-    if (waited && !this.#full()) this.#throttle.ask(true);
+    if (wasFull && !this.#full()) this.#throttle.request(true);
   }
 
   look(): void {
-    this.#throttle.ask(true);
+    this.#throttle.request(true);
   }
 
   get idle(): boolean {

@@ -1,4 +1,4 @@
-/** One client's WebSocket: its subscriptions. */
+/** The WebSocket of one client, with its subscriptions. */
 import type { RawData, WebSocket } from 'ws';
 import { errorText, StudioError } from '../../common/errors.ts';
 import type { Log } from '../../common/log.ts';
@@ -32,7 +32,7 @@ export class ClientConnection {
   readonly #forSubscriptions: SubscriptionContext;
   #unwatch: () => void = () => undefined;
   #greeted = false;
-  /** Frames are handled in order, though looking up a stream takes time. */
+  /** Handles frames in order, since looking up a stream is asynchronous. */
   #handling: Promise<void> = Promise.resolve();
 
   constructor(context: ClientContext, socket: WebSocket, readOnly: boolean) {
@@ -51,12 +51,12 @@ export class ClientConnection {
     socket.on('close', () => this.#closeAll());
   }
 
-  /** Everything stored until now is to be sent, though nobody told of it yet. */
+  /** Sends everything stored until now, without waiting for a change notification. */
   look(): void {
     for (const subscription of this.#subscriptions.values()) subscription.look();
   }
 
-  /** All of it left this process. */
+  /** Whether everything was sent and left this process. */
   get idle(): boolean {
     return (
       this.#socket.readyState !== this.#socket.OPEN ||
@@ -69,7 +69,7 @@ export class ClientConnection {
     try {
       parsed = clientFrame.parse(JSON.parse(rawText(data)));
     } catch (error) {
-      this.#refuse(new StudioError('usage', 'A frame is not as it should be.', { cause: error }));
+      this.#refuse(new StudioError('usage', 'Invalid frame.', { cause: error }));
       return;
     }
     if (parsed.type === 'seen') {
@@ -79,12 +79,16 @@ export class ClientConnection {
     this.#handling = this.#handling.then(() => this.#handle(parsed)).catch((error: unknown) => this.#refuse(error));
   }
 
-  async #handle(given: Exclude<ClientFrame, { type: 'seen' }>): Promise<void> {
-    if (given.type === 'hello') {
-      if (given.protocol !== PROTOCOL)
-        throw new StudioError('version', `This server speaks protocol ${PROTOCOL}, the client ${given.protocol}.`, {
-          hint: 'Use a client and a server of the same version.',
-        });
+  async #handle(message: Exclude<ClientFrame, { type: 'seen' }>): Promise<void> {
+    if (message.type === 'hello') {
+      if (message.protocol !== PROTOCOL)
+        throw new StudioError(
+          'version',
+          `The server uses protocol ${PROTOCOL}, but the client uses ${message.protocol}.`,
+          {
+            hint: 'Use a client and a server of the same version.',
+          },
+        );
       this.#send(
         frame({
           type: 'welcome',
@@ -98,37 +102,43 @@ export class ClientConnection {
       this.#unwatch = this.#watchHealth();
       return;
     }
-    if (!this.#greeted) throw new StudioError('usage', 'The first frame is hello.');
-    this.#end(given.sub);
-    if (given.type === 'unsubscribe') return;
+    if (!this.#greeted) throw new StudioError('usage', 'The first frame must be hello.');
+    this.#end(message.sub);
+    if (message.type === 'unsubscribe') return;
     try {
       if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS)
-        throw new StudioError('too_large', `A connection has at most ${MAX_SUBSCRIPTIONS} subscriptions.`);
-      const subscription = await this.#open(given);
-      if (this.#socket.readyState === this.#socket.OPEN) this.#subscriptions.set(given.sub, subscription);
+        throw new StudioError('too_large', `A connection can have at most ${MAX_SUBSCRIPTIONS} subscriptions.`);
+      const subscription = await this.#open(message);
+      if (this.#socket.readyState === this.#socket.OPEN) this.#subscriptions.set(message.sub, subscription);
       else subscription.close();
     } catch (error) {
-      this.#failed(given.sub, error);
+      this.#failed(message.sub, error);
     }
   }
 
-  async #open(given: Extract<ClientFrame, { type: 'subscribe' }>): Promise<Subscription> {
+  async #open(message: Extract<ClientFrame, { type: 'subscribe' }>): Promise<Subscription> {
     const { store } = this.#context;
-    const rollout = await store.rollout(given.stream);
+    const rollout = await store.rollout(message.stream);
     if (rollout !== undefined)
-      return new RolloutSubscription(this.#forSubscriptions, given.sub, rollout, given.after, given.deltas ?? false);
-    const batch = await store.batch(given.stream);
+      return new RolloutSubscription(
+        this.#forSubscriptions,
+        message.sub,
+        rollout,
+        message.after,
+        message.deltas ?? false,
+      );
+    const batch = await store.batch(message.stream);
     if (batch !== undefined)
-      return new BatchSubscription(this.#forSubscriptions, given.sub, batch, given.after, given.after_rev ?? 0);
-    throw new StudioError('gone', `There is no batch or rollout ${given.stream.slice(0, 100)} here.`);
+      return new BatchSubscription(this.#forSubscriptions, message.sub, batch, message.after, message.after_rev ?? 0);
+    throw new StudioError('gone', `There is no batch or rollout ${message.stream.slice(0, 100)} here.`);
   }
 
   #watchHealth(): () => void {
     const { health } = this.#context;
-    const tell = (text: string): void => this.#send(frame({ type: 'notice', text }));
-    if (health.trouble !== undefined) tell(health.trouble);
+    const notify = (text: string): void => this.#send(frame({ type: 'notice', text }));
+    if (health.trouble !== undefined) notify(health.trouble);
     this.#unwatch(); // a repeated hello
-    return health.watch(tell);
+    return health.watch(notify);
   }
 
   #end(sub: string): void {
@@ -136,7 +146,7 @@ export class ClientConnection {
     this.#subscriptions.delete(sub);
   }
 
-  /** A subscription cannot go on; the others do. */
+  /** Closes one failed subscription and keeps the others. */
   #failed(sub: string, error: unknown): void {
     this.#end(sub);
     if (!StudioError.is(error))
@@ -149,7 +159,7 @@ export class ClientConnection {
     );
   }
 
-  /** The connection cannot go on. */
+  /** Reports an error and closes the connection. */
   #refuse(error: unknown): void {
     this.#send(
       frame({ type: 'error', code: StudioError.is(error) ? error.code : 'internal', message: errorText(error) }),

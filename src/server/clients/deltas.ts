@@ -1,9 +1,9 @@
 /**
- * Live text of open spans, while somebody watches a rollout. Workers send it only then; it is never stored and may be
- * lost: the span's end event holds the whole.
+ * Live text of open spans while a client watches a rollout. Workers send it only then. It is never stored and may be
+ * lost: the span's end event contains the whole text.
  */
 
-/** What a subscription hears. */
+/** Receives the live text of one rollout. */
 export interface DeltaListener {
   delta(span: number, offset: number, text: string): void;
 }
@@ -16,14 +16,14 @@ interface WatchedRollout {
 
 export class Deltas {
   readonly #watched = new Map<string, WatchedRollout>();
-  /** Tells the holder of a rollout to send (true) or to stop. */
+  /** Asks the worker of a rollout to start (true) or stop (false) sending. */
   readonly #watch: (rollout: string, on: boolean) => void;
 
   constructor(watch: (rollout: string, on: boolean) => void) {
     this.#watch = watch;
   }
 
-  /** Gives the function that ends it. */
+  /** Subscribes a listener. Returns the function that unsubscribes. */
   listen(rollout: string, listener: DeltaListener): () => void {
     let watched = this.#watched.get(rollout);
     if (watched === undefined) {
@@ -53,7 +53,7 @@ export class Deltas {
     const watched = this.#watched.get(rollout);
     if (watched === undefined) return;
     const before = watched.spans.get(span) ?? '';
-    // A gap (a delta was lost) cannot be shown to who comes later; those who listen get it as it is.
+    // After a gap (a lost delta) the text so far is incomplete for later listeners; current ones get the delta anyway.
     if (offset <= before.length) watched.spans.set(span, before.slice(0, offset) + text);
     for (const listener of watched.listeners) listener.delta(span, offset, text);
   }
@@ -62,7 +62,7 @@ export class Deltas {
     this.#watched.get(rollout)?.spans.delete(span);
   }
 
-  /** The rollout has another holder, or none: what was open will never end. */
+  /** Handles a change of the rollout's worker: spans that were open will never end. */
   restart(rollout: string): void {
     this.#watched.get(rollout)?.spans.clear();
   }

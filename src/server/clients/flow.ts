@@ -1,9 +1,9 @@
-/** Flow control of one subscription: what was sent and not yet seen, in order. */
+/** Flow control of one subscription: tracks, in order, what was sent and not yet acknowledged. */
 export class Flow {
   readonly #sent: { cursor: number; bytes: number }[] = [];
   #unseen = 0;
 
-  /** Bytes (characters) sent and not seen. */
+  /** Bytes (characters) that were sent and not acknowledged. */
   get unseen(): number {
     return this.#unseen;
   }
@@ -13,7 +13,7 @@ export class Flow {
     this.#unseen += bytes;
   }
 
-  /** The client has seen all up to `cursor`. */
+  /** Acknowledges everything up to `cursor`. */
   seen(cursor: number): void {
     let done = 0;
     for (const item of this.#sent) {

@@ -1,4 +1,4 @@
-/** Frames to clients. Events are texts already and go in as they are. */
+/** Formats frames to clients. Events are JSON texts already and are embedded unchanged. */
 import type { ServerToClient } from '../../protocol/client.ts';
 
 export function frame(value: ServerToClient): string {

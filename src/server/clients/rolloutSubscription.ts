@@ -1,6 +1,6 @@
 /**
- * One client's subscription to a rollout's stream: reads on from its cursor as fast as the client acknowledges.
- * There is no live mode: live is being at the head and reading again when the stream changed.
+ * One client's subscription to a rollout's stream: reads from its cursor as fast as the client acknowledges. There is
+ * no separate live mode: at the head, it reads again when the stream changes.
  */
 
 import { StudioError } from '../../common/errors.ts';
@@ -15,9 +15,9 @@ import { eventsFrame, frame } from './frames.ts';
 
 export interface Subscription {
   seen(cursor: number, rev: number | undefined): void;
-  /** Looks whether there is more to send, as if it had been told. */
+  /** Checks whether there is more to send, without a change notification. */
   look(): void;
-  /** All that is stored was sent, or the client must see some of it first. */
+  /** Whether everything stored was sent, or the client must acknowledge some of it first. */
   readonly idle: boolean;
   close(): void;
 }
@@ -26,17 +26,17 @@ export interface SubscriptionContext {
   readonly store: Store;
   readonly changes: Changes;
   readonly deltas: Deltas;
-  /** Sends a frame to the client; false when it is gone. */
+  /** Sends a frame to the client, unless it has disconnected. */
   send(text: string): void;
-  /** Bytes that wait in the socket. */
+  /** Returns the bytes buffered in the socket. */
   waiting(): number;
   failed(sub: string, error: unknown): void;
 }
 
 const READ_BYTES = 256 * 1024;
-/** The first rows of a page wait for as little as shows them. */
+/** The first read is small, so that the first rows of a page appear soon. */
 const FIRST_BYTES = 64 * 1024;
-/** Deltas for a client that does not keep up are left out: the end event brings all of it. */
+/** Deltas are dropped for a client that does not keep up: the end event contains the whole text. */
 const DELTA_WAITING = 256 * 1024;
 
 export class RolloutSubscription implements Subscription, DeltaListener {
@@ -53,14 +53,14 @@ export class RolloutSubscription implements Subscription, DeltaListener {
   #pumping = false;
   #closed = false;
   #begun = false;
-  /** `open` comes first, so that no delta is without its beginning. */
+  /** Whether `open` was sent. It precedes all deltas, so that clients have the beginning of each text. */
   #opened = false;
 
   constructor(context: SubscriptionContext, sub: string, record: RolloutRecord, after: number, deltas: boolean) {
     if (after > record.row.last)
       throw new StudioError(
         'gone',
-        `Rollout ${record.row.rollout} has ${plural(record.row.last, 'event')}; the cursor ${after} is past its end.`,
+        `The cursor ${after} is past the end of rollout ${record.row.rollout}, which has ${plural(record.row.last, 'event')}.`,
       );
     this.#context = context;
     this.#sub = sub;
@@ -114,7 +114,7 @@ export class RolloutSubscription implements Subscription, DeltaListener {
       this.#changed = false;
       const chunk = await this.#reader.read(this.#cursor, this.#begun ? READ_BYTES : FIRST_BYTES);
       this.#begun = true;
-      // A close during the read: nothing of it is sent.
+      // closed during the read
       if (this.#isClosed()) return;
       if (chunk.bodies.length > 0) {
         this.#cursor = chunk.last;

@@ -1,4 +1,4 @@
-/** `POST /v1/batches/<id>/commands`. How a batch stands is kept in the store; workers are told by the supervisor. */
+/** `POST /v1/batches/<id>/commands`. The state of a batch is in the store; the supervisor sends it to the workers. */
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
@@ -11,22 +11,22 @@ import { breakpointsOf } from '../workers/hub.ts';
 import { commandDone, commandFailed, replyOf } from './result.ts';
 
 const nothing = z.object({});
-/** `release`: its workers are not kept while it is paused. */
+/** `release`: ends the workers while the batch is paused. */
 const pauseArgs = z.object({ release: z.boolean().optional() });
 const cancelArgs = z.object({ reason: z.string().max(1000).optional() });
-/** `secrets`: of an ended batch they are gone, and its new tries need them again. */
+/** `secrets`: they were deleted when the batch ended, and its retries need them again. */
 const retryArgs = z.object({ secrets: z.record(z.string(), z.string()).optional() });
 
-/** Idempotent by the command's id. */
+/** Applies a command to a batch. Idempotent by the command's ID. */
 export async function commandBatch(services: Services, batch: string, request: BatchCommand): Promise<CommandReply> {
   const { store } = services;
   await recordOf(services, batch);
-  const known = await store.command(request.command);
-  if (known?.result !== undefined) return replyOf(known.result);
+  const existing = await store.command(request.command);
+  if (existing?.result !== undefined) return replyOf(existing.result);
   const { told, apply } = plan(services, batch, request);
   const by = request.by ?? 'client';
   await store.putCommand({ id: request.command, batch, verb: request.verb, args: told, by });
-  if (known === undefined)
+  if (existing === undefined)
     await store.tell(batch, 'control', { command: request.command, verb: request.verb, by, args: told });
   try {
     const reply = await apply();
@@ -41,21 +41,21 @@ export async function commandBatch(services: Services, batch: string, request: B
 }
 
 interface Plan {
-  /** What the record shows as its arguments. */
+  /** The arguments to record in the batch's stream. */
   readonly told: Json;
   readonly apply: () => Promise<CommandReply>;
 }
 
 function plan(services: Services, batch: string, request: BatchCommand): Plan {
   const { store, supervisor, leasing } = services;
-  const given = request.args ?? {};
+  const args = request.args ?? {};
   switch (request.verb) {
     case 'pause': {
-      const release = parse(pauseArgs, given, 'args').release === true;
+      const release = parse(pauseArgs, args, 'args').release === true;
       return { told: release ? { release } : {}, apply: () => pause(services, batch, release) };
     }
     case 'resume':
-      parse(nothing, given, 'args');
+      parse(nothing, args, 'args');
       return {
         told: {},
         apply: async () => {
@@ -65,7 +65,7 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
         },
       };
     case 'cancel': {
-      const { reason } = parse(cancelArgs, given, 'args');
+      const { reason } = parse(cancelArgs, args, 'args');
       return {
         told: reason === undefined ? {} : { reason },
         apply: async () => ({
@@ -74,11 +74,11 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
       };
     }
     case 'retry': {
-      const { secrets } = parse(retryArgs, given, 'args');
+      const { secrets } = parse(retryArgs, args, 'args');
       return { told: {}, apply: () => retry(services, batch, secrets) };
     }
     case 'seal':
-      parse(nothing, given, 'args');
+      parse(nothing, args, 'args');
       return {
         told: {},
         apply: async () => {
@@ -87,7 +87,7 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
         },
       };
     case 'breakpoints': {
-      const { breakpoints, of } = parse(verbArgs.breakpoints, given, 'args');
+      const { breakpoints, of } = parse(verbArgs.breakpoints, args, 'args');
       return {
         told: { breakpoints: JSON.parse(JSON.stringify(breakpoints)) as Json, ...(of === undefined ? {} : { of }) },
         apply: async () => {
@@ -95,14 +95,14 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
             of === undefined
               ? []
               : breakpointsOf(await recordOf(services, batch)).filter(({ id }) => !id.startsWith(of));
-          // without absent members
+          // drops undefined members
           await store.setBreakpoints(batch, JSON.parse(JSON.stringify([...kept, ...breakpoints])) as Json);
           return { changed: breakpoints.length };
         },
       };
     }
     case 'note': {
-      const note = parse(noteArgs, given, 'args');
+      const note = parse(noteArgs, args, 'args');
       return {
         told: {},
         apply: async () => {
@@ -112,7 +112,7 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
       };
     }
     case 'rescore':
-      throw new StudioError('unsupported', 'Scoring recorded rollouts again is not there yet.', {
+      throw new StudioError('unsupported', 'The server cannot rescore recorded rollouts yet.', {
         hint: 'Run the batch again with the other scorer.',
       });
   }
@@ -120,18 +120,18 @@ function plan(services: Services, batch: string, request: BatchCommand): Plan {
 
 async function pause({ store, startsWorkers }: Services, batch: string, release: boolean): Promise<CommandReply> {
   if (release && !startsWorkers)
-    throw new StudioError('unsupported', 'This server starts no workers, so it can end none.', {
-      hint: 'Pause the batch without that, and end its workers where they were started.',
+    throw new StudioError('unsupported', 'This server does not manage workers, so it cannot stop them.', {
+      hint: 'Pause the batch without releasing its workers, and stop them where they were started.',
     });
   await store.setPaused(batch, true, release);
   if (!release) return {};
   const running = (await store.batch(batch))?.row.counts.running ?? 0;
   const when =
     running === 0
-      ? 'Its workers end now'
-      : 'Its workers end once ' +
-        `${running === 1 ? 'the attempt that runs is' : `the ${running} attempts that run are`} held`;
-  return { text: `Paused batch ${batch}. ${when}, and what they hold waits in the queue; resume starts them again.` };
+      ? 'Its workers stop now'
+      : 'Its workers stop once ' +
+        `${running === 1 ? 'the running attempt is' : `the ${running} running attempts are`} held`;
+  return { text: `Paused batch ${batch}. ${when}. Their attempts wait in the queue until you resume the batch.` };
 }
 
 async function retry(
@@ -146,7 +146,7 @@ async function retry(
     requireSecrets(
       await submissions.get(spec.submission),
       values,
-      'The values are kept until a batch ends only: send them with the command, as args.secrets.',
+      'Values are deleted when a batch ends. Send them with the command, as args.secrets.',
     );
   if (secrets !== undefined) await services.secrets.put(batch, secrets);
   const changed = await store.retry(batch);

@@ -1,4 +1,4 @@
-/** How the answer to a command is kept in the store, so that its repeat gives the same. */
+/** Stores the reply to a command, so that a repeated request gets the same reply. */
 import { z } from 'zod';
 import { errorCodeOf, StudioError } from '../../common/errors.ts';
 import type { Json } from '../../common/json.ts';
@@ -9,7 +9,7 @@ const stored = z.union([
   z.object({ error: z.object({ code: z.string(), message: z.string() }) }),
 ]);
 
-/** Absent members are left out: they are none in JSON. */
+/** Formats a reply for the store. Undefined members are left out: JSON cannot represent them. */
 export function commandDone(reply: { [name in keyof CommandReply]?: CommandReply[name] | undefined }): Json {
   return {
     reply: {
@@ -25,7 +25,7 @@ export function commandFailed(error: { code: string; message: string }): Json {
   return { error: { code: error.code, message: error.message } };
 }
 
-/** Throws what was kept as a failure. */
+/** Returns the stored reply, or throws the stored failure. */
 export function replyOf(result: Json): CommandReply {
   const parsed = stored.parse(result);
   if ('reply' in parsed) return parsed.reply;

@@ -7,10 +7,10 @@ import { parse } from '../http/call.ts';
 import type { Services } from '../services.ts';
 import { commandDone, commandFailed, replyOf } from './result.ts';
 
-/** A worker cancels at once; one that does not is overruled. */
+/** Workers cancel immediately. After this time the server cancels on its own. */
 const CANCEL_GRACE_MS = 5_000;
 
-/** Idempotent by the command's id. Waits until it is applied, or can never be. */
+/** Applies a command to a rollout. Idempotent by the command's ID. Waits until it was applied or can no longer be. */
 export async function commandRollout(
   services: Services,
   id: string,
@@ -19,9 +19,9 @@ export async function commandRollout(
 ): Promise<CommandReply> {
   const { store } = services;
   const args = parse<unknown>(verbArgs[request.verb], request.args ?? {}, 'args') as Json; // parsed from JSON
-  const known = await store.command(request.command);
+  const existing = await store.command(request.command);
   const record = await rolloutOf(services, id);
-  if (known === undefined) checkFits(record, request);
+  if (existing === undefined) checkFits(record, request);
   const by = request.by ?? 'client';
   const command = await store.putCommand({
     id: request.command,
@@ -31,7 +31,7 @@ export async function commandRollout(
     args,
     by,
   });
-  if (known === undefined)
+  if (existing === undefined)
     await store.tell(record.row.batch, 'control', { command: command.id, verb: command.verb, by, rollout: id, args });
   if (command.result !== undefined) return replyOf(command.result);
   if (record.session === undefined) await withoutHolder(services, record, command);
@@ -39,17 +39,17 @@ export async function commandRollout(
   return answer(services, command, signal);
 }
 
-/** Throws `conflict` when the command makes no sense for the rollout as it stands. */
+/** Throws `conflict` when the rollout's state does not allow the command. */
 function checkFits(record: RolloutRecord, request: RolloutCommand): void {
   const { row, session } = record;
   if (row.state === 'ended')
-    throw new StudioError('conflict', `Rollout ${row.rollout} has ended: that is final.`, {
-      hint: 'Fork it to go on from one of its events.',
+    throw new StudioError('conflict', `Rollout ${row.rollout} has already ended.`, {
+      hint: 'Fork it to continue from one of its events.',
     });
   if (request.expect !== undefined && request.expect.seq !== row.last) {
     throw new StudioError(
       'conflict',
-      `Rollout ${row.rollout} went on: it is at event ${row.last}, not ${request.expect.seq}.`,
+      `Rollout ${row.rollout} has moved on: it is at event ${row.last}, not ${request.expect.seq}.`,
       { details: { head: row.last } },
     );
   }
@@ -57,15 +57,15 @@ function checkFits(record: RolloutRecord, request: RolloutCommand): void {
   if (session === undefined && needsHolder) {
     throw new StudioError(
       'conflict',
-      `No worker has rollout ${row.rollout} now, so nothing in it can be changed in place.`,
+      `No worker is running rollout ${row.rollout}, so it cannot be changed in place.`,
       { hint: 'Fork it instead.' },
     );
   }
 }
 
 /**
- * Cancel ends the row. Hold and release wait for whoever leases it, before its first gate: the store hands them over
- * then.
+ * Applies a command to a rollout that no worker has. Cancel ends the row. Hold and release wait for the worker that
+ * leases it: the store delivers them before the rollout's first gate.
  */
 async function withoutHolder(services: Services, record: RolloutRecord, command: CommandRecord): Promise<void> {
   const { store } = services;
@@ -77,11 +77,12 @@ async function withoutHolder(services: Services, record: RolloutRecord, command:
       false,
     );
     if (ended.length > 0)
-      await store.finishCommand(command.id, commandDone({ text: 'It was queued and is cancelled.' }));
-    else overruleLater(services, record, command); // leased in this very moment
+      await store.finishCommand(command.id, commandDone({ text: 'The queued rollout was cancelled.' }));
+    else overruleLater(services, record, command); // it was leased at this moment
     return;
   }
-  // The answer must not end the command, which is still to be handed over: a second one, without an asker, does that.
+  // Replying finishes the command, but a worker still has to get it. A second command, which nobody waits for, does
+  // that.
   await store.putCommand({
     id: `${command.id}.queued`,
     batch,
@@ -94,7 +95,9 @@ async function withoutHolder(services: Services, record: RolloutRecord, command:
     command.id,
     commandDone({
       text:
-        command.verb === 'hold' ? 'It is queued; it will hold at its first gate.' : 'It is queued and will not hold.',
+        command.verb === 'hold'
+          ? 'The rollout is queued. It will hold at its first gate.'
+          : 'The rollout is queued. It will not hold.',
     }),
   );
 }
@@ -106,7 +109,10 @@ function overruleLater(services: Services, record: RolloutRecord, command: Comma
     store
       .closeRollouts({ batch, rollout }, { status: 'cancelled', reason: reasonOf(command) }, true)
       .then(() =>
-        store.finishCommand(command.id, commandDone({ text: 'Its worker did not answer; the server ended it.' })),
+        store.finishCommand(
+          command.id,
+          commandDone({ text: 'The worker did not respond, so the server ended the rollout.' }),
+        ),
       )
       .catch((error: unknown) => log(`cancelling ${rollout} failed: ${errorText(error)}`, { level: 'error', rollout }));
   }, CANCEL_GRACE_MS);
@@ -123,7 +129,7 @@ function reasonOf(command: CommandRecord): string {
   return typeof reason === 'string' ? reason : `Cancelled by ${command.by}.`;
 }
 
-/** Resolves once the command has a result. A rollout that ends before it applied makes it fail. */
+/** Resolves once the command has a result. Rejects if the rollout ends before the command was applied. */
 function answer(services: Services, command: CommandRecord, signal: AbortSignal): Promise<CommandReply> {
   const { store, changes } = services;
   return new Promise((resolve, reject) => {
@@ -151,23 +157,28 @@ function answer(services: Services, command: CommandRecord, signal: AbortSignal)
       await store.finishCommand(
         command.id,
         reached
-          ? commandDone({ text: 'It has ended.' })
-          : commandFailed({ code: 'conflict', message: 'The rollout ended before the command applied.' }),
+          ? commandDone({ text: 'The rollout has ended.' })
+          : commandFailed({ code: 'conflict', message: 'The rollout ended before the command was applied.' }),
       );
     };
-    const tell = (): void => void look().catch((error: unknown) => finish(() => reject(error)));
-    undo.push(changes.on(command.id, tell), changes.on(command.rollout ?? '', tell));
+    const check = (): void => void look().catch((error: unknown) => finish(() => reject(error)));
+    undo.push(changes.on(command.id, check), changes.on(command.rollout ?? '', check));
     const onAbort = (): void =>
       finish(() =>
-        reject(new StudioError('cancelled', 'The client left before the command applied; the command stands.')),
+        reject(
+          new StudioError(
+            'cancelled',
+            'The client disconnected before the command was applied. The command remains in effect.',
+          ),
+        ),
       );
     signal.addEventListener('abort', onAbort, { once: true });
     undo.push(() => signal.removeEventListener('abort', onAbort));
-    tell();
+    check();
   });
 }
 
-/** Throws `not_found`. */
+/** Returns the record of a rollout. Throws `not_found`. */
 export async function rolloutOf(services: Services, id: string): Promise<RolloutRecord> {
   const record = await services.store.rollout(id);
   if (record === undefined) throw new StudioError('not_found', `There is no rollout ${id.slice(0, 100)} here.`);

@@ -1,34 +1,34 @@
-/** One HTTP request as a route sees it. */
+/** An HTTP request as passed to a route, and its parsing. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import type { Who } from '../access/tokens.ts';
 
-/** Largest JSON body: a page of a thousand tasks with long questions and world states. */
+/** Largest JSON body. Fits a page of a thousand tasks with long questions and world states. */
 export const MAX_JSON_BYTES = 64 * 1024 * 1024;
 
 export interface Call {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Of a route that is open to everyone: undefined. */
+  /** The caller; undefined for a route that is open to everyone. */
   readonly who: Who | undefined;
   /** Values of the `:name` parts of the route's path, decoded. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** Aborts when the client goes before it has its answer. */
+  /** Aborts when the client disconnects before it has the response. */
   readonly signal: AbortSignal;
 }
 
-/** The body, parsed. Throws `too_large` or `usage`. */
+/** Reads and parses the body. Throws `too_large` or `usage`. */
 export async function readJson<T>(call: Call, schema: z.ZodType<T>): Promise<T> {
   const text = await readText(call.request, MAX_JSON_BYTES);
   let raw: unknown;
   try {
     raw = JSON.parse(text);
   } catch (cause) {
-    throw new StudioError('usage', 'The body of the request is no JSON.', { cause });
+    throw new StudioError('usage', 'The request body is not JSON.', { cause });
   }
-  return parse(schema, raw, 'The body of the request');
+  return parse(schema, raw, 'the request body');
 }
 
 export function parse<T>(schema: z.ZodType<T>, raw: unknown, what: string): T {
@@ -41,7 +41,7 @@ export function parse<T>(schema: z.ZodType<T>, raw: unknown, what: string): T {
   const first = issues[0];
   throw new StudioError(
     'usage',
-    `${what} is not as it should be: ` +
+    `Invalid value in ${what}: ` +
       `${first === undefined || first.path === '' ? '' : `${first.path}: `}${first?.message ?? ''}.`,
     { details: { issues: issues.slice(0, 20) } },
   );
@@ -60,29 +60,32 @@ async function readText(request: IncomingMessage, most: number): Promise<string>
 }
 
 export function tooLarge(most: number): StudioError {
-  return new StudioError('too_large', `The body of the request is larger than ${most} bytes.`, {
+  return new StudioError('too_large', `The request body is larger than ${most} bytes.`, {
     hint: 'Send it in smaller parts.',
   });
 }
 
-/** A `:name` part of the path. */
+/** Returns a `:name` part of the path. */
 export function param(call: Call, name: string): string {
   const value = call.params[name];
-  if (value === undefined) throw new StudioError('internal', `The route has no part “${name}”.`);
+  if (value === undefined) throw new StudioError('internal', `The route has no parameter “${name}”.`);
   return value;
 }
 
-/** A whole number of the query string. Throws `usage`. */
+/** Returns a whole number from the query string. Throws `usage`. */
 export function wholeQuery(call: Call, name: string, bounds: { least: number; most: number }): number | undefined {
   const text = call.query.get(name);
   if (text === null) return undefined;
   const value = Number(text);
   if (text === '' || !Number.isSafeInteger(value) || value < bounds.least)
-    throw new StudioError('usage', `“${name}” is a whole number from ${bounds.least}, not “${text.slice(0, 50)}”.`);
+    throw new StudioError(
+      'usage',
+      `“${name}” must be a whole number of at least ${bounds.least}, not “${text.slice(0, 50)}”.`,
+    );
   return Math.min(value, bounds.most);
 }
 
-/** `limit` of a page. */
+/** Returns the `limit` of a page. */
 export function limitQuery(call: Call, otherwise: number, most: number): number {
   return wholeQuery(call, 'limit', { least: 1, most }) ?? otherwise;
 }

@@ -1,4 +1,4 @@
-/** HTTP answers. */
+/** HTTP responses. */
 import type { ServerResponse } from 'node:http';
 import { type ErrorCode, StudioError } from '../../common/errors.ts';
 
@@ -20,7 +20,7 @@ const STATUS: Readonly<Record<ErrorCode, number>> = {
   storage: 507,
 };
 
-/** JSON that is text already, or a value. */
+/** Serialized JSON, or a value to serialize. */
 export type Body = { readonly text: string } | { readonly value: unknown };
 
 export function sendJson(response: ServerResponse, status: number, body: Body): void {
@@ -38,12 +38,18 @@ export function statusOf(error: unknown): number {
   return StudioError.is(error) ? STATUS[error.code] : 500;
 }
 
-/** Body of an answer that is not 2xx. What is no StudioError is a bug: its text stays in the log. */
+/** Returns the body of an error response. Any error but a StudioError is a bug: its text goes to the log only. */
 export function errorBody(error: unknown): {
   error: { code: string; message: string; hint?: string; details?: Readonly<Record<string, unknown>> };
 } {
   if (!StudioError.is(error))
-    return { error: { code: 'internal', message: 'The server failed at this request.', hint: 'Its log says more.' } };
+    return {
+      error: {
+        code: 'internal',
+        message: 'The request failed with an internal error.',
+        hint: 'See the server log for details.',
+      },
+    };
   return {
     error: {
       code: error.code,
@@ -56,7 +62,7 @@ export function errorBody(error: unknown): {
 
 export function sendError(response: ServerResponse, error: unknown): void {
   if (response.headersSent) {
-    // A part was sent already: a cut connection is the only way left to say that the rest will not come.
+    // Part of the response was sent. Closing the connection is the only way left to signal the failure.
     response.destroy();
     return;
   }

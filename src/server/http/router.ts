@@ -1,4 +1,4 @@
-/** Routes: method and path with `:name` parts, and who may call them. */
+/** Matches requests to routes by method and path, and checks who may call them. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { StudioError } from '../../common/errors.ts';
 import type { Who } from '../access/tokens.ts';
@@ -10,9 +10,9 @@ export interface Route {
   readonly path: string;
   /** `read`: any client; `full`: clients that may change something. */
   readonly may: 'anyone' | 'read' | 'full';
-  /** Workers may call it too; the handler checks what of. */
+  /** Workers may call it too; the handler checks which objects they may access. */
   readonly workers?: true;
-  /** What it gives is the answer, as JSON; undefined: it answered itself. */
+  /** Returns the response body, sent as JSON; undefined if it has responded itself. */
   handle(call: Call): unknown;
 }
 
@@ -33,7 +33,7 @@ export class Router {
     }
   }
 
-  /** `who`: asked only for routes that are not open to everyone; throws when the caller is unknown. */
+  /** `who` is called only for routes that are not open to everyone. It throws when the caller is unknown. */
   async handle(request: IncomingMessage, response: ServerResponse, url: URL, who: () => Who): Promise<void> {
     const { route, params } = this.#find(request.method ?? '', url.pathname);
     const caller = route.may === 'anyone' ? undefined : who();
@@ -56,19 +56,19 @@ export class Router {
 
   #find(method: string, pathname: string): RouteMatch {
     const parts = pathname.split('/');
-    let pathKnown = false;
+    let isPathKnown = false;
     for (const candidate of this.#byLength.get(parts.length) ?? []) {
       const params = match(candidate.parts, parts);
       if (params === undefined) continue;
       if (candidate.route.method === method) return { route: candidate.route, params };
-      pathKnown = true;
+      isPathKnown = true;
     }
-    if (pathKnown) throw new StudioError('usage', `${method} is not for ${pathname}.`);
-    throw new StudioError('not_found', `There is nothing at ${pathname.slice(0, 200)}.`);
+    if (isPathKnown) throw new StudioError('usage', `${pathname} does not support ${method}.`);
+    throw new StudioError('not_found', `No such path: ${pathname.slice(0, 200)}.`);
   }
 }
 
-/** An answer that is JSON text already. */
+/** A response body that is serialized already. */
 export class JsonText {
   readonly text: string;
 
@@ -80,15 +80,15 @@ export class JsonText {
 function match(pattern: readonly string[], parts: readonly string[]): Record<string, string> | undefined {
   const params: Record<string, string> = {};
   for (let i = 0; i < pattern.length; i++) {
-    const wanted = pattern[i] ?? '';
-    const given = parts[i] ?? '';
-    if (!wanted.startsWith(':')) {
-      if (wanted !== given) return undefined;
+    const expected = pattern[i] ?? '';
+    const actual = parts[i] ?? '';
+    if (!expected.startsWith(':')) {
+      if (expected !== actual) return undefined;
       continue;
     }
-    const value = decoded(given);
+    const value = decoded(actual);
     if (value === undefined || value === '') return undefined;
-    params[wanted.slice(1)] = value;
+    params[expected.slice(1)] = value;
   }
   return params;
 }
@@ -105,8 +105,8 @@ function decoded(text: string): string | undefined {
 function authorize(route: Route, who: Who): void {
   if (who.kind === 'worker') {
     if (route.workers === true) return;
-    throw new StudioError('forbidden', 'A worker may not do this.');
+    throw new StudioError('forbidden', 'Workers are not allowed to do this.');
   }
   if (route.may === 'full' && who.readOnly)
-    throw new StudioError('forbidden', 'This token may only read.', { hint: 'Use the full token of server.json.' });
+    throw new StudioError('forbidden', 'This token is read-only.', { hint: 'Use the full token in server.json.' });
 }

@@ -1,7 +1,8 @@
 /**
- * One limit per endpoint, fed by what workers report and by the engine's metrics; shared out to the sessions that use
- * the endpoint. Endpoints are known by the text a batch gives them (`${env:…}` put in), which is what workers call
- * them too; where one is known to have replicas (replicas.ts), each of these is an endpoint in its place.
+ * Keeps one limit per endpoint, driven by the workers' reports and the engine's metrics, and divides it among the
+ * sessions that use the endpoint. An endpoint is identified by its text in the batch's configuration (with `${env:…}`
+ * substituted), which workers use too. Where an endpoint has known replicas (replicas.ts), each replica is an endpoint
+ * in its place.
  */
 
 import { plural } from '../../common/text.ts';
@@ -13,11 +14,11 @@ import { type ReplicaChange, ReplicaSets } from './replicas.ts';
 import { type ScrapedMetrics, Scraper } from './scraper.ts';
 import { sharePermits } from './shares.ts';
 
-/** A worker's session, as far as permits go. */
+/** A worker's session, as far as permits are concerned. */
 export interface Caller {
   readonly session: string;
   readonly batch: string;
-  /** Rollouts that could call now: not those held. */
+  /** Rollouts that could make calls now; excludes held ones. */
   readonly running: number;
 }
 
@@ -25,22 +26,22 @@ export interface EndpointReport {
   readonly what: 'ok' | 'busy' | 'down';
   readonly retry_after_ms?: number | undefined;
   readonly text?: string | undefined;
-  /** Calls of which this is said; 1 unless told. */
+  /** Number of calls this reports; 1 by default. */
   readonly count?: number | undefined;
 }
 
 export interface BackPressureOptions {
   readonly callers: () => readonly Caller[];
-  /** Shares may have changed by much: they should be sent now. */
+  /** Called when shares may have changed a lot and should be sent now. */
   readonly changed: () => void;
-  /** Who knows the replicas behind endpoints; without it each endpoint is one place. */
+  /** Source of the replicas behind endpoints; without it, each endpoint is one server. */
   readonly replicas?: ReplicaSource | undefined;
   /**
-   * An endpoint has taken no call for a while, or takes them again, or a replica of it came or went; told once to each
-   * batch that uses it.
+   * Called once for each batch that uses an endpoint when the endpoint does not respond for a while, when it responds
+   * again, and when one of its replicas appears or disappears.
    */
   readonly trouble?: (batch: string, endpoint: string, text: string) => void;
-  /** Where the server's own demo model has the metrics of a `demo:` endpoint, and how to ask. */
+  /** Returns the URL and headers for the metrics of a `demo:` endpoint of the server's own demo model. */
   readonly demo: (
     endpoint: string,
   ) => { readonly url: string; readonly headers: Readonly<Record<string, string>> } | undefined;
@@ -53,32 +54,32 @@ interface Endpoint {
   readonly batches: Set<string>;
   load: EngineLoad | undefined;
   text: string | undefined;
-  /** When it was last well; undefined: it is. */
+  /** Since when it has been in trouble; undefined if it is fine. */
   troubledSince: number | undefined;
-  /** Batches that know of its trouble. */
-  readonly toldTo: Set<string>;
-  /** Permits when they were last told. */
-  told: number;
+  /** Batches that were notified of its trouble. */
+  readonly notifiedBatches: Set<string>;
+  /** Permits when they were last sent. */
+  sentPermits: number;
   timer: NodeJS.Timeout | undefined;
-  /** Rollouts that could call it, when that was last worked out. */
+  /** Rollouts that could call it, as last computed. */
   demand: { readonly at: number; readonly rollouts: number } | undefined;
 }
 
-/** What a batch calls, by the names it gives. */
+/** The endpoints a batch calls, by the names in its configuration. */
 interface Use {
   readonly agent: readonly string[];
   readonly others: readonly string[];
-  /** Rollouts at once, where the batch says how many. */
+  /** Concurrent rollouts, if the batch sets a number. */
   readonly width: number | undefined;
-  /** Places over which its rollouts are spread. */
+  /** Number of endpoints over which its rollouts are spread. */
   spread: number;
 }
 
 /** With `concurrency: auto`, rollouts per permit: about half of a rollout's time is tools. */
 const ROLLOUTS_PER_PERMIT = 2;
-const TOLD_CHANGE = 0.25;
-const NONE_READY = 'none of its pods is ready';
-/** What is over sooner is nobody's concern. */
+const MIN_CHANGE = 0.25;
+const NONE_READY = 'none of its pods are ready';
+/** Shorter trouble is not reported. */
 const TROUBLE_MS = 1_500;
 /** How long each session has its turn when there are fewer permits than sessions. */
 const TURN_MS = 2_000;
@@ -109,8 +110,8 @@ export class BackPressure {
   }
 
   /**
-   * `batch` calls these endpoints: `agent` for its rollouts, `width` of them at once when it says so. A repeat replaces
-   * what was told before.
+   * Sets the endpoints that `batch` calls: `agent` for its rollouts, up to `width` of them at once if set. Replaces
+   * earlier settings.
    */
   use(batch: string, agent: readonly string[], others: readonly string[], width: number | undefined): void {
     this.#leaveAll(batch);
@@ -131,7 +132,7 @@ export class BackPressure {
     }
   }
 
-  /** What workers of the batch call instead of an endpoint it names: only where replicas are known. */
+  /** Returns what workers of the batch call instead of each endpoint that has known replicas. */
   replicas(batch: string): Record<string, string[]> {
     const use = this.#uses.get(batch);
     if (use === undefined) return {};
@@ -143,7 +144,7 @@ export class BackPressure {
     return found;
   }
 
-  /** What a worker of `batch` says of an endpoint. */
+  /** Handles a worker's report on an endpoint. */
   report(batch: string, name: string, report: EndpointReport): void {
     if (this.#replicas.isPast(name)) return;
     const endpoint = this.#endpoint(name);
@@ -154,11 +155,11 @@ export class BackPressure {
       endpoint.limit.refused(report.what, now, report.retry_after_ms);
       endpoint.text = this.#replicas.noneReady(name) ? NONE_READY : report.text;
     }
-    this.#tellTrouble(endpoint, now);
+    this.#reportTrouble(endpoint, now);
     this.#look(endpoint, now);
   }
 
-  /** Permits of every session, by endpoint. */
+  /** Returns the permits of every session, by endpoint. */
   shares(): Map<string, Record<string, number>> {
     const now = this.#now();
     const turn = Math.floor(now / TURN_MS);
@@ -179,7 +180,7 @@ export class BackPressure {
     return shares;
   }
 
-  /** How many more rollouts of a batch may start, for all that is known of the endpoints its agent calls. */
+  /** Returns how many more rollouts of a batch may start, judging by the endpoints its agent calls. */
   room(batch: string, endpoints: readonly string[]): number {
     const now = this.#now();
     const callers = this.#options.callers();
@@ -189,7 +190,7 @@ export class BackPressure {
       const permits = endpoint?.limit.permits(now) ?? START_PERMITS;
       room += permits * ROLLOUTS_PER_PERMIT - (endpoint === undefined ? 0 : this.#demand(endpoint, callers));
     }
-    // Somebody has to find out whether an endpoint is there again.
+    // One rollout has to find out whether an endpoint is available again.
     const idle = !callers.some((caller) => caller.batch === batch && caller.running > 0);
     return Math.max(Math.floor(room), idle ? 1 : 0);
   }
@@ -235,28 +236,28 @@ export class BackPressure {
   #leaveAll(batch: string): void {
     for (const [name, endpoint] of [...this.#endpoints]) {
       endpoint.batches.delete(batch);
-      endpoint.toldTo.delete(batch);
-      // What was learned of an endpoint is kept while it refuses: the next batch should not run into it again. Of a
-      // replica nobody would tell when it is gone.
+      endpoint.notifiedBatches.delete(batch);
+      // Keep the state of an endpoint that refuses calls, so that the next batch does not run into it again. Replicas
+      // are forgotten: without a batch, nobody would notice when they disappear.
       if (endpoint.batches.size === 0 && (endpoint.limit.state === 'ok' || this.#replicas.at(name) !== undefined))
         this.#forget(name);
     }
   }
 
-  /** All that was learned of it goes. */
+  /** Forgets the state of an endpoint. */
   #forget(name: string): void {
     clearTimeout(this.#endpoints.get(name)?.timer);
     this.#endpoints.delete(name);
   }
 
   #changedReplicas({ endpoint, first, joined, left, now }: ReplicaChange): void {
-    // One at the address of another that is gone begins anew, and so does a service that was one place.
+    // A new replica at the address of a removed one starts fresh, and so does a service that had no replicas before.
     for (const { url } of left) this.#forget(url);
     if ((now ?? []).length > 0) this.#forget(endpoint);
     const shown = withoutCredentials(endpoint);
     const news = [
-      ...left.map(({ name }) => `Replica ${name} of ${shown} is gone`),
-      ...joined.map(({ name }) => `Replica ${name} of ${shown} takes calls`),
+      ...left.map(({ name }) => `Replica ${name} of ${shown} was removed`),
+      ...joined.map(({ name }) => `Replica ${name} of ${shown} is ready`),
     ];
     for (const [batch, use] of this.#uses) {
       if (!use.agent.includes(endpoint) && !use.others.includes(endpoint)) continue;
@@ -267,10 +268,10 @@ export class BackPressure {
           shown,
           `${news.join('; ')}. ` +
             (now === undefined
-              ? 'It is called by its own address.'
+              ? 'Calls now go to its own address.'
               : now.length === 0
-                ? 'None is ready.'
-                : `It has ${plural(now.length, 'replica')} now.`),
+                ? 'No replica is ready.'
+                : `It now has ${plural(now.length, 'replica')}.`),
         );
     }
     const own = this.#endpoints.get(endpoint);
@@ -292,8 +293,8 @@ export class BackPressure {
         load: undefined,
         text: undefined,
         troubledSince: undefined,
-        toldTo: new Set(),
-        told: START_PERMITS,
+        notifiedBatches: new Set(),
+        sentPermits: START_PERMITS,
         timer: undefined,
         demand: undefined,
       };
@@ -302,39 +303,40 @@ export class BackPressure {
     return endpoint;
   }
 
-  #tellTrouble(endpoint: Endpoint, now: number): void {
+  #reportTrouble(endpoint: Endpoint, now: number): void {
     const { trouble } = this.#options;
     const name = withoutCredentials(endpoint.name);
     const pod = this.#replicas.at(endpoint.name)?.replica.name;
     const shown = pod === undefined ? name : `${name} (${pod})`;
     if (endpoint.limit.state === 'ok') {
-      for (const batch of endpoint.toldTo) trouble?.(batch, name, `The model endpoint ${shown} takes calls again.`);
-      endpoint.toldTo.clear();
+      for (const batch of endpoint.notifiedBatches)
+        trouble?.(batch, name, `The model endpoint ${shown} is available again.`);
+      endpoint.notifiedBatches.clear();
       endpoint.troubledSince = undefined;
       return;
     }
     endpoint.troubledSince ??= now;
     if (now - endpoint.troubledSince < TROUBLE_MS) return;
     for (const batch of endpoint.batches) {
-      if (endpoint.toldTo.has(batch)) continue;
-      endpoint.toldTo.add(batch);
+      if (endpoint.notifiedBatches.has(batch)) continue;
+      endpoint.notifiedBatches.add(batch);
       trouble?.(
         batch,
         name,
-        `The model endpoint ${shown} takes no calls: ${endpoint.text ?? 'it does not say why'}. They wait for it ` +
-          '(model.endpoint_wait); start it, or cancel the batch.',
+        `The model endpoint ${shown} is not available: ${endpoint.text ?? 'unknown reason'}. Calls wait for it ` +
+          '(model.endpoint_wait). Start it, or cancel the batch.',
       );
     }
   }
 
-  /** As of a moment ago: each worker reports several times a second, and it goes through all of them. */
+  /** Returns a recent demand. It is cached briefly: each worker reports several times a second, and this visits all. */
   #demandAbout(endpoint: Endpoint, now: number): number {
     if (endpoint.demand === undefined || now - endpoint.demand.at >= DEMAND_MS)
       endpoint.demand = { at: now, rollouts: this.#demand(endpoint, this.#options.callers()) };
     return endpoint.demand.rollouts;
   }
 
-  /** Rollouts that could call it now; those of a batch with replicas are spread over them. */
+  /** Returns the rollouts that could call the endpoint now; those of a batch with replicas are spread over them. */
   #demand(endpoint: Endpoint, callers: readonly Caller[]): number {
     let demand = 0;
     for (const caller of callers) {
@@ -343,7 +345,7 @@ export class BackPressure {
     return demand;
   }
 
-  /** Tells when permits changed by much, and looks again when they change by themselves. */
+  /** Reports a large change of permits, and checks again when they are due to change. */
   #look(endpoint: Endpoint, now: number): void {
     const permits = endpoint.limit.permits(now);
     const at = endpoint.limit.changesAt(now);
@@ -351,18 +353,18 @@ export class BackPressure {
       clearTimeout(endpoint.timer);
       endpoint.timer = setTimeout(() => this.#look(endpoint, this.#now()), Math.max(1, at - now + 1));
     }
-    if (permits === endpoint.told) return;
+    if (permits === endpoint.sentPermits) return;
     if (
       permits > 0 &&
-      endpoint.told > 0 &&
-      Math.abs(permits - endpoint.told) < Math.max(1, endpoint.told * TOLD_CHANGE)
+      endpoint.sentPermits > 0 &&
+      Math.abs(permits - endpoint.sentPermits) < Math.max(1, endpoint.sentPermits * MIN_CHANGE)
     )
       return;
-    endpoint.told = permits;
+    endpoint.sentPermits = permits;
     this.#options.changed();
   }
 
-  /** Fewer permits than sessions: the next ones have their turn. */
+  /** Passes the permits on to the next sessions where there are fewer permits than sessions. */
   #turn(): void {
     const now = this.#now();
     const callers = this.#options.callers();
@@ -388,7 +390,7 @@ export class BackPressure {
       yield {
         ...where,
         name: endpoint.name,
-        tell: (load) => {
+        report: (load) => {
           const now = this.#now();
           endpoint.load = load;
           endpoint.limit.load(load, now);

@@ -1,15 +1,15 @@
 /**
- * How many calls one endpoint may have at once: additive increase, multiplicative decrease. Pure: told what happened
- * and when, asked how many.
+ * Limits the concurrent calls of one endpoint with additive increase and multiplicative decrease. Pure: the caller
+ * passes in events and times.
  *
  * It doubles per round of calls until the endpoint first shows a limit, then grows by one per round, and only while
- * the limit is what holds calls back. An endpoint that refuses is left alone for a moment, then asked by one call at
- * a time until one gets through.
+ * the limit is what holds calls back. After a refusal it pauses, then probes with one call at a time until one
+ * succeeds.
  */
 
 export type EndpointState = 'ok' | 'busy' | 'down';
 
-/** What an engine's metrics say. */
+/** The load of an engine, from its metrics. */
 export interface EngineLoad {
   readonly running: number;
   readonly waiting: number;
@@ -24,16 +24,16 @@ export const MAX_PERMITS = 4096;
 
 const REFUSED_FACTOR = 0.5;
 const SATURATED_FACTOR = 0.85;
-/** Refusals of calls sent together are one sign, not many. */
+/** Refusals of calls sent together count once. */
 const SAME_SIGN_MS = 1_000;
 const SAME_LOAD_MS = 5_000;
 const FIRST_BACK_OFF_MS: Readonly<Record<'busy' | 'down', number>> = { busy: 250, down: 500 };
 const MAX_BACK_OFF_MS = 15_000;
 const FULL_CACHE = 0.95;
-/** A short queue keeps an engine busy; a longer one only makes calls slow. */
+/** A short queue keeps an engine busy; a longer one only slows down calls. */
 const QUEUE_SHARE = 0.1;
-const QUEUE_LEAST = 2;
-/** Share of the limit in use from which on it counts as what holds calls back. */
+const MIN_QUEUE = 2;
+/** From this share of use on, the limit counts as what holds calls back. */
 const BINDING = 0.8;
 
 export class EndpointLimit {
@@ -41,8 +41,8 @@ export class EndpointLimit {
   #slowStart = true;
   #state: EndpointState = 'ok';
   #blockedUntil = -Infinity;
-  /** Up to here the endpoint itself asked to be left alone. */
-  #askedUntil = -Infinity;
+  /** Until when the endpoint itself asked not to be called (Retry-After). */
+  #retryAfter = -Infinity;
   #backOff = 0;
   #decreasedAt = -Infinity;
   #loadDecreasedAt = -Infinity;
@@ -58,7 +58,7 @@ export class EndpointLimit {
     return this.#state;
   }
 
-  /** Somebody said how many calls he wants at once: the limit begins there, unless a sign said otherwise already. */
+  /** Starts the limit at the concurrency a batch asks for, unless the endpoint has already shown its limit. */
   atLeast(start: number): void {
     if (this.#slowStart) this.#limit = Math.min(Math.max(this.#limit, start), MAX_PERMITS);
   }
@@ -68,15 +68,15 @@ export class EndpointLimit {
     return now < this.#blockedUntil ? 0 : 1;
   }
 
-  /** When `permits` changes by itself; undefined: it does not. */
+  /** Returns when `permits` changes over time; undefined if it does not. */
   changesAt(now: number): number | undefined {
     return this.#state !== 'ok' && now < this.#blockedUntil ? this.#blockedUntil : undefined;
   }
 
-  /** `count` calls ended well. `demand`: rollouts that could call now. */
+  /** Records `count` successful calls. `demand`: rollouts that could call now. */
   ok(now: number, demand: number, count = 1): void {
     if (this.#state !== 'ok') {
-      if (now < this.#askedUntil) return; // a call from before the refusal
+      if (now < this.#retryAfter) return; // the call started before the refusal
       this.#state = 'ok';
       this.#backOff = 0;
       return;
@@ -85,26 +85,26 @@ export class EndpointLimit {
     this.#limit = Math.min(MAX_PERMITS, this.#limit + (this.#slowStart ? count : count / this.#limit));
   }
 
-  /** A call was refused (429, 503), failed (5xx) or found nobody. */
+  /** Records a call that was refused (429, 503), failed (5xx), or could not connect. */
   refused(what: 'busy' | 'down', now: number, retryAfterMs = 0): void {
     this.#slowStart = false;
-    // A probe that fails says that it is still so, not that the endpoint takes even less once it is back.
+    // A failed probe means that the endpoint is still down, not that it can take even less once it is back.
     if (this.#state === 'ok' && now - this.#decreasedAt > SAME_SIGN_MS) {
       this.#limit = Math.max(1, this.#limit * REFUSED_FACTOR);
       this.#decreasedAt = now;
     }
-    this.#askedUntil = Math.max(this.#askedUntil, now + retryAfterMs);
+    this.#retryAfter = Math.max(this.#retryAfter, now + retryAfterMs);
     if (this.#state === 'ok') this.#backOff = FIRST_BACK_OFF_MS[what];
     // the probe failed
     else if (now >= this.#blockedUntil) this.#backOff = Math.min(this.#backOff * 2, MAX_BACK_OFF_MS);
     this.#state = what;
-    this.#blockedUntil = Math.max(this.#blockedUntil, this.#askedUntil, now + this.#backOff);
+    this.#blockedUntil = Math.max(this.#blockedUntil, this.#retryAfter, now + this.#backOff);
   }
 
-  /** What its metrics say, every few seconds; undefined: they could not be had. */
+  /** Records the load from its metrics, every few seconds; undefined if they could not be read. */
   load(load: EngineLoad | undefined, now: number): void {
     if (load === undefined) {
-      // Signs of an engine that may be gone by now: they neither hold the limit nor add up with those of the next one.
+      // The engine may have been replaced, so its earlier load must not affect the limit of the next one.
       this.#queues = 0;
       this.#saturated = false;
       this.#preemptions = undefined;
@@ -113,9 +113,9 @@ export class EndpointLimit {
     const preempted =
       this.#preemptions !== undefined && load.preemptions !== undefined && load.preemptions > this.#preemptions;
     this.#preemptions = load.preemptions;
-    const queue = load.waiting > Math.max(QUEUE_LEAST, load.running * QUEUE_SHARE);
+    const queue = load.waiting > Math.max(MIN_QUEUE, load.running * QUEUE_SHARE);
     this.#queues = queue ? this.#queues + 1 : 0;
-    // One queue seen may be a burst; a second one in a row is not.
+    // One long queue may be a burst; two in a row are not.
     const full = preempted || (load.kvCache ?? 0) >= FULL_CACHE;
     this.#saturated = queue || full;
     if (!(full || this.#queues >= 2) || now - this.#loadDecreasedAt < SAME_LOAD_MS) return;

@@ -1,9 +1,9 @@
-/** vLLM's metrics in the Prometheus text format, as far as they tell how busy the engine is. */
+/** Reads the load of an engine from vLLM's metrics in the Prometheus text format. */
 import type { EngineLoad } from './limit.ts';
 
 const LINE = /^(vllm:[a-z_]+)(?:\{[^}]*\})?\s+([-+0-9.eEaInfN]+)/;
 
-/** undefined when the text has none of them. Several engines or models behind one endpoint add up. */
+/** Returns undefined when the text has no such metrics. Adds up several engines or models behind one endpoint. */
 export function parseEngineLoad(text: string): EngineLoad | undefined {
   const values = new Map<string, number[]>();
   for (const line of text.split('\n')) {
@@ -12,9 +12,9 @@ export function parseEngineLoad(text: string): EngineLoad | undefined {
     const [, name = '', number = ''] = found;
     const value = Number(number);
     if (!Number.isFinite(value)) continue;
-    const known = values.get(name);
-    if (known === undefined) values.set(name, [value]);
-    else known.push(value);
+    const existing = values.get(name);
+    if (existing === undefined) values.set(name, [value]);
+    else existing.push(value);
   }
   const sum = (name: string): number | undefined => values.get(name)?.reduce((total, value) => total + value, 0);
   const running = sum('vllm:num_requests_running');
@@ -30,7 +30,7 @@ export function parseEngineLoad(text: string): EngineLoad | undefined {
   };
 }
 
-/** Where an endpoint's metrics are: `/metrics` beside its `/v1`. undefined when the endpoint is no URL. */
+/** Returns the URL of an endpoint's metrics: `/metrics` next to its `/v1`. undefined when the endpoint is not a URL. */
 export function metricsUrl(endpoint: string): string | undefined {
   if (!URL.canParse(endpoint)) return undefined;
   const url = new URL(endpoint);

@@ -1,13 +1,13 @@
 /**
- * The replicas behind endpoints that name a service. Who is there is known by a source: in a cluster by the service's
- * EndpointSlices. Without one, and as long as it knows nothing, an endpoint is one place.
+ * Tracks the replicas behind endpoints that name a service. A source provides them: in a cluster, the service's
+ * EndpointSlices. Without a source, or until it reports replicas, an endpoint is one server.
  */
 import type { Replica, ReplicaSource } from '../../protocol/replicas.ts';
 
-/** Who came and who went. */
+/** Replicas that appeared and disappeared. */
 export interface ReplicaChange {
   readonly endpoint: string;
-  /** Nothing was known of it before: these are no news. */
+  /** The first report on this endpoint, so there is nothing to announce. */
   readonly first: boolean;
   readonly joined: readonly Replica[];
   readonly left: readonly Replica[];
@@ -16,8 +16,8 @@ export interface ReplicaChange {
 
 interface FollowedService {
   replicas: readonly Replica[] | undefined;
-  /** URLs of replicas that are gone: workers may still speak of them. */
-  readonly gone: Set<string>;
+  /** URLs of removed replicas: workers may still report on them. */
+  readonly removed: Set<string>;
   stop: (() => void) | undefined;
 }
 
@@ -26,24 +26,24 @@ export class ReplicaSets {
   readonly #changed: (change: ReplicaChange) => void;
   readonly #followed = new Map<string, FollowedService>();
   /** By URL. */
-  readonly #known = new Map<string, { readonly endpoint: string; readonly replica: Replica }>();
+  readonly #byUrl = new Map<string, { readonly endpoint: string; readonly replica: Replica }>();
 
   constructor(source: ReplicaSource | undefined, changed: (change: ReplicaChange) => void) {
     this.#source = source;
     this.#changed = changed;
   }
 
-  /** Follows just these from now on. */
+  /** Follows exactly these endpoints from now on. */
   follow(endpoints: ReadonlySet<string>): void {
     for (const [endpoint, followed] of [...this.#followed]) {
       if (endpoints.has(endpoint)) continue;
       followed.stop?.();
       this.#followed.delete(endpoint);
-      for (const { url } of followed.replicas ?? []) this.#known.delete(url);
+      for (const { url } of followed.replicas ?? []) this.#byUrl.delete(url);
     }
     for (const endpoint of endpoints) {
       if (this.#followed.has(endpoint)) continue;
-      const followed: FollowedService = { replicas: undefined, gone: new Set(), stop: undefined };
+      const followed: FollowedService = { replicas: undefined, removed: new Set(), stop: undefined };
       this.#followed.set(endpoint, followed);
       followed.stop = this.#source?.follow(endpoint, (replicas) => {
         if (this.#followed.get(endpoint) === followed) this.#set(endpoint, followed, replicas);
@@ -51,26 +51,26 @@ export class ReplicaSets {
     }
   }
 
-  /** What is called for the endpoint: its replicas, or itself where it is one place or none is ready. */
+  /** Returns the URLs to call for the endpoint: its replicas, or itself if it has none or none is ready. */
   behind(endpoint: string): readonly string[] {
     const replicas = this.#followed.get(endpoint)?.replicas ?? [];
     return replicas.length === 0 ? [endpoint] : replicas.map(({ url }) => url);
   }
 
-  /** The replica at this URL, and the endpoint it is behind. */
+  /** Returns the replica at this URL and the endpoint it belongs to. */
   at(url: string): { readonly endpoint: string; readonly replica: Replica } | undefined {
-    return this.#known.get(url);
+    return this.#byUrl.get(url);
   }
 
-  /** It is known to have replicas, and none takes calls. */
+  /** Whether the endpoint has replicas, none of which is ready. */
   noneReady(endpoint: string): boolean {
     return this.#followed.get(endpoint)?.replicas?.length === 0;
   }
 
-  /** Nobody is to call this now: its replicas are called instead, or it was one that is gone. */
+  /** Whether this name is obsolete: its replicas are called instead, or it was a replica that was removed. */
   isPast(name: string): boolean {
     if ((this.#followed.get(name)?.replicas?.length ?? 0) > 0) return true;
-    return !this.#known.has(name) && [...this.#followed.values()].some(({ gone }) => gone.has(name));
+    return !this.#byUrl.has(name) && [...this.#followed.values()].some(({ removed: gone }) => gone.has(name));
   }
 
   close(): void {
@@ -84,12 +84,12 @@ export class ReplicaSets {
     if (joined.length === 0 && left.length === 0 && (before === undefined) === (now === undefined)) return;
     followed.replicas = now;
     for (const { url } of left) {
-      this.#known.delete(url);
-      followed.gone.add(url);
+      this.#byUrl.delete(url);
+      followed.removed.add(url);
     }
     for (const replica of joined) {
-      this.#known.set(replica.url, { endpoint, replica });
-      followed.gone.delete(replica.url);
+      this.#byUrl.set(replica.url, { endpoint, replica });
+      followed.removed.delete(replica.url);
     }
     this.#changed({ endpoint, first: before === undefined, joined, left, now });
   }

@@ -1,21 +1,21 @@
-/** Asks the metrics of endpoints every few seconds while somebody uses them. */
+/** Reads the metrics of endpoints every few seconds while they are in use. */
 
 import type { EngineLoad } from './limit.ts';
 import { parseEngineLoad } from './metrics.ts';
 
 const EVERY_MS = 3_000;
-/** An endpoint without such metrics is asked again only now and then. */
+/** An endpoint without such metrics is retried less often. */
 const WITHOUT_MS = 30_000;
 const TIMEOUT_MS = 2_000;
 const MAX_CHARS = 4 * 1024 * 1024;
 
 export interface ScrapedMetrics {
-  /** What it is known by. */
+  /** The name of the endpoint. */
   readonly name: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** undefined: it did not answer. */
-  tell(load: EngineLoad | undefined): void;
+  /** Reports the load; undefined if the endpoint did not respond. */
+  report(load: EngineLoad | undefined): void;
 }
 
 export class Scraper {
@@ -44,13 +44,13 @@ export class Scraper {
         this.#underway.delete(target.name);
         if (this.#end.signal.aborted) return;
         if (found === 'without') this.#without.set(target.name, performance.now() + WITHOUT_MS);
-        target.tell(typeof found === 'string' ? undefined : found);
+        target.report(typeof found === 'string' ? undefined : found);
       });
     }
   }
 }
 
-/** `without`: it has no such metrics. `silent`: it does not answer; calls themselves tell when an endpoint is down. */
+/** `without`: it has no such metrics. `silent`: no response; calls themselves report when an endpoint is down. */
 async function scrape(target: ScrapedMetrics, signal: AbortSignal): Promise<EngineLoad | 'without' | 'silent'> {
   try {
     const response = await fetch(target.url, {
@@ -60,7 +60,7 @@ async function scrape(target: ScrapedMetrics, signal: AbortSignal): Promise<Engi
     });
     if (!response.ok) {
       await response.body?.cancel();
-      // A server that is starting or overloaded has its metrics all the same.
+      // A server that is starting or overloaded may still have metrics later.
       return response.status >= 500 ? 'silent' : 'without';
     }
     const text = await response.text();

@@ -1,6 +1,6 @@
 /**
- * Divides permits among sessions by what they can use. With enough for all each gets at least one, so that no session
- * waits for a beat to make its first call; with fewer, those that can use one take turns.
+ * Divides permits among sessions by what they can use. If there are enough, each session gets at least one, so that
+ * none waits for a heartbeat to make its first call. If there are fewer, the sessions that can use one take turns.
  *
  * `demands`: rollouts of each session that could call now. `turn`: a number that grows with time.
  */

@@ -1,17 +1,16 @@
 /**
- * The graceful end of a server: what is under way is finished, within bounds, in the order in which one waits for the
- * other.
+ * Shuts a server down gracefully: finishes pending work in order of dependency, within time limits.
  */
 import { sleep } from '../../common/abort.ts';
 import { errorText } from '../../common/errors.ts';
 import type { Log } from '../../common/log.ts';
 
-/** All of it ends well within the grace that clusters and service managers give. */
+/** Together, these limits stay well within the grace period of clusters and service managers. */
 const STEP_MS = 2_000;
 const EXECUTOR_MS = 4_000;
 const LOOK_MS = 10;
 
-/** A worker's session, as far as its end goes. */
+/** A worker's session, as far as the shutdown is concerned. */
 interface DrainSource {
   readonly appending: number;
   leaving: boolean;
@@ -25,16 +24,16 @@ interface Reading {
 export interface DrainOptions {
   readonly workers: () => Iterable<DrainSource>;
   readonly clients: () => Iterable<Reading>;
-  /** Ends the workers that cannot outlive the server. */
+  /** Stops the workers that cannot outlive the server. */
   readonly executor: () => Promise<void> | undefined;
-  /** Sends what waits to be exported. */
+  /** Sends pending exports. */
   readonly exporter: (withinMs: number) => Promise<void>;
   readonly log: Log;
 }
 
 /**
- * Waits for workers to leave, for what they appended to be stored and answered, and for clients to have all of it.
- * Whoever is too slow for that comes again: nothing durable depends on it.
+ * Waits for workers to leave, for their appends to be stored and acknowledged, and for clients to receive everything.
+ * Those that are too slow reconnect later: nothing durable depends on this.
  */
 export async function drain({ workers, clients, executor, exporter, log }: DrainOptions): Promise<void> {
   const failed =
@@ -58,7 +57,7 @@ async function until(done: () => boolean): Promise<void> {
   while (!done() && performance.now() < end) await sleep(LOOK_MS);
 }
 
-/** What takes longer goes on, unwatched. */
+/** Waits at most `ms`. Work that takes longer continues in the background. */
 async function within(
   ms: number,
   work: () => Promise<void> | undefined,

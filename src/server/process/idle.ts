@@ -1,4 +1,4 @@
-/** When a server that nobody needs ends: no client and no work for the whole of its idle time. */
+/** Ends a server that had no client and no work for its whole idle time. */
 
 export interface IdleOptions {
   readonly idleMs: number;
@@ -8,7 +8,7 @@ export interface IdleOptions {
   readonly failed: (error: unknown) => void;
 }
 
-/** The store is asked this often while no client is there. */
+/** Polls of the store per idle time while no client is connected. */
 const MAX_POLLS = 12;
 const MAX_POLL_MS = 5_000;
 
@@ -24,7 +24,7 @@ export class Idle {
     this.#arm();
   }
 
-  /** A client came; call what this gives once it left. */
+  /** Registers a client. Returns the function to call when it disconnects. */
   enter(): () => void {
     this.#clients += 1;
     let left = false;

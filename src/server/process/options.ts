@@ -8,37 +8,37 @@ export interface ServerOptions {
   /** A folder, or `postgres://…`. */
   readonly store: string;
   readonly host: string;
-  /** 0 = any free one. */
+  /** 0: any free port. */
   readonly port: number;
-  /** How long the server stays with no client and no work. 0 = for ever. */
+  /** How long the server keeps running with no client and no work. 0: forever. */
   readonly idleSeconds: number;
-  /** Who brings workers. `none`: they come by themselves, with a token from `POST /v1/batches/<id>/worker_token`. */
+  /** What starts workers. `none`: they connect on their own, with a token from `POST /v1/batches/<id>/worker_token`. */
   readonly executor: 'local' | 'kubernetes' | 'none';
   /**
-   * Origins at which workers on other machines reach it, or another server of its store where it is gone; tried in
-   * turn. None: the address it listens on.
+   * Origins at which workers on other machines reach this server, or another server of the same store; tried in order.
+   * If empty, the address it listens on.
    */
   readonly advertise: readonly string[];
-  /** Folder with its client tokens, in the files `full` and `read`. undefined: new ones each time it starts. */
+  /** Folder with the client tokens in the files `full` and `read`. undefined: new tokens at each start. */
   readonly tokens: string | undefined;
-  /** Names and origins the server may be called by beside its own. */
+  /** Additional host names and origins by which the server may be called. */
   readonly allowHosts: readonly string[];
   readonly allowOrigins: readonly string[];
-  /** Folder of the pages for browsers; without it those of this installation. */
+  /** Folder of the pages for browsers; those of this installation by default. */
   readonly pages: string | undefined;
   readonly log: LogFormat;
   /** Who may read `/metrics`: clients with a token, or anyone who reaches it. */
   readonly metrics: 'token' | 'open';
-  /** Base URL of a collector that gets finished rollouts as traces. undefined: as the OTEL_… variables say. */
+  /** Base URL of a collector that receives finished rollouts as traces. undefined: use the OTEL_… variables. */
   readonly otlp: string | undefined;
 }
 
 const EXECUTORS = ['local', 'kubernetes', 'none'] as const satisfies readonly ServerOptions['executor'][];
 
-/** Throws StudioError `usage`. */
+/** Parses the command line. Throws StudioError `usage`. */
 export function parseOptions(argv: readonly string[]): ServerOptions {
   const values = read(argv);
-  if (values.store === undefined || values.store === '') throw wrong('--store is missing.');
+  if (values.store === undefined || values.store === '') throw wrong('Missing option --store.');
   const executor = oneOf('executor', EXECUTORS, values.executor);
   return {
     store: values.store,
@@ -82,13 +82,13 @@ function read(argv: readonly string[]) {
   }
 }
 
-function oneOf<T extends string>(name: string, known: readonly T[], given: string): T {
-  const found = known.find((value) => value === given);
-  if (found === undefined) throw wrong(`--${name} is ${known.join(', ')}, not ${given}.`);
+function oneOf<T extends string>(name: string, choices: readonly T[], given: string): T {
+  const found = choices.find((value) => value === given);
+  if (found === undefined) throw wrong(`--${name} must be one of ${choices.join(', ')}, not ${given}.`);
   return found;
 }
 
-/** Without a token only where whoever reaches the server is of this machine, or of the cluster. */
+/** Allows metrics without a token only if the server can be reached only from this machine or its cluster. */
 function openWhere(
   metrics: ServerOptions['metrics'],
   host: string,
@@ -96,21 +96,21 @@ function openWhere(
 ): ServerOptions['metrics'] {
   if (metrics === 'open' && executor !== 'kubernetes' && !LOOPBACK.has(host))
     throw wrong(
-      `--metrics open is for a server on loopback or in a cluster, not on ${host}: a scraper there shows the ` +
-        'read token.',
+      `--metrics open is allowed only for a server on loopback or in a cluster, not on ${host}. Configure the ` +
+        'scraper with the read token instead.',
     );
   return metrics;
 }
 
-/** The base of a collector's paths. */
+/** Parses the base URL of a collector. */
 function collector(text: string): string {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || url.search !== '' || url.hash !== '')
-    throw wrong(`--otlp is the address of a collector, like http://name:4318, not “${text}”.`);
+    throw wrong(`--otlp must be the address of a collector, such as http://name:4318, not “${text}”.`);
   return url.href;
 }
 
-/** The origin of an address: workers add the paths. */
+/** Parses the origin of an address; workers add the paths. */
 function origin(text: string): string {
   const url = URL.parse(text);
   if (
@@ -120,20 +120,20 @@ function origin(text: string): string {
     url.search !== '' ||
     url.username !== ''
   )
-    throw wrong(`--advertise is an address like http://name:8080, not “${text}”.`);
+    throw wrong(`--advertise must be an address such as http://name:8080, not “${text}”.`);
   return url.origin;
 }
 
 function whole(name: string, text: string, most: number): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 0 || value > most)
-    throw wrong(`--${name} is a whole number from 0 to ${most}, not “${text}”.`);
+    throw wrong(`--${name} must be a whole number from 0 to ${most}, not “${text}”.`);
   return value;
 }
 
 function seconds(text: string): number {
   const value = Number(text);
-  if (!Number.isFinite(value) || value < 0) throw wrong(`--idle-seconds is a number of seconds, not “${text}”.`);
+  if (!Number.isFinite(value) || value < 0) throw wrong(`--idle-seconds must be a number of seconds, not “${text}”.`);
   return value;
 }
 

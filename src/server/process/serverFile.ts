@@ -1,4 +1,4 @@
-/** `server.json`: written whole once the server listens, removed at its end unless another server took its place. */
+/** `server.json`: written once the server listens, removed at its end unless another server replaced it. */
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type ServerFile, serverFile } from '../../protocol/serverFile.ts';
@@ -7,7 +7,7 @@ export function serverFilePath(folder: string): string {
   return path.join(folder, 'server.json');
 }
 
-/** undefined when there is none, or none that can be read. */
+/** Returns undefined when there is no such file, or it is not readable. */
 export function readServerFile(folder: string): ServerFile | undefined {
   try {
     const parsed = serverFile.safeParse(JSON.parse(readFileSync(serverFilePath(folder), 'utf8')));
@@ -18,15 +18,15 @@ export function readServerFile(folder: string): ServerFile | undefined {
   }
 }
 
-/** How often a server looks whether it can still be found. */
+/** How often a server checks that its file still exists. */
 const LOOK_EVERY_MS = 2_000;
 
-/** Writes it, and again whenever it was removed or damaged. Gives the function that removes it at the end. */
+/** Writes the file, and rewrites it if it is removed or damaged. Returns the function that removes it at the end. */
 export function keepServerFile(folder: string, content: ServerFile, failed: (error: unknown) => void): () => void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   write(folder, content);
   const timer = setInterval(() => {
-    // One that can be read may be another server's, on a database that several serve.
+    // A readable file may belong to another server of the same database.
     if (readServerFile(folder) !== undefined || !existsSync(folder)) return;
     try {
       write(folder, content);

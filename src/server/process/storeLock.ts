@@ -1,6 +1,6 @@
 /**
- * One server per SQLite store. The lock is an exclusive transaction on a database of its own: SQLite takes it with the
- * operating system's file locks, so it is gone with the process, however that ends.
+ * Ensures one server per SQLite store. The lock is an exclusive transaction on a separate database. SQLite uses the
+ * operating system's file locks, so the lock is released with the process, however it ends.
  */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
@@ -18,19 +18,19 @@ const POLL_MS = 50;
 
 export type StoreLock =
   | { readonly taken: false; release(): void }
-  /** `by` is absent when the holder has not told who it is. */
+  /** `by` is undefined when the holder has not written its `server.json`. */
   | { readonly taken: true; readonly by: ServerFile | undefined };
 
 /**
- * Locks the store in `folder`, which is made if needed. Waits a little for a holder that starts or ends just now.
- * `isAlive`: whether a process is, for `server.json` may be left over.
+ * Locks the store in `folder`, which is created if needed. Waits a little for a holder that is starting or ending.
+ * `isAlive` says whether a process runs, since `server.json` may be stale.
  */
 export async function lockStore(folder: string, isAlive: (pid: number) => boolean): Promise<StoreLock> {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
   } catch (cause) {
-    throw new StudioError('storage', `The store's folder ${folder} cannot be made.`, {
-      hint: 'Choose another one with --store.',
+    throw new StudioError('storage', `Cannot create the store folder ${folder}.`, {
+      hint: 'Choose another folder with --store.',
       cause,
     });
   }
@@ -52,10 +52,10 @@ function tryLock(folder: string): (() => void) | undefined {
   } catch (cause) {
     database?.close();
     if (isBusy(cause)) return undefined;
-    const known = sqliteError(cause, folder);
-    if (StudioError.is(known) && known.details?.['full'] === true) throw known;
-    throw new StudioError('storage', `The store's folder ${folder} cannot be locked.`, {
-      hint: 'It must be a folder this user may write to, on a disk that knows file locks.',
+    const specific = sqliteError(cause, folder);
+    if (StudioError.is(specific) && specific.details?.['full'] === true) throw specific;
+    throw new StudioError('storage', `Cannot lock the store folder ${folder}.`, {
+      hint: 'Use a folder that you can write to, on a disk that supports file locks.',
       cause,
     });
   }

@@ -1,4 +1,4 @@
-/** Batches: made, listed, filled, commanded. */
+/** Routes that create, list, fill, and command batches. */
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import {
@@ -143,17 +143,17 @@ async function importFinished(services: Services, call: Call): Promise<unknown> 
 function imported(event: unknown, rollout: string, seq: number): TraceEvent {
   const check = checkEvent(event);
   if (!check.ok)
-    throw new StudioError('usage', `Event ${seq} of ${rollout} is not well-formed: ${check.path}: ${check.message}.`);
-  const known = event as TraceEvent; // checked
-  if (known.seq !== seq)
-    throw new StudioError('usage', `Event ${known.seq} of ${rollout} stands where ${seq} should be.`);
-  return known;
+    throw new StudioError('usage', `Event ${seq} of ${rollout} is not valid: ${check.path}: ${check.message}.`);
+  const checked = event as TraceEvent; // checked
+  if (checked.seq !== seq)
+    throw new StudioError('usage', `Expected event ${seq} of ${rollout}, but found event ${checked.seq}.`);
+  return checked;
 }
 
 async function secretsOf(services: Services, call: Call): Promise<unknown> {
   const batch = param(call, 'batch');
   if (call.who?.kind === 'worker' && call.who.batch !== batch)
-    throw new StudioError('forbidden', 'A worker gets the secrets of its own batch only.');
+    throw new StudioError('forbidden', 'A worker can read only the secrets of its own batch.');
   return (await services.secrets.get(batch)) ?? {};
 }
 
@@ -168,7 +168,7 @@ async function gc(services: Services, call: Call): Promise<unknown> {
   return done;
 }
 
-/** A text of the query string, when it is there. */
+/** Returns an optional text parameter of the query string. */
 function text<K extends string>(call: Call, name: K): { [P in K]?: string } {
   const value = call.query.get(name);
   return (value === null ? {} : { [name]: value }) as { [P in K]?: string }; // the computed key is `name`

@@ -41,7 +41,7 @@ async function get(services: Services, call: Call): Promise<undefined> {
   const { request, response } = call;
   const { blobs } = services.store;
   const whole = await blobs.get(sha);
-  if (whole === undefined) throw new StudioError('not_found', `There is no blob ${sha} here.`);
+  if (whole === undefined) throw new StudioError('not_found', `There is no blob ${sha}.`);
   const headers = {
     'content-type': 'application/octet-stream',
     'accept-ranges': 'bytes',
@@ -56,7 +56,7 @@ async function get(services: Services, call: Call): Promise<undefined> {
     return undefined;
   }
   const part = range === undefined ? whole : await blobs.get(sha, range);
-  if (part === undefined) throw new StudioError('not_found', `There is no blob ${sha} here.`);
+  if (part === undefined) throw new StudioError('not_found', `There is no blob ${sha}.`);
   const length = range === undefined ? whole.size : range.end - range.start + 1;
   response.writeHead(range === undefined ? 200 : 206, {
     ...headers,
@@ -68,7 +68,7 @@ async function get(services: Services, call: Call): Promise<undefined> {
   return undefined;
 }
 
-/** undefined: the whole; `none`: nothing of it is there. More than one range is answered with the whole. */
+/** Parses a Range header. undefined: the whole blob; `none`: outside the blob. Several ranges get the whole blob. */
 export function rangeOf(header: string | undefined, size: number): { start: number; end: number } | 'none' | undefined {
   const found = RANGE.exec(header ?? '');
   if (found === null) return undefined;
@@ -85,6 +85,7 @@ export function rangeOf(header: string | undefined, size: number): { start: numb
 
 function shaOf(call: Call): string {
   const sha = param(call, 'sha');
-  if (!SHA.test(sha)) throw new StudioError('usage', 'A blob is named by its sha256: 64 hex digits in lower case.');
+  if (!SHA.test(sha))
+    throw new StudioError('usage', 'A blob is identified by its SHA-256 hash: 64 hex digits in lower case.');
   return sha;
 }

@@ -1,4 +1,4 @@
-/** What workers in pods run, by its hash: they bring nothing but Node. */
+/** Serves the programs that workers in pods run, by their hash: the pods contain only Node.js. */
 import { StudioError } from '../../common/errors.ts';
 import { type Call, param } from '../http/call.ts';
 import type { Route } from '../http/router.ts';
@@ -18,7 +18,7 @@ export function programRoutes(programs: Programs | undefined): Route[] {
 function get(programs: Programs | undefined, call: Call): Promise<undefined> {
   const sha = param(call, 'sha');
   if (programs?.sha !== sha)
-    return Promise.reject(new StudioError('not_found', `There are no programs ${sha.slice(0, 64)} here.`));
+    return Promise.reject(new StudioError('not_found', `There are no programs with the hash ${sha.slice(0, 64)}.`));
   call.response.writeHead(200, {
     'content-type': 'application/octet-stream',
     'content-length': programs.packed.length,

@@ -1,4 +1,4 @@
-/** Rollouts and streams. */
+/** Routes for rollouts and streams. */
 
 import { StudioError } from '../../common/errors.ts';
 import { plural } from '../../common/text.ts';
@@ -11,10 +11,10 @@ import { JsonText, type Route } from '../http/router.ts';
 import type { Services } from '../services.ts';
 import { StreamReader } from '../streamReader.ts';
 
-/** A page of events ends at whichever comes first. */
+/** A page of events ends at whichever limit it reaches first. */
 const PAGE = { usual: 10_000, most: 50_000 };
 const PAGE_BYTES = 2 * 1024 * 1024;
-/** An event has about so many; who asks for a few does not wait for a page of them. */
+/** Typical size of an event, so that a request for a few events does not read a whole page. */
 const EVENT_BYTES = 512;
 const MIN_BYTES = 64 * 1024;
 const seqBounds = { least: 0, most: Number.MAX_SAFE_INTEGER };
@@ -45,7 +45,7 @@ async function info(services: Services, call: Call): Promise<unknown> {
     recordOf(services, row.batch),
     services.store.task(row.batch, row.task_index),
   ]);
-  if (task === undefined) throw new StudioError('not_found', `The task of rollout ${row.rollout} is gone.`);
+  if (task === undefined) throw new StudioError('not_found', `The task of rollout ${row.rollout} no longer exists.`);
   return { row, lineage, task, submission: batch.spec.submission };
 }
 
@@ -53,13 +53,13 @@ async function events(services: Services, call: Call): Promise<JsonText> {
   const stream = param(call, 'stream');
   const { lineage, last, batch } = await find(services, stream);
   if (call.who?.kind === 'worker' && call.who.batch !== batch)
-    throw new StudioError('forbidden', 'A worker reads the streams of its own batch only.');
+    throw new StudioError('forbidden', 'A worker can read only the streams of its own batch.');
   const after = wholeQuery(call, 'after', seqBounds) ?? 0;
   const until = wholeQuery(call, 'until', seqBounds) ?? Infinity;
   if (after > last)
     throw new StudioError(
       'gone',
-      `Stream ${stream} has ${plural(last, 'event')}; the cursor ${after} is past its end.`,
+      `The cursor ${after} is past the end of stream ${stream}, which has ${plural(last, 'event')}.`,
       {
         details: { last },
       },
@@ -70,8 +70,8 @@ async function events(services: Services, call: Call): Promise<JsonText> {
   let cursor = after;
   let chars = 0;
   while (bodies.length < limit && chars < PAGE_BYTES) {
-    const wanted = Math.max(MIN_BYTES, (limit - bodies.length) * EVENT_BYTES);
-    const chunk = await reader.read(cursor, Math.min(PAGE_BYTES - chars, wanted), until);
+    const budget = Math.max(MIN_BYTES, (limit - bodies.length) * EVENT_BYTES);
+    const chunk = await reader.read(cursor, Math.min(PAGE_BYTES - chars, budget), until);
     if (chunk.bodies.length === 0) break;
     for (const body of chunk.bodies.slice(0, limit - bodies.length)) bodies.push(body);
     cursor = chunk.last;
@@ -81,7 +81,7 @@ async function events(services: Services, call: Call): Promise<JsonText> {
   return new JsonText(`{"events":[${bodies.join(',')}],"last":${last}}`);
 }
 
-/** A rollout's stream or a batch's. Throws `gone`. */
+/** Finds the stream of a rollout or a batch. Throws `gone`. */
 async function find(services: Services, stream: string): Promise<{ lineage: Lineage; last: number; batch: string }> {
   const rollout = await services.store.rollout(stream);
   if (rollout !== undefined) return { lineage: rollout.lineage, last: rollout.row.last, batch: rollout.row.batch };

@@ -1,4 +1,4 @@
-/** The server itself. */
+/** Routes for the server itself. */
 import { StudioError } from '../../common/errors.ts';
 import type { Route } from '../http/router.ts';
 import type { Services } from '../services.ts';
@@ -6,15 +6,15 @@ import type { Services } from '../services.ts';
 export function serverRoutes(services: Services): Route[] {
   return [
     { method: 'GET', path: '/v1/server', may: 'read', handle: () => services.info() },
-    /** The process answers. */
+    /** The process responds. */
     { method: 'GET', path: '/healthz', may: 'anyone', handle: () => Promise.resolve({ ok: true }) },
-    /** So does its store, and it stays for a while. */
+    /** The store responds too, and the server is not shutting down. */
     {
       method: 'GET',
       path: '/readyz',
       may: 'anyone',
       handle: async () => {
-        if (services.draining()) throw new StudioError('unavailable', 'This server ends.');
+        if (services.draining()) throw new StudioError('unavailable', 'The server is shutting down.');
         await services.store.now();
         return { ok: true };
       },

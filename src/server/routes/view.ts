@@ -1,6 +1,6 @@
 /**
- * `/view/`: the pages for a browser, from the folder they were built into. Anyone may have these files: they hold
- * nothing of a store. What a page shows it asks for itself, with the token of its address's fragment.
+ * `/view/`: serves the pages for a browser from the folder of the build. These files are public: they contain no data.
+ * A page requests its data with the token in the fragment of its address.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -13,18 +13,18 @@ import type { Route } from '../http/router.ts';
 
 const HTML = 'text/html; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
-/** Every file there is, but for the parts of the program. */
+/** All files, except for the chunks of the program. */
 const MEDIA: Readonly<Record<string, string>> = {
   'start.js': SCRIPT,
   'page.css': 'text/css; charset=utf-8',
   'codicon.ttf': 'font/ttf',
 };
-/** A part is named after what is in it: another one has another name. */
+/** The name of a chunk contains a hash of its content. */
 const PART = /^[A-Za-z]+-[A-Z0-9]{8}\.js$/;
-/** Asked about at each load: the next version of the server has the same addresses. */
-const ASKED = 'no-cache';
+/** Revalidated at each load: the next version of the server uses the same addresses. */
+const REVALIDATE = 'no-cache';
 
-/** `folder`: what the build made of `webview/`. */
+/** `folder`: the build output of `webview/`. */
 export function viewRoutes(folder: string): Route[] {
   const page = (call: Call): undefined => sendPage(folder, call);
   const file = (call: Call): undefined => sendFile(folder, call);
@@ -37,7 +37,7 @@ export function viewRoutes(folder: string): Route[] {
   ];
 }
 
-/** A browser keeps the fragment. */
+/** Redirects to the page. The browser keeps the fragment. */
 function redirect({ response }: Call): undefined {
   response.writeHead(308, { location: VIEW_PATH, 'content-length': 0, 'cache-control': 'no-cache' });
   response.end();
@@ -45,7 +45,7 @@ function redirect({ response }: Call): undefined {
 }
 
 function sendPage(folder: string, call: Call): undefined {
-  read(folder, 'start.js'); // without it the page would stay empty and say nothing
+  read(folder, 'start.js'); // fail here, because without this file the page would stay empty
   const sources = sourcesOf(call.request.headers.host ?? '');
   const html = pageHtml({
     title: 'Rollout Studio',
@@ -54,9 +54,9 @@ function sendPage(folder: string, call: Call): undefined {
     style: { url: `${VIEW_PATH}page.css` },
     bodyAttributes: { 'data-host': 'browser' },
   });
-  // Only a header can say who may frame a page.
+  // Only a header can set frame-ancestors.
   const bytes = Buffer.from(html);
-  send(call, HTML, bytes, hashOf(bytes), ASKED, {
+  send(call, HTML, bytes, hashOf(bytes), REVALIDATE, {
     'content-security-policy': `${contentSecurityPolicy(sources)}; frame-ancestors 'none'`,
   });
   return undefined;
@@ -69,11 +69,11 @@ function sendFile(folder: string, call: Call): undefined {
   if (media === undefined) throw new StudioError('not_found', `The viewer has no file “${name.slice(0, 100)}”.`);
   const bytes = read(folder, name);
   if (part) send(call, media, bytes, `"${name}"`, 'max-age=31536000, immutable');
-  else send(call, media, bytes, hashOf(bytes), ASKED);
+  else send(call, media, bytes, hashOf(bytes), REVALIDATE);
   return undefined;
 }
 
-/** `host`: the Host header, which the origin check let through. Not every browser takes `'self'` for WebSockets too. */
+/** `host`: the Host header, which passed the origin check. Not every browser applies `'self'` to WebSockets. */
 function sourcesOf(host: string): PageSources {
   return {
     script: ["'self'"],
@@ -86,15 +86,15 @@ function sourcesOf(host: string): PageSources {
 }
 
 /**
- * At once: read step by step, a small file would wait for its turn several times while a server that was just started
- * is busy.
+ * Reads a file synchronously. An asynchronous read of a small file would wait for several turns of the event loop while
+ * a server that just started is busy.
  */
 function read(folder: string, name: string): Buffer {
   try {
     return readFileSync(path.join(folder, name));
   } catch (cause) {
-    throw new StudioError('unavailable', `The viewer is not in this installation: ${name} is missing.`, {
-      hint: 'Build it with npm run build, or install Rollout Studio anew.',
+    throw new StudioError('unavailable', `The viewer is not installed: ${name} is missing.`, {
+      hint: 'Run npm run build, or reinstall Rollout Studio.',
       cause,
     });
   }

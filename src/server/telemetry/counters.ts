@@ -1,4 +1,4 @@
-/** What this server counts as it happens; where it happens nothing but a number changes. */
+/** Counters that this server updates as things happen. Updating one only changes a number. */
 import { idTime } from '../../common/ids.ts';
 import type { AppendResult } from '../../store/store.ts';
 import { outcomeOf } from '../../trace/outcome.ts';
@@ -24,10 +24,10 @@ export class Counters {
   readonly eventBytes = new Counter();
   readonly ended = new Counter('outcome', END_OUTCOMES);
   readonly traces = new Counter('result', ['exported', 'lost']);
-  /** Finished rollouts that wait to be exported. */
+  /** Finished rollouts waiting to be exported. */
   tracesWaiting = 0;
 
-  /** A rollout was handed to a worker. Only its first holder tells how long it was queued. */
+  /** Counts a lease. Only the first lease of a rollout shows how long it was queued. */
   leased(rollout: string, epoch: number): void {
     this.leases.add();
     const queuedAt = epoch === 1 ? idTime(rollout) : undefined;
@@ -39,7 +39,7 @@ export class Counters {
     if (outcome === 'stored') this.appendSeconds.observe((performance.now() - since) / 1_000);
   }
 
-  /** Events that are durable now. */
+  /** Counts events that are durable now. */
   stored(events: number, bytes: number): void {
     this.events.add(events);
     this.eventBytes.add(bytes);

@@ -1,4 +1,4 @@
-/** The Prometheus text format (version 0.0.4), as much of it as is written here. */
+/** Writes the Prometheus text format (version 0.0.4). */
 
 export const METRICS_MEDIA = 'text/plain; version=0.0.4; charset=utf-8';
 
@@ -7,7 +7,7 @@ export type Labels = Readonly<Record<string, string>>;
 export interface Sample {
   readonly value: number;
   readonly labels?: Labels;
-  /** Behind the name of the metric: parts of a histogram. */
+  /** Suffix of the metric's name, for parts of a histogram. */
   readonly suffix?: '_bucket' | '_sum' | '_count';
 }
 
@@ -55,12 +55,12 @@ function numberText(value: number): string {
   return value === -Infinity ? '-Inf' : String(value);
 }
 
-/** Counts, of one kind or told apart by one label. */
+/** A counter, optionally split by one label. */
 export class Counter {
   readonly #label: string | undefined;
   readonly #values: Map<string, number>;
 
-  /** `known`: values of the label that are written from the beginning, so that a rate is right from the first one. */
+  /** `known`: label values that are written from the start, so that rates include the first increment. */
   constructor(label?: string, known: readonly string[] = []) {
     this.#label = label;
     this.#values = new Map((label === undefined ? [''] : known).map((value) => [value, 0]));
@@ -84,7 +84,7 @@ export class Histogram {
   readonly #counts: number[];
   #sum = 0;
 
-  /** `bounds`: upper ends of the buckets, ascending; +Inf follows by itself. */
+  /** `bounds`: upper bounds of the buckets, ascending; +Inf is added. */
   constructor(bounds: readonly number[]) {
     this.#bounds = bounds;
     this.#counts = Array.from({ length: bounds.length + 1 }, () => 0);

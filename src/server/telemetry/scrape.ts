@@ -1,4 +1,4 @@
-/** `GET /metrics`: what the server counts, what its store holds, how its endpoints and its process are. */
+/** `GET /metrics`: counters of the server, totals of its store, and the state of its endpoints and process. */
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { PRODUCT } from '../../common/product.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
@@ -7,7 +7,7 @@ import type { SessionRecord, Store, StoreTotals } from '../../store/store.ts';
 import type { Counters } from './counters.ts';
 import { Exposition, type Sample } from './prometheus.ts';
 
-/** However many scrape: the store is asked so often at most. */
+/** The store is queried at most this often, however many scrapers there are. */
 const STORE_EVERY_MS = 1_000;
 const LOOP_RESOLUTION_MS = 20;
 
@@ -15,7 +15,7 @@ export interface ScrapeOptions {
   readonly store: Pick<Store, 'counts' | 'totals' | 'sessions' | 'kind'>;
   readonly counters: Counters;
   readonly endpoints: () => ServerInfo['endpoints'];
-  /** Connected to this very server. */
+  /** Clients connected to this server. */
   readonly clients: () => number;
   readonly workers: () => number;
   readonly draining: () => boolean;
@@ -35,7 +35,7 @@ interface LoopLag {
 
 export class Scrape {
   readonly #options: ScrapeOptions;
-  /** Runs from the first scrape on. */
+  /** Enabled at the first scrape. */
   readonly #loop = monitorEventLoopDelay({ resolution: LOOP_RESOLUTION_MS });
   #stored: { readonly at: number; readonly what: Promise<StoredCounts>; readonly lag: LoopLag } | undefined;
 
@@ -43,7 +43,7 @@ export class Scrape {
     this.#options = options;
   }
 
-  /** Throws what the store throws: a scrape that lacks half of it would look like a quiet server. */
+  /** Returns the metrics. Passes on errors of the store: an incomplete scrape would look like an idle server. */
   async text(): Promise<string> {
     const { what, lag } = this.#look();
     const stored = await what;
@@ -63,23 +63,23 @@ export class Scrape {
   #look(): { readonly what: Promise<StoredCounts>; readonly lag: LoopLag } {
     const now = performance.now();
     if (this.#stored === undefined || now - this.#stored.at >= STORE_EVERY_MS) {
-      const looked = { at: now, what: this.#ask(), lag: this.#lag() };
-      this.#stored = looked;
-      // The next scrape asks again.
-      looked.what.catch(() => {
-        if (this.#stored === looked) this.#stored = undefined;
+      const reading = { at: now, what: this.#query(), lag: this.#lag() };
+      this.#stored = reading;
+      // The next scrape retries.
+      reading.what.catch(() => {
+        if (this.#stored === reading) this.#stored = undefined;
       });
     }
     return this.#stored;
   }
 
-  async #ask(): Promise<StoredCounts> {
+  async #query(): Promise<StoredCounts> {
     const { store } = this.#options;
     const [counts, totals, sessions] = await Promise.all([store.counts(), store.totals(), store.sessions()]);
     return { counts, totals, sessions };
   }
 
-  /** Since the last look: how much later than asked for timers ran. */
+  /** Returns how late timers ran since the last scrape. */
   #lag(): LoopLag {
     const seconds = (ns: number): number =>
       Number.isFinite(ns) ? Math.max(0, ns / 1e9 - LOOP_RESOLUTION_MS / 1e3) : 0;
@@ -106,71 +106,67 @@ export class Scrape {
         },
       },
     ]);
-    out.gauge('rollout_server_draining', '1 while the server ends.', Number(draining()));
+    out.gauge('rollout_server_draining', '1 while the server is shutting down.', Number(draining()));
   }
 
   #counted(out: Exposition): void {
     const { counters, clients, workers } = this.#options;
     out.gauge('rollout_connected_clients', 'Clients connected to this server.', clients());
     out.gauge('rollout_connected_workers', 'Workers connected to this server.', workers());
-    out.counter('rollout_leases_total', 'Rollouts this server handed to workers.', counters.leases.samples());
+    out.counter('rollout_leases_total', 'Rollouts this server leased to workers.', counters.leases.samples());
     out.histogram(
       'rollout_lease_duration_seconds',
-      'From a worker asking for rollouts to the answer.',
+      'Time from a worker’s request for rollouts to the reply.',
       counters.leaseSeconds,
     );
     out.histogram(
       'rollout_queue_wait_seconds',
-      'From a rollout being queued to its first worker.',
+      'Time from queueing a rollout to its first lease.',
       counters.queueSeconds,
     );
-    out.counter('rollout_appends_total', 'Appends of workers to this server, by result.', counters.appends.samples());
+    out.counter('rollout_appends_total', 'Appends from workers to this server, by result.', counters.appends.samples());
     out.histogram(
       'rollout_append_duration_seconds',
-      'From an append being received to its events being durable.',
+      'Time from receiving an append until its events are durable.',
       counters.appendSeconds,
     );
     out.counter('rollout_events_ingested_total', 'Events this server stored for workers.', counters.events.samples());
     out.counter(
       'rollout_event_bytes_ingested_total',
-      'Bytes of the appends with these events.',
+      'Bytes of the appends with those events.',
       counters.eventBytes.samples(),
     );
     out.counter(
       'rollout_ended_total',
-      'Rollouts that workers ended at this server, by outcome; every try counts.',
+      'Rollouts ended by workers of this server, by outcome; includes every try.',
       counters.ended.samples(),
     );
     out.counter(
       'rollout_traces_total',
-      'Finished rollouts exported as traces (OTLP), or lost on the way.',
+      'Finished rollouts exported as traces (OTLP) or lost.',
       counters.traces.samples(),
     );
-    out.gauge(
-      'rollout_traces_waiting',
-      'Finished rollouts that wait to be exported as traces.',
-      counters.tracesWaiting,
-    );
+    out.gauge('rollout_traces_waiting', 'Finished rollouts waiting to be exported as traces.', counters.tracesWaiting);
   }
 }
 
-/** The same from every server of a store. */
+/** Writes the metrics that are the same at every server of a store. */
 function writeStored(out: Exposition, { counts, totals, sessions }: StoredCounts): void {
   out.gauge(
     'rollout_rollouts',
-    'Rollouts that have not ended, by state; of the whole store.',
+    'Rollouts that have not ended, by state, in the whole store.',
     byLabel('state', counts),
   );
   out.gauge(
     'rollout_attempts_settled',
-    'Settled attempts of all batches, by outcome; of the whole store.',
+    'Settled attempts, by outcome, in the whole store.',
     byLabel('outcome', totals.settled),
   );
-  out.gauge('rollout_batches', 'Batches, by state; of the whole store.', byLabel('state', totals.batches));
-  out.gauge('rollout_sessions', 'Sessions of workers; of the whole store.', sessions.length);
+  out.gauge('rollout_batches', 'Batches, by state, in the whole store.', byLabel('state', totals.batches));
+  out.gauge('rollout_sessions', 'Worker sessions in the whole store.', sessions.length);
   out.gauge(
     'rollout_session_slots',
-    'Slots of these workers.',
+    'Slots of all workers in the whole store.',
     sessions.reduce((total, { slots }) => total + slots, 0),
   );
 }
@@ -187,37 +183,37 @@ function writeEndpoints(out: Exposition, endpoints: ServerInfo['endpoints']): vo
     });
   out.gauge(
     'rollout_endpoint_permits',
-    'Model calls that may run at once.',
+    'Model calls that may run concurrently.',
     each(({ permits }) => permits),
   );
   out.gauge(
     'rollout_endpoint_up',
-    '1: it takes calls; 0: it is down.',
+    '1 if the endpoint accepts calls, 0 if it is down.',
     each(({ state }) => Number(state !== 'down')),
   );
   out.gauge(
     'rollout_endpoint_busy',
-    '1 while it refuses calls because it is busy.',
+    '1 while the endpoint refuses calls because it is busy.',
     each(({ state }) => Number(state === 'busy')),
   );
   out.gauge(
     'rollout_endpoint_running',
-    'Requests the engine runs, as it says.',
+    'Requests running in the engine, as reported by it.',
     each(({ running }) => running),
   );
   out.gauge(
     'rollout_endpoint_waiting',
-    'Requests that wait in the engine, as it says.',
+    'Requests waiting in the engine, as reported by it.',
     each(({ waiting }) => waiting),
   );
   out.gauge(
     'rollout_endpoint_kv_cache_ratio',
-    'Part of the engine’s KV cache that is in use, 0 to 1.',
+    'Share of the engine’s KV cache in use, 0 to 1.',
     each(({ kv_cache }) => kv_cache),
   );
   out.counter(
     'rollout_endpoint_preemptions_total',
-    'Requests the engine preempted, as it says.',
+    'Requests preempted by the engine, as reported by it.',
     each(({ preemptions }) => preemptions),
   );
 }
@@ -229,15 +225,19 @@ function labelsOf({ endpoint, service, replica }: ServerInfo['endpoints'][number
 function writeProcess(out: Exposition, lag: LoopLag): void {
   const { user, system } = process.cpuUsage();
   const { rss, heapUsed } = process.memoryUsage();
-  out.counter('rollout_process_cpu_seconds_total', 'CPU time of the server’s process.', (user + system) / 1e6);
-  out.gauge('rollout_process_resident_memory_bytes', 'Resident memory of the server’s process.', rss);
+  out.counter('rollout_process_cpu_seconds_total', 'CPU time of the server process.', (user + system) / 1e6);
+  out.gauge('rollout_process_resident_memory_bytes', 'Resident memory of the server process.', rss);
   out.gauge('rollout_process_heap_bytes', 'JavaScript heap in use.', heapUsed);
   out.gauge(
     'rollout_process_start_time_seconds',
     'When the process started, in seconds since the epoch.',
     performance.timeOrigin / 1_000,
   );
-  out.gauge('rollout_event_loop_lag_mean_seconds', 'How late timers ran since the last look: on average.', lag.mean);
-  out.gauge('rollout_event_loop_lag_p99_seconds', 'How late timers ran since the last look: 99th percentile.', lag.p99);
-  out.gauge('rollout_event_loop_lag_max_seconds', 'How late timers ran since the last look: at most.', lag.max);
+  out.gauge('rollout_event_loop_lag_mean_seconds', 'Mean delay of timers since the last scrape.', lag.mean);
+  out.gauge(
+    'rollout_event_loop_lag_p99_seconds',
+    '99th percentile of the delay of timers since the last scrape.',
+    lag.p99,
+  );
+  out.gauge('rollout_event_loop_lag_max_seconds', 'Maximum delay of timers since the last scrape.', lag.max);
 }

@@ -1,6 +1,6 @@
 /**
- * Appends of one connection: the hot path. Events are checked here, stored as one transaction with others, then
- * acknowledged.
+ * Handles the appends of one connection. This is the hot path: events are validated here, stored in one transaction
+ * with others, then acknowledged.
  */
 import { errorText, StudioError } from '../../common/errors.ts';
 import type { Log } from '../../common/log.ts';
@@ -31,8 +31,8 @@ export class Appends {
   }
 
   /**
-   * Answers with ack or refuse once it is durable. Frames are handed to the store in the order they came. `bytes`: size
-   * of the frame.
+   * Stores an append and replies with ack or refuse once it is durable. Keeps the order of frames. `bytes`: size of the
+   * frame.
    */
   append(session: WorkerSession, frame: AppendFrame, bytes: number): void {
     const { rollout } = frame;
@@ -49,10 +49,10 @@ export class Appends {
       });
       return;
     }
-    const wrong = firstWrong(frame);
-    if (wrong !== undefined) {
+    const problem = firstProblem(frame);
+    if (problem !== undefined) {
       count('invalid');
-      void this.#refuseInvalid(session, rollout, wrong);
+      void this.#refuseInvalid(session, rollout, problem);
       return;
     }
     session.appending += 1;
@@ -87,7 +87,7 @@ export class Appends {
     this.#follow(session, frame.events, rollout);
   }
 
-  /** What else follows from events that are stored. */
+  /** Applies the side effects of stored events. */
   #follow(session: WorkerSession, events: readonly TraceEvent[], rollout: string): void {
     const { deltas, counters, rolloutEnded } = this.#context;
     const watched = deltas.watched(rollout);
@@ -115,7 +115,8 @@ export class Appends {
   }
 
   /**
-   * The store could not take it (disk full, database away): nothing was changed, and the worker sends it again later.
+   * Handles a store failure (disk full, database unreachable): nothing was changed, and the worker sends the events
+   * again later.
    */
   #failed(session: WorkerSession, frame: AppendFrame, error: unknown): void {
     if (StudioError.is(error, 'storage')) this.#context.health.failed(error);
@@ -149,14 +150,14 @@ export class Appends {
   }
 }
 
-/** Why the events of a frame cannot be stored. */
-function firstWrong(frame: AppendFrame): string | undefined {
-  if (frame.events.length === 0) return 'An append has at least one event.';
+/** Returns why the events of a frame cannot be stored. */
+function firstProblem(frame: AppendFrame): string | undefined {
+  if (frame.events.length === 0) return 'An append must have at least one event.';
   let seq = frame.from;
   for (const event of frame.events) {
     const check = checkEvent(event);
-    if (!check.ok) return `Event ${seq} is not well-formed: ${check.path}: ${check.message}`;
-    if (event.seq !== seq) return `Event ${event.seq} stands where ${seq} should be.`;
+    if (!check.ok) return `Event ${seq} is not valid: ${check.path}: ${check.message}`;
+    if (event.seq !== seq) return `Expected event ${seq}, but found event ${event.seq}.`;
     seq += 1;
   }
   return undefined;

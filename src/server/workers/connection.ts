@@ -1,6 +1,5 @@
 /**
- * One worker's WebSocket: parses its frames and does what they ask. The socket's end is not the session's: the lease
- * runs on.
+ * The WebSocket of one worker: parses and handles its frames. The session outlives the socket until its lease expires.
  */
 import type { Duplex } from 'node:stream';
 import type { RawData, WebSocket } from 'ws';
@@ -25,13 +24,13 @@ import { WorkerSession } from './session.ts';
 type Frame<T extends WorkerFrame['type']> = Extract<WorkerFrame, { type: T }>;
 
 const MAX_WANT = 10_000;
-/** Close codes: what was refused will not change (policy violation); an error of the server's. */
+/** Close codes: a permanent refusal (policy violation), and a server error. */
 const CLOSE_FOR_GOOD = 1008;
 const CLOSE_TRY_AGAIN = 1011;
 
 export interface WorkerContext {
   readonly store: Store;
-  /** This server, as sessions name it. */
+  /** ID of this server in sessions. */
   readonly server: string;
   readonly hub: Hub;
   readonly leasing: Leasing;
@@ -40,11 +39,11 @@ export interface WorkerContext {
   readonly health: StoreHealth;
   readonly counters: Counters;
   readonly permits: (session: string) => Record<string, number>;
-  /** An endpoint said something about its load, or would not have the batch at all. */
+  /** Handles a report on an endpoint's load, or its refusal of the batch. */
   readonly endpoint: (batch: string, report: Frame<'endpoint'>) => void;
-  /** A rollout ended: its attempt may be settled. */
+  /** Called when a rollout ended: its attempt may be settled. */
   readonly rolloutEnded: (batch: string) => void;
-  /** A worker had lost its server and has found this one. */
+  /** Called when a worker has reconnected after it lost its server. */
   readonly returned: (batch: string, one: Return) => void;
 }
 
@@ -57,7 +56,7 @@ export class WorkerConnection {
   #session: WorkerSession | undefined;
   #greeting = false;
 
-  /** `transport`: what the WebSocket runs over. */
+  /** `transport`: the stream below the WebSocket. */
   constructor(context: WorkerContext, socket: WebSocket, transport: Duplex, batch: string) {
     this.#context = context;
     this.#socket = socket;
@@ -76,17 +75,14 @@ export class WorkerConnection {
     try {
       raw = JSON.parse(text);
     } catch (error) {
-      this.#refuse(new StudioError('usage', 'A frame is no JSON.', { cause: error }));
+      this.#refuse(new StudioError('usage', 'The frame is not JSON.', { cause: error }));
       return;
     }
     const parsed = workerFrame.safeParse(raw);
     if (!parsed.success) {
       const issue = parsed.error.issues[0];
       this.#refuse(
-        new StudioError(
-          'usage',
-          `A frame is not as it should be: ${issue?.path.map(String).join('.') ?? ''}: ${issue?.message ?? ''}.`,
-        ),
+        new StudioError('usage', `Invalid frame: ${issue?.path.map(String).join('.') ?? ''}: ${issue?.message ?? ''}.`),
       );
       return;
     }
@@ -97,7 +93,7 @@ export class WorkerConnection {
       this.#refuse(
         new StudioError(
           'usage',
-          `The first frame is hello, and the next one follows its welcome; this one is ${parsed.data.type}.`,
+          `Expected hello as the first frame, and no other frame before the welcome, but got ${parsed.data.type}.`,
         ),
       );
     } else {
@@ -116,7 +112,7 @@ export class WorkerConnection {
           deltas.receive(frame.rollout, frame.span, frame.offset, frame.text);
         return;
       case 'lease':
-        leasing.ask(session, Math.min(frame.want, MAX_WANT));
+        leasing.request(session, Math.min(frame.want, MAX_WANT));
         return;
       case 'beat':
         this.#handled(this.#beat(session, frame));
@@ -137,13 +133,13 @@ export class WorkerConnection {
   }
 
   async #hello(frame: Frame<'hello'>): Promise<void> {
-    if (this.#greeting) throw new StudioError('usage', 'A connection says hello once.');
+    if (this.#greeting) throw new StudioError('usage', 'A connection can send hello only once.');
     this.#greeting = true;
     if (frame.protocol !== PROTOCOL)
-      throw new StudioError('version', `This server speaks protocol ${PROTOCOL}, the worker ${frame.protocol}.`);
+      throw new StudioError('version', `The server uses protocol ${PROTOCOL}, but the worker uses ${frame.protocol}.`);
     const { store, hub, deltas } = this.#context;
     const record = await store.batch(this.#batch);
-    if (record === undefined) throw new StudioError('gone', `Batch ${this.#batch} is not here any more.`);
+    if (record === undefined) throw new StudioError('gone', `Batch ${this.#batch} no longer exists.`);
     const id = newId('s');
     await store.openSession({
       session: id,
@@ -152,7 +148,7 @@ export class WorkerConnection {
       slots: frame.slots,
       server: this.#context.server,
     });
-    // A worker that has just started has none, and waits.
+    // A worker that just started has no rollouts, and waits for the reply.
     const { keep, over, drop } =
       frame.rollouts.length === 0 ? { keep: [], over: [], drop: [] } : await store.adopt(id, frame.rollouts);
     const before = await this.#replace(frame.worker, id);
@@ -166,7 +162,7 @@ export class WorkerConnection {
     const epochs = new Map(frame.rollouts.map(({ rollout, epoch }) => [rollout, epoch]));
     for (const { rollout } of keep) session.rollouts.set(rollout, epochs.get(rollout) ?? 0);
     for (const { rollout } of keep) if ((await store.rollout(rollout))?.row.state === 'held') session.held.add(rollout);
-    // gone meanwhile: the lease runs out, or the worker comes again
+    // disconnected during this time: the lease expires, or the worker reconnects
     if (this.#socket.readyState !== this.#socket.OPEN) return;
     this.#session = session;
     session.send({
@@ -186,15 +182,15 @@ export class WorkerConnection {
         kept: keep.length,
         dropped: drop.length,
       });
-    if (keep.length > 0) hub.tellStanding(session, record);
+    if (keep.length > 0) hub.sendStanding(session, record);
     await hub.sendPermits(session, this.#context.permits(id));
     for (const { rollout } of keep)
       if (deltas.watched(rollout)) hub.control(session, 'watch', { on: true }, 'server', rollout);
   }
 
   /**
-   * The same worker's earlier session is over: what it did not bring along goes back to the queue at once. Gives which
-   * server that was at.
+   * Ends the worker's earlier session: rollouts it no longer holds are requeued immediately. Returns the server of that
+   * session.
    */
   async #replace(worker: string, id: string): Promise<string | undefined> {
     const { store, hub } = this.#context;
@@ -203,7 +199,7 @@ export class WorkerConnection {
       if (old.session === id) continue;
       server = old.server;
       hub.session(old.session)?.expire();
-      await store.endSession(old.session, 'The worker connected anew without it.');
+      await store.endSession(old.session, 'The worker reconnected without it.');
     }
     return server;
   }
@@ -233,7 +229,7 @@ export class WorkerConnection {
           : commandFailed(frame.error),
       );
     } catch (error) {
-      if (!StudioError.is(error, 'not_found')) throw error; // its batch was removed: nobody waits
+      if (!StudioError.is(error, 'not_found')) throw error; // its batch was removed, so nobody waits
     }
   }
 
@@ -245,7 +241,7 @@ export class WorkerConnection {
     this.#socket.close(1000);
   }
 
-  /** What failed here is the server's trouble: the worker comes again on a new connection. */
+  /** Closes the connection after a failure of the server. The worker reconnects. */
   #handled(work: Promise<void>): void {
     work.catch((error: unknown) => this.#refuse(error, CLOSE_TRY_AGAIN));
   }
@@ -271,14 +267,14 @@ export class WorkerConnection {
   }
 }
 
-/** Told once of each worker whose clock is off. */
+/** Returns the event for a worker whose clock is off, recorded once per worker. */
 function clockSkew(worker: string, ms: number): EventData['infra'] {
   return {
     what: 'clock_skew',
     worker,
     text:
-      `The clock of worker ${worker} is ${duration(Math.abs(ms))} ${ms > 0 ? 'ahead of' : 'behind'} the ` +
-      `server's. Its events have the server's time all the same; tools and what they call see the wrong one: set ` +
-      'it by NTP.',
+      `The clock of worker ${worker} is ${duration(Math.abs(ms))} ${ms > 0 ? 'ahead of' : 'behind'} the server's. ` +
+      "Events are recorded with the server's time, but tools and the services they call see the wrong time. " +
+      'Synchronize the clock with NTP.',
   };
 }

@@ -1,4 +1,4 @@
-/** All workers connected to this server: who holds what, and what each must be told. */
+/** All workers connected to this server: which rollouts they hold, and the messages to send them. */
 import { z } from 'zod';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
@@ -11,13 +11,13 @@ import type { Caller } from '../pressure/backPressure.ts';
 import { Throttle } from '../throttle.ts';
 import type { WorkerSession } from './session.ts';
 
-/** Controls that are no stored commands have ids that begin so; nobody waits for their `done`. */
+/** Prefix of the IDs of controls that are not stored commands; nobody waits for their `done`. */
 export const TRANSIENT = '~';
 
-/** Permits are pushed between beats when one goes to or from 0, or changes by this share. */
+/** Permits are pushed between heartbeats when one changes from or to 0, or by this share. */
 const PUSHED_CHANGE = 0.2;
 const PUSH_EVERY_MS = 100;
-/** How old what a beat is answered with may be. */
+/** Maximum age of the shares in the reply to a heartbeat. */
 const SHARES_MS = 100;
 
 export interface HubOptions {
@@ -25,7 +25,7 @@ export interface HubOptions {
   readonly changes: Changes;
   readonly log: Log;
   readonly shares: () => Map<string, Record<string, number>>;
-  /** What is called in the place of endpoints of a batch. */
+  /** Returns the replicas to call instead of the endpoints of a batch. */
   readonly replicas: (batch: string) => Record<string, string[]>;
 }
 
@@ -58,19 +58,19 @@ export class Hub {
     return this.#sessions.get(id)?.session;
   }
 
-  /** All of them, as they are at any moment: each report of an endpoint goes through them. */
+  /** Returns the current callers. Called for each report on an endpoint. */
   callers(): readonly Caller[] {
     this.#callers ??= Array.from(this.#sessions.values(), ({ caller }) => caller);
     return this.#callers;
   }
 
   /**
-   * Permits of a session as of a moment ago: each of a thousand beats every few seconds, and working them out goes
-   * through all.
+   * Returns the permits of a session, cached briefly: a thousand workers send heartbeats every few seconds, and
+   * computing the shares visits all of them.
    */
   permits(session: string): Record<string, number> {
-    const known = performance.now() - this.#sharedAt < SHARES_MS ? this.#shared.get(session) : undefined;
-    return known ?? this.#share().get(session) ?? {};
+    const existing = performance.now() - this.#sharedAt < SHARES_MS ? this.#shared.get(session) : undefined;
+    return existing ?? this.#share().get(session) ?? {};
   }
 
   add(session: WorkerSession): void {
@@ -87,15 +87,15 @@ export class Hub {
       session,
       caller,
       commands,
-      unwatch: this.#options.changes.on(session.id, () => commands.ask(true)),
+      unwatch: this.#options.changes.on(session.id, () => commands.request(true)),
     });
-    commands.ask(true);
+    commands.request(true);
   }
 
   remove(session: WorkerSession): void {
-    const known = this.#sessions.get(session.id);
-    known?.unwatch();
-    known?.commands.close();
+    const existing = this.#sessions.get(session.id);
+    existing?.unwatch();
+    existing?.commands.close();
     this.#sessions.delete(session.id);
     this.#callers = undefined;
   }
@@ -105,12 +105,12 @@ export class Hub {
     for (const { session } of [...this.#sessions.values()]) this.remove(session);
   }
 
-  /** Hands stored commands to the worker of a session: some may have waited for the rollouts it was just given. */
+  /** Sends stored commands to the worker of a session: some may have waited for the rollouts it just leased. */
   commands(session: WorkerSession): void {
-    this.#sessions.get(session.id)?.commands.ask(true);
+    this.#sessions.get(session.id)?.commands.request(true);
   }
 
-  /** Tells who holds a rollout whether to send its live text. */
+  /** Tells the worker of a rollout whether to send its live text. */
   watch(rollout: string, on: boolean): void {
     for (const session of this.sessions())
       if (session.rollouts.has(rollout)) this.control(session, 'watch', { on }, 'server', rollout);
@@ -127,46 +127,46 @@ export class Hub {
     });
   }
 
-  /** How a batch stands: workers that were told otherwise hear it. */
+  /** Sends the state of a batch to the workers that have an older one. */
   standing(record: BatchRecord, by: string): void {
     const breakpoints = JSON.stringify(record.breakpoints);
     for (const session of this.sessions(record.row.batch)) {
-      if (session.breakpoints !== breakpoints) this.#tellBreakpoints(session, record, by);
-      if (session.paused !== record.paused) this.#tellPaused(session, record, by);
-      this.#tellStopped(session, record, by);
+      if (session.breakpoints !== breakpoints) this.#sendBreakpoints(session, record, by);
+      if (session.paused !== record.paused) this.#sendPaused(session, record, by);
+      this.#sendStopped(session, record, by);
     }
   }
 
-  /** The same for a worker that may have missed what changed while it was not connected. */
-  tellStanding(session: WorkerSession, record: BatchRecord): void {
-    this.#tellBreakpoints(session, record, 'server');
-    this.#tellPaused(session, record, 'server');
-    this.#tellStopped(session, record, 'server');
+  /** Sends the state to a worker that may have missed changes while it was disconnected. */
+  sendStanding(session: WorkerSession, record: BatchRecord): void {
+    this.#sendBreakpoints(session, record, 'server');
+    this.#sendPaused(session, record, 'server');
+    this.#sendStopped(session, record, 'server');
   }
 
-  #tellBreakpoints(session: WorkerSession, record: BatchRecord, by: string): void {
+  #sendBreakpoints(session: WorkerSession, record: BatchRecord, by: string): void {
     session.breakpoints = JSON.stringify(record.breakpoints);
     this.control(session, 'breakpoints', { breakpoints: record.breakpoints }, by);
   }
 
-  #tellPaused(session: WorkerSession, record: BatchRecord, by: string): void {
+  #sendPaused(session: WorkerSession, record: BatchRecord, by: string): void {
     session.paused = record.paused;
     this.control(session, record.paused ? 'hold' : 'release', {}, by);
   }
 
-  #tellStopped(session: WorkerSession, record: BatchRecord, by: string): void {
+  #sendStopped(session: WorkerSession, record: BatchRecord, by: string): void {
     const stopped = record.stopping !== undefined;
     if (stopped && !session.stopped) this.control(session, 'cancel', { reason: record.stopping ?? '' }, by);
     session.stopped = stopped;
   }
 
-  /** Permits changed by much: tell those it concerns before their next beat. */
+  /** Sends permits that changed a lot before the next heartbeat. */
   permitsChanged(): void {
     this.#sharedAt = -Infinity;
-    this.#push.ask();
+    this.#push.request();
   }
 
-  /** The answer to a beat, or a push between beats. */
+  /** Sends permits in reply to a heartbeat, or between heartbeats. */
   async sendPermits(session: WorkerSession, permits: Record<string, number>): Promise<void> {
     const clock = await this.#options.store.now();
     const replicas = this.#options.replicas(session.batch);
@@ -198,7 +198,7 @@ export class Hub {
       return [];
     });
     for (const command of commands) {
-      // How a batch stands is told by `standing`; here go commands to one rollout.
+      // Batch state is sent by `standing`; here, only commands to one rollout are sent.
       if (command.rollout === undefined) continue;
       session.send({
         type: 'control',
@@ -212,7 +212,7 @@ export class Hub {
   }
 
   readonly #failed = (error: unknown): void => {
-    this.#options.log(`telling a worker failed: ${errorText(error)}`, { level: 'error' });
+    this.#options.log(`sending to a worker failed: ${errorText(error)}`, { level: 'error' });
   };
 }
 
@@ -224,7 +224,7 @@ function muchChanged(before: Readonly<Record<string, number>>, after: Readonly<R
   });
 }
 
-/** Breakpoints as the store keeps them. */
+/** Parses the stored breakpoints of a batch. */
 export function breakpointsOf(record: BatchRecord): Breakpoint[] {
   return z.array(breakpoint).parse(record.breakpoints);
 }

@@ -1,5 +1,5 @@
 /**
- * Gives queued rollouts to workers that asked for some: as the batch's concurrency, its endpoints and its queue allow.
+ * Leases queued rollouts to workers that request them, within the batch's concurrency and the permits of its endpoints.
  */
 
 import { errorText, StudioError } from '../../common/errors.ts';
@@ -12,7 +12,7 @@ import { Throttle } from '../throttle.ts';
 import { breakpointsOf, type Hub } from './hub.ts';
 import type { WorkerSession } from './session.ts';
 
-/** Changes of a batch are many; a worker that waits for work does not notice this. */
+/** Batches change often. Waiting workers do not notice this delay. */
 const LOOK_EVERY_MS = 50;
 
 export interface LeasingOptions {
@@ -21,16 +21,16 @@ export interface LeasingOptions {
   readonly log: Log;
   readonly counters: Counters;
   readonly submission: (sha: string) => Promise<Submission>;
-  /** How many more rollouts the endpoints of a batch can take. */
+  /** Returns how many more rollouts the endpoints of a batch can take. */
   readonly room: (batch: string) => number;
-  /** A rollout was handed out: whoever watches it is told of by its new holder. */
+  /** Called when a rollout was leased, so that its new worker sends live text to those watching. */
   readonly granted: (rollout: string) => void;
 }
 
 export class Leasing {
   readonly #options: LeasingOptions;
   readonly #batches = new Map<string, Throttle>();
-  /** By batch, in the order in which they asked: who waits for work. Some may have got it, or be gone. */
+  /** Workers waiting for work by batch, in order of their requests. Some may have got work or disconnected since. */
   readonly #hungry = new Map<string, Set<WorkerSession>>();
   #closed = false;
 
@@ -38,29 +38,29 @@ export class Leasing {
     this.#options = options;
   }
 
-  /** The worker wants more. */
-  ask(session: WorkerSession, want: number): void {
-    session.wanted += want;
-    if (!session.unanswered) session.askedAt = performance.now();
+  /** Handles a worker's request for more rollouts. */
+  request(session: WorkerSession, want: number): void {
+    session.requested += want;
+    if (!session.unanswered) session.requestedAt = performance.now();
     session.unanswered = true;
     const hungry = this.#hungry.get(session.batch) ?? new Set();
     this.#hungry.set(session.batch, hungry.add(session));
-    this.#throttle(session.batch).ask(true);
+    this.#throttle(session.batch).request(true);
   }
 
-  /** Something of the batch changed; `now`: it is known that there may be work. */
+  /** Handles a change of the batch. `now`: there is likely work. */
   look(batch: string, now = false): void {
-    if (this.#hungry.has(batch)) this.#throttle(batch).ask(now);
+    if (this.#hungry.has(batch)) this.#throttle(batch).request(now);
   }
 
-  /** Endpoints can take more, or less. */
+  /** Handles a change of endpoint permits. */
   lookAtAll(): void {
     for (const batch of this.#hungry.keys()) this.look(batch);
   }
 
-  /** The batch has ended: none will ever come. */
+  /** Handles the end of a batch: there will be no more rollouts. */
   drained(batch: string): void {
-    for (const session of this.#options.hub.sessions(batch)) tellDrained(session);
+    for (const session of this.#options.hub.sessions(batch)) sendDrained(session);
     this.#batches.get(batch)?.close();
     this.#batches.delete(batch);
     this.#hungry.delete(batch);
@@ -90,58 +90,58 @@ export class Leasing {
     const record = await store.batch(batch);
     const hungry = this.#hungryOf(batch);
     if (record === undefined || record.row.state === 'ended') {
-      hungry.forEach(tellDrained);
+      hungry.forEach(sendDrained);
       return;
     }
-    const given = record.paused ? new Map<string, number>() : await this.#give(record, hungry);
+    const counts = record.paused ? new Map<string, number>() : await this.#leaseTo(record, hungry);
     for (const session of hungry) {
       if (!session.unanswered) continue;
       session.unanswered = false;
-      this.#options.counters.leaseSeconds.observe((performance.now() - session.askedAt) / 1_000);
-      if (session.wanted > 0) session.send({ type: 'granted', now: given.get(session.id) ?? 0, drained: false });
+      this.#options.counters.leaseSeconds.observe((performance.now() - session.requestedAt) / 1_000);
+      if (session.requested > 0) session.send({ type: 'granted', now: counts.get(session.id) ?? 0, drained: false });
     }
   }
 
   #hungryOf(batch: string): WorkerSession[] {
     const hungry = this.#hungry.get(batch) ?? new Set();
     for (const session of hungry) {
-      if (this.#options.hub.session(session.id) !== session || (session.wanted === 0 && !session.unanswered))
+      if (this.#options.hub.session(session.id) !== session || (session.requested === 0 && !session.unanswered))
         hungry.delete(session);
     }
     if (hungry.size === 0) this.#hungry.delete(batch);
     return [...hungry];
   }
 
-  /** Gives how many each session got. */
-  async #give(record: BatchRecord, hungry: readonly WorkerSession[]): Promise<Map<string, number>> {
-    const given = new Map<string, number>();
+  /** Leases rollouts and returns the number per session. */
+  async #leaseTo(record: BatchRecord, hungry: readonly WorkerSession[]): Promise<Map<string, number>> {
+    const counts = new Map<string, number>();
     const { queued, running } = record.row.counts;
-    if (queued === 0 || hungry.length === 0) return given;
+    if (queued === 0 || hungry.length === 0) return counts;
     const { concurrency } = await this.#options.submission(record.spec.submission);
     let room = Math.min(queued, concurrency === 'auto' ? this.#options.room(record.row.batch) : concurrency - running);
     const about = aboutBatch(record);
-    // Each gets its part first, so that one that came early does not take all from those that come at the same time.
+    // Each session gets its share first, so that the first one does not take everything.
     const part = Math.ceil(room / hungry.length);
     for (const most of [part, Infinity]) {
-      const asks: { readonly session: WorkerSession; readonly want: number }[] = [];
+      const requests: { readonly session: WorkerSession; readonly want: number }[] = [];
       for (const session of hungry) {
-        const want = Math.min(session.wanted, room, most);
+        const want = Math.min(session.requested, room, most);
         if (want <= 0) continue;
-        asks.push({ session, want });
+        requests.push({ session, want });
         room -= want;
       }
-      // All at once, so that they share a commit: a thousand workers do not wait for a thousand of them.
+      // In parallel, so that they share a commit: a thousand workers must not wait for a thousand commits.
       await Promise.all(
-        asks.map(async ({ session, want }) => {
+        requests.map(async ({ session, want }) => {
           const leases = await this.#take(session, want);
           for (const lease of leases) this.#grant(session, lease, about);
           if (leases.length > 0) this.#options.hub.commands(session);
-          given.set(session.id, (given.get(session.id) ?? 0) + leases.length);
-          if (leases.length < want) room = 0; // there are no more
+          counts.set(session.id, (counts.get(session.id) ?? 0) + leases.length);
+          if (leases.length < want) room = 0; // the queue is empty
         }),
       );
     }
-    return given;
+    return counts;
   }
 
   async #take(session: WorkerSession, want: number): Promise<Lease[]> {
@@ -149,15 +149,15 @@ export class Leasing {
       return await this.#options.store.lease(session.id, want);
     } catch (error) {
       if (!StudioError.is(error, 'not_found')) throw error;
-      // Its lease ended while its connection lived (a machine that slept): it must say hello again.
-      session.wanted = 0;
+      // Its lease ended while its connection was open (the machine slept), so the worker must reconnect.
+      session.requested = 0;
       session.expire();
       return [];
     }
   }
 
   #grant(session: WorkerSession, lease: Lease, about: AboutBatch): void {
-    session.wanted -= 1;
+    session.requested -= 1;
     session.rollouts.set(lease.rollout, lease.epoch);
     this.#options.counters.leased(lease.rollout, lease.epoch);
     if (lease.held) session.held.add(lease.rollout);
@@ -177,13 +177,13 @@ export class Leasing {
   }
 }
 
-function tellDrained(session: WorkerSession): void {
-  session.wanted = 0;
+function sendDrained(session: WorkerSession): void {
+  session.requested = 0;
   session.unanswered = false;
   session.send({ type: 'granted', now: 0, drained: true });
 }
 
-/** What all grants of one batch have in common. */
+/** The fields that all grants of one batch have in common. */
 type AboutBatch = Pick<Grant, 'batch' | 'submission' | 'breakpoints' | 'paused' | 'fork' | 'edits'>;
 
 function aboutBatch(record: BatchRecord): AboutBatch {

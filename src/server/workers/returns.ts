@@ -1,37 +1,39 @@
-/** Workers that lost the server and found it again: many at a time, so each batch is told of them in one line. */
+/**
+ * Records workers that reconnected after they lost the server. Often many return together, so a batch gets one event.
+ */
 
 import { plural } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
 import type { EventData } from '../../trace/schema.ts';
 
 export interface Return {
-  /** How long it was without the server. */
+  /** How long it was disconnected. */
   readonly awayMs: number;
-  /** The server it was connected to before is another one; undefined: not known any more. */
+  /** Whether it was connected to another server before; undefined if unknown. */
   readonly moved: boolean | undefined;
-  /** Rollouts that it goes on with, and those that others have by now. */
+  /** Rollouts that it continues, and those that other workers have taken over. */
   readonly kept: number;
   readonly dropped: number;
 }
 
-/** They come back within the longest pause between two tries of a worker. */
-const TELL_AFTER_MS = 2_500;
+/** Workers return within the longest pause between two connection attempts. */
+const REPORT_AFTER_MS = 2_500;
 
 export class Returns {
-  readonly #tell: (batch: string, infra: EventData['infra']) => void;
+  readonly #report: (batch: string, infra: EventData['infra']) => void;
   readonly #back = new Map<string, { readonly all: Return[]; readonly timer: NodeJS.Timeout }>();
 
-  constructor(tell: (batch: string, infra: EventData['infra']) => void) {
-    this.#tell = tell;
+  constructor(report: (batch: string, infra: EventData['infra']) => void) {
+    this.#report = report;
   }
 
   saw(batch: string, one: Return): void {
-    const known = this.#back.get(batch);
-    if (known !== undefined) {
-      known.all.push(one);
+    const existing = this.#back.get(batch);
+    if (existing !== undefined) {
+      existing.all.push(one);
       return;
     }
-    const timer = setTimeout(() => this.#flush(batch), TELL_AFTER_MS);
+    const timer = setTimeout(() => this.#flush(batch), REPORT_AFTER_MS);
     this.#back.set(batch, { all: [one], timer });
   }
 
@@ -43,25 +45,24 @@ export class Returns {
   #flush(batch: string): void {
     const all = this.#back.get(batch)?.all ?? [];
     this.#back.delete(batch);
-    this.#tell(batch, returned(all));
+    this.#report(batch, returned(all));
   }
 }
 
-/** The line of those that came back at about the same time. */
+/** Returns the event for workers that returned at about the same time. */
 export function returned(all: readonly Return[]): EventData['infra'] {
   const ms = Math.max(...all.map(({ awayMs }) => awayMs));
   const [kept, dropped] = [sum(all, 'kept'), sum(all, 'dropped')];
   const moved = all.some((one) => one.moved === true);
   const who = plural(all.length, 'worker');
-  const after = `back after ${duration(ms)}`;
   const what = moved
-    ? `The server was away and was started anew, or another one took over; ${who} found it again: ${after}`
-    : `The connection of ${who} to the server was lost: ${after}`;
+    ? `The server was restarted, or another server took over. ${who} reconnected after ${duration(ms)}`
+    : `${who} lost the connection to the server and reconnected after ${duration(ms)}`;
   const rest =
     dropped > 0
-      ? `; of ${plural(kept + dropped, 'rollout')} in their hands ${dropped} had gone to others`
+      ? `. Of their ${plural(kept + dropped, 'rollout')}, ${dropped} had moved to other workers`
       : kept > 0
-        ? `, and ${plural(kept, 'rollout')} in their hands went on`
+        ? ` and continued ${plural(kept, 'rollout')}`
         : '';
   return { what: moved ? 'server_back' : 'workers_back', ms, text: `${what}${rest}.` };
 }

@@ -1,7 +1,7 @@
 /** Close code. */
 const SESSION_ENDED = 4001;
 
-/** What the server knows of one connected worker's session. What must survive is in the store. */
+/** The server's state for one connected worker. Durable state is in the store. */
 import type { Duplex } from 'node:stream';
 import type { WebSocket } from 'ws';
 import type { ServerToWorker } from '../../protocol/worker.ts';
@@ -14,20 +14,20 @@ export class WorkerSession {
   readonly #socket: WebSocket;
   readonly #transport: Duplex;
   #corked = false;
-  /** Rollouts it was given, by epoch. It may append to no others. */
+  /** Leased rollouts, with their epochs. The worker may append to these only. */
   readonly rollouts: Map<string, number> = new Map();
   readonly held: Set<string> = new Set();
-  /** Rollouts it asked for and did not get yet. */
-  wanted = 0;
-  /** It asked, and was not told how many it gets now. */
+  /** Number of rollouts it requested and did not get yet. */
+  requested = 0;
+  /** Whether its latest request was not answered yet. */
   unanswered = false;
-  /** When it asked for that. */
-  askedAt = 0;
-  /** Appends of it that the store has and did not answer. */
+  /** Time of that request. */
+  requestedAt = 0;
+  /** Appends that the store has not finished yet. */
   appending = 0;
-  /** The server ends: what it still appends is not taken, and comes again at the next server. */
+  /** The server is shutting down: further appends are ignored, and sent again to the next server. */
   leaving = false;
-  /** What it was told last: permits and replicas, and how its batch stands. */
+  /** The last state sent to it: permits, replicas, and the state of its batch. */
   permits: Readonly<Record<string, number>> = {};
   replicas = '{}';
   paused: boolean;
@@ -50,7 +50,7 @@ export class WorkerSession {
     this.breakpoints = about.breakpoints;
   }
 
-  /** Rollouts that run: the held ones gave their slots back. */
+  /** Number of running rollouts; held ones do not occupy slots. */
   get running(): number {
     return this.rollouts.size - this.held.size;
   }
@@ -61,7 +61,7 @@ export class WorkerSession {
     this.#socket.send(JSON.stringify(frame));
   }
 
-  /** One commit answers many appends: all their frames leave with one system call. */
+  /** Batches writes: one commit acknowledges many appends, and their frames leave with one system call. */
   #cork(): void {
     if (this.#corked) return;
     this.#corked = true;
@@ -77,7 +77,7 @@ export class WorkerSession {
     this.held.delete(rollout);
   }
 
-  /** Its lease is over: the worker must say hello again, on a new connection. */
+  /** Closes the connection of an expired session, so that the worker reconnects. */
   expire(): void {
     this.#socket.close(SESSION_ENDED, 'the session has ended');
   }

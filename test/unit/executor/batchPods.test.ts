@@ -178,13 +178,13 @@ describe('BatchPods', () => {
     await look();
     assert.deepEqual(await look({ queued: 6, running: 2, released: true }), [], 'not while something runs');
     const told =
-      'pods_released: The batch is paused and keeps no pods: Job rollout-b1-1 is suspended until it is resumed. ' +
-      'What its pods held goes on then, from where its record ends.';
+      'pods_released: The batch is paused without pods: Job rollout-b1-1 is suspended until you resume the batch. ' +
+      'Held attempts then continue from their last recorded event.';
     assert.deepEqual(await look({ queued: 8, released: true }), ['suspend 1', told]);
     assert.deepEqual([rounds.active('b1')?.released, await look({ queued: 8, released: true })], [true, []]);
     assert.deepEqual(await look({ queued: 8 }), [
       'let go 1',
-      'pods_back: Job rollout-b1-1 goes on: its pods are started again.',
+      'pods_back: Job rollout-b1-1 was resumed. Its pods are starting again.',
     ]);
     assert.deepEqual(await look({ queued: 8, released: true }), ['suspend 1', told], 'and once more');
   });
@@ -198,7 +198,10 @@ describe('BatchPods', () => {
     known.push(plan);
     found.see(jobOf(plan, [], true));
     assert.deepEqual(await later({ released: true }), ['write 4 for rollout-b1-1']);
-    assert.deepEqual(await later({}), ['let go 1', 'pods_back: Job rollout-b1-1 goes on: its pods are started again.']);
+    assert.deepEqual(await later({}), [
+      'let go 1',
+      'pods_back: Job rollout-b1-1 was resumed. Its pods are starting again.',
+    ]);
     assert.equal(found.active('b1')?.released, false);
     assert.equal(rounds.active('b1')?.released, false);
   });
@@ -209,8 +212,8 @@ describe('BatchPods', () => {
     await look();
     assert.deepEqual(await look({ released: true }), [
       'remove job',
-      'pods_released: The batch is paused and keeps no pods: Job rollout-b1-1 is removed, and the next one waits ' +
-        'for the queue team-a until it is resumed. What its pods held goes on then, from where its record ends.',
+      'pods_released: The batch is paused without pods: Job rollout-b1-1 is removed, and the next one waits ' +
+        'for the queue team-a until you resume the batch. Held attempts then continue from their last recorded event.',
     ]);
     const [plan] = plans;
     assert.ok(plan !== undefined);
@@ -247,7 +250,7 @@ describe('BatchPods', () => {
     assert.deepEqual([plans[1]?.settled, plans[1]?.fruitless], [5, 0]);
     end('PodFailurePolicy');
     assert.deepEqual(await look({ queued: 3, passed: 5 }), [
-      'give up: Its pods cannot work: Job has failed indexes. Pod p failed.',
+      'give up: The pods of the batch cannot run: Job has failed indexes. Pod p failed.',
     ]);
     assert.deepEqual(await look({ queued: 3, passed: 5 }), []);
   });
@@ -255,7 +258,7 @@ describe('BatchPods', () => {
   it('says once what the cluster refuses for now, and ends what it refuses for good', async () => {
     const quota = (): StudioError => new StudioError('forbidden', 'Short.', { details: { reason: 'Quota' } });
     const { look } = kit({ refuse: [quota(), quota(), new StudioError('config', 'No such thing.')] });
-    assert.deepEqual(await look(), ['quota: No pods for now: Short.']);
+    assert.deepEqual(await look(), ['quota: Cannot start pods: Short.']);
     assert.deepEqual(await look(), []);
     assert.deepEqual(await look(), ['give up: No such thing.']);
   });

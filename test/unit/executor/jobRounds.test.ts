@@ -57,7 +57,8 @@ describe('nextRound', () => {
     });
     assert.deepEqual(next([round({ ...failed, round: 3, fruitless: 2, name: 'rollout-b1-3' })]), {
       do: 'give_up',
-      reason: 'Its pods ended 3 times and settled no attempt; the last Job, rollout-b1-3: Job has failed indexes.',
+      reason:
+        'The pods of the batch ended 3 times without settling an attempt. Last Job, rollout-b1-3: Job has failed indexes.',
     });
   });
 
@@ -70,7 +71,7 @@ describe('nextRound', () => {
     });
     assert.deepEqual(next([wrong]), {
       do: 'give_up',
-      reason: 'Its pods cannot work: Container worker failed with exit code 2.',
+      reason: 'The pods of the batch cannot run: Container worker failed with exit code 2.',
     });
     assert.deepEqual(next([wrong], { over: 1 }), { do: 'create', round: 2, fruitless: 0, afterMs: 0 });
   });

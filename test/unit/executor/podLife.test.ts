@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { jobEventNews, lostNode, podEnd, podEventNews, podNews } from '../../../src/executor/kubernetes/podLife.ts';
+import {
+  jobEventNotices,
+  lostNode,
+  podEnd,
+  podEventNotices,
+  podNotices,
+} from '../../../src/executor/kubernetes/podLife.ts';
 import { PodWatch } from '../../../src/executor/kubernetes/podWatch.ts';
 import type { KubeEvent, Pod } from '../../../src/kubernetes/access/objects.ts';
 
@@ -48,7 +54,7 @@ const disrupted = (reason: string): Status => ({
 
 describe('podNews', () => {
   const said = (status: Status): string[] =>
-    podNews(pod(status)).map(({ of, infra }) => `${of} ${infra.what}: ${infra.text}`);
+    podNotices(pod(status)).map(({ of, infra }) => `${of} ${infra.what}: ${infra.text}`);
 
   it('tells why a pod waits', () => {
     assert.deepEqual(said({}), []);
@@ -58,11 +64,11 @@ describe('podNews', () => {
           { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/3 nodes are available' },
         ],
       }),
-      ['batch pod_pending: Pod p-1 waits for a node: 0/3 nodes are available'],
+      ['batch pod_pending: Pod p-1 is waiting for a node: 0/3 nodes are available'],
     );
     assert.deepEqual(said(worker({ waiting: { reason: 'ContainerCreating' } })), []);
     assert.deepEqual(said(worker({ waiting: { reason: 'ErrImagePull', message: 'no such host' } })), [
-      'batch pod_image: The image i:1 of pod p-1 cannot be had (ErrImagePull): no such host',
+      'batch pod_image: Cannot pull image i:1 for pod p-1 (ErrImagePull): no such host',
     ]);
     assert.deepEqual(said(worker({ waiting: { reason: 'CreateContainerConfigError', message: 'no secret' } })), [
       'batch pod_start: The container worker of pod p-1 cannot start (CreateContainerConfigError): no secret',
@@ -71,20 +77,20 @@ describe('podNews', () => {
       said({
         initContainerStatuses: [{ name: 'browser', image: 'b:1', state: { waiting: { reason: 'ImagePullBackOff' } } }],
       }),
-      ['batch pod_image: The image b:1 of pod p-1 cannot be had (ImagePullBackOff): the cluster does not say why'],
+      ['batch pod_image: Cannot pull image b:1 for pod p-1 (ImagePullBackOff): the cluster gave no reason'],
     );
   });
 
   it('says the same of the same, whatever the numbers', () => {
     const key = (message: string): string | undefined =>
-      podNews(pod({ conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }] }))[0]
+      podNotices(pod({ conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message }] }))[0]
         ?.key;
     assert.equal(key('0/3 nodes: 3 Insufficient cpu'), key('1/12 nodes: 11 Insufficient cpu'));
     assert.notEqual(key('0/3 nodes: 3 Insufficient cpu'), key('0/3 nodes: 3 Insufficient memory'));
   });
 
   it('tells that it started, and after how long', () => {
-    const [news] = podNews(pod(worker({ running: { startedAt: '2026-01-01T00:00:04Z' } })));
+    const [news] = podNotices(pod(worker({ running: { startedAt: '2026-01-01T00:00:04Z' } })));
     assert.deepEqual(
       [news?.of, news?.infra],
       [
@@ -94,7 +100,7 @@ describe('podNews', () => {
           pod: 'p-1',
           node: 'n1',
           ms: 4000,
-          text: 'Pod p-1 started on node n1, 4 s after it was made.',
+          text: 'Pod p-1 started on node n1, 4 s after its creation.',
         },
       ],
     );
@@ -111,10 +117,10 @@ describe('podEnd', () => {
     assert.equal(end(pod(worker({ running: {} }, { phase: 'Running' }), { deleted: true })), undefined);
   });
   it('tells the cause, the nearest first', () => {
-    assert.equal(podEnd(pod(worker({ terminated: { exitCode: 0 } })))?.well, true);
+    assert.equal(podEnd(pod(worker({ terminated: { exitCode: 0 } })))?.isClean, true);
     assert.match(
       end(pod(worker({ terminated: { exitCode: 137, reason: 'OOMKilled' } }), { deleted: true })) ?? '',
-      /^pod_oom: Pod p-1 was ended on node n1: it used more memory/,
+      /^pod_oom: Pod p-1 was killed on node n1 because it exceeded its memory limit/,
     );
     assert.equal(
       end(pod(worker({ terminated: { exitCode: 3, message: 'a\nServer is gone.\n' } }))),
@@ -132,7 +138,7 @@ describe('podEnd', () => {
     ] as const) {
       assert.equal(
         end(pod(worker({ terminated: { exitCode: 3 } }, disrupted(reason)), { deleted: true })),
-        `${what}: Pod p-1 was ${what === 'pod_evicted' ? 'evicted, as when its node is drained,' : 'taken away'} ` +
+        `${what}: Pod p-1 was ${what === 'pod_evicted' ? 'evicted, as when a node is drained,' : 'removed'} ` +
           `on node n1 (${reason}): because`,
       );
     }
@@ -146,22 +152,22 @@ describe('podEnd', () => {
 describe('events of the cluster', () => {
   it('tell of quotas, pulls and what does not go away', () => {
     assert.deepEqual(
-      jobEventNews(
+      jobEventNotices(
         event('Job', 'FailedCreate', 'Error creating: pods "x" is forbidden: exceeded quota: few, used: pods=2'),
       ).map(({ infra }) => infra),
       [
         {
           what: 'quota',
           text:
-            'The quota of the namespace is short, so pods wait until something there has ended: exceeded quota: ' +
+            'The namespace has reached its quota, so pods wait until other pods end: exceeded quota: ' +
             'few, used: pods=2',
         },
       ],
     );
-    assert.equal(jobEventNews(event('Job', 'SuccessfulCreate', 'Created pod')).length, 0);
+    assert.equal(jobEventNotices(event('Job', 'SuccessfulCreate', 'Created pod')).length, 0);
     const [refused, again] = ['a-1-0-x7k2p', 'a-1-0-b9dqw'].map(
       (name) =>
-        jobEventNews(
+        jobEventNotices(
           event(
             'Job',
             'FailedCreate',
@@ -172,12 +178,12 @@ describe('events of the cluster', () => {
     assert.equal(refused?.key, again?.key, 'each try has a pod of another name');
     assert.match(
       refused?.infra.text ?? '',
-      /failed quota: small: must specify .* \(`pods\.requests` and `pods\.limits` of the batch file say them\)$/,
+      /failed quota: small: must specify .* \(set them with `pods\.requests` and `pods\.limits` in the batch file\)$/,
     );
-    assert.equal(podEventNews(pod(), event('Pod', 'Pulling', 'Pulling image "x"'))[0]?.infra.what, 'pod_pulling');
-    assert.equal(podEventNews(pod(), event('Pod', 'FailedMount', 'timed out', { count: 1 })).length, 0);
+    assert.equal(podEventNotices(pod(), event('Pod', 'Pulling', 'Pulling image "x"'))[0]?.infra.what, 'pod_pulling');
+    assert.equal(podEventNotices(pod(), event('Pod', 'FailedMount', 'timed out', { count: 1 })).length, 0);
     assert.equal(
-      podEventNews(pod(), event('Pod', 'FailedMount', 'no secret', { count: 3 }))[0]?.infra.what,
+      podEventNotices(pod(), event('Pod', 'FailedMount', 'no secret', { count: 3 }))[0]?.infra.what,
       'pod_pending',
     );
   });
@@ -299,10 +305,7 @@ describe('PodWatch', () => {
       told.filter((line) => line.includes('node_lost')),
       ['b1 node_lost ', 'b1 node_lost '],
     );
-    assert.match(
-      lostNode(pod()).infra.text,
-      /^Node n1 does not answer any more\..*kubectl delete node.*out-of-service/,
-    );
+    assert.match(lostNode(pod()).infra.text, /^Node n1 does not respond\..*kubectl delete node.*out-of-service/);
   });
 
   it('takes no node for lost whose worker is heard, and tells once it is not', async () => {

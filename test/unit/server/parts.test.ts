@@ -35,22 +35,22 @@ describe('a throttle', () => {
         },
         assert.ifError,
       );
-      throttle.ask();
+      throttle.request();
       assert.equal(runs, 1);
-      throttle.ask();
-      throttle.ask(true);
+      throttle.request();
+      throttle.request(true);
       assert.equal(runs, 1);
       release();
       await time.pass(0);
       assert.equal(runs, 2, 'asked for now: no interval');
-      throttle.ask();
+      throttle.request();
       release();
       await time.pass(19);
       assert.equal(runs, 2);
       await time.pass(1);
       assert.equal(runs, 3);
       throttle.close();
-      throttle.ask(true);
+      throttle.request(true);
       assert.equal(runs, 3);
     } finally {
       time.end();
@@ -65,8 +65,8 @@ describe('a throttle', () => {
       () => (runs++ === 0 ? Promise.reject(new Error('once')) : Promise.resolve()),
       (error) => failed.push(error),
     );
-    throttle.ask();
-    throttle.ask();
+    throttle.request();
+    throttle.request();
     await new Promise((resolve) => setTimeout(resolve, 5));
     assert.deepEqual([runs, failed.length], [2, 1]);
     throttle.close();

@@ -185,7 +185,7 @@ describe('back-pressure', () => {
     pressure.close();
   });
 
-  test('an endpoint that takes no calls for a while is told to each batch once, and so is its recovery', () => {
+  test('an endpoint that is not available for a while is reported to each batch once, and so is its recovery', () => {
     const state = { now: 0, told: [] as string[] };
     const pressure = new BackPressure({
       callers: () => [],
@@ -209,8 +209,8 @@ describe('back-pressure', () => {
       state.told.map((text) => text.split(' The ')[0]),
       ['b1 http://a/v1', 'b2 http://a/v1', 'b1 http://a/v1', 'b2 http://a/v1'],
     );
-    assert.match(state.told[0]!, /takes no calls: connect ECONNREFUSED\. They wait for it/);
-    assert.match(state.told[3]!, /takes calls again\.$/);
+    assert.match(state.told[0]!, /is not available: connect ECONNREFUSED\. Calls wait for it/);
+    assert.match(state.told[3]!, /is available again\.$/);
     assert.doesNotMatch(state.told.join(), /pass/);
     pressure.close();
   });

@@ -87,7 +87,7 @@ describe('replicas of an endpoint', () => {
     );
     assert.deepEqual(state.told, [
       `b1 ${SERVICE} Replica vllm-1 of ${SERVICE} is gone; Replica vllm-2 of ${SERVICE} is gone; Replica vllm-1 ` +
-        `of ${SERVICE} takes calls; Replica vllm-3 of ${SERVICE} takes calls. It has 2 replicas now.`,
+        `of ${SERVICE} is ready; Replica vllm-3 of ${SERVICE} is ready. It now has 2 replicas.`,
     ]);
   });
 
@@ -100,20 +100,20 @@ describe('replicas of an endpoint', () => {
     const [only] = pressure.info();
     assert.deepEqual(
       [only?.endpoint, only?.state, only?.permits, only?.text],
-      [SERVICE, 'down', 0, 'none of its pods is ready'],
+      [SERVICE, 'down', 0, 'none of its pods are ready'],
     );
     state.now = 5_000;
     pressure.report('b1', SERVICE, { what: 'down', text: 'getaddrinfo ENOTFOUND' });
     state.now = 8_000;
     pressure.report('b1', SERVICE, { what: 'down', text: 'getaddrinfo ENOTFOUND' });
-    assert.match(state.told[0] ?? '', /Replica vllm-1 of .* is gone\. None is ready\.$/);
-    assert.match(state.told[1] ?? '', /takes no calls: none of its pods is ready\./);
+    assert.match(state.told[0] ?? '', /Replica vllm-1 of .* was removed\. No replica is ready\.$/);
+    assert.match(state.told[1] ?? '', /is not available: none of its pods are ready\./);
     tell(replica(2));
     assert.deepEqual(
       pressure.info().map(({ endpoint, state: how }) => [endpoint, how]),
       [[url(2), 'ok']],
     );
-    assert.match(state.told[2] ?? '', /Replica vllm-2 of .* takes calls\. It has 1 replica now\.$/);
+    assert.match(state.told[2] ?? '', /Replica vllm-2 of .* is ready\. It now has 1 replica\.$/);
   });
 
   test('are followed while a batch uses the endpoint, and forgotten after', () => {

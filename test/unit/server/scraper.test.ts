@@ -28,7 +28,7 @@ describe('the scraper', () => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     let heard: (load: EngineLoad | undefined) => void = () => undefined;
     const targets = [
-      { name: 'one', url: `${url}/one`, headers: {}, tell: (load: EngineLoad | undefined) => heard(load) },
+      { name: 'one', url: `${url}/one`, headers: {}, report: (load: EngineLoad | undefined) => heard(load) },
     ];
     const scraper = new Scraper(() => targets);
     const tick = async (answer?: { status: number; text: string }): Promise<EngineLoad | undefined> => {
@@ -45,7 +45,7 @@ describe('the scraper', () => {
       assert.equal(await tick({ status: 503, text: 'starting' }), undefined);
       assert.deepEqual(await tick({ status: 200, text: METRICS }), load);
       assert.equal(await tick({ status: 404, text: 'not here' }), undefined);
-      targets.push({ name: 'other', url: `${url}/other`, headers: {}, tell: (told) => heard(told) });
+      targets.push({ name: 'other', url: `${url}/other`, headers: {}, report: (load) => heard(load) });
       for (let again = 0; again < 3; again++) assert.deepEqual(await tick(), load);
       assert.deepEqual(asked, { one: 6, other: 3 });
     } finally {

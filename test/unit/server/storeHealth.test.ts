@@ -24,7 +24,7 @@ test('the health of a store is told when it changes, not when small writes pass 
   clock.now = 4_100;
   health.worked();
   assert.equal(health.trouble, undefined);
-  assert.deepEqual(told, ['The disk is full. Make room.', 'The store takes writes again.']);
+  assert.deepEqual(told, ['The disk is full. Make room.', 'The store accepts writes again.']);
   stop();
   health.outage(undefined);
   health.refused('again');
@@ -44,6 +44,6 @@ test('a database that is away is told once, and at once when it is back', () => 
   assert.equal(health.trouble, undefined);
   assert.deepEqual(told, [
     'Waiting for the store. The database d does not answer. Check that it runs.',
-    'The store is back.',
+    'The store is available again.',
   ]);
 });

@@ -14,9 +14,9 @@ export function podEvents(pods: number, from: number): TraceEvent[] {
   };
   for (let n = 0; n < pods; n++) {
     const pod = `rollout-b1-1-${n}-x7k2p`;
-    tell('pod_started', `Pod ${pod} started on node n${n % 9}, ${n % 6} s after it was made.`, pod);
+    tell('pod_started', `Pod ${pod} started on node n${n % 9}, ${n % 6} s after its creation.`, pod);
     if (n % 15 === 14)
-      tell('pod_oom', `Pod ${pod} was ended on node n${n % 9}: it used more memory than it may (OOMKilled).`, pod);
+      tell('pod_oom', `Pod ${pod} was killed on node n${n % 9} because it exceeded its memory limit (OOMKilled).`, pod);
   }
   return events;
 }

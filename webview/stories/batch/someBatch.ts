@@ -239,7 +239,7 @@ function endOf(
     return {
       status: 'infrastructure',
       error_class: 'infrastructure',
-      error_message: 'The pod was taken away while the tool ran (exit code 137).',
+      error_message: 'The pod was removed while the tool ran (exit code 137).',
     };
   if (random() < passes(task)) return { status: 'done', passed: true, reward: 1 };
   const { error, message } = ERRORS[Math.floor(random() * ERRORS.length)] ?? {};

@@ -1,4 +1,4 @@
-/** Where traces go, by the command line or the variables that OpenTelemetry names for it; and one request to it. */
+/** Determines the trace collector from the command line or OpenTelemetry's variables, and sends requests to it. */
 import { errorText } from '../../../common/errors.ts';
 import type { Log } from '../../../common/log.ts';
 
@@ -9,20 +9,19 @@ export interface Collector {
 
 export type SendResult =
   | { readonly how: 'taken'; readonly note?: string }
-  /** It is away or busy. `afterMs`: when it wants to be asked again. */
+  /** The collector is unreachable or busy. `afterMs`: when to retry, if it says so. */
   | { readonly how: 'later'; readonly text: string; readonly afterMs?: number }
-  /** It will never take this. */
+  /** The collector will never accept this. */
   | { readonly how: 'refused'; readonly text: string };
 
 const TIMEOUT_MS = 10_000;
-/** The specification's list: with every other status the same again is of no use. */
+/** Retryable statuses according to the specification. */
 const TRY_AGAIN = new Set([429, 502, 503, 504]);
 const MAX_TEXT = 300;
 
 /**
- * undefined: nothing is exported. `option` is a URL. The variables may be meant for other programs on this machine:
- * what
- * they say and this server cannot do is logged, and no reason to fail.
+ * Returns undefined when nothing is exported. `option` is a URL. The variables may be meant for other programs on this
+ * machine, so unsupported values are logged instead of failing.
  */
 export function collectorOf(
   option: string | undefined,
@@ -38,8 +37,8 @@ export function collectorOf(
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol) || (option === undefined && protocol === 'grpc')) {
     log(
-      `finished rollouts are not exported to ${text}: this server speaks OTLP over HTTP only; give it the ` +
-        'collector’s address for that with --otlp http://name:4318',
+      `finished rollouts are not exported to ${text}: this server supports only OTLP over HTTP. Set the collector’s ` +
+        'HTTP address with --otlp http://name:4318',
       { level: 'warning' },
     );
     return undefined;
@@ -51,7 +50,7 @@ export function collectorOf(
   };
 }
 
-/** One request; never throws. */
+/** Sends one request. Never throws. */
 export async function sendTraces({ url, headers }: Collector, body: string, signal: AbortSignal): Promise<SendResult> {
   try {
     const response = await fetch(url, {
@@ -63,17 +62,17 @@ export async function sendTraces({ url, headers }: Collector, body: string, sign
     });
     const text = await response.text();
     if (response.ok) return { how: 'taken', ...partly(text) };
-    const told = `status ${response.status}${text === '' ? '' : `: ${text.slice(0, MAX_TEXT)}`}`;
-    if (!TRY_AGAIN.has(response.status)) return { how: 'refused', text: told };
+    const reason = `status ${response.status}${text === '' ? '' : `: ${text.slice(0, MAX_TEXT)}`}`;
+    if (!TRY_AGAIN.has(response.status)) return { how: 'refused', text: reason };
     const afterMs = retryAfter(response.headers.get('retry-after'));
-    return { how: 'later', text: told, ...(afterMs === undefined ? {} : { afterMs }) };
+    return { how: 'later', text: reason, ...(afterMs === undefined ? {} : { afterMs }) };
   } catch (error) {
     const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
     return { how: 'later', text: errorText(cause) };
   }
 }
 
-/** A collector that takes a part says so; the rest is not to be sent again. */
+/** Reads the note of a collector that accepted only a part. The rest must not be sent again. */
 function partly(text: string): { note?: string } {
   let raw: unknown;
   try {
@@ -87,17 +86,17 @@ function partly(text: string): { note?: string } {
   if (typeof partial !== 'object' || partial === null) return {};
   const rejected = 'rejectedSpans' in partial ? Number(partial.rejectedSpans) : 0;
   const message = 'errorMessage' in partial && typeof partial.errorMessage === 'string' ? partial.errorMessage : '';
-  return rejected > 0 || message !== '' ? { note: `${rejected} spans refused: ${message.slice(0, MAX_TEXT)}` } : {};
+  return rejected > 0 || message !== '' ? { note: `${rejected} spans rejected: ${message.slice(0, MAX_TEXT)}` } : {};
 }
 
-/** Seconds or a date. */
+/** Parses a Retry-After header: seconds or a date. */
 function retryAfter(header: string | null): number | undefined {
   if (header === null) return undefined;
   const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
   return Number.isFinite(ms) ? Math.max(0, ms) : undefined;
 }
 
-/** `key=value,key=value`, percent-encoded. */
+/** Parses `key=value,key=value`, percent-encoded. */
 function headersOf(text: string): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const pair of text.split(',')) {

@@ -1,7 +1,7 @@
 /**
- * Sends the traces of finished rollouts, one request at a time, beside everything else the server does. Only ids wait:
- * the traces are in the store. While the collector is away it is asked again ever more rarely; when too many wait, the
- * oldest are lost, counted and said.
+ * Sends the traces of finished rollouts in the background, one request at a time. Only IDs are queued: the traces are
+ * in the store. While the collector is unreachable, retries back off. When too many are waiting, the oldest are
+ * dropped, counted, and logged.
  */
 import { cancelled, sleep } from '../../../common/abort.ts';
 import { errorText, StudioError } from '../../../common/errors.ts';
@@ -14,7 +14,7 @@ export interface ExporterOptions {
   /** For the log. */
   readonly to: string;
   readonly send: (body: string, signal: AbortSignal) => Promise<SendResult>;
-  /** undefined: there is none any more. */
+  /** Returns the trace of a rollout; undefined if the rollout no longer exists. */
   readonly trace: (rollout: string) => Promise<OtlpSpan[] | undefined>;
   readonly resource: Readonly<Record<string, Attribute>>;
   readonly scope: { readonly name: string; readonly version: string };
@@ -24,19 +24,19 @@ export interface ExporterOptions {
 }
 
 interface Limits {
-  /** So many finished rollouts wait at most. */
+  /** Finished rollouts waiting at most. */
   readonly waiting: number;
-  /** So many spans are in one request. */
+  /** Spans per request. */
   readonly spans: number;
-  /** A request waits so long for more to go with it. */
+  /** How long a request waits for more rollouts to send. */
   readonly lingerMs: number;
   readonly retryMs: number;
   readonly retryMostMs: number;
-  /** What is lost is said at most so often. */
+  /** Minimum interval between log lines about losses. */
   readonly sayMs: number;
 }
 
-const USUAL: Limits = {
+const DEFAULTS: Limits = {
   waiting: 10_000,
   spans: 2_000,
   lingerMs: 500,
@@ -49,28 +49,28 @@ export class Exporter {
   readonly #options: ExporterOptions;
   readonly #limits: Limits;
   readonly #waiting = new Set<string>();
-  /** Those of them that are on their way. */
-  #going = new Set<string>();
+  /** Those being sent now. */
+  #sending = new Set<string>();
   readonly #end = new AbortController();
   readonly #lost = { count: 0, why: '' };
   #losses: NodeJS.Timeout | undefined;
   #running: Promise<void> | undefined;
   #hurry = new AbortController();
-  #away = false;
+  #unreachable = false;
 
   constructor(options: ExporterOptions) {
     this.#options = options;
-    this.#limits = { ...USUAL, ...options.limits };
+    this.#limits = { ...DEFAULTS, ...options.limits };
   }
 
-  /** A rollout has finished. */
+  /** Queues a finished rollout. */
   add(rollout: string): void {
     if (this.#end.signal.aborted) return;
     this.#waiting.add(rollout);
     if (this.#waiting.size > this.#limits.waiting) {
       for (const oldest of this.#waiting) {
-        if (this.#going.has(oldest)) continue;
-        this.#lose([oldest], 'too many wait for the collector');
+        if (this.#sending.has(oldest)) continue;
+        this.#lose([oldest], 'too many are waiting for the collector');
         break;
       }
     }
@@ -78,24 +78,24 @@ export class Exporter {
     this.#start();
   }
 
-  /** Sends what waits, as far as that goes within the time; the rest is lost, and no more is taken. */
+  /** Sends as much as possible within the time, drops the rest, and accepts no more. */
   async close(withinMs: number): Promise<void> {
     const late = setTimeout(() => this.#end.abort(), withinMs);
     this.#hurry.abort();
-    // A collector that is away will not be back within that time.
-    if (this.#away) this.#end.abort();
+    // An unreachable collector will not be back within that time.
+    if (this.#unreachable) this.#end.abort();
     await this.#running;
     clearTimeout(late);
     this.#end.abort();
     this.#lose([...this.#waiting], 'the server ended');
     clearTimeout(this.#losses);
-    this.#say();
+    this.#logLosses();
   }
 
   #start(): void {
     this.#running ??= this.#run().finally(() => {
       this.#running = undefined;
-      // One may have come just as the last was sent.
+      // One may have been added just as the last one was sent.
       if (this.#waiting.size > 0 && !this.#hurry.signal.aborted) this.#start();
     });
   }
@@ -107,7 +107,7 @@ export class Exporter {
         await this.#next();
       } catch (error) {
         if (StudioError.is(error, 'cancelled')) return;
-        this.#lose([...this.#going], `making their traces failed: ${errorText(error)}`);
+        this.#lose([...this.#sending], `creating their traces failed: ${errorText(error)}`);
       }
     }
   }
@@ -117,9 +117,9 @@ export class Exporter {
     await sleep(this.#limits.lingerMs, this.#hurry.signal).catch(() => undefined);
   }
 
-  /** Takes as many as fit into one request; one that is larger goes in several. */
+  /** Sends as many rollouts as fit into one request. A larger one is split. */
   async #next(): Promise<void> {
-    const taken = (this.#going = new Set<string>());
+    const taken = (this.#sending = new Set<string>());
     const spans: OtlpSpan[] = [];
     for (const rollout of this.#waiting) {
       if (this.#end.signal.aborted) throw cancelled(this.#end.signal);
@@ -133,7 +133,7 @@ export class Exporter {
       const part = spans.slice(from, from + this.#limits.spans);
       const refused = await this.#send(exportRequest(this.#options.resource, this.#options.scope, part));
       if (refused === undefined) continue;
-      this.#lose([...taken], `the collector refused them: ${refused}`);
+      this.#lose([...taken], `the collector rejected them: ${refused}`);
       return;
     }
     const sent = [...taken].filter((rollout) => this.#waiting.delete(rollout)).length;
@@ -151,26 +151,27 @@ export class Exporter {
     }
   }
 
-  /** Until it is taken or refused; gives why it was refused. Throws `cancelled` at the end. */
+  /** Sends until the request is accepted or rejected. Returns why it was rejected. Throws `cancelled` at shutdown. */
   async #send(body: string): Promise<string | undefined> {
     const { log, to, send } = this.#options;
     for (let wait = this.#limits.retryMs; ; wait = Math.min(wait * 2, this.#limits.retryMostMs)) {
       const sent = await send(body, this.#end.signal);
       if (this.#end.signal.aborted && sent.how === 'later') throw cancelled(this.#end.signal);
       if (sent.how !== 'later') {
-        if (this.#away) log(`the collector ${to} answers again`);
-        this.#away = false;
+        if (this.#unreachable) log(`the collector ${to} is available again`);
+        this.#unreachable = false;
         if (sent.how === 'refused') return sent.text;
-        if (sent.note !== undefined) log(`the collector ${to} took only a part: ${sent.note}`, { level: 'warning' });
+        if (sent.note !== undefined)
+          log(`the collector ${to} accepted only a part: ${sent.note}`, { level: 'warning' });
         return undefined;
       }
-      if (!this.#away)
+      if (!this.#unreachable)
         log(
-          `the collector ${to} takes no traces: ${sent.text}; up to ${this.#limits.waiting} finished rollouts ` +
-            'wait for it',
+          `the collector ${to} is not available: ${sent.text}. Up to ${this.#limits.waiting} finished rollouts ` +
+            'will wait for it',
           { level: 'warning' },
         );
-      this.#away = true;
+      this.#unreachable = true;
       if (this.#hurry.signal.aborted) throw cancelled(this.#hurry.signal);
       await sleep(Math.max(sent.afterMs ?? 0, wait * (0.5 + Math.random() / 2)), this.#end.signal);
     }
@@ -184,14 +185,14 @@ export class Exporter {
     this.#lost.count += lost;
     this.#lost.why = why;
     if (this.#losses !== undefined) return;
-    this.#say();
+    this.#logLosses();
     this.#losses = setTimeout(() => {
       this.#losses = undefined;
-      this.#say();
+      this.#logLosses();
     }, this.#limits.sayMs).unref();
   }
 
-  #say(): void {
+  #logLosses(): void {
     const { count, why } = this.#lost;
     if (count === 0) return;
     this.#lost.count = 0;

@@ -1,6 +1,6 @@
 /**
- * Notices every rollout that finishes, at whichever server of the store, while this one is elected for it. A server
- * that takes over looks back a little: what the one before may not have sent is sent again, under the same ids.
+ * Detects every rollout that finishes, at any server of the store, while this server is elected for it. A server that
+ * takes over looks back a little and resends what the previous one may not have sent, under the same IDs.
  */
 import { errorText } from '../../../common/errors.ts';
 import type { Log } from '../../../common/log.ts';
@@ -13,7 +13,7 @@ const ROLE = 'otlp';
 const ELECT_EVERY_MS = 2_000;
 const LOOK_EVERY_MS = 250;
 const LOOK_BACK_MS = 30_000;
-/** Rows that changed last, of a batch that is older than that. */
+/** Number of recently changed rows to check in a batch that is older than that. */
 const LOOK_BACK_ROWS = 2_000;
 const PAGE = 500;
 /** Batches that may have ended within that time. */
@@ -23,16 +23,16 @@ export interface FinishedOptions {
   readonly store: Store;
   readonly changes: Changes;
   readonly log: Log;
-  /** Each rollout once. */
+  /** Called once for each rollout. */
   readonly found: (rollout: string) => void;
 }
 
 interface WatchedBatch {
   readonly throttle: Throttle;
-  /** Revision up to which its rows were seen. undefined: not looked at. */
+  /** Revision up to which its rows were read; undefined if not read yet. */
   rev: number | undefined;
-  /** Rows change after their end, too. Empty again when the batch has ended. */
-  readonly told: Set<string>;
+  /** Rollouts that were reported, since rows change after their end too. Cleared when the batch has ended. */
+  readonly reported: Set<string>;
   ignored: boolean;
 }
 
@@ -58,7 +58,7 @@ export class FinishedRollouts {
     for (const { throttle } of this.#batches.values()) throttle.close();
   }
 
-  /** Looks at everything that may have finished unheard, as at the end. */
+  /** Checks for rollouts that finished without notification, for example at shutdown. */
   async look(): Promise<void> {
     if (this.#unwatch === undefined) return;
     for (const [batch, watched] of this.#batches) if (!watched.ignored) await this.#look(batch, watched);
@@ -69,7 +69,7 @@ export class FinishedRollouts {
     this.#electing = true;
     this.#elect()
       .catch((error: unknown) =>
-        this.#options.log(`being elected to export traces failed: ${errorText(error)}`, { level: 'warning' }),
+        this.#options.log(`the election to export traces failed: ${errorText(error)}`, { level: 'warning' }),
       )
       .finally(() => {
         this.#electing = false;
@@ -82,7 +82,7 @@ export class FinishedRollouts {
     this.#since = (await store.now()) - LOOK_BACK_MS;
     this.#unwatch = changes.onAny((id) => {
       if (id === undefined) this.#all().catch((error: unknown) => this.#failed(error));
-      else if (BATCH_ID.test(id)) this.#watched(id).throttle.ask();
+      else if (BATCH_ID.test(id)) this.#watched(id).throttle.request();
     });
     await this.#all();
   }
@@ -93,23 +93,24 @@ export class FinishedRollouts {
     const recent = batches.filter(({ ended_at }) => (ended_at ?? 0) >= this.#since).map(({ batch }) => batch);
     const active = (await store.activeBatches()).map(({ row }) => row.batch);
     if (!this.#closed)
-      for (const batch of new Set([...active, ...recent, ...this.#batches.keys()])) this.#watched(batch).throttle.ask();
+      for (const batch of new Set([...active, ...recent, ...this.#batches.keys()]))
+        this.#watched(batch).throttle.request();
   }
 
   #watched(batch: string): WatchedBatch {
     let watched = this.#batches.get(batch);
     if (watched === undefined) {
-      const made: WatchedBatch = {
+      const created: WatchedBatch = {
         throttle: new Throttle(
           LOOK_EVERY_MS,
-          () => this.#look(batch, made),
+          () => this.#look(batch, created),
           (error) => this.#failed(error),
         ),
         rev: undefined,
-        told: new Set(),
+        reported: new Set(),
         ignored: false,
       };
-      this.#batches.set(batch, (watched = made));
+      this.#batches.set(batch, (watched = created));
     }
     return watched;
   }
@@ -128,16 +129,16 @@ export class FinishedRollouts {
       if (this.#closed) return;
       for (const row of rows) {
         rev = row.rev;
-        if (row.state !== 'ended' || (row.progress.ended_at ?? 0) < this.#since || watched.told.has(row.rollout))
+        if (row.state !== 'ended' || (row.progress.ended_at ?? 0) < this.#since || watched.reported.has(row.rollout))
           continue;
-        watched.told.add(row.rollout);
-        // One that never ran has nothing to show.
+        watched.reported.add(row.rollout);
+        // A rollout that never ran has no trace.
         if (row.progress.started_at !== undefined) found(row.rollout);
       }
       watched.rev = rev;
       if (rows.length < PAGE) break;
     }
-    if (record.row.state === 'ended') watched.told.clear();
+    if (record.row.state === 'ended') watched.reported.clear();
   }
 
   #failed(error: unknown): void {

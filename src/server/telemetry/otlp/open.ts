@@ -1,4 +1,4 @@
-/** The export of finished rollouts to a collector, put together. */
+/** Assembles the export of finished rollouts to a collector. */
 import { setImmediate as yieldToOthers } from 'node:timers/promises';
 import type { Log } from '../../../common/log.ts';
 import { PRODUCT } from '../../../common/product.ts';
@@ -17,11 +17,11 @@ import { traceOf } from './trace.ts';
 const READ_BYTES = 256 * 1024;
 
 export interface TraceExport {
-  /** Sends what is left, within the time. */
+  /** Sends pending traces, within the time. */
   close(withinMs: number): Promise<void>;
 }
 
-/** `service`: what the traces name the server. */
+/** Starts the export. `service`: the service name in the traces. */
 export function openTraceExport(parts: {
   store: Store;
   changes: Changes;
@@ -55,7 +55,7 @@ export function openTraceExport(parts: {
   };
 }
 
-/** undefined: the rollout is gone. Others have their turn between parts of a long one. */
+/** Reads a trace; undefined if the rollout no longer exists. Yields to other work between chunks of a long one. */
 async function readTrace(store: Store, rollout: string): Promise<OtlpSpan[] | undefined> {
   const record = await store.rollout(rollout);
   if (record === undefined) return undefined;

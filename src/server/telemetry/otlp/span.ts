@@ -1,4 +1,4 @@
-/** Spans as OTLP writes them in JSON: ids in hex, 64-bit numbers as text. */
+/** Spans in OTLP's JSON format: IDs in hex, 64-bit numbers as text. */
 import { sha256Hex } from '../../../common/hash.ts';
 
 export type Attribute = string | number | boolean | readonly string[] | null | undefined;
@@ -6,7 +6,7 @@ export type Attribute = string | number | boolean | readonly string[] | null | u
 interface AnyValue {
   readonly stringValue?: string;
   readonly boolValue?: boolean;
-  /** Whole numbers as text: they have 64 bits. */
+  /** Whole numbers as text, because they have 64 bits. */
   readonly intValue?: string;
   readonly doubleValue?: number;
   readonly arrayValue?: { readonly values: readonly AnyValue[] };
@@ -41,7 +41,7 @@ export interface OtlpSpan {
 export const INTERNAL = 1;
 export const CLIENT = 3;
 
-/** The body of `POST /v1/traces`. */
+/** Returns the body of `POST /v1/traces`. */
 export function exportRequest(
   resource: Readonly<Record<string, Attribute>>,
   scope: { readonly name: string; readonly version: string },
@@ -52,14 +52,14 @@ export function exportRequest(
   });
 }
 
-/** Without those that have no value. */
+/** Formats attributes and leaves out those without a value. */
 export function attributes(values: Readonly<Record<string, Attribute>>): KeyValue[] {
   return Object.entries(values).flatMap(([key, value]) =>
     value === undefined || value === null ? [] : [{ key, value: anyValue(key, value) }],
   );
 }
 
-/** Attributes that are doubles, though their values may happen to be whole. */
+/** Attributes that are doubles, even if a value happens to be whole. */
 const DOUBLES = /(?:temperature|top_p|top_k|_penalty|time_to_first_chunk|score\.value|reward|_seconds|cost)$/;
 
 function anyValue(key: string, value: string | number | boolean | readonly string[]): AnyValue {
@@ -70,17 +70,17 @@ function anyValue(key: string, value: string | number | boolean | readonly strin
   return { arrayValue: { values: value.map((item) => ({ stringValue: item })) } };
 }
 
-/** Of milliseconds. */
+/** Converts milliseconds to nanoseconds. */
 export function nanos(ms: number): string {
   return `${Math.max(0, Math.round(ms))}000000`;
 }
 
-/** The same for a rollout always: a trace that is sent twice is the same trace. */
+/** Returns the trace ID of a rollout. It is stable: a trace that is sent twice is the same trace. */
 export function traceIdOf(rollout: string): string {
   return sha256Hex(`rollout ${rollout}`).slice(0, 32);
 }
 
-/** `what`: the part of the rollout, named as its trace names it. */
+/** Returns the span ID of a part of a rollout. `what`: the key of the part. */
 export function spanIdOf(rollout: string, what: string): string {
   return sha256Hex(`rollout ${rollout} ${what}`).slice(0, 16);
 }

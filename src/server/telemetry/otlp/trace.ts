@@ -1,7 +1,7 @@
 /**
  * A finished rollout as an OpenTelemetry trace: rollout > agent > step > model and tool calls, named by the GenAI
- * semantic conventions (`gen_ai.*`, in development there) where they have a name, else `rollout.*`. What was said, and
- * what tools were given and gave, stays in the store: the trace tells the rollout's id.
+ * semantic conventions (`gen_ai.*`, in development there) where they have a name, else `rollout.*`. Messages and the
+ * arguments and results of tools stay in the store: the trace contains the rollout's ID.
  */
 
 import type { RolloutRecord } from '../../../store/store.ts';
@@ -25,7 +25,7 @@ type Parts = Omit<OtlpSpan, 'traceId' | 'spanId' | 'startTimeUnixNano' | 'endTim
 
 const ROOT = 'rollout';
 
-/** Of a fork only what is its own; its trace is linked to its parent's. */
+/** Returns the spans of a rollout. A fork's trace has only its own events and links to its parent's trace. */
 export function traceOf({ row, lineage }: RolloutRecord, model: TrajectoryModel): OtlpSpan[] {
   return new Trace(row, lineage, model).spans();
 }
@@ -34,7 +34,7 @@ class Trace {
   readonly #row: RolloutRecord['row'];
   readonly #lineage: RolloutRecord['lineage'];
   readonly #model: TrajectoryModel;
-  /** Events up to this one are its parent's. */
+  /** Events up to this one belong to its parent. */
   readonly #cut: number;
   readonly #begin: number;
   readonly #end: number;
@@ -158,7 +158,7 @@ class Trace {
     );
   }
 
-  /** The call that started it, else the agent it belongs to. */
+  /** Returns the call that started an agent, or else the agent it belongs to. */
   #parentOfAgent({ path, span }: Agent): string {
     const caller = span === undefined || span.parent === 0 ? undefined : this.#model.span(span.parent);
     if (caller !== undefined && caller.kind !== 'agent' && this.#has(caller)) return callKey(caller);
@@ -166,7 +166,7 @@ class Trace {
     return above === undefined || this.#agentTimes(above) === undefined ? ROOT : agentKey(above.path);
   }
 
-  /** From its first own event to the end of its last call. undefined: it did nothing here. */
+  /** Returns the time from its first own event to the end of its last call; undefined if it did nothing here. */
   #agentTimes({ path, span }: Agent): { begin: number; end: number } | undefined {
     const times = this.#timesByAgent().get(path);
     if (times === undefined || span?.end === undefined) return times;
@@ -179,11 +179,11 @@ class Trace {
     const take = (span: Span | undefined): void => {
       if (span === undefined || !this.#own(span.seq)) return;
       const { begin, end } = this.#timesOf(span);
-      const known = times.get(span.agent);
-      if (known === undefined) times.set(span.agent, { begin, end });
+      const existing = times.get(span.agent);
+      if (existing === undefined) times.set(span.agent, { begin, end });
       else {
-        known.begin = Math.min(known.begin, begin);
-        known.end = Math.max(known.end, end);
+        existing.begin = Math.min(existing.begin, begin);
+        existing.end = Math.max(existing.end, end);
       }
     };
     for (const { model, tools } of this.#model.steps) {
@@ -235,7 +235,7 @@ class Trace {
       },
       {
         'gen_ai.operation.name': 'chat',
-        // The protocol that is spoken: who answers behind it is not known.
+        // The protocol in use. The actual provider is unknown.
         'gen_ai.provider.name': http || endpoint === undefined ? 'openai' : 'rollout.demo',
         'gen_ai.request.model': model,
         'gen_ai.conversation.id': this.#row.rollout,
@@ -296,7 +296,7 @@ class Trace {
     );
   }
 
-  /** A call inside a tool's call belongs to it, every other one to its step. */
+  /** Returns the parent span of a call: the enclosing tool call, or else its step. */
   #parentOfCall(span: ModelSpan | ToolSpan): string {
     const outer = span.parent === 0 ? undefined : this.#model.span(span.parent);
     if (outer?.kind === 'tool' && this.#has(outer) && outer.agent === span.agent) return callKey(outer);
@@ -312,7 +312,7 @@ class Trace {
     return this.#timesByAgent().has(path) ? agentKey(path) : ROOT;
   }
 
-  /** What has no end was cut off by the end of the rollout. */
+  /** Returns the times of a span. A span without an end was cut off by the end of the rollout. */
   #timesOf(span: Span): { begin: number; end: number } {
     const begin = span.start.at;
     return { begin, end: Math.max(begin, span.end?.at ?? this.#end) };
@@ -341,7 +341,7 @@ class Trace {
   }
 }
 
-/** `searcher` of `desk/searcher#2`. */
+/** Returns the name in an agent's path: `searcher` for `desk/searcher#2`. */
 function agentName(path: string): string | undefined {
   const name = /([^/#]*)(?:#\d+)?$/.exec(path)?.[1];
   return name === '' ? undefined : name;

@@ -88,7 +88,7 @@ describe('exporting traces', () => {
     assert.deepEqual(
       log.map((text) => text.replace(/;.*/, '')),
       [
-        'the collector collector:4318 takes no traces: connect ECONNREFUSED',
+        'the collector collector:4318 is not available: connect ECONNREFUSED',
         'the collector collector:4318 answers again',
       ],
     );
@@ -104,8 +104,8 @@ describe('exporting traces', () => {
     assert.deepEqual(counted(), { exported: 3, lost: 7, waiting: 0 });
     assert.ok(bodies.join('').includes('r9') && !bodies.join('').includes('r6'), 'the newest ones are kept');
     assert.deepEqual(log, [
-      '1 finished rollout was not exported as traces: too many wait for the collector',
-      '6 finished rollouts were not exported as traces: too many wait for the collector',
+      '1 finished rollout was not exported as traces: too many are waiting for the collector',
+      '6 finished rollouts were not exported as traces: too many are waiting for the collector',
     ]);
   });
 
@@ -117,7 +117,7 @@ describe('exporting traces', () => {
     await exporter.close(10_000);
     assert.deepEqual(counted(), { exported: 1, lost: 1, waiting: 0 });
     assert.deepEqual(log, [
-      '1 finished rollout was not exported as traces: the collector refused them: status 400: no',
+      '1 finished rollout was not exported as traces: the collector rejected them: status 400: no',
     ]);
   });
 
@@ -172,7 +172,7 @@ describe('the collector', () => {
     assert.equal(of(undefined, { ...env, OTEL_SDK_DISABLED: 'true' }), undefined);
     assert.equal(told.length, 1, 'of gRPC only');
     assert.equal(of(undefined, { OTEL_EXPORTER_OTLP_ENDPOINT: 'localhost:4317' }), undefined);
-    assert.match(told[1] ?? '', /not exported to localhost:4317: this server speaks OTLP over HTTP only/);
+    assert.match(told[1] ?? '', /not exported to localhost:4317: this server supports only OTLP over HTTP/);
   });
 
   test('says what to do with a request that it did not take', async () => {
@@ -189,7 +189,7 @@ describe('the collector', () => {
     assert.deepEqual(await send(), { how: 'later', text: 'status 503: busy', afterMs: 3_000 });
     assert.deepEqual(await send(), { how: 'later', text: 'status 429: {}' });
     assert.deepEqual(await send(), { how: 'refused', text: 'status 500: broken' });
-    assert.deepEqual(await send(), { how: 'taken', note: '2 spans refused: too old' });
+    assert.deepEqual(await send(), { how: 'taken', note: '2 spans rejected: too old' });
     assert.deepEqual(await send(), taken);
     assert.deepEqual(
       [

@@ -15,25 +15,23 @@ describe('returned', () => {
     assert.deepEqual(returned([back(), back({ awayMs: 3_000 })]), {
       what: 'workers_back',
       ms: 3_000,
-      text:
-        'The connection of 2 workers to the server was lost: back after 3.0 s, and 8 rollouts in their hands went ' +
-        'on.',
+      text: '2 workers lost the connection to the server and reconnected after 3.0 s and continued 8 rollouts.',
     });
     assert.equal(
       returned([back({ kept: 0, moved: undefined })]).text,
-      'The connection of 1 worker to the server was lost: back after 1.5 s.',
+      '1 worker lost the connection to the server and reconnected after 1.5 s.',
     );
     assert.equal(
       returned([back({ kept: 1, dropped: 3, awayMs: 40_000 })]).text,
-      'The connection of 1 worker to the server was lost: back after 40.0 s; of 4 rollouts in their hands 3 had ' +
-        'gone to others.',
+      '1 worker lost the connection to the server and reconnected after 40.0 s. Of their 4 rollouts, 3 had moved to ' +
+        'other workers.',
     );
     assert.deepEqual(returned([back({ moved: true })]), {
       what: 'server_back',
       ms: 1_500,
       text:
-        'The server was away and was started anew, or another one took over; 1 worker found it again: back after ' +
-        '1.5 s, and 4 rollouts in their hands went on.',
+        'The server was restarted, or another server took over. 1 worker reconnected after 1.5 s and continued ' +
+        '4 rollouts.',
     });
   });
 });
