@@ -1,4 +1,4 @@
-/** JSON Schemas of the users' files, for other editors and for what a hover says. */
+/** JSON Schemas of agent, batch, and world files, for other editors and for hovers. */
 import { z } from 'zod';
 import type { JsonObject } from '../common/json.ts';
 import { agentFile } from './schema/agentFile.ts';
@@ -15,9 +15,9 @@ const TITLES: Readonly<Record<FileKind, string>> = {
   world: 'Rollout Studio: world',
 };
 
-/** Draft 7, which all editors read, of what a user writes (before defaults and units). */
+/** Returns the schema of a file as written (before defaults and units), as draft 7, which all editors support. */
 export function jsonSchema(kind: FileKind): JsonObject {
-  // plain JSON by its documentation
+  // documented to be plain JSON
   return { title: TITLES[kind], ...(z.toJSONSchema(SCHEMAS[kind], { io: 'input', target: 'draft-7' }) as JsonObject) };
 }
 
@@ -25,8 +25,8 @@ export function jsonSchemas(): Record<FileKind, JsonObject> {
   return { agent: jsonSchema('agent'), batch: jsonSchema('batch'), world: jsonSchema('world') };
 }
 
-/** The kind a file's name tells: `*.agent.yaml`, `*.batch.yml`, `*.world.json`; undefined when it tells none. */
+/** Returns the kind of a file by its name: `*.agent.yaml`, `*.batch.yml`, `*.world.json`; undefined for other names. */
 export function fileKind(path: string): FileKind | undefined {
-  // the pattern names kinds only
+  // the pattern matches only kinds
   return /\.(agent|batch|world)\.(?:ya?ml|json)$/i.exec(path)?.[1]?.toLowerCase() as FileKind | undefined;
 }

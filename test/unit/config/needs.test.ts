@@ -90,7 +90,7 @@ describe('a batch file for a cluster', () => {
     const [told, ...others] = await problems('target: gpu\npods: { image: x }', scripts);
     assert.match(
       told ?? '',
-      /^agents\/desk\.agent\.yaml:12:21: warning: the MCP server some-server needs uv, and nothing says that the image x has it — Write `pods\.provides: \[uv\]` if it does\.$/,
+      /^agents\/desk\.agent\.yaml:12:21: warning: the MCP server some-server needs uv; it is unknown whether the image x has it — If it does, add `pods\.provides: \[uv\]`\.$/,
     );
     assert.deepEqual(others, []);
   });
@@ -119,7 +119,7 @@ describe('a batch file for a cluster', () => {
     );
     assert.match(
       elsewhere[0] ?? '',
-      /^agents\/desk\.agent\.yaml:13:\d+: `needs` means nothing beside `url`: that server runs elsewhere — Remove it\.$/,
+      /^agents\/desk\.agent\.yaml:13:\d+: `needs` has no effect with `url`: that server runs elsewhere — Remove it\.$/,
     );
   });
 });
@@ -151,7 +151,7 @@ describe('a submission', () => {
 
   it('is refused with a line for each need that nothing meets', () => {
     assert.deepEqual(
-      needsOf(submission).map(({ name, told, at }) => [name, told, at]),
+      needsOf(submission).map(({ name, declared, at }) => [name, declared, at]),
       [
         ['uv', false, 'a.agent.yaml:7:5'],
         ['git', true, 'a.agent.yaml'],
