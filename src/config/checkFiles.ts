@@ -1,4 +1,4 @@
-/** What the command `check` does: every kind of file by its name. */
+/** Implements the `check` command, which recognizes files by name. */
 import { fileKind } from '../common/fileKinds.ts';
 import { isJsonObject } from '../common/json.ts';
 import { formatOf, notUtf8Problem, rawRecords, recordProblem } from './dataset/dataset.ts';
@@ -12,9 +12,9 @@ import { type Problem, sortProblems } from './source/problem.ts';
 const MAX_PROBLEMS = 50;
 
 /**
- * All problems of agent, world and batch files (with everything they name, datasets whole) and of lone datasets
- * (`*.jsonl`, `*.csv`, `*.json`; only that each record can be read, for without a batch nothing says which columns
- * count).
+ * Returns all problems of agent, world, and batch files (with every file they name and whole datasets) and of
+ * separate datasets (`*.jsonl`, `*.csv`, `*.json`). Of the latter, it only checks that each record can be read,
+ * because the columns are defined by a batch.
  */
 export async function checkFiles(files: Files, paths: readonly string[]): Promise<Problem[]> {
   const problems: Problem[] = [];
@@ -27,8 +27,8 @@ async function checkFile(files: Files, path: string): Promise<readonly Problem[]
 }
 
 /**
- * All problems of an agent, world or batch file, with those of everything it names; undefined for any other. `records`:
- * so many of a dataset are looked at.
+ * Returns all problems of an agent, world, or batch file and of every file it names; undefined for any other file.
+ * `records` limits how many records of a dataset are checked.
  */
 export async function checkConfig(
   files: Files,
@@ -56,8 +56,8 @@ async function checkDataset(files: Files, path: string): Promise<Problem[]> {
           path,
           { line: 1, column: 1 },
           {
-            message: `the name ${basename(path)} tells no kind of file that is known here`,
-            hint: 'Names end in .agent.yaml, .world.yaml, .batch.yaml, or .jsonl, .csv, .json for datasets.',
+            message: `unknown file type: ${basename(path)}`,
+            hint: 'Use a name that ends in .agent.yaml, .world.yaml, or .batch.yaml; for datasets .jsonl, .csv, or .json.',
           },
         ),
         code: 'file',
@@ -67,7 +67,7 @@ async function checkDataset(files: Files, path: string): Promise<Problem[]> {
   const reading = new Reading(files);
   try {
     if ((await files.stat(path))?.kind !== 'file') {
-      await reading.text(path); // tells why
+      await reading.text(path); // reports the reason
       return reading.problems;
     }
     for await (const record of rawRecords(files, path, format)) {
@@ -89,7 +89,7 @@ async function checkDataset(files: Files, path: string): Promise<Problem[]> {
 }
 
 /**
- * The agent, world and batch files under a folder, in order of their paths; what is hidden or installed is left out.
+ * Returns the agent, world, and batch files under a folder, sorted by path, without hidden and installed files.
  */
 export async function configFilesUnder(files: Files, folder: string): Promise<string[]> {
   const found: string[] = [];

@@ -1,4 +1,4 @@
-/** What holds when a file does not say otherwise. The only place of these values. Times in seconds. */
+/** Default settings of agent, world, and batch files. Times are in seconds. */
 export const DEFAULTS = {
   attempts: 1,
   seed: 0,
@@ -13,8 +13,8 @@ export const DEFAULTS = {
   concurrency: 'auto',
   target: 'local',
   /**
-   * `count`: most pods where none is named; `slots`: most rollouts at once in one pod; `keep`: how long an ended Job
-   * stays to be looked at.
+   * `count`: maximum number of pods; `slots`: maximum number of concurrent rollouts per pod; `keep`: how long a
+   * finished Job is kept for inspection.
    */
   pods: { image: 'node:24-slim', isolation: 'shared', count: 16, slots: 32, backoff: 6, keep: 600 },
   offset: 0,

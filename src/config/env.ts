@@ -1,27 +1,27 @@
-/** `${env:NAME}`: stays as written in files and submissions; values travel apart and are put in by whoever acts. */
+/** `${env:NAME}` stays as written in files and submissions; values are sent separately and filled in where needed. */
 import { StudioError } from '../common/errors.ts';
 import type { Submission, SubmittedAgent } from './submission.ts';
 
 const REFERENCE = /\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}/g;
 const ANY_PLACEHOLDER = /\$\{[^}]*\}?/g;
 
-/** Names used in one text, in order. */
+/** Returns the names used in a text, in order. */
 export function envNamesIn(text: string): string[] {
   return [...text.matchAll(REFERENCE)].map((match) => match[1] ?? '');
 }
 
-/** `${…}` in a text that is no reference to an environment variable, e.g. `${HOME}` or `${env:}`. */
+/** Returns each `${…}` in a text that is not a reference to an environment variable, e.g. `${HOME}` or `${env:}`. */
 export function strayPlaceholders(text: string): string[] {
   return (text.match(ANY_PLACEHOLDER) ?? []).filter((found) => envNamesIn(found).length === 0);
 }
 
 /**
- * A copy of `value` with every `${env:NAME}` in its texts replaced (not in keys). Throws StudioError `config` when a
- * value is not among `secrets`. Not for prompts and rubrics: those are texts and never touched; for a whole
- * submission see `resolveSubmission`.
+ * Returns a copy of `value` with every `${env:NAME}` in its strings (not in keys) replaced. Throws StudioError
+ * `config` if `secrets` lacks a value. Do not use it for prompts and rubrics, which are never changed; for a whole
+ * submission, see `resolveSubmission`.
  */
 export function resolveEnv<T>(value: T, secrets: Readonly<Record<string, string>>): T {
-  return resolve(value, secrets) as T; // the same shape: only texts change
+  return resolve(value, secrets) as T; // the shape stays the same: only strings change
 }
 
 function resolve(value: unknown, secrets: Readonly<Record<string, string>>): unknown {
@@ -30,9 +30,13 @@ function resolve(value: unknown, secrets: Readonly<Record<string, string>>): unk
     return value.replaceAll(REFERENCE, (_, name: string) => {
       const secret = Object.hasOwn(secrets, name) ? secrets[name] : undefined;
       if (secret !== undefined) return secret;
-      throw new StudioError('config', `The value of the environment variable ${name} did not come with this batch.`, {
-        hint: `Set ${name} and submit the batch again.`,
-      });
+      throw new StudioError(
+        'config',
+        `This batch was submitted without a value for the environment variable ${name}.`,
+        {
+          hint: `Set ${name} and submit the batch again.`,
+        },
+      );
     });
   }
   if (Array.isArray(value)) return value.map((item: unknown) => resolve(item, secrets));
@@ -44,7 +48,7 @@ function resolve(value: unknown, secrets: Readonly<Record<string, string>>): unk
   return value;
 }
 
-/** A submission ready to act on: every reference put in, but in prompts and rubrics. Throws as `resolveEnv` does. */
+/** Resolves every reference in a submission, except in prompts and rubrics. Throws as `resolveEnv` does. */
 export function resolveSubmission(submission: Submission, secrets: Readonly<Record<string, string>>): Submission {
   const { agent, world, scorer } = submission;
   return {

@@ -1,21 +1,21 @@
 /**
- * The disk as this room sees it. Implemented over Node in `client/disk.ts`, over open editors by a language server,
- * over a map in tests. Paths are those of `paths.ts`. Methods throw StudioError: `not_found`, `forbidden`,
- * `config` for text that is not UTF-8, `unavailable` for everything else.
+ * File access for this room. Implemented with Node in `client/disk.ts`, with open editors in the language server, and
+ * with a map in tests. Paths are those of `paths.ts`. Methods throw StudioError: `not_found`, `forbidden`, `config`
+ * for text that is not UTF-8, and `unavailable` for everything else.
  */
 import type { ParsedFile } from './source/parse.ts';
 
 export interface Files {
-  /** The absolute path with `/` of a path a user gave. */
+  /** Returns the absolute path, with `/`, of a path that the user entered. */
   absolute(path: string): string;
-  /** A whole small text file; for datasets see `bytes`. */
+  /** Reads a whole text file; for datasets, use `bytes`. */
   readText(path: string): Promise<string>;
-  /** A file's content in pieces, so that its size does not matter. */
+  /** Reads a file in chunks, so that its size does not matter. */
   bytes(path: string): AsyncIterable<Uint8Array>;
-  /** undefined when there is nothing at this path. */
+  /** Returns undefined if the path does not exist. */
   stat(path: string): Promise<{ readonly kind: 'file' | 'folder'; readonly bytes: number } | undefined>;
-  /** Names in a folder, those of folders with a closing `/`; none when there is no such folder. */
+  /** Lists the names in a folder, subfolders with a trailing `/`; empty if the folder does not exist. */
   list(folder: string): Promise<string[]>;
-  /** Parses a text of the file, by what is remembered of its version before. Absent: every text is parsed anew. */
+  /** Parses the text of a file incrementally, reusing its previous version. Optional. */
   parse?(path: string, text: string): ParsedFile;
 }

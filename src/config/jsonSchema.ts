@@ -1,5 +1,4 @@
-/** JSON Schemas of the users' files, for other editors and for what a hover says. */
-
+/** JSON Schemas of agent, batch, and world files, for other editors and for hovers. */
 import { z } from 'zod';
 import { type FileKind } from '../common/fileKinds.ts';
 import type { JsonObject } from '../common/json.ts';
@@ -15,9 +14,9 @@ const TITLES: Readonly<Record<FileKind, string>> = {
   world: 'Rollout Studio: world',
 };
 
-/** Draft 7, which all editors read, of what a user writes (before defaults and units). */
+/** Returns the schema of a file as written (before defaults and units), as draft 7, which all editors support. */
 export function jsonSchema(kind: FileKind): JsonObject {
-  // plain JSON by its documentation
+  // documented to be plain JSON
   return { title: TITLES[kind], ...(z.toJSONSchema(SCHEMAS[kind], { io: 'input', target: 'draft-7' }) as JsonObject) };
 }
 

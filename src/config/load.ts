@@ -1,6 +1,6 @@
 /**
- * Reads what a user wrote, with everything it names, and tells all problems of all files at once. Pure over `Files`:
- * runs in the command line, in a language server and in tests alike.
+ * Loads a file with all files that it names, and reports the problems of all of them at once. Accesses the disk only
+ * through `Files`, so it also runs in the language server and in tests.
  */
 import { StudioError } from '../common/errors.ts';
 import type { Files } from './files.ts';
@@ -24,41 +24,41 @@ import type { ParsedFile } from './source/parse.ts';
 import { hasErrors, type Problem, sortProblems } from './source/problem.ts';
 
 export interface LoadOptions {
-  /** Folder that paths in submissions are relative to. Absent: the folder of the loaded file. */
+  /** Folder that paths in submissions are relative to. Default: the folder of the loaded file. */
   readonly root?: string;
-  /** Name of the batch. Absent: that of its file without ending. */
+  /** Name of the batch. Default: the name of its file without the extension. */
   readonly name?: string;
   readonly attempts?: number;
   readonly seed?: number;
   readonly concurrency?: number | 'auto';
-  /** Where it runs, when not where its file says. */
+  /** Overrides the target in the file. */
   readonly target?: string;
-  /** Most tasks. */
+  /** Maximum number of tasks. */
   readonly limit?: number;
-  /** Only the tasks with these ids; `limit` and `offset` of the file then count for nothing. */
+  /** Runs only the tasks with these IDs; `limit` and `offset` of the file are then ignored. */
   readonly tasks?: readonly string[];
-  /** Most records of the dataset that are looked at now; the others are checked while they are sent. */
+  /** How many records of the dataset to check now; the rest are checked while they are sent. */
   readonly records?: number;
 }
 
-const RECORDS = 10_000;
+const DEFAULT_RECORDS = 10_000;
 
 export interface LoadedBatch {
   readonly path: string;
   readonly root: string;
   readonly name: string;
   readonly parsed: ParsedFile;
-  /** Defaults and the caller's options put in. */
+  /** With defaults and options applied. */
   readonly file: BatchFile;
   readonly agent: LoadedAgent;
   readonly world?: LoadedWorld;
-  /** Of a judge. */
+  /** Rubric of a judge. */
   readonly rubric?: PromptText;
   readonly dataset: DatasetLook;
 }
 
 export interface LoadResult<T> {
-  /** Absent when there is an error among the problems. */
+  /** Absent if there are errors. */
   readonly value?: T;
   readonly problems: readonly Problem[];
 }
@@ -78,7 +78,7 @@ export async function loadWorld(files: Files, path: string): Promise<LoadResult<
   return finish(reading, parts?.world);
 }
 
-/** Throws StudioError `usage` for options that no file could have. */
+/** Throws StudioError `usage` for invalid options. */
 export async function loadBatch(
   files: Files,
   path: string,
@@ -99,7 +99,7 @@ export async function loadBatch(
     value.dataset === undefined
       ? undefined
       : await readDataset(reading, parsed, value.dataset, {
-          records: options.records ?? RECORDS,
+          records: options.records ?? DEFAULT_RECORDS,
           ...(options.limit === undefined ? {} : { limit: options.limit }),
           ...(options.tasks === undefined ? {} : { tasks: options.tasks }),
         });
@@ -117,12 +117,12 @@ export async function loadBatch(
     agent !== undefined &&
     (agent.value.team?.kind === 'workflow' || agent.value.team?.kind === 'handoff')
   ) {
-    reading.tell(parsed, ['agent'], {
+    reading.report(parsed, ['agent'], {
       code: 'conflict',
       message:
-        `the world has a user to talk to, and a team of kind \`${agent.value.team.kind}\` has no one agent that ` +
-        'does',
-      hint: 'Use one agent, or a team with a leader.',
+        `the world has a user, but in a team of kind \`${agent.value.team.kind}\` no single agent can talk to the ` +
+        'user',
+      hint: 'Use a single agent, or a team with a leader.',
     });
   }
   if (
@@ -132,10 +132,10 @@ export async function loadBatch(
     agent.value.tools?.length === 0 &&
     !parsed.has(['world'])
   ) {
-    reading.tell(agent.parsed, ['answer', 'tool'], {
+    reading.report(agent.parsed, ['answer', 'tool'], {
       code: 'conflict',
-      message: `the answer is a call of \`${agent.value.answer.tool}\`, but the agent has no tools`,
-      hint: 'Add `tools:` with one of that name, or write `answer: last_message`.',
+      message: `the answer is a call to \`${agent.value.answer.tool}\`, but the agent has no tools`,
+      hint: 'Add a tool with that name to `tools:`, or write `answer: last_message`.',
     });
   }
 
@@ -162,7 +162,7 @@ export async function loadBatch(
   });
 }
 
-/** The placeholders of an agent's prompt and those of its team. A file that is several members is told once. */
+/** Checks the placeholders in the prompts of an agent and its team. Duplicates are removed by `sortProblems`. */
 function checkPrompts(reading: Reading, agent: AgentParts | undefined, tasks: DatasetLook['head']): void {
   for (const { parsed, prompt } of agent === undefined ? [] : withMembers(agent)) {
     if (prompt !== undefined) checkPlaceholders(reading, parsed, ['prompt'], prompt, tasks, { mayKnowAnswer: false });
@@ -174,7 +174,7 @@ function finish<T>(reading: Reading, value: T | undefined): LoadResult<T> {
   return value === undefined || hasErrors(problems) ? { problems } : { value, problems };
 }
 
-/** Gives a judge's rubric. */
+/** Checks the scorer and returns the rubric of a judge. */
 async function checkScorer(
   reading: Reading,
   parsed: ParsedFile,
@@ -184,7 +184,7 @@ async function checkScorer(
   switch (scorer.kind) {
     case 'world':
       if (!parsed.has(['world'])) {
-        reading.tell(parsed, ['scorer', 'kind'], {
+        reading.report(parsed, ['scorer', 'kind'], {
           code: 'conflict',
           message: "the scorer is the world's verifier, but the batch has no `world`",
           hint: 'Add `world: ../worlds/….world.yaml`, or choose another scorer.',
@@ -206,48 +206,48 @@ async function checkScorer(
     case 'number':
     case 'json':
       if (dataset !== undefined && dataset.tasks > 0 && !dataset.answers) {
-        reading.tell(parsed, ['scorer', 'kind'], {
+        reading.report(parsed, ['scorer', 'kind'], {
           code: 'conflict',
           message:
             `\`${scorer.kind}\` compares with expected answers, but ` +
             `${dataset.whole ? 'no task' : `none of the first ${dataset.tasks} tasks`} has one`,
-          hint: 'Name their column by `dataset.answer`, or choose another scorer.',
+          hint: 'Set `dataset.answer` to the column with the answers, or choose another scorer.',
         });
       }
       return undefined;
   }
 }
 
-/** Settings of the batch that contradict each other. */
+/** Reports settings of the batch that contradict each other. */
 function checkTogether(reading: Reading, parsed: ParsedFile, value: Partial<BatchFile>, options: LoadOptions): void {
   const { stop, attempts, notify } = value;
   const passes = stop?.passes_per_task;
   if (passes !== undefined && attempts !== undefined && options.attempts === undefined && passes > attempts) {
-    reading.tell(parsed, ['stop', 'passes_per_task'], {
+    reading.report(parsed, ['stop', 'passes_per_task'], {
       code: 'conflict',
-      message: `${passes} passes are never reached by ${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`,
-      hint: 'Raise `attempts` or lower `passes_per_task`.',
+      message: `${attempts} ${attempts === 1 ? 'attempt' : 'attempts'} can never reach ${passes} passes`,
+      hint: 'Increase `attempts` or decrease `passes_per_task`.',
       fixes: [{ do: 'replace', text: String(attempts) }],
     });
   }
   if (notify !== undefined && !notify.url.includes('${env:') && !/^https?:\/\/[^\s/]+/.test(notify.url)) {
-    reading.tell(parsed, ['notify', 'url'], {
+    reading.report(parsed, ['notify', 'url'], {
       code: 'value',
       message: '`notify.url` must be an http or https URL',
-      hint: 'Write for example `https://example.org/hook`.',
+      hint: 'For example, write `https://example.org/hook`.',
     });
   }
 }
 
 function checkOptions(options: LoadOptions): void {
-  const whole = (name: string, value: number | undefined, least: number): void => {
-    if (value === undefined || (Number.isSafeInteger(value) && value >= least)) return;
-    throw new StudioError('usage', `${name} must be a whole number, ${least} or more, not ${String(value)}.`, {
-      hint: `Give for example ${least + 1}.`,
+  const checkInteger = (name: string, value: number | undefined, min: number): void => {
+    if (value === undefined || (Number.isSafeInteger(value) && value >= min)) return;
+    throw new StudioError('usage', `${name} must be an integer of at least ${min}, not ${String(value)}.`, {
+      hint: `For example, use ${min + 1}.`,
     });
   };
-  whole('attempts', options.attempts, 1);
-  whole('seed', options.seed, 0);
-  whole('limit', options.limit, 1);
-  if (options.concurrency !== 'auto') whole('concurrency', options.concurrency, 1);
+  checkInteger('attempts', options.attempts, 1);
+  checkInteger('seed', options.seed, 0);
+  checkInteger('limit', options.limit, 1);
+  if (options.concurrency !== 'auto') checkInteger('concurrency', options.concurrency, 1);
 }

@@ -1,7 +1,6 @@
 /**
- * What tools and worlds need of the machine they run on, beyond Node.js, and whether a pod has it. Pure. Needs are
- * names of programs: those that a file tells by `needs`, those that the command of an MCP server shows, and those of
- * built-in sets.
+ * Determines which programs tools and worlds need beyond Node.js, and whether a pod has them. Pure. Needs are declared
+ * with `needs`, derived from the command of an MCP server, or implied by built-in sets.
  */
 
 import { basename } from './paths.ts';
@@ -9,20 +8,20 @@ import { type CodeSettings, languagesOf } from './schema/builtinSettings.ts';
 import type { BUILTINS } from './schema/toolEntry.ts';
 import { agentsOf, type Submission, type SubmittedPods, type SubmittedTools } from './submission.ts';
 
-/** Something that a part of a submission needs. */
+/** A program that a part of a submission needs. */
 export interface Need {
   readonly name: string;
-  /** The part, for people: `the MCP server search`. */
+  /** Display name of the part: `the MCP server search`. */
   readonly of: string;
-  /** The file says so itself; else its command shows it. */
-  readonly told: boolean;
-  /** `file:line:column`, as far as it is known. */
+  /** Whether the file or a built-in set declares it; otherwise it is derived from a command. */
+  readonly declared: boolean;
+  /** `file:line:column`, or only the file. */
   readonly at: string;
-  /** What one may do instead of bringing it. */
+  /** An alternative to installing it. */
   readonly instead?: string;
 }
 
-/** What every image of Node.js has, its shell and its small programs included. */
+/** Programs that every Node.js image has, including its shell and utilities. */
 const WITH_NODE: ReadonlySet<string> = new Set([
   'node',
   'nodejs',
@@ -66,19 +65,19 @@ const WITH_NODE: ReadonlySet<string> = new Set([
   'xargs',
   'gzip',
 ]);
-/** `node:24-slim`, from whatever registry. */
-const NODE_ALONE = /(^|\/)node(:[^/]*)?(@[^/]*)?$/;
+/** Matches `node:24-slim` from any registry. */
+const NODE_IMAGE = /(^|\/)node(:[^/]*)?(@[^/]*)?$/;
 const BROWSER = 'browser';
-/** What the built-in browser is. */
+/** Program that the built-in browser needs. */
 export const CHROMIUM = 'chromium';
 const PYTHON = 'python';
-/** What else one may do where Python is not to be had. */
-const NO_PYTHON = 'or write `code: { languages: [javascript] }` beside `builtin: [code]`';
+/** Alternative if Python is not available. */
+const NO_PYTHON = 'or add `code: { languages: [javascript] }` next to `builtin: [code]`';
 /** Packages that start a browser. */
 const DRIVES_BROWSER = /playwright|puppeteer|chrome-devtools/i;
 const PACKAGE_RUNNERS: ReadonlySet<string> = new Set(['npx', 'npm', 'yarn', 'node']);
 
-/** Names of one and the same thing. */
+/** Different names of the same program. */
 const ALIASES: readonly (readonly [RegExp, string])[] = [
   [/^(python[\d.]*|py|pip[\d.]*)$/, 'python'],
   [/^uvx$/, 'uv'],
@@ -86,7 +85,8 @@ const ALIASES: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * The program that the command of an MCP server needs; undefined: every image of Node.js has it, or it cannot be told.
+ * Returns the program that the command of an MCP server needs; undefined if every Node.js image has it, or if it cannot
+ * be determined.
  */
 export function commandNeed(command: string, args: readonly string[]): string | undefined {
   if (command.includes('${')) return undefined;
@@ -98,8 +98,8 @@ export function commandNeed(command: string, args: readonly string[]): string | 
 }
 
 /**
- * Whether pods have it. `unknown`: they have an image of their own, and nothing says what is in it.
- * Absent `pods`: the image is that of the server, Node.js alone.
+ * Returns whether pods have a program; `unknown` for a custom image without `provides`. Without `pods`, the image is
+ * that of the server, which has only Node.js.
  */
 export function meets(
   pods: Pick<SubmittedPods, 'image' | 'provides'> | undefined,
@@ -107,26 +107,26 @@ export function meets(
 ): 'yes' | 'no' | 'unknown' {
   const name = plain(need);
   if (WITH_NODE.has(name) || pods?.provides?.some((provided) => plain(provided) === name) === true) return 'yes';
-  return pods?.image === undefined || pods.provides !== undefined || NODE_ALONE.test(pods.image) ? 'no' : 'unknown';
+  return pods?.image === undefined || pods.provides !== undefined || NODE_IMAGE.test(pods.image) ? 'no' : 'unknown';
 }
 
-/** All that a submission needs. */
+/** Returns everything a submission needs. */
 export function needsOf(submission: Submission): Need[] {
   const { world } = submission;
   const needs = agentsOf(submission).flatMap(({ tools, file }) =>
-    tools.flatMap((entry) => toolNeeds(entry, placed(entry.position, file))),
+    tools.flatMap((entry) => toolNeeds(entry, locationOf(entry.position, file))),
   );
   for (const name of world?.needs ?? [])
     needs.push({
       name,
       of: `the world ${world?.name ?? ''}`,
-      told: true,
-      at: placed(world?.position, world?.file ?? ''),
+      declared: true,
+      at: locationOf(world?.position, world?.file ?? ''),
     });
   return needs;
 }
 
-/** What a built-in set needs, beyond Node.js. */
+/** Returns what a built-in set needs beyond Node.js. */
 export function builtinNeed(
   set: (typeof BUILTINS)[number],
   settings: { readonly code?: CodeSettings | undefined } | undefined,
@@ -144,17 +144,17 @@ function toolNeeds(entry: SubmittedTools, at: string): Need[] {
       : entry.kind === 'mcp'
         ? `the MCP server ${entry.name}`
         : `the built-in ${entry.name}`;
-  const told = (entry.needs ?? []).map((name): Need => ({ name, of, told: true, at }));
+  const declared = (entry.needs ?? []).map((name): Need => ({ name, of, declared: true, at }));
   const own = entry.kind === 'builtin' ? builtinNeed(entry.name, entry.settings) : undefined;
-  if (own !== undefined) return [...told, { ...own, of, told: true, at }];
-  if (entry.kind !== 'mcp' || !('command' in entry.server)) return told;
-  const shown = commandNeed(entry.server.command, entry.server.args);
-  return shown === undefined || told.some(({ name }) => plain(name) === shown)
-    ? told
-    : [...told, { name: shown, of, told: false, at }];
+  if (own !== undefined) return [...declared, { ...own, of, declared: true, at }];
+  if (entry.kind !== 'mcp' || !('command' in entry.server)) return declared;
+  const derived = commandNeed(entry.server.command, entry.server.args);
+  return derived === undefined || declared.some(({ name }) => plain(name) === derived)
+    ? declared
+    : [...declared, { name: derived, of, declared: false, at }];
 }
 
-function placed(
+function locationOf(
   position: { readonly file: string; readonly line: number; readonly column: number } | undefined,
   file: string,
 ): string {
@@ -166,7 +166,7 @@ function plain(name: string): string {
   return ALIASES.find(([pattern]) => pattern.test(lower))?.[1] ?? lower;
 }
 
-/** The names that a program goes by on a PATH; undefined: it need not be on one. */
+/** Returns the names that a program may have on the PATH; undefined if it need not be on the PATH. */
 export function programNames(need: string): readonly string[] | undefined {
   switch (plain(need)) {
     case BROWSER:
@@ -178,25 +178,25 @@ export function programNames(need: string): readonly string[] | undefined {
   }
 }
 
-/** How one comes by what is missing on a machine. */
+/** Returns how to install a missing program, without a final period. */
 export function installHint(name: string): string {
-  if (plain(name) === PYTHON) return 'Install Python 3, so that `python3` (`python` on Windows) is on the PATH';
+  if (plain(name) === PYTHON) return 'Install Python 3 so that `python3` (`python` on Windows) is on the PATH';
   return name === CHROMIUM
-    ? 'Install Chromium, Google Chrome or Microsoft Edge, run `npx playwright install chromium`, or name the ' +
-        'program by the environment variable CHROME_PATH'
+    ? 'Install Chromium, Google Chrome, or Microsoft Edge, run `npx playwright install chromium`, or set the ' +
+        'environment variable CHROME_PATH to the program'
     : `Install ${name}`;
 }
 
-/** What to say of a need that no pod meets, and what to do about it. */
+/** Returns the message and hint for a program that the pods do not have. */
 export function unmetText(
   of: string,
   name: string,
   instead?: string,
 ): { readonly message: string; readonly hint: string } {
   return {
-    message: `${of} needs ${name}, which the pods do not have: their image has Node.js`,
+    message: `${of} needs ${name}, which the image of the pods does not have`,
     hint:
-      `Name an image that has it (\`pods.image\`, with \`pods.provides: [${name}]\`), or run the tool as a sidecar ` +
-      `that serves MCP over HTTP and give its \`url\`${instead === undefined ? '' : `, ${instead}`}.`,
+      `Use an image that has it (\`pods.image\` with \`pods.provides: [${name}]\`), or run the tool as a sidecar ` +
+      `that serves MCP over HTTP and set its \`url\`${instead === undefined ? '' : `, ${instead}`}.`,
   };
 }

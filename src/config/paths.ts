@@ -1,6 +1,6 @@
 /**
- * Paths as texts with `/`, the same on every system. Understands drive letters (`C:/…`) and network shares
- * (`//server/share/…`), also written with backslashes; elsewhere a backslash is an ordinary character.
+ * Paths with `/` on every system. Supports drive letters (`C:/…`) and network shares (`//server/share/…`), also with
+ * backslashes; anywhere else, a backslash is an ordinary character.
  */
 
 interface Split {
@@ -20,7 +20,7 @@ function split(path: string): Split {
   return { root: root === '' || root.endsWith('/') ? root : `${root}/`, parts };
 }
 
-/** Without `.`, `..` (where it can be), doubled and closing slashes. The empty path is `.`. */
+/** Removes `.`, `..` (where possible), and duplicate and trailing slashes. Returns `.` for an empty path. */
 export function normalizePath(path: string): string {
   const { root, parts } = split(path);
   return root + parts.join('/') || '.';
@@ -30,7 +30,7 @@ export function isAbsolute(path: string): boolean {
   return split(path).root !== '';
 }
 
-/** `path` as seen from `folder`; an absolute path stays what it is. */
+/** Resolves `path` against `folder`; absolute paths are only normalized. */
 export function joinPath(folder: string, path: string): string {
   return isAbsolute(path) ? normalizePath(path) : normalizePath(`${folder}/${path}`);
 }
@@ -44,7 +44,7 @@ export function basename(path: string): string {
   return split(path).parts.at(-1) ?? '';
 }
 
-/** How `to` is written from the folder `from`. On another drive there is no such way: then `to` itself. */
+/** Returns `to` relative to the folder `from`, or `to` itself if it is on another drive. */
 export function relative(from: string, to: string): string {
   const a = split(from);
   const b = split(to);

@@ -1,9 +1,9 @@
-/** `{{task.PATH}}` in prompts: what it may name, for those who check it and those who fill it in. */
+/** `{{task.PATH}}` placeholders in prompts: finds, checks, and fills them. */
 import type { Json, JsonObject } from '../common/json.ts';
 import type { TaskRecord } from '../trace/task.ts';
 
 export interface Placeholder {
-  /** What stands behind `task.`, e.g. `question` or `meta.city`; as written. */
+  /** The part after `task.` as written, e.g. `question` or `meta.city`. */
   readonly path: string;
   /** Offset and length of the whole `{{…}}`. */
   readonly offset: number;
@@ -20,12 +20,12 @@ export function placeholdersOf(prompt: string): Placeholder[] {
   }));
 }
 
-/** A task as far as prompts see it; attachments by name. */
+/** The part of a task that prompts can use; attachments by name. */
 export type PromptTask = Omit<TaskRecord, 'files'> & { readonly files?: readonly { readonly name: string }[] };
 
 /**
- * What a path names: `id`, `question`, `answer`, `level`, `files` (the names), `world.state…` and `meta…`, where all
- * other columns are. undefined when the task has no such thing.
+ * Returns the value at a path: `id`, `question`, `answer`, `level`, `files` (their names), `world.state…`, or `meta…`,
+ * which holds all other columns. Returns undefined if the task has no such field.
  */
 export function taskField(task: PromptTask, path: string): Json | undefined {
   const [first = '', ...rest] = path.split('.');
@@ -33,12 +33,12 @@ export function taskField(task: PromptTask, path: string): Json | undefined {
   let value: Json | undefined = fields(task);
   for (const key of [first, ...rest]) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined;
-    value = (value as JsonObject)[key]; // a list answers to its positions in the same way
+    value = (value as JsonObject)[key]; // also works for list positions
   }
   return value;
 }
 
-/** The prompt as the task makes it; undefined when the task lacks something that it names. */
+/** Fills a prompt for a task; returns undefined if the task lacks a field. */
 export function fillPrompt(prompt: string, task: PromptTask): string | undefined {
   const values = placeholdersOf(prompt).map(({ path }) => taskField(task, path));
   if (values.includes(undefined)) return undefined;
@@ -48,7 +48,7 @@ export function fillPrompt(prompt: string, task: PromptTask): string | undefined
   });
 }
 
-/** The paths of a task that one would suggest. */
+/** Returns the paths of a task to suggest. */
 export function fieldNames(task: PromptTask): string[] {
   const own = Object.keys(fields(task))
     .filter((name) => name !== 'meta')

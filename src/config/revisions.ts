@@ -1,18 +1,18 @@
 /**
- * What one submission would do otherwise than another: told before a fork goes on with something else, and kept in its
- * record.
+ * Describes how one submission differs from another: shown before a fork continues with other code or configuration,
+ * and kept in its record.
  */
 import { isJsonObject, isSameJson, type Json } from '../common/json.ts';
 import { PRODUCT } from '../common/product.ts';
 import { modulesOf, type Submission, type SubmittedAgent, type SubmittedTools } from './submission.ts';
 
-/** Longer values are told as changed, not spelt out. */
-const LONGEST = 60;
-const MOST = 100;
+/** Longer values are only described as changed. */
+const MAX_VALUE_LENGTH = 60;
+const MAX_LINES = 100;
 
 /**
- * One line for each part of code or configuration that differs, e.g. `agent.model.name: small → large`; none: both do
- * the same. Places of files, dataset and how a batch is run (attempts, order, limits on it) are no part of that.
+ * Returns a line for each difference in code or configuration, e.g. `agent.model.name: small → large`; empty if both
+ * behave the same. Ignores file locations, the dataset, and how the batch is run (attempts, order, limits).
  */
 export function revisionDifferences(before: Submission, after: Submission): string[] {
   const lines: string[] = [];
@@ -20,17 +20,17 @@ export function revisionDifferences(before: Submission, after: Submission): stri
   compare('world', worldOf(before), worldOf(after), lines);
   compare('scorer', scorerOf(before), scorerOf(after), lines);
   compareCode(before, after, lines);
-  return lines.length <= MOST ? lines : [...lines.slice(0, MOST), `and ${lines.length - MOST} more`];
+  return lines.length <= MAX_LINES ? lines : [...lines.slice(0, MAX_LINES), `and ${lines.length - MAX_LINES} more`];
 }
 
-/** Whether something was submitted by another version of the product than this one, in words. */
+/** Returns a line if a submission was created by another version of the product. */
 export function productDifference({ product }: Submission): string[] {
   return product === PRODUCT ? [] : [`product: ${product} → ${PRODUCT}`];
 }
 
 type Plain = Record<string, unknown>;
 
-/** Without its tools, which are compared by name, and without where it stands on a disk. */
+/** Returns an agent without its tools, which are compared by name, and without file locations. */
 function agentOf(agent: SubmittedAgent): Plain {
   const { team } = agent;
   const members = team?.members.map((member) => without(member, ['agent', 'position']));
@@ -41,7 +41,7 @@ function agentOf(agent: SubmittedAgent): Plain {
   };
 }
 
-/** An agent with its tools and, by their names, the members of its team. */
+/** Compares agents, their tools, and the members of their teams by name. */
 function compareAgents(at: string, before: SubmittedAgent, after: SubmittedAgent, lines: string[]): void {
   compare(at, agentOf(before), agentOf(after), lines);
   compareTools(at, before, after, lines);
@@ -81,14 +81,14 @@ function toolsName(tools: SubmittedTools): string {
   return tools.kind === 'module' ? tools.module.file : tools.name;
 }
 
-/** Modules of both, by file: a bundle holds all a module imports. One that only one of them has was told already. */
+/** Compares modules by file; a bundle includes all imports. Added and removed modules are reported with the tools. */
 function compareCode(before: Submission, after: Submission, lines: string[]): void {
   const bundles = new Map(modulesOf(before).map((module) => [module.file, module.bundle]));
-  const told = new Set<string>();
+  const reported = new Set<string>();
   for (const { file, bundle } of modulesOf(after)) {
-    const known = bundles.get(file);
-    if (known === undefined || known === bundle || told.has(file)) continue;
-    told.add(file);
+    const oldBundle = bundles.get(file);
+    if (oldBundle === undefined || oldBundle === bundle || reported.has(file)) continue;
+    reported.add(file);
     lines.push(`code of ${file} changed`);
   }
 }
@@ -100,10 +100,10 @@ function compare(at: string, before: unknown, after: unknown, lines: string[]): 
       compare(`${at}.${key}`, before[key], after[key], lines);
     return;
   }
-  if (before === undefined) lines.push(`${at} added${shown(after, ': ')}`);
+  if (before === undefined) lines.push(`${at} added${suffix(after, ': ')}`);
   else if (after === undefined) lines.push(`${at} removed`);
   else if (!isSameJson(before as Json, after as Json)) {
-    // submissions are JSON
+    // submissions are plain JSON
     const [a, b] = [text(before), text(after)];
     lines.push(a === undefined || b === undefined ? `${at} changed` : `${at}: ${a} → ${b}`);
   }
@@ -113,13 +113,13 @@ function isPlain(value: unknown): value is Plain {
   return value !== undefined && isJsonObject(value);
 }
 
-function shown(value: unknown, before: string): string {
+function suffix(value: unknown, before: string): string {
   const short = text(value);
   return short === undefined ? '' : `${before}${short}`;
 }
 
-/** A value on one line; undefined where it is too long for one. */
+/** Returns a value as one line; undefined if it is too long. */
 function text(value: unknown): string | undefined {
   const all = typeof value === 'string' ? value : JSON.stringify(value);
-  return all.length > LONGEST || all.includes('\n') ? undefined : all;
+  return all.length > MAX_VALUE_LENGTH || all.includes('\n') ? undefined : all;
 }

@@ -1,9 +1,9 @@
 /**
- * A submission: a batch as it is sent to a server. Self-contained and resolved; no server or worker reads the disk
- * of the machine it came from. Its id is the sha256 of its canonical JSON. Tasks travel beside it, streamed.
+ * A submission: a batch as it is sent to a server. It is self-contained, so servers and workers never read the disk of
+ * the machine that created it. Its ID is the SHA-256 of its canonical JSON. Tasks are streamed separately.
  *
- * `${env:NAME}` stays as written in every string. The values travel apart as `secrets`, are put in by
- * `resolveSubmission` in the worker (and in the server, for endpoints it asks), and are never part of the hash.
+ * `${env:NAME}` stays as written in every string. The values are sent separately as `secrets`, filled in by
+ * `resolveSubmission` in the worker (and in the server, for endpoints that it queries), and never part of the hash.
  */
 import { z } from 'zod';
 import { hashOf } from '../common/hash.ts';
@@ -16,13 +16,13 @@ const sha = z.string().regex(/^[0-9a-f]{64}$/);
 const json = z.unknown() as unknown as z.ZodType<Json>;
 const jsonObject = z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>;
 
-/** A file's place, 1-based. `file` is relative to the workspace root, with `/`. */
+/** A position in a file, 1-based. `file` is relative to the workspace root, with `/`. */
 export const position = z.object({ file: z.string(), line: z.number().int().min(1), column: z.number().int().min(1) });
 export type Position = z.infer<typeof position>;
 
 export const submittedModel = z.object({
   /**
-   * Replicas; one rollout stays with one while that is healthy. `demo:` (with an optional query) = the embedded demo
+   * Replicas; a rollout stays with one as long as it is healthy. `demo:` (with an optional query) is the built-in demo
    * model.
    */
   endpoints: z.array(z.string()).min(1),
@@ -39,23 +39,23 @@ export const submittedModel = z.object({
   capture: z.object({ token_ids: z.boolean(), logprobs: z.boolean() }),
   /** Per million tokens. */
   price: z.object({ input: z.number(), output: z.number(), cached: z.number().optional() }).optional(),
-  /** How long one call may wait for an endpoint that does not answer before the try is given up. */
+  /** How long a call may wait for an endpoint that does not respond before the attempt is given up. */
   endpoint_wait_seconds: z.number(),
 });
 export type SubmittedModel = z.infer<typeof submittedModel>;
 
 /** A user's TypeScript or JavaScript module, bundled by esbuild to one ES module with an external source map. */
 export const submittedModule = z.object({
-  /** As the user's files name it, relative to the workspace root, with `/`. */
+  /** Path relative to the workspace root, with `/`. */
   file: z.string(),
-  /** Absolute path on the machine of submission: for the debugger, and only there. */
+  /** Absolute path on the submitting machine, only for the debugger. */
   path: z.string().optional(),
   bundle: sha,
   map: sha,
 });
 export type SubmittedModule = z.infer<typeof submittedModule>;
 
-/** Programs that it starts, beyond Node.js. */
+/** Programs that a tool or world starts, beyond Node.js. */
 const needs = z.array(z.string()).optional();
 
 export const submittedTools = z.discriminatedUnion('kind', [
@@ -83,7 +83,7 @@ export const submittedTools = z.discriminatedUnion('kind', [
     ]),
     /** One connection for all rollouts of a worker instead of one each. */
     shared: z.boolean(),
-    /** Only these of its tools; absent = all. */
+    /** Tools to use. Default: all. */
     tools: z.array(z.string()).optional(),
   }),
   z.object({
@@ -110,9 +110,9 @@ const submittedMember = z.object({
   get agent(): typeof submittedAgent {
     return submittedAgent;
   },
-  /** Of a workflow: the members whose answers it is given; none: it begins. */
+  /** In a workflow: the members whose answers it gets; empty if it starts immediately. */
   after: z.array(z.string()).optional(),
-  /** Of a handoff: whom it may hand the work to; absent: all others. */
+  /** In a handoff: the members that it can hand off to. Default: all others. */
   to: z.array(z.string()).optional(),
   loop: z.object({ until: z.string(), most: z.number().int().min(1) }).optional(),
   position: position.optional(),
@@ -121,7 +121,7 @@ export type SubmittedMember = z.infer<typeof submittedMember>;
 
 export const submittedTeam = z.object({
   kind: z.enum(['workflow', 'handoff', 'leader']),
-  /** Whether the agent itself works: a leader, or the one that a handoff begins with. */
+  /** Whether the agent itself works: as a leader, or as the first agent of a handoff. */
   itself: z.boolean(),
   members: z.array(submittedMember).min(1),
 });
@@ -130,17 +130,17 @@ export type SubmittedTeam = z.infer<typeof submittedTeam>;
 export const submittedAgent = z.object({
   name: z.string(),
   file: z.string(),
-  /** What the others of its team are told of it. */
+  /** Description that the other members of its team see. */
   description: z.string().optional(),
-  /** Of a team that does not work itself: that of its first member. */
+  /** For a team whose members do all the work, the model of the first member. */
   model: submittedModel,
-  /** With `{{task.*}}` placeholders left in. */
+  /** Contains unresolved `{{task.*}}` placeholders. */
   prompt: z.object({ text: z.string(), file: z.string().optional() }),
   tools: z.array(submittedTools),
   answer: answerRule,
   context: z.object({
     reasoning: z.enum(['keep', 'drop']),
-    /** A longer tool result is shortened in the middle; the whole stays in the log. */
+    /** Longer tool results are shortened in the middle; the log keeps the full result. */
     tool_result_tokens: z.number().int(),
     overflow: z.enum(['fail', 'drop_oldest', 'summarize']),
   }),
@@ -163,7 +163,7 @@ export const submittedWorld = z.object({
   file: z.string(),
   kind: z.literal('module'),
   module: submittedModule,
-  /** With where the file tells them. */
+  /** `position` is where the file declares them. */
   needs,
   position: position.optional(),
   user: submittedUser.optional(),
@@ -182,8 +182,8 @@ export const submittedScorer = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('exact') }),
   z.object({ kind: z.literal('contains'), ignore_case: z.boolean() }),
   /**
-   * The first group, or the whole match, of `pattern` in the answer is compared with the expected text; no expected = a
-   * match passes.
+   * Compares the first group, or the whole match, of `pattern` in the answer with the expected answer; without an
+   * expected answer, any match passes.
    */
   z.object({ kind: z.literal('regex'), pattern: z.string(), flags: z.string() }),
   z.object({ kind: z.literal('number'), abs: z.number(), rel: z.number() }),
@@ -194,7 +194,7 @@ export const submittedScorer = z.discriminatedUnion('kind', [
 ]);
 export type SubmittedScorer = z.infer<typeof submittedScorer>;
 
-/** An edit that a fork begins with (DESIGN section 6). */
+/** An edit that a fork starts with (DESIGN section 6). */
 export const forkEdit = z.object({
   of: z.object({ seq: z.number().int().optional(), m: z.number().int().optional() }),
   path: z.string(),
@@ -203,19 +203,19 @@ export const forkEdit = z.object({
 export type ForkEdit = z.infer<typeof forkEdit>;
 
 const amounts = z.record(z.string(), z.string());
-/** As Kubernetes writes it. */
+/** An object in Kubernetes format. */
 const fields = z.record(z.string(), z.unknown());
 
 export const submittedPods = z.object({
   image: z.string().optional(),
-  /** What the image has beyond Node.js. */
+  /** Programs that the image has beyond Node.js. */
   provides: z.array(z.string()).optional(),
   pull_policy: z.enum(['IfNotPresent', 'Always', 'Never']).optional(),
   count: z.number().int().min(1).optional(),
   isolation: z.enum(['shared', 'pod']).optional(),
   requests: amounts.optional(),
   limits: amounts.optional(),
-  /** Containers as Kubernetes writes them; `${env:…}` only as the whole value of one of their variables. */
+  /** Containers in Kubernetes format; `${env:…}` only as the whole value of a variable. */
   sidecars: z.array(fields).optional(),
   node_selector: z.record(z.string(), z.string()).optional(),
   tolerations: z.array(fields).optional(),
@@ -228,7 +228,7 @@ export type SubmittedPods = z.infer<typeof submittedPods>;
 
 export const submission = z.object({
   version: z.literal(1),
-  /** The batch's name: that of its file without ending, unless told. */
+  /** Name of the batch. Default: the name of its file without the extension. */
   name: z.string(),
   file: z.string(),
   agent: submittedAgent,
@@ -238,7 +238,7 @@ export const submission = z.object({
   seed: z.number().int().min(0),
   stop: z.object({
     passes_per_task: z.number().int().optional(),
-    /** Share of settled attempts that did not pass, 0 to 1; looked at from the 20th on. */
+    /** Share of finished attempts that did not pass, from 0 to 1; checked from the 20th on. */
     failures: z.number().optional(),
     tokens: z.number().int().optional(),
   }),
@@ -248,53 +248,61 @@ export const submission = z.object({
   concurrency: z.union([z.literal('auto'), z.number().int().min(1)]),
   hold_limit_seconds: z.number(),
   notify: z.object({ url: z.string() }).optional(),
-  /** How its pods look; absent, and on a machine without pods: as that does by itself. */
+  /** Settings of the pods; ignored on a target without pods. */
   pods: submittedPods.optional(),
-  /** Names of environment variables used in `${env:…}`; those in `shown` are no secrets (endpoints, model names). */
+  /** Names of environment variables used in `${env:…}`; those in `shown` are not secret (endpoints, model names). */
   env: z.object({ names: z.array(z.string()), shown: z.array(z.string()) }),
-  /** What the user's code was. `dirty`: the work tree differed from the commit. */
+  /** Version of the user's code. `dirty`: the work tree differed from the commit. */
   git: z.object({ commit: z.string(), dirty: z.boolean() }).optional(),
-  /** Version of the product that made it. */
+  /** Version of the product that created the submission. */
   product: z.string(),
 });
 export type Submission = z.infer<typeof submission>;
 
-/** The submission's id. */
+/** Returns the ID of a submission. */
 export function submissionSha(value: Submission): string {
   return hashOf(value);
 }
 
 /**
- * sha of what decides behaviour apart from code: agent, world, scorer. Where files lie on a machine is no part of it.
+ * Returns the hash of the configuration (agent, world, scorer), without code and local paths.
  */
 export function configSha(value: Submission): string {
-  return hashOf({ agent: unplacedAgent(value.agent), world: unplaced(value.world), scorer: unplaced(value.scorer) });
+  return hashOf({
+    agent: withoutPaths(value.agent),
+    world: withoutPath(value.world),
+    scorer: withoutPath(value.scorer),
+  });
 }
 
-function unplacedAgent(agent: SubmittedAgent): object {
+function withoutPaths(agent: SubmittedAgent): object {
   const { team, ...rest } = agent;
   const members = team?.members.map(({ name, after, to, loop, agent: member }) => ({
     name,
     after,
     to,
     loop,
-    agent: unplacedAgent(member),
+    agent: withoutPaths(member),
   }));
-  return { ...rest, tools: agent.tools.map(unplaced), ...(team === undefined ? {} : { team: { ...team, members } }) };
+  return {
+    ...rest,
+    tools: agent.tools.map(withoutPath),
+    ...(team === undefined ? {} : { team: { ...team, members } }),
+  };
 }
 
-function unplaced(entry: object | undefined): object | undefined {
+function withoutPath(entry: object | undefined): object | undefined {
   if (entry === undefined || !('module' in entry)) return entry;
-  const { file, bundle, map } = entry.module as SubmittedModule; // the only `module` there is
+  const { file, bundle, map } = entry.module as SubmittedModule; // the only kind of `module`
   return { ...entry, module: { file, bundle, map } };
 }
 
-/** All agents of a submission: the one its batch names, then the members of teams. */
+/** Returns all agents of a submission: the one its batch names, then the members of teams. */
 export function agentsOf({ agent }: Pick<Submission, 'agent'>): SubmittedAgent[] {
   return [agent, ...(agent.team?.members ?? []).flatMap((member) => agentsOf(member))];
 }
 
-/** The agent behind an instance path, `desk/searcher#2`; undefined when it is none of the submission's. */
+/** Returns the agent at an instance path such as `desk/searcher#2`; undefined if the submission does not contain it. */
 export function agentAt(value: Pick<Submission, 'agent'>, path: string): SubmittedAgent | undefined {
   const [first, ...rest] = path.split('/');
   let agent: SubmittedAgent | undefined = first === value.agent.name ? value.agent : undefined;
@@ -306,17 +314,17 @@ export function agentAt(value: Pick<Submission, 'agent'>, path: string): Submitt
   return agent;
 }
 
-/** The tool by which the work is handed to a member of a handoff. */
+/** Returns the name of the tool that hands off to a member. */
 export function handoffToolName(member: string): string {
   return `hand_off_to_${member}`;
 }
 
-/** The tools of all agents of a submission. */
+/** Returns the tools of all agents of a submission. */
 export function toolsOf(value: Pick<Submission, 'agent'>): SubmittedTools[] {
   return agentsOf(value).flatMap(({ tools }) => tools);
 }
 
-/** All user modules a submission names. */
+/** Returns all user modules of a submission. */
 export function modulesOf(value: Submission): SubmittedModule[] {
   const modules = toolsOf(value).flatMap((entry) => (entry.kind === 'module' ? [entry.module] : []));
   if (value.world !== undefined) modules.push(value.world.module);
@@ -324,7 +332,7 @@ export function modulesOf(value: Submission): SubmittedModule[] {
   return modules;
 }
 
-/** sha of the user's code: the bundles of all modules. */
+/** Returns the hash of the user's code: the bundles of all modules. */
 export function codeSha(value: Submission): string {
   return hashOf(
     modulesOf(value)

@@ -1,4 +1,4 @@
-/** From loaded files to what is sent to a server: see `submission.ts`. */
+/** Builds a submission (see `submission.ts`) from loaded files. */
 import { sha256 } from '@noble/hashes/sha2.js';
 import { bytesToHex } from '@noble/hashes/utils.js';
 import { StudioError } from '../common/errors.ts';
@@ -34,7 +34,7 @@ import {
 } from './submission.ts';
 import { CATALOGUE } from './tools/mcp/catalogue.ts';
 
-/** What `tools/bundle.ts` makes of a module. */
+/** A bundled module, as created by `tools/bundle.ts`. */
 export interface Bundle {
   /** Relative to the workspace root, with `/`. */
   readonly file: string;
@@ -46,11 +46,11 @@ export interface Bundle {
 
 export interface SubmitPorts {
   readonly files: Files;
-  /** Bundles the module at an absolute path. Throws StudioError `config` when it does not build. */
+  /** Bundles the module at an absolute path. Throws StudioError `config` if it does not build. */
   bundle(path: string): Promise<Bundle>;
-  /** The value of an environment variable, where one submits. */
+  /** Returns the value of an environment variable on the submitting machine. */
   env(name: string): string | undefined;
-  /** undefined outside of a repository. */
+  /** Returns undefined outside a repository. */
   git(): Promise<{ readonly commit: string; readonly dirty: boolean } | undefined>;
   /** Name and version of the product. */
   readonly product: string;
@@ -63,32 +63,31 @@ export type SubmissionBlob =
 
 export interface BuiltSubmission {
   readonly submission: Submission;
-  /** Values for `${env:…}` by name. Never stored with the submission. */
+  /** Values for `${env:…}` by name; never stored with the submission. */
   readonly secrets: Readonly<Record<string, string>>;
-  /** Bundles, source maps, then the attachments of all tasks, each once. Can be gone through again. */
+  /** Bundles, source maps, then the attachments of all tasks, each once. Can be iterated repeatedly. */
   readonly blobs: AsyncIterable<SubmissionBlob>;
-  /** Bundles and source maps alone: all that a fork needs, whose task is there already. */
+  /** Only bundles and source maps: all that a fork needs, because its task is already stored. */
   readonly modules: AsyncIterable<SubmissionBlob>;
   /**
-   * Streamed from the dataset. A record that is wrong ends it with StudioError `config`, with its place. Can be gone
-   * through again.
+   * Streamed from the dataset. An invalid record throws StudioError `config` with its location. Can be iterated
+   * repeatedly.
    */
   readonly tasks: AsyncIterable<TaskRecord>;
 }
 
 /**
- * Throws StudioError `config`, with all of them at once, for environment variables that are not set, and whatever
+ * Builds a submission. Throws one StudioError `config` for all environment variables that are not set, and whatever
  * bundling throws.
  */
 export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): Promise<BuiltSubmission> {
   const { agent, world, file, root } = loaded;
   const environment = collectEnvironment([...filesOf(agent), world?.parsed, loaded.parsed], root, ports);
   const bundles = new Bundles(ports);
-  const shown = (path: string): string => relative(root, path);
   const git = await ports.git();
-  // All modules are asked for at once: they are bundled together.
+  // Requests all modules at once, so that they are bundled together.
   const worldModule = world === undefined ? undefined : bundles.add(moduleOf(world));
-  worldModule?.catch(() => undefined); // told below, unless something else is wrong first
+  worldModule?.catch(() => undefined); // awaited below, unless something else fails first
   const [scorer, submitted] = await Promise.all([
     submittedScorer(loaded, bundles),
     submittedAgent(agent, root, ports.files, bundles),
@@ -96,7 +95,7 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
   const built: Submission = {
     version: 1,
     name: loaded.name,
-    file: shown(loaded.path),
+    file: relative(root, loaded.path),
     agent: submitted,
     ...(world === undefined || worldModule === undefined
       ? {}
@@ -117,7 +116,7 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
     product: ports.product,
   };
   return {
-    // Parsed once more: what leaves this machine is exactly what the other side accepts.
+    // Validates what leaves this machine with the schema that the server uses.
     submission: submissionSchema.parse(built),
     secrets: environment.secrets,
     modules: { [Symbol.asyncIterator]: () => bundles.blobs() },
@@ -125,13 +124,13 @@ export async function buildSubmission(loaded: LoadedBatch, ports: SubmitPorts): 
   };
 }
 
-/** An agent apart from a batch: what of a submission is its own. */
+/** An agent without a batch: its part of a submission. */
 export interface BuiltAgent extends Pick<BuiltSubmission, 'secrets' | 'blobs'> {
   readonly agent: SubmittedAgent;
   readonly env: Submission['env'];
 }
 
-/** Throws as `buildSubmission` does. Paths in it are relative to `root`. */
+/** Builds an agent. Its paths are relative to `root`. Throws as `buildSubmission` does. */
 export async function buildAgent(agent: LoadedAgent, root: string, ports: SubmitPorts): Promise<BuiltAgent> {
   const { secrets, names, shown } = collectEnvironment(filesOf(agent), root, ports);
   const bundles = new Bundles(ports);
@@ -145,7 +144,7 @@ export async function buildAgent(agent: LoadedAgent, root: string, ports: Submit
 }
 
 /**
- * The tools of an agent alone, to try them. `${env:…}` stays as it is written. Throws as `buildSubmission` does where a
+ * Builds only the tools of an agent, to try them. `${env:…}` stays as written. Throws as `buildSubmission` does if a
  * module does not build.
  */
 export async function buildTools(
@@ -161,8 +160,8 @@ export async function buildTools(
 }
 
 /**
- * The world of a batch alone, with its tasks, to try its tools. `${env:…}` stays as it is written. Throws as
- * `buildSubmission` does where its module does not build.
+ * Builds only the world of a batch, with its tasks, to try its tools. `${env:…}` stays as written. Throws as
+ * `buildSubmission` does if its module does not build.
  */
 export async function buildWorld(
   loaded: LoadedBatch & { readonly world: LoadedWorld },
@@ -196,7 +195,7 @@ function collectEnvironment(
               code: 'env',
               variable: name,
               message: `the environment variable ${name} is ${value === '' ? 'empty' : 'not set'}`,
-              hint: `Set ${name} where you submit, for example \`export ${name}=…\`.`,
+              hint: `Set ${name} where you submit, for example with \`export ${name}=…\`.`,
             }),
           );
         } else {
@@ -211,14 +210,14 @@ function collectEnvironment(
   return { names, shown: names.filter((name) => open.has(name) && !hidden.has(name)), secrets };
 }
 
-/** Endpoints and names of models are no secrets. */
+/** Endpoints and names of models are not secret. */
 function isShown(path: Path): boolean {
   const at = path.lastIndexOf('model');
   const key = at === -1 ? undefined : path[at + 1];
   return key === 'endpoint' || key === 'name';
 }
 
-/** Endpoints that come from the environment are looked at once their value is known. */
+/** Checks endpoints from environment variables, whose values are now known. */
 function endpointProblems(sources: readonly ParsedFile[], secrets: Readonly<Record<string, string>>): Problem[] {
   const wrong = (parsed: ParsedFile, { path, text }: TextAt): Problem[] => {
     const at = path.lastIndexOf('model');
@@ -233,8 +232,8 @@ function endpointProblems(sources: readonly ParsedFile[], secrets: Readonly<Reco
     return [
       parsed.problem(path, {
         code: 'env',
-        message: `with the value of ${names} this is no URL of an endpoint`,
-        hint: 'Set it to, for example, http://localhost:8000/v1.',
+        message: `the value of ${names} does not result in a valid endpoint URL`,
+        hint: 'For example, set it to http://localhost:8000/v1.',
       }),
     ];
   };
@@ -243,7 +242,7 @@ function endpointProblems(sources: readonly ParsedFile[], secrets: Readonly<Reco
 
 // ---- sections ---------------------------------------------------------------------------------------------------
 
-/** The files of an agent and of all members below it, each once. */
+/** Returns the files of an agent and of all members of its team, each once. */
 function filesOf(agent: LoadedAgent): ParsedFile[] {
   const files = [
     agent,
@@ -320,7 +319,7 @@ function submittedModel(model: ModelSection): SubmittedModel {
     name: model.name,
     ...(model.api_key === undefined ? {} : { api_key: model.api_key }),
     headers: model.headers,
-    sampling: model.sampling as SubmittedModel['sampling'], // `extra` came out of YAML or JSON
+    sampling: model.sampling as SubmittedModel['sampling'], // `extra` was parsed from YAML or JSON
     capture: model.capture,
     ...(model.price === undefined ? {} : { price: model.price }),
     endpoint_wait_seconds: model.endpoint_wait,
@@ -336,11 +335,11 @@ async function submittedTools(
 ): Promise<SubmittedTools[]> {
   const { path, parsed, root } = agent;
   const position = placeOf(parsed, ['tools', index], root);
-  const named = [
+  const programs = [
     ...(entry.needs ?? []),
     ...(entry.mcp?.catalogued === undefined ? [] : CATALOGUE[entry.mcp.catalogued].needs),
   ];
-  const needs = named.length === 0 ? {} : { needs: named };
+  const needs = programs.length === 0 ? {} : { needs: programs };
   const limits = entry.limits === undefined ? {} : { limits: entry.limits };
   if (entry.module !== undefined)
     return [
@@ -386,13 +385,13 @@ async function submittedTools(
   ];
 }
 
-/** What the file tells one built-in set. */
+/** Returns the settings of one built-in set. */
 function settingsOf(entry: ToolEntry, name: string): { readonly settings?: BuiltinSettings } {
   const set = SETTINGS.find((key) => key === name);
   return set === undefined || entry[set] === undefined ? {} : { settings: { [set]: entry[set] } };
 }
 
-/** Where it stands, for people elsewhere. */
+/** Returns a position relative to the root. */
 function placeOf(parsed: ParsedFile, at: Path, root: string): Position {
   const { line, column } = parsed.valueRange(at);
   return { file: relative(root, parsed.file), line, column };
@@ -429,52 +428,52 @@ async function submittedScorer({ file, path, rubric }: LoadedBatch, bundles: Bun
 
 // ---- blobs and tasks --------------------------------------------------------------------------------------------
 
-/** Every module once, also when agent, world and scorer share it. */
+/** Bundles each module once, even if agent, world, and scorer share it. */
 class Bundles {
   readonly #ports: SubmitPorts;
-  readonly #made = new Map<string, Promise<Bundle>>();
+  readonly #bundles = new Map<string, Promise<Bundle>>();
 
   constructor(ports: SubmitPorts) {
     this.#ports = ports;
   }
 
   async add(path: string): Promise<SubmittedModule> {
-    const made = this.#made.get(path) ?? this.#ports.bundle(path);
-    this.#made.set(path, made);
-    const { file, bundleSha, mapSha } = await made;
+    const bundle = this.#bundles.get(path) ?? this.#ports.bundle(path);
+    this.#bundles.set(path, bundle);
+    const { file, bundleSha, mapSha } = await bundle;
     return { file, path, bundle: bundleSha, map: mapSha };
   }
 
   async *blobs(): AsyncGenerator<SubmissionBlob> {
-    for (const made of this.#made.values()) {
-      const { code, map, bundleSha, mapSha } = await made;
+    for (const bundle of this.#bundles.values()) {
+      const { code, map, bundleSha, mapSha } = await bundle;
       yield { sha: bundleSha, media: 'text/javascript', bytes: code };
       yield { sha: mapSha, media: 'application/json', bytes: map };
     }
   }
 }
 
-/** Attachments by what is in them; each file is read once. */
+/** Hashes attachments; each file is read once. */
 class Attachments {
   readonly #files: Files;
-  readonly #known = new Map<string, { sha: string; bytes: number }>();
+  readonly #hashes = new Map<string, { sha: string; bytes: number }>();
 
   constructor(files: Files) {
     this.#files = files;
   }
 
   async of(path: string): Promise<{ sha: string; bytes: number }> {
-    const known = this.#known.get(path);
-    if (known !== undefined) return known;
+    const cached = this.#hashes.get(path);
+    if (cached !== undefined) return cached;
     const hash = sha256.create();
     let bytes = 0;
     for await (const chunk of this.#files.bytes(path)) {
       hash.update(chunk);
       bytes += chunk.length;
     }
-    const made = { sha: bytesToHex(hash.digest()), bytes };
-    this.#known.set(path, made);
-    return made;
+    const result = { sha: bytesToHex(hash.digest()), bytes };
+    this.#hashes.set(path, result);
+    return result;
   }
 }
 

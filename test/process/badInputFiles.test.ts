@@ -62,7 +62,7 @@ describe('rollout run refuses', () => {
     bench.batch('torn', { agent: 'limits: { steps: 5\n' });
     assert.match(
       await refused(['run', 'torn.batch.yaml'], 'config'),
-      /^torn\.agent\.yaml:7:1: a \[ or \{ above is not closed before this line — Close it with \] or \}/,
+      /^torn\.agent\.yaml:7:1: a \[ or \{ is not closed before this line — Close it with \] or \}/,
     );
     assert.match(
       await refused(['run', 'mny.batch.yaml'], 'config'),
@@ -132,7 +132,7 @@ describe('rollout run refuses', () => {
     );
     assert.match(
       await refused(['run', file, '--task', 'two'], 'config'),
-      /^call\.batch\.yaml:3:18: call\.jsonl has no task `two` — Its first tasks are one\.$/,
+      /^call\.batch\.yaml:3:18: call\.jsonl has no task `two` — The first tasks are one\.$/,
     );
   });
 

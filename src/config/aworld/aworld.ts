@@ -1,6 +1,6 @@
 /**
- * Agents of AWorld as agent files: its agents, task and swarm YAML and its Markdown agents, with their MCP servers
- * (`mcp_config`) and swarms. What has no place here is told, never dropped in silence. Pure.
+ * Converts AWorld agents to agent files: agents, task, and swarm YAML, and Markdown agents, with their MCP servers
+ * (`mcp_config`) and swarms. Everything without a counterpart is listed in the notes, never dropped silently. Pure.
  */
 import { stringify } from 'yaml';
 import { StudioError } from '../../common/errors.ts';
@@ -10,20 +10,20 @@ import { newEntry } from '../tools/mcp/newEntry.ts';
 import { settingsOf } from './model.ts';
 import { readSource, type SourceAgent } from './source.ts';
 import { type SwarmTeam, teamsOf } from './swarm.ts';
-import { type Tell, textOf } from './texts.ts';
+import { type Report, textOf } from './texts.ts';
 
 export interface AworldImport {
   /** Relative paths with `/`: `agents/NAME.agent.yaml`, `prompts/NAME.md`. */
   readonly files: readonly { readonly path: string; readonly text: string }[];
-  /** What a batch would name. */
+  /** The agent file that a batch should name. */
   readonly main: string;
-  /** What people should know: keys to set, parts that were left out. */
+  /** Shown to the user: keys to set, parts that were left out. */
   readonly notes: readonly string[];
 }
 
 /**
- * `folder`: what servers' `${workspaceFolder}` means. `read`: the text of a file that `mcp_config` names. Throws
- * StudioError `config`.
+ * Converts one AWorld file. `folder` replaces `${workspaceFolder}` in server entries; `read` returns the text of a
+ * file that `mcp_config` names. Throws StudioError `config`.
  */
 export function importAworld(file: string, text: string, folder: string, read: (path: string) => string): AworldImport {
   const source = readSource(file, text);
@@ -31,13 +31,16 @@ export function importAworld(file: string, text: string, folder: string, read: (
   const slug = (name: string): string => names.get(name) ?? name;
   const files: { path: string; text: string }[] = [];
   const notes: string[] = [];
-  const tell: Tell = (at, said) => void notes.push(`${source.place(at)}: ${said}`);
+  const report: Report = (at, note) => void notes.push(`${source.place(at)}: ${note}`);
   for (const at of source.left)
-    tell(at, `\`${at.join('.')}\` has no place here${at[0] === 'task' ? ': tasks are lines of a dataset' : ''}.`);
+    report(
+      at,
+      `\`${at.join('.')}\` was left out: ${at[0] === 'task' ? 'tasks belong in a dataset' : 'it has no equivalent'}.`,
+    );
   const base = slugOf(file.replace(/^.*[/\\]/, '').replace(/\.\w+$/, ''));
-  const given = source.swarm === undefined ? undefined : textOf(source.swarm['name']);
+  const swarmName = source.swarm === undefined ? undefined : textOf(source.swarm['name']);
   const outermost =
-    [given === undefined ? undefined : slugOf(given), base, `${base}-team`].find(
+    [swarmName === undefined ? undefined : slugOf(swarmName), base, `${base}-team`].find(
       (name) => name !== undefined && ![...names.values()].includes(name),
     ) ?? `${base}-team`;
   const teams =
@@ -48,7 +51,7 @@ export function importAworld(file: string, text: string, folder: string, read: (
           outermost,
           source.swarm,
           source.agents.map(({ name }) => name),
-          tell,
+          report,
         );
   const teamText = (team: SwarmTeam): JsonObject => ({
     kind: team.kind,
@@ -65,16 +68,16 @@ export function importAworld(file: string, text: string, folder: string, read: (
   });
 
   for (const agent of source.agents) {
-    const { model, steps } = settingsOf(agent, source.steps, tell);
-    const tools = toolsOf(agent, source.servers, folder, read, tell);
+    const { model, steps } = settingsOf(agent, source.steps, report);
+    const tools = toolsOf(agent, source.servers, folder, read, report);
     const description = textOf(agent.fields['desc'] ?? agent.fields['description']);
     const prompt = textOf(agent.fields['system_prompt']);
-    if (prompt === undefined) tell(agent.at, `${agent.name}: it has no prompt; a plain one was written.`);
+    if (prompt === undefined) report(agent.at, `${agent.name}: no prompt found; added a placeholder prompt.`);
     if (kindOf(agent) !== undefined)
-      tell(
+      report(
         [...agent.at, 'type'],
-        `${agent.name}: agents of the type ${kindOf(agent) ?? ''} are made by a program; what the file says of ` +
-          'it was taken.',
+        `${agent.name}: agents of type ${kindOf(agent) ?? ''} are created by a program; only the settings in this ` +
+          'file were imported.',
       );
     const own = slug(agent.name);
     const lead = teams.find((team) => team.leader === agent.name);
@@ -116,37 +119,37 @@ export function importAworld(file: string, text: string, folder: string, read: (
   };
 }
 
-/** What an agent of a task file is, where it is none that the file describes. */
+/** Returns the type of an agent that a task file only refers to; undefined if the file describes the agent itself. */
 function kindOf({ fields }: SourceAgent): string | undefined {
   const type = textOf(fields['type']);
   return type === 'skill' || type === 'predefined' ? type : undefined;
 }
 
-/** Kinds of servers that are none of MCP. */
+/** AWorld server types that are not MCP. */
 const FOREIGN: Readonly<Record<string, string>> = {
-  api: 'a plain HTTP interface, of which rollout tool openapi makes tools where it has a description',
-  function_tool: 'functions of a program in Python',
+  api: 'a plain HTTP API; if it has an OpenAPI description, rollout tool openapi turns it into tools',
+  function_tool: 'a set of Python functions',
 };
 
-/** Entries of `tools:`: the servers that `mcp_servers` names, or all. */
+/** Returns the entries for `tools:`: the servers that `mcp_servers` names, or all of them. */
 function toolsOf(
   { name, fields, at }: SourceAgent,
   fileServers: Json | undefined,
   folder: string,
   read: (path: string) => string,
-  tell: Tell,
+  report: Report,
 ): Json[] {
   const own = fields['mcp_config'] ?? undefined;
   const place = own === undefined ? ['mcp_config'] : [...at, 'mcp_config'];
-  const wanted = namesIn(fields['mcp_servers']);
+  const requested = namesIn(fields['mcp_servers']);
   const only = isJsonObject(fields['tool_list']) ? fields['tool_list'] : {};
-  const named = wanted ?? (Object.keys(only).length === 0 ? undefined : Object.keys(only));
+  const named = requested ?? (Object.keys(only).length === 0 ? undefined : Object.keys(only));
   const config = serversOf(own ?? fileServers, read);
   if (config === undefined) {
     if (named !== undefined && named.length > 0)
-      tell(
+      report(
         [...at, 'mcp_servers'],
-        `${name}: no \`mcp_config\` says what its servers ${named.join(', ')} are; add them with rollout tool add.`,
+        `${name}: the file has no \`mcp_config\` for ${named.join(', ')}; add these servers with rollout tool add.`,
       );
     return [];
   }
@@ -162,34 +165,31 @@ function toolsOf(
   const entries = new Map<string, FoundServer>(found.map((one) => [one.name, one]));
   for (const server of named ?? Object.keys(config))
     if (!entries.has(server))
-      tell(
-        place,
-        `${name}: its server ${server} cannot be used: ${whyNot.get(server) ?? 'mcp_config does not name it'}.`,
-      );
+      report(place, `${name}: cannot use the server ${server}: ${whyNot.get(server) ?? 'it is not in mcp_config'}.`);
   if (isJsonObject(fields['black_tool_actions']) && Object.keys(fields['black_tool_actions']).length > 0)
-    tell(
+    report(
       [...at, 'black_tool_actions'],
-      `${name}: tools that it must not call are told here by \`tools:\` of the entry, which lists those it may.`,
+      `${name}: blocked tools were not imported; list the allowed tools under \`tools:\` of the entry instead.`,
     );
   return [...entries.values()]
     .filter((one) => named === undefined || named.includes(one.name))
-    .map(({ name: server, server: mcp, notes: told }) => {
-      for (const note of told) tell(place, `${name}, ${server}: ${note}`);
+    .map(({ name: server, server: mcp, notes: serverNotes }) => {
+      for (const note of serverNotes) report(place, `${name}, ${server}: ${note}`);
       const one = config[server];
       const timeouts = isJsonObject(one) ? Object.keys(one).filter((key) => /timeout/.test(key)) : [];
       if (timeouts.length > 0)
-        tell(
+        report(
           place,
-          `${name}, ${server}: ${timeouts.map((key) => `\`${key}\``).join(', ')}: how long a call may take is ` +
-            '`limits.tool_seconds` of the agent here.',
+          `${name}, ${server}: ${timeouts.map((key) => `\`${key}\``).join(', ')}: set \`limits.tool_seconds\` of the ` +
+            'agent instead; it limits the time of a call.',
         );
       const list = namesIn(only[server]);
-      // texts and lists of texts
+      // contains only strings and lists of strings
       return newEntry(server, mcp, list === undefined || list.length === 0 ? undefined : list) as unknown as Json;
     });
 }
 
-/** Names in a list, or in one text with commas; undefined: none are told. */
+/** Returns the names in a list or a comma-separated string; undefined if there is no value. */
 function namesIn(value: Json | undefined): string[] | undefined {
   if (Array.isArray(value)) return value.map(String);
   const text = textOf(value);
@@ -203,32 +203,32 @@ function namesIn(value: Json | undefined): string[] | undefined {
         .filter((one) => one !== '');
 }
 
-/** Servers by their names: in a mapping, with `mcpServers` above it or without, as JSON in a text, or in a file. */
+/** Returns servers by name: from a mapping (with or without `mcpServers`), a JSON string, or a file. */
 function serversOf(config: Json | undefined, read: (path: string) => string): JsonObject | undefined {
   if (config === undefined || config === null) return undefined;
   const value = typeof config !== 'string' ? config : jsonOf(/^\s*\{/.test(config) ? config : read(config));
   if (!isJsonObject(value))
     throw new StudioError(
       'config',
-      `\`mcp_config\`${typeof config === 'string' && !/^\s*\{/.test(config) ? ` (${config})` : ''} is no mapping ` +
-        'of servers.',
-      { hint: 'It should be JSON with `mcpServers`.' },
+      `\`mcp_config\`${typeof config === 'string' && !/^\s*\{/.test(config) ? ` (${config})` : ''} does not contain ` +
+        'a mapping of servers.',
+      { hint: 'Use JSON with `mcpServers`.' },
     );
   const inner = value['mcpServers'] ?? value['servers'];
   return isJsonObject(inner) ? inner : value;
 }
 
-/** Names as our files have them, each once. */
+/** Returns a unique name, valid in agent files, for each source name. */
 function slugs(names: readonly string[]): Map<string, string> {
-  const made = new Map<string, string>();
+  const unique = new Map<string, string>();
   const taken = new Set<string>();
   for (const name of names) {
     let slug = slugOf(name);
     for (let number = 2; taken.has(slug); number++) slug = `${slugOf(name)}-${number}`;
     taken.add(slug);
-    made.set(name, slug);
+    unique.set(name, slug);
   }
-  return made;
+  return unique;
 }
 
 function slugOf(name: string): string {

@@ -1,10 +1,10 @@
-/** The model of an AWorld agent as `model:` of ours, and its limits. */
+/** Converts the model settings and limits of an AWorld agent. */
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import type { Path } from '../source/parse.ts';
 import type { SourceAgent } from './source.ts';
-import { type Tell, textOf } from './texts.ts';
+import { type Report, textOf } from './texts.ts';
 
-/** Keys of AWorld's `ModelConfig` and `AgentConfig` that have a place here. */
+/** Keys of AWorld's `ModelConfig` and `AgentConfig` that are converted. */
 const USED = new Set([
   'llm_config',
   'config',
@@ -20,7 +20,7 @@ const USED = new Set([
   'tool_list',
   'black_tool_actions',
 ]);
-/** Parts of AWorld that only say again what is the rule here, or are about its own Python. */
+/** Keys that can be ignored: they restate our defaults, or concern only AWorld's Python code. */
 const MEANINGLESS = new Set([
   'id',
   'name',
@@ -52,8 +52,12 @@ export interface AgentSettings {
   readonly steps: number | undefined;
 }
 
-/** Model fields stand in `config` or `conf`, in `llm_config` there or beside it, or flat: all are read. */
-export function settingsOf({ name, fields, at }: SourceAgent, fileSteps: Json | undefined, tell: Tell): AgentSettings {
+/** Reads model fields from all places AWorld allows: `config` or `conf`, `llm_config` inside or next to it, or flat. */
+export function settingsOf(
+  { name, fields, at }: SourceAgent,
+  fileSteps: Json | undefined,
+  report: Report,
+): AgentSettings {
   const whole = { at, value: fields };
   const own = ['config', 'conf'].flatMap((key) => inside(whole, key));
   const places = [
@@ -64,21 +68,21 @@ export function settingsOf({ name, fields, at }: SourceAgent, fileSteps: Json | 
   const holder = (key: string): Place | undefined =>
     places.find(({ value }) => value[key] !== undefined && value[key] !== null);
   const get = (key: string): Json | undefined => holder(key)?.value[key];
-  const told = (key: string, text: string): void => {
-    tell([...(holder(key)?.at ?? at), key], `${name}: ${text}`);
+  const reportKey = (key: string, text: string): void => {
+    report([...(holder(key)?.at ?? at), key], `${name}: ${text}`);
   };
   const url = textOf(get('llm_base_url'));
   const key = textOf(get('llm_api_key'));
   const provider = textOf(get('llm_provider'));
   if (key !== undefined && !ENVIRONMENT.test(key))
-    told('llm_api_key', 'the key that stood in the file was left out; set LLM_API_KEY.');
+    reportKey('llm_api_key', 'the API key in the file was not imported; set LLM_API_KEY.');
   if (provider !== undefined && !OPENAI_LIKE.test(provider))
-    told('llm_provider', `its provider is ${provider}; \`model.endpoint\` must be an OpenAI-compatible address of it.`);
+    reportKey('llm_provider', `set \`model.endpoint\` to an OpenAI-compatible endpoint of ${provider}.`);
   const sampling = samplingOf(get('llm_temperature'), get('params'));
   for (const place of places) {
     for (const key of Object.keys(place.value))
       if (!USED.has(key) && !MEANINGLESS.has(key))
-        tell([...place.at, key], `${name}: \`${key}\` was left out: nothing here corresponds.`);
+        report([...place.at, key], `${name}: \`${key}\` was left out: it has no equivalent.`);
   }
   const steps = get('max_steps') ?? fileSteps;
   return {

@@ -1,4 +1,4 @@
-/** The parts of AWorld's files that agents are made of, whatever dialect they are written in. */
+/** Reads the agents from AWorld files, in any of the formats that AWorld accepts. */
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
@@ -7,11 +7,11 @@ import { hasErrors, problemsError } from '../source/problem.ts';
 import { swarmAgents } from './swarm.ts';
 import { plainText, textOf } from './texts.ts';
 
-/** An agent with all that was said of it. */
+/** An agent with all its fields. */
 export interface SourceAgent {
   readonly name: string;
   readonly fields: JsonObject;
-  /** Where it stands in its file. */
+  /** Path to the agent in its file. */
   readonly at: Path;
 }
 
@@ -23,12 +23,12 @@ export interface Source {
   readonly steps: Json | undefined;
   /** `file:line:column`. */
   place(at: Path): string;
-  /** What the file says beside its agents, that has no place here. */
+  /** Paths outside the agents that are not converted. */
   readonly left: readonly Path[];
 }
 
 const FRONT_MATTER = /^---\r?\n([^]*?)\r?\n---\r?\n?/;
-/** Keys of a whole file that are read. */
+/** Top-level keys that are converted. */
 const READ = new Set(['vars', 'agents', 'swarm', 'mcp_config', 'task_config']);
 const file = z.looseObject({
   vars: z.record(z.string(), z.unknown()).optional(),
@@ -40,9 +40,9 @@ const file = z.looseObject({
 });
 
 /**
- * Reads a file of agents: its `agents:` a mapping (agents YAML) or a list (task and swarm YAML), or one agent as
- * Markdown with front matter. `${NAME}` becomes `${env:NAME}`, `${vars.X}` what stands there. Throws StudioError
- * `config`.
+ * Reads a file of agents: `agents:` as a mapping (agents YAML) or a list (task and swarm YAML), or one agent as
+ * Markdown with front matter. `${NAME}` becomes `${env:NAME}`; `${vars.X}` becomes the value of the variable. Throws
+ * StudioError `config`.
  */
 export function readSource(name: string, text: string): Source {
   return /\.(md|markdown)$/i.test(name) ? readMarkdown(name, text) : readYaml(name, text);
@@ -51,8 +51,8 @@ export function readSource(name: string, text: string): Source {
 function readMarkdown(name: string, text: string): Source {
   const front = FRONT_MATTER.exec(text);
   if (front === null)
-    throw new StudioError('config', `${name} has no front matter, so that nothing says which agent it is.`, {
-      hint: 'It should begin with `---`, `name: …` and `---`; what follows is the prompt.',
+    throw new StudioError('config', `${name} has no front matter that names the agent.`, {
+      hint: 'Start the file with `---`, `name: …`, and `---`, followed by the prompt.',
     });
   const { value, place } = yaml(name, front[1] ?? '', 1);
   const fields = withVariables(name, value);
@@ -74,17 +74,21 @@ function readMarkdown(name: string, text: string): Source {
 }
 
 function readYaml(name: string, text: string): Source {
-  const { value: written, place } = yaml(name, text, 0);
-  const value = withVariables(name, written);
+  const { value: source, place } = yaml(name, text, 0);
+  const value = withVariables(name, source);
   const read = file.safeParse(value);
   const swarmAlone = isJsonObject(value['swarm']) && value['agents'] === undefined ? value['swarm'] : undefined;
   if (!read.success || (read.data.agents === undefined && swarmAlone === undefined)) {
     const servers = isJsonObject(value['mcpServers']);
-    throw new StudioError('config', servers ? `${name} names MCP servers and no agents.` : `${name} names no agents.`, {
-      hint: servers
-        ? `Put them into an agent file of yours: rollout tool add AGENT --from ${name}`
-        : "It should have `agents:`, as AWorld's agents, task and swarm files have, or be a Markdown agent.",
-    });
+    throw new StudioError(
+      'config',
+      servers ? `${name} contains MCP servers but no agents.` : `${name} contains no agents.`,
+      {
+        hint: servers
+          ? `Add them to one of your agent files: rollout tool add AGENT --from ${name}`
+          : 'Choose an AWorld agents, task, or swarm file (with `agents:`), or a Markdown agent.',
+      },
+    );
   }
   const {
     agents,
@@ -93,7 +97,7 @@ function readYaml(name: string, text: string): Source {
     task_config: config,
   } = read.data as { agents?: Json; swarm?: Json; mcp_config?: Json; task_config?: Json };
   return {
-    // A swarm file alone: its agents are made by a program.
+    // In a file with only a swarm, a program creates the agents.
     agents:
       swarmAlone !== undefined
         ? swarmAgents(swarmAlone).map((one) => ({ name: one, fields: {}, at: ['swarm'] }))
@@ -142,8 +146,8 @@ function yaml(
   const parsed = parseFile(name, '\n'.repeat(skipped) + text);
   if (hasErrors(parsed.problems)) throw problemsError(parsed.problems);
   if (!isJsonObject(parsed.value))
-    throw new StudioError('config', `${name} is no mapping of keys.`, {
-      hint: 'Give an agents, task or swarm file of AWorld, or a Markdown agent.',
+    throw new StudioError('config', `${name} is not a mapping of keys.`, {
+      hint: 'Choose an AWorld agents, task, or swarm file, or a Markdown agent.',
     });
   return {
     value: parsed.value,
@@ -154,7 +158,7 @@ function yaml(
   };
 }
 
-/** A text that is a variable as a whole takes the variable's own type. */
+/** Replaces variables. A string that consists only of a variable takes the type of its value. */
 function withVariables(name: string, value: JsonObject): JsonObject {
   const vars = isJsonObject(value['vars']) ? value['vars'] : {};
   const variable = (key: string): Json => {

@@ -1,9 +1,9 @@
-/** An AWorld swarm as `team:` of ours: workflow, handoff, team (leader), with parallel, serial and nested groups. */
+/** Converts AWorld swarms to `team:`: workflow, handoff, and team (leader), with parallel, serial, and nested groups. */
 
 import { StudioError } from '../../common/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import type { Path } from '../source/parse.ts';
-import { plainText, type Tell, textOf } from './texts.ts';
+import { plainText, type Report, textOf } from './texts.ts';
 
 export interface SwarmMember {
   readonly name: string;
@@ -11,11 +11,11 @@ export interface SwarmMember {
   readonly to?: readonly string[];
 }
 
-/** A team that needs a file of its own, or whose leader's file has it. */
+/** A team: in the file of its leader, or in its own file if it has no leader. */
 export interface SwarmTeam {
   readonly name: string;
   readonly kind: 'workflow' | 'handoff' | 'leader';
-  /** Of a leader: whose file it is. */
+  /** The leader, whose file contains the team. */
   readonly leader?: string;
   readonly members: readonly SwarmMember[];
 }
@@ -27,7 +27,7 @@ const KINDS: Readonly<Record<string, SwarmTeam['kind']>> = {
   hybrid: 'leader',
 };
 const NODES = ['agent', 'parallel', 'serial', 'swarm'] as const;
-/** Keys of a swarm, or of a node of one, that are read. */
+/** Keys of a swarm or one of its nodes that are converted. */
 const USED = new Set([
   'name',
   'type',
@@ -43,13 +43,13 @@ const USED = new Set([
   'next',
 ]);
 
-/** A part of a swarm with where it stands. */
+/** A part of a swarm and its path. */
 interface Place {
   readonly at: Path;
   readonly value: Json;
 }
 
-/** The ids of the agents that a swarm names: those of its nodes that are no groups. */
+/** Returns the IDs of the agents in a swarm: its nodes that are not groups. */
 export function swarmAgents(swarm: JsonObject): string[] {
   const groups = new Set<string>();
   const names = new Set<string>();
@@ -68,59 +68,64 @@ export function swarmAgents(swarm: JsonObject): string[] {
 }
 
 /**
- * Teams of a swarm, the outermost one last. `name`: of that one. Throws StudioError `config` for a type that is none,
- * and for names of agents that are not there.
+ * Returns the teams of a swarm, the outermost one last, which is teamName `name`. Throws StudioError `config` for an
+ * unknown swarm type and for names of agents that do not exist.
  */
 export function teamsOf(
   file: string,
   name: string,
   swarm: JsonObject,
   agents: readonly string[],
-  tell: Tell,
+  report: Report,
 ): readonly SwarmTeam[] {
   const teams: SwarmTeam[] = [];
-  const known = new Set(agents);
-  /** What stands for the id of a group: its leader, or the file of its own. */
-  const stands = new Map<string, string>();
-  /** Nodes by their ids, until they have their place: groups name one another. */
+  const agentNames = new Set(agents);
+  /** The agent name that replaces the ID of a group: its leader, or its own file. */
+  const groupNames = new Map<string, string>();
+  /** Nodes by ID, collected first because groups refer to one another. */
   const nodes = new Map<string, Place>();
   const need = (id: string): string => {
-    const one = stands.get(id) ?? id;
-    if (!known.has(one))
-      throw new StudioError('config', `${file}: the swarm names \`${id}\`, which is none of its agents.`, {
-        hint: `Its agents are ${agents.join(', ')}.`,
+    const one = groupNames.get(id) ?? id;
+    if (!agentNames.has(one))
+      throw new StudioError('config', `${file}: the swarm names \`${id}\`, but there is no such agent.`, {
+        hint: `The agents are ${agents.join(', ')}.`,
       });
     return one;
   };
 
-  const team = (called: string, group: JsonObject, at: Path): SwarmTeam => {
+  const team = (teamName: string, group: JsonObject, at: Path): SwarmTeam => {
     const type = textOf(group['type'] ?? group['swarm_type']) ?? 'workflow';
     const kind = Object.hasOwn(KINDS, type) ? KINDS[type] : undefined;
     if (kind === undefined)
-      throw new StudioError('config', `${file}: a swarm has the type \`${type}\`.`, {
-        hint: `It should be one of ${Object.keys(KINDS).join(', ')}.`,
+      throw new StudioError('config', `${file}: unknown swarm type \`${type}\`.`, {
+        hint: `Expected one of: ${Object.keys(KINDS).join(', ')}.`,
       });
     if (type === 'hybrid')
-      tell(at, `${called}: in a hybrid swarm members also speak to one another; here they speak to their leader.`);
+      report(at, `${teamName}: in a hybrid swarm, members also talk to each other; here they talk only to the leader.`);
     for (const key of Object.keys(group).filter((one) => !USED.has(one)))
-      tell([...at, key], `${called}: \`${key}\` of a swarm has no place here.`);
-    const { stages, edges } = orderOf(called, group, at);
+      report([...at, key], `${teamName}: \`${key}\` of the swarm was left out: it has no equivalent.`);
+    const { stages, edges } = orderOf(teamName, group, at);
     if (kind === 'leader') {
       const all = [...new Set(stages.flat())];
       const root = textOf(group['root_agent'] ?? group['root']);
       const leader = root === undefined ? all[0] : need(root);
       if (leader === undefined)
-        throw new StudioError('config', `${file}: the team \`${called}\` has no members.`, {
-          hint: 'Name `root` and `members`.',
+        throw new StudioError('config', `${file}: the team \`${teamName}\` has no members.`, {
+          hint: 'Add `root` and `members`.',
         });
       const between = edges.filter(([from]) => from !== leader);
       if (between.length > 0)
-        tell(
+        report(
           [...at, 'edges'],
-          `${called}: ${between.map(([from, to]) => `${from} → ${to}`).join(', ')}: in a team members do not ` +
-            'speak to one another here, only to their leader.',
+          `${teamName}: ${between.map(([from, to]) => `${from} → ${to}`).join(', ')}: left out, because members of a ` +
+            'team talk only to the leader.',
         );
-      return { name: called, kind, leader, members: all.filter((one) => one !== leader).map((one) => ({ name: one })) };
+      return {
+        name: teamName,
+        kind,
+        leader,
+        members: all.filter((one) => one !== leader).map((one) => ({ name: one })),
+      };
     }
     const all = [...new Set([...stages.flat(), ...edges.flat()])];
     const members = all.map((one): SwarmMember => {
@@ -130,16 +135,16 @@ export function teamsOf(
           : { name: one, to: edges.filter(([from]) => from === one).map(([, to]) => to) };
       if (edges.length > 0) return { name: one, after: edges.filter(([, to]) => to === one).map(([from]) => from) };
       const stage = stages.findIndex((names) => names.includes(one));
-      // A member alone in its place comes after the one before it by itself.
+      // A single member follows the one before it by default.
       const before = stages[stage - 1] ?? [];
       return stages[stage]?.length === 1 && before.length <= 1 ? { name: one } : { name: one, after: before };
     });
-    return { name: called, kind, members };
+    return { name: teamName, kind, members };
   };
 
-  /** Stages one after another, and edges where they are told. */
+  /** Returns the stages in order, and the edges that the group defines. */
   const orderOf = (
-    called: string,
+    teamName: string,
     group: JsonObject,
     at: Path,
   ): { readonly stages: readonly (readonly string[])[]; readonly edges: readonly (readonly [string, string])[] } => {
@@ -148,14 +153,14 @@ export function teamsOf(
       'agents';
     const own = list(group[key]).map((value, index): Place => ({ at: [...at, key, index], value }));
     for (const place of own) if (isJsonObject(place.value)) nodes.set(textOf(place.value['id']) ?? '', place);
-    // What a group beside them names is in that group.
+    // A node that is also listed in a sibling group belongs to that group.
     const inside = new Set(
       own.flatMap(({ value }) =>
         isJsonObject(value) ? list(value['agents']).filter((one) => typeof one === 'string') : [],
       ),
     );
     const here = own.filter(({ value }) => !isJsonObject(value) || !inside.has(textOf(value['id']) ?? ''));
-    const placed = here.map((place, index) => stageOf(called, place, index));
+    const placed = here.map((place, index) => stageOf(teamName, place, index));
     const root = textOf(group['root_agent'] ?? group['root']);
     const stages = [...(root === undefined ? [] : [[need(root)]]), ...placed];
     const edges = [
@@ -170,17 +175,15 @@ export function teamsOf(
     return { stages, edges: edges.map(([from, to]): [string, string] => [need(from), need(to)]) };
   };
 
-  const stageOf = (called: string, { at, value }: Place, index: number): string[] => {
-    if (typeof value === 'string') return [placed(value, called, index)];
+  const stageOf = (teamName: string, { at, value }: Place, index: number): string[] => {
+    if (typeof value === 'string') return [memberName(value, teamName, index)];
     if (Array.isArray(value))
-      return value.map((one, step) => stageOf(called, { at: [...at, step], value: one }, index * 10 + step)).flat();
+      return value.map((one, step) => stageOf(teamName, { at: [...at, step], value: one }, index * 10 + step)).flat();
     if (!isJsonObject(value))
-      throw new StudioError(
-        'config',
-        `${file}: the swarm \`${called}\` has a member that is neither a name nor a group.`,
-        { hint: 'Write names of agents.' },
-      );
-    const id = textOf(value['id']) ?? `${called}-${index + 1}`;
+      throw new StudioError('config', `${file}: a member of the swarm \`${teamName}\` is neither a name nor a group.`, {
+        hint: 'Use names of agents.',
+      });
+    const id = textOf(value['id']) ?? `${teamName}-${index + 1}`;
     switch (kindOf(value)) {
       case 'agent':
         return [need(id)];
@@ -191,26 +194,32 @@ export function teamsOf(
       case 'swarm':
         return [nested(id, at, { ...value, type: value['swarm_type'] ?? 'workflow' })];
       case undefined:
-        throw new StudioError('config', `${file}: \`${id}\` has the node_type \`${plainText(value['node_type'])}\`.`, {
-          hint: `It should be one of ${NODES.join(', ')}.`,
-        });
+        throw new StudioError(
+          'config',
+          `${file}: \`${id}\` has the unknown node_type \`${plainText(value['node_type'])}\`.`,
+          {
+            hint: `Expected one of: ${NODES.join(', ')}.`,
+          },
+        );
     }
   };
 
-  /** A name: of an agent, or of a group that stands elsewhere. */
-  const placed = (id: string, called: string, index: number): string => {
+  /** Resolves a name, which may be that of an agent or of a group defined elsewhere. */
+  const memberName = (id: string, teamName: string, index: number): string => {
     const place = nodes.get(id);
-    return known.has(id) || stands.has(id) || place === undefined ? need(id) : (stageOf(called, place, index)[0] ?? id);
+    return agentNames.has(id) || groupNames.has(id) || place === undefined
+      ? need(id)
+      : (stageOf(teamName, place, index)[0] ?? id);
   };
 
   const nested = (id: string, at: Path, group: JsonObject): string => {
-    const before = stands.get(id);
+    const before = groupNames.get(id);
     if (before !== undefined) return before;
-    const made = team(id, group, at);
-    teams.push(made);
-    known.add(id);
-    const name = made.leader ?? id;
-    stands.set(id, name);
+    const nestedTeam = team(id, group, at);
+    teams.push(nestedTeam);
+    agentNames.add(id);
+    const name = nestedTeam.leader ?? id;
+    groupNames.set(id, name);
     return name;
   };
 

@@ -1,15 +1,15 @@
 import type { Json } from '../../common/json.ts';
 import type { Path } from '../source/parse.ts';
 
-/** Says something of a place in the file that was read. */
-export type Tell = (at: Path, text: string) => void;
+/** Adds a note about a place in the imported file. */
+export type Report = (at: Path, text: string) => void;
 
-/** As it stands in a text. */
+/** Returns a value as text: strings unchanged, anything else as JSON. */
 export function plainText(value: Json | undefined): string {
   return typeof value === 'string' ? value : JSON.stringify(value ?? null);
 }
 
-/** A text that says something. */
+/** Returns a string that is not blank. */
 export function textOf(value: Json | undefined): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value : undefined;
 }

@@ -1,4 +1,4 @@
-/** From a dataset's record to a task: which column means what. */
+/** Maps columns of dataset records to the fields of a task. */
 import { z } from 'zod';
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';
 import type { TaskRecord } from '../../trace/task.ts';
@@ -10,9 +10,9 @@ export type ColumnKey = (typeof COLUMNS)[number];
 
 export interface Columns {
   readonly names: Readonly<Record<ColumnKey, string>>;
-  /** Those the batch file names itself: it is an error when they do not exist. */
-  readonly told: ReadonlySet<ColumnKey>;
-  /** An answer that stands for "not published", e.g. in GAIA's test split. */
+  /** Columns named in the batch file; these must exist. */
+  readonly explicit: ReadonlySet<ColumnKey>;
+  /** A placeholder for unpublished answers, e.g. in GAIA's test split. */
   readonly hiddenAnswer?: string;
 }
 
@@ -25,7 +25,7 @@ const USUAL: Columns['names'] = {
   world: 'world',
 };
 
-/** Columns of GAIA's `metadata.jsonl`; attachments lie beside it. */
+/** Columns of GAIA's `metadata.jsonl`; attachments are in the same folder. */
 const GAIA: Columns['names'] = {
   id: 'task_id',
   question: 'Question',
@@ -35,34 +35,34 @@ const GAIA: Columns['names'] = {
   world: 'world',
 };
 
-/** GAIA's example record, which is no task. */
+/** ID of GAIA's example record, which is not a task. */
 export const GAIA_EXAMPLE = '0-0-0-0-0';
 
 export function columnsOf(section: Pick<DatasetSection, ColumnKey | 'format'>): Columns {
   const names = { ...(section.format === 'gaia' ? GAIA : USUAL) };
-  const told = new Set<ColumnKey>();
+  const explicit = new Set<ColumnKey>();
   for (const key of COLUMNS) {
     const name = section[key];
     if (name === undefined) continue;
     names[key] = name;
-    told.add(key);
+    explicit.add(key);
   }
-  return section.format === 'gaia' ? { names, told, hiddenAnswer: '?' } : { names, told };
+  return section.format === 'gaia' ? { names, explicit, hiddenAnswer: '?' } : { names, explicit };
 }
 
-/** A task whose attachments are files on this disk. */
+/** A task whose attachments are local files. */
 export type FileTask = Omit<TaskRecord, 'files'> & {
   readonly files?: readonly { readonly name: string; readonly path: string }[];
 };
 
-/** `named`: the id is the record's own. */
+/** `named`: the ID comes from the record. */
 export type ColumnResult =
   | { readonly task: FileTask; readonly named: boolean }
   | { readonly message: string; readonly hint: string };
 
 const worldStart = z.strictObject({ seed: z.int().optional(), state: z.unknown().optional() });
 
-/** `id` is what the task is called without a column for it; `folder` is where attachments are looked for. */
+/** Returns the task of a record. `id` is used if no column has one; attachments are relative to `folder`. */
 export function taskOf(value: unknown, columns: Columns, id: string, folder: string): ColumnResult {
   if (!isJsonObject(value))
     return { message: 'a record must be an object of columns', hint: 'Write { "question": "…", "answer": "…" }.' };
@@ -78,20 +78,20 @@ export function taskOf(value: unknown, columns: Columns, id: string, folder: str
 
   const question = cell('question');
   if (question === undefined)
-    return wrong('question', 'is missing or empty', 'Every record needs the problem the agent is given.');
-  if (typeof question !== 'string') return wrong('question', 'must be text', 'Write the problem as one text.');
+    return wrong('question', 'is missing or empty', 'Every record needs a question for the agent.');
+  if (typeof question !== 'string') return wrong('question', 'must be text', 'Write the question as a string.');
   const named = cell('id');
-  if (named === undefined && columns.told.has('id'))
+  if (named === undefined && columns.explicit.has('id'))
     return wrong(
       'id',
       'is missing or empty',
-      'Give the record an id, or remove `dataset.id`: tasks are then named by their line.',
+      'Add an id to the record, or remove `dataset.id` to name tasks by line number.',
     );
   if (named !== undefined && typeof named !== 'string' && typeof named !== 'number')
-    return wrong('id', 'must be text or a number', 'Give the record a simple id.');
+    return wrong('id', 'must be text or a number', 'Use a string or a number as the id.');
   const level = cell('level');
   if (level !== undefined && typeof level !== 'string' && typeof level !== 'number')
-    return wrong('level', 'must be text or a number', 'Write for example 1 or "easy".');
+    return wrong('level', 'must be text or a number', 'For example, write 1 or "easy".');
   const files = attachments(cell('files'), folder);
   if (typeof files === 'string')
     return wrong('files', files, 'Write a path relative to the dataset, or a list of them.');
@@ -100,7 +100,7 @@ export function taskOf(value: unknown, columns: Columns, id: string, folder: str
     return wrong(
       'world',
       'must be an object with `seed` (a whole number) and `state`',
-      'Write { "seed": 7, "state": … }; both may be absent.',
+      'Write { "seed": 7, "state": … }. Both keys are optional.',
     );
   const answer = cell('answer');
 
@@ -125,13 +125,13 @@ export function taskOf(value: unknown, columns: Columns, id: string, folder: str
   };
 }
 
-/** A table has only texts: there a cell may hold JSON. */
+/** Parses JSON in a cell: cells of a CSV file are always strings. */
 function fromCell(value: Json | undefined): Json | undefined {
   if (typeof value !== 'string' || !/^\s*[[{]/.test(value)) return value;
   try {
     return JSON.parse(value) as Json;
   } catch {
-    return value; // then it is a text that begins like JSON
+    return value; // a string that only looks like JSON
   }
 }
 
@@ -143,21 +143,21 @@ function attachments(cell: Json | undefined, folder: string): { name: string; pa
   for (const path of paths) {
     if (typeof path !== 'string' || path === '') return 'must be a path or a list of paths';
     const normal = normalizePath(path);
-    // Outside of the dataset's folder there is no relative name that would stay inside the working directory.
+    // A relative name outside the dataset's folder would also leave the working directory, so only the base name is kept.
     const name = isAbsolute(normal) || normal.startsWith('../') ? basename(normal) : normal;
-    if (files.some((file) => file.name === name)) return `names two files \`${name}\``;
+    if (files.some((file) => file.name === name)) return `contains two files named \`${name}\``;
     files.push({ name, path: joinPath(folder, path) });
   }
   return files;
 }
 
-/** null = wrong. */
+/** Returns null if the cell is invalid. */
 function start(cell: Json | undefined): FileTask['world'] | null {
   const value = fromCell(cell);
   if (value === undefined) return undefined;
   const parsed = worldStart.safeParse(value);
   if (!parsed.success) return null;
   const { seed, state } = parsed.data;
-  // out of JSON.parse
+  // `state` comes from JSON.parse
   return { ...(seed === undefined ? {} : { seed }), ...(state === undefined ? {} : { state: state as Json }) };
 }

@@ -8,8 +8,8 @@ interface Row {
 }
 
 /**
- * Comma-separated values as RFC 4180 has them: a header, quotes doubled inside quotes, line breaks inside quotes; a
- * row ends with LF, CRLF or CR. Each record is an object of texts. Blank lines are nothing. Throws NotUtf8.
+ * Reads comma-separated values (RFC 4180): a header, doubled quotes and line breaks inside quotes; rows end with LF,
+ * CRLF, or CR. Each record is an object of strings. Blank lines are skipped. Throws NotUtf8.
  */
 export async function* csvRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<RawRecord> {
   let header: string[] | undefined;
@@ -54,16 +54,17 @@ function headerError(header: readonly string[]): { message: string; hint: string
   const other = ['\t', ';', '|'].find((separator) => header.length === 1 && header[0]?.includes(separator) === true);
   if (other !== undefined) {
     return {
-      message: `the columns are separated by ${other === '\t' ? 'tabs' : `\`${other}\``}, not by commas`,
-      hint: 'Save the file as CSV with commas.',
+      message: `columns are separated by ${other === '\t' ? 'tabs' : `\`${other}\``} instead of commas`,
+      hint: 'Save the file as CSV with comma separators.',
     };
   }
   const empty = header.indexOf('');
-  if (empty !== -1) return { message: `column ${empty + 1} has no name`, hint: 'Name every column in the first line.' };
+  if (empty !== -1)
+    return { message: `column ${empty + 1} has no name`, hint: 'Add a name for every column in the first line.' };
   const twice = header.find((name, index) => header.indexOf(name) !== index);
   return twice === undefined
     ? undefined
-    : { message: `two columns are called \`${twice}\``, hint: 'Rename one of them.' };
+    : { message: `two columns are named \`${twice}\``, hint: 'Rename one of them.' };
 }
 
 function widthError(
@@ -75,21 +76,21 @@ function widthError(
     message: `this row has ${cells.length} ${cells.length === 1 ? 'cell' : 'cells'}, the header ${header.length}`,
     hint:
       cells.length > header.length
-        ? 'Put a cell with a comma in it in double quotes.'
-        : 'Add the missing commas; an empty cell is nothing between two commas.',
+        ? 'Put double quotes around cells that contain a comma.'
+        : 'Add the missing commas. For an empty cell, write nothing between two commas.',
   };
 }
 
-/** A quote inside a cell that does not begin with one is an ordinary character. */
+/** Ends an unquoted cell; a quote inside it is an ordinary character. */
 const PLAIN_END = /[,\r\n]/g;
 
-/** The state machine over characters: start of a cell, in a plain one, in a quoted one, behind its closing quote. */
+/** Splits rows with a state machine: at the start of a cell, in a plain cell, in a quoted cell, after its closing quote. */
 async function* csvRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Row> {
   let state: 'start' | 'plain' | 'quoted' | 'closed' = 'start';
   let cells: string[] = [];
   let cell = '';
-  let line = 1; // where the row began
-  let breaks = 0; // line breaks since then, all in quotes
+  let line = 1; // first line of the row
+  let breaks = 0; // line breaks in quotes since then
   let column = 1;
   let size = 0;
   let problem: Row['problem'];
@@ -147,14 +148,14 @@ async function* csvRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Row> {
       } else if (character === '"' && state === 'start') {
         state = 'quoted';
       } else if (character === '"' && state === 'closed') {
-        cell += '"'; // a doubled quote is one
+        cell += '"'; // a doubled quote stands for one quote
         state = 'quoted';
       } else {
         if (state === 'closed') {
           problem ??= {
             column,
-            message: 'there is text behind the closing quote of a cell',
-            hint: 'Double the quotes inside a quoted cell: "he said ""yes""".',
+            message: 'text follows the closing quote of a cell',
+            hint: 'Double the quotes inside quoted cells: "he said ""yes""".',
           };
         }
         state = 'plain';
@@ -177,8 +178,8 @@ async function* csvRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Row> {
       cells,
       problem: {
         column: 1,
-        message: 'a quote that is opened in this row is never closed',
-        hint: 'Close it, or double it if it belongs to the text.',
+        message: 'a quote in this row is not closed',
+        hint: 'Close the quote, or double it if it is part of the text.',
       },
     };
   } else if (cells.length > 0 || cell !== '' || state !== 'start') {

@@ -1,4 +1,4 @@
-/** Datasets as streams of tasks: a file of any size is read piece by piece. */
+/** Reads datasets as streams of tasks, so that files can have any size. */
 import { isJsonObject } from '../../common/json.ts';
 import type { Files } from '../files.ts';
 import { dirname } from '../paths.ts';
@@ -17,26 +17,26 @@ export interface DatasetSpec {
   readonly path: string;
   readonly format: DatasetFormat;
   readonly columns: Columns;
-  /** Records left out first, then most records taken. */
+  /** Records to skip at the start; `limit` then bounds how many are read. */
   readonly offset: number;
   readonly limit?: number;
   /** Only tasks with these ids. */
   readonly only?: ReadonlySet<string>;
 }
 
-/** One task and the line its record begins at. */
+/** A task and the first line of its record. */
 export interface DatasetItem {
   readonly task: FileTask;
   readonly line: number;
 }
 
-/** The format a file's name tells; undefined when it tells none. */
+/** Returns the format for the extension of a file name, if it is known. */
 export function formatOf(path: string): DatasetFormat | undefined {
   const ending = /\.(jsonl|ndjson|csv|json)$/i.exec(path)?.[1]?.toLowerCase();
-  return ending === 'ndjson' ? 'jsonl' : (ending as DatasetFormat | undefined); // the pattern names formats only
+  return ending === 'ndjson' ? 'jsonl' : (ending as DatasetFormat | undefined); // the pattern matches only formats
 }
 
-/** Records as they stand in the file, without GAIA's example. Throws NotUtf8, and what `Files.bytes` throws. */
+/** Reads the records of a file, without GAIA's example. Throws NotUtf8, and whatever `Files.bytes` throws. */
 export async function* rawRecords(files: Files, path: string, format: DatasetFormat): AsyncGenerator<RawRecord> {
   const bytes = files.bytes(path);
   switch (format) {
@@ -58,9 +58,9 @@ export async function* rawRecords(files: Files, path: string, format: DatasetFor
 }
 
 /**
- * The tasks of a dataset, in its order. A bad record is told to `report` and the others are still read; `report` may
- * throw to end it. Ids are remembered to find doubled ones: the only thing that grows with the number of tasks.
- * Throws what `Files.bytes` throws.
+ * Reads the tasks of a dataset in order. Bad records go to `report`, which may throw to stop, and the rest is still
+ * read. Only the set of IDs, kept to detect duplicates, grows with the number of tasks. Throws whatever
+ * `Files.bytes` throws.
  */
 export async function* readTasks(
   files: Files,
@@ -81,7 +81,7 @@ export async function* readTasks(
         report(recordProblem(path, record, record.error));
         continue;
       }
-      // The elements of an array may share one line; their number tells them apart.
+      // Elements of an array may share a line, so they are numbered by position.
       const result = taskOf(record.value, columns, `#${format === 'json' ? record.number : record.line}`, folder);
       if ('message' in result) {
         report(recordProblem(path, record, result));
@@ -92,8 +92,8 @@ export async function* readTasks(
       if (first !== undefined) {
         report({
           ...recordProblem(path, record, {
-            message: `the id \`${task.id}\` was given in line ${first} already`,
-            hint: 'Give every task an id of its own.',
+            message: `the id \`${task.id}\` is already used in line ${first}`,
+            hint: 'Use a unique id for every task.',
           }),
           code: 'duplicate_id',
         });
@@ -133,7 +133,7 @@ export function notUtf8Problem(file: string, thrown: NotUtf8): Problem {
     ...recordProblem(
       file,
       { line: thrown.line, column: 1 },
-      { message: 'this is not UTF-8 text', hint: 'Save the file with the encoding UTF-8.' },
+      { message: 'the file is not UTF-8 text', hint: 'Save the file with UTF-8 encoding.' },
     ),
     code: 'syntax',
   };

@@ -5,8 +5,8 @@ const IN_STRING = /["\\]/g;
 const BETWEEN = /["[\]{},]/g;
 
 /**
- * One JSON array, cut into its elements without ever holding more than one of them: only quotes and brackets are
- * looked at, each element is then parsed by itself, so a broken one does not hide those behind it. Throws NotUtf8.
+ * Splits a JSON array into its elements, holding only one in memory: the splitter looks only at quotes and brackets,
+ * and each element is parsed separately, so a broken one does not affect those after it. Throws NotUtf8.
  */
 export async function* jsonArrayRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<RawRecord> {
   const splitter = new ArraySplitter();
@@ -15,10 +15,10 @@ export async function* jsonArrayRecords(bytes: AsyncIterable<Uint8Array>): Async
 }
 
 class ArraySplitter {
-  /** 0 = before or behind the array, 1 = between its elements. */
+  /** 0: before or after the array; 1: between its elements. */
   #depth = 0;
   #inString = false;
-  /** A piece ended with a backslash, which escapes what comes next. */
+  /** The last chunk ended with a backslash, which escapes the next character. */
   #escaped = false;
   #state: 'before' | 'inside' | 'behind' | 'broken' = 'before';
   #line = 1;
@@ -43,11 +43,10 @@ class ArraySplitter {
   }
 
   /**
-   * From `at`, which lies in an element or between two of them, to the end of the array or of the piece; gives where
-   * that is.
+   * Reads from `start`, in or between elements, to the end of the array or the chunk, and returns the position reached.
    */
   *#elements(chunk: string, start: number): Generator<RawRecord, number> {
-    let from = start; // what is not taken yet begins here
+    let from = start; // start of the text not yet taken
     let at = start;
     if (this.#escaped) {
       this.#escaped = false;
@@ -91,11 +90,11 @@ class ArraySplitter {
 
   *end(): Generator<RawRecord> {
     if (this.#state === 'before') {
-      yield this.#broken('the file is empty', 'A JSON dataset is one array of objects: [ {…}, {…} ].');
+      yield this.#broken('the file is empty', 'Write a JSON array of objects: [ {…}, {…} ].');
     } else if (this.#state === 'inside') {
       yield this.#broken(
-        'the array is not closed: the file ends in the middle',
-        'Is the file cut off? Close texts, objects and the array.',
+        'the file ends before the array is closed',
+        'Check whether the file is truncated, and close all strings, objects, and the array.',
       );
     }
   }
@@ -111,12 +110,12 @@ class ArraySplitter {
     this.#column--;
     yield this.#state === 'before'
       ? this.#broken(
-          'a JSON dataset is one array of objects, and this does not begin with [',
+          'a JSON dataset must be an array of objects, but this file does not start with [',
           character === '{'
-            ? 'Put [ ] around the objects; one object per line is JSON Lines, which is called .jsonl.'
+            ? 'Put [ ] around the objects. If each line is an object, rename the file to .jsonl (JSON Lines).'
             : 'Write [ {…}, {…} ].',
         )
-      : this.#broken('there is more text behind the end of the array', 'Remove what follows the closing ].');
+      : this.#broken('text follows the end of the array', 'Remove the text after the closing ].');
   }
 
   #element(): RawRecord {
@@ -126,7 +125,7 @@ class ArraySplitter {
           line: this.#line,
           column: this.#column,
           number: at.number,
-          error: { message: 'there is nothing before this comma', hint: 'Remove the comma.' },
+          error: { message: 'an element is missing before this comma', hint: 'Remove the comma.' },
         }
       : this.#length > RECORD_LIMIT
         ? { ...at, error: TOO_LONG }

@@ -1,7 +1,7 @@
 import { parseRecord, type RawRecord, RECORD_LIMIT, TOO_LONG } from './record.ts';
 import { linesOf } from './text.ts';
 
-/** JSON Lines: one JSON value per line; blank lines are nothing. Throws NotUtf8. */
+/** Reads JSON Lines: one JSON value per line; blank lines are skipped. Throws NotUtf8. */
 export async function* jsonlRecords(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<RawRecord> {
   let number = 0;
   for await (const { text, line } of linesOf(bytes, RECORD_LIMIT)) {

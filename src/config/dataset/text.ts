@@ -1,17 +1,17 @@
-/** Bytes to text in pieces, checked to be UTF-8. */
+/** Decodes bytes to text chunk by chunk and checks that they are UTF-8. */
 
-/** A file that is not UTF-8; `line` is where. */
+/** A file that is not UTF-8; `line` is the line of the first invalid byte. */
 export class NotUtf8 extends Error {
   readonly line: number;
 
   constructor(line: number) {
-    super('this is not UTF-8 text');
+    super('the file is not UTF-8 text');
     this.name = 'NotUtf8';
     this.line = line;
   }
 }
 
-/** Text as it comes, without a byte order mark. Throws NotUtf8. */
+/** Decodes chunks of text, without the byte order mark. Throws NotUtf8. */
 export async function* textChunks(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let lines = 1;
@@ -40,13 +40,13 @@ function newlines(text: string): number {
 }
 
 export interface Line {
-  /** Without its line break; undefined when it is longer than `limit`. */
+  /** The line without its line break; undefined if it is longer than `limit`. */
   readonly text: string | undefined;
   /** From 1. */
   readonly line: number;
 }
 
-/** Lines ended by LF or CRLF, never more than one of them (and a piece of the file) in memory. */
+/** Reads lines that end with LF or CRLF, keeping one line and one chunk of the file in memory. */
 export async function* linesOf(bytes: AsyncIterable<Uint8Array>, limit: number): AsyncGenerator<Line> {
   let line = 1;
   let held: string[] = [];

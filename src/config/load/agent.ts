@@ -1,4 +1,4 @@
-/** What the schema cannot say of an agent file: its files, its answer rule, limits that contradict each other. */
+/** Checks of an agent file beyond its schema: the files it names, its answer rule, contradicting limits. */
 
 import { basename } from '../paths.ts';
 import { type AgentFile, agentFile } from '../schema/agentFile.ts';
@@ -15,23 +15,23 @@ export interface LoadedAgent {
   readonly path: string;
   readonly parsed: ParsedFile;
   readonly file: AgentFile;
-  /** Absent of a team whose members do all the work. */
+  /** Undefined for a team whose members do all the work. */
   readonly prompt: PromptText | undefined;
   readonly team: LoadedTeam | undefined;
 }
 
-/** What could be read, also of a file with problems. */
+/** The parts of an agent that could be read, even if the file has problems. */
 export interface AgentParts {
   readonly parsed: ParsedFile;
   readonly value: Partial<AgentFile>;
   readonly prompt: PromptText | undefined;
-  /** Of a team: its members. */
+  /** Members, if the agent is a team. */
   readonly members: readonly AgentParts[];
-  /** Absent when something is wrong with it. */
+  /** Undefined if the file has errors. */
   readonly agent: LoadedAgent | undefined;
 }
 
-/** `above`: of a team's member, the files that lead to it. */
+/** Reads an agent file. `above`: for a member of a team, the files that lead to it. */
 export async function readAgent(
   reading: Reading,
   path: string,
@@ -42,19 +42,19 @@ export async function readAgent(
   if (parsed === undefined) return undefined;
   const { value, complete } = reading.check(parsed, agentFile);
   if (parsed.has(['program'])) {
-    reading.tell(
+    reading.report(
       parsed,
       ['program'],
       {
         code: 'not_yet',
-        message: '`program` is not yet available',
-        hint: 'Remove it; an agent of prompt, model and tools works.',
+        message: '`program` is not available yet',
+        hint: 'Remove it and use `prompt`, `model`, and `tools`.',
       },
       'key',
     );
   }
   const works = worksItself(value);
-  // Of a team that is wrong nobody knows who works in it.
+  // While `team` is invalid, it is unknown whether this agent works itself.
   if (works && !(parsed.has(['team']) && value.team === undefined)) checkWorker(reading, parsed, value);
   if (value.model !== undefined) checkModel(reading, parsed, ['model'], value.model);
   const prompt = value.prompt === undefined ? undefined : await reading.prompt(parsed, ['prompt'], value.prompt);
@@ -77,24 +77,24 @@ export async function readAgent(
   return { parsed, value, prompt, members: teamParts?.members ?? [], agent };
 }
 
-/** What an agent that works itself cannot do without. */
+/** Checks that an agent that works itself has a prompt and a model. */
 function checkWorker(reading: Reading, parsed: ParsedFile, value: Partial<AgentFile>): void {
   if (!parsed.has(['prompt']) && !parsed.has(['program'])) {
-    reading.tell(parsed, [], {
+    reading.report(parsed, [], {
       code: 'missing',
       message: '`prompt` is missing',
       hint:
         value.team === undefined
-          ? 'Add `prompt: prompts/desk.md`, or the text itself.'
-          : 'Add the prompt of the leader: `prompt: prompts/desk.md`, or the text itself.',
+          ? 'Add `prompt: prompts/desk.md`, or write the prompt inline.'
+          : 'Add the prompt of the leader: `prompt: prompts/desk.md`, or write it inline.',
       fixes: [{ do: 'insert', path: [], key: 'prompt', value: 'prompts/desk.md' }],
     });
   }
   if (!parsed.has(['model']) && !parsed.has(['program'])) {
-    reading.tell(parsed, [], {
+    reading.report(parsed, [], {
       code: 'missing',
       message: '`model` is missing',
-      hint: 'Add `model:` with its `endpoint` and `name`.',
+      hint: 'Add `model:` with `endpoint` and `name`.',
       fixes: [
         { do: 'insert', path: [], key: 'model', value: '{ endpoint: http://localhost:8000/v1, name: Qwen/Qwen3-32B }' },
       ],
@@ -102,7 +102,7 @@ function checkWorker(reading: Reading, parsed: ParsedFile, value: Partial<AgentF
   }
 }
 
-/** An agent's file with those of all members below it. */
+/** Returns an agent and all members of its team, including nested ones. */
 export function withMembers(parts: AgentParts): AgentParts[] {
   return [parts, ...parts.members.flatMap(withMembers)];
 }
@@ -112,34 +112,34 @@ async function checkTools(reading: Reading, parsed: ParsedFile, tools: readonly 
   const once = (what: string, index: number, at: Path, hint: string): void => {
     const first = seen.get(what);
     if (first === undefined) seen.set(what, index);
-    else reading.tell(parsed, at, { code: 'conflict', message: `${what} is named twice in \`tools\``, hint });
+    else reading.report(parsed, at, { code: 'conflict', message: `${what} is listed twice in \`tools\``, hint });
   };
   for (const [index, entry] of tools.entries()) {
     const at: Path = ['tools', index];
     if (entry.module !== undefined) {
       await reading.locate(parsed, [...at, 'module'], entry.module, MODULE_ENDINGS);
-      once(`the module \`${entry.module}\``, index, [...at, 'module'], 'Keep one of the two.');
+      once(`the module \`${entry.module}\``, index, [...at, 'module'], 'Remove one of them.');
     } else if (entry.mcp !== undefined) {
       const { url } = entry.mcp;
       if (url !== undefined && !url.includes('${env:') && !/^https?:\/\/[^\s/]+/.test(url)) {
-        reading.tell(parsed, [...at, 'mcp', 'url'], {
+        reading.report(parsed, [...at, 'mcp', 'url'], {
           code: 'value',
           message: `\`tools[${index}].mcp.url\` must be a URL, not ${found(url)}`,
-          hint: 'Write for example `http://localhost:3000/mcp`.',
+          hint: 'For example, write `http://localhost:3000/mcp`.',
         });
       }
-      once(`an MCP server \`${mcpName(entry)}\``, index, at, 'Give each a `name:` of its own.');
+      once(`an MCP server \`${mcpName(entry)}\``, index, at, 'Add a unique `name:` to each.');
     }
     entry.builtin?.forEach((name, position) =>
-      once(`the built-in \`${name}\``, index, [...at, 'builtin', position], 'Keep one of the two.'),
+      once(`the built-in \`${name}\``, index, [...at, 'builtin', position], 'Remove one of them.'),
     );
   }
 }
 
-/** Programs that only start another one, which their first plain argument names. */
+/** Programs that only start the program named by their first plain argument. */
 const RUNNERS = /^(npx|bunx|pnpx|uvx|uv|pipx|node|deno|bun|python3?|docker)(\.exe|\.cmd)?$/i;
 
-/** The name an MCP server is shown under: told, or taken from its command or URL. */
+/** Returns the display name of an MCP server: its `name`, or one derived from its command or URL. */
 export function mcpName(entry: ToolEntry): string {
   if (entry.name !== undefined) return entry.name;
   const { command, args = [], url, catalogued } = entry.mcp ?? {};
@@ -156,28 +156,28 @@ export function mcpName(entry: ToolEntry): string {
 function checkAnswer(reading: Reading, parsed: ParsedFile, answer: AgentFile['answer']): void {
   if (answer === 'last_message') return;
   if (answer.tag !== undefined && !/^[A-Za-z_][\w.-]*$/.test(answer.tag)) {
-    reading.tell(parsed, ['answer', 'tag'], {
+    reading.report(parsed, ['answer', 'tag'], {
       code: 'value',
-      message: `\`${answer.tag}\` cannot be the name of a tag`,
-      hint: 'Write the name alone, without < and >: `answer: { tag: answer }`.',
+      message: `\`${answer.tag}\` is not a valid tag name`,
+      hint: 'Write the name without < and >: `answer: { tag: answer }`.',
     });
   }
   if (answer.regex !== undefined) checkPattern(reading, parsed, ['answer', 'regex'], answer.regex, '');
 }
 
-/** Whether a pattern is a JavaScript regular expression. */
+/** Reports a pattern that is not a JavaScript regular expression. */
 export function checkPattern(reading: Reading, parsed: ParsedFile, at: Path, pattern: string, flags: string): void {
   try {
     new RegExp(pattern, flags);
   } catch (thrown) {
-    const said = thrown instanceof Error ? thrown.message : String(thrown);
-    const what = said.replace(/^Invalid regular expression: /, '').replace(/^\/.*\/\w*: /s, '');
-    reading.tell(parsed, at, {
+    const reason = thrown instanceof Error ? thrown.message : String(thrown);
+    const what = reason.replace(/^Invalid regular expression: /, '').replace(/^\/.*\/\w*: /s, '');
+    reading.report(parsed, at, {
       code: 'value',
-      message: `this is not a regular expression: ${what.charAt(0).toLowerCase()}${what.slice(1)}`,
+      message: `invalid regular expression: ${what.charAt(0).toLowerCase()}${what.slice(1)}`,
       hint:
-        'Put a backslash before characters that stand for themselves; in YAML single quotes keep backslashes as ' +
-        'they are.',
+        'Escape special characters with a backslash, and put the pattern in single quotes so that YAML keeps the ' +
+        'backslashes.',
     });
   }
 }
@@ -185,13 +185,13 @@ export function checkPattern(reading: Reading, parsed: ParsedFile, at: Path, pat
 function checkLimits(reading: Reading, parsed: ParsedFile, value: Partial<AgentFile>): void {
   const { limits, context, model } = value;
   const conflict = (at: Path, message: string, hint: string): void =>
-    reading.tell(parsed, at, { code: 'conflict', message, hint });
+    reading.report(parsed, at, { code: 'conflict', message, hint });
   if (limits === undefined) return;
   if (parsed.has(['limits', 'tool_seconds']) && limits.tool_seconds > limits.seconds) {
     conflict(
       ['limits', 'tool_seconds'],
-      `a tool may take ${limits.tool_seconds} s, the whole rollout only ${limits.seconds} s`,
-      'Raise `seconds` or lower `tool_seconds`.',
+      `a tool may run for ${limits.tool_seconds} s, but the whole rollout only for ${limits.seconds} s`,
+      'Increase `seconds` or decrease `tool_seconds`.',
     );
   }
   if (
@@ -201,21 +201,21 @@ function checkLimits(reading: Reading, parsed: ParsedFile, value: Partial<AgentF
   ) {
     conflict(
       ['context', 'tool_result_tokens'],
-      `one tool result may have ${context.tool_result_tokens} tokens, the whole rollout only ${limits.tokens}`,
-      'Raise `limits.tokens` or lower `tool_result_tokens`.',
+      `a tool result may have ${context.tool_result_tokens} tokens, but the whole rollout only ${limits.tokens}`,
+      'Increase `limits.tokens` or decrease `tool_result_tokens`.',
     );
   }
-  const most = model?.sampling.max_tokens;
-  if (most !== undefined && most > limits.tokens) {
+  const maxTokens = model?.sampling.max_tokens;
+  if (maxTokens !== undefined && maxTokens > limits.tokens) {
     conflict(
       ['model', 'sampling', 'max_tokens'],
-      `one reply may have ${most} tokens, the whole rollout only ${limits.tokens}`,
-      'Raise `limits.tokens` or lower `max_tokens`.',
+      `a reply may have ${maxTokens} tokens, but the whole rollout only ${limits.tokens}`,
+      'Increase `limits.tokens` or decrease `max_tokens`.',
     );
   }
 }
 
-/** A default never contradicts what was written: no tool gets longer than its rollout. */
+/** Lowers the default `tool_seconds` to `seconds`, so that a default never contradicts the file. */
 function withinItself(parsed: ParsedFile, file: AgentFile): AgentFile {
   if (parsed.has(['limits', 'tool_seconds']) || file.limits.tool_seconds <= file.limits.seconds) return file;
   return { ...file, limits: { ...file.limits, tool_seconds: file.limits.seconds } };

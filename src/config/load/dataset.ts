@@ -1,4 +1,4 @@
-/** The dataset of a batch: its mapping, its first records, its attachments. */
+/** Checks the dataset of a batch: its columns, its first records, its attachments. */
 import { isJsonObject } from '../../common/json.ts';
 import { COLUMNS, type Columns, columnsOf } from '../dataset/columns.ts';
 import {
@@ -18,11 +18,11 @@ import type { Fix, Problem } from '../source/problem.ts';
 import { closest } from '../source/suggest.ts';
 import type { Reading } from './reading.ts';
 
-/** So many records decide which columns there are, so many tasks which fields prompts may name. */
+/** How many records determine the columns, and how many tasks determine the fields that prompts may use. */
 const HEAD = 20;
-/** After so many problems a dataset is broken as a whole. */
+/** Stops the check after this many problems. */
 const MAX_PROBLEMS = 50;
-/** So many columns are offered in place of one that is not there. */
+/** How many columns are suggested in place of a missing one. */
 const MAX_COLUMNS = 6;
 const MAX_IDS_TO_SUGGEST = 10_000;
 
@@ -30,19 +30,19 @@ export interface DatasetLook {
   readonly spec: DatasetSpec;
   /** The first tasks. */
   readonly head: readonly DatasetItem[];
-  /** Tasks looked at, and whether those were all that will be run. */
+  /** Number of tasks checked, and whether these are all tasks of the batch. */
   readonly tasks: number;
   readonly whole: boolean;
-  /** Whether any of them has an expected answer; attachments. */
+  /** Whether any of them has an expected answer or attachments. */
   readonly answers: boolean;
   readonly attachments: boolean;
 }
 
 export interface DatasetOptions {
   readonly limit?: number;
-  /** Only these tasks, wherever they stand; the file's own `limit` and `offset` then count for nothing. */
+  /** Only these tasks; `limit` and `offset` of the file are then ignored. */
   readonly tasks?: readonly string[];
-  /** Most records looked at; the others are checked while they are sent. */
+  /** How many records to check; the rest are checked while they are sent. */
   readonly records: number;
 }
 
@@ -56,9 +56,9 @@ export async function readDataset(
   if (path === undefined) return undefined;
   const format = section.format ?? formatOf(path);
   if (format === undefined) {
-    reading.tell(parsed, ['dataset', 'file'], {
+    reading.report(parsed, ['dataset', 'file'], {
       code: 'value',
-      message: `the name ${basename(path)} does not tell the format`,
+      message: `cannot detect the format of ${basename(path)}`,
       hint: 'Add `format: jsonl` (or csv, json, gaia) to `dataset`.',
       fixes: DATASET_FORMATS.map((value) => ({ do: 'insert', path: ['dataset'], key: 'format', value })),
     });
@@ -93,12 +93,12 @@ async function firstRecords(reading: Reading, path: string, format: DatasetForma
       if (head.length === HEAD) break;
     }
   } catch (thrown) {
-    if (!(thrown instanceof NotUtf8)) throw thrown; // told when the tasks are read
+    if (!(thrown instanceof NotUtf8)) throw thrown; // reported when the tasks are read
   }
   return head;
 }
 
-/** Whether the columns the batch file counts on exist; told once, there. */
+/** Returns whether the required columns exist; otherwise reports them once, in the batch file. */
 function mappingFits(
   reading: Reading,
   parsed: ParsedFile,
@@ -106,33 +106,33 @@ function mappingFits(
   head: readonly RawRecord[],
   path: string,
 ): boolean {
-  const there = new Set<string>();
+  const available = new Set<string>();
   for (const record of head) {
     if (!('value' in record) || !isJsonObject(record.value)) continue;
-    for (const name of Object.keys(record.value)) there.add(name);
+    for (const name of Object.keys(record.value)) available.add(name);
   }
-  if (there.size === 0) return true; // what is wrong is told record by record
+  if (available.size === 0) return true; // each broken record is reported separately
   const missing = COLUMNS.filter(
-    (key) => (key === 'question' || columns.told.has(key)) && !there.has(columns.names[key]),
+    (key) => (key === 'question' || columns.explicit.has(key)) && !available.has(columns.names[key]),
   );
-  const gaia = there.has('Question') && there.has('task_id') && !columns.told.has('question');
+  const gaia = available.has('Question') && available.has('task_id') && !columns.explicit.has('question');
   for (const key of missing) {
     const name = columns.names[key];
-    const near = closest(name, there);
+    const near = closest(name, available);
     const hint = gaia
       ? 'This looks like GAIA: add `format: gaia`.'
       : near !== undefined
         ? `Did you mean \`${key}: ${near}\`?`
-        : `Say which column it is, for example \`${key}: ${[...there][0] ?? ''}\`; there are ${[...there].join(', ')}.`;
-    const names = near === undefined ? [...there].slice(0, MAX_COLUMNS) : [near];
+        : `Choose a column, for example \`${key}: ${[...available][0] ?? ''}\`. Available: ${[...available].join(', ')}.`;
+    const names = near === undefined ? [...available].slice(0, MAX_COLUMNS) : [near];
     const fixes: Fix[] = gaia
       ? [{ do: 'insert', path: ['dataset'], key: 'format', value: 'gaia' }]
       : names.map((column) =>
-          columns.told.has(key)
+          columns.explicit.has(key)
             ? { do: 'replace', text: column }
             : { do: 'insert', path: ['dataset'], key, value: column },
         );
-    reading.tell(parsed, ['dataset', columns.told.has(key) ? key : 'file'], {
+    reading.report(parsed, ['dataset', columns.explicit.has(key) ? key : 'file'], {
       code: 'value',
       message: `${basename(path)} has no column \`${name}\``,
       hint,
@@ -142,23 +142,23 @@ function mappingFits(
   return missing.length === 0;
 }
 
-/** Ends the look before the end of the file. */
+/** Ends the check before the end of the file. */
 class Enough extends Error {}
 
 async function look(
   reading: Reading,
   parsed: ParsedFile,
   spec: DatasetSpec,
-  most: number,
+  maxRecords: number,
 ): Promise<Omit<DatasetLook, 'spec'>> {
   const { only, ...everything } = spec;
   const missing = new Set(only);
   const ids: string[] = [];
   const head: DatasetItem[] = [];
-  const found = { head, tasks: 0, whole: true, answers: false, attachments: false };
+  const result = { head, tasks: 0, whole: true, answers: false, attachments: false };
   let problems = 0;
   let read = 0;
-  const full = (): boolean => only === undefined && read >= most;
+  const full = (): boolean => only === undefined && read >= maxRecords;
   const report = (problem: Problem): void => {
     if (full()) throw new Enough();
     reading.problems.push(problem);
@@ -166,8 +166,8 @@ async function look(
     reading.problems.push({
       ...problem,
       code: 'dataset',
-      message: `there are ${MAX_PROBLEMS} problems up to here; the rest was not looked at`,
-      hint: 'Correct these first.',
+      message: `found ${MAX_PROBLEMS} problems; the rest of the dataset was not checked`,
+      hint: 'Fix these first.',
     });
     throw new Enough();
   };
@@ -177,11 +177,11 @@ async function look(
       read++;
       if (ids.length < MAX_IDS_TO_SUGGEST) ids.push(task.id);
       if (only !== undefined && !missing.delete(task.id)) continue;
-      found.tasks++;
+      result.tasks++;
       if (head.length < HEAD) head.push({ task, line });
-      found.answers ||= task.answer !== undefined;
+      result.answers ||= task.answer !== undefined;
       for (const file of task.files ?? []) {
-        found.attachments = true;
+        result.attachments = true;
         const stat = await reading.files.stat(file.path);
         if (stat?.kind === 'file') continue;
         report({
@@ -192,7 +192,7 @@ async function look(
           endColumn: 2,
           severity: 'error',
           code: 'file',
-          message: `task \`${task.id}\`: there is no file ${file.path}`,
+          message: `task \`${task.id}\`: file ${file.path} not found`,
           hint: 'Paths of attachments are relative to the dataset.',
         });
       }
@@ -200,22 +200,22 @@ async function look(
     }
   } catch (thrown) {
     if (!(thrown instanceof Enough)) throw thrown;
-    return { ...found, whole: false };
+    return { ...result, whole: false };
   }
   for (const id of missing) {
     const near = closest(id, ids);
-    reading.tell(parsed, ['dataset', 'file'], {
+    reading.report(parsed, ['dataset', 'file'], {
       code: 'value',
       message: `${basename(spec.path)} has no task \`${id}\``,
-      hint: near === undefined ? `Its first tasks are ${ids.slice(0, 5).join(', ')}.` : `Did you mean \`${near}\`?`,
+      hint: near === undefined ? `The first tasks are ${ids.slice(0, 5).join(', ')}.` : `Did you mean \`${near}\`?`,
     });
   }
   if (read === 0 && problems === 0) {
-    reading.tell(parsed, ['dataset', 'file'], {
+    reading.report(parsed, ['dataset', 'file'], {
       code: 'value',
-      message: `${basename(spec.path)} gives no task${spec.offset > 0 ? ` behind the first ${spec.offset}` : ''}`,
-      hint: spec.offset > 0 ? 'Lower `offset`.' : 'Put a record into it.',
+      message: `${basename(spec.path)} has no tasks${spec.offset > 0 ? ` after the first ${spec.offset}` : ''}`,
+      hint: spec.offset > 0 ? 'Decrease `offset`.' : 'Add a record to the file.',
     });
   }
-  return found;
+  return result;
 }

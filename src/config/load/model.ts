@@ -3,16 +3,17 @@ import type { ParsedFile, Path } from '../source/parse.ts';
 import { found, pathText } from '../source/validate.ts';
 import type { Reading } from './reading.ts';
 
-/** An http(s) URL, `demo:` with an optional query, or a text with `${env:…}` whose value is looked at on submission. */
+/** Returns the endpoints of a model as a list. */
 export function endpointsOf(model: Pick<ModelSection, 'endpoint'>): string[] {
   return typeof model.endpoint === 'string' ? [model.endpoint] : model.endpoint;
 }
 
+/** Returns whether a text is an http(s) URL, or `demo:` with an optional query. */
 export function isEndpoint(text: string): boolean {
   return /^demo:(\?.*)?$/.test(text) || /^https?:\/\/[^\s/]+/.test(text);
 }
 
-/** What the schema cannot say of a `model:` section that stands at `at`. */
+/** Checks the endpoints of the `model:` section at `at`. Those with `${env:…}` are checked on submission. */
 export function checkModel(reading: Reading, parsed: ParsedFile, at: Path, model: ModelSection): void {
   const several = typeof model.endpoint !== 'string';
   const seen = new Set<string>();
@@ -20,18 +21,18 @@ export function checkModel(reading: Reading, parsed: ParsedFile, at: Path, model
     const path = [...at, 'endpoint', ...(several ? [index] : [])];
     if (!endpoint.includes('${env:') && !isEndpoint(endpoint)) {
       const host = /^[\w.-]+(:\d+)?(\/|$)/.test(endpoint);
-      reading.tell(parsed, path, {
+      reading.report(parsed, path, {
         code: 'value',
         message: `\`${pathText(path)}\` must be a URL, not ${found(endpoint)}`,
-        hint: host ? `Write \`http://${endpoint}\`.` : 'Write for example `http://localhost:8000/v1`, or `demo:`.',
+        hint: host ? `Write \`http://${endpoint}\`.` : 'For example, write `http://localhost:8000/v1` or `demo:`.',
         ...(host ? { fixes: [{ do: 'replace', text: `http://${endpoint}` }] } : {}),
       });
     }
     if (seen.has(endpoint))
-      reading.tell(parsed, path, {
+      reading.report(parsed, path, {
         code: 'conflict',
         message: 'this endpoint is listed twice',
-        hint: 'Keep one of the two.',
+        hint: 'Remove one of them.',
       });
     seen.add(endpoint);
   });

@@ -1,4 +1,4 @@
-/** Whether pods have what tools and worlds need, where a batch file names a cluster as its target. */
+/** If the target is a cluster, checks that its pods have the programs that tools and worlds need. */
 
 import { DEFAULTS } from '../defaults.ts';
 import { builtinNeed, commandNeed, meets, unmetText } from '../needs.ts';
@@ -19,13 +19,13 @@ export function checkNeeds(
   if (target === DEFAULTS.target) return;
   const check = (parsed: ParsedFile, at: Path, of: string, name: string, instead?: string): void => {
     const met = meets(pods, name);
-    if (met === 'no') reading.tell(parsed, at, { code: 'unmet', ...unmetText(of, name, instead) });
+    if (met === 'no') reading.report(parsed, at, { code: 'unmet', ...unmetText(of, name, instead) });
     else if (met === 'unknown') {
-      reading.tell(parsed, at, {
+      reading.report(parsed, at, {
         code: 'unmet',
         severity: 'warning',
-        message: `${of} needs ${name}, and nothing says that the image ${pods?.image ?? ''} has it`,
-        hint: `Write \`pods.provides: [${name}]\` if it does.`,
+        message: `${of} needs ${name}; it is unknown whether the image ${pods?.image ?? ''} has it`,
+        hint: `If it does, add \`pods.provides: [${name}]\`.`,
       });
     }
   };
@@ -48,10 +48,10 @@ export function checkNeeds(
         for (const name of CATALOGUE[catalogued].needs) check(parsed, ['tools', index, 'mcp'], of, name);
         continue;
       }
-      const shown = command === undefined ? undefined : commandNeed(command, args);
-      // What it tells by `needs` is said there.
-      if (shown !== undefined && entry.needs === undefined)
-        check(parsed, ['tools', index, 'mcp', 'command'], of, shown);
+      const program = command === undefined ? undefined : commandNeed(command, args);
+      // Declared needs were checked above.
+      if (program !== undefined && entry.needs === undefined)
+        check(parsed, ['tools', index, 'mcp', 'command'], of, program);
     }
   }
   world?.needs.forEach((name, position) => check(world.parsed, ['needs', position], `the world ${world.name}`, name));

@@ -5,7 +5,7 @@ import type { Problem, Range } from '../source/problem.ts';
 import { closest } from '../source/suggest.ts';
 import type { PromptText, Reading } from './reading.ts';
 
-/** Checks `{{task.*}}` of a prompt against the first tasks it will be filled in for; without any only their form. */
+/** Checks each `{{task.*}}` in a prompt against the first tasks; without tasks, checks only the syntax. */
 export function checkPlaceholders(
   reading: Reading,
   parsed: ParsedFile,
@@ -14,7 +14,7 @@ export function checkPlaceholders(
   tasks: readonly DatasetItem[],
   options: { mayKnowAnswer: boolean },
 ): void {
-  const tell = (
+  const report = (
     place: { offset: number; length: number },
     what: Pick<Problem, 'message' | 'hint' | 'severity' | 'fixes'>,
   ): void => {
@@ -33,10 +33,10 @@ export function checkPlaceholders(
   for (const placeholder of placeholdersOf(prompt.text)) {
     const { path } = placeholder;
     if (path === '') {
-      tell(placeholder, {
+      report(placeholder, {
         severity: 'error',
-        message: '`{{task.}}` names nothing',
-        hint: 'Write for example {{task.question}}.',
+        message: '`{{task.}}` does not name a field',
+        hint: 'For example, write {{task.question}}.',
       });
       continue;
     }
@@ -45,7 +45,7 @@ export function checkPlaceholders(
     if (first !== undefined) {
       const all = without.length === tasks.length;
       const near = names.has(`meta.${path}`) ? `meta.${path}` : closest(path, names);
-      tell(placeholder, {
+      report(placeholder, {
         severity: 'error',
         message:
           `\`{{task.${path}}}\`: ${all ? 'tasks have' : `task \`${first.task.id}\` (line ${first.line}) has`} no ` +
@@ -53,16 +53,16 @@ export function checkPlaceholders(
         hint:
           near === undefined || near === path
             ? all
-              ? `They have ${[...names].join(', ')}.`
-              : 'Give it to every record, null if there is nothing to say.'
+              ? `Available: ${[...names].join(', ')}.`
+              : 'Add it to every record; use null if there is no value.'
             : `Did you mean \`{{task.${near}}}\`?`,
         ...(near === undefined || near === path ? {} : { fixes: [{ do: 'replace', text: `{{task.${near}}}` }] }),
       });
     } else if (path === 'answer' && !options.mayKnowAnswer) {
-      tell(placeholder, {
+      report(placeholder, {
         severity: 'warning',
-        message: '`{{task.answer}}` tells the agent the expected answer',
-        hint: 'Remove it, unless that is what you want.',
+        message: '`{{task.answer}}` reveals the expected answer to the agent',
+        hint: 'Remove it, unless this is intended.',
         fixes: [{ do: 'replace', text: '' }],
       });
     }
@@ -70,11 +70,11 @@ export function checkPlaceholders(
   for (const match of prompt.text.matchAll(/\{\{\s*([\w ]+?)\s*\}\}/g)) {
     const name = [match[1] ?? '', `meta.${match[1] ?? ''}`].find((path) => names.has(path));
     if (name === undefined) continue;
-    tell(
+    report(
       { offset: match.index, length: match[0].length },
       {
         severity: 'warning',
-        message: `\`${match[0]}\` is not replaced by anything`,
+        message: `\`${match[0]}\` is not replaced`,
         hint: `Write {{task.${name}}}.`,
         fixes: [{ do: 'replace', text: `{{task.${name}}}` }],
       },
@@ -83,8 +83,8 @@ export function checkPlaceholders(
 }
 
 /**
- * Where a piece of a prompt stands that is written in the file itself: as often as it is in the prompt, it is in the
- * text of the file.
+ * Locates a piece of an inline prompt in the text of the file: if it is the n-th occurrence in the prompt, it is also
+ * the n-th occurrence in the file.
  */
 function writtenAt(
   parsed: ParsedFile,

@@ -1,4 +1,4 @@
-/** One pass over a user's files: reads them, remembers every problem, goes on where it can. */
+/** One pass over a user's files: reads them, collects every problem, and continues where possible. */
 import type { z } from 'zod';
 import { errorText, StudioError } from '../../common/errors.ts';
 import type { Files } from '../files.ts';
@@ -9,24 +9,24 @@ import { textProblems } from '../source/strings.ts';
 import { closest } from '../source/suggest.ts';
 import { pathText, type ValidationResult, validate } from '../source/validate.ts';
 
-/** What a person writes by hand is never longer. */
+/** Handwritten files are never larger. */
 const FILE_LIMIT = 4 * 1024 * 1024;
 
 const NEWEST_VERSION = 1;
 
-/** What a file's schema says of it. A language server checks an agent with each of its batches. */
+/** Caches schema checks: the language server checks an agent once for each of its batches. */
 const CHECKED = new WeakMap<
   ParsedFile,
   { readonly schema: z.ZodObject; readonly validated: unknown; readonly problems: readonly Problem[] }
 >();
 
-/** A prompt or a rubric: its text, and the file it was in. */
+/** The text of a prompt or rubric, and its file unless it is inline. */
 export interface PromptText {
   readonly text: string;
   readonly path?: string;
 }
 
-/** The place where a file is named: problems with it are told there. */
+/** The place where a file is named, and where problems with it are reported. */
 export interface Mention {
   readonly parsed: ParsedFile;
   readonly at: Path;
@@ -40,7 +40,7 @@ export class Reading {
     this.files = files;
   }
 
-  /** Behind a syntax error what is read is a guess, so is what would be said about it. */
+  /** Adds a problem, unless it comes after a syntax error: what is read from there on is a guess. */
   add(parsed: ParsedFile, problem: Problem): void {
     const guess =
       parsed.brokenAt !== undefined &&
@@ -49,11 +49,11 @@ export class Reading {
     if (!guess) this.problems.push(problem);
   }
 
-  tell(parsed: ParsedFile, at: Path, what: ProblemText, where?: 'key' | 'value'): void {
+  report(parsed: ParsedFile, at: Path, what: ProblemText, where?: 'key' | 'value'): void {
     this.add(parsed, parsed.problem(at, what, where));
   }
 
-  /** Reads a file; undefined when there is nothing to check. */
+  /** Reads a file; returns undefined if it cannot be checked. */
   async parse(path: string, by?: Mention): Promise<ParsedFile | undefined> {
     const text = await this.text(path, by);
     if (text === undefined) return undefined;
@@ -61,43 +61,43 @@ export class Reading {
     this.problems.push(...parsed.problems);
     const newer = newerVersion(parsed.value);
     if (newer === undefined) return parsed;
-    this.tell(parsed, ['version'], {
+    this.report(parsed, ['version'], {
       code: 'version',
-      message: `version ${newer}: this file was made by a newer Rollout Studio`,
-      hint: `Update Rollout Studio; this one reads version ${NEWEST_VERSION}.`,
+      message: `this file has version ${newer}, which requires a newer Rollout Studio`,
+      hint: `Update Rollout Studio. The installed one supports version ${NEWEST_VERSION}.`,
     });
     return undefined;
   }
 
-  /** Checks what was read by its schema. */
+  /** Checks a file against its schema. */
   check<S extends z.ZodRawShape>(
     parsed: ParsedFile,
     schema: z.ZodObject<S>,
   ): ValidationResult<z.output<z.ZodObject<S>>> {
-    let known = CHECKED.get(parsed);
-    if (known?.schema !== schema) {
+    let checked = CHECKED.get(parsed);
+    if (checked?.schema !== schema) {
       const validated = validate(parsed, schema);
-      known = { schema, validated, problems: [...validated.problems, ...textProblems(parsed)] };
-      CHECKED.set(parsed, known);
+      checked = { schema, validated, problems: [...validated.problems, ...textProblems(parsed)] };
+      CHECKED.set(parsed, checked);
     }
-    for (const problem of known.problems) this.add(parsed, problem);
-    return known.validated as ValidationResult<z.output<z.ZodObject<S>>>; // it came from this schema
+    for (const problem of checked.problems) this.add(parsed, problem);
+    return checked.validated as ValidationResult<z.output<z.ZodObject<S>>>; // the result of this schema
   }
 
-  /** The text of a small file; tells why when it cannot be had. */
+  /** Reads the text of a file; reports the reason if it cannot. */
   async text(path: string, by?: Mention): Promise<string | undefined> {
     try {
       const stat = await this.files.stat(path);
       if (stat?.kind === 'file' && stat.bytes <= FILE_LIMIT) return await this.files.readText(path);
       if (stat === undefined) await this.#absent(path, by);
       else if (stat.kind === 'folder')
-        this.#unreadable(path, by, `${basename(path)} is a folder`, 'Name a file in it.');
+        this.#unreadable(path, by, `${basename(path)} is a folder`, 'Choose a file in it.');
       else
         this.#unreadable(
           path,
           by,
-          `${basename(path)} has ${Math.ceil(stat.bytes / 1024 / 1024)} MiB, the most is ${FILE_LIMIT / 1024 / 1024}`,
-          'Is it the right file? Data belongs into a dataset.',
+          `${basename(path)} is too large (${Math.ceil(stat.bytes / 1024 / 1024)} MiB, maximum ${FILE_LIMIT / 1024 / 1024} MiB)`,
+          'Check that this is the right file. Put data in a dataset.',
         );
     } catch (thrown) {
       this.unreadable(path, thrown, by);
@@ -105,18 +105,18 @@ export class Reading {
     return undefined;
   }
 
-  /** A file the disk would not give. */
+  /** Reports a file that could not be read. */
   unreadable(path: string, thrown: unknown, by?: Mention): void {
     const hint = StudioError.is(thrown) ? thrown.hint : undefined;
     this.#unreadable(
       path,
       by,
-      `${basename(path)} cannot be read: ${thrown instanceof Error ? thrown.message : errorText(thrown)}`,
-      hint ?? 'Look at its permissions.',
+      `cannot read ${basename(path)}: ${thrown instanceof Error ? thrown.message : errorText(thrown)}`,
+      hint ?? 'Check its permissions.',
     );
   }
 
-  /** The absolute path of a file that `parsed` names at `at`; undefined, and told, when there is none. */
+  /** Returns the absolute path of a file that `parsed` names at `at`; reports it and returns undefined if it is missing. */
   async locate(
     parsed: ParsedFile,
     at: Path,
@@ -124,19 +124,19 @@ export class Reading {
     endings?: readonly string[],
   ): Promise<string | undefined> {
     if (written.includes('${')) {
-      this.tell(parsed, at, {
+      this.report(parsed, at, {
         code: 'value',
-        message: `\`${pathText(at)}\` is a path, and paths cannot hold \${…}`,
-        hint: 'Write the path itself, relative to this file.',
+        message: `\`${pathText(at)}\` is a path, which cannot contain \${…}`,
+        hint: 'Write the literal path, relative to this file.',
       });
       return undefined;
     }
     const path = joinPath(dirname(parsed.file), written);
     if (endings !== undefined && !endings.some((ending) => path.toLowerCase().endsWith(ending))) {
-      this.tell(parsed, at, {
+      this.report(parsed, at, {
         code: 'value',
         message: `\`${pathText(at)}\` must be a file that ends in ${endings.join(', ')}, not \`${written}\``,
-        hint: 'Name a file of that kind.',
+        hint: 'Choose a file of that type.',
       });
       return undefined;
     }
@@ -144,14 +144,14 @@ export class Reading {
       const stat = await this.files.stat(path);
       if (stat?.kind === 'file') return path;
       if (stat === undefined) await this.#absent(path, { parsed, at });
-      else this.#unreadable(path, { parsed, at }, `${basename(path)} is a folder`, 'Name a file in it.');
+      else this.#unreadable(path, { parsed, at }, `${basename(path)} is a folder`, 'Choose a file in it.');
     } catch (thrown) {
       this.unreadable(path, thrown, { parsed, at });
     }
     return undefined;
   }
 
-  /** A prompt is a path when it ends in .md or .txt and is one line, else the text itself. */
+  /** Reads a prompt: a single line that ends in .md or .txt is a path, anything else is the text itself. */
   async prompt(parsed: ParsedFile, at: Path, written: string): Promise<PromptText | undefined> {
     if (written.includes('\n') || !/\.(md|txt)\s*$/i.test(written)) return { text: written };
     const path = await this.locate(parsed, at, written.trim());
@@ -159,7 +159,11 @@ export class Reading {
     const text = await this.text(path, { parsed, at });
     if (text === undefined) return undefined;
     if (text.trim() !== '') return { text, path };
-    this.tell(parsed, at, { code: 'value', message: `${basename(path)} is empty`, hint: 'Write the prompt into it.' });
+    this.report(parsed, at, {
+      code: 'value',
+      message: `${basename(path)} is empty`,
+      hint: 'Add the prompt to the file.',
+    });
     return undefined;
   }
 
@@ -184,21 +188,21 @@ export class Reading {
     this.#unreadable(
       path,
       by,
-      `there is no file ${by === undefined ? path : `${relative(folder, path)} beside ${basename(by.parsed.file)}`}`,
+      by === undefined ? `file ${path} not found` : `file ${relative(folder, path)} not found`,
       suggestion !== undefined
         ? `Did you mean \`${suggestion}\`?`
         : backslash
-          ? 'Write paths with /.'
+          ? 'Use / in paths.'
           : by === undefined
-            ? 'Look at the path.'
-            : 'Create it, or correct the path: it is relative to the file that names it.',
+            ? 'Check the path.'
+            : `Create the file, or fix the path, which is relative to ${basename(by.parsed.file)}.`,
       fix,
     );
   }
 
   #unreadable(path: string, by: Mention | undefined, message: string, hint: string, fix?: Fix): void {
     if (by !== undefined)
-      this.tell(by.parsed, by.at, { code: 'file', message, hint, ...(fix === undefined ? {} : { fixes: [fix] }) });
+      this.report(by.parsed, by.at, { code: 'file', message, hint, ...(fix === undefined ? {} : { fixes: [fix] }) });
     else
       this.problems.push({
         file: path,

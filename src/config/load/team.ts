@@ -1,4 +1,4 @@
-/** What the schema cannot say of a `team:`: its members' files, and whether each of them ever gets to work. */
+/** Checks of a `team:` beyond its schema: the files of its members, and whether every member can get to work. */
 
 import { basename } from '../paths.ts';
 import type { AgentFile } from '../schema/agentFile.ts';
@@ -11,7 +11,7 @@ import type { Mention, Reading } from './reading.ts';
 export interface LoadedMember extends Omit<MemberSection, 'agent' | 'name'> {
   readonly name: string;
   readonly agent: LoadedAgent;
-  /** Where it stands in the team's file. */
+  /** Path to the member in the file of the team. */
   readonly at: Path;
 }
 
@@ -21,13 +21,13 @@ export interface LoadedTeam {
 }
 
 export interface TeamParts {
-  /** The members' files that could be read. */
+  /** Members whose files could be read. */
   readonly members: readonly AgentParts[];
-  /** Absent when something is wrong with it. */
+  /** Undefined if the team has errors. */
   readonly team: LoadedTeam | undefined;
 }
 
-/** A member as far as it is known. */
+/** A member before all checks are done. */
 interface Draft {
   readonly section: MemberSection;
   readonly at: Path;
@@ -35,7 +35,7 @@ interface Draft {
   readonly parts: AgentParts | undefined;
 }
 
-/** Whether the agent of a team's file has work of its own. */
+/** Returns whether the agent of a file works itself, rather than only its team. */
 export function worksItself(file: Pick<Partial<AgentFile>, 'prompt' | 'team'>): boolean {
   return (
     file.team === undefined ||
@@ -44,7 +44,7 @@ export function worksItself(file: Pick<Partial<AgentFile>, 'prompt' | 'team'>): 
   );
 }
 
-/** `above`: the files that lead to this one, itself included. `readMember` reads a member's file. */
+/** Reads a team. `above`: the files that lead to this one, including itself. `readMember` reads the file of a member. */
 export async function readTeam(
   reading: Reading,
   parsed: ParsedFile,
@@ -57,28 +57,28 @@ export async function readTeam(
   for (const [index, entry] of team.members.entries()) {
     const section = memberSection(entry);
     const at: Path = ['team', 'members', index];
-    const named: Path = typeof entry === 'string' ? at : [...at, 'agent'];
-    const path = await reading.locate(parsed, named, section.agent);
-    const again = path === undefined ? -1 : above.indexOf(path);
-    if (path !== undefined && again !== -1) {
-      const way = [...above.slice(again), path].map(basename).join(' → ');
-      reading.tell(parsed, named, {
+    const agentAt: Path = typeof entry === 'string' ? at : [...at, 'agent'];
+    const path = await reading.locate(parsed, agentAt, section.agent);
+    const cycleStart = path === undefined ? -1 : above.indexOf(path);
+    if (path !== undefined && cycleStart !== -1) {
+      const cycle = [...above.slice(cycleStart), path].map(basename).join(' → ');
+      reading.report(parsed, agentAt, {
         code: 'conflict',
-        message: `a team cannot be a member of itself: ${way}`,
-        hint: 'Name another agent, or let it work again with `loop`.',
+        message: `a team cannot be a member of itself: ${cycle}`,
+        hint: 'Choose another agent, or use `loop` to let a member work repeatedly.',
       });
       continue;
     }
-    const parts = path === undefined ? undefined : await readMember(path, { parsed, at: named });
+    const parts = path === undefined ? undefined : await readMember(path, { parsed, at: agentAt });
     drafts.push({ section, at, name: section.name ?? parts?.value.name, parts });
   }
-  const told = reading.problems.length;
+  const problemsBefore = reading.problems.length;
   checkUnused(reading, parsed, value);
   checkMembers(reading, parsed, team, value, drafts);
   if (
     drafts.length === team.members.length &&
     drafts.every(({ name }) => name !== undefined) &&
-    reading.problems.length === told
+    reading.problems.length === problemsBefore
   )
     checkReach(reading, parsed, value, drafts);
   const members = drafts.flatMap(({ section: { after, to, loop }, at, name, parts }): LoadedMember[] =>
@@ -90,19 +90,21 @@ export async function readTeam(
   };
 }
 
-/** What a team whose members do all the work has no use for. */
+/** Reports keys that a team whose members do all the work cannot use. */
 function checkUnused(reading: Reading, parsed: ParsedFile, value: Partial<AgentFile>): void {
   if (worksItself(value)) return;
   const workflow = value.team?.kind === 'workflow';
   for (const key of ['prompt', 'model', 'tools', 'answer', 'context'] as const) {
     if (!parsed.has([key])) continue;
-    reading.tell(
+    reading.report(
       parsed,
       [key],
       {
         code: 'conflict',
-        message: `\`${key}\` means nothing here: the members of a ${value.team?.kind ?? 'team'} do all the work`,
-        hint: workflow ? 'Remove it, or give it to a member.' : 'Remove it, or add a `prompt`: then this agent begins.',
+        message: `\`${key}\` has no effect: the members of a ${value.team?.kind ?? 'team'} do all the work`,
+        hint: workflow
+          ? 'Remove it, or move it to a member.'
+          : 'Remove it, or add a `prompt` so that this agent starts.',
       },
       'key',
     );
@@ -123,26 +125,26 @@ function checkMembers(
   for (const { section, at, name } of drafts) {
     if (name !== undefined) {
       if (seen.has(name))
-        reading.tell(parsed, section.name === undefined ? at : [...at, 'name'], {
+        reading.report(parsed, section.name === undefined ? at : [...at, 'name'], {
           code: 'conflict',
-          message: `two agents of this team are called \`${name}\``,
-          hint: 'Give one a `name:` of its own, as in `{ agent: …, name: second }`.',
+          message: `two agents of this team are named \`${name}\``,
+          hint: 'Add a unique `name:` to one of them, as in `{ agent: …, name: second }`.',
         });
       seen.add(name);
       if (kind !== 'workflow' && !/^[\w-]{1,48}$/.test(name))
-        reading.tell(parsed, at, {
+        reading.report(parsed, at, {
           code: 'value',
-          message: `\`${name}\` cannot be part of the name of a tool, by which the others reach it`,
-          hint: 'Give it a `name:` of letters, digits, `-` and `_`.',
+          message: `\`${name}\` cannot be used in a tool name, which the other members need to reach it`,
+          hint: 'Add a `name:` with only letters, digits, `-`, and `_`.',
         });
     }
-    const foreign = { workflow: ['to'], handoff: ['after'], leader: ['after', 'to'] } as const;
-    for (const key of foreign[kind]) {
+    const unsupported = { workflow: ['to'], handoff: ['after'], leader: ['after', 'to'] } as const;
+    for (const key of unsupported[kind]) {
       if (section[key] !== undefined)
-        reading.tell(
+        reading.report(
           parsed,
           [...at, key],
-          { code: 'conflict', message: `\`${key}\` means nothing in a team of kind \`${kind}\``, hint: 'Remove it.' },
+          { code: 'conflict', message: `\`${key}\` has no effect in a team of kind \`${kind}\``, hint: 'Remove it.' },
           'key',
         );
     }
@@ -151,18 +153,17 @@ function checkMembers(
       section[key]?.forEach((other, position) => {
         const path = [...at, key, position];
         if (other === name)
-          reading.tell(parsed, path, {
+          reading.report(parsed, path, {
             code: 'conflict',
-            message:
-              key === 'after' ? `\`${other}\` cannot wait for itself` : `\`${other}\` cannot hand the work to itself`,
-            hint: 'Name another member.',
+            message: key === 'after' ? `\`${other}\` cannot wait for itself` : `\`${other}\` cannot hand off to itself`,
+            hint: 'Choose another member.',
           });
         else if (!names.has(other) && names.size > 0) {
           const near = closest(other, names);
-          reading.tell(parsed, path, {
+          reading.report(parsed, path, {
             code: 'unknown_member',
-            message: `\`${other}\` is no member of this team`,
-            hint: near === undefined ? `Its members are ${[...names].join(', ')}.` : `Did you mean \`${near}\`?`,
+            message: `\`${other}\` is not a member of this team`,
+            hint: near === undefined ? `The members are ${[...names].join(', ')}.` : `Did you mean \`${near}\`?`,
             ...(near === undefined ? {} : { fixes: [{ do: 'replace', text: near }] }),
           });
         }
@@ -171,7 +172,7 @@ function checkMembers(
   }
 }
 
-/** Cycles of a workflow, and members that nobody ever hands the work to. */
+/** Reports cycles in a workflow, and members that no handoff ever reaches. */
 function checkReach(
   reading: Reading,
   parsed: ParsedFile,
@@ -187,12 +188,12 @@ function checkReach(
   );
   if (value.team.kind === 'workflow') {
     for (const { section, at, name = '' } of drafts) {
-      const cycle = wayBack(name, edges);
+      const cycle = findCycle(name, edges);
       if (cycle === undefined) continue;
-      reading.tell(parsed, section.after === undefined ? at : [...at, 'after'], {
+      reading.report(parsed, section.after === undefined ? at : [...at, 'after'], {
         code: 'conflict',
-        message: `these members wait for one another: ${cycle.join(' → ')}`,
-        hint: 'Take one of them out of `after`; for a member that works again, use `loop`.',
+        message: `these members wait for each other: ${cycle.join(' → ')}`,
+        hint: 'Remove one of them from `after`. To let a member work repeatedly, use `loop`.',
       });
       return;
     }
@@ -204,16 +205,16 @@ function checkReach(
     for (const name of reached) for (const next of name === own ? all : (edges.get(name) ?? all)) reached.add(next);
     for (const { at, name = '' } of drafts) {
       if (!reached.has(name))
-        reading.tell(parsed, at, {
+        reading.report(parsed, at, {
           code: 'unreachable',
-          message: `nobody ever hands the work to \`${name}\``,
-          hint: 'Add it to the `to` of a member, or remove it.',
+          message: `no member ever hands off to \`${name}\``,
+          hint: 'Add it to `to` of another member, or remove it.',
         });
     }
   }
 }
 
-/** Whom the member at `index` of a workflow comes after. */
+/** Returns the members that the workflow member at `index` waits for. */
 export function afterOf(
   members: readonly { readonly name: string; readonly after?: readonly string[] | undefined }[],
   index: number,
@@ -222,13 +223,13 @@ export function afterOf(
   return members[index]?.after ?? (before === undefined ? [] : [before]);
 }
 
-/** A way from a member over those it waits for back to it. */
-function wayBack(name: string, edges: ReadonlyMap<string, readonly string[] | undefined>): string[] | undefined {
-  const walk = (at: string, way: readonly string[]): string[] | undefined => {
+/** Returns a cycle from a member, through those it waits for, back to itself. */
+function findCycle(name: string, edges: ReadonlyMap<string, readonly string[] | undefined>): string[] | undefined {
+  const walk = (at: string, visited: readonly string[]): string[] | undefined => {
     for (const next of edges.get(at) ?? []) {
-      if (next === name) return [...way, next];
-      if (way.includes(next)) continue;
-      const found = walk(next, [...way, next]);
+      if (next === name) return [...visited, next];
+      if (visited.includes(next)) continue;
+      const found = walk(next, [...visited, next]);
       if (found !== undefined) return found;
     }
     return undefined;

@@ -14,12 +14,12 @@ export interface LoadedWorld {
 export interface WorldParts {
   readonly parsed: ParsedFile;
   readonly name: string;
-  /** Programs that it starts. */
+  /** Programs that the world starts. */
   readonly needs: readonly string[];
   readonly userPrompt: PromptText | undefined;
-  /** Whether a simulated user is there to talk to. */
+  /** Whether the world has a simulated user. */
   readonly hasUser: boolean;
-  /** Absent when something is wrong with it. */
+  /** Undefined if the file has errors. */
   readonly world: LoadedWorld | undefined;
 }
 
@@ -28,34 +28,34 @@ export async function readWorld(reading: Reading, path: string, by?: Mention): P
   if (parsed === undefined) return undefined;
   const kind = laterKind(parsed.value);
   if (kind !== undefined) {
-    // The keys of such a world are not known here, so nothing else can be said about the file.
-    reading.tell(parsed, ['kind'], {
+    // The keys of such a world are unknown, so nothing else in the file can be checked.
+    reading.report(parsed, ['kind'], {
       code: 'not_yet',
-      message: `worlds of kind \`${kind}\` are not yet available`,
+      message: `worlds of kind \`${kind}\` are not available yet`,
       hint: 'Use `kind: module` with a TypeScript or JavaScript module.',
     });
     return undefined;
   }
   const { value, complete } = reading.check(parsed, worldFile);
   if (value.perturb !== undefined && value.perturb.length > 0) {
-    reading.tell(
+    reading.report(
       parsed,
       ['perturb'],
       {
         code: 'not_yet',
-        message: '`perturb` is not yet available',
-        hint: 'Remove it; faults can be put into the functions of the module until then.',
+        message: '`perturb` is not available yet',
+        hint: 'Remove it. For now, inject faults in the functions of the module.',
       },
       'key',
     );
   }
-  let found: string | undefined;
-  if (value.module !== undefined) found = await reading.locate(parsed, ['module'], value.module, MODULE_ENDINGS);
+  let located: string | undefined;
+  if (value.module !== undefined) located = await reading.locate(parsed, ['module'], value.module, MODULE_ENDINGS);
   else if (!parsed.has(['module']))
-    reading.tell(parsed, [], {
+    reading.report(parsed, [], {
       code: 'missing',
       message: '`module` is missing',
-      hint: 'Add `module: library.ts`, the module that exports `open`.',
+      hint: 'Add `module: library.ts`, where the module exports `open`.',
       fixes: [{ do: 'insert', path: [], key: 'module', value: 'library.ts' }],
     });
   let userPrompt: PromptText | undefined;
@@ -67,7 +67,7 @@ export async function readWorld(reading: Reading, path: string, by?: Mention): P
   const whole =
     complete !== undefined &&
     module !== undefined &&
-    found !== undefined &&
+    located !== undefined &&
     (complete.user === undefined || userPrompt !== undefined);
   const world = whole
     ? { path, parsed, file: { ...complete, module }, ...(userPrompt === undefined ? {} : { userPrompt }) }
@@ -84,5 +84,5 @@ export async function readWorld(reading: Reading, path: string, by?: Mention): P
 
 function laterKind(value: unknown): string | undefined {
   const kind = typeof value === 'object' && value !== null && 'kind' in value ? value.kind : undefined;
-  return WORLD_KINDS.find((known) => known === kind && known !== 'module');
+  return WORLD_KINDS.find((candidate) => candidate === kind && candidate !== 'module');
 }

@@ -1,4 +1,4 @@
-/** `*.agent.yaml`: prompt, model, tools and limits. */
+/** Schema of `*.agent.yaml`: prompt, model, tools, and limits. */
 import { z } from 'zod';
 import { DEFAULTS } from '../defaults.ts';
 import { modelSection } from './modelSection.ts';
@@ -6,7 +6,7 @@ import { teamSection } from './teamSection.ts';
 import { toolEntry } from './toolEntry.ts';
 import { amount, choice, duration, expects, fault, listOf, name, text, whole } from './values.ts';
 
-export const version = z.literal(1, expects('1', '1')).describe("Version of this file's format: 1.");
+export const version = z.literal(1, expects('1', '1')).describe('Version of the file format: 1.');
 
 const answer = z
   .union(
@@ -16,7 +16,7 @@ const answer = z
         .strictObject({
           tool: text('submit')
             .optional()
-            .describe('A call of this tool ends the rollout; its arguments are the answer.'),
+            .describe('A call to this tool ends the rollout; its arguments are the answer.'),
           tag: text('answer')
             .optional()
             .describe('The text between `<tag>` and `</tag>` of the last message is the answer.'),
@@ -25,13 +25,13 @@ const answer = z
             .describe('The first group, or the whole match, in the last message is the answer.'),
         })
         .superRefine((rule, context) => {
-          const given = Object.values(rule).filter((value) => value !== undefined).length;
-          if (given === 1) return;
+          const count = Object.values(rule).filter((value) => value !== undefined).length;
+          if (count === 1) return;
           fault(
             context,
-            given === 0 ? '`answer` needs one of `tool`, `tag`, `regex`' : '`answer` is one rule, not several',
-            'Write `answer: last_message`, or for example `answer: { tag: answer }`.',
-            { code: given === 0 ? 'missing' : 'conflict' },
+            count === 0 ? '`answer` needs one of `tool`, `tag`, `regex`' : '`answer` can have only one rule',
+            'For example, write `answer: last_message` or `answer: { tag: answer }`.',
+            { code: count === 0 ? 'missing' : 'conflict' },
           );
         }),
     ],
@@ -39,8 +39,8 @@ const answer = z
   )
   .default(DEFAULTS.answer)
   .describe(
-    'What ends a rollout, and what of it is the answer. `last_message`: the first reply without tool calls. No ' +
-      'match: there is no answer, which is scored as failed.',
+    'What ends a rollout, and where the answer is. `last_message`: the first reply without tool calls. If nothing ' +
+      'matches, the attempt has no answer and fails.',
   );
 
 export const agentFile = z.strictObject({
@@ -48,58 +48,60 @@ export const agentFile = z.strictObject({
   name: name.describe('Name of the agent, as shown in trajectories.'),
   description: text('Finds books in the catalogue.')
     .optional()
-    .describe('What the agent is good at: what the others of its team are told.'),
+    .describe('What the agent is good at. The other members of its team see this.'),
   model: modelSection
     .optional()
-    .describe('The model that plays the agent. Only a team whose members do all the work has none.'),
+    .describe('The model of the agent. Optional only for a team whose members do all the work.'),
   prompt: text('prompts/desk.md', 'the prompt, or the path of a .md or .txt file')
     .optional()
     .describe(
-      'The system prompt: inline, or the path of a `.md` or `.txt` file. `{{task.NAME}}` is replaced by a field ' +
+      'The system prompt: inline, or the path of a `.md` or `.txt` file. `{{task.NAME}}` is replaced with a field ' +
         'or column of the task.',
     ),
   tools: listOf(toolEntry, 'a list of tools', '[{ builtin: [calculator] }]')
     .default([])
-    .describe('What the model may call.'),
+    .describe('The tools that the model may call.'),
   answer,
   context: z
     .strictObject({
       reasoning: choice(['keep', 'drop'])
         .default(DEFAULTS.context.reasoning)
-        .describe('Whether what the model thought in earlier steps is sent to it again.'),
+        .describe("Whether the model's reasoning from earlier steps is sent to it again."),
       tool_result_tokens: amount('8000')
         .prefault(DEFAULTS.context.tool_result_tokens)
-        .describe('A longer tool result is shortened in the middle for the model; the whole stays in the log.'),
+        .describe('Longer tool results are shortened in the middle for the model; the log keeps the full result.'),
       overflow: choice(['fail', 'drop_oldest', 'summarize'])
         .default(DEFAULTS.context.overflow)
         .describe(
-          'What happens when the conversation no longer fits the model: the rollout ends, the oldest steps are ' +
-            'left out, or they are summarized. Every rewrite is in the log.',
+          'What happens when the conversation no longer fits in the context of the model: the rollout ends, the ' +
+            'oldest steps are dropped, or they are summarized. Every rewrite is logged.',
         ),
     })
     .prefault({})
-    .describe('What of the conversation the model is shown.'),
+    .describe('Which parts of the conversation the model sees.'),
   limits: z
     .strictObject({
-      steps: whole(1, 30).default(DEFAULTS.limits.steps).describe('Most model calls of one rollout.'),
+      steps: whole(1, 30).default(DEFAULTS.limits.steps).describe('Maximum number of model calls per rollout.'),
       seconds: duration('15 min')
         .prefault(DEFAULTS.limits.seconds)
-        .describe('Longest time of one rollout, without holds and without waiting for the endpoint.'),
+        .describe('Maximum duration of a rollout, not counting holds and waiting for the endpoint.'),
       tool_seconds: duration('2 min')
         .prefault(DEFAULTS.limits.tool_seconds)
-        .describe('Longest time of one tool call; progress that a tool reports starts it anew.'),
+        .describe('Maximum duration of a tool call. Progress reported by the tool restarts it.'),
       tokens: amount('200k')
         .prefault(DEFAULTS.limits.tokens)
-        .describe('Most tokens of one rollout, read and written together.'),
+        .describe('Maximum number of tokens per rollout, input and output combined.'),
     })
     .prefault({})
-    .describe('Where a rollout is cut off. It is then scored as it stands and marked truncated.'),
+    .describe(
+      'Limits of a rollout. A rollout that reaches one is scored in its current state and marked as truncated.',
+    ),
   team: teamSection
     .optional()
     .describe(
-      'A team of agents. The `limits` of the file that a batch names bound the whole; those of a member bound ' +
-        'each of its turns, and those of a member that is a team all that is done in it. The members of a workflow ' +
-        'do all the work; in a handoff the agent of this file begins if it has a `prompt`, else the first member.',
+      'A team of agents. The `limits` of the file that a batch names apply to the whole rollout; those of a member ' +
+        'apply to each of its turns, or, if the member is a team, to all work in it. In a workflow, the members do ' +
+        'all the work. In a handoff, the agent of this file starts if it has a `prompt`, otherwise the first member.',
     ),
   program: z
     .strictObject({
@@ -112,6 +114,6 @@ export const agentFile = z.strictObject({
         .describe('Environment variables of the program.'),
     })
     .optional()
-    .describe('A program of your own that plays the agent. Not yet available.'),
+    .describe('Your own program that acts as the agent. Not available yet.'),
 });
 export type AgentFile = z.output<typeof agentFile>;

@@ -1,4 +1,4 @@
-/** `*.batch.yaml`: tasks × attempts with one agent, one world, one scorer. */
+/** Schema of `*.batch.yaml`: tasks × attempts with one agent, one world, and one scorer. */
 import { z } from 'zod';
 import { DEFAULTS } from '../defaults.ts';
 import { version } from './agentFile.ts';
@@ -12,34 +12,33 @@ const column = (example: string): z.ZodString => text(example, 'the name of a co
 
 const dataset = group(
   {
-    file: path('../data/tasks.jsonl').describe('The file of tasks, relative to this one.'),
+    file: path('../data/tasks.jsonl').describe('The dataset file, relative to this file.'),
     format: choice(DATASET_FORMATS)
       .optional()
       .describe(
-        '`jsonl` (one JSON object per line), `csv` (with a header), `json` (one array of objects) or `gaia` ' +
-          "(GAIA's `metadata.jsonl` with its attachments beside it). Absent: by the ending of the file's name.",
+        '`jsonl` (one JSON object per line), `csv` (with a header), `json` (an array of objects), or `gaia` ' +
+          "(GAIA's `metadata.jsonl` with its attachments in the same folder). Default: by the file extension.",
       ),
-    question: column('question').optional().describe('Column with the problem the agent is given. Absent: `question`.'),
-    answer: column('answer')
-      .optional()
-      .describe('Column with the expected outcome. Absent: `answer`, if there is one.'),
+    question: column('question').optional().describe('Column with the question for the agent. Default: `question`.'),
+    answer: column('answer').optional().describe('Column with the expected answer. Default: `answer`, if it exists.'),
     id: column('id')
       .optional()
-      .describe('Column that names a task. Absent: `id`, if there is one, else `#` and the line.'),
-    level: column('level').optional().describe('Column with the difficulty. Absent: `level`, if there is one.'),
+      .describe('Column with the ID of the task. Default: `id`, if it exists, otherwise `#` and the line number.'),
+    level: column('level').optional().describe('Column with the difficulty. Default: `level`, if it exists.'),
     files: column('files')
       .optional()
       .describe(
-        'Column with the path of an attachment, or a list of them, relative to the dataset; they are laid into ' +
-          "the rollout's working directory. Absent: `files`, if there is one.",
+        'Column with the path of an attachment, or a list of paths, relative to the dataset. Attachments are copied ' +
+          'to the working directory of the rollout. Default: `files`, if it exists.',
       ),
     world: column('world')
       .optional()
       .describe(
-        'Column with what the world starts from: an object with `seed` and `state`. Absent: `world`, if there is one.',
+        'Column with the initial state of the world: an object with `seed` and `state`. Default: `world`, if it ' +
+          'exists.',
       ),
-    limit: whole(1, 100).optional().describe('Only so many tasks.'),
-    offset: whole(0, 100).default(DEFAULTS.offset).describe('Leaves out so many tasks first.'),
+    limit: whole(1, 100).optional().describe('Maximum number of tasks.'),
+    offset: whole(0, 100).default(DEFAULTS.offset).describe('Number of tasks to skip at the start.'),
   },
   'a group of keys with `file`',
   '{ file: ../data/tasks.jsonl }',
@@ -52,20 +51,20 @@ const scorer = z.discriminatedUnion(
       kind: z
         .literal('exact')
         .describe(
-          'The same by the rules of GAIA: numbers as numbers, lists item by item, texts without case, blanks and ' +
-            'punctuation.',
+          'The answer equals the expected answer by the rules of GAIA: compares numbers as numbers, lists item by ' +
+            'item, and text without case, whitespace, and punctuation.',
         ),
     }),
     z.strictObject({
       kind: z.literal('contains').describe('The answer contains the expected text.'),
-      ignore_case: flag.default(DEFAULTS.scorer.ignore_case).describe('Whether capitals count as small letters.'),
+      ignore_case: flag.default(DEFAULTS.scorer.ignore_case).describe('Whether to ignore case.'),
     }),
     z.strictObject({
       kind: z
         .literal('regex')
         .describe(
-          'A pattern takes the part of the answer that is compared with the expected text. A task without one ' +
-            'passes on any match.',
+          'A pattern extracts the part of the answer that is compared with the expected answer. A task without an ' +
+            'expected answer passes on any match.',
         ),
       pattern: text('"Answer: (.*)"', 'a regular expression').describe(
         'A JavaScript regular expression. Its first group, or the whole match, is compared.',
@@ -76,33 +75,33 @@ const scorer = z.discriminatedUnion(
         .describe('Flags of `pattern`, e.g. `i`.'),
     }),
     z.strictObject({
-      kind: z.literal('number').describe('The number in the answer is near enough to the expected one.'),
+      kind: z.literal('number').describe('The number in the answer is close to the expected number.'),
       abs: number({ min: 0, what: 'a number, 0 or more', example: 0.01 })
         .default(DEFAULTS.scorer.abs)
-        .describe('Passes within this absolute distance.'),
+        .describe('Absolute tolerance.'),
       rel: number({ min: 0, what: 'a number, 0 or more', example: 0.001 })
         .default(DEFAULTS.scorer.rel)
-        .describe('Passes within this share of the expected number.'),
+        .describe('Relative tolerance, as a fraction of the expected number.'),
     }),
     z.strictObject({
       kind: z.literal('json').describe('The answer is the expected JSON value.'),
-      ignore_order: flag.default(DEFAULTS.scorer.ignore_order).describe('Whether the order of lists does not matter.'),
+      ignore_order: flag.default(DEFAULTS.scorer.ignore_order).describe('Whether to ignore the order of lists.'),
     }),
     z.strictObject({
-      kind: z.literal('module').describe('A function of your own.'),
+      kind: z.literal('module').describe('Your own scoring function.'),
       module: path('score.ts').describe('The TypeScript or JavaScript module, relative to this file.'),
       export: text('score').default(DEFAULTS.scorer.export).describe('The exported function.'),
     }),
-    z.strictObject({ kind: z.literal('world').describe('The verifier of the world looks at its final state.') }),
+    z.strictObject({ kind: z.literal('world').describe('The verifier of the world checks its final state.') }),
     z.strictObject({
-      kind: z.literal('judge').describe('A model judges by a rubric; its explanation is kept.'),
+      kind: z.literal('judge').describe('A model judges the answer by a rubric; its explanation is kept.'),
       model: modelSection.describe('The model that judges.'),
       rubric: text('prompts/rubric.md', 'the rubric, or the path of a .md or .txt file').describe(
-        'What is judged and how: inline, or the path of a `.md` or `.txt` file.',
+        'The criteria: inline, or the path of a `.md` or `.txt` file.',
       ),
       pass: number({ min: 0, max: 1, what: 'a number from 0 to 1', example: 0.5 })
         .default(DEFAULTS.scorer.pass)
-        .describe('A score from here on has passed.'),
+        .describe('Minimum score to pass.'),
     }),
   ],
   expects('a scorer', '{ kind: exact }'),
@@ -112,58 +111,60 @@ const CONCURRENCY = expects('auto, or a whole number, 1 or more', 'auto');
 
 export const batchFile = z.strictObject({
   version,
-  agent: path('../agents/desk.agent.yaml').describe('The agent file, relative to this one.'),
+  agent: path('../agents/desk.agent.yaml').describe('The agent file, relative to this file.'),
   world: path('../worlds/library.world.yaml')
     .optional()
-    .describe("The world file, relative to this one. Absent: the agent's own tools are all there is."),
-  dataset: dataset.describe('The tasks, and which of their columns mean what.'),
-  attempts: whole(1, 32).default(DEFAULTS.attempts).describe('Attempts at each task.'),
-  seed: whole(0, 7).default(DEFAULTS.seed).describe('Seed of all that is random, so that a batch can be run again.'),
-  scorer: scorer.describe('What decides whether an attempt passed.'),
+    .describe('The world file, relative to this file. Without a world, the agent has only its own tools.'),
+  dataset: dataset.describe('The tasks, and the meaning of their columns.'),
+  attempts: whole(1, 32).default(DEFAULTS.attempts).describe('Number of attempts per task.'),
+  seed: whole(0, 7).default(DEFAULTS.seed).describe('Seed for everything random, so that a batch can be reproduced.'),
+  scorer: scorer.describe('Decides whether an attempt passes.'),
   stop: z
     .strictObject({
-      passes_per_task: whole(1, 8).optional().describe('No further attempts at a task that so many attempts passed.'),
+      passes_per_task: whole(1, 8).optional().describe('Stops attempts of a task after this many passes.'),
       failures: share('50%')
         .optional()
-        .describe('Ends the batch when this share of the settled attempts did not pass; looked at from the 20th on.'),
-      tokens: amount('50M').optional().describe('Ends the batch when it has used so many tokens.'),
+        .describe('Ends the batch when this share of the finished attempts did not pass. Checked from the 20th on.'),
+      tokens: amount('50M').optional().describe('Ends the batch when it has used this many tokens.'),
     })
     .prefault({})
-    .describe('When to stop early, against cost that nobody wanted.'),
+    .describe('When to stop early, to avoid unnecessary cost.'),
   retry: z
     .strictObject({
       infrastructure: whole(0, 3)
         .default(DEFAULTS.retry.infrastructure)
         .describe(
-          "Further tries at an attempt whose try was lost by infrastructure. Never for an agent's own failure.",
+          'How often to retry an attempt after an infrastructure failure. Failures of the agent are never retried.',
         ),
     })
     .prefault({})
-    .describe('What is tried again.'),
+    .describe('What to retry.'),
   target: text('local', 'local, or the name of a cluster')
     .default(DEFAULTS.target)
     .describe('Where the batch runs. `local`: on this machine. Any other name: a cluster, see `rollout target`.'),
   concurrency: z
     .union([z.literal('auto'), z.int().min(1, CONCURRENCY)], CONCURRENCY)
     .default(DEFAULTS.concurrency)
-    .describe('Most rollouts at once. `auto` follows what the model server can take.'),
+    .describe('Maximum number of concurrent rollouts. `auto` adapts to the load of the model server.'),
   notify: z
     .strictObject({
-      url: text('https://example.org/hook', 'a URL').describe('Gets a POST with the report when the batch has ended.'),
+      url: text('https://example.org/hook', 'a URL').describe(
+        'Receives a POST request with the report when the batch ends.',
+      ),
     })
     .optional()
-    .describe('Who is told at the end.'),
+    .describe('Sends a notification when the batch ends.'),
   order: choice(['breadth', 'depth'])
     .default(DEFAULTS.order)
-    .describe('`breadth`: every task gets its first attempt first. `depth`: all attempts of a task one after another.'),
+    .describe('`breadth`: runs the first attempt of every task first. `depth`: runs all attempts of a task in a row.'),
   priority: z
     .int(expects('a whole number', '0'))
     .default(DEFAULTS.priority)
-    .describe('Batches with a higher number go first.'),
+    .describe('Batches with a higher number run first.'),
   hold_limit: duration('1h')
     .prefault(DEFAULTS.hold_limit)
-    .describe('How long a breakpoint or a step holds a rollout before it goes on by itself.'),
-  pods: podsSection.optional().describe('How pods look, where `target` is a cluster.'),
+    .describe('How long a breakpoint or a step holds a rollout before it continues automatically.'),
+  pods: podsSection.optional().describe('Settings of the pods if `target` is a cluster.'),
 });
 export type BatchFile = z.output<typeof batchFile>;
 export type ScorerSection = BatchFile['scorer'];

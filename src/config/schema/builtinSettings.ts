@@ -1,4 +1,4 @@
-/** What built-in sets of tools must be told. Each is a key beside `builtin:` that is named after its set. */
+/** Settings of built-in tool sets. Each is a key next to `builtin:`, named after its set. */
 import { z } from 'zod';
 import { choice, expects, fault, flag, group, listOf, text, whole } from './values.ts';
 
@@ -9,31 +9,33 @@ const privateAddresses = (who: string): z.ZodOptional<typeof flag> =>
   flag
     .optional()
     .describe(
-      `Whether ${who} may go to addresses of this machine and of its network (127.0.0.1, 10.0.0.0/8, ` +
-        '192.168.0.0/16 …). Absent: no, so that a page cannot send the agent there.',
+      `Whether ${who} may access this machine and its network (127.0.0.1, 10.0.0.0/8, 192.168.0.0/16, …). ` +
+        'Default: no, so that a page cannot send the agent there.',
     );
 const proxy = text('http://proxy.example.org:3128', 'a URL')
   .optional()
   .describe(
-    'The proxy that leads out of the network. Absent: as HTTP_PROXY, HTTPS_PROXY, ALL_PROXY tell; hosts in ' +
-      'NO_PROXY and this machine are reached without. A password by `${env:NAME}`.',
+    'The proxy for outgoing requests. Default: HTTP_PROXY, HTTPS_PROXY, or ALL_PROXY. Hosts in NO_PROXY and this ' +
+      'machine are accessed directly. Write the password as `${env:NAME}`.',
   );
-const endpoint = (what: string): z.ZodString =>
-  text('http://localhost:8000/v1', 'a URL').describe(`An OpenAI-compatible endpoint, with its \`/v1\`: ${what}.`);
+const endpoint = (path: string): z.ZodString =>
+  text('http://localhost:8000/v1', 'a URL').describe(
+    `An OpenAI-compatible endpoint, including \`/v1\`. Requests go to \`${path}\`.`,
+  );
 
 export const searchSettings = group(
   {
     provider: choice(SEARCH_PROVIDERS).describe(
-      'Who searches: `google` (Programmable Search Engine), `brave` (Brave Search API), `searxng` (a SearXNG of ' +
-        'your own, whose settings allow the format `json`).',
+      'The search provider: `google` (Programmable Search Engine), `brave` (Brave Search API), or `searxng` (your ' +
+        'own SearXNG with the format `json` enabled).',
     ),
-    api_key: key.describe('The key for `google` and `brave`, as `${env:NAME}`.'),
+    api_key: key.describe('The API key for `google` and `brave`, as `${env:NAME}`.'),
     engine: text('a1b2c3', 'the ID of a search engine')
       .optional()
       .describe('With `google`: the ID of the search engine (cx).'),
     url: text('http://localhost:8888', 'a URL')
       .optional()
-      .describe('Where SearXNG is. With the others: another address of their API, as of a proxy.'),
+      .describe('URL of SearXNG. For the other providers, replaces the URL of their API.'),
     private_addresses: privateAddresses('`read_webpage` and `download_file`'),
     proxy,
   },
@@ -53,11 +55,11 @@ export type SearchSettings = z.output<typeof searchSettings>;
 
 export const visionSettings = group(
   {
-    endpoint: endpoint('it is asked at `/chat/completions`'),
-    model: text('Qwen/Qwen3-VL-8B-Instruct').describe('A model that sees images.'),
+    endpoint: endpoint('/chat/completions'),
+    model: text('Qwen/Qwen3-VL-8B-Instruct').describe('A model that accepts images.'),
     api_key: key.describe('Sent as a bearer token, as `${env:NAME}`.'),
-    max_tokens: whole(1, 1024).optional().describe('The longest answer.'),
-    private_addresses: privateAddresses('it'),
+    max_tokens: whole(1, 1024).optional().describe('Maximum number of tokens per answer.'),
+    private_addresses: privateAddresses('`image_recognition`'),
     proxy,
   },
   'a group of keys with `endpoint` and `model`',
@@ -67,11 +69,11 @@ export type VisionSettings = z.output<typeof visionSettings>;
 
 export const audioSettings = group(
   {
-    endpoint: endpoint('it is asked at `/audio/transcriptions`'),
+    endpoint: endpoint('/audio/transcriptions'),
     model: text('openai/whisper-large-v3').describe('A model that transcribes speech.'),
     api_key: key.describe('Sent as a bearer token, as `${env:NAME}`.'),
-    language: text('en').optional().describe('The language that is spoken, e.g. `en`. Absent: the model finds out.'),
-    private_addresses: privateAddresses('it'),
+    language: text('en').optional().describe('The spoken language, e.g. `en`. Default: detected by the model.'),
+    private_addresses: privateAddresses('`transcribe_audio`'),
     proxy,
   },
   'a group of keys with `endpoint` and `model`',
@@ -92,12 +94,12 @@ export type BrowserSettings = z.output<typeof browserSettings>;
 export const LANGUAGES = ['javascript', 'python'] as const;
 export const codeSettings = group(
   {
-    languages: listOf(choice(LANGUAGES), `a list out of ${LANGUAGES.join(', ')}`, '[python]')
-      .min(1, expects(`a list out of ${LANGUAGES.join(', ')}`, '[python]'))
+    languages: listOf(choice(LANGUAGES), `a list of ${LANGUAGES.join(', ')}`, '[python]')
+      .min(1, expects(`a list of ${LANGUAGES.join(', ')}`, '[python]'))
       .optional()
       .describe(
-        'The languages that `run_code` runs; a call that names none means the first. Absent: javascript and ' +
-          'python. Python is a program of the machine, so a batch is refused where there is none.',
+        'The languages that `run_code` supports; the first one is the default. Default: javascript and python. ' +
+          'Python must be installed on the machine, otherwise a batch is rejected.',
       ),
   },
   'a group of keys',
@@ -105,12 +107,12 @@ export const codeSettings = group(
 );
 export type CodeSettings = z.output<typeof codeSettings>;
 
-/** The languages that a file lets `run_code` run. */
+/** Returns the languages that `run_code` supports. */
 export function languagesOf(settings: CodeSettings | undefined): readonly (typeof LANGUAGES)[number][] {
   return settings?.languages ?? LANGUAGES;
 }
 
-/** By their sets. */
+/** Settings by tool set. */
 export const builtinSettings = z.object({
   search: searchSettings.optional(),
   vision: visionSettings.optional(),
@@ -119,6 +121,6 @@ export const builtinSettings = z.object({
   code: codeSettings.optional(),
 });
 export type BuiltinSettings = z.output<typeof builtinSettings>;
-/** Sets that do not work without. */
+/** Sets that require settings. */
 export const NEEDS_SETTINGS = ['search', 'vision', 'audio'] as const;
 export const SETTINGS = [...NEEDS_SETTINGS, 'browser', 'code'] as const;

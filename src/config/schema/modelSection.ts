@@ -1,4 +1,4 @@
-/** `model:` of agents, judges and simulated users. */
+/** Schema of `model:` for agents, judges, and simulated users. */
 import { z } from 'zod';
 import { DEFAULTS } from '../defaults.ts';
 import { amount, duration, expects, flag, listOf, number, text } from './values.ts';
@@ -21,68 +21,69 @@ export const modelSection = z.strictObject({
       endpointExpected(),
     )
     .describe(
-      'Any OpenAI-compatible `/v1` endpoint, e.g. of vLLM (its `/metrics` is asked at the root), or a list of ' +
-        'replicas; in a cluster a headless Service of its namespace, whose pods are found. `demo:` is the embedded ' +
-        'offline model. `${env:NAME}` is put in where a batch is submitted.',
+      'An OpenAI-compatible `/v1` endpoint, e.g. of vLLM (whose `/metrics` are read at the root), or a list of ' +
+        'replicas. In a cluster, also a headless Service in its namespace, whose pods are discovered. `demo:` is the ' +
+        'built-in offline model. `${env:NAME}` is resolved where the batch is submitted.',
     ),
-  name: text('Qwen/Qwen3-32B').describe('The model, by the name the endpoint knows it under.'),
+  name: text('Qwen/Qwen3-32B').describe('Name of the model at the endpoint.'),
   api_key: text('${env:API_KEY}')
     .optional()
-    .describe('What the endpoint asks for as a bearer token. Never the key itself: `${env:NAME}`.'),
+    .describe('API key, sent as a bearer token. Write `${env:NAME}`, never the key itself.'),
   headers: z
     .record(z.string(), text('${env:TEAM_HEADER}'))
     .default({})
-    .describe('Further HTTP headers of every request. Secrets in them by `${env:NAME}`.'),
+    .describe('Additional HTTP headers of every request. Write secrets as `${env:NAME}`.'),
   sampling: z
     .strictObject({
       temperature: number({ min: 0, what: 'a number, 0 or more', example: 1 })
         .optional()
         .describe(
-          '0 takes the likeliest token; 1 samples from the model as it is. Absent: what the endpoint does by itself.',
+          '0 always picks the most likely token; 1 samples from the unmodified distribution. Default: set by the ' +
+            'endpoint.',
         ),
       top_p: number({ min: 0, max: 1, what: 'a number from 0 to 1', example: 0.95 })
         .optional()
-        .describe('Samples only from the likeliest tokens that together have this probability.'),
-      max_tokens: amount('4096').optional().describe('Most tokens of one reply.'),
+        .describe('Samples only from the most likely tokens that together have this probability.'),
+      max_tokens: amount('4096').optional().describe('Maximum number of tokens per reply.'),
       stop: listOf(text('"</answer>"'), 'a list of texts', '["</answer>"]')
         .optional()
-        .describe('Texts that end a reply when the model writes them.'),
+        .describe('Strings that end the reply when the model generates them.'),
       extra: z
         .record(z.string(), z.unknown())
         .optional()
-        .describe('Further members of the request, sent to the endpoint as they are, e.g. `top_k` for vLLM.'),
+        .describe('Additional request parameters, sent to the endpoint unchanged, e.g. `top_k` for vLLM.'),
     })
     .prefault({})
-    .describe('How tokens are chosen.'),
+    .describe('Sampling parameters.'),
   capture: z
     .strictObject({
       token_ids: flag
         .default(DEFAULTS.capture.token_ids)
         .describe(
-          'Records the token ids the engine sampled: what a trainer needs. Ignored with a warning where the ' +
-            'endpoint does not give them.',
+          'Records the sampled token IDs, which trainers need. Ignored with a warning if the endpoint does not ' +
+            'return them.',
         ),
       logprobs: flag
         .default(DEFAULTS.capture.logprobs)
         .describe(
-          'Records the log probability of each sampled token. Ignored with a warning where the endpoint does not ' +
-            'give them.',
+          'Records the log probability of each sampled token. Ignored with a warning if the endpoint does not ' +
+            'return them.',
         ),
     })
     .prefault({})
-    .describe('What is recorded of each reply beside its text.'),
+    .describe('What to record of each reply in addition to its text.'),
   price: z
     .strictObject({
-      input: perMillion(0.1).describe('Per million tokens read.'),
-      output: perMillion(0.4).describe('Per million tokens written.'),
-      cached: perMillion(0.05).optional().describe('Per million tokens read from the cache. Absent: as `input`.'),
+      input: perMillion(0.1).describe('Price per million input tokens.'),
+      output: perMillion(0.4).describe('Price per million output tokens.'),
+      cached: perMillion(0.05).optional().describe('Price per million cached input tokens. Default: same as `input`.'),
     })
     .optional()
-    .describe('What tokens cost. Without it no cost is shown.'),
+    .describe('Prices of tokens. Without them, no cost is shown.'),
   endpoint_wait: duration('10 min')
     .prefault(DEFAULTS.endpoint_wait)
     .describe(
-      'How long one call waits for an endpoint that does not answer before its try is given up and started anew.',
+      'How long a call waits for an endpoint that does not respond before the attempt is given up and retried.',
     ),
 });
 export type ModelSection = z.output<typeof modelSection>;

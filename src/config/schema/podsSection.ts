@@ -1,25 +1,25 @@
-/** `pods` of a batch file: how the pods look that run the batch, where its target is a cluster. */
+/** Schema of `pods:` in a batch file: the pods that run the batch if its target is a cluster. */
 import { z } from 'zod';
 import { DEFAULTS } from '../defaults.ts';
 import { choice, expects, fault, group, listOf, programs, text, whole } from './values.ts';
 
 const AMOUNT = /^\d+(\.\d+)?(m|k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei)?$/;
-/** The container of the rollouts. */
+/** Name of the container that runs rollouts. */
 const WORKER = 'worker';
-/** A whole value that is an environment variable. */
+/** A value that consists only of an environment variable. */
 const ENV_VALUE = /^\$\{env:([^}]+)\}$/;
 
 const amount = (example: string) => {
-  const expected = expects('an amount as Kubernetes writes it', example);
+  const expected = expects('a Kubernetes quantity', example);
   return z.union([z.number(expected).min(0, expected), z.string(expected).regex(AMOUNT, expected)], expected);
 };
 
 const amounts = (what: string) =>
   group(
     {
-      cpu: amount('500m').optional().describe('CPUs, or thousandths of one: `500m`.'),
+      cpu: amount('500m').optional().describe('Number of CPUs, or millicores: `500m`.'),
       memory: amount('2Gi').optional().describe('Memory: `512Mi`, `2Gi`.'),
-      'ephemeral-storage': amount('10Gi').optional().describe('Room on the disk of the node.'),
+      'ephemeral-storage': amount('10Gi').optional().describe('Disk space on the node.'),
       'nvidia.com/gpu': amount('1').optional().describe('GPUs, for tools that need one.'),
     },
     'amounts by name',
@@ -28,7 +28,7 @@ const amounts = (what: string) =>
     .transform(texts)
     .describe(what);
 
-/** Kubernetes has them as texts. */
+/** Converts quantities to strings, as Kubernetes expects. */
 function texts(amounts: Readonly<Record<string, string | number | undefined>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(amounts).flatMap(([name, amount]) => (amount === undefined ? [] : [[name, String(amount)]])),
@@ -38,14 +38,14 @@ function texts(amounts: Readonly<Record<string, string | number | undefined>>): 
 const toleration = group(
   {
     key: text('nvidia.com/gpu').optional().describe('The key of the taint.'),
-    operator: choice(['Equal', 'Exists']).optional().describe('`Exists`: whatever its value is.'),
+    operator: choice(['Equal', 'Exists']).optional().describe('`Exists`: matches any value.'),
     value: text('true').optional().describe('The value of the taint.'),
     effect: choice(['NoSchedule', 'PreferNoSchedule', 'NoExecute'])
       .optional()
-      .describe('The effect of the taint. Absent: any.'),
+      .describe('The effect of the taint. Default: any.'),
     tolerationSeconds: whole(0, 300)
       .optional()
-      .describe('How long a pod stays after a taint with the effect `NoExecute` came.'),
+      .describe('How many seconds a pod stays after a taint with the effect `NoExecute` is added.'),
   },
   'a toleration',
   '{ key: nvidia.com/gpu, operator: Exists }',
@@ -62,27 +62,24 @@ const sidecar = z
         fault(
           context,
           `a sidecar needs ${what}`,
-          'Write for example `{ name: browser, image: registry.example.org/browser:1 }`.',
+          'For example, write `{ name: browser, image: registry.example.org/browser:1 }`.',
         );
     }
     if (container['name'] === WORKER)
-      fault(
-        context,
-        'a sidecar cannot be called `worker`: that is the container of the rollouts',
-        'Choose another name.',
-        { path: ['name'] },
-      );
+      fault(context, 'a sidecar cannot be named `worker`, the container that runs rollouts', 'Choose another name.', {
+        path: ['name'],
+      });
     for (const path of misplacedVariables(container)) {
       fault(
         context,
-        '`${env:…}` works in a sidecar only as the whole `value` of an entry of its `env`',
-        'Write `env: [{ name: X, value: "${env:X}" }]`; the value then reaches the container as a secret.',
+        'in a sidecar, `${env:…}` is only supported as the whole `value` of an entry in `env`',
+        'Write `env: [{ name: X, value: "${env:X}" }]`. The container gets the value as a secret.',
         { path },
       );
     }
   });
 
-/** Paths of texts with an environment variable that are not the whole value of an entry of `env`. */
+/** Returns paths of strings with an environment variable, except whole values of entries in `env`. */
 function misplacedVariables(value: unknown, path: readonly (string | number)[] = []): (string | number)[][] {
   if (typeof value === 'string') {
     if (!value.includes('${env:')) return [];
@@ -99,32 +96,32 @@ export const podsSection = z.strictObject({
   image: text('node:24-slim', 'the name of an image')
     .optional()
     .describe(
-      'Container image of the workers: any that has Node.js 22.19 or newer as `node`. Absent: the one the server ' +
-        'runs on.',
+      'Container image of the workers: any image with Node.js 22.19 or later as `node`. Default: the image of the ' +
+        'server.',
     ),
   provides: programs()
     .optional()
     .describe(
-      'Programs that the image has beyond Node.js, e.g. `[python, browser]`: what tools need is looked for among them.',
+      'Programs that the image has beyond Node.js, e.g. `[python, browser]`. The `needs` of tools are checked against ' +
+        'this list.',
     ),
   pull_policy: choice(['IfNotPresent', 'Always', 'Never'])
     .optional()
-    .describe('When a node fetches the image. Absent: as the cluster does by itself.'),
+    .describe('When a node pulls the image. Default: set by the cluster.'),
   count: whole(1, 16)
     .optional()
-    .describe(`How many pods work at once. Absent: as many as the batch has work for, at most ${DEFAULTS.pods.count}.`),
+    .describe(`Number of concurrent pods. Default: as many as the batch needs, at most ${DEFAULTS.pods.count}.`),
   isolation: choice(['shared', 'pod'])
     .optional()
-    .describe('`shared`: a pod runs many rollouts. `pod`: each rollout has a pod of its own.'),
-  requests: amounts('What each pod asks the cluster for.').optional(),
+    .describe('`shared`: a pod runs many rollouts. `pod`: each rollout has its own pod.'),
+  requests: amounts('Resources that each pod requests from the cluster.').optional(),
   limits: amounts(
-    'What a pod may use at most; one that uses more memory is ended, and its rollouts go on elsewhere.',
+    'Maximum resources of a pod. A pod that exceeds its memory limit is killed, and its rollouts continue in another ' +
+      'pod.',
   ).optional(),
   sidecars: listOf(sidecar, 'a list of containers', '[]')
     .optional()
-    .describe(
-      'Containers that run beside each worker, as Kubernetes writes them. The worker starts once they are ready.',
-    ),
+    .describe('Containers that run next to each worker, in Kubernetes format. The worker starts when they are ready.'),
   node_selector: z
     .record(
       z.string(),
@@ -132,19 +129,19 @@ export const podsSection = z.strictObject({
       expects('labels of nodes', '{ disktype: ssd }'),
     )
     .optional()
-    .describe('Only nodes with these labels.'),
+    .describe('Schedules pods only on nodes with these labels.'),
   tolerations: listOf(toleration, 'a list of tolerations', '[]')
     .optional()
-    .describe('Taints of nodes that do not keep the pods away.'),
+    .describe('Node taints that the pods tolerate.'),
   priority_class: text('batch-low', 'the name of a PriorityClass').optional().describe('PriorityClass of the pods.'),
   queue: text('team-a', 'the name of a LocalQueue')
     .optional()
-    .describe('LocalQueue of Kueue that admits the batch; its Jobs wait until it does.'),
+    .describe('Kueue LocalQueue that admits the batch. Its Jobs wait until they are admitted.'),
   service_account: text('rollouts', 'the name of a ServiceAccount')
     .optional()
-    .describe('ServiceAccount of the pods, e.g. one with image pull secrets. Pods get no token of it.'),
+    .describe('ServiceAccount of the pods, e.g. one with image pull secrets. Its token is not mounted.'),
   backoff: whole(0, DEFAULTS.pods.backoff)
     .optional()
-    .describe('How often a pod that failed is replaced before its place is given up.'),
+    .describe('How often a failed pod is replaced before its slot is given up.'),
 });
 export type PodsSection = z.output<typeof podsSection>;

@@ -1,4 +1,4 @@
-/** `team:` of an agent file. */
+/** Schema of `team:` in an agent file. */
 import { z } from 'zod';
 import { choice, expects, group, listOf, name, path, text, whole } from './values.ts';
 
@@ -11,9 +11,9 @@ const names = listOf(memberName, 'a list of members', '[searcher]');
 const loop = group(
   {
     until: text('"\\\\bAPPROVED\\\\b"', 'a regular expression').describe(
-      "A regular expression: once the member's answer matches it, the loop is over.",
+      'A regular expression. The loop ends when the answer of the member matches.',
     ),
-    most: whole(1, 3).describe('How often the member works at most. Its last answer then counts.'),
+    most: whole(1, 3).describe('Maximum number of turns. After that, the last answer counts.'),
   },
   'a group of keys with `until` and `most`',
   '{ until: APPROVED, most: 3 }',
@@ -21,22 +21,24 @@ const loop = group(
 
 const member = group(
   {
-    agent: path(EXAMPLE).describe('The file of the member, relative to this one. It may be a team itself.'),
+    agent: path(EXAMPLE).describe('The agent file of the member, relative to this file. It can itself be a team.'),
     name: name
       .optional()
       .describe(
-        'What the member is called in this team, as `desk/NAME#1` in trajectories. Absent: the name in its file.',
+        'Name of the member in this team, shown as `desk/NAME#1` in trajectories. Default: the name in its file.',
       ),
     after: names
       .optional()
       .describe(
-        'In a workflow: the members whose answers it is given, and waits for. Absent: the member before it in ' +
-          'the list; `[]`: it begins at once. Members that do not wait for one another work at the same time.',
+        'In a workflow: the members that it waits for and whose answers it gets. Default: the previous member in the ' +
+          'list; `[]`: it starts immediately. Members that do not wait for each other work in parallel.',
       ),
-    to: names.optional().describe('In a handoff: the members it may hand the work to. Absent: all others; `[]`: none.'),
+    to: names
+      .optional()
+      .describe('In a handoff: the members that it can hand off to. Default: all others; `[]`: none.'),
     loop: loop
       .optional()
-      .describe('The member works again, on what it was given and its last answer, until a rule holds.'),
+      .describe('Lets the member work repeatedly, with its input and its last answer, until a condition is met.'),
   },
   'a group of keys with `agent`',
   `{ agent: ${EXAMPLE} }`,
@@ -44,10 +46,10 @@ const member = group(
 
 export const teamSection = z.strictObject({
   kind: choice(['workflow', 'handoff', 'leader']).describe(
-    'How the members work together. `workflow`: each is given the answers of those it comes after. `handoff`: ' +
-      "one works at a time, and hands the work on by a tool `hand_off_to_NAME`; the last one's answer counts. " +
-      'Whoever works in a member that is a team may hand the work to the other members too, of a workflow its ' +
-      'ends. `leader`: the agent of this file leads, and calls the members as its tools.',
+    'How the members work together. `workflow`: each member gets the answers of the members before it. `handoff`: ' +
+      'one member works at a time and hands off with a tool `hand_off_to_NAME`; the last answer counts. If a member ' +
+      'is itself a team, the agents working in it (in a workflow, only the final ones) can also hand off to the ' +
+      'other members. `leader`: the agent of this file leads and calls the members as tools.',
   ),
   members: z
     .array(
@@ -55,12 +57,12 @@ export const teamSection = z.strictObject({
       expects('a list of at least one agent file', `[${EXAMPLE}]`),
     )
     .min(1, expects('a list of at least one agent file', `[${EXAMPLE}]`))
-    .describe('The members: agent files relative to this one, each alone or with its place in the team.'),
+    .describe('The members: agent files relative to this file, or objects with `agent` and more settings.'),
 });
 export type TeamSection = z.output<typeof teamSection>;
 export type MemberSection = z.output<typeof member>;
 
-/** An entry of `members`, its short form spelt out. */
+/** Returns an entry of `members` with its short form expanded. */
 export function memberSection(entry: TeamSection['members'][number]): MemberSection {
   return typeof entry === 'string' ? { agent: entry } : entry;
 }

@@ -1,12 +1,12 @@
 /**
- * The kinds of values that files hold. In this room a schema's error text says **what is expected**, then a line
- * break and an example as one would write it; `source/validate.ts` makes the sentence for people out of it.
- * A custom issue with `params.hint` is such a sentence already (see `fault`).
+ * Value types for the schemas of user files. In this room, the error text of a schema is **what is expected**, a line
+ * break, and an example; `source/validate.ts` builds the message from it. A custom issue with `params.hint` already is
+ * a complete message (see `fault`).
  */
 import { z } from 'zod';
 import type { ProblemCode } from '../source/problem.ts';
 
-/** Error option of a schema: what is expected, and an example. */
+/** Returns the error option of a schema: what is expected, and an example. */
 export function expects(what: string, example: string): { error: string } {
   return { error: `${what}\n${example}` };
 }
@@ -20,7 +20,7 @@ interface Refinement {
   }): void;
 }
 
-/** An issue whose message is a whole sentence. */
+/** Adds an issue whose message is complete. */
 export function fault(
   context: Refinement,
   message: string,
@@ -65,7 +65,7 @@ export function listOf<T extends z.ZodType>(item: T, what: string, example: stri
   return z.array(item, expects(what, example));
 }
 
-/** A group of keys whose example helps. */
+/** A group of keys, with an example for error messages. */
 export function group<const S extends z.ZodRawShape>(
   shape: S,
   what: string,
@@ -120,7 +120,7 @@ const SECONDS: Readonly<Record<string, number>> = {
   days: 86_400,
 };
 
-/** Seconds of `30s`, `10 min`, `1h 30m`, `900`; undefined when it is none of these, or negative. */
+/** Parses `30s`, `10 min`, `1h 30m`, or `900` to seconds; undefined if it is invalid or negative. */
 export function parseDuration(written: string | number): number | undefined {
   if (typeof written === 'number') return Number.isFinite(written) && written >= 0 ? written : undefined;
   const compact = written.trim().toLowerCase();
@@ -135,14 +135,14 @@ export function parseDuration(written: string | number): number | undefined {
   return seconds;
 }
 
-/** 0 to 1 of `50%` or `0.5`. */
+/** Parses `50%` or `0.5` to a number from 0 to 1. */
 export function parseShare(written: string | number): number | undefined {
   const percent = typeof written === 'string' ? /^\s*(\d+(?:\.\d+)?)\s*%\s*$/.exec(written)?.[1] : undefined;
   const share = percent === undefined ? Number(written === '' ? Number.NaN : written) : Number(percent) / 100;
   return share >= 0 && share <= 1 ? share : undefined;
 }
 
-/** A whole number of `200000`, `200_000`, `8k`, `50M`, `1.5G`. */
+/** Parses `200000`, `200_000`, `8k`, `50M`, or `1.5G` to an integer. */
 export function parseAmount(written: string | number): number | undefined {
   if (typeof written === 'number') return Number.isSafeInteger(written) && written >= 0 ? written : undefined;
   const match = /^\s*(\d[\d_]*(?:\.\d+)?)\s*([kKmMgG]?)\s*$/.exec(written);

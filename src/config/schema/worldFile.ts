@@ -1,4 +1,4 @@
-/** `*.world.yaml`: the environment a task runs in. */
+/** Schema of `*.world.yaml`: the environment that a task runs in. */
 import { z } from 'zod';
 import { version } from './agentFile.ts';
 import { modelSection } from './modelSection.ts';
@@ -10,33 +10,33 @@ export const worldFile = z.strictObject({
   version,
   name: name.describe('Name of the world, as shown in trajectories.'),
   kind: choice(WORLD_KINDS).describe(
-    'What the world is made of. `module`: a TypeScript or JavaScript module. The other kinds are not yet available.',
+    'How the world is implemented. `module`: a TypeScript or JavaScript module. The other kinds are not available yet.',
   ),
   module: path('library.ts').optional().describe('With `kind: module`: the module, which exports `open`.'),
-  needs: programs().optional().describe('Programs that the world starts, beyond Node.js, as `needs` of tools.'),
+  needs: programs().optional().describe('Programs that the world starts, beyond Node.js. See `needs` of tools.'),
   user: z
     .strictObject({
-      model: modelSection.describe('The model that plays the user.'),
+      model: modelSection.describe('The model that acts as the user.'),
       prompt: text('prompts/user.md', 'the prompt, or the path of a .md or .txt file').describe(
         'Who the user is and what they want: inline, or the path of a `.md` or `.txt` file. `{{task.NAME}}` is ' +
-          'replaced.',
+          'replaced with a field or column of the task.',
       ),
     })
     .optional()
     .describe('A simulated user who answers the agent.'),
   perturb: listOf(
     z.strictObject({
-      when: text('\'tool.name == "renew_loan"\'', 'a CEL expression').describe('A CEL expression over the call.'),
+      when: text('\'tool.name == "renew_loan"\'', 'a CEL expression').describe('A CEL expression that selects calls.'),
       p: number({ min: 0, max: 1, what: 'a probability from 0 to 1', example: 0.1 }).describe(
-        'How often the fault happens where `when` is true.',
+        'Probability of the fault if `when` is true.',
       ),
       effect: choice(['error', 'delay', 'timeout', 'truncate', 'drop', 'text']).describe('The fault.'),
-      args: z.record(z.string(), z.unknown()).optional().describe('Details of the effect.'),
+      args: z.record(z.string(), z.unknown()).optional().describe('Arguments of the effect.'),
     }),
     'a list of faults',
     '[]',
   )
     .default([])
-    .describe('Faults put into tool calls, by rule and seed. Not yet available.'),
+    .describe('Faults injected into tool calls, by rule and seed. Not available yet.'),
 });
 export type WorldFile = z.output<typeof worldFile>;

@@ -1,4 +1,4 @@
-/** YAML (and JSON, which is YAML) to values, with the place of everything and all syntax errors at once. */
+/** Parses YAML (and JSON, a subset of it) to values with their locations, and collects all syntax errors. */
 
 import type { Document, Node, YAMLError, YAMLMap } from 'yaml';
 import { isAlias, isCollection, isMap, isNode, isScalar, isSeq, LineCounter, parseDocument, visit } from 'yaml';
@@ -10,23 +10,23 @@ export type Path = readonly (string | number)[];
 export interface ParsedFile {
   readonly file: string;
   readonly text: string;
-  /** What could be read; undefined when that is nothing. */
+  /** The parsed value; undefined if nothing could be read. */
   readonly value: unknown;
   /** Syntax errors, duplicate keys, broken anchors. */
   readonly problems: readonly Problem[];
-  /** First line that could not be understood: what is read from there on is a guess. */
+  /** First line with a syntax error: what is read from there on is a guess. */
   readonly brokenAt: number | undefined;
-  /** Whether the file itself has a value there (not a default). */
+  /** Returns whether the file has a value at a path (defaults do not count). */
   has(path: Path): boolean;
-  /** Place of a key's name. */
+  /** Returns the range of a key's name. */
   keyRange(path: Path): Range | undefined;
-  /** Place of a value; of the nearest enclosing one when there is none. Of a group or list only its first line. */
+  /** Returns the range of a value, or of the nearest enclosing one; for a group or list, only its first line. */
   valueRange(path: Path): Range;
-  /** Place of a value with all its lines; undefined when there is none. */
+  /** Returns the range of a value with all its lines; undefined if there is no value. */
   wholeRange(path: Path): Range | undefined;
-  /** What stands at a place (1-based), as deep as it goes; undefined behind the end and between the groups. */
+  /** Returns the innermost key or value at a position (1-based); undefined after the end and between groups. */
   at(line: number, column: number): PlaceInFile | undefined;
-  /** A problem at a value, or at its key's name. */
+  /** Creates a problem at a value, or at the name of its key. */
   problem(path: Path, what: ProblemText, at?: 'key' | 'value'): Problem;
 }
 
@@ -44,7 +44,7 @@ export interface ProblemText {
   readonly fixes?: readonly Fix[];
 }
 
-/** `file` is the path that problems name. Never throws. */
+/** Parses a file. `file` is the path for problems. Never throws. */
 export function parseFile(file: string, text: string): ParsedFile {
   const lines = new LineCounter();
   const document = parseDocument(text, {
@@ -64,7 +64,7 @@ export function parseFile(file: string, text: string): ParsedFile {
       endColumn: Math.max(1, to.col),
     };
   };
-  /** Of something that spans lines only the first is marked. */
+  /** Returns the range of a node; of a collection, only the first line. */
   const nodeRange = (node: Node): Range => {
     const [start, end] = node.range ?? [0, 0];
     if (!isCollection(node)) return range(start, end);
@@ -84,11 +84,11 @@ export function parseFile(file: string, text: string): ParsedFile {
       const key = /^("[^"\n]*"|'[^'\n]*'|[^\s:]+)/.exec(text.slice(error.pos[0]))?.[0] ?? '';
       add(error.pos[0], error.pos[0] + key.length, {
         code: 'duplicate_key',
-        message: `\`${key}\` is written twice`,
-        hint: 'Keep one of the two.',
+        message: `duplicate key \`${key}\``,
+        hint: 'Remove one of them.',
       });
     } else if (!brokenLines.has(line) && (brokenAt === undefined || !error.message.includes('in YAML stream'))) {
-      // One slip makes the parser stumble several times in the same line, and then over whatever is left of the file.
+      // One mistake often causes several errors in its line and in the rest of the file: report only the first.
       brokenLines.add(line);
       brokenAt ??= line;
       add(error.pos[0], error.pos[1], { code: 'syntax', ...syntaxText(error, lineAt(text, error.pos[0])) });
@@ -102,7 +102,7 @@ export function parseFile(file: string, text: string): ParsedFile {
       add(start, end, {
         code: 'syntax',
         message: `there is no anchor \`&${node.source}\` before this \`*${node.source}\``,
-        hint: 'Name a value with & first, or put the text in quotes.',
+        hint: 'Define the anchor with & first, or put the text in quotes.',
       });
     },
   });
@@ -118,8 +118,8 @@ export function parseFile(file: string, text: string): ParsedFile {
         const message = thrown instanceof Error ? thrown.message : String(thrown);
         add(0, 0, {
           code: 'syntax',
-          message: `the anchors of this file cannot be followed: ${message}`,
-          hint: 'Write the values out instead of repeating them by `*`.',
+          message: `cannot resolve the anchors of this file: ${message}`,
+          hint: 'Write out the values instead of repeating them with `*`.',
         });
       }
     }
@@ -172,7 +172,7 @@ export function parseFile(file: string, text: string): ParsedFile {
   };
 }
 
-/** The deepest key or value that an offset lies in; a cursor behind the last character still lies in it. */
+/** Returns the innermost key or value at an offset; the position after the last character belongs to it. */
 function placeAt(node: Node, offset: number, path: Path): PlaceInFile | undefined {
   const inside = ({ range }: Node): boolean => range != null && range[0] <= offset && offset <= range[1];
   if (isMap(node)) {
@@ -250,56 +250,58 @@ function lineAt(text: string, offset: number): string {
   return text.slice(text.lastIndexOf('\n', offset - 1) + 1, end === -1 ? text.length : end);
 }
 
-/** The library's errors in words for somebody who does not know YAML's grammar. */
+/** Translates errors of the YAML library for people who do not know YAML's grammar. */
 function syntaxText(error: YAMLError, line: string): { message: string; hint: string } {
   if (line.includes('${')) {
     return {
-      message: 'inside [ ] and { } a text with ${…} cannot stand without quotes',
-      hint: 'Write it in quotes: "${env:NAME}".',
+      message: 'inside [ ] and { }, text with ${…} must be in quotes',
+      hint: 'Add quotes: "${env:NAME}".',
     };
   }
   if (line.includes('{{')) {
     return {
-      message: 'a text that begins with {{ cannot stand without quotes',
-      hint: 'Put the text in quotes, or begin it on the next line after |.',
+      message: 'text that starts with {{ must be in quotes',
+      hint: 'Put the text in quotes, or start it on the next line after |.',
     };
   }
   switch (error.code) {
     case 'TAB_AS_INDENT':
-      return { message: 'this line is indented by a tab, YAML knows only spaces', hint: 'Replace the tab by spaces.' };
+      return {
+        message: 'this line is indented with a tab, but YAML allows only spaces',
+        hint: 'Replace the tab with spaces.',
+      };
     case 'BAD_INDENT':
       if (error.message.startsWith('Flow'))
         return {
-          message: 'a [ or { above is not closed before this line',
-          hint: 'Close it with ] or }, or indent what belongs to it.',
+          message: 'a [ or { is not closed before this line',
+          hint: 'Close it with ] or }, or indent its contents.',
         };
       return {
-        message: 'this line is indented unlike those it stands with',
-        hint: 'Give all keys of one group the same number of spaces.',
+        message: 'the indentation of this line does not match the lines around it',
+        hint: 'Indent all keys of a group with the same number of spaces.',
       };
     case 'MISSING_CHAR':
-      if (error.message.includes('quote'))
-        return { message: 'a quote that was opened is never closed', hint: 'Close the quote.' };
+      if (error.message.includes('quote')) return { message: 'a quote is not closed', hint: 'Close the quote.' };
       break;
     case 'MULTIPLE_DOCS':
-      return { message: 'a second document begins here (`---`)', hint: 'Keep one document per file.' };
+      return { message: 'a second document starts here (`---`)', hint: 'Keep one document per file.' };
     case 'BAD_SCALAR_START':
-      return { message: 'a text cannot begin with this character', hint: 'Put the text in quotes.' };
+      return { message: 'text cannot start with this character', hint: 'Put the text in quotes.' };
     case 'BLOCK_AS_IMPLICIT_KEY':
       return {
-        message: 'a second `:` in one line can be read in two ways',
-        hint: 'Put the text in quotes, or begin the inner key on its own line.',
+        message: 'a second `:` in a line is ambiguous',
+        hint: 'Put the text in quotes, or start the inner key on its own line.',
       };
     case 'NON_STRING_KEY':
-      return { message: 'a key must be a plain text', hint: 'Write the key as a single word or in quotes.' };
+      return { message: 'a key must be plain text', hint: 'Write the key as a single word or in quotes.' };
     case 'TAG_RESOLVE_FAILED':
-      return { message: 'a text cannot begin with an unknown tag (`!…`)', hint: 'Put the text in quotes.' };
+      return { message: 'text cannot start with an unknown tag (`!…`)', hint: 'Put the text in quotes.' };
     default:
       break;
   }
-  const said = error.message.replace(/: ".*"$/s, ''); // what the file says may be a secret
+  const reason = error.message.replace(/: ".*"$/s, ''); // the content of the file may be a secret
   return {
-    message: `this is not YAML: ${said.charAt(0).toLowerCase()}${said.slice(1)}`,
-    hint: 'Look at indentation, quotes and brackets here and in the line above.',
+    message: `invalid YAML: ${reason.charAt(0).toLowerCase()}${reason.slice(1)}`,
+    hint: 'Check the indentation, quotes, and brackets in this line and the line above.',
   };
 }

@@ -1,4 +1,4 @@
-/** Something wrong with a file a user wrote: where, what, and what to do about it. */
+/** Problems in user files: where, what, and how to fix them. */
 import { StudioError } from '../../common/errors.ts';
 import { relative } from '../paths.ts';
 import type { Path } from './parse.ts';
@@ -10,23 +10,23 @@ export type ProblemCode =
   | 'missing'
   | 'type'
   | 'value'
-  | 'conflict' // two settings contradict each other
+  | 'conflict' // settings contradict each other
   | 'version'
-  | 'not_yet' // known, but not available in this version
+  | 'not_yet' // not available in this version
   | 'secret'
   | 'env'
-  | 'file' // a named file is absent or cannot be read
+  | 'file' // a file is missing or unreadable
   | 'placeholder'
-  | 'unmet' // a tool needs what no pod has
-  | 'unknown_member' // named in a team that has no such member
-  | 'unknown_tool' // named where tools are chosen, and nothing has one of that name
+  | 'unmet' // a tool needs a program that pods do not have
+  | 'unknown_member' // the team has no such member
+  | 'unknown_tool' // no tool has this name
   | 'unknown_export'
   | 'not_served' // the endpoint does not serve the model
-  | 'unreachable' // a member of a team that never gets to work
+  | 'unreachable' // a team member that never gets to work
   | 'dataset'
   | 'duplicate_id';
 
-/** Lines and columns are 1-based, columns in UTF-16 units; the end is the first position after it. */
+/** Lines and columns are 1-based, columns in UTF-16 units; the end is exclusive. */
 export interface Range {
   readonly line: number;
   readonly column: number;
@@ -35,41 +35,40 @@ export interface Range {
 }
 
 /**
- * What an editor can do about a problem, so that nobody has to read it out of the message. Paths are of the problem's
- * file.
+ * A fix that an editor can apply. Paths refer to the file of the problem.
  */
 export type Fix =
-  /** In place of the problem's range. */
+  /** Replaces the range of the problem. */
   | { readonly do: 'replace'; readonly text: string }
   | { readonly do: 'remove'; readonly path: Path }
-  /** A key with a value as one writes it, into the group at `path`. */
+  /** Inserts a key with its literal value into the group at `path`. */
   | { readonly do: 'insert'; readonly path: Path; readonly key: string; readonly value: string }
-  /** A file that is named and absent. */
+  /** Creates the missing file. */
   | { readonly do: 'create'; readonly file: string; readonly role: 'prompt' | 'module' | 'file' };
 
 export interface Problem extends Range {
   /** Absolute path with `/`. */
   readonly file: string;
   readonly message: string;
-  /** What to do next, as a sentence. */
+  /** What to do, as a sentence. */
   readonly hint: string;
   readonly severity: 'error' | 'warning';
   readonly code: ProblemCode;
-  /** The environment variable it is about: clients ask for its value. */
+  /** The missing environment variable: clients prompt for its value. */
   readonly variable?: string;
-  /** The best first. */
+  /** Best fix first. */
   readonly fixes?: readonly Fix[];
 }
 
-/** `file:line:column: message — hint`; the path is shown relative to `base` where it lies inside. */
+/** Formats a problem as `file:line:column: message — hint`, with the path relative to `base` if it is inside. */
 export function formatProblem(problem: Problem, base?: string): string {
-  const shown = base === undefined ? problem.file : relative(base, problem.file);
-  const file = shown.startsWith('../') ? problem.file : shown;
+  const displayed = base === undefined ? problem.file : relative(base, problem.file);
+  const file = displayed.startsWith('../') ? problem.file : displayed;
   const kind = problem.severity === 'warning' ? 'warning: ' : '';
   return `${file}:${problem.line}:${problem.column}: ${kind}${problem.message} — ${problem.hint}`;
 }
 
-/** By file, then by position; what is said twice about one place is kept once. */
+/** Sorts problems by file and position, and removes duplicates. */
 export function sortProblems(problems: readonly Problem[]): Problem[] {
   const distinct = new Map(
     problems.map((problem) => [
@@ -86,7 +85,7 @@ export function hasErrors(problems: readonly Problem[]): boolean {
   return problems.some((problem) => problem.severity === 'error');
 }
 
-/** All problems as one StudioError `config`; `details.problems` holds them for programs. */
+/** Combines problems into one StudioError `config`, with the list in `details.problems`. */
 export function problemsError(problems: readonly Problem[], base?: string): StudioError {
   const text = sortProblems(problems)
     .map((problem) => formatProblem(problem, base))

@@ -1,12 +1,12 @@
-/** What a text looks like that must not stand in a file, nor in a message about it. */
+/** Detects secrets, which must not appear in files or in messages about them. */
 import { envNamesIn } from '../env.ts';
 
-/** Beginnings that only keys and tokens of well-known services have. */
+/** Prefixes of keys and tokens of well-known services. */
 const KEY_SHAPES =
   /(?:^|[\s=:"'])(?:sk-[\w-]{16,}|hf_\w{16,}|gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abprs]-[\w-]{10,}|AKIA[A-Z0-9]{16}|AIza[\w-]{30,}|nvapi-[\w-]{20,}|gsk_\w{20,}|eyJ[\w-]{10,}\.[\w-]{10,}\.)/;
 const PASSWORD_IN_URL = /^[a-z][\w+.-]*:\/\/[^/\s:@]*:([^/\s@]+)@/i;
 
-/** Whether a literal is probably a secret. `hidden`: it stands where secrets belong, so a random look is enough. */
+/** Returns whether a literal is probably a secret. `hidden`: it is in a place for secrets, so a random-looking text is enough. */
 export function looksSecret(text: string, hidden: boolean): boolean {
   const password = PASSWORD_IN_URL.exec(text)?.[1];
   if (password !== undefined && envNamesIn(password).length === 0) return true;

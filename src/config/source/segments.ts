@@ -1,34 +1,34 @@
 /**
- * Parses a long file by its parts, each remembered by its text: after a keystroke only the part that changed is parsed
- * again. Parts are the groups at the top of a file and the items of a list below one of them.
+ * Parses a long file in parts, each cached by its text, so that a keystroke only reparses the changed part. Parts are
+ * the top-level groups of a file and the items of the lists below them.
  */
 import { type ParsedFile, type Path, parseFile } from './parse.ts';
 import type { Problem, Range } from './problem.ts';
 
-/** Shorter files are parsed whole: that takes no time. */
+/** Shorter files are parsed as a whole, which is fast enough. */
 const SHORT = 16_000;
 const TOP_KEY = /^[A-Za-z_][\w-]*:(\s|$)/;
 const LIST_KEY = /^[A-Za-z_][\w-]*:\s*(#.*)?$/;
 const ALIAS = /(^|[\s[{,])\*[\w-]+/m;
 
-/** What is remembered of one file from one version to the next. */
+/** Caches the parts of one file between versions. */
 export class Segments {
-  #known = new Map<string, ParsedFile>();
+  #cache = new Map<string, ParsedFile>();
 
   parse(file: string, text: string): ParsedFile {
     const parts = text.length < SHORT ? undefined : partsOf(text);
     if (parts === undefined) {
-      this.#known.clear();
+      this.#cache.clear();
       return parseFile(file, text);
     }
     const now = new Map<string, ParsedFile>();
     const placed = parts.map((part): PlacedPart => {
-      const parsed = now.get(part.text) ?? this.#known.get(part.text) ?? parseFile(file, part.text);
+      const parsed = now.get(part.text) ?? this.#cache.get(part.text) ?? parseFile(file, part.text);
       now.set(part.text, parsed);
       return { ...part, parsed };
     });
-    this.#known = now;
-    // An alias may be of an anchor in another part.
+    this.#cache = now;
+    // An alias may refer to an anchor in another part.
     if (placed.some(({ parsed }) => parsed.problems.length > 0) && ALIAS.test(text)) return parseFile(file, text);
     return together(file, text, placed);
   }
@@ -36,7 +36,7 @@ export class Segments {
 
 interface Part {
   readonly key: string;
-  /** Of the list below `key`; absent: the part is the key with all below it. */
+  /** Index in the list below `key`; absent if the part is the whole key. */
   readonly index?: number;
   readonly text: string;
   /** Lines above it. */
@@ -47,7 +47,7 @@ interface PlacedPart extends Part {
   readonly parsed: ParsedFile;
 }
 
-/** undefined where the text is not plainly made of keys at the beginning of lines. */
+/** Splits a text into parts; undefined unless it clearly consists of keys at line starts. */
 function partsOf(text: string): Part[] | undefined {
   if (text.includes('\t')) return undefined;
   const lines = text.split('\n');
@@ -60,7 +60,7 @@ function partsOf(text: string): Part[] | undefined {
   const seen = new Set<string>();
   for (const [number, start] of starts.entries()) {
     const key = lines[start]?.split(':', 1)[0] ?? '';
-    if (seen.has(key)) return undefined; // told by the parser
+    if (seen.has(key)) return undefined; // the parser reports it
     seen.add(key);
     const end = starts[number + 1] ?? lines.length;
     parts.push(...(itemsOf(lines, key, start, end) ?? [{ key, text: textOf(lines, start, end), above: start }]));
@@ -68,13 +68,13 @@ function partsOf(text: string): Part[] | undefined {
   return starts.length === 0 ? undefined : parts;
 }
 
-/** With the line break at its end: it belongs to a text behind `|`. */
+/** Joins lines, keeping the final line break, which belongs to block text after `|`. */
 function textOf(lines: readonly string[], start: number, end: number): string {
   const text = lines.slice(start, end).join('\n');
   return end < lines.length ? `${text}\n` : text;
 }
 
-/** The items of a list in block style. */
+/** Splits a block-style list into its items. */
 function itemsOf(lines: readonly string[], key: string, start: number, end: number): Part[] | undefined {
   if (!LIST_KEY.test(lines[start] ?? '')) return undefined;
   const begins: number[] = [];
@@ -91,7 +91,7 @@ function itemsOf(lines: readonly string[], key: string, start: number, end: numb
     }
   }
   if (begins.length < 2) return undefined;
-  // The key itself, with a list of nothing, so that its place is known.
+  // The key with an empty list provides its location.
   const head: Part = { key, text: textOf(lines, start, begins[0] ?? end), above: start };
   return [
     head,
@@ -126,7 +126,7 @@ function together(file: string, text: string, placed: readonly PlacedPart[]): Pa
   for (const [key, list] of items)
     value[key] = list.map(({ parsed }) => (Array.isArray(parsed.value) ? (parsed.value[0] as unknown) : null));
 
-  /** The part that a path leads into, and the path inside of it. */
+  /** Returns the part that contains a path, and the path within it. */
   const inside = (path: Path): { part: PlacedPart; path: Path } | undefined => {
     const [key, index, ...rest] = path;
     const list = items.get(String(key));
@@ -137,9 +137,9 @@ function together(file: string, text: string, placed: readonly PlacedPart[]): Pa
     const part = heads.get(String(key));
     return part === undefined ? undefined : { part, path };
   };
-  const ranged = (path: Path, ask: (parsed: ParsedFile, path: Path) => Range | undefined): Range | undefined => {
+  const ranged = (path: Path, locate: (parsed: ParsedFile, path: Path) => Range | undefined): Range | undefined => {
     const found = inside(path);
-    const range = found === undefined ? undefined : ask(found.part.parsed, found.path);
+    const range = found === undefined ? undefined : locate(found.part.parsed, found.path);
     return found === undefined || range === undefined ? undefined : moved(range, found.part.above);
   };
   const first = moved(

@@ -1,4 +1,4 @@
-/** Checks of every text in a file: secrets that must not stand there, `${…}` that is misspelt. */
+/** Checks every string in a file for literal secrets and misspelled `${…}`. */
 import { strayPlaceholders } from '../env.ts';
 import type { ParsedFile, Path } from './parse.ts';
 import type { Problem } from './problem.ts';
@@ -10,7 +10,7 @@ export interface TextAt {
   readonly text: string;
 }
 
-/** All texts of a value, but those of prompts and rubrics. */
+/** Returns all strings in a value, except prompts and rubrics. */
 export function textsOf(value: unknown, path: Path = []): TextAt[] {
   const key = path.at(-1);
   if (key === 'prompt' || key === 'rubric') return [];
@@ -22,11 +22,11 @@ export function textsOf(value: unknown, path: Path = []): TextAt[] {
 }
 
 /**
- * Items of lists in which nothing was wrong: those of a long file stay the same objects from one keystroke to the next.
+ * List items without problems. In a long file, unchanged items keep their identity between keystrokes.
  */
-const RIGHT = new WeakSet<object>();
+const VALID_ITEMS = new WeakSet<object>();
 
-/** The text of a secret never becomes part of a message. */
+/** Returns the problems of all strings. Messages never contain a secret. */
 export function textProblems(parsed: ParsedFile): Problem[] {
   const { value } = parsed;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return problemsIn(parsed, value, []);
@@ -34,9 +34,9 @@ export function textProblems(parsed: ParsedFile): Problem[] {
     if (!Array.isArray(member)) return problemsIn(parsed, { [key]: member }, []);
     return member.flatMap((item: unknown, index) => {
       const group = typeof item === 'object' && item !== null ? item : undefined;
-      if (group !== undefined && RIGHT.has(group)) return [];
+      if (group !== undefined && VALID_ITEMS.has(group)) return [];
       const problems = problemsIn(parsed, item, [key, index]);
-      if (group !== undefined && problems.length === 0) RIGHT.add(group);
+      if (group !== undefined && problems.length === 0) VALID_ITEMS.add(group);
       return problems;
     });
   });
@@ -58,21 +58,21 @@ function problemsIn(parsed: ParsedFile, value: unknown, at: Path): Problem[] {
         parsed.problem(path, {
           code: 'secret',
           fixes: [{ do: 'replace', text: `"${kept}\${env:${name}}"` }],
-          message: `\`${pathText(path)}\` holds what looks like a secret; secrets stand in files only by \${env:…}`,
+          message: `\`${pathText(path)}\` looks like a secret; files may only contain secrets as \${env:…}`,
           hint:
-            `Put it into an environment variable and write "\${env:${name}}" here; as it was in a file, change it ` +
-            'at its service.',
+            `Move it to an environment variable and write "\${env:${name}}" here. Since it was stored in a file, ` +
+            'revoke it at its provider.',
         }),
       );
     }
-    if (path[0] === 'program') return problems; // there `${gateway.url}` has a meaning
+    if (path[0] === 'program') return problems; // `${gateway.url}` is valid there
     for (const stray of strayPlaceholders(text)) {
       const name = /[A-Za-z_]\w*/.exec(stray.replace(/^\$\{(env[:.]?)?/, ''))?.[0] ?? 'NAME';
       problems.push(
         parsed.problem(path, {
           code: 'env',
-          message: `\`${stray}\` is not replaced by anything`,
-          hint: `Write \${env:${name}} for an environment variable.`,
+          message: `\`${stray}\` is not replaced`,
+          hint: `For an environment variable, write \${env:${name}}.`,
           severity: 'warning',
           fixes: [{ do: 'replace', text: JSON.stringify(text.replace(stray, () => `\${env:${name}}`)) }],
         }),

@@ -1,6 +1,6 @@
-/** The entry of `known` that was probably meant by `word`, if any is near enough. */
-export function closest(word: string, known: Iterable<string>): string | undefined {
-  const candidates = [...known];
+/** Returns the entry of `options` that `word` probably means, if any is close enough. */
+export function closest(word: string, options: Iterable<string>): string | undefined {
+  const candidates = [...options];
   const lower = word.toLowerCase();
   const allowed = Math.max(1, Math.floor(word.length / 3));
   let best: string | undefined;
@@ -13,7 +13,7 @@ export function closest(word: string, known: Iterable<string>): string | undefin
     }
   }
   if (best !== undefined) return best;
-  // `max_steps` for `steps`: one is a whole word of the other.
+  // `max_steps` for `steps`: one contains the other as a whole word.
   const words = new Set(lower.split(/[_\-. ]/));
   for (const candidate of candidates) {
     if (
@@ -25,7 +25,7 @@ export function closest(word: string, known: Iterable<string>): string | undefin
   return undefined;
 }
 
-/** Edits between two words: insert, delete, replace, or swap neighbours (optimal string alignment). */
+/** Counts edits between two words: insert, delete, replace, or swap neighbors (optimal string alignment). */
 function editDistance(a: string, b: string): number {
   let before: number[] = [];
   let above = Array.from({ length: b.length + 1 }, (_, column) => column);

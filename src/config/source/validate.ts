@@ -1,5 +1,5 @@
 /**
- * Checks a parsed file against its schema and says in plain words what is wrong. See `schema/values.ts` for the texts.
+ * Checks a parsed file against its schema and explains problems in plain words. See `schema/values.ts` for the texts.
  */
 import { z } from 'zod';
 import type { ParsedFile, Path } from './parse.ts';
@@ -8,14 +8,14 @@ import { looksSecret } from './secrets.ts';
 import { closest } from './suggest.ts';
 
 export interface ValidationResult<T> {
-  /** Every top-level member that is right, defaults put in; so other checks go on beside an error. */
+  /** Every valid top-level member, with defaults, so that other checks can continue despite an error. */
   readonly value: Partial<T>;
-  /** The whole, when nothing is wrong. */
+  /** The whole value, if there are no problems. */
   readonly complete: T | undefined;
   readonly problems: readonly Problem[];
 }
 
-/** Never throws. A file whose root is no group of keys gives one problem. */
+/** Validates a file. Never throws. If the root is not a group of keys, that is the only problem. */
 export function validate<S extends z.ZodRawShape>(
   parsed: ParsedFile,
   schema: z.ZodObject<S>,
@@ -27,12 +27,12 @@ export function validate<S extends z.ZodRawShape>(
     const problem = parsed.problem([], {
       code: 'type',
       message: empty ? 'the file is empty' : `the file must be a group of keys, not ${found(raw)}`,
-      hint: `Begin with \`version: 1\`; the keys are ${Object.keys(schema.shape).join(', ')}.`,
+      hint: `Start with \`version: 1\`. Available keys: ${Object.keys(schema.shape).join(', ')}.`,
     });
     return { value: {}, complete: undefined, problems: [problem] };
   }
   const explainer = new Explainer(parsed, schema);
-  const members = raw as Readonly<Record<string, unknown>>; // a mapping: checked above
+  const members = raw as Readonly<Record<string, unknown>>; // checked above to be a mapping
   const unknown = Object.keys(members).filter((key) => !Object.hasOwn(schema.shape, key));
   explainer.unknownKeys([], unknown, Object.keys(schema.shape));
   const value: Record<string, unknown> = {};
@@ -45,14 +45,14 @@ export function validate<S extends z.ZodRawShape>(
     }
   }
   const problems = explainer.problems();
-  // Each member came out of the schema of its own key, which is what these types say.
+  // Each member was parsed by the schema of its key.
   const typed = value as Partial<z.output<z.ZodObject<S>>>;
   const complete = problems.length === 0 ? (typed as z.output<z.ZodObject<S>>) : undefined;
   return { value: typed, complete, problems };
 }
 
 const GROUP = 'a group of keys';
-/** Of a value that is one of many, so many are offered. */
+/** How many choices are offered as fixes. */
 const MAX_CHOICES = 6;
 
 const PLAIN: Readonly<Record<string, string>> = {
@@ -65,7 +65,7 @@ const PLAIN: Readonly<Record<string, string>> = {
   record: GROUP,
 };
 
-/** What is expected, where a schema has no text of its own. Of an unknown key: the names of the known ones. */
+/** Default error texts: what is expected, or for an unknown key, the names of the valid ones. */
 function expectation(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case 'unrecognized_keys':
@@ -80,9 +80,9 @@ function expectation(issue: z.core.$ZodRawIssue): string {
 }
 
 class Explainer {
-  readonly #told: { readonly path: string; readonly problem: Problem }[] = [];
-  /** Keys that misspelt ones were taken for: these are not missing. */
-  readonly #misspelt = new Set<string>();
+  readonly #problems: { readonly path: string; readonly problem: Problem }[] = [];
+  /** Keys that are present but misspelled, and therefore not missing. */
+  readonly #misspelled = new Set<string>();
   readonly #parsed: ParsedFile;
   readonly #schema: z.ZodObject;
 
@@ -92,8 +92,8 @@ class Explainer {
   }
 
   problems(): Problem[] {
-    return this.#told
-      .filter(({ path, problem }) => problem.code !== 'missing' || !this.#misspelt.has(path))
+    return this.#problems
+      .filter(({ path, problem }) => problem.code !== 'missing' || !this.#misspelled.has(path))
       .map(({ problem }) => problem);
   }
 
@@ -124,19 +124,19 @@ class Explainer {
     }
   }
 
-  unknownKeys(path: Path, keys: readonly string[], known: readonly string[]): void {
+  unknownKeys(path: Path, keys: readonly string[], allowed: readonly string[]): void {
     for (const key of keys) {
-      const near = closest(key, known);
+      const near = closest(key, allowed);
       let hint: string;
       let fixes: readonly Fix[] = [];
       if (near === undefined) {
         hint =
-          elsewhere(this.#schema, key, pathText(path).replaceAll(/\d+/g, '')) ?? `Known here: ${known.join(', ')}.`;
+          elsewhere(this.#schema, key, pathText(path).replaceAll(/\d+/g, '')) ?? `Available: ${allowed.join(', ')}.`;
       } else {
         hint = `Did you mean \`${near}\`?`;
         fixes = [{ do: 'replace', text: near }];
-        // Where one of several keys is needed, that is told of their parent.
-        this.#misspelt.add(pathText([...path, near])).add(pathText(path));
+        // If one of several keys is required, the problem is reported for their parent.
+        this.#misspelled.add(pathText([...path, near])).add(pathText(path));
       }
       const where = path.length === 0 ? '' : ` in \`${pathText(path)}\``;
       this.#add([...path, key], 'unknown_key', `unknown key \`${key}\`${where}`, hint, { at: 'key', fixes });
@@ -151,7 +151,7 @@ class Explainer {
       this.#mismatch(path, `one of ${choices.join(', ')}\n${choices[0] ?? ''}`, { choices });
       return;
     }
-    // The branch that was meant is the one whose kind of value it is: its errors lie deeper, or are about keys.
+    // The intended branch is the one that accepts the type of the value: its errors are deeper, or about keys.
     const meant = issue.errors
       .filter((errors) =>
         errors.every(
@@ -194,25 +194,25 @@ class Explainer {
         },
         'key',
       );
-      this.#told.push({ path: pathText(path), problem });
+      this.#problems.push({ path: pathText(path), problem });
       return;
     }
     if (value === null) {
       this.#add(
         path,
         'type',
-        `${name} has no value, it must be ${what}`,
-        `${example === undefined ? 'Give it one' : `Write for example ${write(example)}`}, or remove the key.`,
+        `${name} has no value; it must be ${what}`,
+        `${example === undefined ? 'Add one' : `For example, write ${write(example)}`}, or remove the key.`,
         { at: 'key' },
       );
       return;
     }
     let hint =
       what === GROUP
-        ? 'Write its keys on lines of their own, indented below it.'
+        ? 'Write its keys on separate lines, indented below it.'
         : example === undefined
-          ? `Give it ${what}.`
-          : `Write for example ${write(example)}.`;
+          ? `Expected ${what}.`
+          : `For example, write ${write(example)}.`;
     let fixes: readonly Fix[] = [];
     if (allowed.choices !== undefined) {
       const near = typeof value === 'string' ? closest(value, allowed.choices) : undefined;
@@ -260,18 +260,18 @@ class Explainer {
     more: { at?: 'key'; fixes?: readonly Fix[] } = {},
   ): void {
     const { at, fixes = [] } = more;
-    this.#told.push({
+    this.#problems.push({
       path: pathText(path),
       problem: this.#parsed.problem(path, { code, message, hint, ...(fixes.length === 0 ? {} : { fixes }) }, at),
     });
   }
 }
 
-/** What a value is, for people; a text itself only when it is short and no secret. */
+/** Describes a value; includes a text only if it is short and not a secret. */
 export function found(value: unknown): string {
   switch (typeof value) {
     case 'string':
-      if (value === '') return 'the empty text';
+      if (value === '') return 'an empty text';
       return value.length <= 40 && !value.includes('\n') && !looksSecret(value, true)
         ? `the text "${value}"`
         : 'this text';
@@ -309,12 +309,12 @@ interface SchemaNode {
 }
 
 /**
- * What to say of a key that is known in another place of the file, e.g. `temperature`, whose home is `model.sampling`;
- * `here` is where it stands.
+ * Returns a hint for a key that belongs elsewhere in the file, e.g. `temperature` in `model.sampling`; `here` is its
+ * current parent.
  */
 function elsewhere(schema: z.ZodObject, key: string, here: string): string | undefined {
   const places = new Map<string, string>(); // by key, the shallowest first
-  // of the shape its documentation gives
+  // JSON Schema, as documented
   let level: [path: string, node: SchemaNode][] = [['', z.toJSONSchema(schema, { io: 'input' }) as SchemaNode]];
   while (level.length > 0) {
     const below: [string, SchemaNode][] = [];

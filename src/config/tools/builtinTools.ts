@@ -1,6 +1,6 @@
 import type { BUILTINS } from '../schema/toolEntry.ts';
 
-/** The tools that each built-in brings. */
+/** Tools of each built-in set. */
 export const BUILTIN_TOOLS: Readonly<Record<(typeof BUILTINS)[number], readonly string[]>> = {
   browser: [
     'browser_navigate',

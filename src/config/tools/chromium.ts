@@ -1,6 +1,6 @@
 /**
- * Where Chromium, Chrome or Edge may be, best first: what CHROME_PATH says, the PATH, where installers put it, and
- * what Playwright has downloaded. `list` gives the names in a folder, none when there is no such folder.
+ * Returns where Chromium, Chrome, or Edge may be, best candidate first: CHROME_PATH, the PATH, install locations, and
+ * Playwright downloads. `list` returns the names in a folder, or none if it does not exist.
  */
 export function chromiumPlaces(
   platform: string,
@@ -8,7 +8,7 @@ export function chromiumPlaces(
   list: (folder: string) => readonly string[],
 ): string[] {
   const windows = platform === 'win32';
-  const told = env['CHROME_PATH'];
+  const configured = env['CHROME_PATH'];
   const programs = [
     'chromium',
     'chromium-browser',
@@ -56,5 +56,5 @@ export function chromiumPlaces(
     .filter((name) => /^chromium-\d+$/.test(name))
     .toSorted((a, b) => b.localeCompare(a, 'en', { numeric: true }))
     .flatMap((name) => inside.map((file) => `${cache}/${name}/${file}`));
-  return [...(told === undefined ? [] : [told]), ...onPath, ...installed, ...downloaded];
+  return [...(configured === undefined ? [] : [configured]), ...onPath, ...installed, ...downloaded];
 }

@@ -1,6 +1,6 @@
 /**
- * The entries of an agent file that bring tools, and a world file's module, by their texts: for what is drawn beside
- * them.
+ * Finds the tool entries of an agent file, and the module of a world file, with their tools, from source text alone:
+ * for lenses in the editor.
  */
 import { isJsonObject } from '../../common/json.ts';
 import { dirname, joinPath } from '../paths.ts';
@@ -10,37 +10,37 @@ import { BUILTIN_TOOLS } from './builtinTools.ts';
 import { moduleTools, type ReadText } from './toolModules.ts';
 
 export interface ToolEntryInFile {
-  /** 1-based, where the entry begins. */
+  /** Start of the entry, 1-based. */
   readonly line: number;
   readonly column: number;
   readonly endColumn: number;
-  /** Names of its tools; undefined for a server whose tools only it knows. */
+  /** Names of its tools; undefined for an MCP server without a list of tools. */
   readonly names: readonly string[] | undefined;
 }
 
-/** Of an agent file: each entry of `tools:`. An MCP server without a list tells none. */
+/** Returns each entry of `tools:` in an agent file. */
 export async function agentToolEntries(path: string, text: string, readText: ReadText): Promise<ToolEntryInFile[]> {
   const parsed = parseFile(path, text);
   const entries = isJsonObject(parsed.value) ? parsed.value['tools'] : undefined;
   if (!Array.isArray(entries)) return [];
   return Promise.all(
     entries.map(async (entry: unknown, index) => ({
-      ...spotOf(parsed, ['tools', index]),
+      ...rangeOf(parsed, ['tools', index]),
       names: await namesOf(entry, path, readText),
     })),
   );
 }
 
-/** Of a world file: its module, with the tools of all that leads to. */
+/** Returns the module of a world file, with the tools of all modules that it imports. */
 export async function worldToolEntries(path: string, text: string, readText: ReadText): Promise<ToolEntryInFile[]> {
   const parsed = parseFile(path, text);
   const module = isJsonObject(parsed.value) ? parsed.value['module'] : undefined;
   if (typeof module !== 'string') return [];
   const tools = await moduleTools(joinPath(dirname(path), module), 'reached', readText);
-  return [{ ...spotOf(parsed, ['module']), names: (tools ?? []).map(({ name }) => name) }];
+  return [{ ...rangeOf(parsed, ['module']), names: (tools ?? []).map(({ name }) => name) }];
 }
 
-function spotOf(parsed: ParsedFile, at: readonly (string | number)[]): Omit<ToolEntryInFile, 'names'> {
+function rangeOf(parsed: ParsedFile, at: readonly (string | number)[]): Omit<ToolEntryInFile, 'names'> {
   const { line, column, endLine, endColumn } = parsed.valueRange(at);
   return { line, column, endColumn: endLine === line ? endColumn : column };
 }

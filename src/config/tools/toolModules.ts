@@ -1,25 +1,25 @@
-/** The tools of a module and of those it leads to, by their texts. */
+/** Finds the tools of a module and its imports, from source text alone. */
 import { dirname, joinPath } from '../paths.ts';
 import { type ToolInSource, toolsIn } from './toolSource.ts';
 
-/** undefined when there is no such file. */
+/** Returns undefined if the file does not exist. */
 export type ReadText = (path: string) => Promise<string | undefined>;
 
 export interface ToolPlace extends ToolInSource {
   readonly path: string;
 }
 
-/** More modules than this are not followed: a view is drawn, not a program analysed. */
+/** Follows at most this many modules, to keep views fast. */
 const MAX_MODULES = 50;
 const ENDINGS = ['', '.ts', '.js', '.mts', '.mjs', '/index.ts', '/index.js'];
 /** `export … from './x.ts'`. */
 const REEXPORTS = /^[ \t]*export\b(?![ \t]+type\b)[^;'"]*?\bfrom[ \t]*['"](\.{1,2}\/[^'"\n]+)['"]/gm;
-/** Those, and `import … from './x.ts'`. */
+/** `export … from './x.ts'` and `import … from './x.ts'`. */
 const IMPORTS = /^[ \t]*(?:import|export)\b(?![ \t]+type\b)[^;'"]*?\bfrom[ \t]*['"](\.{1,2}\/[^'"\n]+)['"]/gm;
 
 /**
- * `exported`: what the module exports, itself or from others, as an agent is given it. `reached`: of all modules it
- * imports, as a world puts its tools together. undefined when there is no such module.
+ * Returns the tools of a module; undefined if the module does not exist. `exported`: only what it exports or
+ * re-exports, which is what an agent gets. `reached`: also those of all modules that it imports, for worlds.
  */
 export async function moduleTools(
   path: string,
@@ -48,7 +48,7 @@ export async function moduleTools(
   return found;
 }
 
-/** The file a module is in: its ending may be missing, or be that of what it is compiled to. */
+/** Returns the file of a module, whose extension may be missing or that of its compiled output. */
 async function locate(path: string, readText: ReadText): Promise<string | undefined> {
   const candidates = [
     ...ENDINGS.map((ending) => path + ending),

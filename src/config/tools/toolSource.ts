@@ -1,13 +1,13 @@
 /**
- * The tools a module exports, by its text alone: nothing of a user's is run or built to draw a tree. Knows
- * `export const NAME = tool({` and `export { NAME }`; what is exported in other ways is found when it runs.
+ * Finds the tools that a module exports from its source text alone, without running or building user code. Recognizes
+ * `export const NAME = tool({` and `export { NAME }`; other exports are only found at run time.
  */
 export interface ToolInSource {
   readonly name: string;
-  /** Where its definition begins, 1-based. */
+  /** Start of the definition, 1-based. */
   readonly line: number;
   readonly column: number;
-  /** Its `description:`, where it is one plain text. */
+  /** Its `description:`, if it is a plain string. */
   readonly description: string | undefined;
 }
 
@@ -32,15 +32,18 @@ export function toolsIn(source: string): ToolInSource[] {
     if (name === undefined) return [];
     const at = match.indices?.[2]?.[0] ?? match.index;
     const before = text.slice(0, at);
-    // Strings keep their text; only comments were taken out.
+    // Strings are unchanged; only comments were removed.
     const body = text.slice(match.index + whole.length, found[index + 1]?.index ?? text.length);
-    const said = DESCRIPTION.exec(body);
+    const descriptionMatch = DESCRIPTION.exec(body);
     return [
       {
         name,
         line: before.split('\n').length,
         column: at - before.lastIndexOf('\n'),
-        description: (said?.[1] ?? said?.[2] ?? said?.[3])?.replaceAll(/\\(.)/g, '$1'),
+        description: (descriptionMatch?.[1] ?? descriptionMatch?.[2] ?? descriptionMatch?.[3])?.replaceAll(
+          /\\(.)/g,
+          '$1',
+        ),
       },
     ];
   });
@@ -48,14 +51,14 @@ export function toolsIn(source: string): ToolInSource[] {
 
 const STRING_OR_COMMENT = /'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\[\s\S])*`|\/\/[^\n]*|\/\*[\s\S]*?\*\//g;
 
-/** Comments as blanks, so that places stay what they are. */
+/** Replaces comments with spaces, so that positions stay the same. */
 function withoutComments(source: string): string {
   return source.replaceAll(STRING_OR_COMMENT, (piece) =>
     piece.startsWith('/') ? piece.replaceAll(/[^\n]/g, ' ') : piece,
   );
 }
 
-/** Comments and the insides of strings as blanks: what is left is names, signs and numbers, at their places. */
+/** Replaces comments and the contents of strings with spaces, so that only code is left, at the same positions. */
 export function withoutTexts(source: string): string {
   return source.replaceAll(STRING_OR_COMMENT, (piece) =>
     piece.startsWith('/')

@@ -96,7 +96,7 @@ async function mustBeRenamable(workspace: Workspace, thing: SymbolAt): Promise<v
   const heads = await headsOf(workspace, thing.dataset);
   for (const head of heads) {
     const role = roleOf(head, thing.column);
-    if (role !== undefined && !head.mapping.told.has(role)) {
+    if (role !== undefined && !head.mapping.explicit.has(role)) {
       throw new StudioError(
         'usage',
         `${basename(head.batch)} takes the column \`${thing.column}\` by its usual name.`,

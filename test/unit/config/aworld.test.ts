@@ -232,8 +232,8 @@ describe('agents of AWorld', () => {
     assert.deepEqual(
       whole.notes.filter((note) => !note.includes('no prompt')),
       [
-        'swarm.yaml:4:3: whole: `max_steps` of a swarm has no place here.',
-        'swarm.yaml:12:7: inner: b → a: in a team members do not speak to one another here, only to their leader.',
+        'swarm.yaml:4:3: whole: `max_steps` of the swarm was left out: it has no equivalent.',
+        'swarm.yaml:12:7: inner: b → a: left out, because members of a team talk only to the leader.',
       ],
     );
     assert.deepEqual(await problems(whole), []);
@@ -267,7 +267,7 @@ describe('agents of AWorld', () => {
       assert.deepEqual(made.notes, [
         'desk.yaml:4:5: a: its server plain cannot be used: it is a plain HTTP interface, of which rollout tool ' +
           'openapi makes tools where it has a description.',
-        'desk.yaml:4:5: a: its server own cannot be used: it is functions of a program in Python.',
+        'desk.yaml:4:5: a: cannot use the server own: it is a set of Python functions.',
         'desk.yaml:4:5: a, files: `client_session_timeout_seconds`: how long a call may take is ' +
           '`limits.tool_seconds` of the agent here.',
       ]);
@@ -279,7 +279,7 @@ describe('agents of AWorld', () => {
     );
     assert.deepEqual(
       [names(markdown, 'reader'), markdown.notes.at(0)],
-      [[['files', 'read'], ['web']], 'reader.md:6:1: reader: `ptc_tools` was left out: nothing here corresponds.'],
+      [[['files', 'read'], ['web']], 'reader.md:6:1: reader: `ptc_tools` was left out: it has no equivalent.'],
     );
     const task = imported(
       'task: { query: Who? }\ntask_config: { max_steps: 3, stream: true }\nagents:\n- { id: a, type: skill, ' +
@@ -287,11 +287,11 @@ describe('agents of AWorld', () => {
       'task.yaml',
     );
     assert.deepEqual(task.notes, [
-      'task.yaml:1:1: `task` has no place here: tasks are lines of a dataset.',
-      'task.yaml:2:30: `task_config.stream` has no place here.',
-      'task.yaml:4:25: a: `skill_name` was left out: nothing here corresponds.',
-      'task.yaml:4:3: a: it has no prompt; a plain one was written.',
-      'task.yaml:4:12: a: agents of the type skill are made by a program; what the file says of it was taken.',
+      'task.yaml:1:1: `task` was left out: : tasks are lines of a dataset.',
+      'task.yaml:2:30: `task_config.stream` was left out: .',
+      'task.yaml:4:25: a: `skill_name` was left out: it has no equivalent.',
+      'task.yaml:4:3: a: no prompt found; added a placeholder prompt.',
+      'task.yaml:4:12: a: agents of type skill are created by a program; only the settings in this file were imported.',
     ]);
     assert.throws(() => imported('agents: { a: { mcp_config: "{]" } }\n'), /mcp_config.* is no mapping of servers/);
   });

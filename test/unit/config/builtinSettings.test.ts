@@ -44,9 +44,9 @@ describe('settings of built-in sets', () => {
     assert.deepEqual(
       await problems('  - builtin: [files, search]\n  - builtin: [calculator]\n    vision: { endpoint: x, model: y }'),
       [
-        'agents/desk.agent.yaml:6:22: the built-in `search` needs `search` beside it — Add `search: { provider: ' +
+        'agents/desk.agent.yaml:6:22: the built-in `search` needs settings under `search` — Add `search: { provider: ' +
           'brave, api_key: "${env:BRAVE_KEY}" }`; others are google and searxng.',
-        'agents/desk.agent.yaml:8:13: `vision` belongs to `builtin: [vision]` — Add vision to `builtin`, or ' +
+        'agents/desk.agent.yaml:8:13: `vision` requires `builtin: [vision]` — Add vision to `builtin`, or ' +
           'remove the key.',
       ],
     );
@@ -71,7 +71,7 @@ describe('settings of built-in sets', () => {
     );
     assert.match(
       (await problems('  - mcp: { command: npx }\n    browser: {}')).join('\n'),
-      /`browser` belongs to `builtin: \[browser\]`/,
+      /`browser` requires `builtin: \[browser\]`/,
     );
   });
 
@@ -97,7 +97,7 @@ describe('the built-in browser', () => {
       },
     } as unknown as Submission;
     assert.deepEqual(needsOf(submission), [
-      { name: 'chromium', of: 'the built-in browser', told: true, at: 'a.agent.yaml' },
+      { name: 'chromium', of: 'the built-in browser', declared: true, at: 'a.agent.yaml' },
     ]);
     assert.match(
       (await problems('  - builtin: [files, browser]', 'gpu')).join('\n'),

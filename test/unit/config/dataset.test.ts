@@ -69,15 +69,15 @@ describe('JSON Lines', () => {
     ];
     const { items, problems } = await read('d.jsonl', lines.join('\n'));
     assert.deepEqual(questions(items), ['ok', 'ok too']);
-    const json = 'Correct the record: keys and texts in double quotes, no comma at the end.';
+    const json = 'Fix the record: use double quotes for keys and strings, and no trailing comma.';
     assert.deepEqual(problems, [
       `d.jsonl:2:17: this record is not JSON: expected ',' or '}' after property value — ${json}`,
       'd.jsonl:3:1: a record must be an object of columns — Write { "question": "…", "answer": "…" }.',
-      'd.jsonl:4:1: column `question` must be text — Write the problem as one text.',
-      'd.jsonl:5:1: column `question` is missing or empty — Every record needs the problem the agent is given.',
+      'd.jsonl:4:1: column `question` must be text — Write the question as a string.',
+      'd.jsonl:5:1: column `question` is missing or empty — Every record needs a question for the agent.',
       `d.jsonl:7:1: this record is not JSON: unexpected end of JSON input — ${json}`,
-      'd.jsonl:8:1: column `level` must be text or a number — Write for example 1 or "easy".',
-      "d.jsonl:9:1: this record is not JSON: unexpected token 'N' — JSON has no NaN and no Infinity: write null.",
+      'd.jsonl:8:1: column `level` must be text or a number — For example, write 1 or "easy".',
+      "d.jsonl:9:1: this record is not JSON: unexpected token 'N' — JSON does not support NaN and Infinity: write null.",
     ]);
   });
   it('names both lines of a doubled id', async () => {
@@ -86,9 +86,7 @@ describe('JSON Lines', () => {
       '{"id":1,"question":"a"}\n{"id":2,"question":"b"}\n{"id":"1","question":"c"}',
     );
     assert.deepEqual(questions(items), ['a', 'b']);
-    assert.deepEqual(problems, [
-      'd.jsonl:3:1: the id `1` was given in line 1 already — Give every task an id of its own.',
-    ]);
+    assert.deepEqual(problems, ['d.jsonl:3:1: the id `1` is already used in line 1 — Use a unique id for every task.']);
   });
   it('leaves out by offset and limit, picks by id, and reads no further than it must', async () => {
     const content = Array.from({ length: 1000 }, (_, index) => `{"id":"t${index}","question":"q${index}"}`).join('\n');
@@ -106,7 +104,7 @@ describe('JSON Lines', () => {
       { piece: 64 },
     );
     assert.equal(items.length, 0);
-    assert.deepEqual(problems, ['d.jsonl:2:1: this is not UTF-8 text — Save the file with the encoding UTF-8.']);
+    assert.deepEqual(problems, ['d.jsonl:2:1: the file is not UTF-8 text — Save the file with UTF-8 encoding.']);
   });
   it('refuses a record that would not fit, and goes on behind it', async () => {
     const { items, problems } = await read('d.jsonl', `{"question":"${'x'.repeat(RECORD_LIMIT)}"}\n{"question":"ok"}`, {
@@ -150,7 +148,7 @@ describe('columns', () => {
       problems.map((text) => text.split(' — ')[0]),
       [
         'd.jsonl:1:1: column `files` must be a path or a list of paths',
-        'd.jsonl:2:1: column `files` names two files `a/x`',
+        'd.jsonl:2:1: column `files` contains two files named `a/x`',
         'd.jsonl:3:1: column `world` must be an object with `seed` (a whole number) and `state`',
         'd.jsonl:4:1: column `id` must be text or a number',
       ],
@@ -224,13 +222,12 @@ describe('CSV', () => {
     const { items, problems } = await read('d.csv', 'question,answer\na,b,c\nd\n"e"f,g\nok,1\n"open,2\n');
     assert.deepEqual(questions(items), ['ok']);
     assert.deepEqual(problems, [
-      'd.csv:2:1: this row has 3 cells, the header 2 — Put a cell with a comma in it in double quotes.',
+      'd.csv:2:1: this row has 3 cells, the header 2 — Put double quotes around cells that contain a comma.',
       'd.csv:3:1: this row has 1 cell, the header 2 — Add the missing commas; an empty cell is nothing between ' +
         'two commas.',
-      'd.csv:4:4: there is text behind the closing quote of a cell — Double the quotes inside a quoted cell: "he ' +
+      'd.csv:4:4: text follows the closing quote of a cell — Double the quotes inside a quoted cell: "he ' +
         'said ""yes""".',
-      'd.csv:6:1: a quote that is opened in this row is never closed — Close it, or double it if it belongs to ' +
-        'the text.',
+      'd.csv:6:1: a quote in this row is not closed — Close it, or double it if it belongs to ' + 'the text.',
     ]);
   });
   it('tells of a header that is none', async () => {
@@ -238,7 +235,7 @@ describe('CSV', () => {
       (await read('d.csv', text)).problems.join('|').split(' — ')[0]!;
     assert.equal(await first('question;answer\na;b'), 'd.csv:1:1: the columns are separated by `;`, not by commas');
     assert.equal(await first('question,,x\n'), 'd.csv:1:1: column 2 has no name');
-    assert.equal(await first('question,a,a\n'), 'd.csv:1:1: two columns are called `a`');
+    assert.equal(await first('question,a,a\n'), 'd.csv:1:1: two columns are named `a`');
     assert.equal(await first(''), 'd.csv:1:1: the file is empty');
   });
   it('ends rows by CR alone too', async () => {
@@ -295,7 +292,7 @@ describe('JSON arrays', () => {
       problems.map((text) => text.split(' — ')[0]),
       [
         "d.json:2:14: this record is not JSON: expected ':' after property name",
-        'd.json:2:20: there is nothing before this comma',
+        'd.json:2:20: an element is missing before this comma',
       ],
     );
   });
@@ -303,7 +300,7 @@ describe('JSON arrays', () => {
     const first = async (text: string): Promise<string | undefined> => (await read('d.json', text)).problems[0];
     assert.match(
       (await first('{"a":1}'))!,
-      /^d\.json:1:1: a JSON dataset is one array of objects, and this does not begin with \[ — .*\.jsonl/,
+      /^d\.json:1:1: a JSON dataset must be an array of objects, but this file does not start with \[ — .*\.jsonl/,
     );
     assert.match((await first('[{"question":"a"}'))!, /^d\.json:1:18: the array is not closed/);
     assert.match((await first('[{"question":"a"}] x'))!, /^d\.json:1:20: there is more text behind/);

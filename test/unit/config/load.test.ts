@@ -140,13 +140,13 @@ describe('what contradicts itself or is not there', () => {
     [
       'a folder for a file',
       batchWith('../agents/desk.agent.yaml', '../agents'),
-      ['batches/nightly.batch.yaml:2:8: agents is a folder — Name a file in it.'],
+      ['batches/nightly.batch.yaml:2:8: agents is a folder — Choose a file in it.'],
     ],
     [
       'a variable in a path',
       batchWith('../agents/desk.agent.yaml', '${env:A}/a.agent.yaml'),
       [
-        'batches/nightly.batch.yaml:2:8: `agent` is a path, and paths cannot hold ${…} — Write the path itself, ' +
+        'batches/nightly.batch.yaml:2:8: `agent` is a path, which cannot contain ${…} — Write the path itself, ' +
           'relative to this file.',
       ],
     ],
@@ -163,7 +163,7 @@ describe('what contradicts itself or is not there', () => {
       agentWith('tools/loans.ts', 'prompts/desk.md'),
       [
         'agents/desk.agent.yaml:11:13: `tools[0].module` must be a file that ends in .ts, .mts, .cts, .tsx, .js, ' +
-          '.mjs, .cjs, .jsx, not `prompts/desk.md` — Name a file of that kind.',
+          '.mjs, .cjs, .jsx, not `prompts/desk.md` — Choose a file of that type.',
       ],
     ],
     [
@@ -177,12 +177,12 @@ describe('what contradicts itself or is not there', () => {
     [
       'an empty prompt',
       { 'agents/prompts/desk.md': ' \n' },
-      ['agents/desk.agent.yaml:9:9: desk.md is empty — Write the prompt into it.'],
+      ['agents/desk.agent.yaml:9:9: desk.md is empty — Add the prompt to the file.'],
     ],
     [
       'no prompt at all',
       agentWith(/prompt: .*\n/, ''),
-      ['agents/desk.agent.yaml:1:1: `prompt` is missing — Add `prompt: prompts/desk.md`, or the text itself.'],
+      ['agents/desk.agent.yaml:1:1: `prompt` is missing — Add `prompt: prompts/desk.md`, or write the prompt inline.'],
     ],
     [
       'placeholders of nothing',
@@ -193,7 +193,7 @@ describe('what contradicts itself or is not there', () => {
           '`{{task.meta.city}}`?',
         'agents/prompts/desk.md:2:35: `{{task.level}}`: tasks have no `level` — They have id, question, answer, ' +
           'files, meta.city.',
-        'agents/prompts/desk.md:2:50: `{{task.}}` names nothing — Write for example {{task.question}}.',
+        'agents/prompts/desk.md:2:50: `{{task.}}` does not name a field — For example, write {{task.question}}.',
       ],
     ],
     [
@@ -208,10 +208,10 @@ describe('what contradicts itself or is not there', () => {
       'placeholders to think about',
       { 'agents/prompts/desk.md': '{{question}} {{task.answer}} {{city}} {{other}}' },
       [
-        'agents/prompts/desk.md:1:1: warning: `{{question}}` is not replaced by anything — Write {{task.question}}.',
-        'agents/prompts/desk.md:1:14: warning: `{{task.answer}}` tells the agent the expected answer — Remove ' +
+        'agents/prompts/desk.md:1:1: warning: `{{question}}` is not replaced — Write {{task.question}}.',
+        'agents/prompts/desk.md:1:14: warning: `{{task.answer}}` reveals the expected answer to the agent — Remove ' +
           'it, unless that is what you want.',
-        'agents/prompts/desk.md:1:30: warning: `{{city}}` is not replaced by anything — Write {{task.meta.city}}.',
+        'agents/prompts/desk.md:1:30: warning: `{{city}}` is not replaced — Write {{task.meta.city}}.',
       ],
     ],
     [
@@ -241,18 +241,18 @@ describe('what contradicts itself or is not there', () => {
     [
       'a dataset without tasks',
       { 'data/tasks.jsonl': '\n' },
-      ['batches/nightly.batch.yaml:4:18: tasks.jsonl gives no task — Put a record into it.'],
+      ['batches/nightly.batch.yaml:4:18: tasks.jsonl has no tasks — Add a record to the file.'],
     ],
     [
       'an offset behind the end',
       batchWith('limit: 100', 'offset: 5'),
-      ['batches/nightly.batch.yaml:4:18: tasks.jsonl gives no task behind the first 5 — Lower `offset`.'],
+      ['batches/nightly.batch.yaml:4:18: tasks.jsonl has no tasks behind the first 5 — Decrease `offset`.'],
     ],
     [
       'a dataset of no known format',
       { ...batchWith('tasks.jsonl', 'tasks.tsv'), 'data/tasks.tsv': 'x' },
       [
-        'batches/nightly.batch.yaml:4:18: the name tasks.tsv does not tell the format — Add `format: jsonl` (or ' +
+        'batches/nightly.batch.yaml:4:18: cannot detect the format of tasks.tsv — Add `format: jsonl` (or ' +
           'csv, json, gaia) to `dataset`.',
       ],
     ],
@@ -293,7 +293,7 @@ describe('what contradicts itself or is not there', () => {
       'a tag in brackets',
       agentWith('last_message', '{ tag: <answer> }'),
       [
-        'agents/desk.agent.yaml:14:16: `<answer>` cannot be the name of a tag — Write the name alone, without < ' +
+        'agents/desk.agent.yaml:14:16: `<answer>` is not a valid tag name — Write the name alone, without < ' +
           'and >: `answer: { tag: answer }`.',
       ],
     ],
@@ -304,7 +304,7 @@ describe('what contradicts itself or is not there', () => {
         ...batchWith(/world: .*\n/, ''),
       },
       [
-        'agents/desk.agent.yaml:10:17: the answer is a call of `submit`, but the agent has no tools — Add ' +
+        'agents/desk.agent.yaml:10:17: the answer is a call to `submit`, but the agent has no tools — Add ' +
           '`tools:` with one of that name, or write `answer: last_message`.',
       ],
     ],
@@ -312,11 +312,11 @@ describe('what contradicts itself or is not there', () => {
       'limits inside out',
       agentWith(/limits: .*/, 'limits: { seconds: 60, tool_seconds: 2 min, tokens: 2000 }'),
       [
-        'agents/desk.agent.yaml:6:58: one reply may have 4096 tokens, the whole rollout only 2000 — Raise ' +
+        'agents/desk.agent.yaml:6:58: a reply may have 4096 tokens, but the whole rollout only 2000 — Raise ' +
           '`limits.tokens` or lower `max_tokens`.',
-        'agents/desk.agent.yaml:15:49: one tool result may have 8000 tokens, the whole rollout only 2000 — Raise ' +
+        'agents/desk.agent.yaml:15:49: a tool result may have 8000 tokens, but the whole rollout only 2000 — Raise ' +
           '`limits.tokens` or lower `tool_result_tokens`.',
-        'agents/desk.agent.yaml:16:38: a tool may take 120 s, the whole rollout only 60 s — Raise `seconds` or ' +
+        'agents/desk.agent.yaml:16:38: a tool may run for 120 s, but the whole rollout only for 60 s — Raise `seconds` or ' +
           'lower `tool_seconds`.',
       ],
     ],
@@ -335,10 +335,10 @@ describe('what contradicts itself or is not there', () => {
         '  - module: tools/loans.ts\n  - mcp: { command: some-server }\n  - builtin: [code]\n  - builtin',
       ),
       [
-        'agents/desk.agent.yaml:13:13: the module `tools/loans.ts` is named twice in `tools` — Keep one of the two.',
-        'agents/desk.agent.yaml:14:5: an MCP server `some-server` is named twice in `tools` — Give each a ' +
+        'agents/desk.agent.yaml:13:13: the module `tools/loans.ts` is listed twice in `tools` — Remove one of them.',
+        'agents/desk.agent.yaml:14:5: an MCP server `some-server` is listed twice in `tools` — Give each a ' +
           '`name:` of its own.',
-        'agents/desk.agent.yaml:16:25: the built-in `code` is named twice in `tools` — Keep one of the two.',
+        'agents/desk.agent.yaml:16:25: the built-in `code` is listed twice in `tools` — Remove one of them.',
       ],
     ],
     [
@@ -347,7 +347,7 @@ describe('what contradicts itself or is not there', () => {
       [
         'agents/desk.agent.yaml:4:14: `model.endpoint[0]` must be a URL, not the text "gpu-1:8000/v1" — Write ' +
           '`http://gpu-1:8000/v1`.',
-        'agents/desk.agent.yaml:4:48: this endpoint is listed twice — Keep one of the two.',
+        'agents/desk.agent.yaml:4:48: this endpoint is listed twice — Remove one of them.',
         'agents/desk.agent.yaml:4:67: `model.endpoint[3]` must be a URL, not the text "foo bar" — Write for ' +
           'example `http://localhost:8000/v1`, or `demo:`.',
       ],
@@ -379,9 +379,9 @@ describe('what contradicts itself or is not there', () => {
         ),
       },
       [
-        'agents/desk.agent.yaml:14:1: `program` is not yet available — Remove it; an agent of prompt, model and ' +
+        'agents/desk.agent.yaml:14:1: `program` is not available yet — Remove it; an agent of prompt, model and ' +
           'tools works.',
-        'worlds/library.world.yaml:3:7: worlds of kind `simulated` are not yet available — Use `kind: module` ' +
+        'worlds/library.world.yaml:3:7: worlds of kind `simulated` are not available yet — Use `kind: module` ' +
           'with a TypeScript or JavaScript module.',
       ],
     ],

@@ -48,7 +48,7 @@ colour: red
     assert.deepEqual(await check('agents/a.agent.yaml', text), [
       'agents/a.agent.yaml:1:10: `version` must be 1, not the text "1" — Remove the quotes: `version: 1`.',
       'agents/a.agent.yaml:2:7: `name` must be a name of letters, digits, `-`, `_` and `.`, not the text "my ' +
-        'agent" — Write for example `name: desk`.',
+        'agent" — For example, write `name: desk`.',
       'agents/a.agent.yaml:3:1: unknown key `modle` — Did you mean `model`?',
       'agents/a.agent.yaml:6:9: `model.name` must be text, not the number 7 — Put it in quotes: `name: "7"`.',
       'agents/a.agent.yaml:7:3: unknown key `temperature` in `model` — It belongs under `model.sampling`.',
@@ -57,41 +57,41 @@ colour: red
       'agents/a.agent.yaml:8:42: `model.sampling.top_p` must be a number from 0 to 1, not the number 2 — Write ' +
         'for example `top_p: 0.95`.',
       'agents/a.agent.yaml:8:57: `model.sampling.max_tokens` must be an amount from 1 up: a whole number, or 8k, ' +
-        '50M, not the text "many" — Write for example `max_tokens: 4096`.',
+        '50M, not the text "many" — For example, write `max_tokens: 4096`.',
       'agents/a.agent.yaml:8:63: unknown key `top_q` in `model.sampling` — Did you mean `top_p`?',
       'agents/a.agent.yaml:9:12: `model.capture` must be a group of keys, not a list — Write its keys on lines ' +
         'of their own, indented below it.',
       'agents/a.agent.yaml:10:3: `model.price.output` is missing — Add `output: 0.4`.',
       'agents/a.agent.yaml:10:19: `model.price.input` must be a price per million tokens, 0 or more, not the ' +
-        'number -1 — Write for example `input: 0.1`.',
+        'number -1 — For example, write `input: 0.1`.',
       'agents/a.agent.yaml:11:18: `model.endpoint_wait` must be a duration: seconds as a number, or 30s, 10 min, ' +
-        '1h, not the text "soon" — Write for example `endpoint_wait: 10 min`.',
+        '1h, not the text "soon" — For example, write `endpoint_wait: 10 min`.',
       'agents/a.agent.yaml:12:19: `model.headers.X-A` must be text, not the number 5 — Put it in quotes: `X-A: "5"`.',
-      'agents/a.agent.yaml:13:1: `prompt` has no value, it must be the prompt, or the path of a .md or .txt file ' +
-        '— Write for example `prompt: prompts/desk.md`, or remove the key.',
+      'agents/a.agent.yaml:13:1: `prompt` has no value; it must be the prompt, or the path of a .md or .txt file ' +
+        '— For example, write `prompt: prompts/desk.md`, or remove the key.',
       'agents/a.agent.yaml:15:5: unknown key `modul` in `tools[0]` — Did you mean `module`?',
       'agents/a.agent.yaml:16:10: an MCP server needs `command` or `url` — Add `command: uvx` with `args:`, or ' +
         '`url: http://…`.',
-      'agents/a.agent.yaml:17:10: an MCP server has either `command` or `url`, not both — Remove one of the two.',
-      'agents/a.agent.yaml:18:35: `args` means nothing beside `url` — Remove it.',
+      'agents/a.agent.yaml:17:10: an MCP server has either `command` or `url`, not both — Remove one of them.',
+      'agents/a.agent.yaml:18:35: `args` has no effect with `url` — Remove it.',
       'agents/a.agent.yaml:19:15: `tools[4].builtin[0]` must be one of browser, terminal, code, spreadsheet, ' +
         'documents, calculator, files, search, vision, audio, not the text "terminl" — Did you mean `terminal`?',
-      'agents/a.agent.yaml:20:14: `tools[5].builtin` must be a list out of browser, terminal, code, spreadsheet, ' +
+      'agents/a.agent.yaml:20:14: `tools[5].builtin` must be a list of browser, terminal, code, spreadsheet, ' +
         'documents, calculator, files, search, vision, audio, not the text "terminal" — Write for example ' +
         '`builtin: [terminal, code]`.',
-      'agents/a.agent.yaml:22:13: `shared` belongs to `mcp` — Remove it.',
+      'agents/a.agent.yaml:22:13: `shared` requires `mcp` — Remove it.',
       'agents/a.agent.yaml:23:5: `tools[7]` must be an entry with one of `module`, `mcp`, `builtin`, not the ' +
-        'text "calculator" — Write for example `- builtin: [calculator]`.',
+        'text "calculator" — For example, write `- builtin: [calculator]`.',
       'agents/a.agent.yaml:24:9: `answer` must be last_message, or one of { tool: … }, { tag: … }, { regex: … }, ' +
-        'not the text "lst_message" — Write for example `answer: last_message`.',
+        'not the text "lst_message" — For example, write `answer: last_message`.',
       'agents/a.agent.yaml:25:23: `context.reasoning` must be one of keep, drop, not the text "maybe" — Write ' +
         '`reasoning: keep`.',
       'agents/a.agent.yaml:25:40: `context.overflow` must be one of fail, drop_oldest, summarize, not the text ' +
         '"drop-oldest" — Did you mean `drop_oldest`?',
       'agents/a.agent.yaml:26:18: `limits.steps` must be a whole number, 1 or more, not the number 0 — Write for ' +
         'example `steps: 30`.',
-      'agents/a.agent.yaml:26:21: `limits.tokens` has no value, it must be an amount from 1 up: a whole number, ' +
-        'or 8k, 50M — Write for example `tokens: 200k`, or remove the key.',
+      'agents/a.agent.yaml:26:21: `limits.tokens` has no value; it must be an amount from 1 up: a whole number, ' +
+        'or 8k, 50M — For example, write `tokens: 200k`, or remove the key.',
       'agents/a.agent.yaml:26:31: unknown key `max_seconds` in `limits` — Did you mean `seconds`?',
       'agents/a.agent.yaml:27:1: unknown key `max_steps` — Did you mean `limits.steps`?',
       'agents/a.agent.yaml:28:15: `team.kind` must be one of workflow, handoff, leader, not the text "handof" — ' +
@@ -105,7 +105,7 @@ colour: red
 
   it('of a newer version is not guessed at', async () => {
     assert.deepEqual(await check('a.agent.yaml', 'version: 2\nfuture: {}\n'), [
-      'a.agent.yaml:1:10: version 2: this file was made by a newer Rollout Studio — Update Rollout Studio; this ' +
+      'a.agent.yaml:1:10: this file has version 2, which requires a newer Rollout Studio — Update Rollout Studio; this ' +
         'one reads version 1.',
     ]);
   });
@@ -115,7 +115,7 @@ colour: red
       await check('a.agent.yaml', 'version: 1\nnam: x\nmodel: { endpoint: ${env:X}, name: x }\nprompt: p\n'),
       [
         'a.agent.yaml:2:1: unknown key `nam` — Did you mean `name`?',
-        'a.agent.yaml:3:21: inside [ ] and { } a text with ${…} cannot stand without quotes — Write it in ' +
+        'a.agent.yaml:3:21: inside [ ] and { }, text with ${…} must be in quotes — Write it in ' +
           'quotes: "${env:NAME}".',
       ],
     );
@@ -147,22 +147,22 @@ pods: { image: x, counts: 3, isolation: pods }
         'agents/bad.agent.yaml:3:1: `model.name` is missing — Add `name: Qwen/Qwen3-32B`.',
         'batches/b.batch.yaml:1:1: `version` is missing — Add `version: 1`.',
         'batches/b.batch.yaml:2:39: unknown key `answr` in `dataset` — Did you mean `answer`?',
-        'batches/b.batch.yaml:3:11: `attempts` must be a whole number, 1 or more, not the number 2.5 — Write for ' +
+        'batches/b.batch.yaml:3:11: `attempts` must be an integer of at least 1, not the number 2.5 — Write for ' +
           'example `attempts: 32`.',
         'batches/b.batch.yaml:4:7: `seed` must be a whole number, 0 or more, not the number -1 — Write for ' +
           'example `seed: 7`.',
         'batches/b.batch.yaml:5:17: `scorer.kind` must be one of exact, contains, regex, number, json, module, ' +
           'world, judge, not the text "exakt" — Did you mean `exact`?',
         'batches/b.batch.yaml:6:19: `stop.failures` must be a share: 50%, or a number from 0 to 1, not the text ' +
-          '"150%" — Write for example `failures: 50%`.',
+          '"150%" — For example, write `failures: 50%`.',
         'batches/b.batch.yaml:6:33: `stop.tokens` must be an amount from 1 up: a whole number, or 8k, 50M, not ' +
-          'the text "50X" — Write for example `tokens: 50M`.',
+          'the text "50X" — For example, write `tokens: 50M`.',
         'batches/b.batch.yaml:7:14: `concurrency` must be auto, or a whole number, 1 or more, not the number 0 — ' +
-          'Write for example `concurrency: auto`.',
+          'For example, write `concurrency: auto`.',
         'batches/b.batch.yaml:8:16: `notify.url` must be an http or https URL — Write for example ' +
           '`https://example.org/hook`.',
         'batches/b.batch.yaml:9:13: `hold_limit` must be a duration: seconds as a number, or 30s, 10 min, 1h, ' +
-          'not a list — Write for example `hold_limit: 1h`.',
+          'not a list — For example, write `hold_limit: 1h`.',
         'batches/b.batch.yaml:10:8: `order` must be one of breadth, depth, not the text "sideways" — Write ' +
           '`order: breadth`.',
         'batches/b.batch.yaml:11:19: unknown key `counts` in `pods` — Did you mean `count`?',
@@ -178,19 +178,19 @@ pods: { image: x, counts: 3, isolation: pods }
         (line) => line.replace('batches/b.batch.yaml:7:', ''),
       );
     assert.deepEqual(await scorer('exact'), [
-      '9: `scorer` must be a scorer, not the text "exact" — Write for example `scorer: { kind: exact }`.',
+      '9: `scorer` must be a scorer, not the text "exact" — For example, write `scorer: { kind: exact }`.',
     ]);
     assert.deepEqual(await scorer('{ pattern: x }'), ['1: `scorer.kind` is missing — Add `kind: exact`.']);
     assert.deepEqual(await scorer('{ kind: regex }'), [
       '1: `scorer.pattern` is missing — Add `pattern: "Answer: (.*)"`.',
     ]);
     assert.deepEqual(await scorer('{ kind: exact, ignore_case: true }'), [
-      '24: unknown key `ignore_case` in `scorer` — Known here: kind.',
+      '24: unknown key `ignore_case` in `scorer` — Available: kind.',
     ]);
     assert.deepEqual(await scorer('{ kind: judge, model: { endpoint: [], name: x }, rubric: Be strict, pass: 2 }'), [
       '43: `scorer.model.endpoint` must be a list of at least one URL, not a list — Write for example `endpoint: ' +
         '[http://gpu-1:8000/v1]`.',
-      '83: `scorer.pass` must be a number from 0 to 1, not the number 2 — Write for example `pass: 0.5`.',
+      '83: `scorer.pass` must be a number from 0 to 1, not the number 2 — For example, write `pass: 0.5`.',
     ]);
     assert.deepEqual(await scorer('{ kind: module, module: score.ts }'), [
       '33: there is no file score.ts beside b.batch.yaml — Create it, or correct the path: it is relative to the ' +
@@ -228,7 +228,7 @@ describe('secrets', () => {
       `Put it into an environment variable and write "\${env:${name}}" here; as it was in a file, change it at ` +
       'its service.';
     const told = (key: string): string =>
-      `\`${key}\` holds what looks like a secret; secrets stand in files only by \${env:…}`;
+      `\`${key}` looks like a secret; files may only contain secrets as \${env:…}`;
     assert.deepEqual(await check('a.agent.yaml', model('api_key: sk-abcdefghijklmnopqrst')), [
       `a.agent.yaml:7:12: ${told('model.api_key')} — ${hint('API_KEY')}`,
     ]);
@@ -270,11 +270,11 @@ describe('secrets', () => {
   });
   it('that are misspelt references are told', async () => {
     assert.deepEqual(await check('a.agent.yaml', model('api_key: ${API_KEY}')), [
-      'a.agent.yaml:7:12: warning: `${API_KEY}` is not replaced by anything — Write ${env:API_KEY} for an ' +
+      'a.agent.yaml:7:12: warning: `${API_KEY}` is not replaced — Write ${env:API_KEY} for an ' +
         'environment variable.',
     ]);
     assert.deepEqual(await check('a.agent.yaml', model('api_key: ${env.API_KEY}')), [
-      'a.agent.yaml:7:12: warning: `${env.API_KEY}` is not replaced by anything — Write ${env:API_KEY} for an ' +
+      'a.agent.yaml:7:12: warning: `${env.API_KEY}` is not replaced — Write ${env:API_KEY} for an ' +
         'environment variable.',
     ]);
   });
@@ -307,12 +307,12 @@ describe('checkFiles', () => {
       problems.map((problem) => formatProblem(problem, '/w').split(' — ')[0]),
       [
         'agents/desk.agent.yaml:2:7: `name` must be a name, not the number 5',
-        'latin.csv:2:1: this is not UTF-8 text',
+        'latin.csv:2:1: the file is not UTF-8 text',
         'no.csv:1:1: there is no file /w/no.csv',
         'x.csv:2:1: this row has 1 cell, the header 2',
         'x.json:1:2: a record must be an object of columns',
         "x.jsonl:2:2: this record is not JSON: expected property name or '}'",
-        'x.txt:1:1: the name x.txt tells no kind of file that is known here',
+        'x.txt:1:1: unknown file type: x.txt',
       ],
     );
   });

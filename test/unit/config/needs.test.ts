@@ -91,8 +91,8 @@ describe('a batch file for a cluster', () => {
     assert.match(
       told ?? '',
       new RegExp(
-        '^agents/desk\\.agent\\.yaml:12:21: warning: the MCP server some-server needs uv, ' +
-          'and nothing says that the image x has it — Write `pods\\.provides: \\[uv\\]` if it does\\.$',
+        '^agents/desk\\.agent\\.yaml:12:21: warning: the MCP server some-server needs uv; ' +
+          'it is unknown whether the image x has it — If it does, add `pods\\.provides: \\[uv\\]`\\.$',
       ),
     );
     assert.deepEqual(others, []);
@@ -122,10 +122,7 @@ describe('a batch file for a cluster', () => {
     );
     assert.match(
       elsewhere[0] ?? '',
-      new RegExp(
-        '^agents/desk\\.agent\\.yaml:13:\\d+: `needs` means nothing beside `url`: ' +
-          'that server runs elsewhere — Remove it\\.$',
-      ),
+      /^agents\/desk\.agent\.yaml:13:\d+: `needs` has no effect with `url`: that server runs elsewhere — Remove it\.$/,
     );
   });
 });
@@ -157,7 +154,7 @@ describe('a submission', () => {
 
   it('is refused with a line for each need that nothing meets', () => {
     assert.deepEqual(
-      needsOf(submission).map(({ name, told, at }) => [name, told, at]),
+      needsOf(submission).map(({ name, declared, at }) => [name, declared, at]),
       [
         ['uv', false, 'a.agent.yaml:7:5'],
         ['git', true, 'a.agent.yaml'],

@@ -65,17 +65,17 @@ describe('positions', () => {
 
 describe('syntax errors', () => {
   const cases: [name: string, text: string, expected: string[]][] = [
-    ['a doubled key', 'a: 1\nb: 2\na: 3\n', ['f.yaml:3:1: `a` is written twice — Keep one of the two.']],
+    ['a doubled key', 'a: 1\nb: 2\na: 3\n', ['f.yaml:3:1: duplicate key `a` — Remove one of them.']],
     [
       'a tab',
       'a:\n\tb: 1\n',
-      ['f.yaml:2:1: this line is indented by a tab, YAML knows only spaces — Replace the tab by spaces.'],
+      ['f.yaml:2:1: this line is indented with a tab, but YAML allows only spaces — Replace the tab with spaces.'],
     ],
     [
       'unequal indentation',
       'a:\n  b: 1\n c: 2\n',
       [
-        'f.yaml:3:1: this line is indented unlike those it stands with — Give all keys of one group the same ' +
+        'f.yaml:3:1: the indentation of this line does not match the lines around it — Give all keys of one group the same ' +
           'number of spaces.',
       ],
     ],
@@ -83,50 +83,49 @@ describe('syntax errors', () => {
       'an open bracket',
       'a: [1,\nb: 2\n',
       [
-        'f.yaml:2:1: a [ or { above is not closed before this line — Close it with ] or }, or indent what ' +
+        'f.yaml:2:1: a [ or { is not closed before this line — Close it with ] or }, or indent what ' +
           'belongs to it.',
       ],
     ],
-    ['an open quote', 'a: "x\nb: 2\n', ['f.yaml:3:1: a quote that was opened is never closed — Close the quote.']],
+    ['an open quote', 'a: "x\nb: 2\n', ['f.yaml:3:1: a quote is not closed — Close the quote.']],
     [
       'two documents',
       'a: 1\n---\nb: 2\n',
-      ['f.yaml:2:1: a second document begins here (`---`) — Keep one document per file.'],
+      ['f.yaml:2:1: a second document starts here (`---`) — Keep one document per file.'],
     ],
     [
       'a colon too many',
       'a: b: c\n',
       [
-        'f.yaml:1:4: a second `:` in one line can be read in two ways — Put the text in quotes, or begin the ' +
+        'f.yaml:1:4: a second `:` in a line is ambiguous — Put the text in quotes, or begin the ' +
           'inner key on its own line.',
       ],
     ],
-    ['a bare @', 'a: @x\n', ['f.yaml:1:4: a text cannot begin with this character — Put the text in quotes.']],
+    ['a bare @', 'a: @x\n', ['f.yaml:1:4: text cannot start with this character — Put the text in quotes.']],
     [
       'an unknown tag',
       'a: !x 1\n',
-      ['f.yaml:1:4: a text cannot begin with an unknown tag (`!…`) — Put the text in quotes.'],
+      ['f.yaml:1:4: text cannot start with an unknown tag (`!…`) — Put the text in quotes.'],
     ],
     [
       'a variable in a flow map',
       'a: { b: ${env:X} }\nc: 1\n',
-      [
-        'f.yaml:1:10: inside [ ] and { } a text with ${…} cannot stand without quotes — Write it in quotes: ' +
-          '"${env:NAME}".',
-      ],
+      ['f.yaml:1:10: inside [ ] and { }, text with ${…} must be in quotes — Write it in quotes: ' + '"${env:NAME}".'],
     ],
     [
       'a placeholder without quotes',
       'a: {{task.id}}\n',
       [
-        'f.yaml:1:5: a text that begins with {{ cannot stand without quotes — Put the text in quotes, or begin ' +
+        'f.yaml:1:5: text that starts with {{ must be in quotes — Put the text in quotes, or begin ' +
           'it on the next line after |.',
       ],
     ],
     [
       'an anchor nobody set',
       'a: 1\nb: *x\n',
-      ['f.yaml:2:4: there is no anchor `&x` before this `*x` — Name a value with & first, or put the text in quotes.'],
+      [
+        'f.yaml:2:4: there is no anchor `&x` before this `*x` — Define the anchor with & first, or put the text in quotes.',
+      ],
     ],
     [
       'a list where keys were',
@@ -140,9 +139,9 @@ describe('syntax errors', () => {
       'several at once',
       'a: 1\na: 2\nb: @x\nc: "d\n',
       [
-        'f.yaml:2:1: `a` is written twice — Keep one of the two.',
-        'f.yaml:3:4: a text cannot begin with this character — Put the text in quotes.',
-        'f.yaml:5:1: a quote that was opened is never closed — Close the quote.',
+        'f.yaml:2:1: duplicate key `a` — Remove one of them.',
+        'f.yaml:3:4: text cannot start with this character — Put the text in quotes.',
+        'f.yaml:5:1: a quote is not closed — Close the quote.',
       ],
     ],
   ];

@@ -166,7 +166,7 @@ describe('buildSubmission', () => {
       assert.ok(StudioError.is(error, 'config'));
       assert.equal(
         error.message,
-        'agents/desk.agent.yaml:4:13: with the value of VLLM_URL this is no URL of an endpoint — Set it to, for ' +
+        'agents/desk.agent.yaml:4:13: the value of VLLM_URL does not result in a valid endpoint URL — Set it to, for ' +
           'example, http://localhost:8000/v1.',
       );
       return true;
@@ -319,7 +319,7 @@ describe('tasks and blobs', () => {
     );
     await assert.rejects(all(tasks), {
       code: 'config',
-      message: 'data/tasks.jsonl:3:1: the id `one` was given in line 1 already — Give every task an id of its own.',
+      message: 'data/tasks.jsonl:3:1: the id `one` is already used in line 1 — Use a unique id for every task.',
     });
   });
 });

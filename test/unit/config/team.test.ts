@@ -75,25 +75,25 @@ describe('a team in a file', () => {
       'two of one name',
       'team: { kind: workflow, members: [a.agent.yaml, a.agent.yaml] }\n',
       [
-        'desk.agent.yaml:3:49: two agents of this team are called `a` — Give one a `name:` of its own, as in `{ ' +
+        'desk.agent.yaml:3:49: two agents of this team are named `a` — Give one a `name:` of its own, as in `{ ' +
           'agent: …, name: second }`.',
       ],
     ],
     [
       "one that comes after nobody's member",
       'team: { kind: workflow, members: [a.agent.yaml, { agent: b.agent.yaml, after: [aa] }] }\n',
-      ['desk.agent.yaml:3:80: `aa` is no member of this team — Did you mean `a`?'],
+      ['desk.agent.yaml:3:80: `aa` is not a member of this team — Did you mean `a`?'],
     ],
     [
       'a handoff to no member',
       'team: { kind: handoff, members: [{ agent: a.agent.yaml, to: [zebra] }, b.agent.yaml] }\n',
-      ['desk.agent.yaml:3:62: `zebra` is no member of this team — Its members are a, b.'],
+      ['desk.agent.yaml:3:62: `zebra` is not a member of this team — The members are a, b.'],
     ],
     [
       'members that wait for one another',
       'team: { kind: workflow, members: [{ agent: a.agent.yaml, after: [b] }, b.agent.yaml] }\n',
       [
-        'desk.agent.yaml:3:65: these members wait for one another: a → b → a — Take one of them out of `after`; ' +
+        'desk.agent.yaml:3:65: these members wait for each other: a → b → a — Take one of them out of `after`; ' +
           'for a member that works again, use `loop`.',
       ],
     ],
@@ -101,7 +101,7 @@ describe('a team in a file', () => {
       'one whom nobody hands the work to',
       'team: { kind: handoff, members: [{ agent: a.agent.yaml, to: [b] }, { agent: b.agent.yaml, to: [] }, ' +
         'c.agent.yaml] }\n',
-      ['desk.agent.yaml:3:101: nobody ever hands the work to `c` — Add it to the `to` of a member, or remove it.'],
+      ['desk.agent.yaml:3:101: no member ever hands off to `c` — Add it to `to` of another member, or remove it.'],
     ],
     [
       'a loop without a bound',
@@ -119,7 +119,7 @@ describe('a team in a file', () => {
     [
       'what belongs to another kind',
       'team: { kind: workflow, members: [{ agent: a.agent.yaml, to: [] }] }\n',
-      ['desk.agent.yaml:3:58: `to` means nothing in a team of kind `workflow` — Remove it.'],
+      ['desk.agent.yaml:3:58: `to` has no effect in a team of kind `workflow` — Remove it.'],
     ],
     [
       'a team of itself',
@@ -133,7 +133,7 @@ describe('a team in a file', () => {
       'a prompt that nobody is given',
       `prompt: Work.\nteam: { kind: workflow, members: [a.agent.yaml] }\n`,
       [
-        'desk.agent.yaml:3:1: `prompt` means nothing here: the members of a workflow do all the work — Remove ' +
+        'desk.agent.yaml:3:1: `prompt` has no effect: the members of a workflow do all the work — Remove ' +
           'it, or give it to a member.',
       ],
     ],
@@ -143,14 +143,14 @@ describe('a team in a file', () => {
       [
         'desk.agent.yaml:1:1: `prompt` is missing — Add the prompt of the leader: `prompt: prompts/desk.md`, or ' +
           'the text itself.',
-        'desk.agent.yaml:1:1: `model` is missing — Add `model:` with its `endpoint` and `name`.',
+        'desk.agent.yaml:1:1: `model` is missing — Add `model:` with `endpoint` and `name`.',
       ],
     ],
     [
       'a name that no tool can have',
       'team: { kind: handoff, members: [{ agent: a.agent.yaml, name: a.b }] }\n',
       [
-        'desk.agent.yaml:3:34: `a.b` cannot be part of the name of a tool, by which the others reach it — Give ' +
+        'desk.agent.yaml:3:34: `a.b` cannot be used in a tool name, which the other members need to reach it — Give ' +
           'it a `name:` of letters, digits, `-` and `_`.',
       ],
     ],
@@ -301,7 +301,7 @@ describe('a team in a submission', () => {
       problems.map((problem) => formatProblem(problem, '/w')),
       [
         'b.batch.yaml:2:8: the world has a user to talk to, and a team of kind `handoff` has no one agent that ' +
-          'does — Use one agent, or a team with a leader.',
+          'does — Use a single agent, or a team with a leader.',
       ],
     );
   });

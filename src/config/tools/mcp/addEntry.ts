@@ -1,19 +1,19 @@
-/** Puts an entry into `tools:` of an agent file: everything else in it stays as it is written, to the blank. */
+/** Adds an entry to `tools:` of an agent file, leaving the rest of the text unchanged. */
 import { type Document, isMap, isScalar, isSeq, type Pair, parseDocument, stringify } from 'yaml';
 import { StudioError } from '../../../common/errors.ts';
 import type { McpServer } from './clientFile.ts';
 
 export interface NewEntry {
   readonly mcp: McpServer;
-  /** The name it is shown under. */
+  /** Display name. */
   readonly name?: string;
-  /** Only these of its tools. */
+  /** Tools to use. */
   readonly tools?: readonly string[];
 }
 
 /**
- * The text with the entry behind the others. Throws StudioError `config` for a file that is no mapping, or whose
- * `tools` is no list.
+ * Returns the text with the entry after the others. Throws StudioError `config` if the file is not a mapping, or
+ * `tools` is not a list.
  */
 export function addEntry(file: string, text: string, entry: NewEntry): string {
   const before = parsed(file, text);
@@ -21,8 +21,8 @@ export function addEntry(file: string, text: string, entry: NewEntry): string {
   const added = insert(file, before, text, entry, newline);
   const after = parsed(file, added);
   if (count(after) !== count(before) + 1)
-    throw new StudioError('internal', `The entry could not be put into ${file}.`, {
-      hint: `Write it yourself:\n${blockOf(entry)}`,
+    throw new StudioError('internal', `Cannot add the entry to ${file}.`, {
+      hint: `Add it manually:\n${blockOf(entry)}`,
     });
   return added;
 }
@@ -43,7 +43,7 @@ function insert(file: string, document: Document.Parsed, text: string, entry: Ne
   }
   const { value } = pair;
   if (isSeq(value) && value.flow === true) {
-    const end = rangeOf(value)[1] - 1; // where its bracket is
+    const end = rangeOf(value)[1] - 1; // position of the closing bracket
     const last = value.items.at(-1);
     if (last !== undefined) {
       const at = rangeOf(last)[1];
@@ -51,7 +51,7 @@ function insert(file: string, document: Document.Parsed, text: string, entry: Ne
     }
     if (isJson(document)) return `${text.slice(0, end)}${flowOf(entry)}${text.slice(end)}`;
     const [start] = rangeOf(value);
-    // `tools: []` becomes a list of lines; what stands behind it on its line stays there.
+    // Expands `tools: []` to a block list; keeps what follows on the same line.
     return afterLine(`${text.slice(0, start).trimEnd()}${text.slice(end + 1)}`, start - 1, newline, lines('  '));
   }
   if (isSeq(value)) {
@@ -61,21 +61,21 @@ function insert(file: string, document: Document.Parsed, text: string, entry: Ne
     return afterLine(text, contentEnd(text, last === undefined ? first : rangeOf(last)[1]), newline, lines(indent));
   }
   if (value === null || (isScalar(value) && value.value === null)) {
-    const [start, end] = value === null ? [0, 0] : rangeOf(value); // a null may be written out
+    const [start, end] = value === null ? [0, 0] : rangeOf(value); // null may be written explicitly
     return afterLine(text.slice(0, start) + text.slice(end), rangeOf(pair.key)[1], newline, lines('  '));
   }
-  throw new StudioError('config', `\`tools\` of ${file} is no list.`, {
-    hint: 'Make it one, with a `-` before each entry.',
+  throw new StudioError('config', `\`tools\` in ${file} is not a list.`, {
+    hint: 'Write a list with `-` before each entry.',
   });
 }
 
-/** Behind the line that `at` is in. */
+/** Inserts lines after the line that contains `at`. */
 function afterLine(text: string, at: number, newline: string, lines: string): string {
   const end = text.indexOf('\n', at);
   return end === -1 ? `${text}${newline}${lines}` : `${text.slice(0, end + 1)}${lines}${text.slice(end + 1)}`;
 }
 
-/** The end of what an item says: a block ends only where the next thing begins. */
+/** Returns the end of an item without trailing whitespace, which the parser counts as part of a block. */
 function contentEnd(text: string, end: number): number {
   let at = end;
   while (at > 0 && /\s/.test(text[at - 1] ?? '')) at--;
@@ -96,7 +96,7 @@ function blockOf({ mcp, name, tools }: NewEntry): string {
     [{ mcp: server, ...(name === undefined ? {} : { name }), ...(tools === undefined ? {} : { tools: [...tools] }) }],
     {
       lineWidth: 0,
-      // Short lists on one line, as one writes them.
+      // Writes short lists on one line.
       collectionStyle: 'any',
     },
   );
@@ -114,7 +114,7 @@ function blockOf({ mcp, name, tools }: NewEntry): string {
   );
 }
 
-/** A plain text of a block list may hold what means something inside of brackets. */
+/** Quotes a plain string of a block list if it contains characters that are special inside brackets. */
 function inFlow(item: string): string {
   return /^["']/.test(item) || !/[,[\]{}#:]/.test(item) ? item : JSON.stringify(item);
 }
@@ -127,16 +127,16 @@ function parsed(file: string, text: string): Document.Parsed {
   const document = parseDocument(text, { version: '1.2' });
   const [error] = document.errors;
   if (error !== undefined)
-    throw new StudioError('config', `${file}: ${error.message}`, { hint: 'Fix that first.', cause: error });
+    throw new StudioError('config', `${file}: ${error.message}`, { hint: 'Fix this error first.', cause: error });
   if (document.contents !== null && !isMap(document.contents))
-    throw new StudioError('config', `${file} is no agent file: it should be a group of keys.`);
+    throw new StudioError('config', `${file} is not an agent file: expected a group of keys.`);
   return document;
 }
 
 function toolsOf(file: string, document: Document.Parsed): Pair | undefined {
   const map: unknown = document.contents;
   if (map === null) return undefined;
-  if (!isMap(map)) throw new StudioError('config', `${file} is no agent file.`);
+  if (!isMap(map)) throw new StudioError('config', `${file} is not an agent file.`);
   return map.items.find(({ key }) => isScalar(key) && key.value === 'tools');
 }
 
@@ -149,9 +149,9 @@ function isJson(document: Document.Parsed): boolean {
   return isMap(document.contents) && document.contents.flow === true;
 }
 
-/** [start, end of the value, end with what follows]. */
+/** Returns [start, end of the value, end including what follows]. */
 function rangeOf(node: unknown): readonly [number, number, number] {
   const range = typeof node === 'object' && node !== null && 'range' in node ? node.range : undefined;
-  if (!Array.isArray(range)) throw new StudioError('internal', 'A parsed node has no place.');
-  return range as unknown as readonly [number, number, number]; // as the parser sets it
+  if (!Array.isArray(range)) throw new StudioError('internal', 'A parsed node has no range.');
+  return range as unknown as readonly [number, number, number]; // set by the parser
 }

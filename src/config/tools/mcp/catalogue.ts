@@ -1,32 +1,31 @@
-/** MCP servers that an entry names in one word, `mcp: e2b`, and what they come to. */
+/** MCP servers with a short name, as in `mcp: e2b`, and their commands. */
 
 interface CatalogEntry {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
-  /** What it needs of the machine, beyond Node.js. */
+  /** Programs that it needs beyond Node.js. */
   readonly needs: readonly string[];
   readonly about: string;
 }
 
-/** Among `args`, what only the machine that starts the command knows: where its Chromium is … */
+/** In `args`: path of Chromium on the machine that starts the command. */
 export const CHROMIUM_PATH = '${chromium.path}';
-/** … and whether that may have its sandbox: `--sandbox` or `--no-sandbox`. */
+/** In `args`: `--sandbox` or `--no-sandbox`, depending on whether the machine supports the sandbox. */
 export const CHROMIUM_SANDBOX = '${chromium.sandbox}';
 
 export const CATALOGUE = {
   e2b: {
-    // The package has no program of its own for uvx to start.
+    // The package has no executable for uvx to start.
     command: 'uvx',
     args: ['--from', 'e2b-mcp-server==0.1.1', 'python', '-c', 'import e2b_mcp_server; e2b_mcp_server.main()'],
     env: { E2B_API_KEY: '${env:E2B_API_KEY}' },
     needs: ['uv'],
     about:
-      '`run_code` in a sandbox of e2b, away from this machine: Python alone, each call in a sandbox of its own, ' +
-      'with a key of theirs in E2B_API_KEY',
+      '`run_code` in a remote E2B sandbox: Python only, each call in its own sandbox; needs an E2B key in E2B_API_KEY',
   },
   playwright: {
-    // Left to itself it wants Google Chrome, at one place, and with `chromium` it has no sandbox on Linux.
+    // By default it only uses Google Chrome in a fixed location, and with `chromium` no sandbox on Linux.
     command: 'npx',
     args: [
       '-y',
@@ -41,7 +40,7 @@ export const CATALOGUE = {
     ],
     env: {},
     needs: ['chromium'],
-    about: 'Playwright with the Chromium, Chrome or Edge of the machine, and more tools than the built-in `browser`',
+    about: 'Playwright with the local Chromium, Chrome, or Edge, and more tools than the built-in `browser`',
   },
 } as const satisfies Readonly<Record<string, CatalogEntry>>;
 

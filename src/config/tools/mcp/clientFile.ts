@@ -1,12 +1,12 @@
 /**
- * Files in which other programs keep their MCP servers, as entries of an agent's `tools`: VS Code's `.vscode/mcp.json`
- * (`servers`, `inputs`), and those of Claude, Cursor and many others (`mcpServers`).
+ * Reads MCP servers from files of other programs: VS Code's `.vscode/mcp.json` (`servers`, `inputs`), and files of
+ * Claude, Cursor, and many others (`mcpServers`).
  */
 import { z } from 'zod';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import { looksSecret } from '../../source/secrets.ts';
 
-/** What stands under `mcp:` of an entry, with secrets as `${env:NAME}`. */
+/** Value of `mcp:` in an entry, with secrets as `${env:NAME}`. */
 export type McpServer =
   | {
       readonly command: string;
@@ -19,7 +19,7 @@ export type McpServer =
 export interface FoundServer {
   readonly name: string;
   readonly server: McpServer;
-  /** What the user should know: what to set, what was left out. */
+  /** Shown to the user: what to set, what was left out. */
   readonly notes: readonly string[];
 }
 
@@ -48,13 +48,13 @@ const file = z
   })
   .loose();
 
-/** Names under which a value is a secret whatever it looks like. */
+/** Names whose values are always secret. */
 const SECRET_NAME = /key|token|secret|passw|credential|auth/i;
 const AUTH_SCHEME = /^(Bearer|Basic|Token)\s+/i;
 
 /**
- * The servers of such a file. `folder`: what `${workspaceFolder}` means. Throws StudioError `config` when it is none of
- * these files. A server that cannot be used here comes with why, in `unusable`.
+ * Returns the servers in a file. `folder` replaces `${workspaceFolder}`. Servers that cannot be used are in `unusable`
+ * with the reason. Throws StudioError `config` for any other file.
  */
 export function clientServers(
   name: string,
@@ -69,7 +69,7 @@ export function clientServers(
     value = JSON.parse(plainJson(text));
   } catch (error) {
     throw new StudioError('config', `${name}: ${errorText(error)}`, {
-      hint: 'It should be JSON, with or without comments.',
+      hint: 'Use a JSON file, with or without comments.',
       cause: error,
     });
   }
@@ -78,8 +78,8 @@ export function clientServers(
     ? (parsed.data.servers ?? parsed.data.mcpServers ?? parsed.data.mcp?.servers)
     : undefined;
   if (listed === undefined)
-    throw new StudioError('config', `${name} names no MCP servers.`, {
-      hint: 'It should have `servers` (VS Code) or `mcpServers` (Claude, Cursor and others).',
+    throw new StudioError('config', `${name} contains no MCP servers.`, {
+      hint: 'Use a file with `servers` (VS Code) or `mcpServers` (Claude, Cursor, and others).',
     });
   const found: FoundServer[] = [];
   const unusable: { name: string; why: string }[] = [];
@@ -92,7 +92,7 @@ export function clientServers(
   return { found, unusable };
 }
 
-/** One server: its texts with variables as we write them, and what there is to say about it. */
+/** Converts one server: rewrites its variables and collects notes. */
 class ClientFileReader {
   readonly #name: string;
   readonly #folder: string;
@@ -106,12 +106,10 @@ class ClientFileReader {
   read(one: z.infer<typeof entry>, url: string | undefined): FoundServer {
     if (one.type === 'sse')
       this.#notes.push(
-        'It is said to speak the old protocol over SSE; Rollout speaks streamable HTTP. Many servers speak both.',
+        'The file configures the legacy SSE transport. Rollout uses streamable HTTP, which many servers also support.',
       );
     if (one.envFile !== undefined)
-      this.#notes.push(
-        `What ${one.envFile} holds is not taken over: name each variable it needs under \`env\`, as \${env:NAME}.`,
-      );
+      this.#notes.push(`${one.envFile} was not imported: add each variable under \`env\` as \${env:NAME}.`);
     const server: McpServer =
       one.command === undefined
         ? { url: this.#text(url ?? ''), ...this.#group('headers', one.headers) }
@@ -131,72 +129,70 @@ class ClientFileReader {
     values: z.infer<typeof texts> | undefined,
   ): Partial<Record<Key, Record<string, string>>> {
     const entries = Object.entries(values ?? {}).flatMap(([name, value]): [string, string][] =>
-      value === null ? [] : [[name, this.#hidden(name, String(value), key)]],
+      value === null ? [] : [[name, this.#secretSafe(name, String(value), key)]],
     );
     return entries.length === 0
       ? {}
       : ({ [key]: Object.fromEntries(entries) } as Partial<Record<Key, Record<string, string>>>);
   }
 
-  /** A value that may be a secret in clear: such a one never goes into an agent file. */
-  #hidden(name: string, value: string, key: 'env' | 'headers'): string {
-    const written = this.#text(value);
-    if (value.includes('${') || value === '' || !(SECRET_NAME.test(name) || looksSecret(value, true))) return written;
+  /** Replaces a value that may be a literal secret, which must never be written to an agent file. */
+  #secretSafe(name: string, value: string, key: 'env' | 'headers'): string {
+    const converted = this.#text(value);
+    if (value.includes('${') || value === '' || !(SECRET_NAME.test(name) || looksSecret(value, true))) return converted;
     const scheme = key === 'headers' ? (AUTH_SCHEME.exec(value)?.[0] ?? '') : '';
     const variable =
       key === 'env' ? variableOf(name) : variableOf(`${this.#name}_${/^authorization$/i.test(name) ? 'token' : name}`);
-    this.#notes.push(`The value of ${name} stays out of the agent file: set ${variable} where you submit.`);
+    this.#notes.push(`The value of ${name} was not copied to the agent file: set ${variable} where you submit.`);
     return `${scheme}\${env:${variable}}`;
   }
 
   #argument(text: string): string {
-    const written = this.#text(text);
+    const converted = this.#text(text);
     if (!text.includes('${') && looksSecret(text, false)) {
       const variable = variableOf(`${this.#name}_argument`);
       this.#notes.push(
-        `An argument looks like a secret and stays out of the agent file: set ${variable} where you submit.`,
+        `An argument looks like a secret and was not copied to the agent file: set ${variable} where you submit.`,
       );
       return `\${env:${variable}}`;
     }
-    return written;
+    return converted;
   }
 
   #text(text: string): string {
     return text.replaceAll(/\$\{([^}]*)\}/g, (whole, inside: string) => this.#variable(inside) ?? whole);
   }
 
-  /** What stands for `${inside}`; undefined where nothing does. */
+  /** Returns the replacement for `${inside}`; undefined if it is unknown. */
   #variable(inside: string): string | undefined {
     const [kind = '', rest] = inside.split(/:(.*)/s);
     if (kind === 'env' && rest !== undefined && NAME.test(rest)) return `\${env:${rest}}`;
     if (kind === 'input' && rest !== undefined) {
       const variable = variableOf(rest);
-      this.#notes.push(`VS Code asks for “${rest}”; here it is the environment variable ${variable}.`);
+      this.#notes.push(`VS Code prompts for “${rest}”; set the environment variable ${variable} instead.`);
       return `\${env:${variable}}`;
     }
     if (inside === 'workspaceFolder' || inside === 'workspaceRoot') {
-      this.#notes.push('It names the workspace’s folder by its path on this machine.');
+      this.#notes.push('It contains the path of the workspace folder on this machine.');
       return this.#folder;
     }
     if (inside === 'userHome') return '${env:HOME}';
     if (inside === 'workspaceFolderBasename') return this.#folder.split(/[\\/]/).at(-1) ?? '';
     if (inside === 'pathSeparator' || inside === '/') return '/';
-    // Claude's: ${NAME} and ${NAME:-default}.
+    // Claude's ${NAME} and ${NAME:-default}.
     if (NAME.test(kind) && (rest === undefined || rest.startsWith('-'))) {
       if (rest !== undefined)
-        this.#notes.push(
-          `${kind} must be set where you submit: a default for it (${rest.slice(1)}) cannot be written here.`,
-        );
+        this.#notes.push(`Set ${kind} where you submit: defaults (${rest.slice(1)}) are not supported in agent files.`);
       return `\${env:${kind}}`;
     }
-    this.#notes.push(`\${${inside}} means nothing here: replace it.`);
+    this.#notes.push(`\${${inside}} is not supported: replace it.`);
     return undefined;
   }
 }
 
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 
-/** `github-token` as GITHUB_TOKEN. */
+/** Returns the variable name for a name: GITHUB_TOKEN for `github-token`. */
 function variableOf(name: string): string {
   const plain = name
     .replaceAll(/[^A-Za-z0-9]+/g, '_')
@@ -205,7 +201,7 @@ function variableOf(name: string): string {
   return /^\d/.test(plain) || plain === '' ? `MCP_${plain}` : plain;
 }
 
-/** JSON without the comments and the commas before a bracket that editors allow. */
+/** Removes comments and trailing commas, which editors allow, from JSON. */
 function plainJson(text: string): string {
   const bare = text
     .replace(/^\uFEFF/, '')

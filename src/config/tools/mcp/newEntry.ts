@@ -2,16 +2,16 @@ import { mcpName } from '../../load/agent.ts';
 import type { NewEntry } from './addEntry.ts';
 import type { McpServer } from './clientFile.ts';
 
-/** The name that a server is shown under when none is told. */
+/** Returns the default display name of a server. */
 export function ownName(server: McpServer): string {
   return mcpName({
     mcp: 'url' in server ? { url: server.url } : { command: server.command, args: [...(server.args ?? [])] },
   });
 }
 
-/** The entry of a server under this name; `tools`: only these of its tools. */
+/** Returns the entry for a server with this name. `tools`: the tools to use. */
 export function newEntry(name: string | undefined, server: McpServer, tools?: readonly string[]): NewEntry {
-  // Where its own command says the same, nothing needs to be said.
+  // The name is omitted if it is the default.
   return {
     mcp: server,
     ...(name === undefined || name === ownName(server) ? {} : { name }),

@@ -14,7 +14,7 @@ async function named(name: string): Promise<{
   command: string;
   args: readonly string[];
   env: Readonly<Record<string, string>>;
-  needs: Pick<Need, 'name' | 'told'>[];
+  needs: Pick<Need, 'name' | 'declared'>[];
 }> {
   const files = memoryFiles({
     'a.agent.yaml':
@@ -35,7 +35,7 @@ async function named(name: string): Promise<{
   assert.ok(entry?.kind === 'mcp' && 'command' in entry.server && entry.name === name);
   return {
     ...entry.server,
-    needs: needsOf({ agent } as unknown as Submission).map(({ name: need, told }) => ({ name: need, told })),
+    needs: needsOf({ agent } as unknown as Submission).map(({ name: need, declared }) => ({ name: need, declared })),
   };
 }
 
@@ -44,7 +44,7 @@ const machine = (sandbox: boolean): Machine => ({ chromium: () => SPACED, mayHav
 
 it('playwright takes the browser of the machine it starts on, with its sandbox but for root', async () => {
   const { command, args, needs } = await named('playwright');
-  assert.deepEqual(needs, [{ name: 'chromium', told: true }]);
+  assert.deepEqual(needs, [{ name: 'chromium', declared: true }]);
   const composed = (last: string): unknown => [
     command,
     '-y',
@@ -77,7 +77,7 @@ it('e2b is started by the module of its package, which has no program, with the 
     [command, ...machineArgs(args, { ...machine(true), chromium: () => assert.fail('it has no browser') })],
     ['uvx', '--from', 'e2b-mcp-server==0.1.1', 'python', '-c', 'import e2b_mcp_server; e2b_mcp_server.main()'],
   );
-  assert.deepEqual([env, needs], [{ E2B_API_KEY: '${env:E2B_API_KEY}' }, [{ name: 'uv', told: true }]]);
+  assert.deepEqual([env, needs], [{ E2B_API_KEY: '${env:E2B_API_KEY}' }, [{ name: 'uv', declared: true }]]);
 });
 
 it('each names one version of its package', () => {

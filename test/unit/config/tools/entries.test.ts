@@ -49,7 +49,7 @@ it('elsewhere they are refused, and secrets in clear are told', async () => {
   const told = problems.map(({ line, message }) => `${line}: ${message}`);
   assert.equal(told.filter((text) => /^7: `limits` is for `terminal`, `code`/.test(text)).length, 1, told.join('\n'));
   assert.equal(told.filter((text) => /^8: .*secret/.test(text)).length, 1, told.join('\n'));
-  assert.equal(told.filter((text) => /^10: `secrets` belongs to `module`/.test(text)).length, 1, told.join('\n'));
+  assert.equal(told.filter((text) => /^10: `secrets` requires `module`/.test(text)).length, 1, told.join('\n'));
   assert.equal(told.filter((text) => /^11: .*memory_mb.*16/.test(text)).length, 1, told.join('\n'));
   assert.equal(told.filter((text) => /^11: .*procs/.test(text)).length, 1, told.join('\n'));
 });

@@ -29,8 +29,8 @@ describe('a file of MCP servers', () => {
       env: { GITHUB_TOKEN: '${env:GITHUB_TOKEN}', MODE: 'read', KEY: '${env:MY_KEY}', HTTP: 'http://x//y' },
     });
     assert.deepEqual(notes, [
-      'It names the workspace’s folder by its path on this machine.',
-      'VS Code asks for “github-token”; here it is the environment variable GITHUB_TOKEN.',
+      'It contains the path of the workspace folder on this machine.',
+      'VS Code prompts for “github-token”; set the environment variable GITHUB_TOKEN instead.',
     ]);
   });
 
