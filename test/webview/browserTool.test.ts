@@ -84,7 +84,7 @@ async function inBrowser(
 /** The ref of the line with a text. */
 function ref(snapshot: string, text: string): string {
   const line = snapshot.split('\n').find((one) => one.includes(text)) ?? '';
-  const found = /\[ref=(e\d+)\]/.exec(line)?.[1];
+  const found = /\[ref=(\w+)\]/.exec(line)?.[1];
   assert.ok(found !== undefined, `${text} in\n${snapshot}`);
   return found;
 }
