@@ -77,10 +77,11 @@ export async function startChromium(
       throw error;
     });
     let hasEnded = false;
-    const { promise: ended, resolve } = Promise.withResolvers<void>();
-    context.once('close', () => {
-      hasEnded = true;
-      resolve();
+    const ended = new Promise<void>((resolve) => {
+      context?.once('close', () => {
+        hasEnded = true;
+        resolve();
+      });
     });
     const session = await context.browser()?.newBrowserCDPSession();
     if (session === undefined) throw new Error('Playwright gave a context without its browser.');

@@ -22,7 +22,7 @@ const accessibleNode = z.object({
   level: state,
   invalid: state,
   get children() {
-    return z.array(z.union([z.string(), accessibleNode])).default([]);
+    return z.array(z.union([z.string(), accessibleNode])).optional();
   },
 });
 type AccessibleNode = z.output<typeof accessibleNode>;
@@ -39,7 +39,7 @@ export function snapshotText(tree: z.output<typeof accessibleTree>): string {
 
 function linesOf(node: string | AccessibleNode, indent: string): string[] {
   if (typeof node === 'string') return [`${indent}- text: ${node}`];
-  const { role, name, text, cursor, children } = node;
+  const { role, name, text, cursor, children = [] } = node;
   if (WRAPPERS.has(role) && name === '' && cursor !== 'pointer')
     return [...(text === undefined ? [] : [text]), ...children].flatMap((child) => linesOf(child, indent));
   return [`${indent}- ${lineOf(node)}`, ...children.flatMap((child) => linesOf(child, `${indent}  `))];

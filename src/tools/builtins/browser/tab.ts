@@ -182,9 +182,9 @@ export class Tab {
   async run(code: string, ref: string | undefined, signal: AbortSignal): Promise<unknown> {
     if (ref === undefined) return this.#page.evaluate(`(${code})()`);
     const element = await this.#use(ref, signal, (found) => found.elementHandle({ timeout: ACTION_MS }));
-    const frame = await element?.ownerFrame();
+    const frame = await element.ownerFrame();
     const call = await frame?.evaluateHandle(`(${code})`);
-    return call?.evaluate((own, given) => (own as unknown as (of: unknown) => unknown)(given), element);
+    return call?.evaluate((own, given) => (own as (of: unknown) => unknown)(given), element);
   }
 
   /** As PNG, in base64. */
