@@ -32,20 +32,22 @@ const STATES = ['checked', 'disabled', 'expanded', 'selected', 'pressed', 'level
 /** They mean nothing but what is inside. */
 const WRAPPERS = new Set(['fragment', 'generic', 'none', 'presentation', 'paragraph', 'rowgroup', 'text']);
 
-/** One line for each thing on the page, with the `ref` by which it can be used. Pure. */
-export function snapshotText(tree: z.output<typeof accessibleTree>): string {
-  return tree.flatMap((node) => linesOf(node, '')).join('\n');
+/** One line for each thing on the page, with the `ref` by which it can be used. `base`: of the links. Pure. */
+export function snapshotText(tree: z.output<typeof accessibleTree>, base: string): string {
+  return tree.flatMap((node) => linesOf(node, base, '')).join('\n');
 }
 
-function linesOf(node: string | AccessibleNode, indent: string): string[] {
+/** `base`: undefined in other frames, whose links stay as they are written. */
+function linesOf(node: string | AccessibleNode, base: string | undefined, indent: string): string[] {
   if (typeof node === 'string') return [`${indent}- text: ${node}`];
   const { role, name, text, cursor, children = [] } = node;
   if (WRAPPERS.has(role) && name === '' && cursor !== 'pointer')
-    return [...(text === undefined ? [] : [text]), ...children].flatMap((child) => linesOf(child, indent));
-  return [`${indent}- ${lineOf(node)}`, ...children.flatMap((child) => linesOf(child, `${indent}  `))];
+    return [...(text === undefined ? [] : [text]), ...children].flatMap((child) => linesOf(child, base, indent));
+  const inner = role === 'iframe' ? undefined : base;
+  return [`${indent}- ${lineOf(node, base)}`, ...children.flatMap((child) => linesOf(child, inner, `${indent}  `))];
 }
 
-function lineOf(node: AccessibleNode): string {
+function lineOf(node: AccessibleNode, base: string | undefined): string {
   const { role, name, text, ref, url } = node;
   const states = STATES.flatMap((key) => {
     const value = node[key];
@@ -57,7 +59,7 @@ function lineOf(node: AccessibleNode): string {
     ...(name === '' ? [] : [JSON.stringify(name)]),
     ...states,
     ...(ref === undefined ? [] : [`[ref=${ref}]`]),
-    ...(url === undefined ? [] : [`(${url})`]),
+    ...(url === undefined ? [] : [`(${URL.parse(url, base)?.href ?? url})`]),
   ].join(' ');
   return text === undefined || text === name ? line : `${line}: ${text}`;
 }

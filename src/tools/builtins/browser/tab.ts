@@ -14,6 +14,7 @@ const ACTION_MS = 5000;
 /** What an action leads to begins within this time. */
 const SETTLE_MS = 100;
 const POLL_MS = 100;
+const HUNG_MS = 2000;
 const REF = /^(f\d+)?e\d+$/;
 
 /** An HTMLSelectElement. */
@@ -45,11 +46,12 @@ export class Tab {
   }
 
   async about(): Promise<{ readonly title: string; readonly url: string }> {
-    return { title: await this.#page.title(), url: this.#page.url() };
+    // A page that hangs does not tell its title.
+    return { title: await Promise.race([this.#page.title(), delay(HUNG_MS, '')]), url: this.#page.url() };
   }
 
   async navigate(url: string, signal: AbortSignal): Promise<void> {
-    if (this.#crashed) await this.#replace();
+    if (this.#crashed || !(await this.#isResponsive())) await this.#replace();
     this.#chooser = undefined;
     try {
       await this.#page.goto(url, { waitUntil: 'commit', timeout: 0, signal });
@@ -77,7 +79,11 @@ export class Tab {
   }
 
   async snapshot(signal: AbortSignal): Promise<string> {
-    return snapshotText(accessibleTree.parse(await this.#page.ariaSnapshotJSON({ mode: 'ai', timeout: 0, signal })));
+    // Until then the browser answers nothing about the page.
+    if (this.#next !== undefined) return '[the page has not answered yet]';
+    const tree = await this.#page.ariaSnapshotJSON({ mode: 'ai', timeout: 0, signal });
+    const base = String(await this.#page.evaluate('document.baseURI'));
+    return snapshotText(accessibleTree.parse(tree), base);
   }
 
   async click(ref: string, double: boolean, signal: AbortSignal): Promise<void> {
@@ -248,13 +254,13 @@ export class Tab {
       if (this.#next === request) this.#next = undefined;
     };
     page.on('request', (request) => {
-      if (isMain(request)) this.#next = request;
+      if (this.#page === page && isMain(request)) this.#next = request;
     });
     page.on('requestfailed', over);
     // Not every answer is a page: some say that there is nothing to show.
     page.on('requestfinished', (request) => void delay(POLL_MS).then(() => over(request)));
     page.on('framenavigated', (frame) => {
-      if (frame === page.mainFrame()) this.#next = undefined;
+      if (this.#page === page && frame === page.mainFrame()) this.#next = undefined;
     });
     page.on('popup', this.#onPopup);
     page.on('dialog', (dialog) => void this.#answer(dialog));
@@ -263,7 +269,7 @@ export class Tab {
       this.#notes.push('The page asks for a file; browser_file_upload gives it one.');
     });
     page.on('crash', () => {
-      this.#crashed = true;
+      if (this.#page === page) this.#crashed = true;
     });
     page.on('close', () => {
       if (this.#page === page) this.#onClosed(this);
@@ -277,14 +283,23 @@ export class Tab {
     await answered.catch(() => undefined); // it went with its page
   }
 
-  /** A page that has crashed stays so: another one takes its place. */
+  /** False when the page runs a script without end, or waits for a page that does not come. */
+  async #isResponsive(): Promise<boolean> {
+    const answer = this.#page.evaluate('0').then(
+      () => true,
+      () => true,
+    );
+    return Promise.race([answer, delay(HUNG_MS, false)]);
+  }
+
+  /** A page that has crashed or hangs stays so: another one takes its place. */
   async #replace(): Promise<void> {
-    const crashed = this.#page;
-    this.#page = await crashed.context().newPage();
+    const left = this.#page;
+    this.#page = await left.context().newPage();
     this.#crashed = false;
     this.#next = undefined;
     this.#follow(this.#page);
-    await crashed.close();
+    void left.close().catch(() => undefined);
   }
 
   async #use<T>(ref: string, signal: AbortSignal, act: (element: Locator) => Promise<T>): Promise<T> {

@@ -21,13 +21,13 @@ describe('a snapshot', () => {
           { role: 'generic', ref: 'e9', cursor: 'pointer', text: 'Clickable' },
           { role: 'cell', name: 'Same', ref: 'e10', text: 'Same' },
           { role: 'list', ref: 'e11', children: [{ role: 'listitem', ref: 'e12', text: 'One' }] },
-          { role: 'iframe', ref: 'e13', children: [{ role: 'button', name: 'In "it"', ref: 'f1e2' }] },
+          { role: 'iframe', ref: 'e13', children: [{ role: 'link', name: 'In "it"', ref: 'f1e2', url: '/y' }] },
         ],
       },
       'Loose text',
     ]);
     assert.equal(
-      snapshotText(tree),
+      snapshotText(tree, 'http://x/a'),
       [
         '- heading "Hello you" [level=1] [ref=e2]',
         '- text: Some words',
@@ -35,17 +35,17 @@ describe('a snapshot', () => {
         '- textbox "Name" [ref=e5]: Ada',
         '- checkbox "Agree" [checked] [ref=e6]',
         '- button "Bold" [pressed=mixed] [ref=e7]',
-        '- link "On" [ref=e8] (/x)',
+        '- link "On" [ref=e8] (http://x/x)',
         '- generic [ref=e9]: Clickable',
         '- cell "Same" [ref=e10]',
         '- list [ref=e11]',
         '  - listitem [ref=e12]: One',
         '- iframe [ref=e13]',
-        '  - button "In \\"it\\"" [ref=f1e2]',
+        '  - link "In \\"it\\"" [ref=f1e2] (/y)',
         '- text: Loose text',
       ].join('\n'),
     );
-    assert.equal(snapshotText([]), '');
+    assert.equal(snapshotText([], 'http://x/'), '');
   });
 });
 
