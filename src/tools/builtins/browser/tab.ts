@@ -81,7 +81,7 @@ export class Tab {
   async snapshot(signal: AbortSignal): Promise<string> {
     // Until then the browser answers nothing about the page.
     if (this.#next !== undefined) return '[the page has not answered yet]';
-    const tree = await this.#page.ariaSnapshotJSON({ mode: 'ai', timeout: 0, signal });
+    const tree: unknown = await this.#page.ariaSnapshotJSON({ mode: 'ai', timeout: 0, signal });
     const base = String(await this.#page.evaluate('document.baseURI'));
     return snapshotText(accessibleTree.parse(tree), base);
   }
