@@ -29,6 +29,10 @@ onmouseover="out.textContent = 'over it'">Menu</button>
   <iframe srcdoc="<button onclick=&quot;this.textContent = 'pressed'&quot;>Inside</button>"></iframe>
   <script>setTimeout(() => document.body.append('It came late.'), 300)</script>`;
 
+const STUCK = `<title>Stuck</title><button onclick="while (true) {}">Spin</button><a href="/hang">Hang</a>
+  <div style="position: relative"><button>Covered</button><div id=cover style="position: absolute; inset: 0"></div></div>
+  <div onclick="this.textContent = 'Folded'" style="cursor: pointer">Fold</div><input aria-label=Text value=old>`;
+
 let bench: ToolBench;
 let site: Stand;
 let asked: string[] = [];
@@ -45,6 +49,7 @@ before(async () => {
         .setHeader('content-disposition', 'attachment; filename="data.csv"')
         .setHeader('content-type', 'text/csv')
         .end('a,b\n');
+    else if (url === '/stuck') response.end(STUCK);
     else if (url === '/slow') response.end('<title>Slow</title><h1>Nearly</h1><img src="/hang">');
     else if (url !== '/hang')
       response.end(url === '/' ? FORM : `<title>${url.slice(1)}</title><h1>This is ${url.slice(1)}</h1>`);
@@ -88,7 +93,7 @@ async function inBrowser(
 /** The ref of the line with a text. */
 function ref(snapshot: string, text: string): string {
   const line = snapshot.split('\n').find((one) => one.includes(text)) ?? '';
-  const found = /\[ref=(e\d+)\]/.exec(line)?.[1];
+  const found = /\[ref=(\w+)\]/.exec(line)?.[1];
   assert.ok(found !== undefined, `${text} in\n${snapshot}`);
   return found;
 }
@@ -215,6 +220,37 @@ describe('the built-in browser', { timeout: 180_000 }, () => {
         call('evaluate', { function: '() => nothing' }),
         isClass('tool_error', /nothing is not defined/),
       );
+    });
+  });
+
+  it('writes what keys write, clicks whatever reacts to clicks, and says what covers a thing', async () => {
+    await inBrowser(async (call) => {
+      const page = await call('navigate', { url: `${site.url}/stuck` });
+      await call('type', { ref: ref(page, 'textbox "Text"'), text: 'a', slowly: true });
+      await call('press_key', { key: 'Ctrl+a' });
+      await call('press_key', { key: 'é' });
+      assert.match(await call('press_key', { key: 'Shift++' }), /textbox "Text" \[ref=e\d+\]: é\+/);
+      assert.match(await call('click', { ref: ref(page, 'generic') }), /generic \[ref=e\d+\]: Folded/);
+      await assert.rejects(
+        call('click', { ref: ref(page, 'button "Covered"') }),
+        isClass('tool_error', /cannot be used: [^]*<div id="cover"><\/div> intercepts pointer events/),
+      );
+    });
+  });
+
+  it('leaves pages that hang or never come', async () => {
+    await inBrowser(async (call) => {
+      for (const name of ['button "Spin"', 'link "Hang"']) {
+        const page = await call('navigate', { url: `${site.url}/stuck` });
+        await assert.rejects(
+          call('click', { ref: ref(page, name) }, AbortSignal.timeout(1000)),
+          isClass('timeout', /time limit/),
+        );
+        const now = call('snapshot', {}, AbortSignal.timeout(1000));
+        if (name.startsWith('link')) assert.match(await now, /^Page: Loading [^]*\[the page has not answered yet\]$/);
+        else await assert.rejects(now, isClass('timeout', /time limit/));
+        assert.match(await call('navigate', { url: site.url }), /^Page: Form /);
+      }
     });
   });
 

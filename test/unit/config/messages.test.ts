@@ -228,7 +228,7 @@ describe('secrets', () => {
       `Put it into an environment variable and write "\${env:${name}}" here; as it was in a file, change it at ` +
       'its service.';
     const told = (key: string): string =>
-      `\`${key}` looks like a secret; files may only contain secrets as \${env:…}`;
+      `\`${key}\` looks like a secret; files may only contain secrets as \${env:…}`;
     assert.deepEqual(await check('a.agent.yaml', model('api_key: sk-abcdefghijklmnopqrst')), [
       `a.agent.yaml:7:12: ${told('model.api_key')} — ${hint('API_KEY')}`,
     ]);

@@ -1,21 +1,27 @@
-/** The browser of one rollout: started at its first use, ended with it. */
-import { z } from 'zod';
+/**
+ * The browser of one rollout: started at its first use, ended with it. What Playwright does not do: calls one after the
+ * other, another browser after one that died, and tabs by their numbers.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Page } from 'playwright-core';
 import { ClassedError } from '../../../trace/classedError.ts';
 import { abortedError } from '../../aborted.ts';
 import type { ToolEnvironment } from '../../environment.ts';
 import type { Gate } from '../web/addresses.ts';
 import type { Outgoing } from '../web/outgoing.ts';
 import { type Chromium, startChromium } from './chromium.ts';
-import { browserEnded, Protocol } from './protocol.ts';
+import { plainMessage, shortMessage } from './playwrightErrors.ts';
 import { type Proxy, startProxy } from './proxy.ts';
 import { Tab } from './tab.ts';
 
-const anything = z.looseObject({});
+/** How long a new tab may take until it is listed. */
+const POPUP_MS = 3000;
+/** A call may fail before the event that says why. */
+const REASON_MS = 200;
 
-/** Those of a browser that runs. */
+/** What belongs to a browser that runs. */
 interface Running {
   readonly chromium: Chromium;
-  readonly protocol: Protocol;
   readonly proxy: Proxy | undefined;
   /** In the order they were opened. */
   readonly tabs: Tab[];
@@ -26,12 +32,12 @@ export class BrowserSession {
   readonly #gate: Gate;
   readonly #open: boolean;
   readonly #outgoing: Outgoing;
-  /** What happened that nobody asked for: told with the next result. */
+  /** What happened without a call: reported with the next result. */
   readonly #notes: string[] = [];
   #running: Promise<Running> | undefined;
-  /** The end of the browser before: its profile lies where that of the next one will. */
+  /** The end of the previous browser: the next one has its profile in the same place. */
   #ending: Promise<unknown> = Promise.resolve();
-  #current: string | undefined;
+  #current: Tab | undefined;
   /** Tabs that pages have opened, until they can be used. */
   #opening: Promise<unknown> = Promise.resolve();
   /** Calls go one after the other: they share the page. */
@@ -45,31 +51,29 @@ export class BrowserSession {
     this.#outgoing = outgoing;
   }
 
-  /** Does something in the tab that is in front, when all that was asked before is done. */
+  /** Does something in the tab that is in front, after all earlier calls. */
   inTab<T>(act: (tab: Tab, tabs: readonly Tab[]) => Promise<T>, signal: AbortSignal): Promise<T> {
+    const aborted = new Promise<never>((_, reject) => {
+      const abort = (): void => {
+        reject(abortedError(signal));
+      };
+      if (signal.aborted) abort();
+      else signal.addEventListener('abort', abort, { once: true });
+    });
     const turn = this.#turn.then(async () => {
       if (signal.aborted) throw abortedError(signal);
-      const { protocol, tabs } = await this.#started(signal);
+      const running = await Promise.race([this.#started(), aborted]);
       await this.#opening;
-      // What waits for something else than an answer does not hear of its end.
-      return Promise.race([
-        act(this.#front(tabs), tabs),
-        protocol.closed.then(() => {
-          throw browserEnded();
-        }),
-      ]);
+      const tab = this.#front(running.tabs);
+      try {
+        // Not all of Playwright's methods take a signal: a page that hangs holds up no later call.
+        return await Promise.race([act(tab, running.tabs), aborted]);
+      } catch (error) {
+        throw await toolError(error, running.chromium, tab, signal);
+      }
     });
     this.#turn = turn.catch(() => undefined);
-    // Also while the calls before it still go on.
-    const aborted = new Promise<never>((_, reject) => {
-      signal.addEventListener(
-        'abort',
-        () => {
-          reject(abortedError(signal));
-        },
-        { once: true },
-      );
-    });
+    // Also while earlier calls still run.
     return Promise.race([turn, aborted]);
   }
 
@@ -78,32 +82,22 @@ export class BrowserSession {
   }
 
   /** Opens an empty tab, in front. */
-  async openTab(signal: AbortSignal): Promise<Tab> {
-    const { protocol, tabs } = await this.#started(signal);
-    const { targetId } = await protocol.send(
-      'Target.createTarget',
-      { url: 'about:blank' },
-      z.object({ targetId: z.string() }),
-      { signal },
-    );
-    await this.#attached(protocol, tabs, targetId, signal);
-    this.#current = targetId;
-    return this.#front(tabs);
+  async openTab(): Promise<void> {
+    const { chromium, tabs } = await this.#started();
+    this.#current = this.#add(await chromium.context.newPage(), tabs);
   }
 
-  async closeTab(tab: Tab, signal: AbortSignal): Promise<void> {
-    const { protocol, tabs } = await this.#started(signal);
-    await protocol.send('Target.closeTarget', { targetId: tab.id }, anything, { signal });
-    // The browser may have told of it already.
-    if (tabs.includes(tab)) tabs.splice(tabs.indexOf(tab), 1);
-    if (tabs.length === 0) await this.openTab(signal);
-    else if (this.#current === tab.id) this.#current = tabs.at(-1)?.id;
+  async closeTab(tab: Tab): Promise<void> {
+    const { tabs } = await this.#started();
+    // A browser without a page may end.
+    if (tabs.length === 1) await this.openTab();
+    await tab.close();
+    if (this.#current === tab) this.#current = tabs.at(-1);
   }
 
-  async bringToFront(tab: Tab, signal: AbortSignal): Promise<void> {
-    const { protocol } = await this.#started(signal);
-    await protocol.send('Target.activateTarget', { targetId: tab.id }, anything, { signal });
-    this.#current = tab.id;
+  async bringToFront(tab: Tab): Promise<void> {
+    await tab.bringToFront();
+    this.#current = tab;
   }
 
   isFront(tab: Tab, tabs: readonly Tab[]): boolean {
@@ -118,21 +112,21 @@ export class BrowserSession {
   }
 
   #front(tabs: readonly Tab[]): Tab {
-    const tab = tabs.find(({ id }) => id === this.#current) ?? tabs[0];
+    const tab = tabs.find((one) => one === this.#current) ?? tabs[0];
     if (tab === undefined) throw new ClassedError('tool_error', 'The browser has no tab.');
     return tab;
   }
 
-  #started(signal: AbortSignal): Promise<Running> {
+  #started(): Promise<Running> {
     if (this.#running !== undefined) return this.#running;
-    const running = this.#start(signal);
+    const running = this.#start();
     this.#running = running;
     const forget = (): void => {
       if (this.#running === running) this.#running = undefined;
     };
     running.then(
       (own) =>
-        own.protocol.closed.then(() => {
+        own.chromium.ended.then(() => {
           forget();
           this.#ending = ended(own);
         }),
@@ -141,74 +135,69 @@ export class BrowserSession {
     return running;
   }
 
-  async #start(signal: AbortSignal): Promise<Running> {
+  async #start(): Promise<Running> {
     await this.#ending;
     const proxy = this.#open && !this.#outgoing.any ? undefined : await startProxy(this.#gate, this.#outgoing);
     let chromium: Chromium | undefined;
     try {
-      chromium = await startChromium(this.#environment, proxy?.port, signal);
-      const protocol = await Protocol.connect(chromium.address);
+      chromium = await startChromium(this.#environment, proxy?.port);
       const tabs: Tab[] = [];
-      const running = { chromium, protocol, proxy, tabs };
-      this.#follow(protocol, tabs);
-      await protocol.send(
-        'Browser.setDownloadBehavior',
-        { behavior: 'allow', downloadPath: this.#environment.cwd, eventsEnabled: true },
-        anything,
-        { signal },
-      );
-      await protocol.send('Target.setDiscoverTargets', { discover: true }, anything, { signal });
-      const { targetInfos } = await protocol.send(
-        'Target.getTargets',
-        {},
-        z.object({ targetInfos: z.array(z.object({ targetId: z.string(), type: z.string() })) }),
-        { signal },
-      );
-      for (const { targetId, type } of targetInfos)
-        if (type === 'page') await this.#attached(protocol, tabs, targetId, signal);
-      return running;
+      for (const page of chromium.context.pages()) this.#add(page, tabs);
+      await this.#watch(chromium);
+      return { chromium, proxy, tabs };
     } catch (error) {
       await Promise.all([chromium?.end(), proxy?.close()]);
       throw error;
     }
   }
 
-  /** A tab for each page, also for those that pages open. */
-  #follow(protocol: Protocol, tabs: Tab[]): void {
-    protocol.on('Target.targetCreated', (params) => {
-      const { data } = z
-        .object({ targetInfo: z.object({ targetId: z.string(), type: z.string(), openerId: z.string().optional() }) })
-        .safeParse(params);
-      if (data?.targetInfo.type !== 'page' || data.targetInfo.openerId === undefined) return;
-      this.#notes.push('The page has opened another tab; browser_tabs shows it.');
-      // it may be closed again
-      const attached = this.#attached(protocol, tabs, data.targetInfo.targetId).catch(() => undefined);
-      this.#opening = Promise.all([this.#opening, attached]);
-    });
-    protocol.on('Target.targetDestroyed', ({ targetId }) => {
-      const at = tabs.findIndex(({ id }) => id === targetId);
-      if (at !== -1) tabs.splice(at, 1);
-    });
-    protocol.on('Browser.downloadWillBegin', ({ suggestedFilename }) => {
-      this.#notes.push(`A download into the working directory has begun: ${String(suggestedFilename)}`);
-    });
+  #add(page: Page, tabs: Tab[]): Tab {
+    const tab: Tab = new Tab(
+      page,
+      this.#notes,
+      (popup) => void this.#add(popup, tabs),
+      () => void tabs.splice(tabs.indexOf(tab), 1),
+    );
+    tabs.push(tab);
+    return tab;
   }
 
-  async #attached(protocol: Protocol, tabs: Tab[], id: string, signal?: AbortSignal): Promise<void> {
-    if (tabs.some((tab) => tab.id === id)) return;
-    const { sessionId } = await protocol.send(
-      'Target.attachToTarget',
-      { targetId: id, flatten: true },
-      z.object({ sessionId: z.string() }),
-      { signal },
-    );
-    const tab = new Tab(protocol, id, sessionId, this.#notes);
-    await tab.prepare();
-    if (!tabs.some((other) => other.id === id)) tabs.push(tab);
+  /**
+   * Playwright gives downloads names of its own and reports a tab when its page answers; here files keep their names,
+   * as in any browser, and the agent hears of a tab at once.
+   */
+  async #watch({ context, session }: Chromium): Promise<void> {
+    session.on('Target.targetCreated', ({ targetInfo: { type, openerId } }) => {
+      if (type !== 'page' || openerId === undefined) return;
+      this.#notes.push('The page has opened another tab; browser_tabs shows it.');
+      const there = context.waitForEvent('page', { timeout: POPUP_MS }).catch(() => undefined);
+      this.#opening = Promise.all([this.#opening, there]);
+    });
+    session.on('Browser.downloadWillBegin', ({ suggestedFilename }) => {
+      this.#notes.push(`A download into the working directory has begun: ${suggestedFilename}`);
+    });
+    await session.send('Target.setDiscoverTargets', { discover: true });
+    await session.send('Browser.setDownloadBehavior', {
+      behavior: 'allow',
+      downloadPath: this.#environment.cwd,
+      eventsEnabled: true,
+    });
   }
 }
 
-async function ended({ chromium, protocol, proxy }: Running): Promise<void> {
-  protocol.close();
+async function ended({ chromium, proxy }: Running): Promise<void> {
   await Promise.all([chromium.end(), proxy?.close()]);
+}
+
+/** What the agent is told about an error of Playwright. */
+async function toolError(error: unknown, chromium: Chromium, tab: Tab, signal: AbortSignal): Promise<Error> {
+  if (error instanceof ClassedError) return error;
+  if (signal.aborted) return abortedError(signal);
+  if (/crashed|closed/i.test(plainMessage(error))) await Promise.race([chromium.ended, delay(REASON_MS)]);
+  const message = chromium.hasEnded
+    ? 'The browser has ended. The next call starts another one.'
+    : tab.crashed
+      ? 'The page has crashed. browser_navigate shows it, or another one, anew.'
+      : shortMessage(error);
+  return new ClassedError('tool_error', message, { cause: error });
 }

@@ -107,7 +107,6 @@ export function browserTools(
       run: ({ key }, { signal }) =>
         shown(async (tab) => {
           await tab.press(key, signal);
-          await tab.settle(signal);
           return undefined;
         }, signal),
     }),
@@ -201,12 +200,7 @@ export function browserTools(
       run: async ({ action, index }, { signal }) => {
         const browser = await session();
         return browser.inTab(async (front, tabs) => {
-          await actOnTabs(
-            browser,
-            action,
-            index === undefined && action === 'close' ? front : tabs[index ?? -1],
-            signal,
-          );
+          await actOnTabs(browser, action, index === undefined && action === 'close' ? front : tabs[index ?? -1]);
           return { response: (await tabLines(browser, tabs)).join('\n') };
         }, signal);
       },
@@ -227,9 +221,9 @@ export function browserTools(
         ),
       run: ({ time, text, textGone }, { signal }) =>
         shown(async (tab) => {
-          if (time !== undefined) await tab.pause(time * 1000, signal);
-          if (text !== undefined) await waited(tab, text, true, signal);
-          if (textGone !== undefined) await waited(tab, textGone, false, signal);
+          if (time !== undefined) await tab.pause(time * 1000);
+          if (text !== undefined) await waited(tab, text, true);
+          if (textGone !== undefined) await waited(tab, textGone, false);
           return undefined;
         }, signal),
     }),
@@ -260,34 +254,27 @@ async function pageText(
   ].join('\n');
 }
 
-async function waited(tab: Tab, text: string, there: boolean, signal: AbortSignal): Promise<void> {
-  const late = AbortSignal.timeout(WAIT_SECONDS * 1000);
-  try {
-    await tab.waitForText(text, there, AbortSignal.any([signal, late]));
-  } catch (error) {
-    if (signal.aborted || !late.aborted) throw error;
-    throw new ClassedError(
-      'tool_error',
-      `After ${WAIT_SECONDS} s the text ${JSON.stringify(text)} is ${there ? 'not on the page' : 'still on the page'}.`,
-      { cause: error },
-    );
-  }
+async function waited(tab: Tab, text: string, there: boolean): Promise<void> {
+  if (await tab.waitForText(text, there, WAIT_SECONDS * 1000)) return;
+  throw new ClassedError(
+    'tool_error',
+    `After ${WAIT_SECONDS} s the text ${JSON.stringify(text)} is ${there ? 'not on the page' : 'still on the page'}.`,
+  );
 }
 
 async function actOnTabs(
   browser: BrowserSession,
   action: 'list' | 'new' | 'close' | 'select',
   tab: Tab | undefined,
-  signal: AbortSignal,
 ): Promise<void> {
   if (action === 'list') return;
   if (action === 'new') {
-    await browser.openTab(signal);
+    await browser.openTab();
     return;
   }
   if (tab === undefined) throw new ClassedError('invalid_arguments', 'index: there is no such tab.');
-  if (action === 'close') await browser.closeTab(tab, signal);
-  else await browser.bringToFront(tab, signal);
+  if (action === 'close') await browser.closeTab(tab);
+  else await browser.bringToFront(tab);
 }
 
 async function tabLines(browser: BrowserSession, tabs: readonly Tab[]): Promise<string[]> {

@@ -1,93 +1,62 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { keyEvents } from '../../../../src/tools/builtins/browser/keys.ts';
-import {
-  type AccessibleNode,
-  accessibleNode,
-  nodeOf,
-  refOf,
-  snapshotText,
-} from '../../../../src/tools/builtins/browser/snapshot.ts';
-
-function node(
-  nodeId: string,
-  role: string,
-  name: string,
-  childIds: string[] = [],
-  more: Record<string, unknown> = {},
-): AccessibleNode {
-  return accessibleNode.parse({
-    nodeId,
-    role: { type: 'role', value: role },
-    name: { type: 'computedString', value: name },
-    childIds,
-    backendDOMNodeId: Number(nodeId),
-    ...more,
-  });
-}
-const property = (name: string, value: unknown): unknown => ({ name, value: { type: 'x', value } });
+import { plainMessage, shortMessage } from '../../../../src/tools/builtins/browser/playwrightErrors.ts';
+import { accessibleTree, snapshotText } from '../../../../src/tools/builtins/browser/snapshot.ts';
 
 describe('a snapshot', () => {
-  it('tells what can be used, with refs and states, and no text twice', () => {
-    const text = snapshotText([
+  it('shows what can be used, with refs and states, without wrappers', () => {
+    const tree = accessibleTree.parse([
       {
-        owner: undefined,
-        nodes: [
-          node('1', 'RootWebArea', 'Page', ['2', '9']),
-          node('2', 'generic', '', ['3', '5', '6', '7', '8']),
-          node('3', 'heading', 'Hello  you', ['4'], { properties: [property('level', 1)] }),
-          node('4', 'StaticText', 'Hello you'),
-          node('5', 'checkbox', 'Agree', [], {
-            properties: [property('checked', 'true'), property('disabled', false), property('labelledby', undefined)],
-          }),
-          node('6', 'textbox', 'Name', ['61'], { value: { type: 'string', value: 'Ada' } }),
-          node('61', 'StaticText', 'Ada'),
-          node('7', 'link', 'On', [], { properties: [property('url', 'http://x/')] }),
-          node('8', 'button', 'Hidden', [], { ignored: true }),
-          node('9', 'Iframe', ''),
+        role: 'generic',
+        active: true,
+        ref: 'e1',
+        children: [
+          { role: 'heading', name: 'Hello you', level: 1, ref: 'e2' },
+          { role: 'paragraph', ref: 'e3', text: 'Some words' },
+          { role: 'paragraph' },
+          { role: 'generic', ref: 'e4', children: ['Name', { role: 'textbox', name: 'Name', ref: 'e5', text: 'Ada' }] },
+          { role: 'checkbox', name: 'Agree', checked: true, disabled: false, ref: 'e6' },
+          { role: 'button', name: 'Bold', pressed: 'mixed', ref: 'e7' },
+          { role: 'link', name: 'On', ref: 'e8', cursor: 'pointer', url: '/x' },
+          { role: 'generic', ref: 'e9', cursor: 'pointer', text: 'Clickable' },
+          { role: 'cell', name: 'Same', ref: 'e10', text: 'Same' },
+          { role: 'list', ref: 'e11', children: [{ role: 'listitem', ref: 'e12', text: 'One' }] },
+          { role: 'iframe', ref: 'e13', children: [{ role: 'link', name: 'In "it"', ref: 'f1e2', url: '/y' }] },
         ],
       },
-      { owner: 9, nodes: [node('1', 'RootWebArea', '', ['20']), node('20', 'button', 'In "it"')] },
+      'Loose text',
     ]);
     assert.equal(
-      text,
+      snapshotText(tree, 'http://x/a'),
       [
-        '- heading "Hello you" [level=1] [ref=e3]',
-        '- checkbox "Agree" [checked] [ref=e5]',
-        '- textbox "Name" [ref=e6]: Ada',
-        '- link "On" [ref=e7] (http://x/)',
-        '- iframe [ref=e9]',
-        '  - button "In \\"it\\"" [ref=e20]',
+        '- heading "Hello you" [level=1] [ref=e2]',
+        '- text: Some words',
+        '- text: Name',
+        '- textbox "Name" [ref=e5]: Ada',
+        '- checkbox "Agree" [checked] [ref=e6]',
+        '- button "Bold" [pressed=mixed] [ref=e7]',
+        '- link "On" [ref=e8] (http://x/x)',
+        '- generic [ref=e9]: Clickable',
+        '- cell "Same" [ref=e10]',
+        '- list [ref=e11]',
+        '  - listitem [ref=e12]: One',
+        '- iframe [ref=e13]',
+        '  - link "In \\"it\\"" [ref=f1e2] (/y)',
+        '- text: Loose text',
       ].join('\n'),
     );
-    assert.deepEqual([nodeOf(refOf(12)), nodeOf('12'), nodeOf('e1x')], [12, undefined, undefined]);
+    assert.equal(snapshotText([], 'http://x/'), '');
   });
 });
 
-it('keys are told as a keyboard does', () => {
-  const told = (key: string): unknown =>
-    keyEvents(key)?.map(({ type, key: name, code, text, modifiers, commands }) => [
-      type,
-      name,
-      code,
-      text,
-      modifiers,
-      commands,
-    ]);
-  assert.deepEqual(told('a'), [
-    ['keyDown', 'a', 'KeyA', 'a', 0, undefined],
-    ['keyUp', 'a', 'KeyA', undefined, 0, undefined],
-  ]);
-  assert.deepEqual(told('Enter'), [
-    ['keyDown', 'Enter', 'Enter', '\r', 0, undefined],
-    ['keyUp', 'Enter', 'Enter', undefined, 0, undefined],
-  ]);
-  assert.deepEqual(told('Control+a'), [
-    ['rawKeyDown', 'a', 'KeyA', undefined, 2, ['selectAll']],
-    ['keyUp', 'a', 'KeyA', undefined, 2, undefined],
-  ]);
-  assert.deepEqual(
-    [told('+') === undefined, told('Shift++') === undefined, told('Nokey'), told('Foo+a')],
-    [false, false, undefined, undefined],
+it('an error of Playwright is shown without its log, but with the reason', () => {
+  const covered = new Error(
+    "locator.click: Timeout 5000ms exceeded.\nCall log:\n\u001b[2m  - waiting for locator('aria-ref=e3')\u001b[22m\n" +
+      '\u001b[2m    - <div id="cover"></div> intercepts pointer events\u001b[22m\n\u001b[2m    - waiting 500ms\u001b[22m\n',
   );
+  assert.equal(shortMessage(covered), 'Timeout 5000ms exceeded (<div id="cover"></div> intercepts pointer events)');
+  assert.match(plainMessage(covered), /^Timeout 5000ms exceeded\.\nCall log:\n {2}- waiting/);
+  const thrown = 'ReferenceError: nothing is not defined\n    at eval (eval at evaluate (:1:1))';
+  assert.equal(shortMessage(new Error(`page.evaluate: ${thrown}`)), thrown);
+  assert.equal(shortMessage('no error'), 'no error');
 });
