@@ -260,8 +260,8 @@ export function gpusFinding(nodes: readonly Node[], pods: readonly Pod[] | undef
 /** What a pod that was placed holds: its containers together, or one of its init containers, whichever is more. */
 function gpusOf(pod: Pod): number {
   if (pod.spec?.nodeName === undefined) return 0;
-  const wanted = (of: NonNullable<Pod['spec']>['containers']): number[] =>
-    (of ?? []).map(({ resources }) => Number(resources?.requests?.[GPU] ?? resources?.limits?.[GPU] ?? 0));
+  const wanted = (of: NonNullable<Pod['spec']>['containers'] = []): number[] =>
+    of.map(({ resources }) => Number(resources?.requests?.[GPU] ?? resources?.limits?.[GPU] ?? 0));
   return Math.max(
     wanted(pod.spec.containers).reduce((sum, value) => sum + value, 0),
     ...wanted(pod.spec.initContainers),
@@ -275,7 +275,7 @@ export function quotaFinding(quotas: readonly ResourceQuota[]): TargetFinding {
   const lines = quotas.flatMap((quota) =>
     Object.entries(quota.status?.hard ?? {}).map(([resource, hard]) => ({
       resource,
-      hard: String(hard),
+      hard,
       used: String(quota.status?.used?.[resource] ?? 0),
     })),
   );

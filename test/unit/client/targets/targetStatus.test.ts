@@ -14,9 +14,10 @@ import { Cluster } from '../../../../src/kubernetes/access/cluster.ts';
 import type { Node, Pod, ResourceQuota } from '../../../../src/kubernetes/access/objects.ts';
 import { labels, NAMES } from '../../../../src/kubernetes/names.ts';
 import { type KubeReply, type KubeRequest, startKubeApi, statusReply } from '../../../support/kubeApi.ts';
+import type { Partially } from '../../../support/partially.ts';
 
 const base = { apiVersion: 'v1', metadata: { name: 'x' } };
-const pod = (more: Partial<Pod>): Pod => ({ ...base, kind: 'Pod', ...more });
+const pod = (more: Partially<Pod>): Pod => ({ ...base, kind: 'Pod', ...more }) as Pod;
 const worker = { name: 'w', labels: labels('worker') };
 const ready = [{ type: 'Ready', status: 'True' }];
 const silent = [
@@ -104,7 +105,7 @@ describe('what a cluster has', () => {
   it('GPUs: all, and free where the pods of others may be read', () => {
     const nodes = [
       node({ status: { allocatable: { 'nvidia.com/gpu': '8' } } }),
-      node({ status: { allocatable: { 'nvidia.com/gpu': 4 } } }),
+      node({ status: { allocatable: { 'nvidia.com/gpu': '4' } } }),
       node({}),
     ];
     assert.deepEqual(gpusFinding(nodes, [gpuPod('2', 'n'), gpuPod('4')]).data, { gpus: 12, taken: 2 });

@@ -3,8 +3,10 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ContainerStatus, Deployment, Pod } from '../../../../src/kubernetes/access/objects.ts';
 import { findObstacle, isReady, wordsOf } from '../../../../src/kubernetes/install/ready.ts';
+import type { Partially } from '../../../support/partially.ts';
 
 type Status = NonNullable<Deployment['status']>;
+type PodStatus = Partially<NonNullable<Pod['status']>>;
 
 function deployment(status: Status, generation = 2): Deployment {
   return {
@@ -13,16 +15,16 @@ function deployment(status: Status, generation = 2): Deployment {
     metadata: { name: 'rollout-studio', generation },
     spec: { replicas: 1 },
     status,
-  };
+  } as Deployment;
 }
 
-function pod(status: NonNullable<Pod['status']>, more: Partial<Pod['metadata']> = {}): Pod {
+function pod(status: PodStatus, more: Partial<Pod['metadata']> = {}): Pod {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: 'p', creationTimestamp: '2026-01-01T00:00:00Z', ...more },
     status,
-  };
+  } as Pod;
 }
 
 function container(state: NonNullable<ContainerStatus['state']>, lastState: ContainerStatus['lastState'] = {}): Pod {
@@ -131,7 +133,7 @@ describe('an obstacle is told', () => {
               { type: 'ContainersReady', status: 'True' },
             ],
           }),
-          spec: { nodeName: 'n7' },
+          spec: { nodeName: 'n7', containers: [] },
         },
       ],
       /hears nothing of node n7/,
@@ -149,13 +151,11 @@ describe('an obstacle is told', () => {
   test('of the newest version, whatever was wrong with the one before', () => {
     const wanted = deployment({});
     const annotations = { 'rollout-studio/version': 'new' };
-    const template = { metadata: { annotations } };
+    const spec = { replicas: 1, template: { metadata: { annotations } }, selector: {} };
     const broken = container({ waiting: { reason: 'ImagePullBackOff' } });
-    assert.equal(findObstacle({ ...wanted, spec: { replicas: 1, template } }, [broken]).hope, 'wait');
+    assert.equal(findObstacle({ ...wanted, spec }, [broken]).hope, 'wait');
     assert.equal(
-      findObstacle({ ...wanted, spec: { replicas: 1, template } }, [
-        { ...broken, metadata: { ...broken.metadata, annotations } },
-      ]).hope,
+      findObstacle({ ...wanted, spec }, [{ ...broken, metadata: { ...broken.metadata, annotations } }]).hope,
       'stuck',
     );
   });
