@@ -1,7 +1,7 @@
 /**
  * One cluster: reads, lists, creates, applies, and removes its objects through the API classes of
- * `@kubernetes/client-node`. Every failure is a StudioError with its hint (kubeErrors.ts); every call takes a signal and
- * has a timeout (connection.ts).
+ * `@kubernetes/client-node`. Every failure is a StudioError with its hint (kubeErrors.ts); every call takes a signal
+ * and has a timeout (connection.ts).
  */
 import { isDeepStrictEqual } from 'node:util';
 import type {
@@ -149,8 +149,8 @@ export class Cluster {
   }
 
   /**
-   * Applies an object on the server's side with our field manager. Fields that others set stay; if we want another value
-   * for one of those, it is a `conflict` that names them.
+   * Applies an object on the server's side with our field manager. Fields that others set stay; if we want another
+   * value for one of those, it is a `conflict` that names them.
    */
   async apply(
     object: KubeObject,

@@ -301,7 +301,8 @@ export function credentialError(error: unknown, exec: unknown, context: string):
   }
   return new StudioError(
     'unauthorized',
-    `The program ${plugin.command}, which provides the credentials for ${clusterName(context)}, failed: ${messageOf(error)}.`,
+    `The program ${plugin.command}, which provides the credentials for ${clusterName(context)}, failed: ` +
+      `${messageOf(error)}.`,
     { hint: 'Log in with it again (kubectl must work with this context).', cause: error },
   );
 }

@@ -1,6 +1,6 @@
 /**
- * One connection to a port of a pod, as a WebSocket through the API server: the first byte of a frame says whether it is
- * data or an error, and each of the two channels starts with the port's number. Backpressure goes both ways. A
+ * One connection to a port of a pod, as a WebSocket through the API server: the first byte of a frame says whether it
+ * is data or an error, and each of the two channels starts with the port's number. Backpressure goes both ways. A
  * connection that answers no ping is closed: after a sleep or a change of networks nothing else would notice.
  *
  * `PortForward` of @kubernetes/client-node 2.0.1 is not used. Observed against an API server of a test:

@@ -1,7 +1,7 @@
 /**
  * Gives a port of a pod a local address. Every local connection gets its own connection through the API server, so that
- * none waits for another. After a pod was replaced, the next connection finds the new one. While the API server is down,
- * new connections end at once, and the client that made them retries.
+ * none waits for another. After a pod was replaced, the next connection finds the new one. While the API server is
+ * down, new connections end at once, and the client that made them retries.
  */
 import net from 'node:net';
 import type { WebSocket } from 'ws';

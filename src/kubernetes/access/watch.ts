@@ -6,7 +6,7 @@
  * `Watch` and `ListWatch` (`makeInformer`) of @kubernetes/client-node 2.0.1 reconnect after silence (30 s) and list
  * again after 410, but did not survive the following, each observed against an API server of a test:
  * - A line that is not JSON is skipped: a lost DELETED was never made up for, since the next line moves the version on.
- * - `ListWatch.stop()` while a watch is connecting stops nothing: the stream stayed open, and its events were delivered.
+ * - `ListWatch.stop()` while a watch connects stops nothing: the stream stayed open, and its events were delivered.
  * - A handler that throws ends the process by an unhandled rejection; handlers that return promises are not awaited.
  * - A connection that is cut ("terminated") and a 503 stop it for good; whoever uses it has to restart it.
  * - The body of a refusal is dropped: a 403 is `Error: Forbidden`, without the right that is missing.
@@ -59,8 +59,8 @@ const versioned = z.object({ metadata: z.object({ resourceVersion: z.string() })
 const errorObject = z.looseObject({ code: z.number().optional(), message: z.string().optional() });
 
 /**
- * Lists and watches until `signal` aborts. Rejects if another attempt cannot help: the credentials are not accepted, the
- * account lacks the right, or a handler threw.
+ * Lists and watches until `signal` aborts. Rejects if another attempt cannot help: the credentials are not accepted,
+ * the account lacks the right, or a handler threw.
  */
 export async function watchList<K extends Kind>(
   cluster: Cluster,

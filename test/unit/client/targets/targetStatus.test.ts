@@ -275,12 +275,12 @@ describe('the server in a cluster', () => {
     );
     const cluster = await open(api.kubeconfig);
     assert.deepEqual(await findServerPod(cluster), {
-      why: 'The server’s pod is being made.',
+      why: 'The server’s pod is being created.',
       stuck: false,
       hint: undefined,
     });
     pods = [serverPod('new', { phase: 'Running' }, template.metadata)];
-    assert.deepEqual(await findServerPod(cluster), { why: 'The server starts.', stuck: false, hint: undefined });
+    assert.deepEqual(await findServerPod(cluster), { why: 'The server is starting.', stuck: false, hint: undefined });
     pods = [serverPod('new', { phase: 'Running', conditions: silent }, template.metadata)];
     const unheard = await findServerPod(cluster);
     assert.deepEqual('unheard' in unheard && unheard.unheard, { name: 'new', port: 8080 });
@@ -298,7 +298,7 @@ describe('the server in a cluster', () => {
     ];
     const found = await findServerPod(cluster);
     assert.ok('stuck' in found && found.stuck && found.hint !== undefined);
-    assert.equal(found.why, 'The image i cannot be pulled: no');
+    assert.equal(found.why, 'Cannot pull the image i: no');
   });
 
   it('may not be there', async () => {

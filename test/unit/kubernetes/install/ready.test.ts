@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ContainerStatus, Deployment, Pod } from '../../../../src/kubernetes/access/objects.ts';
-import { findObstacle, isReady, wordsOf } from '../../../../src/kubernetes/install/ready.ts';
+import { findObstacle, isReady, readLogEnd } from '../../../../src/kubernetes/install/ready.ts';
 import type { Partially } from '../../../support/partially.ts';
 
 type Status = NonNullable<Deployment['status']>;
@@ -13,9 +13,9 @@ function deployment(status: Status, generation = 2): Deployment {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: { name: 'rollout-studio', generation },
-    spec: { replicas: 1 },
+    spec: { replicas: 1, selector: {}, template: {} },
     status,
-  } as Deployment;
+  };
 }
 
 function pod(status: PodStatus, more: Partial<Pod['metadata']> = {}): Pod {
@@ -55,14 +55,14 @@ describe('an obstacle is told', () => {
         ],
       },
       [],
-      /makes no pod: .*exceeded quota/,
+      /creates no pod: .*exceeded quota/,
       'patience',
     ],
     [
       'an old pod that ends',
       {},
       [pod({ phase: 'Running' }, { deletionTimestamp: '2026-01-01T00:00:01Z' })],
-      /old pod is to end/,
+      /old pod is shutting down/,
       'wait',
     ],
     [
@@ -76,21 +76,21 @@ describe('an obstacle is told', () => {
           ],
         }),
       ],
-      /No node takes .*0\/1 nodes/,
+      /No node accepts .*0\/1 nodes/,
       'wait',
     ],
     [
       'an image that cannot be pulled, once',
       {},
       [container({ waiting: { reason: 'ErrImagePull', message: 'refused' } })],
-      /node:24-slim cannot be pulled: refused/,
+      /Cannot pull the image node:24-slim: refused/,
       'patience',
     ],
     [
       'an image that cannot be pulled, again',
       {},
       [container({ waiting: { reason: 'ImagePullBackOff', message: 'Back-off' } })],
-      /cannot be pulled/,
+      /Cannot pull the image/,
       'stuck',
     ],
     [
@@ -118,7 +118,7 @@ describe('an obstacle is told', () => {
       'a start',
       {},
       [pod({ phase: 'Running', containerStatuses: [{ name: 'server', state: { running: {} } }] })],
-      /starts/,
+      /is starting/,
       'wait',
     ],
     [
@@ -136,7 +136,7 @@ describe('an obstacle is told', () => {
           spec: { nodeName: 'n7', containers: [] },
         },
       ],
-      /hears nothing of node n7/,
+      /does not hear from node n7/,
       'wait',
     ],
   ];
@@ -172,10 +172,10 @@ describe('an obstacle is told', () => {
 
 test('the last words of a server are the reason it gives, or else all it says', () => {
   const failed = JSON.stringify({ type: 'failed', code: 'storage', message: 'The disk is full.', hint: 'Free some.' });
-  assert.deepEqual(wordsOf(`2026 something\n${failed}\n`), { text: 'The disk is full.', hint: 'Free some.' });
-  assert.deepEqual(wordsOf('one\n\n  two\n'), { text: 'one / two' });
-  assert.deepEqual(wordsOf('{"time":"2026","level":"info","message":"It listens."}\nKilled\n'), {
+  assert.deepEqual(readLogEnd(`2026 something\n${failed}\n`), { text: 'The disk is full.', hint: 'Free some.' });
+  assert.deepEqual(readLogEnd('one\n\n  two\n'), { text: 'one / two' });
+  assert.deepEqual(readLogEnd('{"time":"2026","level":"info","message":"It listens."}\nKilled\n'), {
     text: 'It listens. / Killed',
   });
-  assert.equal(wordsOf('\n'), undefined);
+  assert.equal(readLogEnd('\n'), undefined);
 });
