@@ -200,7 +200,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
           batch: { pods: podsOf(site, { image: NOWHERE }) },
         });
         await toldOf(batch, 'pod_image');
-        const told = { what: 'pod_image', like: new RegExp(`The image ${NOWHERE} of pod .* cannot be had`) };
+        const told = { what: 'pod_image', like: new RegExp(`Cannot pull image ${NOWHERE} of pod`) };
         if (site.kit !== undefined) {
           // as if it had been pushed now
           for (const node of site.nodes) site.kit.image(node, 'tag', site.image, NOWHERE);

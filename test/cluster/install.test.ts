@@ -116,7 +116,7 @@ describe('an installation', { timeout: 5 * 60_000 }, () => {
     assert.equal(await bench.cluster.get('Service', NAMES.vllm), undefined);
   });
 
-  it('names an image that cannot be had, and is fixed by one that can', async () => {
+  it('names an image that cannot be pulled, and is fixed by one that can', async () => {
     assert.match(
       await refusal(3, 'upgrade', '--image', 'localhost/none-of-this:name'),
       /Cannot pull the image localhost\/none-of-this:name/,

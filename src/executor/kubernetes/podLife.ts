@@ -64,13 +64,13 @@ export function podNews(pod: Pod): PodNotice[] {
     if (reason === undefined) continue;
     if (IMAGE_TROUBLES.has(reason)) {
       news.push({
-        key: `image ${status.image ?? ''}`,
+        key: `image ${status.image}`,
         of: 'batch',
         infra: {
           what: 'pod_image',
           ...at(pod),
           text:
-            `The image ${status.image ?? ''} of pod ${name} cannot be had (${reason}): ` +
+            `Cannot pull image ${status.image} of pod ${name} (${reason}): ` +
             (message ?? 'the cluster does not say why'),
         },
       });

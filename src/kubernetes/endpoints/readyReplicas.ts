@@ -14,8 +14,8 @@ const HOST_AND_PORT = /^([a-z]+:\/\/(?:[^/?#]*@)?)[^/:?#]+(?::\d*)?/i;
 
 /**
  * Returns the replicas behind `endpoint`, which names the Service of `slices`; undefined: call the endpoint itself.
- * Pods are called by their addresses if the Service is headless, which is what its name resolves to, or if it has the label
- * of our models, `app.kubernetes.io/component: vllm`. Any other Service is left to the cluster, which spreads its
+ * Pods are called by their addresses if the Service is headless, which is what its name resolves to, or if it has the
+ * label of our models, `app.kubernetes.io/component: vllm`. Any other Service is left to the cluster, which spreads its
  * connections.
  */
 export function readyReplicas(endpoint: string, slices: readonly EndpointSlice[]): readonly Replica[] | undefined {

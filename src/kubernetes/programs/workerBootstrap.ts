@@ -1,7 +1,8 @@
 /**
  * The script that a worker's pod starts: `node bootstrap.mjs CONFIG WORK`. Fetches the worker's programs from the
- * server by their hash, unpacks them, and continues as the worker. `CONFIG` holds `worker.json` and, if the batch has secrets,
- * `secrets.json`; it reads `worker.json` again before each attempt, since an upgraded server has other programs.
+ * server by their hash, unpacks them, and continues as the worker. `CONFIG` holds `worker.json` and, if the batch has
+ * secrets, `secrets.json`; it reads `worker.json` again before each attempt, since an upgraded server has other
+ * programs.
  * Exit codes: 2 it will never work (Node is too old, the token is invalid), 3 another pod may succeed.
  */
 import { UNPACK_SCRIPT } from './unpackScript.ts';

@@ -63,7 +63,7 @@ describe('podNews', () => {
     );
     assert.deepEqual(said(worker({ waiting: { reason: 'ContainerCreating' } })), []);
     assert.deepEqual(said(worker({ waiting: { reason: 'ErrImagePull', message: 'no such host' } })), [
-      'batch pod_image: The image i:1 of pod p-1 cannot be had (ErrImagePull): no such host',
+      'batch pod_image: Cannot pull image i:1 of pod p-1 (ErrImagePull): no such host',
     ]);
     assert.deepEqual(said(worker({ waiting: { reason: 'CreateContainerConfigError', message: 'no secret' } })), [
       'batch pod_start: The container worker of pod p-1 cannot start (CreateContainerConfigError): no secret',
@@ -72,7 +72,7 @@ describe('podNews', () => {
       said({
         initContainerStatuses: [{ name: 'browser', image: 'b:1', state: { waiting: { reason: 'ImagePullBackOff' } } }],
       }),
-      ['batch pod_image: The image b:1 of pod p-1 cannot be had (ImagePullBackOff): the cluster does not say why'],
+      ['batch pod_image: Cannot pull image b:1 of pod p-1 (ImagePullBackOff): the cluster does not say why'],
     );
   });
 
