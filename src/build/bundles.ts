@@ -2,7 +2,7 @@
 import path from 'node:path';
 import type { BuildOptions } from 'esbuild';
 import { browserLibrary } from './plugins/browserLibrary.ts';
-import { kubeconfigOnly } from './plugins/kubeconfigOnly.ts';
+import { kubernetesClient } from './plugins/kubernetesClient.ts';
 import { pageStart } from './plugins/pageStart.ts';
 import { shakenFirst } from './plugins/shakenFirst.ts';
 import { strictPolicy, ZOD_WITHOUT_EVAL } from './plugins/strictPolicy.ts';
@@ -77,7 +77,7 @@ export function nodeBuild(product: string): BuildOptions {
     chunkNames: 'chunks/[name]-[hash]',
     sourcemap: 'linked',
     external: NODE_EXTERNAL,
-    plugins: [zodByParts(), kubeconfigOnly(), browserLibrary()],
+    plugins: [zodByParts(), kubernetesClient(), browserLibrary()],
     banner: { js: REQUIRE },
     // VS Code logs an error for an extension that looks whether there is a `navigator`; zod does.
     define: { __PRODUCT_VERSION__: JSON.stringify(product), navigator: 'undefined' },

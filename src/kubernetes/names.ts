@@ -1,10 +1,10 @@
-/** How everything of ours in a cluster is called and labelled. One server per namespace, so its names are fixed. */
+/** Names and labels of our objects in a cluster. There is one server per namespace, so its names are fixed. */
 import { sha256Hex } from '../common/hash.ts';
 
-/** Name of the application; also the field manager of what is applied. */
+/** Name of the application; also the field manager of the objects that we apply. */
 export const APP = 'rollout-studio';
 
-/** What stands in a namespace besides the Jobs of batches. */
+/** Objects in a namespace besides the Jobs of batches. */
 export const NAMES = {
   /** Deployment, Service, ServiceAccount, Role and RoleBinding of the server. */
   server: APP,
@@ -24,66 +24,64 @@ export const NAMES = {
 
 /** Name of the port of the server, in its container and its Service. */
 export const SERVER_PORT_NAME = 'http';
-/** Where the server listens unless told otherwise. */
+/** Default port of the server. */
 export const SERVER_PORT = 8080;
 
-/** Keys of the Secret `NAMES.tokens`, and names of the files it becomes in the server's pod. */
+/** Keys of the Secret `NAMES.tokens`, which are the names of its files in the server's pod. */
 export const TOKEN_KEYS = { full: 'full', read: 'read' } as const;
 
 export const LABEL = {
   name: 'app.kubernetes.io/name',
   component: 'app.kubernetes.io/component',
   managedBy: 'app.kubernetes.io/managed-by',
-  /** On what belongs to one batch: its id. */
+  /** The id of the batch that an object belongs to. */
   batch: `${APP}/batch`,
 } as const;
 
-/** On the server's Deployment: the options it was installed with, as JSON. */
+/** On the server's Deployment: the options of its installation, as JSON. */
 export const OPTIONS_ANNOTATION = `${APP}/options`;
-/** On the server's pods and the template they are made of: the hash of what they are to be. */
+/** On the server's pods and their template: the hash of the pod's specification. */
 export const VERSION_ANNOTATION = `${APP}/version`;
-/** On a namespace that install made: uninstall removes it. */
+/** On a namespace that install created, so that uninstall removes it. */
 export const MADE_ANNOTATION = `${APP}/made-by-install`;
 
-/** `server`: what install brings for the server; `worker`: Jobs, pods, Secrets of batches; `vllm`: a model. */
+/** `server`: the installation of the server; `worker`: Jobs, pods, and Secrets of batches; `vllm`: a model. */
 export type Component = 'server' | 'worker' | 'vllm';
 
-/** The labels every object of ours has. */
+/** Returns the labels that every object of ours has. */
 export function labels(component: Component, more: Readonly<Record<string, string>> = {}): Record<string, string> {
   return { [LABEL.name]: APP, [LABEL.component]: component, [LABEL.managedBy]: APP, ...more };
 }
 
-/** Labels of what belongs to a batch: its Jobs, their pods, its Secret and ConfigMap. */
+/** Returns the labels of a batch's Jobs, their pods, its Secret, and its ConfigMap. */
 export function batchLabels(batch: string): Record<string, string> {
   return labels('worker', { [LABEL.batch]: batchKey(batch) });
 }
 
-/** The selector that finds what has all of these labels. */
-export function selector(wanted: Readonly<Record<string, string>>): string {
-  return Object.entries(wanted)
+/** Returns the selector that matches objects with all of these labels. */
+export function selector(required: Readonly<Record<string, string>>): string {
+  return Object.entries(required)
     .map(([key, value]) => `${key}=${value}`)
     .join(',');
 }
 
-/** Finds every object of ours. */
+/** Selects every object of ours. */
 export const OURS = selector({ [LABEL.name]: APP, [LABEL.managedBy]: APP });
 
-/**
- * Name of what a batch has: of its Secret and ConfigMap without `round`, of its Job number `round` (from 1) with it.
- */
+/** Returns the name of a batch's Secret and ConfigMap, or, with `round` (from 1), of its Job of that number. */
 export function batchName(batch: string, round?: number): string {
   return round === undefined ? `rollout-${batchKey(batch)}` : `rollout-${batchKey(batch)}-${round}`;
 }
 
 /**
- * A batch's id in names and labels. Ids of ours are fine as they are; of another client's, which may have capitals or
- * be long, it is a hash.
+ * Returns a batch's id for names and labels. Our own ids are valid there; ids of other clients, which may be long or
+ * have capitals, are hashed.
  */
 function batchKey(batch: string): string {
   return /^b[a-z0-9]{1,30}$/.test(batch) ? batch : `b-${sha256Hex(batch).slice(0, 16)}`;
 }
 
-/** The address of the server for pods of usual clusters. */
+/** Returns the address of the server for pods of usual clusters. */
 export function serviceUrl(namespace: string, port: number): string {
   return `http://${NAMES.server}.${namespace}.svc:${port}`;
 }

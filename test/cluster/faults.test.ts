@@ -5,7 +5,9 @@
  */
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
+import { CoreV1Api, type V1Eviction } from '@kubernetes/client-node';
 import { z } from 'zod';
+import { modelOf } from '../../src/kubernetes/access/objects.ts';
 import { batchLabels, labels, selector } from '../../src/kubernetes/names.ts';
 import type { RolloutRow } from '../../src/trace/summary.ts';
 import { type CuttingProxy, cuttingProxy } from '../support/cuttingProxy.ts';
@@ -90,12 +92,17 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
     return pod;
   };
   const evict = async (name: string): Promise<void> => {
-    const { status, text } = await bench.cluster.connection.request(
-      'POST',
-      `/api/v1/namespaces/${bench.namespace}/pods/${name}/eviction`,
-      { body: { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name, namespace: bench.namespace } } },
-    );
-    assert.equal(status, 201, text);
+    const { namespace } = bench;
+    const eviction = modelOf<V1Eviction>({
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
+      metadata: { name, namespace },
+    });
+    await new CoreV1Api(bench.cluster.connection.configuration()).createNamespacedPodEviction({
+      name,
+      namespace,
+      body: eviction,
+    });
   };
   /** A subscription that lives through what happens: it sees every event of the batch once. */
   const follow = async (batch: string): Promise<void> => {
@@ -289,7 +296,7 @@ describe('faults of a cluster', { timeout: 9 * 60_000 }, () => {
                 name: `clock-${name}`,
                 namespace,
                 labels: batchLabels(batch),
-                annotations: job?.metadata.annotations,
+                annotations: job?.metadata.annotations ?? {},
               },
               spec: { ...spec, containers },
             });

@@ -57,7 +57,7 @@ describe('an installation', { timeout: 5 * 60_000 }, () => {
     const line = await refusal(3, 'upgrade');
     assert.match(
       line,
-      /not ready: The server ends as soon as it starts \(exit code 3\)\. It says: The database .* does not answer/,
+      /not ready: The server ends as soon as it starts \(exit code 3\)\. Its log: The database .* does not answer/,
     );
     assert.doesNotMatch(line, /passphrase/);
     assert.match(await refusal(2, 'upgrade', '--storage', 'emptyDir'), /keeps its data in postgres:db/);
@@ -84,7 +84,7 @@ describe('an installation', { timeout: 5 * 60_000 }, () => {
     );
     assert.match(
       await refusal(3, 'install', '--timeout', '5', ...bench.site.arguments),
-      /makes no pod: .*exceeded quota: small/,
+      /creates no pod: .*exceeded quota: small/,
     );
     await bench.cluster.remove('ResourceQuota', 'small');
   });
@@ -116,10 +116,10 @@ describe('an installation', { timeout: 5 * 60_000 }, () => {
     assert.equal(await bench.cluster.get('Service', NAMES.vllm), undefined);
   });
 
-  it('names an image that cannot be had, and is fixed by one that can', async () => {
+  it('names an image that cannot be pulled, and is fixed by one that can', async () => {
     assert.match(
       await refusal(3, 'upgrade', '--image', 'localhost/none-of-this:name'),
-      /The image localhost\/none-of-this:name cannot be pulled/,
+      /Cannot pull the image localhost\/none-of-this:name/,
     );
     await changes('upgrade', '--image', bench.site.image);
   });

@@ -6,15 +6,16 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { after, before, describe, it } from 'node:test';
+import { type AuthenticationV1TokenRequest, CoreV1Api } from '@kubernetes/client-node';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { StudioError } from '../../src/common/errors.ts';
 import { Cluster } from '../../src/kubernetes/access/cluster.ts';
 import { KINDS, type Kind } from '../../src/kubernetes/access/kinds.ts';
+import { modelOf } from '../../src/kubernetes/access/objects.ts';
 import { NAMES } from '../../src/kubernetes/names.ts';
 import { ClusterBench } from './support/clusterBench.ts';
 
-const issued = z.object({ status: z.object({ token: z.string() }) });
 const kubeconfig = z.looseObject({
   'current-context': z.string(),
   contexts: z.array(
@@ -46,16 +47,14 @@ describe('the rights of the server in a cluster', { timeout: 3 * 60_000 }, () =>
 
   /** The cluster with a token of this account, and with nothing else of the one who runs the tests. */
   async function as(account: string): Promise<Cluster> {
-    const answer = await bench.cluster.connection.request(
-      'POST',
-      `/api/v1/namespaces/${bench.namespace}/serviceaccounts/${account}/token`,
-      {
-        body: { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenRequest', spec: { expirationSeconds: 600 } },
-      },
-    );
-    const {
-      status: { token },
-    } = issued.parse(JSON.parse(answer.text));
+    const request = modelOf<AuthenticationV1TokenRequest>({ spec: { audiences: [], expirationSeconds: 600 } });
+    const core = new CoreV1Api(bench.cluster.connection.configuration());
+    const { status } = await core.createNamespacedServiceAccountToken({
+      name: account,
+      namespace: bench.namespace,
+      body: request,
+    });
+    const token = status?.token;
     const config = kubeconfig.parse(parse(readFileSync(bench.site.kubeconfig, 'utf8')));
     const current = config.contexts.find(({ name }) => name === bench.site.cluster.context);
     assert.ok(current !== undefined);

@@ -64,7 +64,7 @@ export async function serverTokens(cluster: Cluster, signal?: AbortSignal): Prom
 
 function placeOf(pod: Pod | undefined): ServerPod | undefined {
   const port = pod?.spec?.containers
-    ?.flatMap((container) => container.ports ?? [])
+    .flatMap((container) => container.ports ?? [])
     .find(({ name }) => name === SERVER_PORT_NAME)?.containerPort;
   return pod === undefined || port === undefined ? undefined : { name: pod.metadata.name, port };
 }

@@ -259,8 +259,8 @@ export function gpusFinding(nodes: readonly Node[], pods: readonly Pod[] | undef
 /** Returns the GPUs of a scheduled pod: the sum of its containers or its largest init container. */
 function gpusOf(pod: Pod): number {
   if (pod.spec?.nodeName === undefined) return 0;
-  const requests = (of: NonNullable<Pod['spec']>['containers']): number[] =>
-    (of ?? []).map(({ resources }) => Number(resources?.requests?.[GPU] ?? resources?.limits?.[GPU] ?? 0));
+  const requests = (of: NonNullable<Pod['spec']>['containers'] = []): number[] =>
+    of.map(({ resources }) => Number(resources?.requests?.[GPU] ?? resources?.limits?.[GPU] ?? 0));
   return Math.max(
     requests(pod.spec.containers).reduce((sum, value) => sum + value, 0),
     ...requests(pod.spec.initContainers),
@@ -274,7 +274,7 @@ export function quotaFinding(quotas: readonly ResourceQuota[]): TargetFinding {
   const lines = quotas.flatMap((quota) =>
     Object.entries(quota.status?.hard ?? {}).map(([resource, hard]) => ({
       resource,
-      hard: String(hard),
+      hard,
       used: String(quota.status?.used?.[resource] ?? 0),
     })),
   );

@@ -78,7 +78,7 @@ export class BatchObjects {
     });
     let job: Job | undefined;
     try {
-      job = readObject('Job', object.apiVersion, await cluster.create(object, { signal }));
+      job = readObject('Job', await cluster.create(object, { signal }));
     } catch (error) {
       if (!StudioError.is(error, 'conflict')) throw error;
       job = await cluster.get('Job', object.metadata.name, { signal });

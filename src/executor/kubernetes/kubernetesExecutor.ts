@@ -182,7 +182,7 @@ export class KubernetesExecutor implements Executor {
       await sleep(pause, signal).catch(() => undefined);
       if (over() || this.#batches.size === 0) continue;
       try {
-        await this.#options.cluster.connection.request('GET', '/version', { signal, timeoutMs: PROBE_MS });
+        await this.#options.cluster.version(signal, PROBE_MS);
         this.#outage.set(undefined);
         pause = PROBE_EVERY_MS;
       } catch (error) {

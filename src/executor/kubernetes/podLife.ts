@@ -64,13 +64,13 @@ export function podNotices(pod: Pod): PodNotice[] {
     if (reason === undefined) continue;
     if (IMAGE_TROUBLES.has(reason)) {
       news.push({
-        key: `image ${status.image ?? ''}`,
+        key: `image ${status.image}`,
         of: 'batch',
         infra: {
           what: 'pod_image',
           ...at(pod),
           text:
-            `Cannot pull image ${status.image ?? ''} for pod ${name} (${reason}): ` +
+            `Cannot pull image ${status.image} for pod ${name} (${reason}): ` +
             (message ?? 'the cluster gave no reason'),
         },
       });

@@ -71,8 +71,8 @@ export class LocalExecutor implements Executor {
 
   /** Checks needs, except those of MCP servers: a failed start reports what their command needs. */
   check(submission: Submission): void {
-    requireNeeds(submission, ({ name, of, told, instead }) =>
-      !told || isHere(name)
+    requireNeeds(submission, ({ name, of, declared, instead }) =>
+      !declared || isHere(name)
         ? undefined
         : {
             message: `${of} needs ${name}, which is not on the PATH of this machine`,

@@ -1,7 +1,7 @@
-/** The text of answers as it comes: whole characters, and whole lines of them. */
+/** Reads the text of answers as it arrives, in whole characters or whole lines. */
 import type { Readable } from 'node:stream';
 
-/** The pieces of a UTF-8 stream, never with half a character. */
+/** Yields the pieces of a UTF-8 stream, never with half a character. */
 export async function* readText(body: Readable): AsyncGenerator<string, void, undefined> {
   const decoder = new TextDecoder();
   for await (const chunk of body as AsyncIterable<Buffer>) yield decoder.decode(chunk, { stream: true });
@@ -9,12 +9,12 @@ export async function* readText(body: Readable): AsyncGenerator<string, void, un
   if (rest !== '') yield rest;
 }
 
-/** The lines of a UTF-8 stream; what follows the last line break is none. */
+/** Yields the lines of a UTF-8 stream, without an unfinished last one. */
 export async function* readLines(body: Readable): AsyncGenerator<string, void, undefined> {
-  let open = '';
+  let unfinished = '';
   for await (const piece of readText(body)) {
-    const lines = (open + piece).split('\n');
-    open = lines.pop() ?? '';
+    const lines = (unfinished + piece).split('\n');
+    unfinished = lines.pop() ?? '';
     yield* lines;
   }
 }

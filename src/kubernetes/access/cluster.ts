@@ -1,22 +1,30 @@
 /**
- * One cluster and what is done in it: read, list, create, apply and remove objects. Every failure is a StudioError with
- * its hint (kubeErrors.ts); every call takes a signal and has a time-out.
+ * One cluster: reads, lists, creates, applies, and removes its objects through the API classes of
+ * `@kubernetes/client-node`. Every failure is a StudioError with its hint (kubeErrors.ts); every call takes a signal
+ * and has a timeout (connection.ts).
  */
 import { isDeepStrictEqual } from 'node:util';
+import type {
+  Configuration,
+  KubernetesObject,
+  V1DeleteOptions,
+  V1SelfSubjectAccessReview,
+} from '@kubernetes/client-node';
 import { StudioError } from '../../common/errors.ts';
 import { APP } from '../names.ts';
-import { type Answer, Connection, type RequestOptions } from './connection.ts';
+import { Connection, skewOf } from './connection.ts';
 import { type ClusterRef, loadContext, loadInCluster } from './contexts.ts';
-import { groupOfResource, isKind, KINDS, type Kind, pathOf } from './kinds.ts';
-import { answerError, type KubeRequest, reasonOf, statusOf } from './kubeErrors.ts';
-import { type KubeEvent, type KubeObject, listBody, type ObjectOf, readObject } from './objects.ts';
+import { groupOf, groupOfResource, isKind, KINDS, type Kind } from './kinds.ts';
+import { answerError, type KubeRequest } from './kubeErrors.ts';
+import type { ObjectApi } from './library.ts';
+import { type KubeEvent, type KubeObject, modelOf, type ObjectOf, readObject } from './objects.ts';
 
-/** Who we are to the API: owner of the fields we apply. */
+/** Our name in the API: the owner of the fields that we apply. */
 export const FIELD_MANAGER = APP;
 const PAGE = 500;
 
 export interface CallOptions {
-  /** Else the cluster's own (`Cluster.namespace`). */
+  /** Defaults to the cluster's own (`Cluster.namespace`). */
   readonly namespace?: string | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -39,18 +47,16 @@ export interface AppliedObject {
 export interface ClusterVersion {
   /** E.g. `v1.34.4`. */
   readonly git: string;
-  /**
-   * How far the clock of this machine is ahead of the API server's (negative: behind); undefined where it does not say.
-   */
+  /** How far this machine's clock is ahead of the API server's (negative: behind); undefined if it sends no date. */
   readonly skewSeconds: number | undefined;
 }
 
 export class Cluster {
   /** The context of the kubeconfig; empty inside a cluster. */
   readonly context: string;
-  /** Address of the API server. */
+  /** The address of the API server. */
   readonly server: string;
-  /** The namespace of what is not asked for elsewhere. */
+  /** The namespace of calls that name none. */
   readonly namespace: string;
   readonly connection: Connection;
 
@@ -61,125 +67,143 @@ export class Cluster {
     this.namespace = namespace;
   }
 
-  /** The cluster of a kubeconfig context. Reads files only: whether it can be reached shows at the first call. */
+  /** Opens the cluster of a kubeconfig context. Reads files only: the first call shows whether it can be reached. */
   static async open(ref: ClusterRef = {}): Promise<Cluster> {
     const connection = await Connection.open(() => loadContext(ref));
     return new Cluster(connection, ref.namespace ?? connection.namespace ?? 'default');
   }
 
-  /** The cluster this program runs in, as the account of its pod. */
+  /** Opens the cluster that this program runs in, with the account of its pod. */
   static async inCluster(): Promise<Cluster> {
     const connection = await Connection.open(loadInCluster, '');
     return new Cluster(connection, connection.namespace ?? 'default');
   }
 
-  /** The same cluster with another namespace of its own. */
+  /** Returns the same cluster with another namespace of its own. */
   inNamespace(namespace: string): Cluster {
     return new Cluster(this.connection, namespace);
   }
 
-  /** The object, or undefined where it is not there. */
+  /** Returns an object, or undefined if it does not exist. */
   async get<K extends Kind>(kind: K, name: string, options: CallOptions = {}): Promise<ObjectOf<K> | undefined> {
-    const answer = await this.#call({ verb: 'get', kind, name }, 'GET', options);
-    if (isMissing(answer)) return undefined;
-    return readObject(kind, KINDS[kind].apiVersion, this.#body(answer));
+    const object = this.#header(kind, name, options);
+    try {
+      return readObject(kind, await this.#objects('get', object, options, (api) => api.read(object)));
+    } catch (error) {
+      if (StudioError.is(error, 'not_found')) return undefined;
+      throw error;
+    }
   }
 
   async list<K extends Kind>(kind: K, options: ListOptions = {}): Promise<ObjectOf<K>[]> {
     return (await this.listAt(kind, options)).items;
   }
 
-  /** The list, and the resource version a watch goes on from. */
+  /** Returns the list and the resource version that a watch continues from. */
   async listAt<K extends Kind>(
     kind: K,
     options: ListOptions = {},
   ): Promise<{ items: ObjectOf<K>[]; resourceVersion: string }> {
     for (let tries = 1; ; tries++) {
-      const items: ObjectOf<K>[] = [];
-      let go: string | undefined;
-      let resourceVersion = '';
       try {
-        do {
-          const answer = await this.#call({ verb: 'list', kind }, 'GET', options, {
-            query: { ...selectors(options), limit: String(PAGE), continue: go },
-          });
-          const page = listBody.parse(this.#body(answer));
-          for (const item of page.items ?? []) items.push(readObject(kind, KINDS[kind].apiVersion, item));
-          go = page.metadata.continue === '' ? undefined : page.metadata.continue;
-          resourceVersion = page.metadata.resourceVersion ?? '';
-        } while (go !== undefined);
-        return { items, resourceVersion };
+        return await this.#readPages(kind, options);
       } catch (error) {
-        // A list that took so long that its pages are gone is read anew.
+        // A list that took so long that the API server no longer has its pages is read again from the start.
         if (!StudioError.is(error, 'gone') || tries === 3) throw error;
       }
     }
   }
 
-  /** Makes an object; a `conflict` where it is there already. */
+  async #readPages<K extends Kind>(
+    kind: K,
+    options: ListOptions,
+  ): Promise<{ items: ObjectOf<K>[]; resourceVersion: string }> {
+    const { apiVersion } = KINDS[kind];
+    const namespace = this.#namespaceOf(kind, options.namespace);
+    const request = { apiVersion, kind, metadata: namespace === undefined ? {} : { namespace } };
+    const items: ObjectOf<K>[] = [];
+    let next: string | undefined;
+    for (;;) {
+      const page = await this.#objects('list', request, options, (api) =>
+        api.list(apiVersion, kind, namespace, ...NOT_USED, options.fields, options.labels, PAGE, next),
+      );
+      // The API sends null for an empty list, and the library passes it on.
+      for (const item of (page.items as typeof page.items | null) ?? []) items.push(readObject(kind, item));
+      const { continue: more = '', resourceVersion = '' } = (page.metadata ?? {}) as Record<string, string>;
+      if (more === '') return { items, resourceVersion };
+      next = more;
+    }
+  }
+
+  /** Creates an object; throws `conflict` if it exists. */
   async create(
     object: KubeObject,
     options: CallOptions & { readonly dryRun?: boolean | undefined } = {},
   ): Promise<KubeObject> {
-    const kind = kindOf(object);
-    const answer = await this.#call(
-      { verb: 'create', kind, name: object.metadata.name },
-      'POST',
-      this.#at(object, options),
-      {
-        query: { fieldManager: FIELD_MANAGER, dryRun: options.dryRun === true ? 'All' : undefined },
-        body: object,
-        collection: true,
-      },
+    const placed = this.#place(object, options);
+    const dryRun = options.dryRun === true ? 'All' : undefined;
+    const created = await this.#objects('create', placed, options, (api) =>
+      api.create(modelOf<KubernetesObject>(placed), undefined, dryRun, FIELD_MANAGER),
     );
-    return readObject(kind, object.apiVersion, this.#body(answer));
+    return readObject(kindOf(object), created);
   }
 
   /**
-   * Server-side apply with our field manager. What others set is left alone; where they set what we want to set
-   * otherwise it is a `conflict` that names them.
+   * Applies an object on the server's side with our field manager. Fields that others set stay; if we want another
+   * value for one of those, it is a `conflict` that names them.
    */
   async apply(
     object: KubeObject,
     options: CallOptions & { readonly dryRun?: boolean | undefined } = {},
   ): Promise<AppliedObject> {
     const kind = kindOf(object);
-    const at = this.#at(object, options);
-    const before = await this.get(kind, object.metadata.name, at);
-    const patch = (force: boolean): Promise<Answer> =>
-      this.#call({ verb: 'patch', kind, name: object.metadata.name }, 'PATCH', at, {
-        query: {
-          fieldManager: FIELD_MANAGER,
-          force: force ? 'true' : undefined,
-          dryRun: options.dryRun === true ? 'All' : undefined,
-        },
-        body: object,
-        contentType: 'application/apply-patch+yaml',
-      });
-    let answer = await patch(false);
-    // Fields that we ourselves wrote otherwise than by apply are ours all the same.
-    if (answer.status === 409 && onlyOurs(answer)) answer = await patch(true);
-    const after = readObject(kind, object.apiVersion, this.#body(answer));
+    const placed = this.#place(object, options);
+    const before = await this.get(kind, object.metadata.name, { ...options, namespace: placed.metadata.namespace });
+    const dryRun = options.dryRun === true ? 'All' : undefined;
+    const patch = (force?: true): Promise<KubernetesObject> =>
+      this.#objects('patch', placed, options, (api) =>
+        api.patch(
+          modelOf<KubernetesObject>(placed),
+          undefined,
+          dryRun,
+          FIELD_MANAGER,
+          force,
+          'application/apply-patch+yaml',
+        ),
+      );
+    const sent = await patch().catch((error: unknown) => {
+      // Fields that we wrote in another way than by apply are still ours.
+      if (isConflictWithUs(error)) return patch(true);
+      throw error;
+    });
+    const after: KubeObject = readObject(kind, sent);
     if (before === undefined) return { object: after, change: 'created' };
     return { object: after, change: isDeepStrictEqual(substance(before), substance(after)) ? 'same' : 'changed' };
   }
 
-  /** A merge patch (an object) or a JSON patch (a list of operations). */
+  /** Applies a merge patch: what it sets to null is removed. */
   async patch<K extends Kind>(
     kind: K,
     name: string,
-    patch: Readonly<Record<string, unknown>> | readonly unknown[],
-    options: CallOptions & { readonly subresource?: string | undefined } = {},
+    patch: Readonly<Record<string, unknown>> & { readonly metadata?: Readonly<Record<string, unknown>> },
+    options: CallOptions = {},
   ): Promise<ObjectOf<K>> {
-    const answer = await this.#call({ verb: 'patch', kind, name, subresource: options.subresource }, 'PATCH', options, {
-      query: { fieldManager: FIELD_MANAGER },
-      body: patch,
-      contentType: Array.isArray(patch) ? 'application/json-patch+json' : 'application/merge-patch+json',
-    });
-    return readObject(kind, KINDS[kind].apiVersion, this.#body(answer));
+    const header = this.#header(kind, name, options);
+    const body = { ...header, ...patch, metadata: { ...patch.metadata, ...header.metadata } };
+    const sent = await this.#objects('patch', header, options, (api) =>
+      api.patch(
+        modelOf<KubernetesObject>(body),
+        undefined,
+        undefined,
+        FIELD_MANAGER,
+        undefined,
+        'application/merge-patch+json',
+      ),
+    );
+    return readObject(kind, sent);
   }
 
-  /** Removes an object; false where it is not there (any more), or is another one than `uid`. */
+  /** Removes an object; returns false if it does not exist (any more), or is another one than `uid`. */
   async remove(
     kind: Kind,
     name: string,
@@ -189,61 +213,66 @@ export class Cluster {
       readonly graceSeconds?: number | undefined;
     } = {},
   ): Promise<boolean> {
-    const answer = await this.#call({ verb: 'delete', kind, name }, 'DELETE', options, {
-      body: {
-        kind: 'DeleteOptions',
-        apiVersion: 'v1',
-        propagationPolicy: options.propagation ?? 'Background',
-        gracePeriodSeconds: options.graceSeconds,
-        preconditions: options.uid === undefined ? undefined : { uid: options.uid },
-      },
+    const { uid, graceSeconds, propagation = 'Background' } = options;
+    const object = this.#header(kind, name, options);
+    const body = modelOf<V1DeleteOptions>({
+      kind: 'DeleteOptions',
+      apiVersion: 'v1',
+      propagationPolicy: propagation,
+      ...(graceSeconds === undefined ? {} : { gracePeriodSeconds: graceSeconds }),
+      ...(uid === undefined ? {} : { preconditions: { uid } }),
     });
-    if (isMissing(answer) || (answer.status === 409 && options.uid !== undefined)) return false;
-    this.#body(answer);
-    return true;
+    try {
+      await this.#objects('delete', object, options, (api) =>
+        api.delete(modelOf<KubernetesObject>(object), ...NOT_USED, undefined, undefined, body),
+      );
+      return true;
+    } catch (error) {
+      if (StudioError.is(error, 'not_found') || (uid !== undefined && statusOf(error) === 409)) return false;
+      throw error;
+    }
   }
 
-  /**
-   * Whether we may do `verb` (e.g. `create`) on `resource` (e.g. `jobs`, `pods/log`) in a namespace; `all`: in every
-   * one.
-   */
+  /** Returns whether we may do `verb` (`create`) on `resource` (`jobs`, `pods/log`); namespace `all`: in every one. */
   async may(verb: string, resource: string, options: CallOptions = {}): Promise<boolean> {
     const [plural = '', subresource] = resource.split('/');
     const namespace = options.namespace ?? this.namespace;
-    const answer = await this.connection.request('POST', '/apis/authorization.k8s.io/v1/selfsubjectaccessreviews', {
-      signal: options.signal,
-      body: {
-        apiVersion: 'authorization.k8s.io/v1',
-        kind: 'SelfSubjectAccessReview',
-        spec: {
-          resourceAttributes: {
-            verb,
-            group: groupOfResource(plural),
-            resource: plural,
-            subresource,
-            namespace: namespace === 'all' ? undefined : namespace,
-          },
+    const group = groupOfResource(plural);
+    const request = { verb: 'create', resource: 'selfsubjectaccessreviews', group: 'authorization.k8s.io' };
+    const body = modelOf<V1SelfSubjectAccessReview>({
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SelfSubjectAccessReview',
+      spec: {
+        resourceAttributes: {
+          verb,
+          group,
+          resource: plural,
+          ...(subresource === undefined ? {} : { subresource }),
+          ...(namespace === 'all' ? {} : { namespace }),
         },
       },
     });
-    const body = this.#bodyOf(answer, {
-      verb: 'create',
-      resource: 'selfsubjectaccessreviews',
-      group: 'authorization.k8s.io',
-    }) as { status?: { allowed?: boolean } };
-    return body.status?.allowed === true;
+    const { AuthorizationV1Api } = this.connection.library;
+    const { status } = await this.#call(request, options, (configuration) =>
+      new AuthorizationV1Api(configuration).createSelfSubjectAccessReview({ body }),
+    );
+    return status?.allowed === true;
   }
 
-  async version(signal?: AbortSignal): Promise<ClusterVersion> {
-    const answer = await this.connection.request('GET', '/version', { signal });
-    const body = this.#bodyOf(answer, { verb: 'get', resource: '/version', group: '' }) as { gitVersion?: string };
+  async version(signal?: AbortSignal, timeoutMs?: number): Promise<ClusterVersion> {
+    const request = { verb: 'get', resource: '/version', group: '' };
+    const { VersionApi } = this.connection.library;
+    const { data, headers } = await this.#call(request, { signal, timeoutMs }, (configuration) =>
+      new VersionApi(configuration).getCodeWithHttpInfo(),
+    );
+    const skewMs = skewOf(headers['date']);
     return {
-      git: body.gitVersion ?? 'unknown',
-      skewSeconds: answer.skewMs === undefined ? undefined : Math.round(answer.skewMs / 1000),
+      git: (data as Partial<typeof data>).gitVersion ?? 'unknown',
+      skewSeconds: skewMs === undefined ? undefined : Math.round(skewMs / 1000),
     };
   }
 
-  /** What a container of a pod wrote; undefined where the pod or its log is not there. */
+  /** Returns the log of a pod's container, or undefined if there is no such pod or no log. */
   async log(
     pod: string,
     options: CallOptions & {
@@ -252,20 +281,27 @@ export class Cluster {
       readonly previous?: boolean | undefined;
     } = {},
   ): Promise<string | undefined> {
-    const answer = await this.#call({ verb: 'get', kind: 'Pod', name: pod, subresource: 'log' }, 'GET', options, {
-      query: {
-        container: options.container,
-        tailLines: options.tail?.toString(),
-        previous: options.previous === true ? 'true' : undefined,
-      },
-    });
-    // 400: the container has not started, or has no earlier life.
-    if (answer.status === 404 || answer.status === 400) return undefined;
-    if (answer.status !== 200) this.#body(answer);
-    return answer.text;
+    const { container, tail, previous, namespace = this.namespace } = options;
+    const request = { verb: 'get', resource: 'pods/log', group: '', name: pod, namespace };
+    const { CoreV1Api } = this.connection.library;
+    try {
+      return await this.#call(request, options, (configuration) =>
+        new CoreV1Api(configuration).readNamespacedPodLog({
+          name: pod,
+          namespace,
+          ...(container === undefined ? {} : { container }),
+          ...(tail === undefined ? {} : { tailLines: tail }),
+          ...(previous === true ? { previous } : {}),
+        }),
+      );
+    } catch (error) {
+      // 400: the container has not started, or has not run before.
+      if ([400, 404].includes(statusOf(error) ?? 0)) return undefined;
+      throw error;
+    }
   }
 
-  /** The events about an object, oldest first. They are kept for an hour or so. */
+  /** Returns the events about an object, oldest first. Clusters keep them for about an hour. */
   async events(
     about: { readonly kind?: Kind; readonly name: string; readonly uid?: string | undefined },
     options: CallOptions = {},
@@ -277,66 +313,74 @@ export class Cluster {
     return events.sort((a, b) => eventTime(a) - eventTime(b));
   }
 
-  /** Ends what is kept open. */
+  /** Closes the connections that are kept. */
   close(): void {
     this.connection.close();
   }
 
-  #at(object: KubeObject, options: CallOptions): CallOptions {
-    return { signal: options.signal, namespace: object.metadata.namespace ?? options.namespace };
-  }
-
-  async #call(
-    asked: { verb: string; kind: Kind; name?: string; subresource?: string | undefined },
-    method: string,
-    options: CallOptions,
-    more: Omit<RequestOptions, 'signal'> & { collection?: boolean } = {},
-  ): Promise<CallAnswer> {
-    const wanted = options.namespace ?? this.namespace;
-    const namespace = KINDS[asked.kind].namespaced && wanted !== 'all' ? wanted : undefined;
-    const path = pathOf(asked.kind, namespace, more.collection === true ? undefined : asked.name, asked.subresource);
-    const answer = await this.connection.request(method, path, {
-      query: more.query,
-      body: more.body,
-      contentType: more.contentType,
-      signal: options.signal,
-    });
-    const plural = KINDS[asked.kind].plural;
-    return {
-      ...answer,
-      asked: {
-        verb: asked.verb,
-        resource: asked.subresource === undefined ? plural : `${plural}/${asked.subresource}`,
-        group: groupOfResource(plural),
-        name: asked.name,
-        namespace,
-      },
-    };
-  }
-
-  #body(answer: Answer & { readonly asked?: KubeRequest }): unknown {
-    return this.#bodyOf(answer, answer.asked ?? { verb: 'get', resource: '', group: '' });
-  }
-
-  #bodyOf(answer: Answer, asked: KubeRequest): unknown {
-    if (answer.status < 200 || answer.status > 299) throw answerError(answer, asked, this.context);
+  /** Calls one of the library's API classes; its failures become StudioErrors. */
+  async #call<T>(
+    request: KubeRequest,
+    options: { readonly signal?: AbortSignal | undefined; readonly timeoutMs?: number | undefined },
+    run: (configuration: Configuration) => Promise<T>,
+  ): Promise<T> {
     try {
-      return JSON.parse(answer.text);
+      return await run(this.connection.configuration(options));
     } catch (error) {
-      throw new StudioError('unavailable', `The API server at ${this.server} sent what is not JSON.`, {
-        hint: 'See whether a proxy stands before it.',
+      if (StudioError.is(error)) throw error;
+      if (error instanceof this.connection.library.ApiException) {
+        const { code: status, headers } = error;
+        const body: unknown = error.body;
+        const text = typeof body === 'string' ? body : '';
+        throw answerError({ status, text, skewMs: skewOf(headers['date']) }, request, this.context);
+      }
+      throw new StudioError('unavailable', `The API server at ${this.server} returned a response that is not JSON.`, {
+        hint: 'Check whether a proxy stands between this machine and the cluster.',
         cause: error,
       });
     }
   }
+
+  #objects<T>(
+    verb: string,
+    {
+      kind,
+      metadata,
+    }: { readonly kind: string; readonly metadata: { readonly name?: string; readonly namespace?: string } },
+    options: CallOptions,
+    run: (api: ObjectApi) => Promise<T>,
+  ): Promise<T> {
+    const known = isKind(kind) ? kind : undefined;
+    const request = {
+      verb,
+      resource: known === undefined ? kind : KINDS[known].plural,
+      group: known === undefined ? '' : groupOf(known),
+      name: metadata.name,
+      namespace: metadata.namespace,
+    };
+    const { ObjectApi } = this.connection.library;
+    return this.#call(request, { signal: options.signal }, (configuration) => run(new ObjectApi(configuration)));
+  }
+
+  #namespaceOf(kind: Kind, namespace = this.namespace): string | undefined {
+    return KINDS[kind].namespaced && namespace !== 'all' ? namespace : undefined;
+  }
+
+  #header<K extends Kind>(kind: K, name: string, options: CallOptions): KubeObject & { kind: K } {
+    const namespace = this.#namespaceOf(kind, options.namespace);
+    const metadata = { name, ...(namespace === undefined ? {} : { namespace }) };
+    return { apiVersion: KINDS[kind].apiVersion, kind, metadata };
+  }
+
+  /** Returns the object with its namespace: the library would take `default` for one that names none. */
+  #place(object: KubeObject, options: CallOptions): KubeObject {
+    const namespace = this.#namespaceOf(kindOf(object), object.metadata.namespace ?? options.namespace);
+    return { ...object, metadata: { ...object.metadata, ...(namespace === undefined ? {} : { namespace }) } };
+  }
 }
 
-type CallAnswer = Answer & { readonly asked: KubeRequest };
-
-/** The API has no such object, which is something else than having no such kind. */
-function isMissing(answer: Answer): boolean {
-  return answer.status === 404 && statusOf(answer)?.details?.name !== undefined;
-}
+/** Three parameters in a row of the library's methods that are not needed. */
+const NOT_USED = [undefined, undefined, undefined] as const;
 
 function kindOf(object: KubeObject): Kind {
   if (isKind(object.kind) && KINDS[object.kind].apiVersion === object.apiVersion) return object.kind;
@@ -346,27 +390,24 @@ function kindOf(object: KubeObject): Kind {
   );
 }
 
-function selectors(options: ListOptions): Record<string, string | undefined> {
-  return { labelSelector: options.labels, fieldSelector: options.fields };
+function statusOf(error: unknown): number | undefined {
+  const status = StudioError.is(error) ? error.details?.['status'] : undefined;
+  return typeof status === 'number' ? status : undefined;
 }
 
-/** Whether all that stands against an apply is our own earlier writing. */
-function onlyOurs(answer: Answer): boolean {
-  const causes = (statusOf(answer)?.details?.causes ?? []).filter((cause) => cause.reason === 'FieldManagerConflict');
-  return (
-    reasonOf(answer) === 'Conflict' &&
-    causes.length > 0 &&
-    causes.every((cause) => cause.message?.startsWith(`conflict with "${FIELD_MANAGER}"`) === true)
-  );
+/** Returns whether only our own earlier writing stands against an apply. */
+function isConflictWithUs(error: unknown): boolean {
+  const managers = StudioError.is(error, 'conflict') ? error.details?.['managers'] : undefined;
+  return isDeepStrictEqual(managers, [FIELD_MANAGER]);
 }
 
-/** An object without what the API server keeps of its own: changes of that are none. */
+/** Returns an object without the fields that the API server maintains: a change of those is none. */
 function substance(object: KubeObject): unknown {
-  const metadata = Object.entries(object.metadata).filter(([name]) => !SERVER_KEPT.has(name));
+  const metadata = Object.entries(object.metadata).filter(([name]) => !SERVER_FIELDS.has(name));
   return { ...object, metadata: Object.fromEntries(metadata) };
 }
 
-const SERVER_KEPT: ReadonlySet<string> = new Set(['managedFields', 'resourceVersion', 'generation']);
+const SERVER_FIELDS: ReadonlySet<string> = new Set(['managedFields', 'resourceVersion', 'generation']);
 
 function eventTime(event: KubeEvent): number {
   return Date.parse(event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp ?? '') || 0;

@@ -1,17 +1,17 @@
-/** Kubeconfig files: which there are, what contexts they have, and one of them loaded. Credentials stay in them. */
+/** Finds kubeconfig files, lists their contexts, and loads one of them. */
 import { readFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import path from 'node:path';
+import type { KubeConfig } from '@kubernetes/client-node';
 import { StudioError } from '../../common/errors.ts';
-import type { KubeConfig } from './kubeconfig.ts';
 
-/** A cluster as people name it. */
+/** How a person names a cluster. */
 export interface ClusterRef {
-  /** A kubeconfig file; else those of `KUBECONFIG`, else `~/.kube/config`. */
+  /** A kubeconfig file; defaults to those of `KUBECONFIG`, then to `~/.kube/config`. */
   readonly kubeconfig?: string | undefined;
-  /** A context of it; else its current one. */
+  /** A context of it; defaults to its current one. */
   readonly context?: string | undefined;
-  /** Else the context's own, else `default`. */
+  /** Defaults to the context's own, then to `default`. */
   readonly namespace?: string | undefined;
 }
 
@@ -20,11 +20,11 @@ export interface KubeContext {
   readonly cluster: string;
   readonly user: string | undefined;
   readonly namespace: string | undefined;
-  /** The one that is used where none is named. */
+  /** The one that is used if none is named. */
   readonly current: boolean;
 }
 
-/** The contexts of the kubeconfig; throws where there is none to be read. */
+/** Returns the contexts of the kubeconfig; throws if there is no kubeconfig or it cannot be read. */
 export async function kubeContexts(kubeconfig?: string): Promise<KubeContext[]> {
   const config = await loadKubeconfig(kubeconfig);
   return config.getContexts().map(({ name, cluster, user, namespace }) => ({
@@ -36,62 +36,62 @@ export async function kubeContexts(kubeconfig?: string): Promise<KubeContext[]> 
   }));
 }
 
-/** The kubeconfig with the wanted context as its current one. */
+/** Loads the kubeconfig, with the requested context as its current one. */
 export async function loadContext(ref: ClusterRef): Promise<KubeConfig> {
   const config = await loadKubeconfig(ref.kubeconfig);
-  const known = config.getContexts().map((context) => context.name);
-  const there = known.length === 0 ? 'It has none.' : `There are: ${known.join(', ')}.`;
-  const wanted = ref.context ?? currentOf(config);
-  if (wanted === undefined || wanted === '') {
-    throw new StudioError('config', 'The kubeconfig has no current context, and none was named.', {
-      hint: `Name one with --context. ${there}`,
-      details: { contexts: known },
+  const contexts = config.getContexts().map((context) => context.name);
+  const available = contexts.length === 0 ? 'It has no contexts.' : `Its contexts: ${contexts.join(', ')}.`;
+  const name = ref.context ?? currentOf(config);
+  if (name === undefined || name === '') {
+    throw new StudioError('config', 'The kubeconfig has no current context.', {
+      hint: `Name one with --context. ${available}`,
+      details: { contexts },
     });
   }
-  const context = config.getContextObject(wanted);
+  const context = config.getContextObject(name);
   if (context === null) {
-    throw new StudioError('config', `The kubeconfig has no context named ${wanted}.`, {
-      hint: there,
-      details: { contexts: known },
+    throw new StudioError('config', `The kubeconfig has no context named ${name}.`, {
+      hint: available,
+      details: { contexts },
     });
   }
   const cluster = config.getCluster(context.cluster);
   if (cluster === null) {
     throw new StudioError(
       'config',
-      `The context ${wanted} names the cluster ${context.cluster}, which the kubeconfig does not have.`,
+      `The context ${name} names the cluster ${context.cluster}, which the kubeconfig does not have.`,
       { hint: 'Fix the kubeconfig, or name another context with --context.' },
     );
   }
-  config.setCurrentContext(wanted);
+  config.setCurrentContext(name);
   return config;
 }
 
-/** The account of the pod this program runs in. */
+/** Loads the account of the pod that this program runs in. */
 export async function loadInCluster(): Promise<KubeConfig> {
   if (process.env['KUBERNETES_SERVICE_HOST'] === undefined) {
     throw new StudioError(
       'usage',
       'This program does not run in a pod of a cluster: KUBERNETES_SERVICE_HOST is not set.',
-      { hint: 'Outside of a cluster name a target with a kubeconfig context.' },
+      { hint: 'Outside a cluster, name a target with a kubeconfig context.' },
     );
   }
-  const { KubeConfig } = await import('./kubeconfig.ts');
+  const { KubeConfig } = await import('./library.ts');
   const config = new KubeConfig();
   config.loadFromCluster();
   return config;
 }
 
-/** All kubeconfig files in one; of two entries with one name the first counts, as kubectl does it. */
+/** Merges all kubeconfig files; of two entries with the same name, the first one counts, as in kubectl. */
 async function loadKubeconfig(kubeconfig: string | undefined): Promise<KubeConfig> {
-  const { KubeConfig } = await import('./kubeconfig.ts');
+  const { KubeConfig } = await import('./library.ts');
   const all = new KubeConfig();
   const files = kubeconfigFiles(kubeconfig);
   let found = 0;
   for (const file of files) {
     const text = await readFile(file, 'utf8').catch((error: unknown) => {
       if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-      throw new StudioError('config', `The kubeconfig ${file} cannot be read: ${(error as Error).message}`, {
+      throw new StudioError('config', `Cannot read the kubeconfig ${file}: ${(error as Error).message}`, {
         cause: error,
       });
     });
@@ -102,11 +102,11 @@ async function loadKubeconfig(kubeconfig: string | undefined): Promise<KubeConfi
       one.loadFromString(text);
       one.makePathsAbsolute(path.dirname(path.resolve(file)));
     } catch (error) {
-      // No cause: it would carry the whole text along, with the credentials in it.
+      // No cause: it would contain the whole text, with the credentials in it.
       throw new StudioError(
         'config',
-        `The kubeconfig ${file} cannot be understood: ${(error as Error).message.split('\n')[0] ?? ''}`,
-        { hint: 'See whether `kubectl config view` can read it.' },
+        `Cannot parse the kubeconfig ${file}: ${(error as Error).message.split('\n')[0] ?? ''}`,
+        { hint: 'Check whether `kubectl config view` can read it.' },
       );
     }
     all.clusters.push(...one.clusters.filter((cluster) => all.getCluster(cluster.name) === null).map(withPlainHttp));
@@ -118,7 +118,7 @@ async function loadKubeconfig(kubeconfig: string | undefined): Promise<KubeConfi
   if (found === 0) {
     throw new StudioError(
       'config',
-      `There is no kubeconfig: ${files.join(', ')} ${files.length === 1 ? 'does' : 'do'} not exist.`,
+      `No kubeconfig found: ${files.join(', ')} ${files.length === 1 ? 'does' : 'do'} not exist.`,
       {
         hint:
           'Get one from your cluster (most providers have a command for it), or name it with --kubeconfig or ' +
@@ -129,19 +129,19 @@ async function loadKubeconfig(kubeconfig: string | undefined): Promise<KubeConfi
   return all;
 }
 
-/** The library's types hide that a kubeconfig may have none. */
+/** Returns the current context; the library's types hide that there may be none. */
 function currentOf(config: KubeConfig): string | undefined {
   return config.getCurrentContext();
 }
 
-/** The files that hold the kubeconfig, whether or not they are there. */
+/** Returns the files of the kubeconfig, whether or not they exist. */
 export function kubeconfigFiles(kubeconfig?: string): string[] {
   if (kubeconfig !== undefined) return [kubeconfig];
   const named = (process.env['KUBECONFIG'] ?? '').split(path.delimiter).filter((file) => file !== '');
   return named.length > 0 ? named : [path.join(homedir(), '.kube', 'config')];
 }
 
-/** The library refuses `http:` addresses (`kubectl proxy`, tests) unless told that TLS is not to be looked at. */
+/** Lets the library accept `http:` addresses (`kubectl proxy`, tests), which it refuses unless TLS is skipped. */
 function withPlainHttp<C extends { readonly server: string; readonly skipTLSVerify: boolean }>(cluster: C): C {
   return cluster.server.startsWith('http:') ? { ...cluster, skipTLSVerify: true } : cluster;
 }

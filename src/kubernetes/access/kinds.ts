@@ -1,4 +1,4 @@
-/** The kinds of objects that are used: where the API serves them. */
+/** The kinds of objects that Rollout Studio uses, and where the API serves them. */
 
 interface KindInfo {
   readonly apiVersion: string;
@@ -34,30 +34,26 @@ export const KINDS = {
 
 export type Kind = keyof typeof KINDS;
 
-/** Whether `name` is one of the kinds of the table. */
+/** Whether `name` is a kind of the table. */
 export function isKind(name: string): name is Kind {
   return Object.hasOwn(KINDS, name);
 }
 
-/** The API group of a kind; empty for the core group. */
-export function groupOf(of: Kind): string {
-  const { apiVersion } = KINDS[of];
+/** Returns the API group of a kind; empty for the core group. */
+export function groupOf(kind: Kind): string {
+  const { apiVersion } = KINDS[kind];
   return apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
 }
 
-/** The API group of a resource by its plural, e.g. `jobs`; empty for the core group and what is not in the table. */
+/** Returns the API group of a resource by its plural, e.g. `jobs`; empty if the table does not have it. */
 export function groupOfResource(plural: string): string {
-  const found = Object.keys(KINDS).find((name) => isKind(name) && KINDS[name].plural === plural);
-  return found !== undefined && isKind(found) ? groupOf(found) : '';
+  const kind = Object.keys(KINDS).find((name) => isKind(name) && KINDS[name].plural === plural);
+  return kind !== undefined && isKind(kind) ? groupOf(kind) : '';
 }
 
-/** The path of a kind's collection, or of one object of it, in the API. */
-export function pathOf(of: Kind, namespace: string | undefined, name?: string, subresource?: string): string {
-  const { apiVersion, plural, namespaced } = KINDS[of];
-  const parts = [apiVersion.includes('/') ? 'apis' : 'api', apiVersion];
-  if (namespaced && namespace !== undefined) parts.push('namespaces', encodeURIComponent(namespace));
-  parts.push(plural);
-  if (name !== undefined) parts.push(encodeURIComponent(name));
-  if (subresource !== undefined) parts.push(subresource);
-  return `/${parts.join('/')}`;
+/** Returns the path of a kind's collection; `namespace` undefined: of every namespace. */
+export function collectionPath(kind: Kind, namespace: string | undefined): string {
+  const { apiVersion, plural, namespaced } = KINDS[kind];
+  const within = namespaced && namespace !== undefined ? `/namespaces/${encodeURIComponent(namespace)}` : '';
+  return `/${apiVersion.includes('/') ? 'apis' : 'api'}/${apiVersion}${within}/${plural}`;
 }

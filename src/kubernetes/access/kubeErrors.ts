@@ -1,13 +1,11 @@
-/** Every failure of a cluster as a StudioError: what happened, and what to do next. */
-
+/** Turns every failure of a cluster into a StudioError: what happened, and what to do next. */
 import { z } from 'zod';
 import { cancelled } from '../../common/abort.ts';
 import { type ErrorCode, StudioError } from '../../common/errors.ts';
 import { firstLine } from '../../common/text.ts';
-import type { Answer } from './connection.ts';
-import { type StatusBody, statusBody } from './objects.ts';
+import type { Status } from './objects.ts';
 
-/** What was asked of the API. */
+/** A request to the API. */
 export interface KubeRequest {
   readonly verb: string;
   /** Plural, with its subresource: `pods/log`. */
@@ -17,50 +15,56 @@ export interface KubeRequest {
   readonly namespace?: string | undefined;
 }
 
-/** A clock that is further off than this is worth a word. */
+/** Errors mention a clock that is further off than this. */
 const SKEW_MS = 60_000;
 const QUOTA = 'exceeded quota';
 
-/** What the API says of a failure, where it says it in its own form. */
-export function statusOf(answer: Answer): StatusBody | undefined {
+/** An answer that is not a success. */
+export interface FailedAnswer {
+  readonly status: number;
+  readonly text: string;
+  /** How far this machine's clock is ahead of the API server's. */
+  readonly skewMs: number | undefined;
+}
+
+/** Returns the failure that the API describes in its own form, if it does. */
+function statusOf(text: string): Status | undefined {
   try {
-    return statusBody.safeParse(JSON.parse(answer.text)).data;
+    const status = JSON.parse(text) as Status | null;
+    return status?.kind === 'Status' ? status : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** The API's word for a failure: `NotFound`, `AlreadyExists`, `Conflict`, `Forbidden`, … */
-export function reasonOf(answer: Answer): string | undefined {
-  return statusOf(answer)?.reason;
-}
-
-/** Whether a call failed for want of quota: it may do later. */
+/** Returns whether a call failed because a quota is used up: it may succeed later. */
 export function isQuota(error: unknown): boolean {
   return StudioError.is(error) && error.details?.['reason'] === 'Quota';
 }
 
-/** The error an answer stands for that is not a success. */
-export function answerError(answer: Answer, asked: KubeRequest, context: string): StudioError {
-  const status = statusOf(answer);
-  const said = firstLine(status?.message ?? answer.text, 500);
+/** Returns the error of an answer that is not a success. */
+export function answerError(answer: FailedAnswer, request: KubeRequest, context: string): StudioError {
+  const status = statusOf(answer.text);
+  const message = firstLine(status?.message ?? answer.text, 500);
   const what =
-    `${asked.verb} ` +
-    `${asked.resource}${asked.name === undefined ? '' : ` ${asked.name}`}${asked.namespace === undefined ? '' : ` in namespace ${asked.namespace}`}`;
+    `${request.verb} ${request.resource}${request.name === undefined ? '' : ` ${request.name}`}` +
+    (request.namespace === undefined ? '' : ` in namespace ${request.namespace}`);
   const make = (
     code: ErrorCode,
-    message: string,
+    text: string,
     hint: string | undefined,
     reason = status?.reason ?? String(answer.status),
+    more: Readonly<Record<string, unknown>> = {},
   ): StudioError =>
-    new StudioError(code, message, {
+    new StudioError(code, text, {
       ...(hint === undefined ? {} : { hint }),
       details: {
         reason,
         status: answer.status,
-        resource: asked.resource,
-        namespace: asked.namespace,
-        name: asked.name,
+        resource: request.resource,
+        namespace: request.namespace,
+        name: request.name,
+        ...more,
       },
     });
 
@@ -68,117 +72,124 @@ export function answerError(answer: Answer, asked: KubeRequest, context: string)
     case 401:
       return make(
         'unauthorized',
-        `The cluster ${shown(context)} does not accept the credentials: ${said === '' ? 'Unauthorized' : said}.`,
+        `The cluster ${clusterName(context)} does not accept the credentials: ${message || 'Unauthorized'}.`,
         unauthorizedHint(answer.skewMs, context),
       );
     case 403:
-      return forbidden(said, asked, make, what);
+      return forbidden(message, request, make, what);
     case 404: {
-      if (status?.details?.kind === 'namespaces' && asked.resource !== 'namespaces') {
-        const namespace = status.details.name ?? asked.namespace ?? '';
+      if (status?.details?.kind === 'namespaces' && request.resource !== 'namespaces') {
+        const namespace = status.details.name ?? request.namespace ?? '';
         return make(
           'not_found',
           `The namespace ${namespace} does not exist.`,
-          `Make it (kubectl create namespace ${namespace}), let the installation make it, or name another with ` +
-            '--namespace.',
+          `Create it (kubectl create namespace ${namespace}), let the installation create it, or name another one ` +
+            'with --namespace.',
           'NoNamespace',
         );
       }
       if (status?.details?.name !== undefined)
-        return make('not_found', `Not found: ${what.slice(asked.verb.length + 1)}.`, undefined);
+        return make('not_found', `Not found: ${what.slice(request.verb.length + 1)}.`, undefined);
       return make(
         'unsupported',
-        `The cluster ${shown(context)} does not serve ` +
-          `${asked.resource}${asked.group === '' ? '' : ` of ${asked.group}`}.`,
-        'Its version may be too old, or the address leads to something else than an API server.',
+        `The cluster ${clusterName(context)} does not serve ` +
+          `${request.resource}${request.group === '' ? '' : ` of ${request.group}`}.`,
+        'Its version may be too old, or the address may not be that of an API server.',
       );
     }
     case 409:
-      return conflict(status, said, what, make);
+      return conflict(status, message, what, make);
     case 410:
-      return make('gone', `The API server does not know that version any more: ${said}`, undefined);
+      return make('gone', `The API server no longer has that version: ${message}`, undefined);
     case 400:
     case 422:
-      return make('config', `The cluster does not accept it (${what}): ${said}`, undefined);
+      return make('config', `The cluster rejects the request (${what}): ${message}`, undefined);
     case 413:
-      return make('too_large', `It is too large for the cluster (${what}): ${said}`, undefined);
+      return make('too_large', `The object is too large for the cluster (${what}): ${message}`, undefined);
     default:
-      // An apply of what is no object of its kind is the API server's fault, it says.
-      if (said.startsWith('failed to create typed patch object'))
-        return make('config', `The cluster does not accept it (${what}): ${said}`, undefined);
+      // The API server reports an apply of an object with unknown fields as a failure of its own.
+      if (message.startsWith('failed to create typed patch object'))
+        return make('config', `The cluster rejects the request (${what}): ${message}`, undefined);
       return make(
         'unavailable',
-        `The API server answers ${String(answer.status)} to ${what}: ${said}`,
-        'It may be overloaded or starting: try again in a while.',
+        `The API server returned ${String(answer.status)} for ${what}: ${message}`,
+        'It may be overloaded or starting. Try again later.',
       );
   }
 }
 
-type Make = (code: ErrorCode, message: string, hint: string | undefined, reason?: string) => StudioError;
+type Make = (
+  code: ErrorCode,
+  message: string,
+  hint: string | undefined,
+  reason?: string,
+  more?: Readonly<Record<string, unknown>>,
+) => StudioError;
 
-function forbidden(said: string, asked: KubeRequest, make: Make, what: string): StudioError {
-  if (said.includes(QUOTA)) {
+function forbidden(message: string, request: KubeRequest, make: Make, what: string): StudioError {
+  if (message.includes(QUOTA)) {
     return make(
       'forbidden',
-      `The quota of namespace ${asked.namespace ?? ''} is short: ${said.slice(said.indexOf(QUOTA))}`,
-      'Wait until something there has ended, ask for less, or have the quota raised.',
+      `Not enough quota in namespace ${request.namespace ?? ''}: ${message.slice(message.indexOf(QUOTA))}`,
+      'Wait until something there has ended, request less, or have the quota raised.',
       'Quota',
     );
   }
-  if (said.includes('PodSecurity'))
+  if (message.includes('PodSecurity'))
     return make(
       'forbidden',
-      `The pod security of namespace ${asked.namespace ?? ''} does not allow it: ${said}`,
-      'Use a namespace with another level, or a pod that keeps to this one.',
+      `The pod security level of namespace ${request.namespace ?? ''} does not allow this: ${message}`,
+      'Use a namespace with another level, or a pod that meets this one.',
       'PodSecurity',
     );
-  if (said.includes('being terminated'))
+  if (message.includes('being terminated'))
     return make(
       'conflict',
-      `The namespace ${asked.namespace ?? ''} is being removed.`,
-      'Wait until it is gone, or name another with --namespace.',
+      `The namespace ${request.namespace ?? ''} is being removed.`,
+      'Wait until it is removed, or name another one with --namespace.',
       'Terminating',
     );
-  // An apply of what is not there asks for `create` too: the API says which of them it was.
-  const [, verb = asked.verb, resource = asked.resource, group = asked.group] =
-    /cannot (\S+) resource "([^"]+)" in API group "([^"]*)"/.exec(said) ?? [];
-  const where = asked.namespace === undefined ? 'a ClusterRole' : `a Role of namespace ${asked.namespace}`;
+  // An apply of an object that does not exist needs `create` too: the API says which of the verbs it refused.
+  const [, verb = request.verb, resource = request.resource, group = request.group] =
+    /cannot (\S+) resource "([^"]+)" in API group "([^"]*)"/.exec(message) ?? [];
+  const where = request.namespace === undefined ? 'a ClusterRole' : `a Role of namespace ${request.namespace}`;
   const rule = `{apiGroups: ["${group}"], resources: ["${resource}"], verbs: ["${verb}"]}`;
-  const by = /User "([^"]+)"/.exec(said)?.[1];
-  // Not every refusal is one of RBAC: admission plug-ins say what they do not like.
-  if (!said.includes('cannot ')) return make('forbidden', `The cluster refuses to ${what}: ${said}`, undefined);
+  const by = /User "([^"]+)"/.exec(message)?.[1];
+  // Not every refusal comes from RBAC: admission plug-ins give their own reasons.
+  if (!message.includes('cannot ')) return make('forbidden', `The cluster refuses to ${what}: ${message}`, undefined);
   return make(
     'forbidden',
     `${by === undefined ? 'Your account' : `The account ${by}`} may not ${verb} ` +
-      `${resource}${asked.namespace === undefined ? '' : ` in namespace ${asked.namespace}`}.`,
+      `${resource}${request.namespace === undefined ? '' : ` in namespace ${request.namespace}`}.`,
     `Ask the cluster's administrator for this rule in ${where}: ${rule}.`,
   );
 }
 
-function conflict(status: StatusBody | undefined, said: string, what: string, make: Make): StudioError {
+function conflict(status: Status | undefined, message: string, what: string, make: Make): StudioError {
   if (status?.reason === 'AlreadyExists')
-    return make('conflict', `It exists already: ${what.slice(what.indexOf(' ') + 1)}.`, undefined);
+    return make('conflict', `Already exists: ${what.slice(what.indexOf(' ') + 1)}.`, undefined);
   const causes = (status?.details?.causes ?? []).filter((cause) => cause.reason === 'FieldManagerConflict');
   if (causes.length === 0)
-    return make('conflict', `Something else changed it at the same time (${what}): ${said}`, 'Try again.');
+    return make('conflict', `Another program changed it at the same time (${what}): ${message}`, 'Try again.');
   const managers = new Set(
     causes.map((cause) => /conflict with "([^"]+)"/.exec(cause.message ?? '')?.[1] ?? 'another program'),
   );
   const fields = causes.flatMap((cause) => (cause.field === undefined ? [] : [cause.field]));
   return make(
     'conflict',
-    `${[...managers].join(', ')} set ${fields.join(', ')} otherwise (${what}).`,
-    'Take the change back there, or remove the object and install again.',
+    `${[...managers].join(', ')} set ${fields.join(', ')} to another value (${what}).`,
+    'Revert that change, or remove the object and install again.',
     'FieldManagerConflict',
+    { managers: [...managers] },
   );
 }
 
 function unauthorizedHint(skewMs: number | undefined, context: string): string {
   const skew = skewMs === undefined || Math.abs(skewMs) < SKEW_MS ? undefined : skewText(skewMs);
-  if (skew !== undefined) return `${skew} Set the clock: tokens are only good for a time.`;
+  if (skew !== undefined) return `${skew} Set the clock: tokens are only valid for a time.`;
   return context === ''
-    ? "The token of the pod's account is not accepted: see whether the account is still there."
-    : 'The token has expired or was withdrawn: log in to the cluster again (kubectl must work with this context).';
+    ? "The cluster does not accept the token of the pod's account: check whether the account still exists."
+    : 'The token has expired or was revoked: log in to the cluster again (kubectl must work with this context).';
 }
 
 /** E.g. `This machine's clock is 3 hours behind the cluster's.` */
@@ -196,9 +207,9 @@ function skewText(skewMs: number): string {
 export interface FailedConnection {
   readonly server: string;
   readonly context: string;
-  /** Whether the caller gave up, rather than the request itself. */
+  /** The caller gave up, rather than the request itself. */
   readonly cancelled: boolean;
-  /** The API server's clock, asked where a certificate is out of its time. */
+  /** Returns the API server's clock; called if a certificate has expired or is not valid yet. */
   readonly serverTime: () => Promise<number | undefined>;
 }
 
@@ -217,11 +228,11 @@ const CERTIFICATE = new Set([
   'CERT_UNTRUSTED',
 ]);
 
-/** The error of a request that had no answer. */
+/** Returns the error of a request that got no answer. */
 export async function connectionError(error: unknown, failed: FailedConnection): Promise<StudioError> {
   if (failed.cancelled) return cancelled();
   const code = codeOf(error) ?? '';
-  const cluster = `the API server of ${shown(failed.context)} (${failed.server})`;
+  const cluster = `the API server of ${clusterName(failed.context)} (${failed.server})`;
   const details = { reason: code, server: failed.server };
   const out = CERTIFICATE_TIME[code];
   if (out !== undefined) {
@@ -230,53 +241,52 @@ export async function connectionError(error: unknown, failed: FailedConnection):
     const hint =
       skew !== undefined && Math.abs(skew) >= SKEW_MS
         ? `${skewText(skew)} Set this machine's clock.`
-        : "This machine's clock agrees with the cluster's: the certificate must be renewed, or the kubeconfig " +
-          'fetched anew.';
+        : "This machine's clock agrees with the cluster's: renew the certificate, or fetch the kubeconfig again.";
     return new StudioError('unavailable', `The certificate of ${cluster} ${out}.`, { hint, details, cause: error });
   }
   if (CERTIFICATE.has(code)) {
-    return new StudioError('unavailable', `The certificate of ${cluster} is not one the kubeconfig trusts (${code}).`, {
+    return new StudioError('unavailable', `The kubeconfig does not trust the certificate of ${cluster} (${code}).`, {
       hint:
-        'The cluster may have been made anew under the same address, or a proxy stands between: fetch the ' +
-        'kubeconfig anew.',
+        'The cluster may have been recreated at the same address, or a proxy may intercept the connection: fetch ' +
+        'the kubeconfig again.',
       details,
       cause: error,
     });
   }
   if (code.startsWith('ERR_SSL') || code === 'EPROTO') {
-    return new StudioError('unavailable', `No secure connection to ${cluster} comes about: ${messageOf(error)}.`, {
+    return new StudioError('unavailable', `Cannot make a secure connection to ${cluster}: ${messageOf(error)}.`, {
       hint:
-        'The client certificate of the kubeconfig may have expired, or the address leads to something else: fetch ' +
-        'the kubeconfig anew.',
+        'The client certificate of the kubeconfig may have expired, or the address may belong to another server: ' +
+        'fetch the kubeconfig again.',
       details,
       cause: error,
     });
   }
-  const why = WHY[code] ?? (isTimeout(error) ? 'it does not answer' : messageOf(error));
-  return new StudioError(
-    'unavailable',
-    `${cluster[0]?.toUpperCase() ?? ''}${cluster.slice(1)} cannot be reached: ${why}.`,
-    { hint: 'See whether the cluster runs, and whether this machine is in its network (VPN).', details, cause: error },
-  );
+  const why = WHY[code] ?? (isTimeout(error) ? 'it does not respond' : messageOf(error));
+  return new StudioError('unavailable', `Cannot reach ${cluster}: ${why}.`, {
+    hint: 'Check that the cluster is running and that this machine is in its network (VPN).',
+    details,
+    cause: error,
+  });
 }
 
 const WHY: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there',
-  ENOTFOUND: 'its name is not known',
-  EAI_AGAIN: 'its name cannot be looked up just now',
-  EHOSTUNREACH: 'there is no way to that address',
+  ECONNREFUSED: 'nothing listens on that port',
+  ENOTFOUND: 'the host name is unknown',
+  EAI_AGAIN: 'the host name cannot be resolved right now',
+  EHOSTUNREACH: 'there is no route to that address',
   ENETUNREACH: 'this machine has no network',
-  ETIMEDOUT: 'it does not answer',
-  ECONNRESET: 'it ended the connection',
+  ETIMEDOUT: 'it does not respond',
+  ECONNRESET: 'it closed the connection',
 };
 
-/** The error of credentials that could not be got from the kubeconfig. */
+/** Returns the error of a kubeconfig that provides no credentials. */
 export function credentialError(error: unknown, exec: unknown, context: string): StudioError {
   const plugin = execPlugin.safeParse(exec).data;
   if (plugin === undefined) {
     return new StudioError(
       'unauthorized',
-      `The kubeconfig's credentials for ${shown(context)} cannot be used: ${messageOf(error)}.`,
+      `Cannot use the kubeconfig's credentials for ${clusterName(context)}: ${messageOf(error)}.`,
       { hint: 'Log in to the cluster again (kubectl must work with this context).', cause: error },
     );
   }
@@ -284,21 +294,22 @@ export function credentialError(error: unknown, exec: unknown, context: string):
     const hint = plugin.installHint === undefined ? '' : ` ${firstLine(plugin.installHint, 500)}`;
     return new StudioError(
       'unauthorized',
-      `The kubeconfig gets its credentials for ${shown(context)} from the program ${plugin.command}, which is ` +
+      `The kubeconfig gets its credentials for ${clusterName(context)} from the program ${plugin.command}, which was ` +
         'not found.',
-      { hint: `Install it, or put it into the PATH.${hint}`, cause: error },
+      { hint: `Install it, or add it to the PATH.${hint}`, cause: error },
     );
   }
   return new StudioError(
     'unauthorized',
-    `The program ${plugin.command}, which gives the credentials for ${shown(context)}, failed: ${messageOf(error)}.`,
+    `The program ${plugin.command}, which provides the credentials for ${clusterName(context)}, failed: ` +
+      `${messageOf(error)}.`,
     { hint: 'Log in with it again (kubectl must work with this context).', cause: error },
   );
 }
 
 const execPlugin = z.looseObject({ command: z.string(), installHint: z.string().optional() });
 
-function shown(context: string): string {
+function clusterName(context: string): string {
   return context === '' ? 'this cluster' : context;
 }
 
@@ -320,6 +331,6 @@ function codeOf(error: unknown): string | undefined {
 
 function messageOf(error: unknown): string {
   return (
-    firstLine(error instanceof Error ? error.message : String(error), 500).replace(/[.\s]+$/, '') || 'without a word'
+    firstLine(error instanceof Error ? error.message : String(error), 500).replace(/[.\s]+$/, '') || 'no reason given'
   );
 }

@@ -1,285 +1,111 @@
 /**
- * Objects of the API as they are read: any object loosely, and the fields that are looked at of some kinds. Everything
- * else in an object is kept as it came.
+ * Objects of the API as JSON, typed by the library's models. The library's own conversion into its models is not used:
+ * with @kubernetes/client-node 2.0.1 `CoreV1Api.createNamespacedPod` and `KubernetesObjectApi.patch` silently dropped
+ * every field that the models do not have (a pod with `spec.tolerationz` and a container with `resource` was sent
+ * without either), so the API server could not refuse a typo in a sidecar, nor accept a field newer than the library.
  */
-import { z } from 'zod';
-import type { Kind } from './kinds.ts';
+import type {
+  CoreV1Event,
+  V1ConfigMap,
+  V1Deployment,
+  V1EndpointSlice,
+  V1Job,
+  V1Namespace,
+  V1NetworkPolicy,
+  V1Node,
+  V1ObjectMeta,
+  V1PersistentVolume,
+  V1PersistentVolumeClaim,
+  V1Pod,
+  V1PodDisruptionBudget,
+  V1PriorityClass,
+  V1ReplicaSet,
+  V1ResourceQuota,
+  V1Role,
+  V1RoleBinding,
+  V1Secret,
+  V1Service,
+  V1ServiceAccount,
+  V1Status,
+  V1StorageClass,
+} from '@kubernetes/client-node';
+import { StudioError } from '../../common/errors.ts';
+import { KINDS, type Kind } from './kinds.ts';
 
-const strings = z.record(z.string(), z.string());
-
-const ownerReference = z.looseObject({
-  apiVersion: z.string(),
-  kind: z.string(),
-  name: z.string(),
-  uid: z.string(),
-  controller: z.boolean().optional(),
-  blockOwnerDeletion: z.boolean().optional(),
-});
-export type OwnerReference = z.infer<typeof ownerReference>;
-
-const metadata = z.looseObject({
-  name: z.string(),
-  namespace: z.string().optional(),
-  uid: z.string().optional(),
-  resourceVersion: z.string().optional(),
-  generation: z.number().optional(),
-  creationTimestamp: z.string().nullish(),
-  deletionTimestamp: z.string().optional(),
-  labels: strings.optional(),
-  annotations: strings.optional(),
-  ownerReferences: z.array(ownerReference).optional(),
-  finalizers: z.array(z.string()).optional(),
-});
-
-const kubeObject = z.looseObject({ apiVersion: z.string(), kind: z.string(), metadata });
-/** An object of any kind, also as one writes it: `{ apiVersion, kind, metadata: { name }, … }`. */
-export type KubeObject = z.infer<typeof kubeObject>;
-
-const condition = z.looseObject({
-  type: z.string(),
-  status: z.string(),
-  reason: z.string().optional(),
-  message: z.string().optional(),
-  lastTransitionTime: z.string().nullish(),
-});
-export type Condition = z.infer<typeof condition>;
-
-/** Amounts by name, e.g. `{ cpu: '500m', 'nvidia.com/gpu': '8' }`. */
-const amounts = z.record(z.string(), z.union([z.string(), z.number()]));
-const resources = z.looseObject({ requests: amounts.optional(), limits: amounts.optional() });
-
-const terminated = z.looseObject({
-  exitCode: z.number(),
-  signal: z.number().optional(),
-  reason: z.string().optional(),
-  message: z.string().optional(),
-  startedAt: z.string().nullish(),
-  finishedAt: z.string().nullish(),
-});
-const containerState = z.looseObject({
-  waiting: z.looseObject({ reason: z.string().optional(), message: z.string().optional() }).optional(),
-  running: z.looseObject({ startedAt: z.string().nullish() }).optional(),
-  terminated: terminated.optional(),
-});
-const containerStatus = z.looseObject({
-  name: z.string(),
-  ready: z.boolean().optional(),
-  started: z.boolean().nullish(),
-  restartCount: z.number().optional(),
-  image: z.string().optional(),
-  state: containerState.optional(),
-  lastState: containerState.optional(),
-});
-export type ContainerStatus = z.infer<typeof containerStatus>;
-
-const container = z.looseObject({
-  name: z.string(),
-  image: z.string().optional(),
-  ports: z.array(z.looseObject({ name: z.string().optional(), containerPort: z.number() })).optional(),
-  resources: resources.optional(),
-});
-
-const podSpec = z.looseObject({
-  nodeName: z.string().optional(),
-  containers: z.array(container).optional(),
-  initContainers: z.array(container).optional(),
-});
-
-const pod = kubeObject.extend({
-  spec: podSpec.optional(),
-  status: z
-    .looseObject({
-      phase: z.string().optional(),
-      reason: z.string().optional(),
-      message: z.string().optional(),
-      podIP: z.string().optional(),
-      startTime: z.string().nullish(),
-      conditions: z.array(condition).optional(),
-      initContainerStatuses: z.array(containerStatus).optional(),
-      containerStatuses: z.array(containerStatus).optional(),
-    })
-    .optional(),
-});
-export type Pod = z.infer<typeof pod>;
-
-const podTemplate = z.looseObject({
-  metadata: z.looseObject({ labels: strings.optional(), annotations: strings.optional() }).optional(),
-  spec: podSpec.optional(),
-});
-
-const job = kubeObject.extend({
-  spec: z
-    .looseObject({
-      completions: z.number().optional(),
-      parallelism: z.number().optional(),
-      suspend: z.boolean().optional(),
-      template: podTemplate.optional(),
-    })
-    .optional(),
-  status: z
-    .looseObject({
-      active: z.number().optional(),
-      ready: z.number().optional(),
-      succeeded: z.number().optional(),
-      failed: z.number().optional(),
-      terminating: z.number().optional(),
-      completedIndexes: z.string().optional(),
-      failedIndexes: z.string().optional(),
-      startTime: z.string().nullish(),
-      completionTime: z.string().nullish(),
-      conditions: z.array(condition).optional(),
-    })
-    .optional(),
-});
-export type Job = z.infer<typeof job>;
-
-const event = kubeObject.extend({
-  reason: z.string().optional(),
-  message: z.string().optional(),
-  type: z.string().optional(),
-  count: z.number().optional(),
-  firstTimestamp: z.string().nullish(),
-  lastTimestamp: z.string().nullish(),
-  eventTime: z.string().nullish(),
-  reportingComponent: z.string().optional(),
-  involvedObject: z.looseObject({
-    kind: z.string().optional(),
-    name: z.string().optional(),
-    namespace: z.string().optional(),
-    uid: z.string().optional(),
-    fieldPath: z.string().optional(),
-  }),
-});
-export type KubeEvent = z.infer<typeof event>;
-
-const node = kubeObject.extend({
-  spec: z
-    .looseObject({
-      unschedulable: z.boolean().optional(),
-      taints: z.array(z.looseObject({ key: z.string(), value: z.string().optional(), effect: z.string() })).optional(),
-    })
-    .optional(),
-  status: z
-    .looseObject({
-      capacity: amounts.optional(),
-      allocatable: amounts.optional(),
-      conditions: z.array(condition).optional(),
-    })
-    .optional(),
-});
-export type Node = z.infer<typeof node>;
-
-const quota = kubeObject.extend({
-  status: z.looseObject({ hard: amounts.optional(), used: amounts.optional() }).optional(),
-});
-export type ResourceQuota = z.infer<typeof quota>;
-
-const deployment = kubeObject.extend({
-  spec: z.looseObject({ replicas: z.number().optional(), template: podTemplate.optional() }).optional(),
-  status: z
-    .looseObject({
-      observedGeneration: z.number().optional(),
-      replicas: z.number().optional(),
-      readyReplicas: z.number().optional(),
-      updatedReplicas: z.number().optional(),
-      availableReplicas: z.number().optional(),
-      conditions: z.array(condition).optional(),
-    })
-    .optional(),
-});
-export type Deployment = z.infer<typeof deployment>;
-
-const secret = kubeObject.extend({
-  type: z.string().optional(),
-  data: strings.optional(),
-  immutable: z.boolean().optional(),
-});
-/** `data` is base64. */
-export type Secret = z.infer<typeof secret>;
-
-const configMap = kubeObject.extend({
-  data: strings.optional(),
-  binaryData: strings.optional(),
-  immutable: z.boolean().optional(),
-});
-export type ConfigMap = z.infer<typeof configMap>;
-
-const endpointSlice = kubeObject.extend({
-  addressType: z.string().optional(),
-  endpoints: z
-    .array(
-      z.looseObject({
-        addresses: z.array(z.string()),
-        conditions: z
-          .looseObject({
-            ready: z.boolean().nullish(),
-            serving: z.boolean().nullish(),
-            terminating: z.boolean().nullish(),
-          })
-          .optional(),
-        targetRef: z
-          .looseObject({ kind: z.string().optional(), name: z.string().optional(), uid: z.string().optional() })
-          .optional(),
-      }),
-    )
-    .nullish(),
-  ports: z
-    .array(z.looseObject({ name: z.string().nullish(), protocol: z.string().nullish(), port: z.number().nullish() }))
-    .nullish(),
-});
-export type EndpointSlice = z.infer<typeof endpointSlice>;
-
-const VIEWS = {
-  Pod: pod,
-  Job: job,
-  Event: event,
-  Node: node,
-  ResourceQuota: quota,
-  Deployment: deployment,
-  Secret: secret,
-  ConfigMap: configMap,
-  EndpointSlice: endpointSlice,
-} as const;
-
-/** What an object of kind `K` is read as. */
-export type ObjectOf<K extends Kind> = K extends keyof typeof VIEWS ? z.infer<(typeof VIEWS)[K]> : KubeObject;
-
-/** Reads what the API sent as an object of `kind`; items of lists come without their kind. */
-export function readObject<K extends Kind>(kind: K, apiVersion: string, sent: unknown): ObjectOf<K> {
-  const schema = kind in VIEWS ? VIEWS[kind as keyof typeof VIEWS] : kubeObject;
-  const whole = typeof sent === 'object' && sent !== null ? { apiVersion, kind, ...sent } : sent;
-  return schema.parse(whole) as ObjectOf<K>;
+/** The library's model of each kind. */
+interface Models {
+  ConfigMap: V1ConfigMap;
+  Event: CoreV1Event;
+  Namespace: V1Namespace;
+  Node: V1Node;
+  PersistentVolume: V1PersistentVolume;
+  PersistentVolumeClaim: V1PersistentVolumeClaim;
+  Pod: V1Pod;
+  ResourceQuota: V1ResourceQuota;
+  Secret: V1Secret;
+  Service: V1Service;
+  ServiceAccount: V1ServiceAccount;
+  Deployment: V1Deployment;
+  ReplicaSet: V1ReplicaSet;
+  Job: V1Job;
+  /** The API sends null for both fields if a Service has no pods. */
+  EndpointSlice: Omit<V1EndpointSlice, 'endpoints' | 'ports'> & {
+    endpoints?: V1EndpointSlice['endpoints'] | null | undefined;
+    ports?: V1EndpointSlice['ports'] | null | undefined;
+  };
+  NetworkPolicy: V1NetworkPolicy;
+  PodDisruptionBudget: V1PodDisruptionBudget;
+  PriorityClass: V1PriorityClass;
+  StorageClass: V1StorageClass;
+  Role: V1Role;
+  RoleBinding: V1RoleBinding;
 }
 
-/** A list as the API sends it. */
-export const listBody = z.looseObject({
-  metadata: z.looseObject({ resourceVersion: z.string().optional(), continue: z.string().optional() }),
-  // An empty list may be null.
-  items: z.array(z.unknown()).nullish(),
-});
+/** A model as JSON has it: dates are text, and the API leaves out whatever is empty. */
+export type Json<T> = T extends Date
+  ? string
+  : T extends readonly (infer Item)[]
+    ? Json<Item>[]
+    : T extends object
+      ? { [Key in keyof T]: Json<T[Key]> }
+      : T;
 
-/** What the API says of a failure, and the answer to some removals. */
-export const statusBody = z.looseObject({
-  kind: z.literal('Status'),
-  message: z.string().optional(),
-  reason: z.string().optional(),
-  code: z.number().optional(),
-  details: z
-    .looseObject({
-      name: z.string().optional(),
-      group: z.string().optional(),
-      kind: z.string().optional(),
-      retryAfterSeconds: z.number().optional(),
-      causes: z
-        .array(
-          z.looseObject({
-            reason: z.string().optional(),
-            message: z.string().optional(),
-            field: z.string().optional(),
-          }),
-        )
-        .optional(),
-    })
-    .optional(),
-});
-export type StatusBody = z.infer<typeof statusBody>;
+type Metadata = Json<V1ObjectMeta> & { name: string };
+
+/** An object of any kind, also as it is written: `{ apiVersion, kind, metadata: { name }, … }`. */
+export interface KubeObject {
+  apiVersion: string;
+  kind: string;
+  metadata: Metadata;
+  [field: string]: unknown;
+}
+
+/** An object of kind `K` as the API returns it. */
+export type ObjectOf<K extends Kind> = Omit<Json<Models[K]>, 'apiVersion' | 'kind' | 'metadata'> &
+  Pick<KubeObject, 'apiVersion' | 'kind' | 'metadata'>;
+
+export type Deployment = ObjectOf<'Deployment'>;
+export type EndpointSlice = ObjectOf<'EndpointSlice'>;
+export type Job = ObjectOf<'Job'>;
+export type KubeEvent = ObjectOf<'Event'>;
+export type Node = ObjectOf<'Node'>;
+export type Pod = ObjectOf<'Pod'>;
+export type ResourceQuota = ObjectOf<'ResourceQuota'>;
+export type Status = Json<V1Status>;
+
+export type OwnerReference = NonNullable<Metadata['ownerReferences']>[number];
+export type ContainerStatus = NonNullable<NonNullable<Pod['status']>['containerStatuses']>[number];
+
+/** Returns JSON as the library's model of it: only the types differ, which have dates where JSON has text. */
+export function modelOf<T>(json: Json<T>): T {
+  return json as T;
+}
+
+/** Returns what the API sent as an object of `kind`: items of lists come without their kind. */
+export function readObject<K extends Kind>(kind: K, sent: unknown): ObjectOf<K> {
+  if (typeof sent !== 'object' || sent === null || !('metadata' in sent))
+    throw new StudioError('unavailable', `The API server returned something else than an object of kind ${kind}.`, {
+      hint: 'Check whether a proxy stands between this machine and the cluster.',
+    });
+  return { apiVersion: KINDS[kind].apiVersion, kind, ...sent } as unknown as ObjectOf<K>;
+}

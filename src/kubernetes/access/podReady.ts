@@ -1,20 +1,20 @@
-/** Whether pods take requests: what the cluster says, and what their nodes said last. */
+/** Tells whether pods accept requests, by their conditions: the cluster's view, and the last report of their nodes. */
 import type { Pod } from './objects.ts';
 
-/** Its node says that it is well. */
+/** Returns whether the cluster counts the pod as ready. */
 export function isReady(pod: Pod): boolean {
-  return is(pod, 'Ready');
+  return hasCondition(pod, 'Ready');
 }
 
 /**
- * Its node said last that all its containers are ready, and the cluster took the readiness back: it does so for every
- * pod of a node that it does not hear, and after a long time without API server it has heard of none. The pod may well
- * run.
+ * Returns whether all containers were ready when the pod's node reported last, but the cluster no longer counts the pod
+ * as ready: it does so for every pod of a node that it does not hear from, and after a long outage of the API server it
+ * has heard from none. Such a pod may well be running.
  */
 export function isUnheard(pod: Pod): boolean {
-  return !is(pod, 'Ready') && is(pod, 'ContainersReady');
+  return !hasCondition(pod, 'Ready') && hasCondition(pod, 'ContainersReady');
 }
 
-function is(pod: Pod, condition: 'Ready' | 'ContainersReady'): boolean {
+function hasCondition(pod: Pod, condition: 'Ready' | 'ContainersReady'): boolean {
   return pod.status?.conditions?.some(({ type, status }) => type === condition && status === 'True') === true;
 }

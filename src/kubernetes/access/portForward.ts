@@ -1,7 +1,7 @@
 /**
- * A local address for a port of a pod. Every local connection gets a connection of its own through the API server, so
- * that none waits for another. A pod that was replaced is found anew by the next connection; while the API server is
- * away new connections end at once, and whoever made them tries again.
+ * Gives a port of a pod a local address. Every local connection gets its own connection through the API server, so that
+ * none waits for another. After a pod was replaced, the next connection finds the new one. While the API server is
+ * down, new connections end at once, and the client that made them retries.
  */
 import net from 'node:net';
 import type { WebSocket } from 'ws';
@@ -12,7 +12,7 @@ import { carry, openPodSocket } from './podSocket.ts';
 export interface ForwardOptions {
   /** Ends the forward. */
   readonly signal?: AbortSignal | undefined;
-  /** Why connections do not come about (told once), and that they do again (undefined). */
+  /** Called once with the reason when connections fail, and with undefined when they work again. */
   readonly onNotice?: ((error: StudioError | undefined) => void) | undefined;
 }
 
@@ -46,7 +46,7 @@ export async function openForward(
   if (options.signal?.aborted === true) close();
   const address = server.address();
   if (address === null || typeof address === 'string')
-    throw new StudioError('cancelled', 'The forward was ended before it began.');
+    throw new StudioError('cancelled', 'The port forward was stopped before it started.');
   return { url: `http://127.0.0.1:${String(address.port)}`, close };
 }
 
@@ -55,11 +55,11 @@ class Forwarder {
   readonly #findPod: (signal: AbortSignal) => Promise<string>;
   readonly #port: number;
   readonly #options: ForwardOptions;
-  readonly #ended = new AbortController();
+  readonly #end = new AbortController();
   readonly #locals = new Set<net.Socket>();
   /** The pod of the latest connections, until one of them fails. */
   #pod: Promise<string> | undefined;
-  #noticed = false;
+  #isFailing = false;
 
   constructor(
     cluster: Cluster,
@@ -76,24 +76,24 @@ class Forwarder {
   /** Connects a local connection to the pod, for as long as both last. */
   async take(local: net.Socket): Promise<void> {
     this.#locals.add(local);
-    const gone = new AbortController();
+    const closed = new AbortController();
     local.on('error', () => local.destroy());
     local.once('close', () => {
       this.#locals.delete(local);
-      gone.abort();
+      closed.abort();
     });
     try {
-      const remote = await this.#open(AbortSignal.any([gone.signal, this.#ended.signal]));
+      const remote = await this.#open(AbortSignal.any([closed.signal, this.#end.signal]));
       if (local.destroyed) {
         remote.terminate();
         return;
       }
-      const told = await carry(local, remote, () => this.#notice(undefined));
-      if (told !== undefined)
+      const failure = await carry(local, remote, () => this.#notice(undefined));
+      if (failure !== undefined)
         throw new StudioError(
           'unavailable',
-          `The pod does not answer on port ${String(this.#port)}: ${REFUSED.exec(told)?.[0] ?? told.trim()}.`,
-          { hint: 'Its program may be starting, or have ended: see its log.' },
+          `The pod does not respond on port ${String(this.#port)}: ${REFUSED.exec(failure)?.[0] ?? failure.trim()}.`,
+          { hint: 'Its program may be starting or may have ended: check its log.' },
         );
     } catch (error) {
       this.#pod = undefined;
@@ -108,34 +108,35 @@ class Forwarder {
   }
 
   close(): void {
-    this.#ended.abort();
+    this.#end.abort();
     for (const local of this.#locals) local.destroy();
   }
 
   async #open(signal: AbortSignal): Promise<WebSocket> {
-    const known = this.#pod;
-    this.#pod ??= this.#findPod(this.#ended.signal);
+    const previous = this.#pod;
+    this.#pod ??= this.#findPod(this.#end.signal);
     try {
       return await openPodSocket(this.#cluster, await this.#pod, this.#port, signal);
     } catch (error) {
       this.#pod = undefined;
-      // The pod we knew may be another one by now; one that was just found is not looked for again.
-      if (known === undefined || signal.aborted || StudioError.is(error, 'forbidden') || isAway(error)) throw error;
+      // The previous pod may have been replaced; one that was just found is not looked for again.
+      if (previous === undefined || signal.aborted || StudioError.is(error, 'forbidden') || isServerDown(error))
+        throw error;
       return this.#open(signal);
     }
   }
 
   #notice(error: StudioError | undefined): void {
-    if (error === undefined ? !this.#noticed : this.#noticed) return;
-    this.#noticed = error !== undefined;
+    if (error === undefined ? !this.#isFailing : this.#isFailing) return;
+    this.#isFailing = error !== undefined;
     this.#options.onNotice?.(error);
   }
 }
 
-/** What a node says of a port at length, in short. */
+/** The useful part of a node's long message. */
 const REFUSED = /connection refused/;
 
-/** The API server itself could not be reached: looking for the pod cannot go better. */
-function isAway(error: unknown): boolean {
+/** Returns whether the API server itself could not be reached, so that looking for the pod would fail too. */
+function isServerDown(error: unknown): boolean {
   return StudioError.is(error, 'unavailable') && error.details?.['server'] !== undefined;
 }

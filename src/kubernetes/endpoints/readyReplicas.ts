@@ -1,35 +1,35 @@
-/** Who takes calls behind a Service, as its EndpointSlices tell. */
+/** Finds the replicas behind a Service by its EndpointSlices. */
 
 import type { Replica } from '../../protocol/replicas.ts';
 import type { EndpointSlice } from '../access/objects.ts';
 import { type Component, LABEL } from '../names.ts';
 
-/** The cluster labels slices of headless Services so, and gives slices the labels of their Service. */
+/** The cluster puts this label, and the labels of the Service, on the slices of headless Services. */
 export const HEADLESS_LABEL = 'service.kubernetes.io/headless';
 
-/** One pod of a Service with both kinds of addresses is one replica, by the first of these. */
+/** A pod with addresses of several families is one replica, by the first of these. */
 const FAMILIES = ['IPv4', 'IPv6', 'FQDN'];
-/** All else stays as it is written: a password in it is known, and kept out of records, by its text. */
+/** The rest of the URL stays unchanged: records redact a password in it by its text. */
 const HOST_AND_PORT = /^([a-z]+:\/\/(?:[^/?#]*@)?)[^/:?#]+(?::\d*)?/i;
 
 /**
- * The replicas behind `endpoint`, which names the Service of `slices`; undefined: it is to be called as it is. Pods are
- * called by their addresses where the Service is headless, for then that is what its name means, and where it (or who
- * made it) asks for it with the label of our models, `app.kubernetes.io/component: vllm`. A Service with an address of
- * its own is otherwise left to the cluster, which spreads its connections.
+ * Returns the replicas behind `endpoint`, which names the Service of `slices`; undefined: call the endpoint itself.
+ * Pods are called by their addresses if the Service is headless, which is what its name resolves to, or if it has the
+ * label of our models, `app.kubernetes.io/component: vllm`. Any other Service is left to the cluster, which spreads its
+ * connections.
  */
 export function readyReplicas(endpoint: string, slices: readonly EndpointSlice[]): readonly Replica[] | undefined {
-  const asked = slices.filter(isByReplica).sort((a, b) => family(a) - family(b));
-  if (asked.length === 0) return undefined;
+  const byReplica = slices.filter(isByReplica).sort((a, b) => family(a) - family(b));
+  if (byReplica.length === 0) return undefined;
   const found = new Map<string, Replica>();
   let unreachable = false;
-  for (const slice of asked) {
+  for (const slice of byReplica) {
     for (const {
       addresses: [address],
       conditions,
       targetRef,
     } of slice.endpoints ?? []) {
-      if (address === undefined || !takesCalls(conditions)) continue;
+      if (address === undefined || !isServing(conditions)) continue;
       const port = portOf(endpoint, slice.ports ?? []);
       if (port === undefined) {
         unreachable = true;
@@ -43,7 +43,7 @@ export function readyReplicas(endpoint: string, slices: readonly EndpointSlice[]
       if (!found.has(id)) found.set(id, { url, name, id });
     }
   }
-  // None of the ports can be told to be the model's.
+  // No port is certain to be the model's.
   if (found.size === 0 && unreachable) return undefined;
   return [...found.values()].sort((a, b) => (a.url < b.url ? -1 : 1));
 }
@@ -52,15 +52,16 @@ function isByReplica({ metadata: { labels = {} } }: EndpointSlice): boolean {
   return labels[HEADLESS_LABEL] !== undefined || labels[LABEL.component] === ('vllm' satisfies Component);
 }
 
-function family({ addressType = 'IPv4' }: EndpointSlice): number {
+function family({ addressType }: EndpointSlice): number {
   const at = FAMILIES.indexOf(addressType);
   return at === -1 ? FAMILIES.length : at;
 }
 
 /**
- * `ready` is true for all of a Service that publishes also those that are not; `serving` is what they say themselves.
+ * Returns whether an endpoint serves. `ready` is always true if the Service publishes pods that are not ready;
+ * `serving` is the pod's own state.
  */
-function takesCalls({
+function isServing({
   ready,
   serving,
   terminating,
@@ -69,15 +70,15 @@ function takesCalls({
 }
 
 /**
- * The port of the pods: that of the endpoint where they have it; their only one; the one called `http`. undefined:
- * nobody knows.
+ * Returns the port of the pods: that of the endpoint if they have it, their only one, or the one called `http`;
+ * undefined if none of these is certain.
  */
 function portOf(endpoint: string, ports: NonNullable<EndpointSlice['ports']>): number | undefined {
   const { port } = new URL(endpoint);
-  const wanted = port === '' ? 80 : Number(port);
+  const requested = port === '' ? 80 : Number(port);
   const tcp = ports.filter(({ protocol }) => (protocol ?? 'TCP') === 'TCP');
-  // Without any, or with one that stands for all, it is called as it is.
-  if (ports.length === 0 || tcp.some((each) => (each.port ?? wanted) === wanted)) return wanted;
+  // No ports, or one that stands for all: the endpoint's own port is right.
+  if (ports.length === 0 || tcp.some((each) => (each.port ?? requested) === requested)) return requested;
   const only = tcp.length === 1 ? tcp[0] : tcp.find(({ name }) => name === 'http');
   return only?.port ?? undefined;
 }

@@ -11,13 +11,13 @@ import { selector } from '../names.ts';
 import { readyReplicas } from './readyReplicas.ts';
 import { serviceOf } from './serviceName.ts';
 
-/** On every slice: the Service it is of. */
+/** On every slice: the name of its Service. */
 export const SERVICE_LABEL = 'kubernetes.io/service-name';
-/** After a failure that time alone does not fix, as a right that is missing. */
-const AGAIN_MS = 15_000;
+/** Wait after a failure that time alone does not fix, such as a missing right. */
+const RETRY_MS = 15_000;
 
 export interface SliceReplicasOptions {
-  /** Its namespace is the only one that is looked at. */
+  /** Only its namespace is watched. */
   readonly cluster: Cluster;
   readonly log: Log;
 }
@@ -29,28 +29,28 @@ export class SliceReplicas implements ReplicaSource {
     this.#options = options;
   }
 
-  follow(endpoint: string, tell: (replicas: readonly Replica[] | undefined) => void): (() => void) | undefined {
+  follow(endpoint: string, onChange: (replicas: readonly Replica[] | undefined) => void): (() => void) | undefined {
     const service = serviceOf(endpoint, this.#options.cluster.namespace);
     if (service === undefined) return undefined;
     const end = new AbortController();
-    void this.#watch(endpoint, service, tell, end.signal);
+    void this.#watch(endpoint, service, onChange, end.signal);
     return () => end.abort();
   }
 
-  /** What was known last stays while the API server is away. */
+  /** The last known replicas stay while the API server is down. */
   async #watch(
     endpoint: string,
     service: string,
-    tell: (replicas: readonly Replica[] | undefined) => void,
+    onChange: (replicas: readonly Replica[] | undefined) => void,
     signal: AbortSignal,
   ): Promise<void> {
     const { cluster, log } = this.#options;
     const slices = new Map<string, EndpointSlice>();
-    let told: readonly Replica[] | undefined;
-    const look = (): void => {
+    let reported: readonly Replica[] | undefined;
+    const update = (): void => {
       const now = readyReplicas(endpoint, [...slices.values()]);
-      if (isDeepStrictEqual(now, told)) return;
-      told = now;
+      if (isDeepStrictEqual(now, reported)) return;
+      reported = now;
       log(
         `Service ${service}: ` +
           (now === undefined
@@ -59,7 +59,7 @@ export class SliceReplicas implements ReplicaSource {
               ? 'no replica is ready'
               : `replicas ${now.map(({ name }) => name).join(', ')}`),
       );
-      tell(now);
+      onChange(now);
     };
     let failed = '';
     while (!signal.aborted) {
@@ -73,20 +73,20 @@ export class SliceReplicas implements ReplicaSource {
             onList: (items) => {
               slices.clear();
               for (const slice of items) slices.set(slice.metadata.name, slice);
-              look();
+              update();
             },
             onEvent: (type, slice) => {
               if (type === 'DELETED') slices.delete(slice.metadata.name);
               else slices.set(slice.metadata.name, slice);
-              look();
+              update();
             },
           },
         );
       } catch (error) {
         const text = errorText(error);
-        if (text !== failed) log(`looking for replicas of ${service} failed: ${text}`, { level: 'warning' });
+        if (text !== failed) log(`finding the replicas of ${service} failed: ${text}`, { level: 'warning' });
         failed = text;
-        await sleep(AGAIN_MS, signal).catch(() => undefined);
+        await sleep(RETRY_MS, signal).catch(() => undefined);
       }
     }
   }

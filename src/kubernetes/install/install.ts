@@ -1,4 +1,4 @@
-/** Brings the server into a namespace, or up to date. Doing it again changes nothing. */
+/** Installs the server in a namespace, or upgrades it. Doing it again changes nothing. */
 import { StudioError } from '../../common/errors.ts';
 import { jsonOf } from '../../common/json.ts';
 import type { Cluster } from '../access/cluster.ts';
@@ -18,89 +18,91 @@ export interface Change {
   readonly change: 'created' | 'changed' | 'same' | 'removed' | 'stays';
 }
 
-/** What happens meanwhile. */
+/** Receives what happens during an installation. */
 export interface InstallNotice {
   readonly change: (change: Change) => void;
-  /** A line about what is waited for, or what is left. */
+  /** A line about what the call waits for, or what is left. */
   readonly note: (text: string) => void;
 }
 
 export interface InstallCall {
   readonly options: InstallOptions;
-  /** Makes the namespace where it is absent. */
+  /** Creates the namespace if it does not exist. */
   readonly createNamespace: boolean;
-  /** Only says what would change. */
+  /** Only reports what would change. */
   readonly dryRun: boolean;
   /** How long to wait until the server is ready. 0 = not at all. */
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
 }
 
-/**
- * Kinds an installation has, of which those no longer wanted are removed. Claims are not among them: they hold data.
- */
+/** Kinds of which an upgrade removes obsolete objects. Claims are not among them: they hold data. */
 const PRUNED: readonly Kind[] = ['Deployment', 'Service', 'ConfigMap', 'NetworkPolicy'];
 
-/** The options of the server that is installed; undefined: there is none. */
+/** Returns the options of the installed server, or undefined if there is none. */
 export async function installedOptions(cluster: Cluster, signal: AbortSignal): Promise<InstallOptions | undefined> {
   const deployment = await cluster.get('Deployment', NAMES.server, { signal }).catch(noNamespace);
   if (deployment === undefined) return undefined;
   if (deployment.metadata.labels?.[LABEL.managedBy] !== APP) {
-    throw new StudioError('conflict', `The Deployment ${NAMES.server} in namespace ${cluster.namespace} is not ours.`, {
-      hint: 'Use another namespace.',
-    });
+    throw new StudioError(
+      'conflict',
+      `The Deployment ${NAMES.server} in namespace ${cluster.namespace} belongs to another program.`,
+      {
+        hint: 'Use another namespace.',
+      },
+    );
   }
   const parsed = installOptions.safeParse(jsonOf(deployment.metadata.annotations?.[OPTIONS_ANNOTATION] ?? ''));
   return parsed.success ? parsed.data : undefined;
 }
 
-/** Everything of this installation that pods run. */
+/** Packs everything of this installation that pods run. */
 export async function serverArchive(): Promise<Archive> {
   const [programs, pages] = await Promise.all([programFiles(SERVER_PROGRAMS), pageFiles()]);
   return await pack([...programs, ...pages]);
 }
 
-/** Installs, or upgrades what is there. */
-export async function install(cluster: Cluster, call: InstallCall, told: InstallNotice): Promise<void> {
+/** Installs the server, or upgrades the one that exists. */
+export async function install(cluster: Cluster, call: InstallCall, notice: InstallNotice): Promise<void> {
   const { options, dryRun, signal } = call;
-  const wanted = manifests(options, await serverArchive(), cluster.namespace);
-  if (!(await ensureNamespace(cluster, call, told))) {
-    for (const made of [newTokens(cluster.namespace), ...wanted])
-      told.change({ kind: made.kind, name: made.metadata.name, change: 'created' });
+  const objects = manifests(options, await serverArchive(), cluster.namespace);
+  if (!(await ensureNamespace(cluster, call, notice))) {
+    for (const { kind, metadata } of [newTokens(cluster.namespace), ...objects])
+      notice.change({ kind, name: metadata.name, change: 'created' });
     return;
   }
   if ((await cluster.get('Secret', NAMES.tokens, { signal })) === undefined) {
     await cluster.create(newTokens(cluster.namespace), { dryRun, signal });
-    told.change({ kind: 'Secret', name: NAMES.tokens, change: 'created' });
+    notice.change({ kind: 'Secret', name: NAMES.tokens, change: 'created' });
   } else {
-    told.change({ kind: 'Secret', name: NAMES.tokens, change: 'same' });
+    notice.change({ kind: 'Secret', name: NAMES.tokens, change: 'same' });
   }
-  for (const object of wanted) {
+  for (const object of objects) {
     const { change } = await cluster.apply(object, { dryRun, signal });
-    told.change({ kind: object.kind, name: object.metadata.name, change });
+    notice.change({ kind: object.kind, name: object.metadata.name, change });
   }
   if (!dryRun && call.timeoutMs > 0)
-    await waitUntilReady(cluster, { timeoutMs: call.timeoutMs, signal, note: told.note });
-  // Only now: until the new pod runs, the old one may still need its programs.
-  await prune(cluster, wanted, call, told);
+    await waitUntilReady(cluster, { timeoutMs: call.timeoutMs, signal, note: notice.note });
+  // Last: until the new pod runs, the old one may still need its programs.
+  await prune(cluster, objects, call, notice);
 }
 
-/** Whether the namespace is there (now). */
-async function ensureNamespace(cluster: Cluster, call: InstallCall, told: InstallNotice): Promise<boolean> {
+/** Creates the namespace if needed; returns whether it exists now. */
+async function ensureNamespace(cluster: Cluster, call: InstallCall, notice: InstallNotice): Promise<boolean> {
   const name = cluster.namespace;
   const { signal } = call;
-  // Whoever may work in a namespace need not be allowed to read it.
-  const known = await cluster.get('Namespace', name, { signal }).catch((error: unknown) => {
+  // An account that may use a namespace need not have the right to read it.
+  const found = await cluster.get('Namespace', name, { signal }).catch((error: unknown) => {
     if (StudioError.is(error, 'forbidden')) return 'unknown' as const;
     throw error;
   });
-  if (known !== undefined) return true;
+  if (found !== undefined) return true;
   if (!call.createNamespace) {
     throw new StudioError('not_found', `The namespace ${name} does not exist.`, {
-      hint: 'Add --create-namespace to make it, or name another with --namespace.',
+      hint: 'Add --create-namespace to create it, or name another one with --namespace.',
     });
   }
-  told.change({ kind: 'Namespace', name, change: 'created' });
+  notice.change({ kind: 'Namespace', name, change: 'created' });
   if (call.dryRun) return false;
   await cluster.create(
     {
@@ -115,11 +117,11 @@ async function ensureNamespace(cluster: Cluster, call: InstallCall, told: Instal
 
 async function prune(
   cluster: Cluster,
-  wanted: readonly KubeObject[],
+  objects: readonly KubeObject[],
   call: InstallCall,
-  told: InstallNotice,
+  notice: InstallNotice,
 ): Promise<void> {
-  const keep = new Set(wanted.map(({ kind, metadata }) => `${kind} ${metadata.name}`));
+  const keep = new Set(objects.map(({ kind, metadata }) => `${kind} ${metadata.name}`));
   for (const component of ['server', 'vllm'] satisfies Component[]) {
     for (const kind of PRUNED) {
       for (const { metadata } of await cluster.list(kind, {
@@ -128,7 +130,7 @@ async function prune(
       })) {
         if (keep.has(`${kind} ${metadata.name}`)) continue;
         if (call.dryRun || (await cluster.remove(kind, metadata.name, { signal: call.signal })))
-          told.change({ kind, name: metadata.name, change: 'removed' });
+          notice.change({ kind, name: metadata.name, change: 'removed' });
       }
     }
   }

@@ -1,7 +1,4 @@
-/**
- * What an installation is made of. It is kept on the server's Deployment, so that an upgrade changes only what it
- * names.
- */
+/** Options of an installation. The server's Deployment keeps them, so that an upgrade changes only those it names. */
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
 import { SERVER_PORT } from '../names.ts';
@@ -17,35 +14,35 @@ const storage = z.string().superRefine((text, context) => {
 });
 const oneOrMore = z.number().int().min(1);
 
-/** A model served by vLLM beside the server. */
+/** A model that vLLM serves next to the server. */
 export const vllmOptions = z.object({
   /** Name on the Hugging Face hub, or a folder in the image or cache. */
   model: z.string().min(1),
   image: z.string().default('vllm/vllm-openai:v0.32.0'),
-  /** GPUs of one replica: the model is split over them. */
+  /** GPUs of one replica, across which the model is split. */
   gpus: oneOrMore.default(1),
   replicas: oneOrMore.default(1),
-  /** Values of the node label `nvidia.com/gpu.product` it may run on. */
+  /** Values of the node label `nvidia.com/gpu.product` that it may run on. */
   products: z
     .array(z.string())
     .min(1)
     .default(['NVIDIA-A100-SXM4-80GB', 'NVIDIA-A100-80GB-PCIe', 'NVIDIA-A100-SXM4-40GB', 'NVIDIA-A100-PCIE-40GB']),
   toolParser: z.string().optional(),
   reasoningParser: z.string().optional(),
-  /** Requests it lets wait before it says that it is busy. */
+  /** How many requests wait before it answers that it is busy. */
   queue: oneOrMore.default(512),
   /** Where weights are kept. */
   cache: storage
-    .refine((text) => !text.startsWith('postgres'), 'a folder is needed: pvc[:CLASS], hostPath:/FOLDER or emptyDir')
+    .refine((text) => !text.startsWith('postgres'), 'expected a folder: pvc[:CLASS], hostPath:/FOLDER, or emptyDir')
     .default('emptyDir'),
   cacheSize: quantity.default('200Gi'),
-  /** Secret whose key `token` opens models that are not public. */
+  /** Secret whose key `token` gives access to models that are not public. */
   tokenSecret: z.string().optional(),
   /** Further arguments of `vllm serve`. */
   arguments: z.array(z.string()).default([]),
 });
 export type VllmOptions = z.infer<typeof vllmOptions>;
-/** As it is given: what has a default may be left out. */
+/** Input of the options; those with a default may be left out. */
 export type VllmInput = z.input<typeof vllmOptions>;
 
 export const installOptions = z.object({
@@ -55,31 +52,28 @@ export const installOptions = z.object({
   /** Secret with the credentials of the images' registry. */
   pullSecret: z.string().optional(),
   port: z.number().int().min(1).max(65_535).default(SERVER_PORT),
-  /** How workers reach the server where its Service's name does not do. */
+  /** The server's address for workers that cannot use its Service's name. */
   advertise: z.string().optional(),
-  /** Further names the server is called by: those of a gateway before it. */
+  /** Further host names of the server, such as that of a gateway in front of it. */
   allowHosts: z.array(z.string().min(1)).default([]),
   /** See storage.ts. */
   storage: storage.default('pvc'),
   storageSize: quantity.default('20Gi'),
-  /** Most memory the server may have. */
+  /** The server's memory limit. */
   memory: quantity.default('2Gi'),
   /** Servers; more than one needs PostgreSQL. */
   replicas: oneOrMore.default(1),
-  /** Base URL of a collector that gets finished rollouts as traces (OTLP over HTTP). */
+  /** Base URL of a collector that receives finished rollouts as traces (OTLP over HTTP). */
   otlp: z.url({ protocol: /^https?$/, error: 'an address like http://collector:4318' }).optional(),
   vllm: vllmOptions.optional(),
 });
 export type InstallOptions = z.infer<typeof installOptions>;
-/** As they are given: what has a default may be left out. */
+/** Input of the options; those with a default may be left out. */
 export type InstallInput = z.input<typeof installOptions>;
 
-/**
- * Options as given over those of the installation that is there; throws StudioError `usage` for what does not go
- * together.
- */
-export function resolveOptions(given: InstallInput, installed?: InstallOptions): InstallOptions {
-  const parsed = installOptions.safeParse({ ...installed, ...given });
+/** Merges options into those of the existing installation; throws StudioError `usage` if they conflict. */
+export function resolveOptions(input: InstallInput, installed?: InstallOptions): InstallOptions {
+  const parsed = installOptions.safeParse({ ...installed, ...input });
   if (!parsed.success) {
     const [issue] = parsed.error.issues;
     throw new StudioError(
@@ -92,19 +86,13 @@ export function resolveOptions(given: InstallInput, installed?: InstallOptions):
   }
   const options = parsed.data;
   if (options.replicas > 1 && parseStorage(options.storage).kind !== 'postgres') {
-    throw new StudioError(
-      'usage',
-      'Several servers need one database: --replicas goes with --storage postgres:SECRET.',
-    );
+    throw new StudioError('usage', 'Several servers need one database: use --replicas with --storage postgres:SECRET.');
   }
   if (installed !== undefined && installed.storage !== options.storage) {
     throw new StudioError(
       'conflict',
-      `The server that is installed keeps its data in ${installed.storage}; with ${options.storage} it would ` +
-        'lose sight of them.',
-      {
-        hint: 'Leave --storage out, or uninstall first.',
-      },
+      `The installed server keeps its data in ${installed.storage} and would not find it in ${options.storage}.`,
+      { hint: 'Omit --storage, or uninstall first.' },
     );
   }
   return options;

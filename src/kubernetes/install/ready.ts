@@ -1,4 +1,4 @@
-/** Waits until the server's Deployment is ready, and says why it is not. */
+/** Waits until the server's Deployment is ready, and reports why it is not. */
 
 import { sleep } from '../../common/abort.ts';
 import { StudioError } from '../../common/errors.ts';
@@ -11,38 +11,38 @@ import { isUnheard } from '../access/podReady.ts';
 import { labels, NAMES, selector, VERSION_ANNOTATION } from '../names.ts';
 
 const POLL_MS = 500;
-/** What may recover is told, and given up only after so long. */
+/** An obstacle that may go away ends the wait only after this time. */
 const PATIENCE_MS = 10_000;
 const LOG_LINES = 5;
 
 export interface Readiness {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
-  /** Called when what is waited for changes. */
+  /** Called when the obstacle changes. */
   readonly note: (text: string) => void;
 }
 
 /** Why a server is not ready. */
 interface Obstacle {
   readonly text: string;
-  /** `wait`: it is on its way; `patience`: it may recover; `stuck`: nothing will change by waiting. */
+  /** `wait`: it is in progress; `patience`: it may recover; `stuck`: waiting does not help. */
   readonly hope: 'wait' | 'patience' | 'stuck';
   readonly hint?: string;
-  /** The pod whose log says more. */
+  /** The pod whose log has more details. */
   readonly pod?: Pod;
 }
 
-/** Throws StudioError `unavailable` with the reason when the server does not come. */
+/** Throws StudioError `unavailable` with the reason if the server does not become ready. */
 export async function waitUntilReady(cluster: Cluster, waiting: Readiness): Promise<void> {
   const { signal } = waiting;
   const until = performance.now() + waiting.timeoutMs;
-  let shown = '';
+  let noted = '';
   let since = performance.now();
   for (;;) {
-    const obstacle = await look(cluster, signal).catch(away);
+    const obstacle = await look(cluster, signal).catch(serverDown);
     if (obstacle === undefined) return;
-    if (obstacle.text !== shown) {
-      shown = obstacle.text;
+    if (obstacle.text !== noted) {
+      noted = obstacle.text;
       since = performance.now();
       waiting.note(obstacle.text);
     }
@@ -53,38 +53,39 @@ export async function waitUntilReady(cluster: Cluster, waiting: Readiness): Prom
   }
 }
 
-/** undefined: it is ready. */
+/** Returns what the server waits for, or undefined if it is ready. */
 async function look(cluster: Cluster, signal: AbortSignal): Promise<Obstacle | undefined> {
   const deployment = await cluster.get('Deployment', NAMES.server, { signal });
-  if (deployment === undefined) throw new StudioError('gone', `The Deployment ${NAMES.server} was removed meanwhile.`);
+  if (deployment === undefined)
+    throw new StudioError('gone', `The Deployment ${NAMES.server} was removed during the wait.`);
   if (isReady(deployment)) return undefined;
   return findObstacle(deployment, await cluster.list('Pod', { labels: selector(labels('server')), signal }));
 }
 
-/** An API server that is away for a moment comes back. */
-function away(error: unknown): Obstacle {
+/** Returns a short outage of the API server as an obstacle; rethrows everything else. */
+function serverDown(error: unknown): Obstacle {
   if (StudioError.is(error, 'unavailable'))
     return { text: error.message, hope: 'wait', ...(error.hint === undefined ? {} : { hint: error.hint }) };
   throw error;
 }
 
-/** Whether all pods are those of the newest manifest, and serve. */
+/** Returns whether all pods are those of the newest manifest, and serve. */
 export function isReady({ metadata, spec, status }: Deployment): boolean {
-  const wanted = spec?.replicas ?? 1;
+  const replicas = spec?.replicas ?? 1;
   return (
     (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0) &&
-    status?.updatedReplicas === wanted &&
-    status.availableReplicas === wanted &&
-    status.replicas === wanted
+    status?.updatedReplicas === replicas &&
+    status.availableReplicas === replicas &&
+    status.replicas === replicas
   );
 }
 
-/** What stands between the Deployment and being ready. */
+/** Returns why a Deployment is not ready. */
 export function findObstacle(deployment: Deployment, pods: readonly Pod[]): Obstacle {
   const failed = deployment.status?.conditions?.find(
     ({ type, status }) => type === 'ReplicaFailure' && status === 'True',
   );
-  const version = deployment.spec?.template?.metadata?.annotations?.[VERSION_ANNOTATION];
+  const version = deployment.spec?.template.metadata?.annotations?.[VERSION_ANNOTATION];
   const alive = pods.filter(
     ({ metadata }) =>
       metadata.deletionTimestamp === undefined && metadata.annotations?.[VERSION_ANNOTATION] === version,
@@ -95,15 +96,15 @@ export function findObstacle(deployment: Deployment, pods: readonly Pod[]): Obst
   if (pod === undefined) {
     if (failed !== undefined)
       return {
-        text: `The cluster makes no pod: ${failed.message ?? failed.reason ?? 'no reason given'}`,
+        text: `The cluster creates no pod: ${failed.message ?? failed.reason ?? 'no reason given'}`,
         hope: 'patience',
         hint:
           failed.message?.includes('exceeded quota') === true
-            ? 'Free some of the quota or have it raised; then run it again.'
-            : 'Fix that and run it again.',
+            ? 'Free some of the quota or have it raised, then install again.'
+            : 'Fix that and install again.',
       };
     return {
-      text: pods.length > 0 ? 'The server’s old pod is to end.' : 'The server’s pod is being made.',
+      text: pods.length > 0 ? 'The server’s old pod is shutting down.' : 'The server’s pod is being created.',
       hope: 'wait',
     };
   }
@@ -114,17 +115,17 @@ export function findObstacle(deployment: Deployment, pods: readonly Pod[]): Obst
   const unscheduled = pod.status?.conditions?.find(({ type, status }) => type === 'PodScheduled' && status === 'False');
   if (unscheduled !== undefined)
     return {
-      text: `No node takes the server’s pod: ${unscheduled.message ?? unscheduled.reason ?? ''}`,
+      text: `No node accepts the server’s pod: ${unscheduled.message ?? unscheduled.reason ?? ''}`,
       hope: 'wait',
-      hint: 'See kubectl describe pod; storage that no class provides is a frequent reason (--storage).',
+      hint: 'Check kubectl describe pod. A frequent reason is storage that no class provides (--storage).',
     };
   if (isUnheard(pod))
     return {
-      text: `The cluster hears nothing of node ${pod.spec?.nodeName ?? ''}, where the server’s pod is.`,
+      text: `The cluster does not hear from node ${pod.spec?.nodeName ?? ''}, where the server’s pod is.`,
       hope: 'wait',
-      hint: 'See kubectl get nodes.',
+      hint: 'Check kubectl get nodes.',
     };
-  if (pod.status?.phase === 'Running') return { text: 'The server starts.', hope: 'wait', pod };
+  if (pod.status?.phase === 'Running') return { text: 'The server is starting.', hope: 'wait', pod };
   return { text: 'The server’s pod is being set up.', hope: 'wait', pod };
 }
 
@@ -134,21 +135,21 @@ function containerObstacle(pod: Pod, status: ContainerStatus): Obstacle | undefi
   switch (waiting?.reason) {
     case 'ErrImagePull':
       return {
-        text: `The image ${status.image ?? ''} cannot be pulled: ${message}`,
+        text: `Cannot pull the image ${status.image}: ${message}`,
         hope: 'patience',
-        hint: IMAGE_MEND,
+        hint: IMAGE_HINT,
       };
     case 'ImagePullBackOff':
     case 'ErrImageNeverPull':
     case 'InvalidImageName':
-      return { text: `The image ${status.image ?? ''} cannot be pulled: ${message}`, hope: 'stuck', hint: IMAGE_MEND };
+      return { text: `Cannot pull the image ${status.image}: ${message}`, hope: 'stuck', hint: IMAGE_HINT };
     case 'CreateContainerConfigError':
     case 'CreateContainerError':
     case 'RunContainerError':
       return {
         text: `The server’s container cannot start: ${message}`,
         hope: 'patience',
-        hint: 'Fix that and run it again.',
+        hint: 'Fix that and install again.',
       };
     case 'CrashLoopBackOff':
       return { text: crashText(status), hope: 'stuck', pod };
@@ -159,8 +160,8 @@ function containerObstacle(pod: Pod, status: ContainerStatus): Obstacle | undefi
   }
 }
 
-const IMAGE_MEND =
-  'Name an image the nodes can have with --image (anything with Node 22.19 or newer), and the Secret of its ' +
+const IMAGE_HINT =
+  'Name an image that the nodes can pull with --image (anything with Node 22.19 or newer), and the Secret of its ' +
   'registry with --pull-secret.';
 
 function crashText({ state, lastState }: ContainerStatus): string {
@@ -171,31 +172,31 @@ function crashText({ state, lastState }: ContainerStatus): string {
   );
 }
 
-/** The error, with the last words of the server where it had a chance to say something. */
+/** Returns the error, with the end of the server's log if it has one. */
 async function failure(cluster: Cluster, { text, hint, pod }: Obstacle, signal: AbortSignal): Promise<StudioError> {
-  const said = pod === undefined ? undefined : await lastWords(cluster, pod.metadata.name, signal);
+  const log = pod === undefined ? undefined : await endOfLog(cluster, pod.metadata.name, signal);
   return new StudioError(
     'unavailable',
-    `The server is not ready: ${sentence(text)}${said === undefined ? '' : ` It says: ${sentence(said.text)}`}`,
+    `The server is not ready: ${sentence(text)}${log === undefined ? '' : ` Its log: ${sentence(log.text)}`}`,
     {
-      hint: hint ?? said?.hint ?? `See kubectl logs deployment/${NAMES.server} -n ${cluster.namespace}.`,
+      hint: hint ?? log?.hint ?? `Check kubectl logs deployment/${NAMES.server} -n ${cluster.namespace}.`,
     },
   );
 }
 
-interface Words {
+interface LogEnd {
   readonly text: string;
   readonly hint?: string | undefined;
 }
 
-async function lastWords(cluster: Cluster, pod: string, signal: AbortSignal): Promise<Words | undefined> {
+async function endOfLog(cluster: Cluster, pod: string, signal: AbortSignal): Promise<LogEnd | undefined> {
   const options = { container: 'server', tail: LOG_LINES, signal };
   const log = (await cluster.log(pod, options)) ?? '';
-  return wordsOf(log.trim() === '' ? ((await cluster.log(pod, { ...options, previous: true })) ?? '') : log);
+  return readLogEnd(log.trim() === '' ? ((await cluster.log(pod, { ...options, previous: true })) ?? '') : log);
 }
 
-/** What the end of a log says: the reason the server gives for its end, or else all of it in one line. */
-export function wordsOf(log: string): Words | undefined {
+/** Reads the end of a log: the reason that the server reports for its end, or else all of it in one line. */
+export function readLogEnd(log: string): LogEnd | undefined {
   const lines = log
     .split('\n')
     .map((line) => line.trim())
@@ -208,7 +209,7 @@ export function wordsOf(log: string): Words | undefined {
   return lines.length === 0 ? undefined : { text: lines.map((line) => loggedText(line) ?? line).join(' / ') };
 }
 
-/** What a line of the server's own log says. */
+/** Returns the message of a line of the server's JSON log. */
 function loggedText(line: string): string | undefined {
   const raw = jsonOf(line);
   return typeof raw === 'object' && raw !== null && 'message' in raw && typeof raw.message === 'string'

@@ -7,12 +7,12 @@ export type Storage =
   | { readonly kind: 'pvc'; readonly storageClass: string | undefined }
   | { readonly kind: 'hostPath'; readonly folder: string }
   | { readonly kind: 'emptyDir' }
-  /** The address of the database is the value of `key` of a Secret. */
+  /** `key` of the Secret holds the address of the database. */
   | { readonly kind: 'postgres'; readonly secret: string; readonly key: string };
 
 const NAME = /^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/;
 
-/** Throws StudioError `usage`. */
+/** Parses the text of a storage; throws StudioError `usage` for any other text. */
 export function parseStorage(text: string): Storage {
   const [kind = '', ...rest] = text.split(':');
   const value = rest.join(':');
@@ -26,6 +26,6 @@ export function parseStorage(text: string): Storage {
   }
   throw new StudioError(
     'usage',
-    `Storage is pvc[:CLASS], hostPath:/FOLDER, emptyDir or postgres:SECRET[/KEY], not “${text}”.`,
+    `“${text}” is not a storage. Expected pvc[:CLASS], hostPath:/FOLDER, emptyDir, or postgres:SECRET[/KEY].`,
   );
 }

@@ -1,5 +1,6 @@
 /**
- * The client tokens of a server in a cluster: made once, kept by upgrades, read by clients with their own kubeconfig.
+ * The client tokens of a server in a cluster: created once, kept by upgrades, read by clients with their own
+ * kubeconfig.
  */
 import { randomBytes } from 'node:crypto';
 import type { KubeObject } from '../access/objects.ts';
@@ -8,7 +9,7 @@ import { object } from './manifests/object.ts';
 
 const TOKEN_BYTES = 32;
 
-/** A Secret with new tokens. */
+/** Returns a Secret with new tokens. */
 export function newTokens(namespace: string): KubeObject {
   const token = (): string => Buffer.from(randomBytes(TOKEN_BYTES).toString('hex')).toString('base64');
   return object(

@@ -1,4 +1,4 @@
-/** Takes everything of ours out of a namespace. */
+/** Removes all of our objects from a namespace. */
 import { sleep } from '../../common/abort.ts';
 import { StudioError } from '../../common/errors.ts';
 import type { Cluster } from '../access/cluster.ts';
@@ -14,18 +14,18 @@ export interface UninstallCall {
   readonly signal: AbortSignal;
 }
 
-/** In this order: first those that would make others anew. Each list is gone before the next is begun. */
+/** In this order: first those that would recreate others. Each step is complete before the next one starts. */
 const STEPS: readonly (readonly Kind[])[] = [
   ['Deployment'],
   ['Job'],
   ['Pod'],
   ['Service', 'NetworkPolicy', 'ConfigMap', 'Secret', 'RoleBinding', 'Role', 'ServiceAccount'],
 ];
-/** They are gone only when what they made is. */
+/** These are removed only after the objects that they created. */
 const OWNERS: ReadonlySet<Kind> = new Set(['Deployment', 'Job']);
 const DATA: Kind = 'PersistentVolumeClaim';
-/** Where somebody else's objects would be lost with a namespace. */
-const LOOKED_FOR: readonly Kind[] = [
+/** Kinds whose objects, if another program's, keep the namespace. */
+const KEEPING_NAMESPACE: readonly Kind[] = [
   'Deployment',
   'Job',
   'Pod',
@@ -34,52 +34,57 @@ const LOOKED_FOR: readonly Kind[] = [
   'Secret',
   'PersistentVolumeClaim',
 ];
-/** What every namespace has by itself. */
+/** Objects that every namespace has. */
 const EVERYWHERE = new Set(['ConfigMap kube-root-ca.crt', 'ConfigMap openshift-service-ca.crt']);
 
 const POLL_MS = 500;
-const GONE_WITHIN_MS = 180_000;
+const REMOVAL_MS = 180_000;
 
-/** Waits until all is gone. Whether there was anything. */
-export async function uninstall(cluster: Cluster, call: UninstallCall, told: InstallNotice): Promise<boolean> {
+/** Removes everything and waits until it is gone; returns whether there was anything. */
+export async function uninstall(cluster: Cluster, call: UninstallCall, notice: InstallNotice): Promise<boolean> {
   const running = (await cluster.list('Job', { labels: OURS, signal: call.signal })).filter(
     ({ status }) => (status?.active ?? 0) > 0,
   ).length;
   if (running > 0)
-    told.note(`Pods of ${running === 1 ? 'a batch' : `${running} batches`} still run: they end with the server.`);
+    notice.note(
+      `Pods of ${running === 1 ? 'a batch' : `${running} batches`} are still running; they end with the server.`,
+    );
   const options = await installedOptions(cluster, call.signal);
   let any = false;
   for (const kinds of call.deleteData ? [...STEPS, [DATA]] : STEPS)
-    any = (await removeAll(cluster, kinds, call.signal, told)) || any;
+    any = (await removeAll(cluster, kinds, call.signal, notice)) || any;
   const kept = await ours(cluster, DATA, call.signal);
   for (const { metadata } of kept) {
-    told.change({ kind: DATA, name: metadata.name, change: 'stays' });
+    notice.change({ kind: DATA, name: metadata.name, change: 'stays' });
   }
   if (kept.length > 0)
-    told.note('The data stay, and their namespace: the next install finds them again. --delete-data removes them.');
-  if (options !== undefined) elsewhere(parseStorage(options.storage), call.deleteData, told);
-  // It cannot go with the data in it.
+    notice.note(
+      'The data and the namespace stay, and the next install finds the data again. --delete-data removes them.',
+    );
+  if (options !== undefined) noteOutsideData(parseStorage(options.storage), call.deleteData, notice);
+  // Removing the namespace would remove the data.
   if (kept.length > 0) return true;
-  return (await removeNamespace(cluster, call.signal, told)) || any;
+  return (await removeNamespace(cluster, call.signal, notice)) || any;
 }
 
-/** Data that are not in the namespace are out of reach. */
-function elsewhere(storage: Storage, unwanted: boolean, told: InstallNotice): void {
+/** Says where data outside the namespace stay: uninstall cannot remove those. */
+function noteOutsideData(storage: Storage, deleteData: boolean, notice: InstallNotice): void {
   const place =
     storage.kind === 'hostPath'
       ? `the folder ${storage.folder} of the node`
       : storage.kind === 'postgres'
         ? 'the database'
         : undefined;
-  if (place !== undefined) told.note(`The data stay in ${place}${unwanted ? ': they can only be removed there' : ''}.`);
+  if (place !== undefined)
+    notice.note(`The data stay in ${place}${deleteData ? ' and can only be removed there' : ''}.`);
 }
 
-/** Whether there was anything. Returns when it is gone. */
+/** Removes the objects of some kinds and waits until they are gone; returns whether there were any. */
 async function removeAll(
   cluster: Cluster,
   kinds: readonly Kind[],
   signal: AbortSignal,
-  told: InstallNotice,
+  notice: InstallNotice,
 ): Promise<boolean> {
   let any = false;
   for (const kind of kinds) {
@@ -91,18 +96,18 @@ async function removeAll(
           signal,
         })
       )
-        told.change({ kind, name: metadata.name, change: 'removed' });
+        notice.change({ kind, name: metadata.name, change: 'removed' });
     }
   }
-  const until = performance.now() + GONE_WITHIN_MS;
-  let shown = '';
+  const until = performance.now() + REMOVAL_MS;
+  let noted = '';
   for (const kind of kinds) {
     for (let left = await ours(cluster, kind, signal); left.length > 0; left = await ours(cluster, kind, signal)) {
       const text = leftText(kind, left);
-      if (text !== shown) told.note((shown = text));
+      if (text !== noted) notice.note((noted = text));
       if (performance.now() > until)
-        throw new StudioError('unavailable', `${text} It does not go.`, {
-          hint: 'A finalizer or a lost node may hold it: see kubectl get -o yaml; then run it again.',
+        throw new StudioError('unavailable', `${text} It is still there.`, {
+          hint: 'A finalizer or a lost node may block it: check kubectl get -o yaml, then uninstall again.',
         });
       await sleep(POLL_MS, signal);
     }
@@ -113,7 +118,7 @@ async function removeAll(
 function leftText(kind: Kind, [first, ...more]: readonly KubeObject[]): string {
   return (
     `Waiting until ${kind} ${first?.metadata.name ?? ''}${more.length === 0 ? '' : ` and ${more.length} more`} is ` +
-    'gone.'
+    'removed.'
   );
 }
 
@@ -121,8 +126,8 @@ async function ours(cluster: Cluster, kind: Kind, signal: AbortSignal): Promise<
   return await cluster.list(kind, { labels: OURS, signal });
 }
 
-/** Removes the namespace if install made it and nothing is left in it. Whether it did. */
-async function removeNamespace(cluster: Cluster, signal: AbortSignal, told: InstallNotice): Promise<boolean> {
+/** Removes the namespace if install created it and nothing is left in it; returns whether it did. */
+async function removeNamespace(cluster: Cluster, signal: AbortSignal, notice: InstallNotice): Promise<boolean> {
   const name = cluster.namespace;
   const found = await cluster.get('Namespace', name, { signal }).catch((error: unknown) => {
     if (StudioError.is(error, 'forbidden')) return undefined;
@@ -130,23 +135,23 @@ async function removeNamespace(cluster: Cluster, signal: AbortSignal, told: Inst
   });
   if (found?.metadata.annotations?.[MADE_ANNOTATION] !== 'true') return false;
   const others: string[] = [];
-  for (const kind of LOOKED_FOR) {
+  for (const kind of KEEPING_NAMESPACE) {
     for (const { metadata } of await cluster.list(kind, { signal })) {
       if (!EVERYWHERE.has(`${kind} ${metadata.name}`)) others.push(`${kind} ${metadata.name}`);
     }
   }
   if (others.length > 0) {
-    told.change({ kind: 'Namespace', name, change: 'stays' });
-    told.note(
-      'The namespace stays, for there is something else in it: ' +
+    notice.change({ kind: 'Namespace', name, change: 'stays' });
+    notice.note(
+      'The namespace stays because it contains other objects: ' +
         `${others.slice(0, 3).join(', ')}${others.length > 3 ? ` and ${others.length - 3} more` : ''}.`,
     );
     return false;
   }
   await cluster.remove('Namespace', name, { propagation: 'Foreground', signal });
-  const until = performance.now() + GONE_WITHIN_MS;
+  const until = performance.now() + REMOVAL_MS;
   while ((await cluster.get('Namespace', name, { signal })) !== undefined && performance.now() < until)
     await sleep(POLL_MS, signal);
-  told.change({ kind: 'Namespace', name, change: 'removed' });
+  notice.change({ kind: 'Namespace', name, change: 'removed' });
   return true;
 }

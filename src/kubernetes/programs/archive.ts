@@ -1,25 +1,24 @@
 /**
- * Programs on their way into a pod: files put together and compressed. The format is as simple as it can be, since what
- * unpacks it is a short script (unpackScript.ts): one line of JSON, `[[path, bytes], …]`, then the files, all in
- * Brotli.
+ * Packs programs for a pod. The format is simple, since a short script unpacks it (unpackScript.ts): one line of JSON,
+ * `[[path, bytes], …]`, then the files, all compressed with Brotli.
  */
 import { promisify } from 'node:util';
 import { brotliCompress, constants } from 'node:zlib';
 import { sha256Hex } from '../../common/hash.ts';
 
 export interface ProgramFile {
-  /** From the folder of the installation, with `/`: `dist/worker.mjs`. */
+  /** Relative to the folder of the installation, with `/`: `dist/worker.mjs`. */
   readonly path: string;
   readonly bytes: Uint8Array;
 }
 
 export interface Archive {
-  /** sha256 of what is unpacked, before compression: the same programs have the same hash, whoever compresses them. */
+  /** sha256 of the content before compression: the same programs have the same hash, whatever compresses them. */
   readonly sha: string;
   readonly packed: Buffer;
 }
 
-/** From here on the next step takes ten times as long for a tenth. */
+/** The next level takes ten times as long and saves a tenth. */
 const QUALITY = 9;
 
 /** Packs files; their order does not matter. */

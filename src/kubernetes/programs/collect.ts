@@ -1,4 +1,4 @@
-/** Which files of this installation a program in a pod needs. */
+/** Collects the files of this installation that a program in a pod needs. */
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -6,17 +6,17 @@ import { type Entry, packageUrl } from '../../common/entries.ts';
 import { StudioError } from '../../common/errors.ts';
 import type { ProgramFile } from './archive.ts';
 
-/** What a worker's pod runs: the worker and what it starts. */
+/** The programs of a worker's pod: the worker and those that it starts. */
 export const WORKER_PROGRAMS: readonly Entry[] = ['worker', 'reaper', 'toolThread', 'readerThread'];
-/** What the server's pod runs, and gives to workers. */
+/** The programs of the server's pod, which also sends those of workers to them. */
 export const SERVER_PROGRAMS: readonly Entry[] = ['server', ...WORKER_PROGRAMS];
 
-/** A bundle named in a bundle, in an import of either kind. Too many do no harm. */
-const NAMED = /["'](\.{1,2}\/(?:[\w-]+\/)*[\w-]+\.mjs)["']/g;
+/** Matches a bundle in an import of either kind. Too many matches do no harm. */
+const IMPORTED = /["'](\.{1,2}\/(?:[\w-]+\/)*[\w-]+\.mjs)["']/g;
 
 /**
- * The bundles of `entries` with all they load, out of `dist`; throws StudioError `unavailable` where they are not
- * built.
+ * Reads the bundles of `entries`, with everything they load, from `dist`; throws StudioError `unavailable` if they are
+ * not built.
  */
 export async function programFiles(entries: readonly Entry[], dist: string = distFolder()): Promise<ProgramFile[]> {
   const found = new Map<string, Buffer>();
@@ -25,13 +25,13 @@ export async function programFiles(entries: readonly Entry[], dist: string = dis
     if (found.has(name)) continue;
     const bytes = await bundle(dist, name);
     found.set(name, bytes);
-    for (const [, to = ''] of bytes.toString('utf8').matchAll(NAMED))
+    for (const [, to = ''] of bytes.toString('utf8').matchAll(IMPORTED))
       waiting.push(path.posix.join(path.posix.dirname(name), to));
   }
   return [...found].map(([name, bytes]) => ({ path: `dist/${name}`, bytes }));
 }
 
-/** The pages for browsers, without source maps. */
+/** Reads the pages for browsers, without source maps. */
 export async function pageFiles(dist: string = distFolder()): Promise<ProgramFile[]> {
   const folder = path.join(dist, 'webview');
   const names = (await readdir(folder).catch(notBuilt)).filter((name) => !name.endsWith('.map'));
@@ -49,8 +49,8 @@ async function bundle(dist: string, name: string): Promise<Buffer> {
 }
 
 function notBuilt(cause: unknown): never {
-  throw new StudioError('unavailable', 'The programs that pods run are not in this installation.', {
-    hint: 'In a checkout: npm run build.',
+  throw new StudioError('unavailable', 'This installation has no programs for pods.', {
+    hint: 'In a checkout, run `npm run build`.',
     cause,
   });
 }

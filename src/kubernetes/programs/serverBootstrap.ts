@@ -1,5 +1,5 @@
 /**
- * What the server's pod starts: puts the pieces of the programs together, unpacks them and goes on as the server.
+ * The script that the server's pod starts: joins the pieces of the programs, unpacks them, and continues as the server.
  * `node bootstrap.mjs PIECES FOLDER SHA ENTRY [ARGUMENT…]`
  */
 import { UNPACK_SCRIPT } from './unpackScript.ts';

@@ -1,8 +1,7 @@
 /**
- * The half of a bootstrap that unpacks an archive, as the text of a script: a pod has nothing but Node. A bootstrap
- * begins
- * with it and then calls `unpack(packed, sha, folder)`, which throws when the archive is not the one `sha` names. Ends
- * with 2 (never try again) when Node is too old.
+ * The part of a bootstrap script that unpacks an archive; a script, because a pod has nothing but Node. A bootstrap
+ * starts with it and then calls `unpack(packed, sha, folder)`, which throws if the archive does not have the hash
+ * `sha`. Ends with 2 (do not retry) if Node is too old.
  */
 export const UNPACK_SCRIPT = `import { createHash } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -12,7 +11,7 @@ import { brotliDecompressSync } from 'node:zlib';
 {
   const [major, minor] = process.versions.node.split('.').map(Number);
   if (major < 22 || (major === 22 && minor < 19)) {
-    console.error('This image has Node ' + process.versions.node + '; 22.19 or newer is needed.');
+    console.error('This image has Node ' + process.versions.node + '; 22.19 or newer is required.');
     process.exit(2);
   }
 }
@@ -20,7 +19,8 @@ import { brotliDecompressSync } from 'node:zlib';
 function unpack(packed, sha, folder) {
   const whole = brotliDecompressSync(packed);
   const found = createHash('sha256').update(whole).digest('hex');
-  if (found !== sha) throw new Error('The programs are not the expected ones: sha256 ' + found + ' instead of ' + sha + '.');
+  if (found !== sha)
+    throw new Error('The programs are not the expected ones: sha256 ' + found + ' instead of ' + sha + '.');
   const end = whole.indexOf(10);
   let from = end + 1;
   for (const [name, size] of JSON.parse(whole.toString('utf8', 0, end))) {

@@ -1,19 +1,20 @@
 /**
- * What a worker's pod starts: `node bootstrap.mjs CONFIG WORK`. Fetches the worker's programs from the server by their
- * hash, unpacks them and goes on as the worker. `CONFIG` holds `worker.json` and, where the batch has any,
- * `secrets.json`; both are read anew before each try, since a server that was upgraded has other programs.
- * Exit codes: 2 it will never work (the Node is too old, the token is of no use), 3 another pod may do better.
+ * The script that a worker's pod starts: `node bootstrap.mjs CONFIG WORK`. Fetches the worker's programs from the
+ * server by their hash, unpacks them, and continues as the worker. `CONFIG` holds `worker.json` and, if the batch has
+ * secrets, `secrets.json`; it reads `worker.json` again before each attempt, since an upgraded server has other
+ * programs.
+ * Exit codes: 2 it will never work (Node is too old, the token is invalid), 3 another pod may succeed.
  */
 import { UNPACK_SCRIPT } from './unpackScript.ts';
 
-/** In the folder `CONFIG`. */
+/** Files in the folder `CONFIG`. */
 export const WORKER_FILE = 'worker.json';
 export const SECRETS_FILE = 'secrets.json';
 
-/** What `worker.json` says: a worker's configuration without what only the pod knows, and which programs to fetch. */
+/** Content of `worker.json`: a worker's configuration without what only the pod knows, and the programs to fetch. */
 export interface PodWorker {
   readonly server: string;
-  /** Further ones, tried in turn with it. */
+  /** Further servers, tried in turn with it. */
   readonly others?: readonly string[];
   readonly token: string;
   readonly batch: string;
@@ -39,26 +40,32 @@ function end(code, text) {
   process.exit(code);
 }
 
-async function fetched({ server, token, programs }) {
+async function fetchPrograms({ server, token, programs }) {
   try {
-    const answer = await fetch(server + '/v1/programs/' + programs, { headers: { authorization: 'Bearer ' + token }, redirect: 'error', signal: AbortSignal.timeout(60_000) });
-    if (answer.status === 401 || answer.status === 403) end(2, 'The server at ' + server + ' does not know this batch (' + answer.status + ').');
-    if (!answer.ok) return 'it answered ' + answer.status;
+    const answer = await fetch(server + '/v1/programs/' + programs, {
+      headers: { authorization: 'Bearer ' + token },
+      redirect: 'error',
+      signal: AbortSignal.timeout(60_000),
+    });
+    if (answer.status === 401 || answer.status === 403)
+      end(2, 'The server at ' + server + ' does not know this batch (' + answer.status + ').');
+    if (!answer.ok) return 'it returned ' + answer.status;
     return Buffer.from(await answer.arrayBuffer());
   } catch (error) {
     return (error.cause ?? error).message || String(error.cause ?? error);
   }
 }
 
-const begun = Date.now();
+const startedAt = Date.now();
 let config;
 let packed;
 for (let pause = 250, tried = 0; ; pause = Math.min(5_000, pause * 2)) {
   config = JSON.parse(readFileSync(path.join(folder, '${WORKER_FILE}'), 'utf8'));
   const servers = [config.server, ...(config.others ?? [])];
-  packed = await fetched({ ...config, server: servers[tried++ % servers.length] });
+  packed = await fetchPrograms({ ...config, server: servers[tried++ % servers.length] });
   if (typeof packed !== 'string') break;
-  if (Date.now() - begun > config.reconnect_seconds * 1000) end(3, 'The server at ' + config.server + ' gave no programs: ' + packed + '.');
+  if (Date.now() - startedAt > config.reconnect_seconds * 1000)
+    end(3, 'Cannot get the programs from the server at ' + config.server + ': ' + packed + '.');
   if (pause === 1_000) process.stderr.write('Waiting for the server at ' + config.server + ': ' + packed + '\\n');
   await sleep(pause * (0.5 + Math.random() / 2));
 }
@@ -67,13 +74,18 @@ const home = path.join(work, 'programs');
 try {
   unpack(packed, programs, home);
 } catch (error) {
-  end(3, 'The programs cannot be unpacked: ' + error.message);
+  end(3, 'Cannot unpack the programs: ' + error.message);
 }
 for (const name of ['HOME', 'TMPDIR']) if (process.env[name]) mkdirSync(process.env[name], { recursive: true });
 const secrets = path.join(folder, '${SECRETS_FILE}');
 const written = path.join(work, '${WORKER_FILE}');
 writeFileSync(written, JSON.stringify({
-  ...worker, worker: process.env.POD_NAME, work: path.join(work, 'rollouts'), interrupted_exit: 3, stop_seconds: 10, ...(existsSync(secrets) ? { secrets } : {}),
+  ...worker,
+  worker: process.env.POD_NAME,
+  work: path.join(work, 'rollouts'),
+  interrupted_exit: 3,
+  stop_seconds: 10,
+  ...(existsSync(secrets) ? { secrets } : {}),
 }), { mode: 0o600 });
 for (const signal of signals) process.off(signal, stopped);
 const file = path.join(home, 'dist', 'worker.mjs');

@@ -1,4 +1,5 @@
 /** What a cluster holds, object by object, over every kind its API serves: to compare before and after. */
+import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import type { Cluster } from '../../../src/kubernetes/access/cluster.ts';
 
@@ -36,8 +37,9 @@ const BEATING = new Set([
 /** A line for each object of a namespace and each that is in none; objects of other namespaces are left out. */
 export async function snapshot(cluster: Cluster, namespace: string): Promise<string[]> {
   const read = async (path: string): Promise<unknown> => {
-    const answer = await cluster.connection.request('GET', path);
-    return answer.status === 200 ? JSON.parse(answer.text) : undefined;
+    const { status, body } = await cluster.connection.stream(path, {});
+    const sent = await text(body);
+    return status === 200 ? JSON.parse(sent) : undefined;
   };
   const versions = [
     'api/v1',

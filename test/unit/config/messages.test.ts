@@ -227,8 +227,7 @@ describe('secrets', () => {
     const hint = (name: string): string =>
       `Put it into an environment variable and write "\${env:${name}}" here; as it was in a file, change it at ` +
       'its service.';
-    const told = (key: string): string =>
-      `\`${key}\` looks like a secret; files may only contain secrets as \${env:…}`;
+    const told = (key: string): string => `\`${key}\` looks like a secret; files may only contain secrets as \${env:…}`;
     assert.deepEqual(await check('a.agent.yaml', model('api_key: sk-abcdefghijklmnopqrst')), [
       `a.agent.yaml:7:12: ${told('model.api_key')} — ${hint('API_KEY')}`,
     ]);

@@ -70,7 +70,7 @@ function jobOf(
     uid: `u${plan.round}`,
     annotations: { ...object.metadata.annotations, ...(released ? { 'rollout-studio/released': 'true' } : {}) },
   };
-  return readObject('Job', 'batch/v1', {
+  return readObject('Job', {
     ...object,
     metadata,
     spec: { ...(object['spec'] as object), ...(released ? { suspend: true } : {}) },

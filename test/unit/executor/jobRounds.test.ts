@@ -101,7 +101,7 @@ describe('readRound', () => {
       settled,
       fruitless,
       slots,
-    } = readRound(job({ spec: { suspend: true } })) ?? round();
+    } = readRound(job({ spec: { suspend: true, template: {} } })) ?? round();
     assert.deepEqual(
       { state, suspended, number, settled, fruitless, slots },
       { state: 'active', suspended: true, number: 12, settled: 3, fruitless: 1, slots: 9 },

@@ -9,8 +9,9 @@ import {
 } from '../../../src/executor/kubernetes/podLife.ts';
 import { PodWatch } from '../../../src/executor/kubernetes/podWatch.ts';
 import type { KubeEvent, Pod } from '../../../src/kubernetes/access/objects.ts';
+import type { Partially } from '../../support/partially.ts';
 
-type Status = NonNullable<Pod['status']>;
+type Status = Partially<NonNullable<Pod['status']>>;
 type State = NonNullable<NonNullable<Status['containerStatuses']>[number]['state']>;
 
 function pod(
@@ -29,7 +30,7 @@ function pod(
       annotations: { 'rollout-studio/batch-id': changes.batch ?? 'b1' },
       ...(changes.deleted === true ? { deletionTimestamp: '2026-01-01T00:01:00Z' } : {}),
     },
-  };
+  } satisfies Partially<Pod> as unknown as Pod;
 }
 
 function worker(state: State, more: Status = {}): Status {

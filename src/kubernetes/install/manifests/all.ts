@@ -1,4 +1,4 @@
-/** Everything an installation consists of, in the order it is applied. */
+/** Builds all objects of an installation, in the order in which they are applied. */
 
 import type { KubeObject } from '../../access/objects.ts';
 import { labels, NAMES } from '../../names.ts';
@@ -11,7 +11,7 @@ import { serverDeployment, serverService } from './server.ts';
 import { vllm } from './vllm.ts';
 import { claimOf } from './volumes.ts';
 
-/** All but the namespace and the Secret with the client tokens: those are made once. */
+/** Returns all objects but the namespace and the Secret with the client tokens, which are created once. */
 export function manifests(options: InstallOptions, archive: Archive, namespace: string): KubeObject[] {
   const programs = programMaps(archive, namespace);
   return [

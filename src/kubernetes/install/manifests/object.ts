@@ -2,13 +2,13 @@ import { KINDS, type Kind } from '../../access/kinds.ts';
 import type { KubeObject } from '../../access/objects.ts';
 import { type Component, labels } from '../../names.ts';
 
-/** Where an object belongs. */
+/** The place of an object. */
 export interface Place {
   readonly namespace: string;
   readonly component: Component;
 }
 
-/** An object of ours, with its labels. */
+/** Returns an object with our labels. */
 export function object(kind: Kind, name: string, place: Place, body: Readonly<Record<string, unknown>>): KubeObject {
   const { apiVersion, namespaced } = KINDS[kind];
   return {

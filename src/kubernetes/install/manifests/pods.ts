@@ -1,29 +1,29 @@
-/** What all pods of ours have in common. */
+/** Parts that all our pods share. */
 
-/** User and group: numbers, so that images need to know no name, and mounted files are theirs. */
+/** User and group as a number, which works in images without a name for it; mounted files belong to them. */
 const USER = 1000;
-/** Mode of files that are secret: their group may read them, which is `fsGroup`. */
+/** Mode of secret files: readable by their group, which is `fsGroup`. */
 export const SECRET_MODE = 0o440;
 
-/** Security of a pod whose containers run as nobody in particular. */
+/** Security of a pod whose containers run as an ordinary user. */
 export const POD_SECURITY = {
   runAsUser: USER,
   runAsGroup: USER,
   fsGroup: USER,
   runAsNonRoot: true,
-  // A volume of millions of files is not walked through at each start.
+  // A start does not walk through a volume of millions of files.
   fsGroupChangePolicy: 'OnRootMismatch',
   seccompProfile: { type: 'RuntimeDefault' },
 } as const;
 
-/** Security of a container: its files are what its volumes hold. */
+/** Security of a container that writes to its volumes only. */
 export const CONTAINER_SECURITY = {
   allowPrivilegeEscalation: false,
   readOnlyRootFilesystem: true,
   capabilities: { drop: ['ALL'] },
 } as const;
 
-/** An init container that gives a folder of the node, which the kubelet made as root, to our user. */
+/** Returns an init container that makes our user the owner of a node's folder, which the kubelet created as root. */
 export function folderOwner(
   image: string,
   pullPolicy: string,

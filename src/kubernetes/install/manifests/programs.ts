@@ -1,4 +1,4 @@
-/** The programs of this installation as ConfigMaps: in pieces that fit, never changed, named after what is in them. */
+/** Puts the programs of this installation into immutable ConfigMaps, in pieces that fit, named after their content. */
 import { sha256Hex } from '../../../common/hash.ts';
 import type { KubeObject } from '../../access/objects.ts';
 import { NAMES } from '../../names.ts';
@@ -6,7 +6,7 @@ import type { Archive } from '../../programs/archive.ts';
 import { SERVER_BOOTSTRAP } from '../../programs/serverBootstrap.ts';
 import { object } from './object.ts';
 
-/** A ConfigMap holds 1 MiB, with everything about it. */
+/** A ConfigMap holds 1 MiB, including its metadata. */
 const PIECE_BYTES = 900_000;
 
 const BOOTSTRAP = 'bootstrap.mjs';
@@ -15,9 +15,9 @@ const PIECE = 'piece';
 
 export interface ProgramMaps {
   readonly objects: readonly KubeObject[];
-  /** Sources of the volume that puts them together: the bootstrap and the pieces `0`, `1`, … */
+  /** Sources of the volume that joins them: the bootstrap and the pieces `0`, `1`, … */
   readonly sources: readonly Readonly<Record<string, unknown>>[];
-  /** Of what is unpacked. */
+  /** sha256 of the unpacked content. */
   readonly sha: string;
 }
 

@@ -1,6 +1,4 @@
-/**
- * Who the server is in the cluster, and what it may do: only in its own namespace, and only what running batches needs.
- */
+/** Builds the server's account and its rights: only in its own namespace, and only what running batches needs. */
 
 import type { KubeObject } from '../../access/objects.ts';
 import { NAMES } from '../../names.ts';
@@ -10,7 +8,7 @@ import { object, type Place } from './object.ts';
 const READ = ['get', 'list', 'watch'];
 const WRITE = ['create', 'patch', 'delete'];
 
-/** The rules of its Role. */
+/** The rules of the server's Role. */
 export const RULES = [
   { apiGroups: ['batch'], resources: ['jobs'], verbs: [...READ, ...WRITE] },
   { apiGroups: [''], resources: ['pods', 'events'], verbs: READ },
@@ -20,7 +18,7 @@ export const RULES = [
   { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: READ },
 ] as const;
 
-/** Accounts of the server and of the workers, who may do nothing; Role and its binding. */
+/** Returns the accounts of the server and of the workers, which have no rights, and the server's Role and binding. */
 export function rights(options: InstallOptions, namespace: string): KubeObject[] {
   const place: Place = { namespace, component: 'server' };
   const pull = options.pullSecret === undefined ? {} : { imagePullSecrets: [{ name: options.pullSecret }] };
@@ -35,7 +33,7 @@ export function rights(options: InstallOptions, namespace: string): KubeObject[]
   ];
 }
 
-/** Nobody calls a worker. Where network policies are enforced, nobody can. */
+/** Returns a policy that blocks connections to workers, which need none, in clusters that enforce network policies. */
 export function workerNetwork(namespace: string, workers: Readonly<Record<string, string>>): KubeObject {
   return object(
     'NetworkPolicy',

@@ -1,4 +1,4 @@
-/** The server in the cluster: its Deployment and how pods find it. */
+/** Builds the server's Deployment, and the Service by which pods find it. */
 import { LONG_RUNNING } from '../../../common/entries.ts';
 import { hashOf } from '../../../common/hash.ts';
 import type { KubeObject } from '../../access/objects.ts';
@@ -21,13 +21,13 @@ import { dataVolume } from './volumes.ts';
 const PROGRAMS = '/rollout/programs';
 const TOKENS = '/rollout/tokens';
 const STORE = '/rollout/store';
-/** Unpacked programs, HOME and TMPDIR. */
+/** Holds the unpacked programs, HOME, and TMPDIR. */
 const WORK = '/rollout/work';
 const WORK_LIMIT = '4Gi';
-/** Environment variable with the address of the database, which Kubernetes puts into the arguments. */
+/** Environment variable with the address of the database, which Kubernetes expands in the arguments. */
 const DATABASE = 'ROLLOUT_STORE';
 
-/** How long the server may take to end: workers let go of their rollouts, everything is written. */
+/** How long the server may take to end: workers release their rollouts, and everything is written. */
 const GRACE_SECONDS = 60;
 
 export function serverDeployment(
@@ -38,10 +38,10 @@ export function serverDeployment(
   const selected = labels('server');
   const spec = podSpec(options, programs, namespace);
   const sqlite = parseStorage(options.storage).kind !== 'postgres';
-  const made = object('Deployment', NAMES.server, at(namespace), {
+  const deployment = object('Deployment', NAMES.server, at(namespace), {
     spec: {
       replicas: options.replicas,
-      // The programs of earlier versions are removed.
+      // An upgrade removes the programs of earlier versions.
       revisionHistoryLimit: 0,
       // Two servers cannot have one SQLite store.
       strategy: sqlite
@@ -57,10 +57,11 @@ export function serverDeployment(
       },
     },
   });
-  return { ...made, metadata: { ...made.metadata, annotations: { [OPTIONS_ANNOTATION]: JSON.stringify(options) } } };
+  const annotations = { [OPTIONS_ANNOTATION]: JSON.stringify(options) };
+  return { ...deployment, metadata: { ...deployment.metadata, annotations } };
 }
 
-/** What a Prometheus of the cluster that looks for pods by annotations goes by. */
+/** Returns the annotations by which a Prometheus of the cluster finds pods to scrape. */
 function scraped(port: number): Readonly<Record<string, string>> {
   return { 'prometheus.io/scrape': 'true', 'prometheus.io/port': String(port), 'prometheus.io/path': '/metrics' };
 }
@@ -154,13 +155,13 @@ function container(
       ...(storage.kind === 'postgres' ? [secretEnv(DATABASE, storage.secret, storage.key)] : []),
     ],
     ports: [{ name: SERVER_PORT_NAME, containerPort: options.port, protocol: 'TCP' }],
-    // Without a request of its own, it asks for as much memory as it may have.
+    // Without a memory request, the limit is the request.
     resources: { requests: { cpu: '250m' }, limits: { memory: options.memory } },
     securityContext: CONTAINER_SECURITY,
     startupProbe: { ...probe('/healthz'), periodSeconds: 1, failureThreshold: 120 },
     livenessProbe: { ...probe('/healthz'), periodSeconds: 10, failureThreshold: 6 },
     readinessProbe: { ...probe('/readyz'), periodSeconds: 5, failureThreshold: 2 },
-    // What it said last, where it wrote no message of its own.
+    // The end of the log, if the container wrote no message.
     terminationMessagePolicy: 'FallbackToLogsOnError',
     volumeMounts: [
       { name: 'programs', mountPath: PROGRAMS, readOnly: true },

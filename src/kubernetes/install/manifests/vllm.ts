@@ -1,4 +1,4 @@
-/** A model served by vLLM beside the server: one pod per replica, each found by the headless Service. */
+/** Builds a model that vLLM serves next to the server: one pod per replica, each found by the headless Service. */
 
 import type { KubeObject } from '../../access/objects.ts';
 import { labels, NAMES } from '../../names.ts';
@@ -23,7 +23,7 @@ export function vllm(options: VllmOptions, namespace: string): KubeObject[] {
       spec: {
         replicas: options.replicas,
         revisionHistoryLimit: 2,
-        // GPUs of the old pod are free only once it is gone.
+        // The GPUs of the old pod are free only after it has ended.
         strategy: { type: 'Recreate' },
         selector: { matchLabels: selected },
         template: { metadata: { labels: selected }, spec: podSpec(options) },
@@ -39,7 +39,7 @@ export function vllm(options: VllmOptions, namespace: string): KubeObject[] {
   ];
 }
 
-/** The address of the model in a batch file. */
+/** Returns the address of the model for batch files. */
 export function vllmUrl(namespace: string): string {
   return `http://${NAMES.vllm}.${namespace}.svc:${PORT}/v1`;
 }
@@ -60,7 +60,7 @@ function podSpec(options: VllmOptions): Readonly<Record<string, unknown>> {
     tolerations: [{ key: 'nvidia.com/gpu', operator: 'Exists', effect: 'NoSchedule' }],
     containers: [container(options)],
     volumes: [
-      // The processes of one replica talk through shared memory.
+      // The processes of one replica communicate through shared memory.
       { name: 'shm', emptyDir: { medium: 'Memory', sizeLimit: `${Math.max(2, 2 * options.gpus)}Gi` } },
       dataVolume('cache', parseStorage(options.cache), NAMES.cache),
     ],
@@ -85,7 +85,7 @@ function container(options: VllmOptions): Readonly<Record<string, unknown>> {
         ? []
         : ['--enable-auto-tool-choice', '--tool-call-parser', options.toolParser]),
       ...(options.reasoningParser === undefined ? [] : ['--reasoning-parser', options.reasoningParser]),
-      // What rollouts show of each call, and an answer that says “busy” instead of a queue without end.
+      // Metrics that rollouts show of each call, and a “busy” response instead of an endless queue.
       '--enable-per-request-metrics',
       '--enable-prompt-tokens-details',
       '--max-num-queued-reqs',

@@ -1,10 +1,10 @@
-/** Storage as a volume of a pod, and as the claim it needs. */
+/** Turns a storage into the volume of a pod, and into the claim that it needs. */
 
 import type { KubeObject } from '../../access/objects.ts';
 import type { Storage } from '../storage.ts';
 import { object, type Place } from './object.ts';
 
-/** The volume that holds data; undefined for what is no folder. `claim`: name of its PersistentVolumeClaim. */
+/** Returns the volume that holds data, or undefined for a database. `claim`: name of its PersistentVolumeClaim. */
 export function dataVolume(
   name: string,
   storage: Storage,
@@ -22,7 +22,7 @@ export function dataVolume(
   }
 }
 
-/** The claim a storage needs, if any. */
+/** Returns the claim that a storage needs, if any. */
 export function claimOf(
   claim: string,
   storage: Storage,

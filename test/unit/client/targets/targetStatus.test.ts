@@ -14,9 +14,10 @@ import { Cluster } from '../../../../src/kubernetes/access/cluster.ts';
 import type { Node, Pod, ResourceQuota } from '../../../../src/kubernetes/access/objects.ts';
 import { labels, NAMES } from '../../../../src/kubernetes/names.ts';
 import { type KubeReply, type KubeRequest, startKubeApi, statusReply } from '../../../support/kubeApi.ts';
+import type { Partially } from '../../../support/partially.ts';
 
 const base = { apiVersion: 'v1', metadata: { name: 'x' } };
-const pod = (more: Partial<Pod>): Pod => ({ ...base, kind: 'Pod', ...more });
+const pod = (more: Partially<Pod>): Pod => ({ ...base, kind: 'Pod', ...more }) as Pod;
 const worker = { name: 'w', labels: labels('worker') };
 const ready = [{ type: 'Ready', status: 'True' }];
 const silent = [
@@ -104,7 +105,7 @@ describe('what a cluster has', () => {
   it('GPUs: all, and free where the pods of others may be read', () => {
     const nodes = [
       node({ status: { allocatable: { 'nvidia.com/gpu': '8' } } }),
-      node({ status: { allocatable: { 'nvidia.com/gpu': 4 } } }),
+      node({ status: { allocatable: { 'nvidia.com/gpu': '4' } } }),
       node({}),
     ];
     assert.deepEqual(gpusFinding(nodes, [gpuPod('2', 'n'), gpuPod('4')]).data, { gpus: 12, taken: 2 });
@@ -274,12 +275,12 @@ describe('the server in a cluster', () => {
     );
     const cluster = await open(api.kubeconfig);
     assert.deepEqual(await findServerPod(cluster), {
-      why: 'The server’s pod is being made.',
+      why: 'The server’s pod is being created.',
       stuck: false,
       hint: undefined,
     });
     pods = [serverPod('new', { phase: 'Running' }, template.metadata)];
-    assert.deepEqual(await findServerPod(cluster), { why: 'The server starts.', stuck: false, hint: undefined });
+    assert.deepEqual(await findServerPod(cluster), { why: 'The server is starting.', stuck: false, hint: undefined });
     pods = [serverPod('new', { phase: 'Running', conditions: silent }, template.metadata)];
     const unheard = await findServerPod(cluster);
     assert.deepEqual('unheard' in unheard && unheard.unheard, { name: 'new', port: 8080 });
@@ -297,7 +298,7 @@ describe('the server in a cluster', () => {
     ];
     const found = await findServerPod(cluster);
     assert.ok('stuck' in found && found.stuck && found.hint !== undefined);
-    assert.equal(found.why, 'The image i cannot be pulled: no');
+    assert.equal(found.why, 'Cannot pull the image i: no');
   });
 
   it('may not be there', async () => {

@@ -51,16 +51,16 @@ test('what is wrong with a kubeconfig is said with what there is', async () => {
   };
   assert.match(
     (await error({ kubeconfig: path.join(folder, 'none') })).message,
-    /There is no kubeconfig: .*none does not exist/,
+    /No kubeconfig found: .*none does not exist/,
   );
   const unknown = await error({ kubeconfig: first, context: 'nope' });
   assert.deepEqual(
     [unknown.message, unknown.hint],
-    ['The kubeconfig has no context named nope.', 'There are: test, other.'],
+    ['The kubeconfig has no context named nope.', 'Its contexts: test, other.'],
   );
   const broken = path.join(folder, 'broken');
   await writeFile(broken, 'clusters: [');
-  assert.match((await error({ kubeconfig: broken })).message, /cannot be understood/);
+  assert.match((await error({ kubeconfig: broken })).message, /Cannot parse the kubeconfig/);
 });
 
 test('a credential plug-in that is not installed is named', async () => {
@@ -82,6 +82,6 @@ test('a credential plug-in that is not installed is named', async () => {
     (error: StudioError) =>
       error.code === 'unauthorized' &&
       error.message.includes('no-such-login-program') &&
-      error.hint === 'Install it, or put it into the PATH. Get it from the provider.',
+      error.hint === 'Install it, or add it to the PATH. Get it from the provider.',
   );
 });

@@ -30,7 +30,7 @@ test('a certificate out of its time is either ours to wait for, or the clock of 
   for (const skew of [0, undefined])
     assert.match(
       errorText(await connectionError(coded('CERT_HAS_EXPIRED'), failed(skew))),
-      /the certificate must be renewed/,
+      /agrees with the cluster's: renew the certificate/,
     );
 });
 
@@ -38,11 +38,11 @@ test('why a cluster cannot be reached is said in words, also of names with sever
   const text = async (error: unknown): Promise<string> => (await connectionError(error, failed(0))).message;
   assert.match(
     await text(new AggregateError([coded('ECONNREFUSED'), coded('ECONNREFUSED')])),
-    /^The API server of k .* nothing listens there\.$/,
+    /^Cannot reach the API server of k .*: nothing listens on that port\.$/,
   );
-  assert.match(await text(new TypeError('fetch failed', { cause: coded('ENOTFOUND') })), /its name is not known/);
-  assert.match(await text(new DOMException('slow', 'TimeoutError')), /it does not answer/);
-  assert.match(await text(coded('SELF_SIGNED_CERT_IN_CHAIN')), /not one the kubeconfig trusts/);
+  assert.match(await text(new TypeError('fetch failed', { cause: coded('ENOTFOUND') })), /the host name is unknown/);
+  assert.match(await text(new DOMException('slow', 'TimeoutError')), /it does not respond/);
+  assert.match(await text(coded('SELF_SIGNED_CERT_IN_CHAIN')), /The kubeconfig does not trust the certificate/);
   assert.match(await text(coded('EPROTO', 'wrong version number\nmore')), /wrong version number\./);
   assert.match(await text(new Error('something else')), /something else\.$/);
   assert.ok(StudioError.is(await connectionError(coded('ECONNRESET'), failed(0, { cancelled: true })), 'cancelled'));
@@ -55,6 +55,6 @@ test('credentials that cannot be got name the program that should have given the
   );
   assert.match(
     errorText(credentialError(coded('ENOENT', 'no such file'), undefined, 'k')),
-    /credentials for k cannot be used: no such file\./,
+    /Cannot use the kubeconfig's credentials for k: no such file\./,
   );
 });

@@ -92,7 +92,7 @@ test('a port nobody listens on, and an API server that is away, end a connection
     onNotice: (error) => notices.push(error?.message),
   });
   await assert.rejects(fetch(forward.url));
-  assert.match(notices[0] ?? '', /The pod does not answer on port \d+: error forwarding port \d+: .*ECONNREFUSED/);
+  assert.match(notices[0] ?? '', /The pod does not respond on port \d+: error forwarding port \d+: .*ECONNREFUSED/);
   told();
   await api[Symbol.asyncDispose]();
   const away = await openForward(cluster, () => Promise.resolve('p'), closed.port, {
@@ -100,7 +100,7 @@ test('a port nobody listens on, and an API server that is away, end a connection
     onNotice: (error) => notices.push(error?.message),
   });
   await assert.rejects(fetch(away.url));
-  assert.match(notices[0] ?? '', /cannot be reached: nothing listens there/);
+  assert.match(notices[0] ?? '', /Cannot reach .*: nothing listens on that port/);
   over.abort();
   await assert.rejects(fetch(forward.url));
 });

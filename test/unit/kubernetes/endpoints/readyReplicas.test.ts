@@ -134,7 +134,7 @@ describe('replicas', () => {
       'http://10.0.0.1:8080/v1',
     );
     assert.equal(at([]), 'http://10.0.0.1:8000/v1', 'none is told');
-    assert.equal(at([{ port: null }]), 'http://10.0.0.1:8000/v1', 'all');
+    assert.equal(at([{}]), 'http://10.0.0.1:8000/v1', 'all');
     assert.equal(
       at([
         { name: 'a', port: 1 },

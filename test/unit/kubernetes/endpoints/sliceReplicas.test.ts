@@ -85,7 +85,7 @@ test('a right that is missing leaves the endpoint as it is, and is said once', a
   const { tell, until } = news();
   const source = new SliceReplicas({ cluster, log: (text, about) => tell(`${about?.level ?? ''}: ${text}`) });
   const stop = source.follow('http://models:8000/v1', () => assert.fail('nothing is known'));
-  assert.match((await until(1))[0] ?? '', /^warning: looking for replicas of models failed: .*endpointslices/);
+  assert.match((await until(1))[0] ?? '', /^warning: finding the replicas of models failed: .*endpointslices/);
   stop?.();
   cluster.close();
 });

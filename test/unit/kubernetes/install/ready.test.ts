@@ -2,27 +2,29 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { ContainerStatus, Deployment, Pod } from '../../../../src/kubernetes/access/objects.ts';
-import { findObstacle, isReady, wordsOf } from '../../../../src/kubernetes/install/ready.ts';
+import { findObstacle, isReady, readLogEnd } from '../../../../src/kubernetes/install/ready.ts';
+import type { Partially } from '../../../support/partially.ts';
 
 type Status = NonNullable<Deployment['status']>;
+type PodStatus = Partially<NonNullable<Pod['status']>>;
 
 function deployment(status: Status, generation = 2): Deployment {
   return {
     apiVersion: 'apps/v1',
     kind: 'Deployment',
     metadata: { name: 'rollout-studio', generation },
-    spec: { replicas: 1 },
+    spec: { replicas: 1, selector: {}, template: {} },
     status,
   };
 }
 
-function pod(status: NonNullable<Pod['status']>, more: Partial<Pod['metadata']> = {}): Pod {
+function pod(status: PodStatus, more: Partial<Pod['metadata']> = {}): Pod {
   return {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: 'p', creationTimestamp: '2026-01-01T00:00:00Z', ...more },
     status,
-  };
+  } as Pod;
 }
 
 function container(state: NonNullable<ContainerStatus['state']>, lastState: ContainerStatus['lastState'] = {}): Pod {
@@ -53,14 +55,14 @@ describe('an obstacle is told', () => {
         ],
       },
       [],
-      /makes no pod: .*exceeded quota/,
+      /creates no pod: .*exceeded quota/,
       'patience',
     ],
     [
       'an old pod that ends',
       {},
       [pod({ phase: 'Running' }, { deletionTimestamp: '2026-01-01T00:00:01Z' })],
-      /old pod is to end/,
+      /old pod is shutting down/,
       'wait',
     ],
     [
@@ -74,21 +76,21 @@ describe('an obstacle is told', () => {
           ],
         }),
       ],
-      /No node takes .*0\/1 nodes/,
+      /No node accepts .*0\/1 nodes/,
       'wait',
     ],
     [
       'an image that cannot be pulled, once',
       {},
       [container({ waiting: { reason: 'ErrImagePull', message: 'refused' } })],
-      /node:24-slim cannot be pulled: refused/,
+      /Cannot pull the image node:24-slim: refused/,
       'patience',
     ],
     [
       'an image that cannot be pulled, again',
       {},
       [container({ waiting: { reason: 'ImagePullBackOff', message: 'Back-off' } })],
-      /cannot be pulled/,
+      /Cannot pull the image/,
       'stuck',
     ],
     [
@@ -116,7 +118,7 @@ describe('an obstacle is told', () => {
       'a start',
       {},
       [pod({ phase: 'Running', containerStatuses: [{ name: 'server', state: { running: {} } }] })],
-      /starts/,
+      /is starting/,
       'wait',
     ],
     [
@@ -131,10 +133,10 @@ describe('an obstacle is told', () => {
               { type: 'ContainersReady', status: 'True' },
             ],
           }),
-          spec: { nodeName: 'n7' },
+          spec: { nodeName: 'n7', containers: [] },
         },
       ],
-      /hears nothing of node n7/,
+      /does not hear from node n7/,
       'wait',
     ],
   ];
@@ -149,13 +151,11 @@ describe('an obstacle is told', () => {
   test('of the newest version, whatever was wrong with the one before', () => {
     const wanted = deployment({});
     const annotations = { 'rollout-studio/version': 'new' };
-    const template = { metadata: { annotations } };
+    const spec = { replicas: 1, template: { metadata: { annotations } }, selector: {} };
     const broken = container({ waiting: { reason: 'ImagePullBackOff' } });
-    assert.equal(findObstacle({ ...wanted, spec: { replicas: 1, template } }, [broken]).hope, 'wait');
+    assert.equal(findObstacle({ ...wanted, spec }, [broken]).hope, 'wait');
     assert.equal(
-      findObstacle({ ...wanted, spec: { replicas: 1, template } }, [
-        { ...broken, metadata: { ...broken.metadata, annotations } },
-      ]).hope,
+      findObstacle({ ...wanted, spec }, [{ ...broken, metadata: { ...broken.metadata, annotations } }]).hope,
       'stuck',
     );
   });
@@ -172,10 +172,10 @@ describe('an obstacle is told', () => {
 
 test('the last words of a server are the reason it gives, or else all it says', () => {
   const failed = JSON.stringify({ type: 'failed', code: 'storage', message: 'The disk is full.', hint: 'Free some.' });
-  assert.deepEqual(wordsOf(`2026 something\n${failed}\n`), { text: 'The disk is full.', hint: 'Free some.' });
-  assert.deepEqual(wordsOf('one\n\n  two\n'), { text: 'one / two' });
-  assert.deepEqual(wordsOf('{"time":"2026","level":"info","message":"It listens."}\nKilled\n'), {
+  assert.deepEqual(readLogEnd(`2026 something\n${failed}\n`), { text: 'The disk is full.', hint: 'Free some.' });
+  assert.deepEqual(readLogEnd('one\n\n  two\n'), { text: 'one / two' });
+  assert.deepEqual(readLogEnd('{"time":"2026","level":"info","message":"It listens."}\nKilled\n'), {
     text: 'It listens. / Killed',
   });
-  assert.equal(wordsOf('\n'), undefined);
+  assert.equal(readLogEnd('\n'), undefined);
 });

@@ -12,8 +12,8 @@ import { WORKER_BOOTSTRAP } from '../../../../src/kubernetes/programs/workerBoot
 /** A worker that says what it was started with. */
 const WORKER = `import { readFileSync } from 'node:fs';
 import { text } from './chunks/part.mjs';
-console.log(JSON.stringify({ text, args: process.argv.length, config: JSON.parse(readFileSync(process.argv[2], \
-'utf8')), home: process.env.HOME }));
+const config = JSON.parse(readFileSync(process.argv[2], 'utf8'));
+console.log(JSON.stringify({ text, args: process.argv.length, config, home: process.env.HOME }));
 `;
 const ARCHIVE = await pack([
   { path: 'dist/worker.mjs', bytes: Buffer.from(WORKER) },
@@ -122,10 +122,10 @@ describe('the bootstrap of a worker pod', () => {
   it('ends with 3 when the server stays away, and where the programs are other ones', async (context) => {
     const away = await run(context, [says(503)], { config: { reconnect_seconds: 1 } });
     assert.equal(away.code, 3);
-    assert.match(away.err, /gave no programs: it answered 503\.\n$/);
+    assert.match(away.err, /Cannot get the programs from the server at .*: it returned 503\.\n$/);
     const other = await run(context, [gives], { config: { programs: 'a'.repeat(64) } });
     assert.equal(other.code, 3);
-    assert.match(other.err, /cannot be unpacked: The programs are not the expected ones/);
+    assert.match(other.err, /Cannot unpack the programs: The programs are not the expected ones/);
   });
 
   it('ends with 2 when its token is of no use', async (context) => {

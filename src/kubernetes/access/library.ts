@@ -1,0 +1,43 @@
+/**
+ * What is used of `@kubernetes/client-node`. This file is loaded with the first cluster only: it is most of what a
+ * cluster costs to load.
+ */
+
+import type { Configuration, V1APIResourceList } from '@kubernetes/client-node';
+import { KubernetesObjectApi } from '@kubernetes/client-node/dist/object.js';
+import { ObjectSerializer } from '@kubernetes/client-node/dist/serializer.js';
+import { KINDS } from './kinds.ts';
+import type { Json } from './objects.ts';
+
+export { KubeConfig } from '@kubernetes/client-node/dist/config.js';
+export {
+  ApiException,
+  AuthorizationV1Api,
+  CoreV1Api,
+  createConfiguration,
+  ResponseContext,
+  ServerConfiguration,
+  VersionApi,
+  wrapHttpLibrary,
+} from '@kubernetes/client-node/dist/gen/index.js';
+
+const asSent = (data: unknown): unknown => data;
+/** What the library would otherwise ask the API server for before the first object of every API group. */
+const resources: Record<string, Json<V1APIResourceList>> = {};
+
+for (const [kind, { apiVersion, plural, namespaced }] of Object.entries(KINDS)) {
+  const list = (resources[apiVersion] ??= { groupVersion: apiVersion, resources: [] });
+  list.resources.push({ kind, name: plural, namespaced, singularName: '', verbs: [] });
+  const [version = '', group = ''] = apiVersion.split('/').reverse();
+  // Objects stay JSON in both directions: see objects.ts.
+  for (const name of [kind, `${kind}List`])
+    ObjectSerializer.registerModel({ group, version, kind: name }, { serialize: asSent, deserialize: asSent });
+}
+
+/** The library's API for objects of any kind, for the kinds of kinds.ts. */
+export class ObjectApi extends KubernetesObjectApi {
+  constructor(configuration: Configuration) {
+    super(configuration);
+    this.apiVersionResourceCache = resources;
+  }
+}

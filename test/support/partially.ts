@@ -1,0 +1,8 @@
+/** Objects of tests hold only the fields that a test is about; the API's models have many more that they require. */
+export type Partially<T> = T extends readonly (infer Item)[]
+  ? Partially<Item>[]
+  : T extends object
+    ? string extends keyof T
+      ? T
+      : { [Key in keyof T]?: Partially<T[Key]> }
+    : T;
