@@ -69,10 +69,10 @@ export class LocalExecutor implements Executor {
     );
   }
 
-  /** What the command of an MCP server needs is told when it cannot be started. */
+  /** What the command of an MCP server needs is declared when it cannot be started. */
   check(submission: Submission): void {
-    requireNeeds(submission, ({ name, of, told, instead }) =>
-      !told || isHere(name)
+    requireNeeds(submission, ({ name, of, declared, instead }) =>
+      !declared || isHere(name)
         ? undefined
         : {
             message: `${of} needs ${name}, which is not on the PATH of this machine`,
