@@ -57,7 +57,7 @@ async function checkDataset(files: Files, path: string): Promise<Problem[]> {
           { line: 1, column: 1 },
           {
             message: `unknown file type: ${basename(path)}`,
-            hint: 'Use a name that ends in .agent.yaml, .world.yaml, or .batch.yaml; for datasets .jsonl, .csv, or .json.',
+            hint: 'File names end in .agent.yaml, .world.yaml, .batch.yaml, or for datasets in .jsonl, .csv, .json.',
           },
         ),
         code: 'file',

@@ -242,7 +242,7 @@ function checkTogether(reading: Reading, parsed: ParsedFile, value: Partial<Batc
 function checkOptions(options: LoadOptions): void {
   const checkInteger = (name: string, value: number | undefined, min: number): void => {
     if (value === undefined || (Number.isSafeInteger(value) && value >= min)) return;
-    throw new StudioError('usage', `${name} must be an integer of at least ${min}, not ${String(value)}.`, {
+    throw new StudioError('usage', `${name} must be a whole number, ${min} or more, not ${String(value)}.`, {
       hint: `For example, use ${min + 1}.`,
     });
   };

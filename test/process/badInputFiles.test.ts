@@ -51,12 +51,12 @@ describe('rollout run refuses', () => {
     assert.equal(
       await refused(['run', file], 'config'),
       [
-        'many.agent.yaml:5:19: there is no file no.ts beside many.agent.yaml — Create it, or correct the path: ' +
-          'it is relative to the file that names it.',
+        'many.agent.yaml:5:19: file no.ts not found — Create the file, or fix the path, which is relative to ' +
+          'many.agent.yaml.',
         'many.agent.yaml:6:11: unknown key `stepss` in `limits` — Did you mean `steps`?',
-        'many.batch.yaml:3:18: there is no file mny.jsonl beside many.batch.yaml — Did you mean `many.jsonl`?',
-        'many.batch.yaml:4:11: `attempts` must be a whole number, 1 or more, not the text "many" — Write for ' +
-          'example `attempts: 32`.',
+        'many.batch.yaml:3:18: file mny.jsonl not found — Did you mean `many.jsonl`?',
+        'many.batch.yaml:4:11: `attempts` must be a whole number, 1 or more, not the text "many" — For example, ' +
+          'write `attempts: 32`.',
       ].join('\n'),
     );
     bench.batch('torn', { agent: 'limits: { steps: 5\n' });
@@ -66,7 +66,7 @@ describe('rollout run refuses', () => {
     );
     assert.match(
       await refused(['run', 'mny.batch.yaml'], 'config'),
-      /^mny\.batch\.yaml:1:1: there is no file .*mny\.batch\.yaml — Did you mean `many\.batch\.yaml`\?$/,
+      /^mny\.batch\.yaml:1:1: file .*mny\.batch\.yaml not found — Did you mean `many\.batch\.yaml`\?$/,
     );
   });
 
@@ -91,8 +91,8 @@ describe('rollout run refuses', () => {
       bench.write('far.jsonl', lines.join('\n'));
       assert.equal(
         await refused(['run', file], 'config'),
-        `far.jsonl:${bad}:1: this record is not JSON: unexpected token 'o' — Correct the record: keys and texts ` +
-          'in double quotes, no comma at the end.',
+        `far.jsonl:${bad}:1: invalid JSON: unexpected token 'o' — Fix the record: use double quotes for ` +
+          'keys and strings, and no trailing comma.',
       );
     }
   });

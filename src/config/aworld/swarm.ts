@@ -1,4 +1,4 @@
-/** Converts AWorld swarms to `team:`: workflow, handoff, and team (leader), with parallel, serial, and nested groups. */
+/** Converts AWorld swarms (workflow, handoff, team) with parallel, serial, and nested groups to `team:`. */
 
 import { StudioError } from '../../common/errors.ts';
 import { isJsonObject, type Json, type JsonObject } from '../../common/json.ts';

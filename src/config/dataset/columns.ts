@@ -143,7 +143,7 @@ function attachments(cell: Json | undefined, folder: string): { name: string; pa
   for (const path of paths) {
     if (typeof path !== 'string' || path === '') return 'must be a path or a list of paths';
     const normal = normalizePath(path);
-    // A relative name outside the dataset's folder would also leave the working directory, so only the base name is kept.
+    // A relative name outside the dataset's folder would leave the working directory: keep only the base name.
     const name = isAbsolute(normal) || normal.startsWith('../') ? basename(normal) : normal;
     if (files.some((file) => file.name === name)) return `contains two files named \`${name}\``;
     files.push({ name, path: joinPath(folder, path) });

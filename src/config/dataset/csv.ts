@@ -84,7 +84,7 @@ function widthError(
 /** Ends an unquoted cell; a quote inside it is an ordinary character. */
 const PLAIN_END = /[,\r\n]/g;
 
-/** Splits rows with a state machine: at the start of a cell, in a plain cell, in a quoted cell, after its closing quote. */
+/** Splits rows with a state machine: at the start of a cell, in a plain or quoted cell, after a closing quote. */
 async function* csvRows(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<Row> {
   let state: 'start' | 'plain' | 'quoted' | 'closed' = 'start';
   let cells: string[] = [];

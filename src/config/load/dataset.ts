@@ -123,7 +123,7 @@ function mappingFits(
       ? 'This looks like GAIA: add `format: gaia`.'
       : near !== undefined
         ? `Did you mean \`${key}: ${near}\`?`
-        : `Choose a column, for example \`${key}: ${[...available][0] ?? ''}\`. Available: ${[...available].join(', ')}.`;
+        : `For example, write \`${key}: ${[...available][0] ?? ''}\`. Available: ${[...available].join(', ')}.`;
     const names = near === undefined ? [...available].slice(0, MAX_COLUMNS) : [near];
     const fixes: Fix[] = gaia
       ? [{ do: 'insert', path: ['dataset'], key: 'format', value: 'gaia' }]

@@ -9,8 +9,9 @@ import { textProblems } from '../source/strings.ts';
 import { closest } from '../source/suggest.ts';
 import { pathText, type ValidationResult, validate } from '../source/validate.ts';
 
+const MIB = 1024 * 1024;
 /** Handwritten files are never larger. */
-const FILE_LIMIT = 4 * 1024 * 1024;
+const FILE_LIMIT = 4 * MIB;
 
 const NEWEST_VERSION = 1;
 
@@ -96,7 +97,7 @@ export class Reading {
         this.#unreadable(
           path,
           by,
-          `${basename(path)} is too large (${Math.ceil(stat.bytes / 1024 / 1024)} MiB, maximum ${FILE_LIMIT / 1024 / 1024} MiB)`,
+          `${basename(path)} is too large (${Math.ceil(stat.bytes / MIB)} MiB, maximum ${FILE_LIMIT / MIB} MiB)`,
           'Check that this is the right file. Put data in a dataset.',
         );
     } catch (thrown) {
@@ -116,7 +117,7 @@ export class Reading {
     );
   }
 
-  /** Returns the absolute path of a file that `parsed` names at `at`; reports it and returns undefined if it is missing. */
+  /** Returns the absolute path of a file that `parsed` names at `at`; if it is missing, reports that. */
   async locate(
     parsed: ParsedFile,
     at: Path,

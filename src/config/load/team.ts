@@ -44,7 +44,7 @@ export function worksItself(file: Pick<Partial<AgentFile>, 'prompt' | 'team'>): 
   );
 }
 
-/** Reads a team. `above`: the files that lead to this one, including itself. `readMember` reads the file of a member. */
+/** Reads a team. `above`: the files that lead to this one, including itself. `readMember` reads a member's file. */
 export async function readTeam(
   reading: Reading,
   parsed: ParsedFile,

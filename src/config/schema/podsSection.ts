@@ -102,8 +102,7 @@ export const podsSection = z.strictObject({
   provides: programs()
     .optional()
     .describe(
-      'Programs that the image has beyond Node.js, e.g. `[python, browser]`. The `needs` of tools are checked against ' +
-        'this list.',
+      'Programs that the image has beyond Node.js, e.g. `[python, browser]`. Tools that need others are rejected.',
     ),
   pull_policy: choice(['IfNotPresent', 'Always', 'Never'])
     .optional()

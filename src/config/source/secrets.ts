@@ -2,11 +2,26 @@
 import { envNamesIn } from '../env.ts';
 
 /** Prefixes of keys and tokens of well-known services. */
-const KEY_SHAPES =
-  /(?:^|[\s=:"'])(?:sk-[\w-]{16,}|hf_\w{16,}|gh[opsur]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|xox[abprs]-[\w-]{10,}|AKIA[A-Z0-9]{16}|AIza[\w-]{30,}|nvapi-[\w-]{20,}|gsk_\w{20,}|eyJ[\w-]{10,}\.[\w-]{10,}\.)/;
+const KEY_SHAPES = new RegExp(
+  String.raw`(?:^|[\s=:"'])(?:` +
+    [
+      String.raw`sk-[\w-]{16,}`,
+      String.raw`hf_\w{16,}`,
+      String.raw`gh[opsur]_\w{20,}`,
+      String.raw`github_pat_\w{20,}`,
+      String.raw`glpat-[\w-]{16,}`,
+      String.raw`xox[abprs]-[\w-]{10,}`,
+      String.raw`AKIA[A-Z0-9]{16}`,
+      String.raw`AIza[\w-]{30,}`,
+      String.raw`nvapi-[\w-]{20,}`,
+      String.raw`gsk_\w{20,}`,
+      String.raw`eyJ[\w-]{10,}\.[\w-]{10,}\.`,
+    ].join('|') +
+    ')',
+);
 const PASSWORD_IN_URL = /^[a-z][\w+.-]*:\/\/[^/\s:@]*:([^/\s@]+)@/i;
 
-/** Returns whether a literal is probably a secret. `hidden`: it is in a place for secrets, so a random-looking text is enough. */
+/** Returns whether a literal is probably a secret. `hidden`: in places for secrets, random-looking text is enough. */
 export function looksSecret(text: string, hidden: boolean): boolean {
   const password = PASSWORD_IN_URL.exec(text)?.[1];
   if (password !== undefined && envNamesIn(password).length === 0) return true;

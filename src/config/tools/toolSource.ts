@@ -11,8 +11,11 @@ export interface ToolInSource {
   readonly description: string | undefined;
 }
 
-const DEFINITION =
-  /^[ \t]*(export[ \t]+)?(?:const|let|var)[ \t]+([A-Za-z_$][\w$]*)[ \t]*(?::[^=\n]+)?=[ \t]*tool[ \t]*(?:<[^(]*>)?\(/dgm;
+const DEFINITION = new RegExp(
+  String.raw`^[ \t]*(export[ \t]+)?(?:const|let|var)[ \t]+([A-Za-z_$][\w$]*)[ \t]*(?::[^=\n]+)?` +
+    String.raw`=[ \t]*tool[ \t]*(?:<[^(]*>)?\(`,
+  'dgm',
+);
 const EXPORTS = /^[ \t]*export[ \t]*\{([^}]*)\}(?![ \t]*from)/gm;
 const DESCRIPTION = /\bdescription[ \t]*:[ \t]*(?:'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\$]|\\.)*)`)/;
 

@@ -98,8 +98,8 @@ describe('agents of AWorld', () => {
     const notes = made.notes.join('\n');
     for (const told of [
       /desk\.yaml:10:7: planner: `memory_config` was left out/,
-      /web searcher: the key that stood in the file was left out/,
-      /web searcher: no `mcp_config` says what its servers gone are/,
+      /web searcher: the API key in the file was not imported/,
+      /web searcher: the file has no `mcp_config` for gone/,
     ])
       assert.match(notes, told);
     assert.deepEqual(await problems(made), []);
@@ -265,11 +265,11 @@ describe('agents of AWorld', () => {
       );
       assert.deepEqual(names(made, 'a'), [['files'], ['web']], written);
       assert.deepEqual(made.notes, [
-        'desk.yaml:4:5: a: its server plain cannot be used: it is a plain HTTP interface, of which rollout tool ' +
-          'openapi makes tools where it has a description.',
+        'desk.yaml:4:5: a: cannot use the server plain: it is a plain HTTP API; if it has an OpenAPI description, ' +
+          'rollout tool openapi turns it into tools.',
         'desk.yaml:4:5: a: cannot use the server own: it is a set of Python functions.',
-        'desk.yaml:4:5: a, files: `client_session_timeout_seconds`: how long a call may take is ' +
-          '`limits.tool_seconds` of the agent here.',
+        'desk.yaml:4:5: a, files: `client_session_timeout_seconds`: set `limits.tool_seconds` of the agent instead; ' +
+          'it limits the time of a call.',
       ]);
     }
     const markdown = imported(
@@ -287,19 +287,19 @@ describe('agents of AWorld', () => {
       'task.yaml',
     );
     assert.deepEqual(task.notes, [
-      'task.yaml:1:1: `task` was left out: : tasks are lines of a dataset.',
-      'task.yaml:2:30: `task_config.stream` was left out: .',
+      'task.yaml:1:1: `task` was left out: tasks belong in a dataset.',
+      'task.yaml:2:30: `task_config.stream` was left out: it has no equivalent.',
       'task.yaml:4:25: a: `skill_name` was left out: it has no equivalent.',
       'task.yaml:4:3: a: no prompt found; added a placeholder prompt.',
       'task.yaml:4:12: a: agents of type skill are created by a program; only the settings in this file were imported.',
     ]);
-    assert.throws(() => imported('agents: { a: { mcp_config: "{]" } }\n'), /mcp_config.* is no mapping of servers/);
+    assert.throws(() => imported('agents: { a: { mcp_config: "{]" } }\n'), /mcp_config.* does not contain a mapping/);
   });
   it('that cannot be read say why, and where', () => {
     for (const [text, like, name] of [
       ['agents: [\n', /desk\.yaml:\d+:\d+/, 'desk.yaml'],
-      ['a: 1\n', /names no agents/, 'desk.yaml'],
-      ['mcpServers: {}\n', /MCP servers and no agents/, 'mcp.json'],
+      ['a: 1\n', /contains no agents/, 'desk.yaml'],
+      ['mcpServers: {}\n', /MCP servers but no agents/, 'mcp.json'],
       [`${TEAM}swarm: { type: ring, order: [planner] }\n`, /type `ring`/, 'desk.yaml'],
       [`${TEAM}swarm: { order: [planner, nobody] }\n`, /names `nobody`/, 'desk.yaml'],
       ['agents: { a: { system_prompt: "${vars.x}" } }\n', /vars\.x/, 'desk.yaml'],

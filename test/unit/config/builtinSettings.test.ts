@@ -44,10 +44,10 @@ describe('settings of built-in sets', () => {
     assert.deepEqual(
       await problems('  - builtin: [files, search]\n  - builtin: [calculator]\n    vision: { endpoint: x, model: y }'),
       [
-        'agents/desk.agent.yaml:6:22: the built-in `search` needs settings under `search` — Add `search: { provider: ' +
-          'brave, api_key: "${env:BRAVE_KEY}" }`; others are google and searxng.',
-        'agents/desk.agent.yaml:8:13: `vision` requires `builtin: [vision]` — Add vision to `builtin`, or ' +
-          'remove the key.',
+        'agents/desk.agent.yaml:6:22: the built-in `search` needs settings under `search` — Add `search: { ' +
+          'provider: brave, api_key: "${env:BRAVE_KEY}" }`. Other providers are google and searxng.',
+        'agents/desk.agent.yaml:8:13: `vision` requires `builtin: [vision]` — Add vision to `builtin`, or remove ' +
+          '`vision`.',
       ],
     );
     assert.deepEqual(
@@ -101,7 +101,7 @@ describe('the built-in browser', () => {
     ]);
     assert.match(
       (await problems('  - builtin: [files, browser]', 'gpu')).join('\n'),
-      /^agents\/desk\.agent\.yaml:6:22: the built-in browser needs chromium, which the pods do not have/,
+      /^agents\/desk\.agent\.yaml:6:22: the built-in browser needs chromium, which the image of the pods does not have/,
     );
   });
 

@@ -71,13 +71,13 @@ describe('JSON Lines', () => {
     assert.deepEqual(questions(items), ['ok', 'ok too']);
     const json = 'Fix the record: use double quotes for keys and strings, and no trailing comma.';
     assert.deepEqual(problems, [
-      `d.jsonl:2:17: this record is not JSON: expected ',' or '}' after property value — ${json}`,
+      `d.jsonl:2:17: invalid JSON: expected ',' or '}' after property value — ${json}`,
       'd.jsonl:3:1: a record must be an object of columns — Write { "question": "…", "answer": "…" }.',
       'd.jsonl:4:1: column `question` must be text — Write the question as a string.',
       'd.jsonl:5:1: column `question` is missing or empty — Every record needs a question for the agent.',
-      `d.jsonl:7:1: this record is not JSON: unexpected end of JSON input — ${json}`,
+      `d.jsonl:7:1: invalid JSON: unexpected end of JSON input — ${json}`,
       'd.jsonl:8:1: column `level` must be text or a number — For example, write 1 or "easy".',
-      "d.jsonl:9:1: this record is not JSON: unexpected token 'N' — JSON does not support NaN and Infinity: write null.",
+      "d.jsonl:9:1: invalid JSON: unexpected token 'N' — JSON does not support NaN and Infinity: write null.",
     ]);
   });
   it('names both lines of a doubled id', async () => {
@@ -223,17 +223,16 @@ describe('CSV', () => {
     assert.deepEqual(questions(items), ['ok']);
     assert.deepEqual(problems, [
       'd.csv:2:1: this row has 3 cells, the header 2 — Put double quotes around cells that contain a comma.',
-      'd.csv:3:1: this row has 1 cell, the header 2 — Add the missing commas; an empty cell is nothing between ' +
-        'two commas.',
-      'd.csv:4:4: text follows the closing quote of a cell — Double the quotes inside a quoted cell: "he ' +
-        'said ""yes""".',
-      'd.csv:6:1: a quote in this row is not closed — Close it, or double it if it belongs to ' + 'the text.',
+      'd.csv:3:1: this row has 1 cell, the header 2 — Add the missing commas. For an empty cell, write nothing ' +
+        'between two commas.',
+      'd.csv:4:4: text follows the closing quote of a cell — Double the quotes inside quoted cells: "he said ""yes""".',
+      'd.csv:6:1: a quote in this row is not closed — Close the quote, or double it if it is part of the text.',
     ]);
   });
   it('tells of a header that is none', async () => {
     const first = async (text: string): Promise<string> =>
       (await read('d.csv', text)).problems.join('|').split(' — ')[0]!;
-    assert.equal(await first('question;answer\na;b'), 'd.csv:1:1: the columns are separated by `;`, not by commas');
+    assert.equal(await first('question;answer\na;b'), 'd.csv:1:1: columns are separated by `;` instead of commas');
     assert.equal(await first('question,,x\n'), 'd.csv:1:1: column 2 has no name');
     assert.equal(await first('question,a,a\n'), 'd.csv:1:1: two columns are named `a`');
     assert.equal(await first(''), 'd.csv:1:1: the file is empty');
@@ -291,7 +290,7 @@ describe('JSON arrays', () => {
     assert.deepEqual(
       problems.map((text) => text.split(' — ')[0]),
       [
-        "d.json:2:14: this record is not JSON: expected ':' after property name",
+        "d.json:2:14: invalid JSON: expected ':' after property name",
         'd.json:2:20: an element is missing before this comma',
       ],
     );
@@ -302,8 +301,8 @@ describe('JSON arrays', () => {
       (await first('{"a":1}'))!,
       /^d\.json:1:1: a JSON dataset must be an array of objects, but this file does not start with \[ — .*\.jsonl/,
     );
-    assert.match((await first('[{"question":"a"}'))!, /^d\.json:1:18: the array is not closed/);
-    assert.match((await first('[{"question":"a"}] x'))!, /^d\.json:1:20: there is more text behind/);
+    assert.match((await first('[{"question":"a"}'))!, /^d\.json:1:18: the file ends before the array is closed/);
+    assert.match((await first('[{"question":"a"}] x'))!, /^d\.json:1:20: text follows the end/);
     assert.match((await first(' \n'))!, /the file is empty/);
   });
 });

@@ -113,7 +113,7 @@ describe('loadBatch', () => {
   it('stops at the fiftieth problem of a dataset', async () => {
     const { problems } = await load({ 'data/tasks.jsonl': `${FILES['data/tasks.jsonl']!}${'x\n'.repeat(500)}` });
     assert.equal(problems.length, 51);
-    assert.match(problems.at(-1)!, /50 problems up to here/);
+    assert.match(problems.at(-1)!, /found 50 problems/);
   });
 
   it('works with Windows paths', async () => {
@@ -133,8 +133,8 @@ describe('what contradicts itself or is not there', () => {
       'a missing agent',
       batchWith('desk.agent', 'dekc.agent'),
       [
-        'batches/nightly.batch.yaml:2:8: there is no file ../agents/dekc.agent.yaml beside nightly.batch.yaml — ' +
-          'Did you mean `../agents/desk.agent.yaml`?',
+        'batches/nightly.batch.yaml:2:8: file ../agents/dekc.agent.yaml not found — Did you mean ' +
+          '`../agents/desk.agent.yaml`?',
       ],
     ],
     [
@@ -146,17 +146,14 @@ describe('what contradicts itself or is not there', () => {
       'a variable in a path',
       batchWith('../agents/desk.agent.yaml', '${env:A}/a.agent.yaml'),
       [
-        'batches/nightly.batch.yaml:2:8: `agent` is a path, which cannot contain ${…} — Write the path itself, ' +
+        'batches/nightly.batch.yaml:2:8: `agent` is a path, which cannot contain ${…} — Write the literal path, ' +
           'relative to this file.',
       ],
     ],
     [
       'a missing module',
       agentWith('tools/loans.ts', 'tools/loan.ts'),
-      [
-        'agents/desk.agent.yaml:11:13: there is no file tools/loan.ts beside desk.agent.yaml — Did you mean ' +
-          '`tools/loans.ts`?',
-      ],
+      ['agents/desk.agent.yaml:11:13: file tools/loan.ts not found — Did you mean `tools/loans.ts`?'],
     ],
     [
       'a module that is none',
@@ -170,8 +167,8 @@ describe('what contradicts itself or is not there', () => {
       'a missing prompt',
       agentWith('prompts/desk.md', 'prompts/none.md'),
       [
-        'agents/desk.agent.yaml:9:9: there is no file prompts/none.md beside desk.agent.yaml — Create it, or ' +
-          'correct the path: it is relative to the file that names it.',
+        'agents/desk.agent.yaml:9:9: file prompts/none.md not found — Create the file, or fix the path, which is ' +
+          'relative to desk.agent.yaml.',
       ],
     ],
     [
@@ -191,7 +188,7 @@ describe('what contradicts itself or is not there', () => {
         'agents/prompts/desk.md:2:3: `{{task.city}}`: tasks have no `city` — Did you mean `{{task.meta.city}}`?',
         'agents/prompts/desk.md:2:17: `{{task.meta.cty}}`: tasks have no `meta.cty` — Did you mean ' +
           '`{{task.meta.city}}`?',
-        'agents/prompts/desk.md:2:35: `{{task.level}}`: tasks have no `level` — They have id, question, answer, ' +
+        'agents/prompts/desk.md:2:35: `{{task.level}}`: tasks have no `level` — Available: id, question, answer, ' +
           'files, meta.city.',
         'agents/prompts/desk.md:2:50: `{{task.}}` does not name a field — For example, write {{task.question}}.',
       ],
@@ -200,8 +197,8 @@ describe('what contradicts itself or is not there', () => {
       'a placeholder of some tasks only',
       { 'data/tasks.jsonl': '{"question":"a","answer":1,"city":null}\n{"question":"b"}' },
       [
-        'agents/prompts/desk.md:1:25: `{{task.meta.city}}`: task `#2` (line 2) has no `meta.city` — Give it to ' +
-          'every record, null if there is nothing to say.',
+        'agents/prompts/desk.md:1:25: `{{task.meta.city}}`: task `#2` (line 2) has no `meta.city` — Add it to every ' +
+          'record; use null if there is no value.',
       ],
     ],
     [
@@ -210,7 +207,7 @@ describe('what contradicts itself or is not there', () => {
       [
         'agents/prompts/desk.md:1:1: warning: `{{question}}` is not replaced — Write {{task.question}}.',
         'agents/prompts/desk.md:1:14: warning: `{{task.answer}}` reveals the expected answer to the agent — Remove ' +
-          'it, unless that is what you want.',
+          'it, unless this is intended.',
         'agents/prompts/desk.md:1:30: warning: `{{city}}` is not replaced — Write {{task.meta.city}}.',
       ],
     ],
@@ -234,8 +231,8 @@ describe('what contradicts itself or is not there', () => {
       'no answers to compare with',
       { ...batchWith('answer: answer, ', ''), 'data/tasks.jsonl': '{"question":"q","city":"x"}' },
       [
-        'batches/nightly.batch.yaml:7:17: `exact` compares with expected answers, but no task has one — Name ' +
-          'their column by `dataset.answer`, or choose another scorer.',
+        'batches/nightly.batch.yaml:7:17: `exact` compares with expected answers, but no task has one — Set ' +
+          '`dataset.answer` to the column with the answers, or choose another scorer.',
       ],
     ],
     [
@@ -246,7 +243,7 @@ describe('what contradicts itself or is not there', () => {
     [
       'an offset behind the end',
       batchWith('limit: 100', 'offset: 5'),
-      ['batches/nightly.batch.yaml:4:18: tasks.jsonl has no tasks behind the first 5 — Decrease `offset`.'],
+      ['batches/nightly.batch.yaml:4:18: tasks.jsonl has no tasks after the first 5 — Decrease `offset`.'],
     ],
     [
       'a dataset of no known format',
@@ -260,8 +257,8 @@ describe('what contradicts itself or is not there', () => {
       'a missing attachment',
       { 'data/tasks.jsonl': '{"question":"q","answer":"a","city":"x","files":"f.png"}' },
       [
-        'data/tasks.jsonl:1:1: task `#1`: there is no file /w/data/f.png — Paths of attachments are relative to ' +
-          'the dataset.',
+        'data/tasks.jsonl:1:1: task `#1`: file /w/data/f.png not found — Paths of attachments are relative to the ' +
+          'dataset.',
       ],
     ],
     [
@@ -282,19 +279,18 @@ describe('what contradicts itself or is not there', () => {
         ...agentWith('last_message', '{ regex: "[" }'),
       },
       [
-        'agents/desk.agent.yaml:14:18: this is not a regular expression: unterminated character class — Put a ' +
-          'backslash before characters that stand for themselves; in YAML single quotes keep backslashes as they ' +
-          'are.',
-        'batches/nightly.batch.yaml:7:33: this is not a regular expression: unterminated group — Put a backslash ' +
-          'before characters that stand for themselves; in YAML single quotes keep backslashes as they are.',
+        'agents/desk.agent.yaml:14:18: invalid regular expression: unterminated character class — Escape special ' +
+          'characters with a backslash, and put the pattern in single quotes so that YAML keeps the backslashes.',
+        'batches/nightly.batch.yaml:7:33: invalid regular expression: unterminated group — Escape special ' +
+          'characters with a backslash, and put the pattern in single quotes so that YAML keeps the backslashes.',
       ],
     ],
     [
       'a tag in brackets',
       agentWith('last_message', '{ tag: <answer> }'),
       [
-        'agents/desk.agent.yaml:14:16: `<answer>` is not a valid tag name — Write the name alone, without < ' +
-          'and >: `answer: { tag: answer }`.',
+        'agents/desk.agent.yaml:14:16: `<answer>` is not a valid tag name — Write the name without < and >: ' +
+          '`answer: { tag: answer }`.',
       ],
     ],
     [
@@ -304,27 +300,27 @@ describe('what contradicts itself or is not there', () => {
         ...batchWith(/world: .*\n/, ''),
       },
       [
-        'agents/desk.agent.yaml:10:17: the answer is a call to `submit`, but the agent has no tools — Add ' +
-          '`tools:` with one of that name, or write `answer: last_message`.',
+        'agents/desk.agent.yaml:10:17: the answer is a call to `submit`, but the agent has no tools — Add a tool ' +
+          'with that name to `tools:`, or write `answer: last_message`.',
       ],
     ],
     [
       'limits inside out',
       agentWith(/limits: .*/, 'limits: { seconds: 60, tool_seconds: 2 min, tokens: 2000 }'),
       [
-        'agents/desk.agent.yaml:6:58: a reply may have 4096 tokens, but the whole rollout only 2000 — Raise ' +
-          '`limits.tokens` or lower `max_tokens`.',
-        'agents/desk.agent.yaml:15:49: a tool result may have 8000 tokens, but the whole rollout only 2000 — Raise ' +
-          '`limits.tokens` or lower `tool_result_tokens`.',
-        'agents/desk.agent.yaml:16:38: a tool may run for 120 s, but the whole rollout only for 60 s — Raise `seconds` or ' +
-          'lower `tool_seconds`.',
+        'agents/desk.agent.yaml:6:58: a reply may have 4096 tokens, but the whole rollout only 2000 — Increase ' +
+          '`limits.tokens` or decrease `max_tokens`.',
+        'agents/desk.agent.yaml:15:49: a tool result may have 8000 tokens, but the whole rollout only 2000 — ' +
+          'Increase `limits.tokens` or decrease `tool_result_tokens`.',
+        'agents/desk.agent.yaml:16:38: a tool may run for 120 s, but the whole rollout only for 60 s — Increase ' +
+          '`seconds` or decrease `tool_seconds`.',
       ],
     ],
     [
       'more passes than attempts',
       batchWith('attempts: 32', 'attempts: 1'),
       [
-        'batches/nightly.batch.yaml:8:26: 8 passes are never reached by 1 attempt — Raise `attempts` or lower ' +
+        'batches/nightly.batch.yaml:8:26: 1 attempt can never reach 8 passes — Increase `attempts` or decrease ' +
           '`passes_per_task`.',
       ],
     ],
@@ -336,8 +332,8 @@ describe('what contradicts itself or is not there', () => {
       ),
       [
         'agents/desk.agent.yaml:13:13: the module `tools/loans.ts` is listed twice in `tools` — Remove one of them.',
-        'agents/desk.agent.yaml:14:5: an MCP server `some-server` is listed twice in `tools` — Give each a ' +
-          '`name:` of its own.',
+        'agents/desk.agent.yaml:14:5: an MCP server `some-server` is listed twice in `tools` — Add a unique `name:` ' +
+          'to each.',
         'agents/desk.agent.yaml:16:25: the built-in `code` is listed twice in `tools` — Remove one of them.',
       ],
     ],
@@ -348,8 +344,8 @@ describe('what contradicts itself or is not there', () => {
         'agents/desk.agent.yaml:4:14: `model.endpoint[0]` must be a URL, not the text "gpu-1:8000/v1" — Write ' +
           '`http://gpu-1:8000/v1`.',
         'agents/desk.agent.yaml:4:48: this endpoint is listed twice — Remove one of them.',
-        'agents/desk.agent.yaml:4:67: `model.endpoint[3]` must be a URL, not the text "foo bar" — Write for ' +
-          'example `http://localhost:8000/v1`, or `demo:`.',
+        'agents/desk.agent.yaml:4:67: `model.endpoint[3]` must be a URL, not the text "foo bar" — For example, ' +
+          'write `http://localhost:8000/v1` or `demo:`.',
       ],
     ],
     [
@@ -360,13 +356,12 @@ describe('what contradicts itself or is not there', () => {
           '["${env:HOOK}"] }]',
       ),
       [
-        'batches/nightly.batch.yaml:16:93: a sidecar cannot be called `worker`: that is the container of the ' +
-          'rollouts — Choose another name.',
-        'batches/nightly.batch.yaml:16:113: a sidecar needs an `image` — Write for example `{ name: browser, ' +
+        'batches/nightly.batch.yaml:16:93: a sidecar cannot be named `worker`, the container that runs rollouts — ' +
+          'Choose another name.',
+        'batches/nightly.batch.yaml:16:113: a sidecar needs an `image` — For example, write `{ name: browser, ' +
           'image: registry.example.org/browser:1 }`.',
-        'batches/nightly.batch.yaml:16:173: `${env:…}` works in a sidecar only as the whole `value` of an entry ' +
-          'of its `env` — Write `env: [{ name: X, value: "${env:X}" }]`; the value then reaches the container as a ' +
-          'secret.',
+        'batches/nightly.batch.yaml:16:173: in a sidecar, `${env:…}` is only supported as the whole `value` of an ' +
+          'entry in `env` — Write `env: [{ name: X, value: "${env:X}" }]`. The container gets the value as a secret.',
       ],
     ],
     [
@@ -379,8 +374,8 @@ describe('what contradicts itself or is not there', () => {
         ),
       },
       [
-        'agents/desk.agent.yaml:14:1: `program` is not available yet — Remove it; an agent of prompt, model and ' +
-          'tools works.',
+        'agents/desk.agent.yaml:14:1: `program` is not available yet — Remove it and use `prompt`, `model`, and ' +
+          '`tools`.',
         'worlds/library.world.yaml:3:7: worlds of kind `simulated` are not available yet — Use `kind: module` ' +
           'with a TypeScript or JavaScript module.',
       ],

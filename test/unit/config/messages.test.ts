@@ -54,13 +54,13 @@ colour: red
       'agents/a.agent.yaml:7:3: unknown key `temperature` in `model` — It belongs under `model.sampling`.',
       'agents/a.agent.yaml:8:28: `model.sampling.temperature` must be a number, 0 or more, not the text "1.0" — ' +
         'Remove the quotes: `temperature: 1.0`.',
-      'agents/a.agent.yaml:8:42: `model.sampling.top_p` must be a number from 0 to 1, not the number 2 — Write ' +
-        'for example `top_p: 0.95`.',
+      'agents/a.agent.yaml:8:42: `model.sampling.top_p` must be a number from 0 to 1, not the number 2 — For ' +
+        'example, write `top_p: 0.95`.',
       'agents/a.agent.yaml:8:57: `model.sampling.max_tokens` must be an amount from 1 up: a whole number, or 8k, ' +
         '50M, not the text "many" — For example, write `max_tokens: 4096`.',
       'agents/a.agent.yaml:8:63: unknown key `top_q` in `model.sampling` — Did you mean `top_p`?',
-      'agents/a.agent.yaml:9:12: `model.capture` must be a group of keys, not a list — Write its keys on lines ' +
-        'of their own, indented below it.',
+      'agents/a.agent.yaml:9:12: `model.capture` must be a group of keys, not a list — Write its keys on separate ' +
+        'lines, indented below it.',
       'agents/a.agent.yaml:10:3: `model.price.output` is missing — Add `output: 0.4`.',
       'agents/a.agent.yaml:10:19: `model.price.input` must be a price per million tokens, 0 or more, not the ' +
         'number -1 — For example, write `input: 0.1`.',
@@ -77,8 +77,8 @@ colour: red
       'agents/a.agent.yaml:19:15: `tools[4].builtin[0]` must be one of browser, terminal, code, spreadsheet, ' +
         'documents, calculator, files, search, vision, audio, not the text "terminl" — Did you mean `terminal`?',
       'agents/a.agent.yaml:20:14: `tools[5].builtin` must be a list of browser, terminal, code, spreadsheet, ' +
-        'documents, calculator, files, search, vision, audio, not the text "terminal" — Write for example ' +
-        '`builtin: [terminal, code]`.',
+        'documents, calculator, files, search, vision, audio, not the text "terminal" — For example, write `builtin: ' +
+        '[terminal, code]`.',
       'agents/a.agent.yaml:22:13: `shared` requires `mcp` — Remove it.',
       'agents/a.agent.yaml:23:5: `tools[7]` must be an entry with one of `module`, `mcp`, `builtin`, not the ' +
         'text "calculator" — For example, write `- builtin: [calculator]`.',
@@ -88,25 +88,25 @@ colour: red
         '`reasoning: keep`.',
       'agents/a.agent.yaml:25:40: `context.overflow` must be one of fail, drop_oldest, summarize, not the text ' +
         '"drop-oldest" — Did you mean `drop_oldest`?',
-      'agents/a.agent.yaml:26:18: `limits.steps` must be a whole number, 1 or more, not the number 0 — Write for ' +
-        'example `steps: 30`.',
+      'agents/a.agent.yaml:26:18: `limits.steps` must be a whole number, 1 or more, not the number 0 — For example, ' +
+        'write `steps: 30`.',
       'agents/a.agent.yaml:26:21: `limits.tokens` has no value; it must be an amount from 1 up: a whole number, ' +
         'or 8k, 50M — For example, write `tokens: 200k`, or remove the key.',
       'agents/a.agent.yaml:26:31: unknown key `max_seconds` in `limits` — Did you mean `seconds`?',
       'agents/a.agent.yaml:27:1: unknown key `max_steps` — Did you mean `limits.steps`?',
       'agents/a.agent.yaml:28:15: `team.kind` must be one of workflow, handoff, leader, not the text "handof" — ' +
         'Did you mean `handoff`?',
-      'agents/a.agent.yaml:28:32: `team.members` must be a list of at least one agent file, not a list — Write ' +
-        'for example `members: [searcher.agent.yaml]`.',
-      'agents/a.agent.yaml:29:1: unknown key `colour` — Known here: version, name, description, model, prompt, ' +
+      'agents/a.agent.yaml:28:32: `team.members` must be a list of at least one agent file, not a list — For ' +
+        'example, write `members: [searcher.agent.yaml]`.',
+      'agents/a.agent.yaml:29:1: unknown key `colour` — Available: version, name, description, model, prompt, ' +
         'tools, answer, context, limits, team, program.',
     ]);
   });
 
   it('of a newer version is not guessed at', async () => {
     assert.deepEqual(await check('a.agent.yaml', 'version: 2\nfuture: {}\n'), [
-      'a.agent.yaml:1:10: this file has version 2, which requires a newer Rollout Studio — Update Rollout Studio; this ' +
-        'one reads version 1.',
+      'a.agent.yaml:1:10: this file has version 2, which requires a newer Rollout Studio — Update Rollout Studio. ' +
+        'The installed one supports version 1.',
     ]);
   });
 
@@ -115,8 +115,7 @@ colour: red
       await check('a.agent.yaml', 'version: 1\nnam: x\nmodel: { endpoint: ${env:X}, name: x }\nprompt: p\n'),
       [
         'a.agent.yaml:2:1: unknown key `nam` — Did you mean `name`?',
-        'a.agent.yaml:3:21: inside [ ] and { }, text with ${…} must be in quotes — Write it in ' +
-          'quotes: "${env:NAME}".',
+        'a.agent.yaml:3:21: inside [ ] and { }, text with ${…} must be in quotes — Add quotes: "${env:NAME}".',
       ],
     );
   });
@@ -147,10 +146,10 @@ pods: { image: x, counts: 3, isolation: pods }
         'agents/bad.agent.yaml:3:1: `model.name` is missing — Add `name: Qwen/Qwen3-32B`.',
         'batches/b.batch.yaml:1:1: `version` is missing — Add `version: 1`.',
         'batches/b.batch.yaml:2:39: unknown key `answr` in `dataset` — Did you mean `answer`?',
-        'batches/b.batch.yaml:3:11: `attempts` must be an integer of at least 1, not the number 2.5 — Write for ' +
-          'example `attempts: 32`.',
-        'batches/b.batch.yaml:4:7: `seed` must be a whole number, 0 or more, not the number -1 — Write for ' +
-          'example `seed: 7`.',
+        'batches/b.batch.yaml:3:11: `attempts` must be a whole number, 1 or more, not the number 2.5 — For example, ' +
+          'write `attempts: 32`.',
+        'batches/b.batch.yaml:4:7: `seed` must be a whole number, 0 or more, not the number -1 — For example, write ' +
+          '`seed: 7`.',
         'batches/b.batch.yaml:5:17: `scorer.kind` must be one of exact, contains, regex, number, json, module, ' +
           'world, judge, not the text "exakt" — Did you mean `exact`?',
         'batches/b.batch.yaml:6:19: `stop.failures` must be a share: 50%, or a number from 0 to 1, not the text ' +
@@ -159,7 +158,7 @@ pods: { image: x, counts: 3, isolation: pods }
           'the text "50X" — For example, write `tokens: 50M`.',
         'batches/b.batch.yaml:7:14: `concurrency` must be auto, or a whole number, 1 or more, not the number 0 — ' +
           'For example, write `concurrency: auto`.',
-        'batches/b.batch.yaml:8:16: `notify.url` must be an http or https URL — Write for example ' +
+        'batches/b.batch.yaml:8:16: `notify.url` must be an http or https URL — For example, write ' +
           '`https://example.org/hook`.',
         'batches/b.batch.yaml:9:13: `hold_limit` must be a duration: seconds as a number, or 30s, 10 min, 1h, ' +
           'not a list — For example, write `hold_limit: 1h`.',
@@ -188,33 +187,31 @@ pods: { image: x, counts: 3, isolation: pods }
       '24: unknown key `ignore_case` in `scorer` — Available: kind.',
     ]);
     assert.deepEqual(await scorer('{ kind: judge, model: { endpoint: [], name: x }, rubric: Be strict, pass: 2 }'), [
-      '43: `scorer.model.endpoint` must be a list of at least one URL, not a list — Write for example `endpoint: ' +
+      '43: `scorer.model.endpoint` must be a list of at least one URL, not a list — For example, write `endpoint: ' +
         '[http://gpu-1:8000/v1]`.',
       '83: `scorer.pass` must be a number from 0 to 1, not the number 2 — For example, write `pass: 0.5`.',
     ]);
     assert.deepEqual(await scorer('{ kind: module, module: score.ts }'), [
-      '33: there is no file score.ts beside b.batch.yaml — Create it, or correct the path: it is relative to the ' +
-        'file that names it.',
+      '33: file score.ts not found — Create the file, or fix the path, which is relative to b.batch.yaml.',
     ]);
   });
 
   it('that is nothing, or something else', async () => {
     const keys =
-      'the keys are version, agent, world, dataset, attempts, seed, scorer, stop, retry, target, concurrency, ' +
+      'Available keys: version, agent, world, dataset, attempts, seed, scorer, stop, retry, target, concurrency, ' +
       'notify, order, priority, hold_limit, pods.';
     assert.deepEqual(await check('b.batch.yaml', ''), [
-      `b.batch.yaml:1:1: the file is empty — Begin with \`version: 1\`; ${keys}`,
+      `b.batch.yaml:1:1: the file is empty — Start with \`version: 1\`. ${keys}`,
     ]);
     assert.deepEqual(await check('b.batch.yaml', '- a\n'), [
-      `b.batch.yaml:1:1: the file must be a group of keys, not a list — Begin with \`version: 1\`; ${keys}`,
+      `b.batch.yaml:1:1: the file must be a group of keys, not a list — Start with \`version: 1\`. ${keys}`,
     ]);
     assert.deepEqual(
       (await checkFiles(memoryFiles(FILES), ['batches/nigtly.batch.yaml'])).map((problem) =>
         formatProblem(problem, '/w'),
       ),
       [
-        'batches/nigtly.batch.yaml:1:1: there is no file /w/batches/nigtly.batch.yaml — Did you mean ' +
-          '`nightly.batch.yaml`?',
+        'batches/nigtly.batch.yaml:1:1: file /w/batches/nigtly.batch.yaml not found — Did you mean `nightly.batch.yaml`?',
       ],
     );
   });
@@ -225,8 +222,8 @@ describe('secrets', () => {
     `version: 1\nname: a\nprompt: p\nmodel:\n  endpoint: "demo:"\n  name: m\n  ${line}\n`;
   it('are refused wherever they stand, and never repeated', async () => {
     const hint = (name: string): string =>
-      `Put it into an environment variable and write "\${env:${name}}" here; as it was in a file, change it at ` +
-      'its service.';
+      `Move it to an environment variable and write "\${env:${name}}" here. Since it was stored in a file, revoke it ` +
+      'at its provider.';
     const told = (key: string): string => `\`${key}\` looks like a secret; files may only contain secrets as \${env:…}`;
     assert.deepEqual(await check('a.agent.yaml', model('api_key: sk-abcdefghijklmnopqrst')), [
       `a.agent.yaml:7:12: ${told('model.api_key')} — ${hint('API_KEY')}`,
@@ -241,7 +238,16 @@ describe('secrets', () => {
     );
     assert.deepEqual(
       env.map((text) => text.split(' holds')[0]),
-      ['a.agent.yaml:9:31: `tools[0].mcp.args[0]`', 'a.agent.yaml:9:80: `tools[0].mcp.env.KEY`'],
+      [
+        'a.agent.yaml:9:31: `tools[0].mcp.args[0]` looks like a secret; files may only contain secrets as ${env:…} — ' +
+          'Move it to an environment variable and write "${env:API_KEY}" here. Since it was stored in a file, ' +
+          'revoke it at ' +
+          'its provider.',
+        'a.agent.yaml:9:80: `tools[0].mcp.env.KEY` looks like a secret; files may only contain secrets as ' +
+          '${env:…} — Move it to an environment variable and write "${env:KEY}" here. Since it was stored in a ' +
+          'file, revoke ' +
+          'it at its provider.',
+      ],
     );
     const wrong = await check(
       'a.agent.yaml',
@@ -269,12 +275,11 @@ describe('secrets', () => {
   });
   it('that are misspelt references are told', async () => {
     assert.deepEqual(await check('a.agent.yaml', model('api_key: ${API_KEY}')), [
-      'a.agent.yaml:7:12: warning: `${API_KEY}` is not replaced — Write ${env:API_KEY} for an ' +
-        'environment variable.',
+      'a.agent.yaml:7:12: warning: `${API_KEY}` is not replaced — For an environment variable, write ${env:API_KEY}.',
     ]);
     assert.deepEqual(await check('a.agent.yaml', model('api_key: ${env.API_KEY}')), [
-      'a.agent.yaml:7:12: warning: `${env.API_KEY}` is not replaced — Write ${env:API_KEY} for an ' +
-        'environment variable.',
+      'a.agent.yaml:7:12: warning: `${env.API_KEY}` is not replaced — For an environment variable, write ' +
+        '${env:API_KEY}.',
     ]);
   });
 });
@@ -307,10 +312,10 @@ describe('checkFiles', () => {
       [
         'agents/desk.agent.yaml:2:7: `name` must be a name, not the number 5',
         'latin.csv:2:1: the file is not UTF-8 text',
-        'no.csv:1:1: there is no file /w/no.csv',
+        'no.csv:1:1: file /w/no.csv not found',
         'x.csv:2:1: this row has 1 cell, the header 2',
         'x.json:1:2: a record must be an object of columns',
-        "x.jsonl:2:2: this record is not JSON: expected property name or '}'",
+        "x.jsonl:2:2: invalid JSON: expected property name or '}'",
         'x.txt:1:1: unknown file type: x.txt',
       ],
     );

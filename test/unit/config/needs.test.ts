@@ -74,13 +74,14 @@ describe('a batch file for a cluster', () => {
   it('is wrong where nothing has what a tool needs, which is told at the tool', async () => {
     assert.deepEqual(await problems('target: local'), []);
     assert.deepEqual(await problems('target: gpu'), [
-      'agents/desk.agent.yaml:12:21: the MCP server some-server needs uv, which the pods do not have: their ' +
-        'image has Node.js — Name an image that has it (`pods.image`, with `pods.provides: [uv]`), or run the tool ' +
-        'as a sidecar that serves MCP over HTTP and give its `url`.',
-      'agents/desk.agent.yaml:13:25: the built-in code needs python, which the pods do not have: their image has ' +
-        'Node.js — Name an image that has it (`pods.image`, with `pods.provides: [python]`), or run the tool as a ' +
-        'sidecar that serves MCP over HTTP and give its `url`, or write `code: { languages: [javascript] }` beside ' +
-        '`builtin: [code]`.',
+      'agents/desk.agent.yaml:12:21: the MCP server some-server needs uv, which the image of the pods does not have ' +
+        '— Use an image that has it (`pods.image` with `pods.provides: [uv]`), or run the tool as a sidecar that ' +
+        'serves MCP ' +
+        'over HTTP and set its `url`.',
+      'agents/desk.agent.yaml:13:25: the built-in code needs python, which the image of the pods does not have — ' +
+        'Use an image that has it (`pods.image` with `pods.provides: [python]`), or run the tool as a sidecar that ' +
+        'serves ' +
+        'MCP over HTTP and set its `url`, or add `code: { languages: [javascript] }` next to `builtin: [code]`.',
     ]);
     assert.deepEqual(await problems('target: gpu\npods: { image: x, provides: [uv, python] }'), []);
     const scripts = (text: string): string =>
@@ -106,7 +107,7 @@ describe('a batch file for a cluster', () => {
         .replace('- mcp:', '- mcp: e2b\n  - mcp:');
     const found = await problems('target: gpu', agent, 'needs:\n  - ffmpeg\n');
     assert.deepEqual(
-      found.map((text) => text.replace(/, which the pods.*| — .*/, '')),
+      found.map((text) => text.replace(/, which the image.*| — .*/, '')),
       [
         'agents/desk.agent.yaml:11:39: the module tools/loans.ts needs git',
         'agents/desk.agent.yaml:12:10: the MCP server e2b needs uv',

@@ -75,17 +75,14 @@ describe('syntax errors', () => {
       'unequal indentation',
       'a:\n  b: 1\n c: 2\n',
       [
-        'f.yaml:3:1: the indentation of this line does not match the lines around it — Give all keys of one group the same ' +
-          'number of spaces.',
+        'f.yaml:3:1: the indentation of this line does not match the lines around it — Indent all keys of a group ' +
+          'with the same number of spaces.',
       ],
     ],
     [
       'an open bracket',
       'a: [1,\nb: 2\n',
-      [
-        'f.yaml:2:1: a [ or { is not closed before this line — Close it with ] or }, or indent what ' +
-          'belongs to it.',
-      ],
+      ['f.yaml:2:1: a [ or { is not closed before this line — Close it with ] or }, or indent its contents.'],
     ],
     ['an open quote', 'a: "x\nb: 2\n', ['f.yaml:3:1: a quote is not closed — Close the quote.']],
     [
@@ -97,8 +94,8 @@ describe('syntax errors', () => {
       'a colon too many',
       'a: b: c\n',
       [
-        'f.yaml:1:4: a second `:` in a line is ambiguous — Put the text in quotes, or begin the ' +
-          'inner key on its own line.',
+        'f.yaml:1:4: a second `:` in a line is ambiguous — Put the text in quotes, or start the inner key on its ' +
+          'own line.',
       ],
     ],
     ['a bare @', 'a: @x\n', ['f.yaml:1:4: text cannot start with this character — Put the text in quotes.']],
@@ -110,29 +107,30 @@ describe('syntax errors', () => {
     [
       'a variable in a flow map',
       'a: { b: ${env:X} }\nc: 1\n',
-      ['f.yaml:1:10: inside [ ] and { }, text with ${…} must be in quotes — Write it in quotes: ' + '"${env:NAME}".'],
+      ['f.yaml:1:10: inside [ ] and { }, text with ${…} must be in quotes — Add quotes: "${env:NAME}".'],
     ],
     [
       'a placeholder without quotes',
       'a: {{task.id}}\n',
       [
-        'f.yaml:1:5: text that starts with {{ must be in quotes — Put the text in quotes, or begin ' +
-          'it on the next line after |.',
+        'f.yaml:1:5: text that starts with {{ must be in quotes — Put the text in quotes, or start it on the next ' +
+          'line after |.',
       ],
     ],
     [
       'an anchor nobody set',
       'a: 1\nb: *x\n',
       [
-        'f.yaml:2:4: there is no anchor `&x` before this `*x` — Define the anchor with & first, or put the text in quotes.',
+        'f.yaml:2:4: there is no anchor `&x` before this `*x` — Define the anchor with & first, or put the text in ' +
+          'quotes.',
       ],
     ],
     [
       'a list where keys were',
       '- a\nb: 1\n',
       [
-        'f.yaml:2:1: this is not YAML: unexpected scalar at node end — Look at indentation, quotes and brackets ' +
-          'here and in the line above.',
+        'f.yaml:2:1: invalid YAML: unexpected scalar at node end — Check the indentation, quotes, and brackets in ' +
+          'this line and the line above.',
       ],
     ],
     [
@@ -148,12 +146,12 @@ describe('syntax errors', () => {
   for (const [name, text, expected] of cases) it(`tells of ${name}`, () => assert.deepEqual(told(text), expected));
 
   it('survives an anchor that contains itself and one that explodes', () => {
-    assert.match(told('a: &a [*a]\n').join(), /anchors of this file cannot be followed/);
+    assert.match(told('a: &a [*a]\n').join(), /cannot resolve the anchors of this file/);
     const bomb = [
       'a0: &a0 [x, x]',
       ...Array.from({ length: 30 }, (_, i) => `a${i + 1}: &a${i + 1} [*a${i}, *a${i}]`),
     ].join('\n');
-    assert.match(told(bomb).join(), /anchors of this file cannot be followed/);
+    assert.match(told(bomb).join(), /cannot resolve the anchors of this file/);
   });
   it('never puts a text of the file into a message', () => {
     assert.doesNotMatch(told('- a\n"sk-abcdefghijklmnop"\n').join(), /sk-/);

@@ -69,14 +69,14 @@ describe('a team in a file', () => {
     [
       'a member that is not there',
       'team: { kind: workflow, members: [x.agent.yaml] }\n',
-      ['desk.agent.yaml:3:35: there is no file x.agent.yaml beside desk.agent.yaml — Did you mean `a.agent.yaml`?'],
+      ['desk.agent.yaml:3:35: file x.agent.yaml not found — Did you mean `a.agent.yaml`?'],
     ],
     [
       'two of one name',
       'team: { kind: workflow, members: [a.agent.yaml, a.agent.yaml] }\n',
       [
-        'desk.agent.yaml:3:49: two agents of this team are named `a` — Give one a `name:` of its own, as in `{ ' +
-          'agent: …, name: second }`.',
+        'desk.agent.yaml:3:49: two agents of this team are named `a` — Add a unique `name:` to one of them, as in ' +
+          '`{ agent: …, name: second }`.',
       ],
     ],
     [
@@ -93,8 +93,8 @@ describe('a team in a file', () => {
       'members that wait for one another',
       'team: { kind: workflow, members: [{ agent: a.agent.yaml, after: [b] }, b.agent.yaml] }\n',
       [
-        'desk.agent.yaml:3:65: these members wait for each other: a → b → a — Take one of them out of `after`; ' +
-          'for a member that works again, use `loop`.',
+        'desk.agent.yaml:3:65: these members wait for each other: a → b → a — Remove one of them from `after`. To ' +
+          'let a member work repeatedly, use `loop`.',
       ],
     ],
     [
@@ -112,8 +112,8 @@ describe('a team in a file', () => {
       'a rule that is none',
       'team: { kind: workflow, members: [{ agent: a.agent.yaml, loop: { until: "(", most: 2 } }] }\n',
       [
-        'desk.agent.yaml:3:73: this is not a regular expression: unterminated group — Put a backslash before ' +
-          'characters that stand for themselves; in YAML single quotes keep backslashes as they are.',
+        'desk.agent.yaml:3:73: invalid regular expression: unterminated group — Escape special characters with a ' +
+          'backslash, and put the pattern in single quotes so that YAML keeps the backslashes.',
       ],
     ],
     [
@@ -125,16 +125,16 @@ describe('a team in a file', () => {
       'a team of itself',
       'team: { kind: workflow, members: [desk.agent.yaml] }\n',
       [
-        'desk.agent.yaml:3:35: a team cannot be a member of itself: desk.agent.yaml → desk.agent.yaml — Name ' +
-          'another agent, or let it work again with `loop`.',
+        'desk.agent.yaml:3:35: a team cannot be a member of itself: desk.agent.yaml → desk.agent.yaml — Choose ' +
+          'another agent, or use `loop` to let a member work repeatedly.',
       ],
     ],
     [
       'a prompt that nobody is given',
       `prompt: Work.\nteam: { kind: workflow, members: [a.agent.yaml] }\n`,
       [
-        'desk.agent.yaml:3:1: `prompt` has no effect: the members of a workflow do all the work — Remove ' +
-          'it, or give it to a member.',
+        'desk.agent.yaml:3:1: `prompt` has no effect: the members of a workflow do all the work — Remove it, or ' +
+          'move it to a member.',
       ],
     ],
     [
@@ -142,7 +142,7 @@ describe('a team in a file', () => {
       'team: { kind: leader, members: [a.agent.yaml] }\n',
       [
         'desk.agent.yaml:1:1: `prompt` is missing — Add the prompt of the leader: `prompt: prompts/desk.md`, or ' +
-          'the text itself.',
+          'write it inline.',
         'desk.agent.yaml:1:1: `model` is missing — Add `model:` with `endpoint` and `name`.',
       ],
     ],
@@ -150,8 +150,8 @@ describe('a team in a file', () => {
       'a name that no tool can have',
       'team: { kind: handoff, members: [{ agent: a.agent.yaml, name: a.b }] }\n',
       [
-        'desk.agent.yaml:3:34: `a.b` cannot be used in a tool name, which the other members need to reach it — Give ' +
-          'it a `name:` of letters, digits, `-` and `_`.',
+        'desk.agent.yaml:3:34: `a.b` cannot be used in a tool name, which the other members need to reach it — Add ' +
+          'a `name:` with only letters, digits, `-`, and `_`.',
       ],
     ],
     [
@@ -300,8 +300,8 @@ describe('a team in a submission', () => {
     assert.deepEqual(
       problems.map((problem) => formatProblem(problem, '/w')),
       [
-        'b.batch.yaml:2:8: the world has a user to talk to, and a team of kind `handoff` has no one agent that ' +
-          'does — Use a single agent, or a team with a leader.',
+        'b.batch.yaml:2:8: the world has a user, but in a team of kind `handoff` no single agent can talk to the ' +
+          'user — Use a single agent, or a team with a leader.',
       ],
     );
   });

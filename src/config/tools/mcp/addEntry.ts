@@ -39,7 +39,8 @@ function insert(file: string, document: Document.Parsed, text: string, entry: Ne
     if (isMap(document.contents) && document.contents.flow === true) return intoFlowMap(document, text, entry);
     const end = text.length - (/\.\.\.\s*$/.exec(text)?.[0].length ?? 0);
     const head = text.slice(0, end);
-    return `${head}${head === '' || head.endsWith('\n') ? '' : newline}tools:${newline}${lines('  ')}${text.slice(end)}`;
+    const separator = head === '' || head.endsWith('\n') ? '' : newline;
+    return `${head}${separator}tools:${newline}${lines('  ')}${text.slice(end)}`;
   }
   const { value } = pair;
   if (isSeq(value) && value.flow === true) {

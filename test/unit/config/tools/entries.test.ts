@@ -47,7 +47,11 @@ it('elsewhere they are refused, and secrets in clear are told', async () => {
     'a.agent.yaml',
   );
   const told = problems.map(({ line, message }) => `${line}: ${message}`);
-  assert.equal(told.filter((text) => /^7: `limits` is for `terminal`, `code`/.test(text)).length, 1, told.join('\n'));
+  assert.equal(
+    told.filter((text) => /^7: `limits` only applies to `terminal`, `code`/.test(text)).length,
+    1,
+    told.join('\n'),
+  );
   assert.equal(told.filter((text) => /^8: .*secret/.test(text)).length, 1, told.join('\n'));
   assert.equal(told.filter((text) => /^10: `secrets` requires `module`/.test(text)).length, 1, told.join('\n'));
   assert.equal(told.filter((text) => /^11: .*memory_mb.*16/.test(text)).length, 1, told.join('\n'));

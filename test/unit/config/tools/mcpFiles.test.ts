@@ -60,7 +60,7 @@ describe('a file of MCP servers', () => {
     assert.deepEqual(clientServers('mcp.json', '{"servers": {"x": {}}}', '/w').unusable, [
       { name: 'x', why: 'it has neither `command` nor `url`' },
     ]);
-    assert.throws(() => clientServers('a.json', '{"tools": []}', '/w'), /a\.json names no MCP servers/);
+    assert.throws(() => clientServers('a.json', '{"tools": []}', '/w'), /a\.json contains no MCP servers/);
     assert.throws(() => clientServers('a.json', '{"servers": ', '/w'), /^StudioError: a\.json: /);
   });
 });
@@ -144,8 +144,8 @@ describe('an entry of an agent file', () => {
   });
 
   it('is refused where it cannot stand', () => {
-    assert.throws(() => addEntry('a.agent.yaml', 'tools: none\n', ENTRY), /`tools` of a\.agent\.yaml is no list/);
+    assert.throws(() => addEntry('a.agent.yaml', 'tools: none\n', ENTRY), /`tools` in a\.agent\.yaml is not a list/);
     assert.throws(() => addEntry('a.agent.yaml', 'a: [\n', ENTRY), /^StudioError: a\.agent\.yaml: /);
-    assert.throws(() => addEntry('a.agent.yaml', '- a\n', ENTRY), /no agent file/);
+    assert.throws(() => addEntry('a.agent.yaml', '- a\n', ENTRY), /not an agent file/);
   });
 });
