@@ -1,17 +1,17 @@
-/** The activity-bar views, and what each says while it is empty. */
+/** The activity bar views and their welcome content. */
 
 export const VIEW_CONTAINER = 'rollout';
 export const VIEW_IDS = { batches: 'rollout.batches', agents: 'rollout.agents', targets: 'rollout.targets' } as const;
 
-/** Context keys that the views keep up to date. */
+/** Context keys of the views. */
 export const VIEW_KEYS = {
-  /** The workspace has a batch file. */
+  /** Whether the workspace has a batch file. */
   batchFiles: 'rollout.hasBatchFiles',
-  /** The workspace has an agent file. */
+  /** Whether the workspace has an agent file. */
   agentFiles: 'rollout.hasAgentFiles',
   /** `ok`, `lost` or `stopped`. */
   server: 'rollout.serverState',
-  /** A target beside this machine was added; one of them is a cluster, or an address. */
+  /** Whether any target was added, a cluster target, or a URL target. */
   targets: 'rollout.hasTargets',
   clusters: 'rollout.hasClusters',
   addresses: 'rollout.hasAddresses',
@@ -66,8 +66,8 @@ export const viewsWelcome = [
     when: `${TRUSTED} && ${THERE} && ${NO_FOLDER}`,
     contents:
       'A batch runs an agent on the tasks of a dataset, several times each.\n[Create Sample ' +
-      'Workspace](command:rollout.createSample)\n[Open Folder](command:vscode.openFolder)\nRecordings of other ' +
-      'tools can be read, too.\n[Import…](command:rollout.import)',
+      'Workspace](command:rollout.createSample)\n[Open Folder](command:vscode.openFolder)\nYou can also import ' +
+      'results from other tools.\n[Import…](command:rollout.import)',
   },
   {
     view: VIEW_IDS.batches,
