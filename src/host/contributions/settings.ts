@@ -90,8 +90,7 @@ const CONCERNS: readonly { readonly title: string; readonly settings: Partial<Re
       'language.tokenHints': {
         type: 'boolean',
         scope: 'window',
-        markdownDescription:
-          'Show the number of tokens after prompts, as counted by the model server or estimated.',
+        markdownDescription: 'Show the number of tokens after prompts, as counted by the model server or estimated.',
       },
     },
   },

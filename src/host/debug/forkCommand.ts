@@ -105,7 +105,11 @@ async function chosenRuns(
           },
           { label: 'Another agent…', runs: () => pickFile('agent') },
         ];
-  items.push({ label: 'Another batch file…', description: 'use its agent, world, and scorer', runs: () => pickFile('batch') });
+  items.push({
+    label: 'Another batch file…',
+    description: 'use its agent, world, and scorer',
+    runs: () => pickFile('batch'),
+  });
   for (;;) {
     const item = await vscode.window.showQuickPick(items, {
       title: 'Fork',

@@ -15,7 +15,7 @@ export function mayHoldFiles({ path }: vscode.Uri): boolean {
   return !names.at(-1)?.includes('.') && !names.some((name) => LEFT_OUT.includes(name));
 }
 
-/** At max `max` files of a kind in each of the folders. */
+/** Finds up to `max` files of a kind in each folder. */
 export async function findFiles(
   folders: readonly vscode.Uri[],
   kind: StudioFileKind,

@@ -68,7 +68,11 @@ async function importAll(services: Services, files: readonly string[]): Promise<
   );
 }
 
-async function reportSkipped({ log }: Services, file: string, { tasks, rollouts, skipped }: ImportReport): Promise<void> {
+async function reportSkipped(
+  { log }: Services,
+  file: string,
+  { tasks, rollouts, skipped }: ImportReport,
+): Promise<void> {
   const name = path.basename(file);
   const [first] = skipped;
   if (first === undefined) {
