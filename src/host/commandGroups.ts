@@ -1,4 +1,4 @@
-/** The commands whose code is read when one first calls them, and where it is. */
+/** Registers command groups whose code is loaded on first use. */
 import * as vscode from 'vscode';
 import type { StudioFiles } from './files/studioFiles.ts';
 import type { StoredValues } from './launch/values/storedValues.ts';

@@ -1,4 +1,4 @@
-/** VS Code's part of package.json, put together from tables. Plain data: the build writes it, tests compare it. */
+/** Builds the VS Code part of package.json from tables. The build writes it; tests compare it. */
 import { FILE_KINDS, fileGlob } from '../common/fileKinds.ts';
 import { commands } from './contributions/commands.ts';
 import { breakpoints, DEBUG_TYPE, debuggers, grammars, languages } from './contributions/debuggers.ts';
@@ -18,11 +18,11 @@ export const manifest: Readonly<Record<string, unknown>> = {
   galleryBanner: { color: '#1e1e1e', theme: 'dark' },
   main: './dist/extension.mjs',
   engines: { vscode: VSCODE_ENGINE },
-  // Beside the files: agents and tools run where the workspace is, also over SSH and in containers.
+  // Runs in the workspace extension host, so that agents and tools run next to the files, also over SSH.
   extensionKind: ['workspace'],
   activationEvents: [
     ...FILE_KINDS.map((kind) => `workspaceContains:${fileGlob(kind)}`),
-    // An agent file that is opened alone.
+    // For an agent file that is opened without a folder.
     'onLanguage:yaml',
     `onWebviewPanel:${PAGE_VIEW_TYPE}`,
     `onWebviewPanel:${TRY_VIEW_TYPE}`,

@@ -1,5 +1,5 @@
 /**
- * What the parts of the extension use of each other. `extension.ts` makes them; nothing here is awaited at activation.
+ * The services that parts of the extension share. `extension.ts` creates them without awaiting anything.
  */
 import type * as vscode from 'vscode';
 import type { Connection } from '../client/connect.ts';
@@ -7,34 +7,33 @@ import type { Listen, Observable } from '../common/emitter.ts';
 import type { BatchRow } from '../protocol/client.ts';
 import type { PageAction, PagePlace, ServerState } from '../protocol/page.ts';
 
-/** The way to the server of the chosen store or target. Made lazily: the first use attaches or starts it. */
+/** The link to the server of the selected store or target. The first use attaches to it or starts it. */
 export interface ServerLink {
   readonly state: Observable<ServerState>;
-  /** Store as the settings name it: a folder or `postgres://…`. */
+  /** The store in the settings: a folder or `postgres://…`. */
   readonly store: string;
-  /** Name of the target the window works with; `local`: the store's own server. */
+  /** Name of the window's target; `local` is the store's server. */
   readonly target: string;
   /**
-   * The connection, made when there is none. `start: false` only attaches and throws `unavailable` when no server runs.
-   * In
-   * Restricted Mode it throws `forbidden`. A server that went away is told to the user once, with “Start Again”.
+   * Returns the connection, and connects if necessary. `start: false` only attaches, and throws `unavailable` if no
+   * server is running. Throws `forbidden` in Restricted Mode. If the server is lost, the user sees one message with
+   * “Start Server”.
    */
   connection(options?: { readonly start?: boolean; readonly signal?: AbortSignal }): Promise<Connection>;
-  /** Told after each first or repeated connection. */
+  /** Fires after each connect and reconnect. */
   readonly connected: Listen<Connection>;
-  /** Another store or target was chosen: nothing that was read before holds. */
+  /** Fires when the store or target changed, so that cached data is invalid. */
   readonly moved: Listen<undefined>;
 }
 
 /**
- * The `rollout` command as a child process: what reads users' files, checks and bundles them. Never in this process.
+ * Runs the `rollout` command as a child process, which reads, checks, and bundles the user's files.
  */
 export interface Cli {
   /**
-   * Runs `rollout ARGS --json --store STORE` and gives its one JSON document. Throws StudioError with the command's own
-   * words
-   * (code `config` with `details.problems` for wrong files). `env`: values for `${env:X}` beside the process's own.
-   * `at`: of another server than the window works with.
+   * Runs `rollout ARGS --json --store STORE` and returns its JSON document. Throws the command's StudioError (`config`
+   * with `details.problems` for invalid files). `env` adds values for `${env:X}`. `at` selects another server than the
+   * window's.
    */
   json(
     args: readonly string[],
@@ -48,16 +47,16 @@ export interface Cli {
   ): Promise<unknown>;
 }
 
-/** The newest batches, kept up to date while somebody looks. */
+/** The newest batches, kept up to date while watched. */
 export interface BatchList {
   readonly rows: Observable<readonly BatchRow[]>;
-  /** The row as it is known; fetched when it is not. */
+  /** Returns a batch from the list, or fetches it. */
   get(batch: string, signal?: AbortSignal): Promise<BatchRow>;
-  /** More of the older ones; false when there are none. */
+  /** Loads older batches. Returns false if there are none. */
   more(signal?: AbortSignal): Promise<boolean>;
   refresh(): void;
   /**
-   * Follows while there is at least one watcher; disposing ends it. `start: false`: only while a server runs anyway.
+   * Watches the list until disposed. With `start: false`, does not start a server.
    */
   watch(options?: { readonly start?: boolean }): vscode.Disposable;
 }
@@ -65,18 +64,17 @@ export interface BatchList {
 /** The page panels. */
 export interface Pages {
   open(place: PagePlace, options?: { readonly beside?: boolean; readonly preserveFocus?: boolean }): Promise<void>;
-  /** Whether a page of it is open. */
+  /** Returns whether the page is open. */
   shows(place: PagePlace): boolean;
   /**
-   * Where the active page is; undefined when the active editor is none, or a page of another server than the window
-   * works with.
+   * Place of the active page, or undefined if the active editor is not a page of the window's server.
    */
   readonly active: Observable<PagePlace | undefined>;
 }
 
-/** What is no matter of one page alone. */
+/** Actions that are not specific to one page. */
 export type HostAction = Exclude<PageAction, { do: 'breakpoint' | 'elsewhere' }>;
-/** Does what a page asks for, and what commands ask for alike. */
+/** Performs an action for a page or a command. */
 export type DoAction = (action: HostAction) => Promise<void>;
 
 export interface Services {
@@ -88,8 +86,8 @@ export interface Services {
   readonly pages: Pages;
 }
 
-/** Registers a command with the product's error handling: every failure is shown once, with what to do next. */
+/** Registers a command with error handling: shows every failure once, with a hint. */
 export type RegisterCommand = (id: string, run: (...args: unknown[]) => Promise<unknown>) => vscode.Disposable;
 
-/** What the commands of a group do, by their ids. */
+/** The handlers of a command group by command ID. */
 export type CommandGroup<Id extends string> = Readonly<Record<Id, (...args: unknown[]) => Promise<unknown>>>;

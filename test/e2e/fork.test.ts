@@ -73,7 +73,7 @@ describe('forks and what leads to them in VS Code', { timeout: 600_000 }, () => 
       .filter({ hasText: /agent\.model\.sampling\.temperature: 1 → 0\.2/ })
       .first()
       .waitFor({ timeout: PATIENCE_MS });
-    await workbench.pick(/Fork with the differences/);
+    await workbench.pick(/Fork with These Differences/);
     await workbench.answer('3');
     const head = story.batch.frame.locator('.batch-parent');
     await head.waitFor({ timeout: PATIENCE_MS });

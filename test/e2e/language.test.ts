@@ -11,7 +11,7 @@ import { sampleFolder } from './support/sample.ts';
 import { Story } from './support/story.ts';
 
 const PATIENCE_MS = 60_000;
-const LOST = 'The language server of agent files ended several times';
+const LOST = 'The language server stopped several times';
 const PROMPT = 'Renew with renew_loan, for {{task.question}} at {{task.meta.desk}}.\n';
 
 describe('the language of agent files', { timeout: 300_000 }, () => {
@@ -122,7 +122,7 @@ describe('the language of agent files', { timeout: 300_000 }, () => {
     }
     killed();
     await workbench.toast(LOST).waitFor({ timeout: PATIENCE_MS });
-    await workbench.toastButton(LOST, 'Start Again');
+    await workbench.toastButton(LOST, 'Restart');
     await started(5);
   });
 

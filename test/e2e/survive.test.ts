@@ -103,7 +103,7 @@ describe('in mid-batch', { timeout: 900_000 }, () => {
       1,
       'one message',
     );
-    await story.code.workbench.toastButton(message, 'Start Again');
+    await story.code.workbench.toastButton(message, 'Start Server');
     await until(() => story.code.server.rolloutServer?.pid !== server.pid, PATIENCE_MS, 'another server');
     await settledBeyond(reached);
     const api = await apiOf(story.code.server.store);

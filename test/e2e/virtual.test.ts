@@ -18,7 +18,7 @@ describe('a virtual workspace', { timeout: 300_000 }, () => {
     await workbench.openView('Rollout');
     await page
       .locator('.welcome-view-content:visible')
-      .filter({ hasText: /lies on no disk/ })
+      .filter({ hasText: /This is a virtual workspace/ })
       .first()
       .waitFor();
     await workbench.treeItem(/desk/).waitFor();

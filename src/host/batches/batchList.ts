@@ -1,6 +1,6 @@
 /**
- * The newest batches, kept up to date while somebody looks. The first page is asked for again and again, often while
- * something runs; older ones only while they run. Knows nothing of VS Code.
+ * Lists the newest batches and keeps the list up to date while it is visible. Polls the first page, more often while
+ * a batch is running; older batches only while they run. Does not depend on VS Code.
  */
 import { Observable } from '../../common/emitter.ts';
 import { StudioError } from '../../common/errors.ts';
@@ -14,13 +14,13 @@ const QUIET_MS = 5_000;
 
 export interface BatchListPorts {
   readonly server: Pick<ServerLink, 'connection' | 'connected' | 'moved' | 'state'>;
-  /** Batches of one page. */
+  /** Number of batches per page. */
   readonly pageSize: () => number;
   readonly log: (text: string) => void;
 }
 
 export interface WatchOptions {
-  /** false: only while a server runs anyway. */
+  /** If false, does not start a server. */
   readonly start?: boolean;
 }
 
@@ -33,9 +33,9 @@ export class HostBatchList implements BatchList {
   #timer: NodeJS.Timeout | undefined;
   #asking: Promise<void> | undefined;
   #askAgain = false;
-  /** There is none older than those known. */
+  /** Whether the oldest batch was loaded. */
   #complete = false;
-  /** Counts the servers it read from. */
+  /** Incremented for each server, to discard outdated responses. */
   #era = 0;
 
   constructor(ports: BatchListPorts) {
@@ -86,7 +86,7 @@ export class HostBatchList implements BatchList {
     for (const listener of this.#listeners) listener.dispose();
   }
 
-  /** What is known is of another server. */
+  /** Discards the list when the server changes. */
   #forget(): void {
     this.#era += 1;
     this.#complete = false;
@@ -94,7 +94,7 @@ export class HostBatchList implements BatchList {
     this.refresh();
   }
 
-  /** One question at a time; what is asked for meanwhile is asked right after. */
+  /** Runs one request at a time. Requests in the meantime cause one more afterwards. */
   #ask(): void {
     clearTimeout(this.#timer);
     if (this.#asking !== undefined) {
@@ -118,7 +118,7 @@ export class HostBatchList implements BatchList {
       await this.#update(api, signal);
     } catch (error) {
       if (signal.aborted || (StudioError.is(error) && ['unavailable', 'forbidden', 'cancelled'].includes(error.code)))
-        return; // the link tells it
+        return; // the server link reports it
       this.#ports.log(`Cannot read the list of batches: ${error instanceof Error ? error.message : String(error)}`);
     }
   }
@@ -129,7 +129,7 @@ export class HostBatchList implements BatchList {
     if (era !== this.#era) return;
     if (page.next === undefined) this.#complete = true;
     const oldest = page.batches.at(-1)?.batch;
-    // Ids sort by time: what is older than the page stays as it is, unless it runs.
+    // IDs sort by time: keep batches older than the page, and update only those that are running.
     const older =
       page.next === undefined || oldest === undefined ? [] : this.rows.value.filter((row) => row.batch < oldest);
     const current = await Promise.all(older.map(async (row) => (isLive(row) ? api.batch(row.batch, signal) : row)));

@@ -1,4 +1,4 @@
-/** Stop, Pause, Pause and Release Pods, Resume, Retry Unsettled, Copy Reference. */
+/** Implements Stop, Pause, Pause and Release Pods, Resume, Retry Unsettled, and Copy Reference. */
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import { newId } from '../../common/ids.ts';
@@ -13,7 +13,7 @@ import type { CommandGroup, Services } from '../services.ts';
 import { isLive } from './batchText.ts';
 import { pickBatch } from './pickBatch.ts';
 
-/** Whom the log of a batch names. */
+/** The author that the events of a batch record. */
 const BY = 'vscode';
 
 export type ControlCommand =
@@ -87,15 +87,15 @@ async function stop(services: Services, batch: string): Promise<void> {
   const { running, held, queued } = row.counts;
   if (running + held + queued > 0) {
     const detail =
-      `${plural(running + held, 'attempt')} that ${running + held === 1 ? 'runs' : 'run'} and ${queued} that ` +
-      `${queued === 1 ? 'waits' : 'wait'} are cancelled. What has ended stays.`;
+      `This cancels ${plural(running + held, 'running attempt')} and ${plural(queued, 'queued attempt')}. ` +
+      'Attempts that have ended are kept.';
     if ((await vscode.window.showWarningMessage(`Stop ${row.name}?`, { modal: true, detail }, 'Stop')) !== 'Stop')
       return;
   }
   await command(services, batch, { verb: 'cancel', args: { reason: 'Stopped in the editor.' } });
 }
 
-/** A batch that has ended has no values any more: they are sent again. */
+/** Retries a batch. Sends its secret values again, because the server drops them when a batch ends. */
 async function retry(services: Services, batch: string, values: StoredValues): Promise<void> {
   const {
     result: { changed },
@@ -105,7 +105,7 @@ async function retry(services: Services, batch: string, values: StoredValues): P
   void vscode.window.showInformationMessage(
     changed === undefined || changed === 0
       ? 'Every attempt of this batch already has a result.'
-      : `${plural(changed, 'attempt')} ${changed === 1 ? 'is' : 'are'} tried again.`,
+      : `Retrying ${plural(changed, 'attempt')}.`,
   );
 }
 
@@ -118,7 +118,7 @@ async function copyReference({ pages }: Services, argument: unknown): Promise<vo
   vscode.window.setStatusBarMessage(`$(copy) Copied ${text}`, 3_000);
 }
 
-/** Rows of trees know their own. */
+/** Returns the reference of a tree row. */
 function referenceOf(argument: unknown): string | undefined {
   if (
     typeof argument === 'object' &&

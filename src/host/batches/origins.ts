@@ -1,6 +1,6 @@
 /**
- * Which file each batch was launched from: as this window remembers it, else as the batch itself says. Knows nothing of
- * VS Code.
+ * Finds the file that a batch was launched from, from this window's memory or the batch's submission. Does not depend
+ * on VS Code.
  */
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
@@ -8,15 +8,15 @@ import type { BatchRow } from '../../protocol/client.ts';
 import type { LaunchMemory } from '../launch/memory.ts';
 import type { ServerLink } from '../services.ts';
 
-const told = z.object({ file: z.string() });
-/** Batches that are looked at for one file: older ones are history. */
-const MOST = 50;
+const submittedFile = z.object({ file: z.string() });
+/** Number of newest batches to search. */
+const MAX_BATCHES = 50;
 
 export class BatchOrigins {
   readonly #memory: Pick<LaunchMemory, 'batch'>;
   readonly #server: Pick<ServerLink, 'connection'>;
-  /** Paths in submissions, by the submission. */
-  readonly #told = new Map<string, Promise<string | undefined>>();
+  /** Cached file paths by submission SHA. */
+  readonly #submittedFile = new Map<string, Promise<string | undefined>>();
 
   constructor(memory: Pick<LaunchMemory, 'batch'>, server: Pick<ServerLink, 'connection'>) {
     this.#memory = memory;
@@ -24,14 +24,14 @@ export class BatchOrigins {
   }
 
   /**
-   * The newest of the batches that was launched from this file; forks and imports were from none. `path`: absolute,
-   * with `/`.
+   * Returns the newest batch that was launched from a file. Forks and imports have no file. `path` is absolute and uses
+   * `/`.
    */
   async newestOf(rows: readonly BatchRow[], path: string): Promise<BatchRow | undefined> {
     const launched = rows
       .filter((row) => !row.imported && row.parent === undefined)
       .sort((a, b) => b.created_at - a.created_at)
-      .slice(0, MOST);
+      .slice(0, MAX_BATCHES);
     for (const row of launched) if (await this.#isFrom(row, path)) return row;
     return undefined;
   }
@@ -39,16 +39,16 @@ export class BatchOrigins {
   async #isFrom(row: BatchRow, path: string): Promise<boolean> {
     const remembered = this.#memory.batch(row.batch)?.file;
     if (remembered !== undefined) return remembered.replaceAll('\\', '/') === path;
-    // A batch tells its file from the root of its workspace, wherever that was.
-    const file = await this.#toldBy(row.submission);
+    // The path in a submission is relative to the root of its workspace.
+    const file = await this.#fileOf(row.submission);
     return file === undefined ? row.name === nameOf(path) : path === file || path.endsWith(`/${file}`);
   }
 
-  #toldBy(submission: string): Promise<string | undefined> {
-    let found = this.#told.get(submission);
+  #fileOf(submission: string): Promise<string | undefined> {
+    let found = this.#submittedFile.get(submission);
     if (found === undefined) {
       found = this.#read(submission);
-      this.#told.set(submission, found);
+      this.#submittedFile.set(submission, found);
     }
     return found;
   }
@@ -56,16 +56,16 @@ export class BatchOrigins {
   async #read(submission: string): Promise<string | undefined> {
     try {
       const { api } = await this.#server.connection({ start: false });
-      return told.safeParse(JSON.parse(new TextDecoder().decode(await api.getBlob(submission)))).data?.file;
+      return submittedFile.safeParse(JSON.parse(new TextDecoder().decode(await api.getBlob(submission)))).data?.file;
     } catch (error) {
-      this.#told.delete(submission); // asked again once the server is there
+      this.#submittedFile.delete(submission); // retry when the server is available
       if (StudioError.is(error)) return undefined;
       throw error;
     }
   }
 }
 
-/** As a batch is called unless its file says otherwise. */
+/** Returns the default name of a batch. */
 function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1).replace(/\.batch\.\w+$/i, '');
 }

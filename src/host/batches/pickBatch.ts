@@ -1,4 +1,4 @@
-/** Which batch a command is about: the one it was called on, the one on the active page, else one that is chosen. */
+/** Finds the batch for a command: its argument, the active page, or one that the user picks. */
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import type { BatchRow } from '../../protocol/client.ts';
@@ -8,26 +8,26 @@ import { batchText } from './batchText.ts';
 
 export interface PickBatchOptions {
   readonly title: string;
-  /** Whether the command makes sense for a batch. */
+  /** Whether the command applies to a batch. */
   readonly sensible: (row: BatchRow) => boolean;
-  /** The only sensible one is taken without asking. */
+  /** If only one batch applies, use it without asking. */
   readonly direct?: boolean;
 }
 
-/** undefined: the user closed the question. */
+/** Returns undefined if the user cancels. */
 export async function pickBatch(
   services: Services,
   argument: unknown,
-  want: PickBatchOptions,
+  options: PickBatchOptions,
 ): Promise<string | undefined> {
   const named = batchOf(argument) ?? activeBatch(services, argument);
   if (named !== undefined) return named;
   const { api } = await services.server.connection();
   const { batches } = await api.batches({ limit: 200 });
-  const rows = batches.filter(want.sensible);
+  const rows = batches.filter(options.sensible);
   const [only] = rows;
-  if (only === undefined) throw new StudioError('not_found', `No batch is available for “${want.title}”.`);
-  if (want.direct === true && rows.length === 1) return only.batch;
+  if (only === undefined) throw new StudioError('not_found', `No batch is available for “${options.title}”.`);
+  if (options.direct === true && rows.length === 1) return only.batch;
   const items = rows.map((row) => ({
     label: row.name,
     description: batchText(row),
@@ -36,7 +36,7 @@ export async function pickBatch(
   }));
   return (
     await vscode.window.showQuickPick(items, {
-      title: want.title,
+      title: options.title,
       placeHolder: 'Select a batch',
       matchOnDescription: true,
       matchOnDetail: true,
@@ -44,7 +44,7 @@ export async function pickBatch(
   )?.batch;
 }
 
-/** A title button of a page gives the page's address, which names nothing. */
+/** Title buttons of a page pass the page's URI, which does not identify a batch. */
 function activeBatch({ pages }: Services, argument: unknown): string | undefined {
   const place = pages.active.value;
   return place?.page === 'batch' && (argument === undefined || argument instanceof vscode.Uri)

@@ -1,4 +1,4 @@
-/** What the status bar says of the batches. Data only. */
+/** Builds the status bar text for batches. */
 
 import { plural } from '../../common/text.ts';
 import type { BatchRow } from '../../protocol/client.ts';
@@ -8,17 +8,17 @@ import { batchProgress, batchText, isLive } from './batchText.ts';
 export interface StatusText {
   readonly text: string;
   readonly tooltip: string;
-  /** For screen readers: no icons. */
+  /** Label for screen readers, without icons. */
   readonly label: string;
   readonly warning: boolean;
-  /** What a click does: opens this batch, asks which, or starts the server. */
+  /** What a click does: opens this batch, lets the user pick one, or starts the server. */
   readonly click:
     | { readonly do: 'open'; readonly batch: string }
     | { readonly do: 'choose' }
     | { readonly do: 'start' };
 }
 
-/** `always`: also where there was no batch yet. undefined: there is nothing to say. */
+/** Returns undefined if there is nothing to show. With `always`, returns a text even if there are no batches. */
 export function statusText(rows: readonly BatchRow[], server: ServerState, always = false): StatusText | undefined {
   if (server.state === 'stopped') {
     const text = server.text ?? 'The rollout server is not running.';

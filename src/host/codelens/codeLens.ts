@@ -1,5 +1,4 @@
-/** CodeLenses: launch from batch files, from lines of their datasets, and from agent files. */
-
+/** Provides CodeLenses that launch from batch files, dataset lines, and agent files. */
 import * as vscode from 'vscode';
 import { fileGlob } from '../../common/fileKinds.ts';
 import { basename } from '../../config/paths.ts';
@@ -21,7 +20,7 @@ export function registerCodeLens(services: Services, register: RegisterCommand, 
   const changed = new vscode.EventEmitter<void>();
   const provider = (of: 'batch' | 'agent' | 'dataset'): vscode.CodeLensProvider => ({
     onDidChangeCodeLenses: changed.event,
-    // In Restricted Mode nothing runs, nor of a file that is on no disk: so nothing is offered.
+    // In Restricted Mode and for files that are not on disk, nothing can run.
     provideCodeLenses: async (document) =>
       vscode.workspace.isTrusted && document.uri.scheme === 'file' ? (await lenses())[of](document) : [],
   });
@@ -37,7 +36,7 @@ export function registerCodeLens(services: Services, register: RegisterCommand, 
     }),
     watchWhileShown(services),
     register(LAUNCH_ONE, async (uris) => {
-      const file = await pickFile(uris as vscode.Uri[]); // only the lenses here name the command
+      const file = await pickFile(uris as vscode.Uri[]); // only these lenses use the command
       if (file !== undefined) await vscode.commands.executeCommand('rollout.launchBatch', file);
     }),
     register(LAUNCH_TASK, async (task, uris) => {
@@ -47,7 +46,7 @@ export function registerCodeLens(services: Services, register: RegisterCommand, 
   );
 }
 
-/** The list of batches is followed while a batch file is on the screen: its lens tells the last result. */
+/** Follows the list of batches while a batch file is visible, because its lens shows the last result. */
 function watchWhileShown({ batches }: Services): vscode.Disposable {
   let watching: vscode.Disposable | undefined;
   const look = (editors: readonly vscode.TextEditor[]): void => {

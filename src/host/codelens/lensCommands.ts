@@ -1,3 +1,3 @@
-/** With several batch files to choose from, these ask. Not in the manifest: only lenses name them. */
+/** Commands used only by lenses, so not in the manifest. They let the user pick if several batch files apply. */
 export const LAUNCH_ONE = 'rollout.lens.launchOne';
 export const LAUNCH_TASK = 'rollout.lens.launchTask';

@@ -1,13 +1,13 @@
-/** What CodeLenses say, told without VS Code. */
+/** Builds the texts of CodeLenses. Does not depend on VS Code. */
 
 import type { BatchRow } from '../../protocol/client.ts';
 import { batchProgress } from '../batches/batchText.ts';
 import { agoText, passRateText } from '../views/batches/batchNodes.ts';
 
-/** Between an icon and its text: an ordinary space is drawn as none. */
+/** Separates an icon from its text, because VS Code drops an ordinary space there. */
 export const NBSP = '\u00a0';
 
-/** `Last: pass@1 0.44, 2 h ago`. */
+/** Returns e.g. `Last: pass@1 0.44, 2 h ago`. */
 export function lastText(row: BatchRow, now: number): string {
   const { done, all } = batchProgress(row);
   if (row.state !== 'ended')

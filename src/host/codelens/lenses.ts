@@ -1,4 +1,4 @@
-/** What lenses stand on which lines of a file. */
+/** Computes the lenses for the lines of a file. */
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import { BatchOrigins } from '../batches/origins.ts';
@@ -10,7 +10,7 @@ import type { BatchList, Services } from '../services.ts';
 import { LAUNCH_ONE, LAUNCH_TASK } from './lensCommands.ts';
 import { lastText, NBSP, usedByText } from './lensText.ts';
 
-/** Lines of a dataset that get a lens. */
+/** Maximum number of dataset lines with a lens. */
 const MAX_LINES = 200;
 
 export class LensMaker {
@@ -52,12 +52,12 @@ export class LensMaker {
     );
     const first = users[0];
     if (first === undefined) return [];
-    // Of several batch files the first one's columns tell the ids; they hardly ever differ.
+    // If several batch files use the dataset, take the ID column of the first; they rarely differ.
     try {
       const tasks = await firstTasks(workspaceFiles(folderOf(uri)), first.dataset, MAX_LINES);
       const uris = users.map((batch) => batch.uri);
       return tasks.map(({ task, line }) =>
-        lens(line - 1, `$(play)${NBSP}Launch on this task`, LAUNCH_TASK, task.id, uris),
+        lens(line - 1, `$(play)${NBSP}Launch on This Task`, LAUNCH_TASK, task.id, uris),
       );
     } catch (thrown) {
       if (StudioError.is(thrown)) return [];

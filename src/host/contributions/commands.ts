@@ -1,10 +1,10 @@
-/** Every command there is: its id, its title, its icon. Where each is shown is in `menus.ts`. */
+/** All commands with ID, title, and icon. `menus.ts` defines where they appear. */
 
 export const CATEGORY = 'Rollout';
 
 interface CommandRow {
   readonly title: string;
-  /** A codicon, for toolbars and rows of trees. */
+  /** A codicon for toolbars and tree rows. */
   readonly icon?: string;
 }
 
@@ -60,7 +60,7 @@ export const COMMANDS = {
 
 export type CommandId = keyof typeof COMMANDS;
 
-/** As the manifest has them. */
+/** Returns the commands in the format of the manifest. */
 export const commands = Object.entries(COMMANDS).map(([command, row]: [string, CommandRow]) => ({
   command,
   title: row.title,

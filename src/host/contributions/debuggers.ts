@@ -1,8 +1,8 @@
-/** The debugger as VS Code knows it: its type, what a configuration may say, and where breakpoints may stand. */
+/** Contributes the debugger: its type, configuration attributes, and breakpoint languages. */
 
-/** The type of debug configurations. */
+/** The type in debug configurations. */
 export const DEBUG_TYPE = 'rollout';
-/** The language of trajectories as text. */
+/** Language ID of trajectory documents. */
 export const TRAJECTORY_LANGUAGE = 'rollout-trajectory';
 
 const store = {

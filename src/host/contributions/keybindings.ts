@@ -1,4 +1,4 @@
-/** Few keys, beside those of the Testing view (`Ctrl+;`); the pages have their own. */
+/** Keybindings outside the pages, which handle their own. Testing view keys (`Ctrl+;`) come from VS Code. */
 
 import type { CommandId } from './commands.ts';
 import { all, any, BATCH_FILE, CALL_FORM, CONTEXT_KEYS, HAS_FOLDER, TRUSTED } from './keys.ts';
@@ -18,7 +18,7 @@ export const keybindings: readonly Keybinding[] = [
     mac: 'cmd+; shift+b',
     when: all(TRUSTED, CONTEXT_KEYS.hasBatches),
   },
-  // As everywhere: debugs what is open.
+  // F5 debugs the open file, as usual in VS Code.
   {
     command: 'rollout.debug',
     key: 'f5',

@@ -1,4 +1,4 @@
-/** Where each command is shown, and when: only what makes sense there and then. */
+/** Defines where and when each command appears. */
 import { type CommandId } from './commands.ts';
 import {
   AGENT_FILE,
@@ -24,7 +24,7 @@ interface MenuItem {
 
 const ANY_PAGE = any(KEY.activeBatch, KEY.activeTrajectory, KEY.activeCompare);
 
-/** When the palette shows a command; `false` for those that need to be told of what. */
+/** When the Command Palette shows a command; `false` for commands that require an argument. */
 const PALETTE: Readonly<Record<CommandId, string>> = {
   'rollout.launchBatch': all(TRUSTED, HAS_FOLDER, ON_DISK),
   'rollout.launchTask': all(TRUSTED, DATASET_FILE, ON_DISK),
@@ -86,7 +86,7 @@ const pageIs = (...states: readonly string[]): string =>
   all(TRUSTED, KEY.activeBatch, `${KEY.batchState} =~ /^(${states.join('|')})$/`);
 
 export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
-  // the record's own keys
+  // keys of the record
   commandPalette: Object.entries(PALETTE).map(([command, when]) => ({ command: command as CommandId, when })),
   'explorer/context': [
     { command: 'rollout.launchBatch', when: all(TRUSTED, BATCH_FILE, ON_DISK), group: '2_rollout@1' },
@@ -155,7 +155,7 @@ export const menus: Readonly<Record<string, readonly MenuItem[]>> = {
     { command: 'rollout.openTestAttempts', when: all(TRUSTED, 'controllerId == rollout'), group: 'inline@9' },
     { command: 'rollout.openTestAttempts', when: all(TRUSTED, 'controllerId == rollout'), group: '1_rollout@1' },
   ],
-  // On an attempt of a batch's page; the page says which.
+  // Context menu of an attempt in a batch page, which passes the attempt.
   'webview/context': [
     { command: 'rollout.openTrajectory', when: onAttempt, group: '1_open@1' },
     { command: 'rollout.debug', when: onAttempt, group: '1_open@2' },

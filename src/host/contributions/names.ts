@@ -1,8 +1,8 @@
-/** Names that the manifest and the code share. */
+/** Names shared by the manifest and the code. */
 
-/** The kind of the pages' webview panels, as it is stored for a reload of the window. */
+/** Webview type of the pages, stored to restore them after a window reload. */
 export const PAGE_VIEW_TYPE = 'rollout.page';
-/** The kind of the panels that tools are tried in. */
+/** Webview type of the Try Tool panels. */
 export const TRY_VIEW_TYPE = 'rollout.try';
-/** What offers our MCP server to coding agents (VS Code 1.101 and later). */
+/** ID of the provider that offers the Rollout Studio MCP server to coding agents (VS Code 1.101 and later). */
 export const MCP_PROVIDER = 'rollout.mcp';

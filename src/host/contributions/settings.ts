@@ -1,4 +1,4 @@
-/** What can be set, by concern. */
+/** All settings by topic. */
 
 export const DEFAULTS = {
   store: '',
@@ -15,7 +15,7 @@ export const DEFAULTS = {
 
 export type SettingName = keyof typeof DEFAULTS;
 
-/** The part of the settings' names before the first dot. */
+/** Prefix of all setting names. */
 export const SECTION = 'rollout';
 
 interface SettingRow {
@@ -41,7 +41,7 @@ const CONCERNS: readonly { readonly title: string; readonly settings: Partial<Re
         type: 'string',
         scope: 'machine-overridable',
         markdownDescription:
-          'Where batches and trajectories are kept: a folder, or a PostgreSQL address ' +
+          'Where batches and trajectories are stored: a folder, or a PostgreSQL URL ' +
           '(`postgres://user@host/database`). When empty, the environment variable `ROLLOUT_STORE` is used, then ' +
           'a folder in your user data that the `rollout` command shares. Put the password in `PGPASSWORD` or ' +
           'a `.pgpass` file, not here.',
@@ -84,14 +84,13 @@ const CONCERNS: readonly { readonly title: string; readonly settings: Partial<Re
         type: 'boolean',
         scope: 'window',
         markdownDescription:
-          'Ask the model servers that agent files name which models they serve, and, where they can tell (vLLM ' +
-          'can), how many tokens a prompt has. Nothing is asked in Restricted Mode.',
+          'Query the model servers in agent files for their models and, if supported (for example, by vLLM), for ' +
+          'the number of tokens in a prompt. Disabled in Restricted Mode.',
       },
       'language.tokenHints': {
         type: 'boolean',
         scope: 'window',
-        markdownDescription:
-          'Show after prompts how many tokens they have, as counted by the model server or estimated.',
+        markdownDescription: 'Show the number of tokens after prompts, as counted by the model server or estimated.',
       },
     },
   },
@@ -112,7 +111,7 @@ const CONCERNS: readonly { readonly title: string; readonly settings: Partial<Re
       'tools.inlayHints': {
         type: 'boolean',
         scope: 'window',
-        markdownDescription: 'Show after the parameters of a tool the arguments and the result of its last call.',
+        markdownDescription: 'Show the arguments and result of the last call after the parameters of a tool.',
       },
     },
   },
@@ -124,7 +123,7 @@ export const configuration = CONCERNS.map(({ title, settings }, order) => ({
   properties: Object.fromEntries(
     Object.entries(settings).map(([name, row], index) => [
       `${SECTION}.${name}`,
-      { ...row, default: DEFAULTS[name as SettingName], order: index }, // the record's own keys
+      { ...row, default: DEFAULTS[name as SettingName], order: index }, // keys of the record
     ]),
   ),
 }));

@@ -1,17 +1,17 @@
-/** The activity-bar views, and what each says while it is empty. */
+/** The activity bar views and their welcome content. */
 
 export const VIEW_CONTAINER = 'rollout';
 export const VIEW_IDS = { batches: 'rollout.batches', agents: 'rollout.agents', targets: 'rollout.targets' } as const;
 
-/** Context keys that the views keep up to date. */
+/** Context keys of the views. */
 export const VIEW_KEYS = {
-  /** The workspace has a batch file. */
+  /** Whether the workspace has a batch file. */
   batchFiles: 'rollout.hasBatchFiles',
-  /** The workspace has an agent file. */
+  /** Whether the workspace has an agent file. */
   agentFiles: 'rollout.hasAgentFiles',
   /** `ok`, `lost` or `stopped`. */
   server: 'rollout.serverState',
-  /** A target beside this machine was added; one of them is a cluster, or an address. */
+  /** Whether any target was added, a cluster target, or a URL target. */
   targets: 'rollout.hasTargets',
   clusters: 'rollout.hasClusters',
   addresses: 'rollout.hasAddresses',
@@ -46,7 +46,7 @@ const NO_FOLDER = 'workspaceFolderCount == 0';
 const FOLDER = 'workspaceFolderCount != 0 && !virtualWorkspace';
 const VIRTUAL = 'virtualWorkspace';
 const STOPPED = `${VIEW_KEYS.server} == stopped`;
-const THERE = `${VIEW_KEYS.server} != stopped`;
+const NOT_STOPPED = `${VIEW_KEYS.server} != stopped`;
 
 const RESTRICTED_TEXT =
   'This window is in Restricted Mode: files can be edited and checked, but nothing runs.\n[Manage Workspace ' +
@@ -63,34 +63,34 @@ export const viewsWelcome = [
   },
   {
     view: VIEW_IDS.batches,
-    when: `${TRUSTED} && ${THERE} && ${NO_FOLDER}`,
+    when: `${TRUSTED} && ${NOT_STOPPED} && ${NO_FOLDER}`,
     contents:
       'A batch runs an agent on the tasks of a dataset, several times each.\n[Create Sample ' +
-      'Workspace](command:rollout.createSample)\n[Open Folder](command:vscode.openFolder)\nRecordings of other ' +
-      'tools can be read, too.\n[Import…](command:rollout.import)',
+      'Workspace](command:rollout.createSample)\n[Open Folder](command:vscode.openFolder)\nYou can also import ' +
+      'results from other tools.\n[Import…](command:rollout.import)',
   },
   {
     view: VIEW_IDS.batches,
-    when: `${TRUSTED} && ${THERE} && ${FOLDER} && !${VIEW_KEYS.batchFiles}`,
+    when: `${TRUSTED} && ${NOT_STOPPED} && ${FOLDER} && !${VIEW_KEYS.batchFiles}`,
     contents:
       'This workspace has no batch file yet.\n[Create Sample Workspace](command:rollout.createSample)\n[New ' +
-      'Batch…](command:rollout.newBatch)\nRecordings of other tools can be read, ' +
-      'too.\n[Import…](command:rollout.import)',
+      'Batch…](command:rollout.newBatch)\nYou can also import results from other ' +
+      'tools.\n[Import…](command:rollout.import)',
   },
   {
     view: VIEW_IDS.batches,
-    when: `${TRUSTED} && ${THERE} && ${FOLDER} && ${VIEW_KEYS.batchFiles}`,
+    when: `${TRUSTED} && ${NOT_STOPPED} && ${FOLDER} && ${VIEW_KEYS.batchFiles}`,
     contents:
-      'Nothing has run yet.\n[Launch Batch…](command:rollout.launchBatch)\nRecordings of other tools can be ' +
-      'read, too.\n[Import…](command:rollout.import)',
+      'No batches yet.\n[Launch Batch…](command:rollout.launchBatch)\nYou can also import results from other ' +
+      'tools.\n[Import…](command:rollout.import)',
   },
   {
     view: VIEW_IDS.batches,
-    when: `${TRUSTED} && ${THERE} && ${VIRTUAL}`,
+    when: `${TRUSTED} && ${NOT_STOPPED} && ${VIRTUAL}`,
     contents:
-      'This workspace lies on no disk: its agents and batches can be edited here. To launch them, open a folder ' +
-      'of the machine.\n[Open Folder](command:vscode.openFolder)\nRecordings of other tools can be read, ' +
-      'too.\n[Import…](command:rollout.import)',
+      'This is a virtual workspace: you can edit agents and batches here. To launch them, open a folder on ' +
+      'disk.\n[Open Folder](command:vscode.openFolder)\nYou can also import results from other ' +
+      'tools.\n[Import…](command:rollout.import)',
   },
   {
     view: VIEW_IDS.agents,

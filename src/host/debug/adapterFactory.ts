@@ -1,4 +1,4 @@
-/** The debug adapter runs in the extension itself; what it launches, it launches by the command line. */
+/** Runs the debug adapter in the extension. Launches go through the CLI. */
 import os from 'node:os';
 import path from 'node:path';
 import * as vscode from 'vscode';
@@ -14,7 +14,7 @@ import { withValues } from '../launch/values/withValues.ts';
 import type { Services } from '../services.ts';
 import { forkHeld } from './forkHeld.ts';
 
-/** Built into VS Code; somebody may have disabled it. */
+/** Built into VS Code, but users can disable it. */
 const JS_DEBUGGER = 'ms-vscode.js-debug';
 const launched = z.object({ batch: z.string() });
 
@@ -38,7 +38,7 @@ export function adapterOf(
     ownDocuments: true,
     children: {
       available: vscode.extensions.getExtension(JS_DEBUGGER) !== undefined,
-      // By `startDebugging` of the protocol it would be of this debugger's own type.
+      // The protocol's `startDebugging` request supports only this debugger's own type.
       start: async (configuration) =>
         vscode.debug.startDebugging(session.workspaceFolder, configuration, {
           parentSession: session,
@@ -50,7 +50,7 @@ export function adapterOf(
       .map(({ uri }) => uri.fsPath),
     connect: linkOf,
     launch: async ({ file, task, attempt, store }, signal) => {
-      await vscode.workspace.saveAll(false); // the command line reads what is on the disk
+      await vscode.workspace.saveAll(false); // the CLI reads files from disk
       const uri = vscode.Uri.file(path.resolve(vscode.workspace.workspaceFolders?.[0]?.uri.fsPath ?? '', file));
       const args = [
         'run',
@@ -78,7 +78,7 @@ export function adapterOf(
   return new vscode.DebugAdapterInlineImplementation(inline(adapter));
 }
 
-/** The adapter as VS Code declares one: their messages are of the same protocol by two names. */
+/** Converts the adapter to VS Code's type, which declares the same protocol messages under another name. */
 function inline(adapter: RolloutDebugAdapter): vscode.DebugAdapter {
   const sent = new vscode.EventEmitter<vscode.DebugProtocolMessage>();
   adapter.onDidSendMessage((message) => sent.fire(message));

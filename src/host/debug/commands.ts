@@ -1,4 +1,4 @@
-/** Debug, Attach Debugger and Fork, from wherever a batch, an attempt or a batch file is. */
+/** Implements Debug, Attach Debugger, and Fork for batches, attempts, and batch files. */
 import * as vscode from 'vscode';
 import { placeOf } from '../../client/reference.ts';
 import { StudioError } from '../../common/errors.ts';
@@ -41,7 +41,7 @@ async function start(configuration: vscode.DebugConfiguration): Promise<void> {
   await vscode.debug.startDebugging(vscode.workspace.workspaceFolders?.[0], configuration);
 }
 
-/** A rollout that is over is replayed; one that runs is attached to. */
+/** Replays an ended rollout, or attaches to a running one. */
 async function rolloutConfiguration(
   services: Services,
   argument: unknown,

@@ -1,12 +1,11 @@
-/** Debug configurations: made of what is open where there is no launch.json, completed where there is one. */
-
+/** Creates debug configurations for the open file or page if there is no launch.json, and completes existing ones. */
 import * as vscode from 'vscode';
 import { fileKind } from '../../common/fileKinds.ts';
 import { DEBUG_TYPE } from '../contributions/debuggers.ts';
 import type { Services } from '../services.ts';
 import { documentRollout } from './trajectoryDocuments.ts';
 
-/** A configuration that steps through a rollout, beginning at a message or a start. */
+/** Returns a configuration that replays a rollout from an event. */
 export function replayOf(rollout: string, seq?: number): vscode.DebugConfiguration {
   return {
     type: DEBUG_TYPE,
@@ -18,7 +17,7 @@ export function replayOf(rollout: string, seq?: number): vscode.DebugConfigurati
   };
 }
 
-/** A configuration that runs one attempt of a batch file. */
+/** Returns a configuration that runs one attempt of a batch file. */
 export function liveOf(file: vscode.Uri, task?: string): vscode.DebugConfiguration {
   return {
     type: DEBUG_TYPE,
@@ -49,14 +48,14 @@ export class ConfigurationProvider implements vscode.DebugConfigurationProvider 
 
   resolveDebugConfiguration(
     _folder: vscode.WorkspaceFolder | undefined,
-    given: vscode.DebugConfiguration,
+    configuration: vscode.DebugConfiguration,
   ): vscode.ProviderResult<vscode.DebugConfiguration> {
     if (!vscode.workspace.isTrusted) {
       void vscode.window.showErrorMessage('This window is in Restricted Mode. Trust the workspace to debug.');
       return undefined;
     }
-    // F5 without a launch.json comes with nothing in it.
-    if ((given as Partial<vscode.DebugConfiguration>).request !== undefined) return given;
+    // Without a launch.json, F5 passes an empty configuration.
+    if ((configuration as Partial<vscode.DebugConfiguration>).request !== undefined) return configuration;
     const active = this.#active();
     if (active === undefined)
       void vscode.window.showErrorMessage(

@@ -1,4 +1,4 @@
-/** The debugger in this editor: its adapter, its configurations, and the page that goes with it. */
+/** Registers the debugger: its adapter, its configurations, and the page that follows it. */
 import * as vscode from 'vscode';
 import { DEBUG_TYPE, TRAJECTORY_LANGUAGE } from '../contributions/debuggers.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
@@ -12,7 +12,7 @@ export function registerDebug(services: Services, values: StoredValues): vscode.
   const documents = new TrajectoryDocuments(services.server);
   return vscode.Disposable.from(
     documents,
-    // Read when a session begins, not when the window does.
+    // Load this when a session starts, not with the window.
     vscode.debug.registerDebugAdapterDescriptorFactory(DEBUG_TYPE, {
       createDebugAdapterDescriptor: async (session) =>
         (await import('./adapterFactory.ts')).adapterOf(services, values, session),

@@ -1,4 +1,4 @@
-/** The text of a rollout's document. */
+/** Returns the text of a rollout's document. */
 import type * as vscode from 'vscode';
 import { z } from 'zod';
 import { TrajectoryDocument } from '../../debug/sources/trajectoryDocument.ts';
@@ -8,22 +8,22 @@ import type { ServerLink } from '../services.ts';
 
 const answer = z.object({ text: z.string() });
 
-/** From the session that debugs the rollout, else as it is in the store. */
+/** Reads the text from the session that debugs the rollout, or else from the store. */
 export async function documentText(
   rollout: string,
   sessions: Iterable<vscode.DebugSession>,
   server: ServerLink,
   signal: AbortSignal,
 ): Promise<string> {
-  // Lines are the debugger's own while it looks at the rollout.
+  // While a session debugs the rollout, line numbers must match the session's text.
   for (const session of sessions) {
-    const given = answer.safeParse(
+    const reply = answer.safeParse(
       await session.customRequest('text', { rollout }).then(
         (text: unknown) => text,
         () => undefined,
       ),
-    ); // another one debugs it
-    if (given.success) return given.data.text;
+    ); // the session debugs another rollout
+    if (reply.success) return reply.data.text;
   }
   const { api } = await server.connection({ signal });
   const model = new TrajectoryModel();

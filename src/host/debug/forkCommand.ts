@@ -1,4 +1,4 @@
-/** Fork…: what the continuations run, how many there are, and the batch they become. The command line does the work. */
+/** Implements Fork…: asks what to run and how many continuations, then launches the fork through the CLI. */
 import * as vscode from 'vscode';
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
@@ -10,19 +10,19 @@ import type { StoredValues } from '../launch/values/storedValues.ts';
 import { withValues } from '../launch/values/withValues.ts';
 import type { Services } from '../services.ts';
 
-/** Continuations that are offered. */
+/** Maximum number of continuations. */
 const OFFERED = 4;
-const MOST = 1_000;
-/** Files that are offered. */
+const MAX_CONTINUATIONS = 1_000;
+/** Maximum number of files to offer. */
 const MAX_FILES = 200;
 
 const planned = z.object({ differs: z.array(z.string()), notes: z.array(z.string()) });
 const launched = z.object({ batch: z.string() });
 
-/** What the fork runs, as arguments of `rollout fork`; none: what its parent ran. */
+/** Arguments of `rollout fork` that change what the fork runs; empty to use the parent's configuration. */
 type Runs = readonly string[];
 
-/** Continues a rollout from where its page stands, k times, as a batch of its own. */
+/** Forks a rollout at the current step of its page. */
 export async function fork(
   services: Services,
   place: Extract<PagePlace, { page: 'trajectory' }>,
@@ -30,12 +30,12 @@ export async function fork(
 ): Promise<void> {
   const folder = vscode.workspace.workspaceFolders?.[0]?.uri;
   if (folder === undefined)
-    throw new StudioError('usage', 'A fork needs an open folder.', {
+    throw new StudioError('usage', 'Open a folder before you fork.', {
       hint: 'Open the folder that the rollout was launched from.',
     });
   const point = await pointOf(services, place);
   const run = async (args: readonly string[]): Promise<unknown> => {
-    await vscode.workspace.saveAll(false); // the command line reads what is on the disk
+    await vscode.workspace.saveAll(false); // the CLI reads files from disk
     return (
       await withValues(values, [], askValue, (env) =>
         services.cli.json(['fork', point, ...args], { cwd: folder.fsPath, env }),
@@ -49,16 +49,16 @@ export async function fork(
     prompt: `How many continuations from ${point.slice(place.rollout.length)}?`,
     value: String(OFFERED),
     validateInput: (text) =>
-      /^\d+$/.test(text.trim()) && Number(text) >= 1 && Number(text) <= MOST
+      /^\d+$/.test(text.trim()) && Number(text) >= 1 && Number(text) <= MAX_CONTINUATIONS
         ? undefined
-        : `Enter a number from 1 to ${MOST}.`,
+        : `Enter a number from 1 to ${MAX_CONTINUATIONS}.`,
   });
   if (typed === undefined) return;
   const args = ['-k', typed.trim(), '--detach', ...runs];
   const answer = await run(args).catch(async (error: unknown) => {
     if (!StudioError.is(error, 'conflict') || error.details?.['irreversible'] === undefined) throw error;
     const chosen = await vscode.window.showWarningMessage(
-      'Calls that cannot be undone may be made again.',
+      'The fork may repeat calls that cannot be undone.',
       { modal: true, detail: error.message },
       'Fork Anyway',
     );
@@ -73,7 +73,7 @@ interface RunsItem extends vscode.QuickPickItem {
   readonly runs: () => Promise<Runs | undefined>;
 }
 
-/** What the fork runs; what then differs from the parent is told, and chosen or not. undefined: never mind. */
+/** Asks what the fork runs and confirms the differences from the parent. Returns undefined if the user cancels. */
 async function chosenRuns(
   { server }: Services,
   rollout: string,
@@ -101,11 +101,15 @@ async function chosenRuns(
           {
             label: 'Another model…',
             description: `instead of ${submission.agent.model.name}`,
-            runs: () => asked('Name of the model', submission.agent.model.name, '--model'),
+            runs: () => inputOption('Name of the model', submission.agent.model.name, '--model'),
           },
-          { label: 'Another agent…', runs: () => picked('agent') },
+          { label: 'Another agent…', runs: () => pickFile('agent') },
         ];
-  items.push({ label: 'Another batch file…', description: 'its agent, world and scorer', runs: () => picked('batch') });
+  items.push({
+    label: 'Another batch file…',
+    description: 'use its agent, world, and scorer',
+    runs: () => pickFile('batch'),
+  });
   for (;;) {
     const item = await vscode.window.showQuickPick(items, {
       title: 'Fork',
@@ -124,11 +128,11 @@ async function chosenRuns(
   }
 }
 
-/** Tells what differs from the parent. false: never mind. */
+/** Shows the differences from the parent. Returns false if the user cancels. */
 async function agreedTo({ differs, notes }: z.infer<typeof planned>): Promise<boolean | 'back'> {
   if (differs.length + notes.length === 0) return true;
-  const go = { label: '$(check) Fork with the differences' };
-  const back = { label: '$(arrow-left) Choose again' };
+  const go = { label: '$(check) Fork with These Differences' };
+  const back = { label: '$(arrow-left) Choose Again' };
   const lines = [...differs, ...notes].map((label) => ({ label }));
   const separator = { label: 'The fork differs from its parent', kind: vscode.QuickPickItemKind.Separator };
   const chosen = await vscode.window.showQuickPick([go, back, separator, ...lines], {
@@ -139,12 +143,12 @@ async function agreedTo({ differs, notes }: z.infer<typeof planned>): Promise<bo
   return chosen === back ? 'back' : true;
 }
 
-async function asked(prompt: string, value: string, option: string): Promise<Runs | undefined> {
+async function inputOption(prompt: string, value: string, option: string): Promise<Runs | undefined> {
   const typed = (await vscode.window.showInputBox({ title: 'Fork', prompt, value }))?.trim();
   return typed === undefined || typed === '' ? undefined : [option, typed];
 }
 
-async function picked(kind: StudioFileKind): Promise<Runs | undefined> {
+async function pickFile(kind: StudioFileKind): Promise<Runs | undefined> {
   const found = await findFiles(
     (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri),
     kind,
@@ -152,7 +156,7 @@ async function picked(kind: StudioFileKind): Promise<Runs | undefined> {
   );
   if (found.length === 0)
     throw new StudioError('not_found', `There is no ${kind} file in this workspace.`, {
-      hint: `Make one with Rollout: New ${kind === 'agent' ? 'Agent' : 'Batch'}.`,
+      hint: `Create one with Rollout: New ${kind === 'agent' ? 'Agent' : 'Batch'}….`,
     });
   const items = found
     .sort((a, b) => (a.path < b.path ? -1 : 1))
@@ -165,8 +169,8 @@ async function picked(kind: StudioFileKind): Promise<Runs | undefined> {
 }
 
 /**
- * The point of a fork from a place, as a reference: before the model call there, or at the start of the tool call
- * there, which is then made again.
+ * Returns the fork point of a place as a reference: before its model call, or at the start of its tool call, which is
+ * then repeated.
  */
 async function pointOf({ server }: Services, place: Extract<PagePlace, { page: 'trajectory' }>): Promise<string> {
   if (place.seq === undefined) return `${place.rollout}:${place.step ?? 1}`;

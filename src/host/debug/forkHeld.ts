@@ -1,13 +1,13 @@
-/** A fork for the debugger, by the command line. Knows nothing of VS Code. */
+/** Launches forks for the debugger through the CLI. Does not depend on VS Code. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
 import { z } from 'zod';
 import type { ForkMade, ForkWish } from '../../debug/sessionPorts.ts';
 
-const made = z.object({ batch: z.string(), differs: z.array(z.string()) });
+const forkReply = z.object({ batch: z.string(), differs: z.array(z.string()) });
 
-/** `run`: runs `rollout ARGS` and gives its JSON document. */
+/** @param run Runs `rollout ARGS` and returns its JSON document. */
 export async function forkHeld(
   { rollout, seq, edits, acceptIrreversible, runs, store }: ForkWish,
   run: (args: readonly string[]) => Promise<unknown>,
@@ -30,7 +30,7 @@ export async function forkHeld(
     ] as const) {
       if (value !== undefined) args.push(option, value);
     }
-    return made.parse(await run(args));
+    return forkReply.parse(await run(args));
   } finally {
     await rm(folder, { recursive: true, force: true });
   }

@@ -1,4 +1,4 @@
-/** One cursor, two heads: where the debugger stands, the page of the trajectory stands, and the other way round. */
+/** Keeps the positions of the debugger and the trajectory page in sync. */
 import * as vscode from 'vscode';
 import { DEBUG_TYPE } from '../contributions/debuggers.ts';
 import type { Services } from '../services.ts';
@@ -9,14 +9,14 @@ export function registerHeads(
   { pages, log }: Pick<Services, 'pages' | 'log'>,
   documents: TrajectoryDocuments,
 ): vscode.Disposable {
-  /** By rollout: the session that debugs it, and where both heads stand. */
+  /** The debug session and the shared position by rollout. */
   const cursors = new Map<string, { readonly session: vscode.DebugSession; seq: number }>();
 
   const follow = async (session: vscode.DebugSession, { rollout, seq }: MovedEvent): Promise<void> => {
     const known = cursors.get(rollout);
     cursors.set(rollout, { session, seq });
     documents.refresh(rollout);
-    // A page that the user closed stays closed.
+    // Do not reopen a page that the user closed.
     if (known === undefined || pages.shows({ page: 'trajectory', rollout })) {
       if (known?.seq !== seq)
         await pages.open({ page: 'trajectory', rollout, seq }, { beside: true, preserveFocus: true });
@@ -34,7 +34,7 @@ export function registerHeads(
       .then(undefined, (error: unknown) => log.debug(`The debugger did not follow the page: ${String(error)}`));
   };
 
-  const told = async (session: vscode.DebugSession, event: string, body: unknown): Promise<void> => {
+  const handleEvent = async (session: vscode.DebugSession, event: string, body: unknown): Promise<void> => {
     const { forked, moved } = await import('./sessionEvents.ts');
     if (event === 'rolloutPlace') await follow(session, moved.parse(body));
     if (event === 'rolloutForked') log.info(`The debugger forked batch ${forked.parse(body).batch}`);
@@ -44,7 +44,7 @@ export function registerHeads(
   return vscode.Disposable.from(
     vscode.debug.onDidReceiveDebugSessionCustomEvent(({ session, event, body }) => {
       if (session.type === DEBUG_TYPE)
-        void told(session, event, body).catch((error: unknown) =>
+        void handleEvent(session, event, body).catch((error: unknown) =>
           log.warn(`The page did not follow the debugger: ${String(error)}`),
         );
     }),

@@ -1,4 +1,4 @@
-/** Arguments and result of the call at hand, at the end of the lines of the tool's code. */
+/** Shows the arguments and result of the current call at the end of the tool's code lines. */
 import * as vscode from 'vscode';
 import { DEBUG_TYPE } from '../contributions/debuggers.ts';
 
@@ -29,7 +29,7 @@ export class InlineToolValues implements vscode.InlineValuesProvider {
   }
 }
 
-/** The line that ends the definition which begins on `first`: the next one that is not indented further. */
+/** Returns the last line of the definition that starts at `first`: the next line that is not indented more. */
 function lastLine(document: vscode.TextDocument, first: number): number {
   const indent = document.lineAt(first).firstNonWhitespaceCharacterIndex;
   for (let line = first + 1; line < document.lineCount; line++) {

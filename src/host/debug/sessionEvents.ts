@@ -1,4 +1,4 @@
-/** What a session of the debugger tells beside its protocol. */
+/** Custom events of debug sessions. */
 import { z } from 'zod';
 
 export const moved = z.object({ rollout: z.string(), seq: z.number().int() });

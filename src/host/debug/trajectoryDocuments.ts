@@ -1,10 +1,10 @@
-/** Trajectories as text: the documents that the debugger shows, with breakpoints on their lines. */
+/** Provides trajectories as text documents, for the debugger and its breakpoints. */
 import * as vscode from 'vscode';
 import { TRAJECTORY_SCHEME } from '../../debug/sources/frameSource.ts';
 import { DEBUG_TYPE } from '../contributions/debuggers.ts';
 import type { ServerLink } from '../services.ts';
 
-/** The rollout whose document a URI is; undefined when it is none. */
+/** Returns the rollout of a document URI, or undefined for other URIs. */
 export function documentRollout(uri: vscode.Uri): string | undefined {
   return uri.scheme === TRAJECTORY_SCHEME ? uri.path.split('/')[1] : undefined;
 }
@@ -28,7 +28,7 @@ export class TrajectoryDocuments implements vscode.TextDocumentContentProvider {
     ];
   }
 
-  /** Its rollout went on. */
+  /** Refreshes the document after its rollout continued. */
   refresh(rollout: string): void {
     for (const { uri } of vscode.workspace.textDocuments) if (documentRollout(uri) === rollout) this.#changed.fire(uri);
   }

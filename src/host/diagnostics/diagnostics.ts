@@ -1,4 +1,4 @@
-/** Collect Diagnostics: all that a report of a fault needs, and no secret. */
+/** Implements Collect Diagnostics: gathers what a bug report needs, without secrets. */
 import os from 'node:os';
 import * as vscode from 'vscode';
 import type { Connection } from '../../client/connect.ts';
@@ -35,7 +35,7 @@ export function registerDiagnostics(
     }
     const settings = Object.fromEntries(
       Object.keys(DEFAULTS).map((name) => [`rollout.${name}`, setting(name as SettingName)]),
-    ); // the table's own keys
+    ); // keys of the table
     const text = diagnosticsText({
       product: PRODUCT,
       editor: `${vscode.env.appName} ${vscode.version}`,
@@ -53,7 +53,7 @@ export function registerDiagnostics(
   });
 }
 
-/** None, where the target has none that may only read. */
+/** Returns undefined if the target has no read-only token. */
 function readToken(connection: Connection): string[] {
   try {
     return [connection.readAddress().token];

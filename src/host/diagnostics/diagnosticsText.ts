@@ -1,4 +1,4 @@
-/** What Collect Diagnostics shows. Data only; redacted as a whole. */
+/** Builds the text of Collect Diagnostics and redacts it. */
 import { redactor } from '../../common/redact.ts';
 import type { ServerInfo } from '../../protocol/client.ts';
 import { shownStore } from '../server/serverLink.ts';
@@ -12,10 +12,10 @@ export interface DiagnosticFacts {
   readonly store: string;
   readonly target: string;
   readonly settings: Readonly<Record<string, unknown>>;
-  /** The server as it answers, or why it does not. */
+  /** The server's response, or why there is none. */
   readonly server: ServerInfo | string;
   readonly log: readonly string[];
-  /** Never shown, wherever they appear. */
+  /** Texts to redact everywhere. */
   readonly secrets: readonly string[];
 }
 
@@ -47,7 +47,7 @@ export function diagnosticsText(facts: DiagnosticFacts): string {
   return `${withoutPasswords(redact(sections.join('\n\n')))}\n`;
 }
 
-/** Longer than any run of backticks inside. */
+/** Returns a fenced block whose fence is longer than any run of backticks inside. */
 function fenced(language: string, text: string): string {
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
   const fence = '`'.repeat(longest + 1);
@@ -62,7 +62,7 @@ function passwordsIn(address: string): string[] {
   );
 }
 
-/** Addresses in texts of others, too: a log may tell of any store or endpoint. */
+/** Redacts passwords in URLs, because logs can contain any store or endpoint. */
 function withoutPasswords(text: string): string {
   return text
     .replaceAll(/(\b[a-z][a-z0-9+.-]*:\/\/[^\s:/@]*:)[^\s@/]+@/gi, '$1***@')

@@ -1,4 +1,4 @@
-/** Which batch file names which agent and which dataset. Read once, and again when a batch file changes. */
+/** Indexes which batch files reference which agents and datasets. Refreshed when a batch file changes. */
 import type * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import type { BatchRefs } from './batchRefs.ts';
@@ -10,20 +10,20 @@ export interface IndexedBatch extends BatchRefs {
 
 export class BatchIndex {
   readonly #list: () => Promise<vscode.Uri[]>;
-  #found: Promise<IndexedBatch[]> | undefined;
+  #index: Promise<IndexedBatch[]> | undefined;
 
   constructor(list: () => Promise<vscode.Uri[]>) {
     this.#list = list;
   }
 
   forget(): void {
-    this.#found = undefined;
+    this.#index = undefined;
   }
 
   all(): Promise<IndexedBatch[]> {
-    this.#found ??= this.#read();
-    this.#found.catch(() => this.forget());
-    return this.#found;
+    this.#index ??= this.#read();
+    this.#index.catch(() => this.forget());
+    return this.#index;
   }
 
   async #read(): Promise<IndexedBatch[]> {
@@ -34,7 +34,7 @@ export class BatchIndex {
         try {
           return { uri, ...batchRefs(path, await workspaceFiles(folderOf(uri)).readText(path)) };
         } catch (thrown) {
-          if (StudioError.is(thrown)) return undefined; // gone, or not text
+          if (StudioError.is(thrown)) return undefined; // deleted, or not text
           throw thrown;
         }
       }),

@@ -1,4 +1,4 @@
-/** What a batch file names, read from its text alone; also from one that is only half written. */
+/** Reads the references in the text of a batch file, even if it is incomplete. */
 import { isJsonObject } from '../../common/json.ts';
 import { columnsOf } from '../../config/dataset/columns.ts';
 import { type DatasetItem, type DatasetSpec, formatOf, readTasks } from '../../config/dataset/dataset.ts';
@@ -31,9 +31,9 @@ function datasetSpec(path: string, value: unknown): DatasetSpec | undefined {
   return format === undefined ? undefined : { path: dataset, format, columns: columnsOf(section.data), offset: 0 };
 }
 
-/** The first tasks of a dataset; records that cannot be read are left out. */
-export async function firstTasks(files: Files, spec: DatasetSpec, most: number): Promise<DatasetItem[]> {
-  const found: DatasetItem[] = [];
-  for await (const item of readTasks(files, { ...spec, limit: most }, () => undefined)) found.push(item);
-  return found;
+/** Reads the first tasks of a dataset. Skips unreadable records. */
+export async function firstTasks(files: Files, spec: DatasetSpec, max: number): Promise<DatasetItem[]> {
+  const items: DatasetItem[] = [];
+  for await (const item of readTasks(files, { ...spec, limit: max }, () => undefined)) items.push(item);
+  return items;
 }

@@ -1,5 +1,4 @@
-/** Finds the workspace's own files. */
-
+/** Finds files in the workspace. */
 import * as vscode from 'vscode';
 import { type FileKind, fileGlob, filePattern } from '../../common/fileKinds.ts';
 
@@ -7,52 +6,52 @@ import { type FileKind, fileGlob, filePattern } from '../../common/fileKinds.ts'
 export type StudioFileKind = Exclude<FileKind, 'world'>;
 
 const LEFT_OUT = ['node_modules', '.git', 'dist', '.rollout'];
-/** Folders of a virtual file system that are looked into: it may answer slowly. */
+/** Maximum number of folders to search in a virtual file system, which can be slow. */
 const MAX_FOLDERS = 500;
 
-/** Whether it may be a folder with files of ours: names of files mostly have a dot. */
+/** Returns whether a name is probably a folder to search: most file names have a dot. */
 export function mayHoldFiles({ path }: vscode.Uri): boolean {
   const names = path.split('/');
   return !names.at(-1)?.includes('.') && !names.some((name) => LEFT_OUT.includes(name));
 }
 
-/** At most `most` files of a kind in each of the folders. */
+/** Finds up to `max` files of a kind in each folder. */
 export async function findFiles(
   folders: readonly vscode.Uri[],
   kind: StudioFileKind,
-  most: number,
+  max: number,
 ): Promise<vscode.Uri[]> {
-  const found = await Promise.all(
+  const files = await Promise.all(
     folders.map((folder) =>
       folder.scheme === 'file'
         ? vscode.workspace.findFiles(
             new vscode.RelativePattern(folder, fileGlob(kind)),
             `**/{${LEFT_OUT.join()}}/**`,
-            most,
+            max,
           )
-        : findVirtual(folder, new RegExp(filePattern(kind)), most),
+        : findVirtual(folder, new RegExp(filePattern(kind)), max),
     ),
   );
-  return found.flat();
+  return files.flat();
 }
 
-/** Where no extension can search a virtual file system, VS Code's own search waits for one for ever. */
-async function findVirtual(top: vscode.Uri, matches: RegExp, most: number): Promise<vscode.Uri[]> {
-  const found: vscode.Uri[] = [];
-  // Grows while it is gone through: what is near the top comes first.
+/** Searches a virtual file system, because VS Code's search never returns if no extension provides one. */
+async function findVirtual(top: vscode.Uri, matches: RegExp, max: number): Promise<vscode.Uri[]> {
+  const files: vscode.Uri[] = [];
+  // Breadth-first: the list grows during iteration.
   const folders = [top];
   for (const folder of folders) {
     for (const [name, type] of await entriesOf(folder)) {
       const uri = vscode.Uri.joinPath(folder, name);
       if ((type & vscode.FileType.Directory) !== 0) {
         if (!LEFT_OUT.includes(name) && folders.length < MAX_FOLDERS) folders.push(uri);
-      } else if (matches.test(name) && found.length < most) found.push(uri);
+      } else if (matches.test(name) && files.length < max) files.push(uri);
     }
   }
-  return found;
+  return files;
 }
 
-/** None where the folder cannot be read: the others still are. */
+/** Returns no entries if the folder cannot be read, so that the search continues. */
 async function entriesOf(folder: vscode.Uri): Promise<[string, vscode.FileType][]> {
   try {
     return await vscode.workspace.fs.readDirectory(folder);

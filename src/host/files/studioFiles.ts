@@ -1,5 +1,4 @@
-/** The workspace's agent, world and batch files: found once, then kept up to date by a watcher. */
-
+/** Lists the workspace's agent, world, and batch files, kept up to date by a watcher. */
 import * as vscode from 'vscode';
 import { Emitter } from '../../common/emitter.ts';
 import { fileGlob } from '../../common/fileKinds.ts';
@@ -7,20 +6,20 @@ import { VIEW_KEYS } from '../contributions/views.ts';
 import { BatchIndex } from './batchIndex.ts';
 import { findFiles, mayHoldFiles, type StudioFileKind } from './findFiles.ts';
 
-/** Most files of a kind that are listed. */
-const MOST = 1000;
-/** Changes of files come in bursts (a checkout, an edit of many). */
+/** Maximum number of files per kind. */
+const MAX_FILES = 1000;
+/** Debounces bursts of changes, such as a checkout. */
 const SETTLE_MS = 200;
-/** What is in a folder that was copied in may come later than the folder. */
+/** Files in a copied folder may appear after the folder. */
 const FOLDER_SETTLE_MS = 1000;
 
 export class StudioFiles implements vscode.Disposable {
   readonly #changed = new Emitter<StudioFileKind>();
-  /** A file of this kind came, went or was saved; or another file that one of them names, such as a dataset. */
+  /** Fires when a file of a kind, or a file it references such as a dataset, was created, deleted, or saved. */
   readonly changed = this.#changed.event;
-  /** What the batch files name. */
+  /** References in the batch files. */
   readonly index = new BatchIndex(() => this.list('batch'));
-  readonly #found = new Map<StudioFileKind, Promise<vscode.Uri[]>>();
+  readonly #lists = new Map<StudioFileKind, Promise<vscode.Uri[]>>();
   readonly #disposables: vscode.Disposable[] = [];
   readonly #timers = new Map<StudioFileKind, NodeJS.Timeout>();
   #folders: NodeJS.Timeout | undefined;
@@ -29,17 +28,17 @@ export class StudioFiles implements vscode.Disposable {
     for (const kind of ['agent', 'batch'] as const) {
       const watcher = vscode.workspace.createFileSystemWatcher(fileGlob(kind));
       const listed = (): void => {
-        this.#found.delete(kind);
-        this.#tell(kind);
+        this.#lists.delete(kind);
+        this.#notify(kind);
       };
       this.#disposables.push(
         watcher,
         watcher.onDidCreate(listed),
         watcher.onDidDelete(listed),
-        watcher.onDidChange(() => this.#tell(kind)),
+        watcher.onDidChange(() => this.#notify(kind)),
       );
     }
-    // Of a folder that is copied in, watchers tell, but at times not of what was in it by then.
+    // For a copied folder, watchers may miss the files that were already in it.
     const folders = vscode.workspace.createFileSystemWatcher('**/*', false, true, true);
     this.#disposables.push(
       folders,
@@ -48,26 +47,26 @@ export class StudioFiles implements vscode.Disposable {
       }),
       vscode.workspace.onDidChangeWorkspaceFolders(() => this.refresh()),
       vscode.workspace.onDidSaveTextDocument(({ fileName }) => {
-        if (/\.(jsonl|ndjson|csv|json)$/i.test(fileName)) this.#tell('batch');
+        if (/\.(jsonl|ndjson|csv|json)$/i.test(fileName)) this.#notify('batch');
       }),
     );
   }
 
-  /** Sorted by path. */
+  /** Returns the files of a kind, sorted by path. */
   list(kind: StudioFileKind): Promise<vscode.Uri[]> {
-    let found = this.#found.get(kind);
+    let found = this.#lists.get(kind);
     if (found === undefined) {
       found = find(kind);
-      this.#found.set(kind, found);
-      found.catch(() => this.#found.delete(kind)); // looked for again the next time
+      this.#lists.set(kind, found);
+      found.catch(() => this.#lists.delete(kind)); // retry on the next call
     }
     return found;
   }
 
   refresh(): void {
-    this.#found.clear();
-    this.#tell('agent');
-    this.#tell('batch');
+    this.#lists.clear();
+    this.#notify('agent');
+    this.#notify('batch');
   }
 
   #refreshSoon(): void {
@@ -75,7 +74,7 @@ export class StudioFiles implements vscode.Disposable {
     this.#folders = setTimeout(() => this.refresh(), FOLDER_SETTLE_MS);
   }
 
-  #tell(kind: StudioFileKind): void {
+  #notify(kind: StudioFileKind): void {
     clearTimeout(this.#timers.get(kind));
     this.#timers.set(
       kind,
@@ -96,7 +95,7 @@ async function find(kind: StudioFileKind): Promise<vscode.Uri[]> {
   const uris = await findFiles(
     (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri),
     kind,
-    MOST,
+    MAX_FILES,
   );
   await vscode.commands.executeCommand(
     'setContext',

@@ -1,4 +1,4 @@
-/** The tasks of a batch file and where they stand in the dataset, read without building or running anything. */
+/** Reads the tasks of a batch file and their dataset lines, without building or running anything. */
 import { StudioError } from '../../common/errors.ts';
 import { readTasks } from '../../config/dataset/dataset.ts';
 import type { Files } from '../../config/files.ts';
@@ -8,7 +8,7 @@ import { hasErrors, type Problem } from '../../config/source/problem.ts';
 export interface TaskSpot {
   readonly id: string;
   readonly question: string;
-  /** Line of its record, from 1. */
+  /** Line of the record, starting at 1. */
   readonly line: number;
 }
 
@@ -17,22 +17,22 @@ export interface TaskList {
   /** Path of the dataset. */
   readonly dataset: string;
   readonly attempts: number;
-  /** Where the file says that it runs. */
+  /** The target in the batch file. */
   readonly target: string;
   readonly tasks: readonly TaskSpot[];
-  /** Whether the dataset has no others. */
+  /** Whether these are all tasks of the dataset. */
   readonly whole: boolean;
 }
 
-/** Throws StudioError `config` with the problems of a file that cannot be read. */
-export async function taskList(files: Files, path: string, most: number): Promise<TaskList> {
+/** Throws StudioError `config` with the problems of the file if it is invalid. */
+export async function taskList(files: Files, path: string, max: number): Promise<TaskList> {
   const { value, problems } = await loadBatch(files, path, { records: 1 });
   if (value === undefined) throw wrong(problems);
   const tasks: TaskSpot[] = [];
   const faults: Problem[] = [];
   let whole = true;
   for await (const { task, line } of readTasks(files, value.dataset.spec, (problem) => faults.push(problem))) {
-    if (tasks.length === most) {
+    if (tasks.length === max) {
       whole = false;
       break;
     }

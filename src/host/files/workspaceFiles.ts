@@ -1,5 +1,5 @@
 /**
- * The workspace's files as `config` reads them: what is open and not saved comes first. Also of a virtual file system.
+ * Implements the `Files` interface of `config` for the workspace, including unsaved editors and virtual file systems.
  */
 import * as vscode from 'vscode';
 import { diskFiles } from '../../client/disk.ts';
@@ -7,17 +7,17 @@ import { StudioError } from '../../common/errors.ts';
 import type { Files } from '../../config/files.ts';
 import { joinPath, normalizePath } from '../../config/paths.ts';
 
-/** The path by which `config` knows a file. */
+/** Returns the path of a file for `config`. */
 export function pathOf(uri: vscode.Uri): string {
   return uri.scheme === 'file' ? normalizePath(uri.fsPath) : uri.path;
 }
 
-/** `base`: a file or folder of the file system that the path is in. */
+/** @param base A file or folder in the same file system as the path. */
 export function uriOf(base: vscode.Uri, path: string): vscode.Uri {
   return base.scheme === 'file' ? vscode.Uri.file(path) : base.with({ path });
 }
 
-/** Paths that are not absolute are taken from `folder`. */
+/** Resolves relative paths against `folder`. */
 export function workspaceFiles(folder: vscode.Uri): Files {
   const absolute = (path: string): string => joinPath(pathOf(folder), path);
   const at = (path: string): vscode.Uri => uriOf(folder, absolute(path));
@@ -44,10 +44,10 @@ function virtualFiles(at: (path: string) => vscode.Uri, absolute: (path: string)
       return await vscode.workspace.fs.readFile(at(path));
     } catch (cause) {
       throw isMissing(cause)
-        ? new StudioError('not_found', `There is no file ${path}.`, { cause, hint: 'Check the path.' })
+        ? new StudioError('not_found', `File not found: ${path}.`, { cause, hint: 'Check the path.' })
         : new StudioError(
             'unavailable',
-            `${path} cannot be read: ${cause instanceof Error ? cause.message : String(cause)}`,
+            `Cannot read ${path}: ${cause instanceof Error ? cause.message : String(cause)}`,
             { cause },
           );
     }
@@ -74,7 +74,7 @@ function virtualFiles(at: (path: string) => vscode.Uri, absolute: (path: string)
         return { kind: (found.type & vscode.FileType.Directory) === 0 ? 'file' : 'folder', bytes: found.size };
       } catch (cause) {
         if (isMissing(cause)) return undefined;
-        throw new StudioError('unavailable', `${path} cannot be looked at.`, { cause });
+        throw new StudioError('unavailable', `Cannot access ${path}.`, { cause });
       }
     },
     async list(path) {
@@ -83,7 +83,7 @@ function virtualFiles(at: (path: string) => vscode.Uri, absolute: (path: string)
         return entries.map(([name, type]) => ((type & vscode.FileType.Directory) === 0 ? name : `${name}/`)).sort();
       } catch (cause) {
         if (isMissing(cause)) return [];
-        throw new StudioError('unavailable', `${path} cannot be listed.`, { cause });
+        throw new StudioError('unavailable', `Cannot list ${path}.`, { cause });
       }
     },
   };
@@ -93,7 +93,7 @@ function isMissing(thrown: unknown): boolean {
   return thrown instanceof vscode.FileSystemError && thrown.code === 'FileNotFound';
 }
 
-/** Where a file is seen from: its workspace folder, else its own. */
+/** Returns the workspace folder of a file, or else its own folder. */
 export function folderOf(uri: vscode.Uri): vscode.Uri {
   return vscode.workspace.getWorkspaceFolder(uri)?.uri ?? vscode.Uri.joinPath(uri, '..');
 }

@@ -1,4 +1,4 @@
-/** “Import Agents from AWorld…”: a file of its agents as agent and prompt files of the workspace. */
+/** Implements Import Agents from AWorld…, which creates agent and prompt files in the workspace. */
 import * as vscode from 'vscode';
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
@@ -27,20 +27,20 @@ export function aworldCommands(
           filters: { 'AWorld agents': ['yaml', 'yml', 'json', 'md'] },
         })) ?? [];
       if (source === undefined) return;
-      const made = imported.parse(
+      const result = imported.parse(
         await withProgress('Importing agents', ({ signal }) =>
           cli.json(['agent', 'import', source.fsPath, '--out', folder.fsPath], { cwd: folder.fsPath, signal }),
         ),
       );
       files.refresh();
-      for (const note of made.notes) log.warn(`${vscode.workspace.asRelativePath(source, false)}: ${note}`);
-      await vscode.window.showTextDocument(vscode.Uri.joinPath(folder, made.main), { preview: false });
-      const agents = made.files.filter((file) => file.startsWith('agents/')).length;
+      for (const note of result.notes) log.warn(`${vscode.workspace.asRelativePath(source, false)}: ${note}`);
+      await vscode.window.showTextDocument(vscode.Uri.joinPath(folder, result.main), { preview: false });
+      const agents = result.files.filter((file) => file.startsWith('agents/')).length;
       const text = `Created ${plural(agents, 'agent file')}.`;
-      if (made.notes.length === 0) void vscode.window.showInformationMessage(text);
+      if (result.notes.length === 0) void vscode.window.showInformationMessage(text);
       else if (
         (await vscode.window.showWarningMessage(
-          `${text} ${plural(made.notes.length, 'note')}: ${made.notes[0] ?? ''}`,
+          `${text} ${plural(result.notes.length, 'note')}: ${result.notes[0] ?? ''}`,
           SHOW_LOG,
         )) === SHOW_LOG
       )

@@ -1,4 +1,4 @@
-/** Import…: recordings of other tools, each file as a batch. */
+/** Implements Import…, which imports recordings from other tools. Each file becomes a batch. */
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { z } from 'zod';
@@ -27,7 +27,7 @@ export function importCommands(services: Services): CommandGroup<'rollout.import
       services.batches.refresh();
       const last = results.at(-1);
       if (last !== undefined) await services.pages.open({ page: 'batch', batch: last.result.batch });
-      for (const { file, result } of results) void tell(services, file, result);
+      for (const { file, result } of results) void reportSkipped(services, file, result);
     },
   };
 }
@@ -48,7 +48,7 @@ interface ImportedFile {
   readonly result: ImportReport;
 }
 
-/** One after the other: a file that cannot be read stops the rest, and those before stay. */
+/** Imports the files one by one. An unreadable file stops the import; files imported before it are kept. */
 async function importAll(services: Services, files: readonly string[]): Promise<ImportedFile[]> {
   const { cli, server } = services;
   return withProgress(
@@ -68,7 +68,11 @@ async function importAll(services: Services, files: readonly string[]): Promise<
   );
 }
 
-async function tell({ log }: Services, file: string, { tasks, rollouts, skipped }: ImportReport): Promise<void> {
+async function reportSkipped(
+  { log }: Services,
+  file: string,
+  { tasks, rollouts, skipped }: ImportReport,
+): Promise<void> {
   const name = path.basename(file);
   const [first] = skipped;
   if (first === undefined) {
@@ -77,9 +81,9 @@ async function tell({ log }: Services, file: string, { tasks, rollouts, skipped 
     );
     return;
   }
-  for (const { place, why } of skipped) log.warn(`${file}: left out ${place}: ${why}`);
+  for (const { place, why } of skipped) log.warn(`${file}: skipped ${place}: ${why}`);
   const text =
-    `${name}: ${plural(skipped.length, 'record')} ${skipped.length === 1 ? 'was' : 'were'} left out. ` +
+    `${name}: ${plural(skipped.length, 'record')} ${skipped.length === 1 ? 'was' : 'were'} skipped. ` +
     `${first.place}: ${first.why}`;
   if ((await vscode.window.showWarningMessage(text, 'Show All')) !== undefined) log.show(true);
 }

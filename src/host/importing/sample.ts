@@ -1,4 +1,4 @@
-/** Create Sample Workspace, Create GAIA Workspace. */
+/** Implements Create Sample Workspace and Create GAIA Workspace. */
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { z } from 'zod';
@@ -6,12 +6,12 @@ import type { StudioFiles } from '../files/studioFiles.ts';
 import type { CommandGroup, Services } from '../services.ts';
 import { withProgress } from '../window/progress.ts';
 
-const made = z.object({ folder: z.string(), files: z.array(z.string()) });
+const initReply = z.object({ folder: z.string(), files: z.array(z.string()) });
 interface Sample {
-  /** As `rollout init --template` knows it, and as people do. */
+  /** Template of `rollout init --template`, and its display name. */
   readonly template: string;
   readonly name: string;
-  /** What one looks at first. */
+  /** File to open first. */
   readonly first: string;
 }
 
@@ -24,7 +24,7 @@ export function sampleCommands(
     const target = open ?? (await chosenFolder(name));
     if (target === undefined) return;
     const { folder } = await withProgress(`Creating the ${name}`, async ({ signal }) =>
-      made.parse(await cli.json(['init', target.fsPath, '--template', template], { cwd: target.fsPath, signal })),
+      initReply.parse(await cli.json(['init', target.fsPath, '--template', template], { cwd: target.fsPath, signal })),
     );
     if (!isOpen(target)) {
       await offerToOpen(vscode.Uri.file(folder), name);
@@ -41,12 +41,12 @@ export function sampleCommands(
   };
 }
 
-/** The folder of this window, when nothing is in it. */
+/** Returns the folder of this window if it is empty. */
 async function emptyFolder(): Promise<vscode.Uri | undefined> {
   const [folder] = vscode.workspace.workspaceFolders ?? [];
   if (folder?.uri.scheme !== 'file') return undefined;
   const entries = await vscode.workspace.fs.readDirectory(folder.uri);
-  // Settings of the editor and a repository's own folder are no content.
+  // Editor settings and the Git folder do not count as content.
   return entries.every(([name]) => name === '.vscode' || name === '.git') ? folder.uri : undefined;
 }
 
@@ -67,7 +67,7 @@ function isOpen(folder: vscode.Uri): boolean {
 
 async function offerToOpen(folder: vscode.Uri, name: string): Promise<void> {
   const chosen = await vscode.window.showInformationMessage(
-    `The ${name} is in ${folder.fsPath}.`,
+    `Created the ${name} in ${folder.fsPath}.`,
     'Open',
     'Open in New Window',
   );

@@ -1,4 +1,4 @@
-/** The client of the language server. It is read, with its library, when the first file of ours is looked at. */
+/** The language client. Loaded, with its library, when the first agent, world, batch, or prompt file opens. */
 import * as vscode from 'vscode';
 import {
   CloseAction,
@@ -17,9 +17,9 @@ import { DOCUMENT_SELECTOR, isForNamesOnly, STUDIO_SELECTOR } from './documents.
 import { Restarts } from './restarts.ts';
 import { ServerProcess } from './serverProcess.ts';
 
-const LOST = 'The language server of agent files ended several times. Files are not checked until you restart it.';
+const LOST = 'The language server stopped several times. Files are not checked until you restart it.';
 
-/** What the library has to say goes into the log: people are told once, in our words. */
+/** Sends the library's messages to the log. Users get a single message of the extension instead. */
 class QuietClient extends LanguageClient {
   override error(message: string, data?: unknown): void {
     super.error(message, data, false);
@@ -35,7 +35,7 @@ export class StudioLanguageClient implements vscode.Disposable {
   readonly #status: vscode.LanguageStatusItem;
   readonly #disposables: readonly { dispose(): void }[];
 
-  /** `values`: only their names are told. */
+  /** @param values Only their names are sent to the server. */
   constructor(log: vscode.LogOutputChannel, values: StoredValues) {
     this.#log = log;
     this.#values = values;
@@ -47,16 +47,16 @@ export class StudioLanguageClient implements vscode.Disposable {
     this.#disposables = [
       this.#status,
       this.#client.onDidChangeState(({ newState }) => this.#show(newState)),
-      vscode.workspace.onDidGrantWorkspaceTrust(() => this.#tellSettings()),
-      values.changed(() => this.#tellSettings()),
+      vscode.workspace.onDidGrantWorkspaceTrust(() => this.#sendSettings()),
+      values.changed(() => this.#sendSettings()),
       vscode.workspace.onDidChangeConfiguration((event) => {
-        if (event.affectsConfiguration(`${SECTION}.language`)) this.#tellSettings();
+        if (event.affectsConfiguration(`${SECTION}.language`)) this.#sendSettings();
       }),
     ];
     this.#show(State.Starting);
   }
 
-  /** Fails only into the log and the status: whoever opens a file did not ask for it. */
+  /** Reports failures only in the log and the status item, because the user did not request the start. */
   async start(): Promise<void> {
     try {
       await this.#client.start();
@@ -77,7 +77,7 @@ export class StudioLanguageClient implements vscode.Disposable {
     void this.#stop();
   }
 
-  /** One that does not answer is ended. */
+  /** Kills a server that does not respond. */
   async #stop(): Promise<void> {
     try {
       if (this.#client.needsStop()) await this.#client.stop();
@@ -95,20 +95,20 @@ export class StudioLanguageClient implements vscode.Disposable {
       diagnosticCollectionName: 'rollout.language',
       outputChannel: this.#log,
       middleware: NAMES_ONLY,
-      // What went wrong is told below, once.
+      // The failure is reported once, below.
       initializationFailedHandler: () => false,
       errorHandler: {
         error: () => ({ action: ErrorAction.Continue, handled: true }),
         closed: () => {
           if (this.#restarts.ended(Date.now())) return { action: CloseAction.Restart, handled: true };
-          void this.#tellLost();
+          void this.#showStopped();
           return { action: CloseAction.DoNotRestart, handled: true };
         },
       },
     };
   }
 
-  /** In Restricted Mode files are read and checked; nothing they name is asked or run. */
+  /** In Restricted Mode the server checks files but does not contact endpoints or run anything. */
   #settings(): LanguageSettings {
     return {
       trusted: vscode.workspace.isTrusted,
@@ -118,14 +118,14 @@ export class StudioLanguageClient implements vscode.Disposable {
     };
   }
 
-  async #tellLost(): Promise<void> {
-    const choice = await vscode.window.showErrorMessage(LOST, 'Start Again', 'Show Log');
-    if (choice === 'Start Again') await vscode.commands.executeCommand('rollout.restartLanguageServer');
+  async #showStopped(): Promise<void> {
+    const choice = await vscode.window.showErrorMessage(LOST, 'Restart', 'Show Log');
+    if (choice === 'Restart') await vscode.commands.executeCommand('rollout.restartLanguageServer');
     if (choice === 'Show Log') this.#log.show(true);
   }
 
-  #tellSettings(): void {
-    if (!this.#client.isRunning()) return; // the next start tells them
+  #sendSettings(): void {
+    if (!this.#client.isRunning()) return; // sent with the next start
     this.#client
       .sendNotification('workspace/didChangeConfiguration', { settings: this.#settings() })
       .catch((error: unknown) =>
@@ -146,7 +146,7 @@ export class StudioLanguageClient implements vscode.Disposable {
   }
 }
 
-/** With every keystroke in somebody's code or data we have nothing to do. */
+/** Ignores edits in unrelated code and data files. */
 const NAMES_ONLY: Middleware = {
   provideCompletionItem: (document, position, context, token, next) =>
     isForNamesOnly(document) ? undefined : next(document, position, context, token),

@@ -1,22 +1,22 @@
-/** Which documents the language server is told of, and which of them it is asked about. */
+/** Selects the documents that the language server handles. */
 import type * as vscode from 'vscode';
 
-/** Agents, worlds and batches. */
+/** Agent, world, and batch files. */
 const STUDIO_FILES = '**/*.{agent,world,batch}.{yaml,yml,json}';
-/** Texts that may be prompts: the server knows which of them an agent names. */
+/** Possible prompt files. The server knows which of them agents reference. */
 const PROMPTS = '**/*.{md,txt}';
-/** Texts that may be datasets: the server knows which of them a batch names. */
+/** Possible datasets. The server knows which of them batches reference. */
 const DATASETS = '**/*.{jsonl,csv,json}';
-/** Code that may hold tools: references and names lead there. */
+/** Code that can define tools. */
 const CODE = '**/*.{ts,mts,cts,tsx,js,mjs,cjs,jsx}';
 
-/** Only what is on a disk: the server reads what files name by itself. */
+/** Only files on disk, because the server reads referenced files itself. */
 const onDisk = (pattern: string): { scheme: string; pattern: string } => ({ scheme: 'file', pattern });
 
 export const STUDIO_SELECTOR = onDisk(STUDIO_FILES);
 export const DOCUMENT_SELECTOR = [STUDIO_SELECTOR, onDisk(PROMPTS), onDisk(DATASETS), onDisk(CODE)];
 
-/** Code and data: others answer for such a document, ours is only asked where a name is used, and to rename it. */
+/** Code and data files, where the server provides only references and renames. */
 export function isForNamesOnly({
   languageId,
   fileName,

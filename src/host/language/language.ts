@@ -1,4 +1,4 @@
-/** The language of agents, worlds, batches and prompts: its server is started when there is such a file to look at. */
+/** Starts the language server when the first agent, world, batch, or prompt file opens. */
 import * as vscode from 'vscode';
 import type { StudioFiles } from '../files/studioFiles.ts';
 import type { StoredValues } from '../launch/values/storedValues.ts';
@@ -6,7 +6,7 @@ import type { RegisterCommand } from '../services.ts';
 import type { StudioLanguageClient } from './client.ts';
 import { STUDIO_SELECTOR } from './documents.ts';
 
-/** Costs a listener: the client and its library are read after the activation. */
+/** Registers only a listener. The client and its library are loaded after activation. */
 export function registerLanguage(
   log: vscode.LogOutputChannel,
   register: RegisterCommand,
@@ -16,10 +16,10 @@ export function registerLanguage(
   let disposed = false;
   const started = (): Promise<StudioLanguageClient> =>
     (client ??= import('./client.ts').then(async ({ StudioLanguageClient }) => {
-      const made = new StudioLanguageClient(log, values);
-      if (disposed) made.dispose();
-      else await made.start();
-      return made;
+      const created = new StudioLanguageClient(log, values);
+      if (disposed) created.dispose();
+      else await created.start();
+      return created;
     }));
   const start = (): void => {
     if (client === undefined)
@@ -35,7 +35,7 @@ export function registerLanguage(
   vscode.workspace.textDocuments.forEach(look);
   const searched = (): void => {
     if (client === undefined)
-      search().catch((error: unknown) => log.warn(`The workspace could not be searched for agents: ${String(error)}`));
+      search().catch((error: unknown) => log.warn(`Cannot search the workspace for agents: ${String(error)}`));
   };
   searched();
   const listening = files.changed(searched);
@@ -49,9 +49,9 @@ export function registerLanguage(
       disposed = true;
       listening.dispose();
       client?.then(
-        (made) => made.dispose(),
+        (created) => created.dispose(),
         () => undefined,
-      ); // it was logged
+      ); // already logged
     }),
   );
 }

@@ -1,17 +1,17 @@
-/** How often a server that ends by itself is started again before somebody is asked. */
-const MOST = 3;
+/** Number of automatic restarts before asking the user. */
+const MAX_RESTARTS = 3;
 const WITHIN_MS = 3 * 60_000;
 
 export class Restarts {
   #ends: number[] = [];
 
-  /** It has ended: whether it may be started once more. */
+  /** Records an exit. Returns whether the server can be restarted automatically. */
   ended(now: number): boolean {
     this.#ends = [...this.#ends.filter((at) => now - at < WITHIN_MS), now];
-    return this.#ends.length <= MOST;
+    return this.#ends.length <= MAX_RESTARTS;
   }
 
-  /** Somebody asked for it: what was is forgotten. */
+  /** Resets the count after a restart by the user. */
   forget(): void {
     this.#ends = [];
   }

@@ -1,4 +1,4 @@
-/** The language server as a process of this program's own runtime, which speaks over the process's channel. */
+/** Runs the language server as a child process with the same runtime, connected by IPC. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +14,7 @@ export class ServerProcess {
     this.#log = log;
   }
 
-  /** A new process; the one before has ended or is ended. */
+  /** Starts a new process. Kills the previous one if it is still running. */
   start(): MessageTransports {
     this.end();
     const child = fork(fileURLToPath(entryUrl('language')), ['--node-ipc', `--clientProcessId=${process.pid}`], {
@@ -34,7 +34,7 @@ export class ServerProcess {
       this.#child = undefined;
       this.#log.warn(`The language server ended (${signal ?? `code ${code}`}).`);
     });
-    // Ended from here: it is known how.
+    // Killed by us, so the exit is expected.
     return { reader: new IPCMessageReader(child), writer: new IPCMessageWriter(child), detached: true };
   }
 

@@ -1,4 +1,4 @@
-/** What to launch for a batch once more. Knows nothing of VS Code. */
+/** Finds what to launch to repeat a batch. Does not depend on VS Code. */
 import { StudioError } from '../../common/errors.ts';
 import { type Submission, submission as submissionSchema } from '../../config/submission.ts';
 import type { Api } from '../../protocol/api.ts';
@@ -6,19 +6,19 @@ import type { BatchRow } from '../../protocol/client.ts';
 import { type Outcome, outcomeOf } from '../../trace/outcome.ts';
 import type { ChosenTasks } from './plan.ts';
 
-/** Lost and cancelled attempts did not fail: Retry Unsettled is for them. */
+/** Lost and cancelled attempts did not fail; Retry Unsettled handles them. */
 const FAILED: ReadonlySet<Outcome> = new Set(['failed', 'truncated']);
 
-/** What a batch was made of. Throws `unsupported` for an imported one: it has no file to launch. */
+/** Reads the submission of a batch. Throws StudioError `unsupported` for imported batches, which have no file. */
 export async function submissionOf(api: Api, row: BatchRow, signal?: AbortSignal): Promise<Submission> {
   if (row.imported)
-    throw new StudioError('unsupported', `${row.name} was imported: there is no batch file to launch it from.`, {
-      hint: 'Write a batch file for its tasks with Rollout: New Batch….',
+    throw new StudioError('unsupported', `${row.name} was imported and has no batch file to launch.`, {
+      hint: 'Create a batch file for its tasks with Rollout: New Batch….',
     });
   return submissionSchema.parse(JSON.parse(new TextDecoder().decode(await api.getBlob(row.submission, signal))));
 }
 
-/** The tasks with an attempt that failed, in the batch's order. */
+/** Returns the tasks with a failed attempt, in the order of the batch. */
 export async function failedTasks(api: Api, batch: string, signal?: AbortSignal): Promise<string[]> {
   const failed = new Set<string>();
   for await (const row of api.allRollouts(batch, {}, signal)) {
@@ -27,7 +27,7 @@ export async function failedTasks(api: Api, batch: string, signal?: AbortSignal)
   return [...failed];
 }
 
-/** All tasks of a batch by their ids: what the file names may have changed since. */
+/** Returns the IDs of all tasks in the batch, because the file may have changed since. */
 export async function allTasks(api: Api, batch: string, signal?: AbortSignal): Promise<ChosenTasks> {
   const ids: string[] = [];
   let after: number | undefined;

@@ -1,14 +1,14 @@
-/** What a launch command was called on: a file, a file with tasks, or a row of a tree. */
+/** Parses the argument of launch commands: a file, a file with tasks, or a tree row. */
 import path from 'node:path';
 import { z } from 'zod';
 import type { ChosenTasks } from './plan.ts';
 
-/** A `vscode.Uri`, however it came here. */
+/** A `vscode.Uri`, possibly serialized. */
 const uri = z.object({ scheme: z.literal('file'), fsPath: z.string().min(1) }).transform(({ fsPath }) => fsPath);
 const file = z.union([uri, z.string().refine((text) => path.isAbsolute(text))]);
 const tasks = z.union([z.string().transform((id) => [id]), z.array(z.string()).min(1)]);
 const fileArgument = z.union([
-  file.transform((found) => ({ file: found, task: undefined })),
+  file.transform((path) => ({ file: path, task: undefined })),
   z.object({ file, task: tasks.optional() }),
 ]);
 const taskOfBatch = z.object({ batch: z.string().min(1), task: z.string().min(1) });
@@ -22,6 +22,6 @@ export function launchTarget(value: unknown): LaunchTarget | undefined {
   if (ofBatch.success) return { kind: 'task', ...ofBatch.data };
   const ofFile = fileArgument.safeParse(value);
   if (!ofFile.success) return undefined;
-  const { file: found, task } = ofFile.data;
-  return { kind: 'file', file: found, ...(task === undefined ? {} : { tasks: { kind: 'some', ids: [...task] } }) };
+  const { file: path, task } = ofFile.data;
+  return { kind: 'file', file: path, ...(task === undefined ? {} : { tasks: { kind: 'some', ids: [...task] } }) };
 }

@@ -1,15 +1,15 @@
-/** The batch files one may launch: of the workspace, the recent ones first. */
+/** Lists the batch files in the workspace, recently launched ones first. */
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import type { Submission } from '../../config/submission.ts';
 import type { StudioFiles } from '../files/studioFiles.ts';
 import type { LaunchMemory } from './memory.ts';
 
-/** Throws `not_found` when there is none. */
+/** Throws StudioError `not_found` if there are none. */
 export async function batchFiles(files: StudioFiles, memory: LaunchMemory): Promise<readonly vscode.Uri[]> {
   let found = await files.list('batch');
   if (found.length === 0) {
-    // The watcher tells of new files a moment after they are there.
+    // The watcher reports new files with a delay.
     files.refresh();
     found = await files.list('batch');
   }
@@ -28,16 +28,16 @@ export async function batchFiles(files: StudioFiles, memory: LaunchMemory): Prom
   );
 }
 
-/** The file a batch was launched from, in this workspace. Throws `not_found`. */
+/** Finds the workspace file that a batch was launched from. Throws StudioError `not_found`. */
 export async function fileOf(submission: Submission, files: StudioFiles): Promise<vscode.Uri> {
-  const there = await files.list('batch');
-  const same = there.filter((uri) => uri.path === submission.file || uri.path.endsWith(`/${submission.file}`));
+  const listed = await files.list('batch');
+  const same = listed.filter((uri) => uri.path === submission.file || uri.path.endsWith(`/${submission.file}`));
   const [only] = same;
   if (only === undefined || same.length > 1) {
     throw new StudioError(
       'not_found',
       same.length > 1
-        ? `Several files of this workspace are called ${submission.file}.`
+        ? `Several files in this workspace are named ${submission.file}.`
         : `The batch file ${submission.file} is not in this workspace.`,
       { hint: 'Open the folder it was launched from, or launch a file with Rollout: Launch Batch….' },
     );

@@ -1,4 +1,4 @@
-/** The task of a line of a dataset, and the batch files that run it. */
+/** Finds the task on a dataset line, and the batch files that run it. */
 import type * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import { taskList } from '../files/taskList.ts';
@@ -11,27 +11,27 @@ export interface LineTask {
   readonly task: string;
 }
 
-/** `line`: from 1. Throws `not_found` when no batch file names the dataset, or no record is there. */
+/** `line` starts at 1. Throws StudioError `not_found` if no batch file uses the dataset or the line has no record. */
 export async function tasksOfLine(
   dataset: vscode.Uri,
   line: number,
   files: readonly vscode.Uri[],
 ): Promise<readonly LineTask[]> {
-  const found: LineTask[] = [];
+  const matches: LineTask[] = [];
   let named = false;
   for (const file of files) {
-    // another file's problems are not asked for
+    // ignore problems of other files
     const list = await taskList(workspaceFiles(folderOf(file)), pathOf(file), TASKS_READ).catch(() => undefined);
     if (list?.dataset !== pathOf(dataset)) continue;
     named = true;
     const task = list.tasks.findLast((spot) => spot.line <= line);
-    if (task !== undefined) found.push({ file, task: task.id });
+    if (task !== undefined) matches.push({ file, task: task.id });
   }
   if (!named)
-    throw new StudioError('not_found', 'No batch file of this workspace uses this dataset.', {
-      hint: 'Write one with Rollout: New Batch….',
+    throw new StudioError('not_found', 'No batch file in this workspace uses this dataset.', {
+      hint: 'Create one with Rollout: New Batch….',
     });
-  if (found.length === 0)
-    throw new StudioError('not_found', 'No batch file of this workspace runs the task on this line.');
-  return found;
+  if (matches.length === 0)
+    throw new StudioError('not_found', 'No batch file in this workspace runs the task on this line.');
+  return matches;
 }

@@ -1,4 +1,4 @@
-/** The commands that launch. */
+/** Implements the launch commands. */
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import { pickBatch } from '../batches/pickBatch.ts';
@@ -17,7 +17,7 @@ import type { ChosenTasks, LaunchAnswers } from './plan.ts';
 import { askLaunch } from './questions.ts';
 import type { StoredValues } from './values/storedValues.ts';
 
-/** What launching keeps in this window. */
+/** State that the launch commands share in this window. */
 export interface LaunchState {
   readonly memory: LaunchMemory;
   readonly values: StoredValues;
@@ -70,11 +70,11 @@ export function launchCommands(
   };
 }
 
-/** All questions that are open yet. */
+/** Asks the remaining questions and launches. */
 async function ask(parts: Parts, target: Extract<LaunchTarget, { kind: 'file' }> | undefined): Promise<void> {
-  // It starts while one is asked; what is wrong with it is told by the launch.
+  // Let the server start during the questions. The launch reports its errors.
   parts.services.server.connection().catch(() => undefined);
-  const asked = await askLaunch(
+  const choice = await askLaunch(
     {
       files: target === undefined ? await batchFiles(parts.files, parts.memory) : [],
       target: parts.services.server.target,
@@ -83,32 +83,32 @@ async function ask(parts: Parts, target: Extract<LaunchTarget, { kind: 'file' }>
     },
     parts.memory,
   );
-  if (asked !== undefined) await launchBatch(parts, { ...asked, once: target?.tasks !== undefined });
+  if (choice !== undefined) await launchBatch(parts, { ...choice, once: target?.tasks !== undefined });
 }
 
-/** The same task of the file that the batch came from. */
+/** Launches the same task from the file of the batch. */
 async function onTask(parts: Parts, { batch, task }: { readonly batch: string; readonly task: string }): Promise<void> {
   const { file } = await origin(parts, batch);
   await ask(parts, { kind: 'file', file: file.fsPath, tasks: { kind: 'some', ids: [task] } });
 }
 
-/** The line the cursor is in. */
+/** Launches the task on the line of the cursor. */
 async function onLine(parts: Parts): Promise<void> {
   const editor = vscode.window.activeTextEditor;
-  if (editor === undefined) throw new StudioError('usage', 'Put the cursor on a line of a dataset first.');
-  const found = await tasksOfLine(
+  if (editor === undefined) throw new StudioError('usage', 'Place the cursor on a line of a dataset first.');
+  const matches = await tasksOfLine(
     editor.document.uri,
     editor.selection.active.line + 1,
     await batchFiles(parts.files, parts.memory),
   );
-  const chosen = await oneOf(found);
+  const chosen = await oneOf(matches);
   if (chosen !== undefined)
     await ask(parts, { kind: 'file', file: chosen.file.fsPath, tasks: { kind: 'some', ids: [chosen.task] } });
 }
 
-async function oneOf(found: readonly LineTask[]): Promise<LineTask | undefined> {
-  if (found.length < 2) return found[0];
-  const choices = found.map((value) => ({
+async function oneOf(matches: readonly LineTask[]): Promise<LineTask | undefined> {
+  if (matches.length < 2) return matches[0];
+  const choices = matches.map((value) => ({
     label: vscode.workspace.asRelativePath(value.file),
     description: value.task,
     value,
@@ -130,7 +130,7 @@ async function failedOf({ services }: Parts, batch: string, name: string): Promi
   const ids = await withProgress('Looking for failed attempts', async ({ signal }) =>
     failedTasks((await services.server.connection({ signal })).api, batch, signal),
   );
-  if (ids.length === 0) void vscode.window.showInformationMessage(`No attempt of ${name} has failed.`);
+  if (ids.length === 0) void vscode.window.showInformationMessage(`No attempts of ${name} failed.`);
   return { kind: 'some', ids };
 }
 
@@ -140,12 +140,12 @@ interface Origin {
   readonly answers: LaunchAnswers;
 }
 
-/** Where a batch came from: as it is remembered, else by what it was made of. */
+/** Finds the origin of a batch, from memory or from its submission. */
 async function origin({ services, memory, files }: Parts, batch: string): Promise<Origin> {
   const row = await services.batches.get(batch);
-  const known = memory.batch(batch);
-  if (known !== undefined && (await exists(known.file)))
-    return { file: vscode.Uri.file(known.file), name: row.name, answers: known.answers };
+  const remembered = memory.batch(batch);
+  if (remembered !== undefined && (await exists(remembered.file)))
+    return { file: vscode.Uri.file(remembered.file), name: row.name, answers: remembered.answers };
   const { api } = await services.server.connection();
   const submission = await submissionOf(api, row);
   return {

@@ -1,4 +1,4 @@
-/** From answers to a running batch and its page. */
+/** Launches a batch from the user's answers and opens its page. */
 
 import path from 'node:path';
 import * as vscode from 'vscode';
@@ -26,15 +26,15 @@ export interface LauncherParts {
 export interface LaunchOrder {
   readonly file: vscode.Uri;
   readonly answers: LaunchAnswers;
-  /** For the question before a large batch; absent: not asked. */
+  /** For confirming large batches; without it, there is no confirmation. */
   readonly facts?: FileFacts;
-  /** The window works with it from then on; absent: the one it works with. */
+  /** The target to switch the window to; defaults to the current one. */
   readonly target?: string;
-  /** These answers are no habit: they are not offered the next time. */
+  /** If set, the answers are not offered for the next launch. */
   readonly once?: boolean;
 }
 
-/** Launches, remembers and opens; throws what the command line said. */
+/** Launches the batch, remembers the answers, and opens the page. Throws the errors of the CLI. */
 export async function launchBatch(parts: LauncherParts, order: LaunchOrder): Promise<void> {
   const { services, memory, values, problems } = parts;
   const { file, answers, facts } = order;
@@ -44,19 +44,19 @@ export async function launchBatch(parts: LauncherParts, order: LaunchOrder): Pro
     });
   if (facts !== undefined && !(await confirmed(answers, facts))) return;
   if (order.target !== undefined && order.target !== services.server.target) await chooseTarget(order.target);
-  // The command line reads what is on the disk.
+  // The CLI reads files from disk.
   await vscode.workspace.saveAll(false);
   const known = memory.file(file.fsPath);
   const { result: batch, names } = await withProgress(
     `Launching ${path.basename(file.fsPath)}`,
     async ({ signal, report }) => {
-      // Started from here, so that no value of this launch gets into the server's environment.
+      // Start the server here, so that it does not inherit the values of this launch.
       await services.server.connection({ start: true, signal });
-      const asked: AskValue = (name) => {
-        report(`waiting for the value of ${name}`); // not what the command line said before it was asked for
+      const ask: AskValue = (name) => {
+        report(`waiting for the value of ${name}`); // replaces the last message of the CLI
         return askValue(name);
       };
-      return withValues(values, known?.values ?? [], asked, (env) =>
+      return withValues(values, known?.values ?? [], ask, (env) =>
         runBatch(services.cli, {
           file: file.fsPath,
           cwd: folderOf(file).fsPath,
@@ -82,7 +82,7 @@ export async function launchBatch(parts: LauncherParts, order: LaunchOrder): Pro
 }
 
 async function offerPage({ pages }: Services, name: string, batch: string): Promise<void> {
-  if ((await vscode.window.showInformationMessage(`${name} was launched.`, 'Open')) !== undefined)
+  if ((await vscode.window.showInformationMessage(`Launched ${name}.`, 'Open')) !== undefined)
     await pages.open({ page: 'batch', batch });
 }
 

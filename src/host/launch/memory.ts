@@ -1,21 +1,21 @@
-/** What was launched how: the last answers of each file, and the file and answers of each batch. */
+/** Remembers launches: the last answers per file, and the file and answers of each batch. */
 import { z } from 'zod';
 import { type LaunchAnswers, launchAnswers } from './plan.ts';
 
-/** The part of `vscode.Memento` that is needed. */
+/** The required part of `vscode.Memento`. */
 export interface Memory {
   get(key: string): unknown;
   update(key: string, value: unknown): Thenable<void>;
 }
 
 const launched = z.object({ batch: z.string(), file: z.string(), answers: launchAnswers });
-/** A launch as it is remembered, with the absolute path of its batch file. */
+/** A remembered launch with the absolute path of its batch file. */
 export type LaunchedBatch = z.infer<typeof launched>;
 
 const remembered = z.object({
   file: z.string(),
   answers: launchAnswers,
-  /** Names of values the user was asked for. */ values: z.array(z.string()).default([]),
+  /** Names of the values that the user entered. */ values: z.array(z.string()).default([]),
 });
 export type RememberedFile = z.infer<typeof remembered>;
 
@@ -37,11 +37,11 @@ export class LaunchMemory {
   }
 
   file(file: string): RememberedFile | undefined {
-    return this.files.find((known) => known.file === file);
+    return this.files.find((entry) => entry.file === file);
   }
 
   batch(batch: string): LaunchedBatch | undefined {
-    return listOf(launched, this.#memory.get(BATCHES)).find((known) => known.batch === batch);
+    return listOf(launched, this.#memory.get(BATCHES)).find((entry) => entry.batch === batch);
   }
 
   async keepFile(entry: RememberedFile): Promise<void> {
@@ -56,7 +56,7 @@ export class LaunchMemory {
   }
 }
 
-/** What an older version wrote otherwise is forgotten. */
+/** Drops entries that another version wrote in a different format. */
 function listOf<T>(schema: z.ZodType<T>, value: unknown): readonly T[] {
   return Array.isArray(value) ? value.flatMap((item) => schema.safeParse(item).data ?? []) : [];
 }

@@ -1,10 +1,10 @@
-/** What is launched: the answers, how they are offered, and the command line they make. Data only. */
+/** Models the answers for a launch, their choices, and the resulting CLI arguments. */
 import { z } from 'zod';
 import { plural } from '../../common/text.ts';
 import type { Choice } from '../window/questions/choice.ts';
 
 export const chosenTasks = z.discriminatedUnion('kind', [
-  /** As the file says. */
+  /** Value in the batch file. */
   z.object({ kind: z.literal('all') }),
   z.object({ kind: z.literal('first'), count: z.number().int().min(1) }),
   z.object({ kind: z.literal('some'), ids: z.array(z.string()).min(1) }),
@@ -13,15 +13,15 @@ export type ChosenTasks = z.infer<typeof chosenTasks>;
 
 export const launchAnswers = z.object({
   tasks: chosenTasks,
-  /** Absent: as the file says. */
+  /** Defaults to the value in the batch file. */
   attempts: z.number().int().min(1).optional(),
 });
 export type LaunchAnswers = z.infer<typeof launchAnswers>;
 
-/** What is known of a batch file while one is asked. */
+/** Facts about a batch file for the questions. */
 export interface FileFacts {
   readonly tasks: number;
-  /** Whether there are no more than these. */
+  /** Whether these are all tasks. */
   readonly whole: boolean;
   readonly attempts: number;
 }
@@ -34,7 +34,7 @@ export type TaskChoice =
   | ChosenTasks
   | { readonly kind: 'pick' };
 
-/** The last answers first, if they still can be given. */
+/** Returns the choices for tasks. The last answers come first if they still apply. */
 export function taskChoices(facts: FileFacts, last: LaunchAnswers | undefined): Choice<TaskChoice>[] {
   const choices: Choice<TaskChoice>[] = [];
   if (last !== undefined)
@@ -87,15 +87,13 @@ export function attemptChoices(facts: FileFacts, last: LaunchAnswers | undefined
   ];
 }
 
-/** What is wrong with a typed number of attempts. */
+/** Returns the error for an entered number of attempts, if any. */
 export function wrongAttempts(text: string): string | undefined {
   const count = Number(text);
-  return /^\d+$/.test(text.trim()) && count >= 1 && count <= 100_000
-    ? undefined
-    : 'Write a whole number from 1 to 100000.';
+  return /^\d+$/.test(text.trim()) && count >= 1 && count <= 100_000 ? undefined : 'Enter an integer from 1 to 100000.';
 }
 
-/** How many attempts the answers make; of a file whose end was not read, at least. */
+/** Returns the number of attempts, or a lower bound if not all tasks were read. */
 export function attemptCount({ tasks, attempts }: LaunchAnswers, facts: FileFacts): number {
   const count =
     tasks.kind === 'all' ? facts.tasks : tasks.kind === 'first' ? Math.min(tasks.count, facts.tasks) : tasks.ids.length;
@@ -124,10 +122,10 @@ function countText({ tasks, whole }: FileFacts): string {
   return whole ? String(tasks) : `${tasks}+`;
 }
 
-/** More ids than this go by a file: a command line has an end. */
+/** More IDs than this are passed in a file, because command lines are limited in length. */
 const IDS_IN_ARGUMENTS = 20;
 
-/** Arguments of `rollout run`; `taskFile` holds the ids when `needsTaskFile` says so. */
+/** Returns the arguments of `rollout run`. `taskFile` contains the IDs if `needsTaskFile` returns true. */
 export function runArguments(file: string, answers: LaunchAnswers, taskFile: string | undefined): string[] {
   const { tasks, attempts } = answers;
   const args = ['run', file, '--detach'];

@@ -1,4 +1,4 @@
-/** Launch Batch…: which file, which tasks, how many attempts, and where, if there is a choice. */
+/** Asks the questions of Launch Batch…: file, tasks, attempts, and, if there is a choice, target. */
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import { type TaskList, taskList } from '../files/taskList.ts';
@@ -17,55 +17,55 @@ import {
 } from './plan.ts';
 import { askTarget, targetNames } from './target.ts';
 
-/** Most tasks that are read to be offered. */
+/** Maximum number of tasks to read and offer. */
 const TASKS_READ = 10_000;
 
 export interface LaunchChoice {
   readonly file: vscode.Uri;
   readonly answers: LaunchAnswers;
   readonly facts: FileFacts;
-  /** Absent: where the window launches anyway. */
+  /** Defaults to the current target. */
   readonly target?: string;
 }
 
 export interface LaunchOptions {
-  /** Batch files to choose from, best guess first. */
+  /** Batch files to choose from, most likely first. */
   readonly files: readonly vscode.Uri[];
-  /** What is chosen already. */
+  /** Answers that are already determined. */
   readonly file?: vscode.Uri;
   readonly tasks?: ChosenTasks;
-  /** The target the window works with. */
+  /** The current target of the window. */
   readonly target: string;
 }
 
-/** undefined: the user closed one of the questions. */
-export async function askLaunch(given: LaunchOptions, memory: LaunchMemory): Promise<LaunchChoice | undefined> {
-  let file = given.file;
-  let known: { readonly file: vscode.Uri; readonly list: TaskList } | undefined;
-  let tasks = given.tasks;
+/** Returns undefined if the user cancels. */
+export async function askLaunch(options: LaunchOptions, memory: LaunchMemory): Promise<LaunchChoice | undefined> {
+  let file = options.file;
+  let loaded: { readonly file: vscode.Uri; readonly list: TaskList } | undefined;
+  let tasks = options.tasks;
   let attempts: number | undefined;
   let answers: LaunchAnswers | undefined;
   let target: string | undefined;
   const targets = await targetNames();
   const facts = async (of: vscode.Uri): Promise<{ readonly list: TaskList; readonly facts: FileFacts }> => {
-    if (known?.file.toString() !== of.toString())
-      known = { file: of, list: await taskList(workspaceFiles(folderOf(of)), pathOf(of), TASKS_READ) };
-    const { list } = known;
+    if (loaded?.file.toString() !== of.toString())
+      loaded = { file: of, list: await taskList(workspaceFiles(folderOf(of)), pathOf(of), TASKS_READ) };
+    const { list } = loaded;
     return { list, facts: { tasks: list.tasks.length, whole: list.whole, attempts: list.attempts } };
   };
   const chosenFile = (): vscode.Uri => {
-    if (file === undefined) throw new StudioError('internal', 'Tasks are asked for before the file is known.');
+    if (file === undefined) throw new StudioError('internal', 'The tasks were requested before the file was chosen.');
     return file;
   };
   const steps = [
     async (step: number, of: number) => {
-      if (given.file !== undefined) return SKIPPED;
-      const answer = await askFile({ title: TITLE, step, steps: of }, given.files, file);
+      if (options.file !== undefined) return SKIPPED;
+      const answer = await askFile({ title: TITLE, step, steps: of }, options.files, file);
       if (answer !== undefined && answer !== BACK) file = answer;
       return answer;
     },
     async (step: number, of: number) => {
-      if (given.tasks !== undefined) return SKIPPED;
+      if (options.tasks !== undefined) return SKIPPED;
       const about = await facts(chosenFile());
       const answer = await askTasks(
         { title: titleOf(chosenFile()), step, steps: of },
@@ -95,12 +95,12 @@ export async function askLaunch(given: LaunchOptions, memory: LaunchMemory): Pro
         { title: titleOf(chosenFile()), step, steps: of },
         targets,
         list.target,
-        given.target,
+        options.target,
       );
       if (answer !== undefined && answer !== BACK) target = answer;
       return answer;
     },
-  ].slice(given.file === undefined ? 0 : 1, targets.length === 0 ? -1 : undefined);
+  ].slice(options.file === undefined ? 0 : 1, targets.length === 0 ? -1 : undefined);
   if (!(await walk(steps))) return undefined;
   const about = await facts(chosenFile());
   return {
@@ -168,7 +168,7 @@ async function askAttempts(
         ? 0
         : choices.findIndex(({ value }) => value.kind === 'count' && value.count === last.attempts);
     const answer = await pickOne(place, choices, {
-      placeholder: 'How many attempts of each task?',
+      placeholder: 'Select the number of attempts per task',
       active: Math.max(0, active),
     });
     if (answer === undefined || answer === BACK) return answer;
@@ -176,7 +176,7 @@ async function askAttempts(
     if (answer.kind === 'count') return { attempts: answer.count };
     const text = await input(
       { ...place, step: Math.max(place.step, 2) },
-      { prompt: 'Attempts of each task', value: String(last?.attempts ?? facts.attempts), wrong: wrongAttempts },
+      { prompt: 'Attempts per task', value: String(last?.attempts ?? facts.attempts), wrong: wrongAttempts },
     );
     if (text === undefined) return undefined;
     if (text !== BACK) return { attempts: Number(text) };

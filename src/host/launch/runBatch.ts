@@ -1,4 +1,4 @@
-/** Launches by the command line. Knows nothing of VS Code. */
+/** Launches batches through the CLI. Does not depend on VS Code. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -13,13 +13,13 @@ export interface BatchRun {
   readonly file: string;
   readonly cwd: string;
   readonly answers: LaunchAnswers;
-  /** Values for `${env:…}` beside those of the environment. */
+  /** Values for `${env:…}`, in addition to the environment. */
   readonly env?: Readonly<Record<string, string>>;
   readonly signal?: AbortSignal;
   readonly onProgress?: (line: string) => void;
 }
 
-/** Gives the batch's id as soon as it runs. Throws as `Cli.json` does. */
+/** Launches a batch and returns its ID. Throws the errors of `Cli.json`. */
 export async function runBatch(cli: Cli, { file, answers, ...options }: BatchRun): Promise<string> {
   const run = async (taskFile?: string): Promise<string> =>
     launched.parse(await cli.json(runArguments(file, answers, taskFile), options)).batch;

@@ -1,4 +1,4 @@
-/** The part of VS Code's API for MCP servers that is used. It came with 1.101; what is compiled against is older. */
+/** The used part of VS Code's MCP API, which is newer (1.101) than the API version we compile against. */
 import * as vscode from 'vscode';
 
 /** `vscode.McpStdioServerDefinition`. */
@@ -10,7 +10,7 @@ export interface StdioDefinition {
 export interface DefinitionProvider {
   readonly onDidChangeMcpServerDefinitions: vscode.Event<void>;
   provideMcpServerDefinitions(): vscode.ProviderResult<StdioDefinition[]>;
-  /** Called right before a server is started. */
+  /** Called right before a server starts. */
   resolveMcpServerDefinition(definition: StdioDefinition): vscode.ProviderResult<StdioDefinition>;
 }
 
@@ -36,9 +36,9 @@ interface Newer {
   readonly lm?: { registerMcpServerDefinitionProvider?(id: string, provider: DefinitionProvider): vscode.Disposable };
 }
 
-/** undefined: this editor knows no MCP servers of extensions. */
+/** Returns undefined if this editor does not support MCP servers from extensions. */
 export function mcpApi(): McpApi | undefined {
-  // every member is optional there
+  // In older versions these members do not exist.
   const { McpStdioServerDefinition: Definition, lm }: Newer = vscode as unknown as Newer;
   if (Definition === undefined || lm?.registerMcpServerDefinitionProvider === undefined) return undefined;
   return {

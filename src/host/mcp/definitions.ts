@@ -1,5 +1,5 @@
 /**
- * How coding agents of this editor start our MCP server: `rollout mcp` of this very extension. Knows nothing of VS
+ * Defines how coding agents start the MCP server: the `rollout mcp` command of this extension. Does not depend on VS
  * Code.
  */
 import path from 'node:path';
@@ -12,25 +12,25 @@ export interface McpDefinition {
 }
 
 export interface McpPlace {
-  /** Of the workspace, as file paths. */
+  /** Paths of the workspace folders. */
   readonly folders: readonly string[];
   readonly store: string;
   /** Name of the target, or `local`. */
   readonly target: string;
   readonly trusted: boolean;
-  /** The program that runs the command's file, and that file. */
+  /** The program and the file of the CLI. */
   readonly program: string;
   readonly file: string;
 }
 
-/** One server for each folder; none in Restricted Mode, where nothing of ours is run. */
+/** Returns one server per folder, or none in Restricted Mode. */
 export function mcpDefinitions({ folders, store, target, trusted, program, file }: McpPlace): McpDefinition[] {
   if (!trusted) return [];
   return folders.map((folder) => ({
     label: folders.length === 1 ? 'Rollout Studio' : `Rollout Studio (${path.basename(folder)})`,
     command: program,
     args: ['--disable-warning=ExperimentalWarning', file, 'mcp', '--folder', folder],
-    // The store goes by the environment: an address may hold a password, and arguments can be seen by everybody.
+    // Pass the store in the environment: its URL may contain a password, and arguments are visible to other users.
     env: { ROLLOUT_STORE: store, ROLLOUT_TARGET: target, ELECTRON_RUN_AS_NODE: '1' },
   }));
 }

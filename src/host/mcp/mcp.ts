@@ -1,4 +1,4 @@
-/** Offers our MCP server to the coding agents of this editor. */
+/** Offers the Rollout Studio MCP server to the editor's coding agents. */
 import { fileURLToPath } from 'node:url';
 import * as vscode from 'vscode';
 import { entryUrl } from '../../common/entries.ts';
@@ -12,8 +12,7 @@ import { mcpApi } from './api.ts';
 import { mcpDefinitions } from './definitions.ts';
 
 /**
- * `values`: what launches were told for `${env:…}`; the server gets them when it is started, and the tokens of the
- * target.
+ * @param values Stored values for `${env:…}`. The server receives them and the target's tokens when it starts.
  */
 export function registerMcp(values: StoredValues, tokens: TargetTokens): vscode.Disposable {
   const api = mcpApi();

@@ -1,4 +1,4 @@
-/** What a command was called on: a row of a tree, an id, a reference, a place. */
+/** Parses command arguments: a tree row, an ID, a reference, or a place. */
 import { z } from 'zod';
 import { type PagePlace, pagePlace } from '../../protocol/page.ts';
 
@@ -9,27 +9,26 @@ const rollout = z
 const attempt = z
   .object({ batch: id, task: id, attempt: z.number().int().min(1) })
   .transform((of) => `${of.batch}/${of.task}/${of.attempt}`);
-/** A task has no page of its own: its batch's, where only its attempts are left. */
+/** A task opens its batch's page, filtered to its attempts. */
 const task = z
   .object({ batch: id, task: id })
   .transform((of): PagePlace => ({ page: 'batch', batch: of.batch, filter: of.task }));
 const batch = z.object({ batch: id }).transform((of): PagePlace => ({ page: 'batch', batch: of.batch }));
 const ofTask = z.object({ batch: id, task: id }).transform((of): TaskWanted => ({ batch: of.batch, task: of.task }));
 const ofRollout = z.object({ rollout: id }).transform((of): TaskWanted => ({ rollout: of.rollout }));
-const wanted = z.union([
+const comparable = z.union([
   id.transform((reference): TaskWanted => ({ reference })),
   ofTask,
   ofRollout,
   z.object({ batch: id }).transform((of): TaskWanted => ({ batch: of.batch })),
 ]);
 const row = z.union([id, pagePlace, rollout, attempt, task, batch]);
-/** Items of trees hold the row they show. */
+/** Tree items contain the row they show. */
 const argument = z.union([row, z.object({ row }).transform((of) => of.row)]);
-const taskArgument = z.union([wanted, z.object({ row: wanted }).transform((of) => of.row)]);
+const taskArgument = z.union([comparable, z.object({ row: comparable }).transform((of) => of.row)]);
 
 /**
- * Whose attempts are compared: a task, that of a rollout or of a reference, or one of a batch that is still to be
- * chosen.
+ * The task whose attempts to compare: a task, the task of a rollout or reference, or a task of a batch to choose.
  */
 export interface TaskWanted {
   readonly batch?: string;
@@ -38,12 +37,12 @@ export interface TaskWanted {
   readonly reference?: string;
 }
 
-/** undefined when it names nothing that has tasks. */
+/** Returns undefined if the argument does not identify a task or batch. */
 export function argumentTask(value: unknown): TaskWanted | undefined {
   return taskArgument.safeParse(value).data;
 }
 
-/** A place, or a reference that has to be looked up; undefined when there is neither. */
+/** Returns a place, a reference to look up, or undefined. */
 export function argumentPlace(value: unknown): PagePlace | string | undefined {
   const parsed = argument.safeParse(value);
   return parsed.success ? parsed.data : undefined;

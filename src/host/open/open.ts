@@ -1,4 +1,4 @@
-/** Opening what is in the store: Open Batch…, Open Trajectory…, Compare Attempts…, and links from elsewhere. */
+/** Implements Open Batch…, Open Trajectory…, Compare Attempts…, Compare Batches…, and external links. */
 import * as vscode from 'vscode';
 import { comparePlaceOf, placeOf, taskOf } from '../../client/reference.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
@@ -37,8 +37,8 @@ export function openCommands(services: Services): CommandGroup<OpenCommand> {
 }
 
 /**
- * Two that are selected, else the one it was called on or the page's, and another that is asked for. The earlier comes
- * first.
+ * Compares two selected batches, or the argument's or active page's batch with one that the user picks. The earlier
+ * one comes first.
  */
 async function batchesToCompare(
   services: Services,
@@ -48,16 +48,16 @@ async function batchesToCompare(
   const chosen = Array.isArray(selected) ? [...new Set(selected.flatMap((item) => batchOf(item) ?? []))] : [];
   const signal = new AbortController().signal;
   const { api } = await services.server.connection();
-  const wanted = async (title: string, than?: BatchRow): Promise<BatchRow | undefined> => {
+  const pickOther = async (title: string, than?: BatchRow): Promise<BatchRow | undefined> => {
     const picked = await pickBatch(services, { title, ...(than === undefined ? {} : { except: than.batch }) });
     const place = typeof picked === 'string' ? await lookUp(services, picked, placeOf) : picked;
     return place?.page === 'batch' ? api.batch(place.batch, signal) : undefined;
   };
   const one = chosen[0] ?? batchOf(argument) ?? batchOf(services.pages.active.value);
-  const first = one === undefined ? await wanted('Compare Batches: the First') : await api.batch(one, signal);
+  const first = one === undefined ? await pickOther('Compare Batches: First Batch') : await api.batch(one, signal);
   if (first === undefined) return undefined;
   const second =
-    chosen[1] === undefined ? await wanted(`Compare ${first.name} With`, first) : await api.batch(chosen[1], signal);
+    chosen[1] === undefined ? await pickOther(`Compare ${first.name} With`, first) : await api.batch(chosen[1], signal);
   if (second === undefined) return undefined;
   const [before, after] = first.created_at <= second.created_at ? [first, second] : [second, first];
   return { page: 'batches', batch: before.batch, with: after.batch };
@@ -68,7 +68,7 @@ function batchOf(argument: unknown): string | undefined {
   return typeof place === 'object' && place.page === 'batch' ? place.batch : undefined;
 }
 
-/** What is not said is asked; undefined when the user thought better of it. */
+/** Asks for what the argument does not specify. Returns undefined if the user cancels. */
 async function placeToCompare(
   services: Services,
   { batch, task, rollout, reference }: TaskWanted = {},
@@ -80,12 +80,15 @@ async function placeToCompare(
     return { page: 'compare', batch: row.batch, task: row.task };
   }
   if (reference !== undefined && taskOf(reference) !== undefined) return lookUp(services, reference, comparePlaceOf);
-  const known = batch ?? reference;
-  const chosen = await pickTask(services, known === undefined ? undefined : await services.batches.get(known, signal));
+  const batchRef = batch ?? reference;
+  const chosen = await pickTask(
+    services,
+    batchRef === undefined ? undefined : await services.batches.get(batchRef, signal),
+  );
   return typeof chosen === 'string' ? lookUp(services, chosen, comparePlaceOf) : chosen;
 }
 
-/** `place`: a place, or a reference that the server has to look up. */
+/** @param place A place, or a reference to look up on the server. */
 async function openPlace(services: Services, place: PagePlace | string, options: unknown): Promise<void> {
   const beside = typeof options === 'object' && options !== null && 'beside' in options && options.beside === true;
   await services.pages.open(typeof place === 'string' ? await lookUp(services, place, placeOf) : place, { beside });
@@ -103,7 +106,7 @@ function lookUp(services: Services, reference: string, find: typeof placeOf): Pr
   );
 }
 
-/** A link that somebody sent. */
+/** Opens a shared link. */
 export async function followLink(services: Services, uri: vscode.Uri): Promise<void> {
   try {
     const link = readLink(uri.path, uri.query);

@@ -1,4 +1,4 @@
-/** Choosing a batch, a trajectory or a task from a list, or by a reference that is typed or pasted. */
+/** Lets the user pick a batch, trajectory, or task from a list, or enter a reference. */
 
 import * as vscode from 'vscode';
 import { parseReference, taskOf } from '../../client/reference.ts';
@@ -10,7 +10,7 @@ import { type Outcome, outcomeOf } from '../../trace/outcome.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 import type { Services } from '../services.ts';
 
-/** More are found by typing a reference, or in the batch's grid. */
+/** Maximum number of entries. Others can be opened by reference or from the batch's grid. */
 const MAX_BATCHES = 200;
 const MAX_ATTEMPTS = 1_000;
 const MAX_TASKS = 1_000;
@@ -35,20 +35,20 @@ interface PlaceItem extends vscode.QuickPickItem {
 interface Choice {
   readonly title: string;
   readonly placeholder: string;
-  /** What a typed reference may be. */
+  /** Parses an entered reference. */
   readonly accepts: (text: string) => boolean;
   readonly items: (signal: AbortSignal) => Promise<readonly PlaceItem[]>;
   readonly back?: boolean;
 }
 
-/** undefined when the user thought better of it. */
+/** Returns undefined if the user cancels. */
 export async function pickBatch(
   services: Services,
   { title = 'Open Batch', except }: { readonly title?: string; readonly except?: string } = {},
 ): Promise<PagePlace | string | undefined> {
   const chosen = await choose({
     title,
-    placeholder: 'Name, or the batch’s id',
+    placeholder: 'Select a batch, or enter its ID',
     accepts: isReference(['batch']),
     items: async (signal) =>
       (await batches(services, signal))
@@ -60,12 +60,12 @@ export async function pickBatch(
   return chosen === 'back' ? undefined : chosen?.place;
 }
 
-/** First the batch, then the attempt; a reference does both at once. */
+/** Asks for the batch, then the attempt. A reference answers both. */
 export function pickTrajectory(services: Services): Promise<PagePlace | string | undefined> {
   return pickWithin(services, {
     title: 'Open Trajectory',
-    placeholder: 'A batch, or a reference such as BATCH/TASK/ATTEMPT or ROLLOUT:STEP',
-    within: 'Task and attempt',
+    placeholder: 'Select a batch, or enter a reference such as BATCH/TASK/ATTEMPT or ROLLOUT:STEP',
+    within: 'Select an attempt',
     accepts: isReference(['rollout', 'attempt']),
     items: async ({ batch }, signal) => {
       const { api } = await services.server.connection({ signal });
@@ -79,13 +79,13 @@ export function pickTrajectory(services: Services): Promise<PagePlace | string |
   });
 }
 
-/** First the batch, unless it is known, then the task. What is typed is `BATCH/TASK`. */
+/** Asks for the batch, unless it is known, then the task. The user can also enter `BATCH/TASK`. */
 export function pickTask(services: Services, batch: BatchRow | undefined): Promise<PagePlace | string | undefined> {
   return pickWithin(
     services,
     {
       title: 'Compare Attempts',
-      placeholder: 'A batch, or a reference BATCH/TASK',
+      placeholder: 'Select a batch, or enter a reference BATCH/TASK',
       within: 'Task',
       accepts: (text) => taskOf(text) !== undefined,
       items: async ({ batch: of }, signal) => {
@@ -103,12 +103,12 @@ export function pickTask(services: Services, batch: BatchRow | undefined): Promi
 }
 
 interface Within extends Omit<Choice, 'items' | 'back'> {
-  /** What is asked for once there is a batch. */
+  /** Placeholder of the second step, after a batch was chosen. */
   readonly within: string;
   readonly items: (batch: BatchRow, signal: AbortSignal) => Promise<readonly PlaceItem[]>;
 }
 
-/** `known`: the batch, when there is nothing to choose. */
+/** @param known The batch, if it is already determined. */
 async function pickWithin(
   services: Services,
   { title, placeholder, within, accepts, items }: Within,
@@ -160,7 +160,7 @@ function attemptItem(row: RolloutRow): PlaceItem {
   };
 }
 
-/** A list that is there at once and fills when the server answered. */
+/** Shows a list at once and fills it when the server responds. */
 function choose({ title, placeholder, accepts, items, back }: Choice): Promise<PlaceItem | 'back' | undefined> {
   const stop = new AbortController();
   const pick = vscode.window.createQuickPick<PlaceItem>();
@@ -194,10 +194,10 @@ function choose({ title, placeholder, accepts, items, back }: Choice): Promise<P
     });
     pick.show();
     items(stop.signal).then(
-      (found) => {
-        listed = found;
+      (items) => {
+        listed = items;
         pick.busy = false;
-        if (found.length === 0) pick.placeholder = 'There is nothing here yet.';
+        if (items.length === 0) pick.placeholder = 'Nothing here yet';
         show();
       },
       (error: unknown) => {
@@ -214,7 +214,7 @@ function isReference(kinds: readonly ReturnType<typeof parseReference>['kind'][]
     try {
       return kinds.includes(parseReference(text).kind);
     } catch {
-      return false; // still being typed
+      return false; // incomplete
     }
   };
 }

@@ -1,4 +1,4 @@
-/** What a page asks its host to do, done by the editor. */
+/** Performs the actions that pages request from the editor. */
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
@@ -32,11 +32,11 @@ export interface ActionParts {
   readonly services: Pick<Services, 'context' | 'log' | 'server' | 'cli'>;
   readonly open: Pages['open'];
   readonly documents: ValueDocuments;
-  /** Of the page that asks; undefined: it is done where the window works. */
+  /** Connection of the requesting page. undefined uses the window's server. */
   readonly way: PageWay | undefined;
 }
 
-/** What is read is read where the page is; what commands do, they do where the window works. */
+/** Reads come from the page's server; commands act on the window's server. */
 export async function doAction(
   { services: { context, log, ...ours }, open, documents, way }: ActionParts,
   action: HostAction,
@@ -84,17 +84,17 @@ export async function doAction(
   }
 }
 
-/** A link that opens the place in this editor, on any machine that has the same store. */
+/** Returns a link that opens the place in the editor, on any machine with the same store. */
 export function linkTo(context: vscode.ExtensionContext, place: PagePlace): vscode.Uri {
   return vscode.Uri.from({ scheme: vscode.env.uriScheme, authority: context.extension.id, ...placeLink(place) });
 }
 
-/** For a browser on the machine of the server, to look only. */
+/** Returns a read-only link for a browser on the server's machine. */
 async function browserLink(server: Pick<ServerLink, 'connection'>, place: PagePlace): Promise<string> {
   return viewUrl((await server.connection()).readAddress(), place, false);
 }
 
-/** Beside the page, unless the file is visible somewhere already. */
+/** Opens a file beside the page, unless it is already visible. */
 export async function openSource(
   { server }: { readonly server: Pick<ServerLink, 'connection'> },
   place: Place,
@@ -103,11 +103,13 @@ export async function openSource(
   const connection =
     rollout === undefined ? undefined : await server.connection({ start: false }).catch(() => undefined);
   const uri = await findSource(place, connection?.api, rollout);
-  const shown = vscode.window.visibleTextEditors.find((editor) => editor.document.uri.toString() === uri.toString());
+  const visibleEditor = vscode.window.visibleTextEditors.find(
+    (editor) => editor.document.uri.toString() === uri.toString(),
+  );
   const document = await vscode.workspace.openTextDocument(uri);
   const at = document.validatePosition(new vscode.Position(place.line - 1, place.column - 1));
   await vscode.window.showTextDocument(document, {
-    viewColumn: shown?.viewColumn ?? vscode.ViewColumn.Beside,
+    viewColumn: visibleEditor?.viewColumn ?? vscode.ViewColumn.Beside,
     selection: new vscode.Range(at, at),
     preview: true,
   });
@@ -116,11 +118,11 @@ export async function openSource(
 async function openExternal(text: string): Promise<void> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.protocol !== 'http:' && url?.protocol !== 'https:')
-    throw new StudioError('forbidden', 'Only web addresses are opened from a trajectory.');
+    throw new StudioError('forbidden', 'Only web links can be opened from a trajectory.');
   await vscode.env.openExternal(vscode.Uri.parse(url.href, true));
 }
 
-/** Throws StudioError `conflict` where the window works with another server than the page. */
+/** Throws StudioError `conflict` if the window uses another server than the page. */
 function checkHere(way: PageWay | undefined): void {
   const elsewhere = way?.state.value.elsewhere;
   if (elsewhere !== undefined)
@@ -140,15 +142,15 @@ interface SaveServices extends Pick<Services, 'cli' | 'log'> {
 async function savePage({ cli, server, log, at }: SaveServices, place: PagePlace): Promise<void> {
   const folder = vscode.workspace.workspaceFolders?.find((candidate) => candidate.uri.scheme === 'file')?.uri;
   const target = await vscode.window.showSaveDialog({
-    title: 'Save as a Page That Needs No Server',
+    title: 'Save as Standalone Page',
     saveLabel: 'Save',
     filters: { 'Web Page': ['html'] },
     ...(folder === undefined ? {} : { defaultUri: vscode.Uri.joinPath(folder, placeFile(place)) }),
   });
   if (target === undefined) return;
   if (target.scheme !== 'file')
-    throw new StudioError('unsupported', 'A page is saved into a folder of the machine the server runs on.');
-  await server.connection(); // trusted, and there
+    throw new StudioError('unsupported', 'Pages can be saved only to a folder on the machine of the extension.');
+  await server.connection(); // fails if not trusted or not available
   await vscode.window.withProgress(
     { location: vscode.ProgressLocation.Notification, title: 'Saving the page', cancellable: true },
     async (_progress, cancelled) => {

@@ -1,5 +1,5 @@
 /**
- * The editor's breakpoints as pages show them: those on tools by name, and those on lines of a trajectory's document.
+ * Exposes the editor's breakpoints to pages: function breakpoints on tools, and those on trajectory document lines.
  */
 import * as vscode from 'vscode';
 import { Observable } from '../../common/emitter.ts';
@@ -13,7 +13,7 @@ import type { Services } from '../services.ts';
 
 type BreakpointAction = Extract<PageAction, { do: 'breakpoint' }>;
 
-/** The text of a rollout as far as it is read, with the place of each event in it. */
+/** The loaded text of a rollout, with the position of each event. */
 interface Text {
   readonly model: TrajectoryModel;
   readonly document: TrajectoryDocument;
@@ -21,7 +21,7 @@ interface Text {
 }
 
 export class EditorBreakpoints {
-  /** In the editor's order. */
+  /** Breakpoints in the editor's order. */
   readonly all = new Observable<readonly EditorBreakpoint[]>([]);
   readonly #services: Pick<Services, 'server' | 'log'>;
   readonly #texts = new Map<string, Text>();
@@ -33,15 +33,15 @@ export class EditorBreakpoints {
     this.#look();
   }
 
-  /** Puts one where a page asks for it, instead of what is there; or takes that away. */
+  /** Sets, replaces, or removes a breakpoint for a page. */
   async set({ on, set }: BreakpointAction): Promise<void> {
     const place = 'rollout' in on ? await this.#locationOf(on) : undefined;
-    const there = vscode.debug.breakpoints.filter((one) =>
+    const existing = vscode.debug.breakpoints.filter((one) =>
       'name' in on
         ? one instanceof vscode.FunctionBreakpoint && one.functionName === on.name
         : one instanceof vscode.SourceBreakpoint && place !== undefined && isAt(one.location, place),
     );
-    vscode.debug.removeBreakpoints(there);
+    vscode.debug.removeBreakpoints(existing);
     if (set === undefined) return;
     const { when, hits, log } = set;
     vscode.debug.addBreakpoints([
@@ -58,8 +58,7 @@ export class EditorBreakpoints {
   #look(): void {
     this.#read().then(
       (all) => this.all.set(all),
-      (error: unknown) =>
-        this.#services.log.debug(`Breakpoints of a trajectory could not be placed: ${errorText(error)}`),
+      (error: unknown) => this.#services.log.debug(`Cannot place the breakpoints of a trajectory: ${errorText(error)}`),
     );
   }
 
@@ -93,22 +92,22 @@ export class EditorBreakpoints {
 
   async #locationOf({ rollout, seq }: { readonly rollout: string; readonly seq: number }): Promise<vscode.Location> {
     const { document, title } = await this.#textOf(rollout, (text) => seq <= text.model.last);
-    // As the debugger names it, so that its breakpoints and these are the same.
+    // Use the debugger's name, so that its breakpoints match these.
     const uri = vscode.Uri.parse(
       `${TRAJECTORY_SCHEME}:/${rollout}/${encodeURIComponent(title.replaceAll('/', '∕'))}.trajectory`,
     );
     return new vscode.Location(uri, new vscode.Position(document.lineOf(seq) - 1, 0));
   }
 
-  /** What is known of a rollout's text, read on where that is not `enough`. */
+  /** Returns a rollout's text. Loads more if it is not `enough`. */
   async #textOf(rollout: string, enough: (text: Text) => boolean): Promise<Text> {
-    const known = this.#texts.get(rollout);
-    if (known !== undefined && enough(known)) return known;
+    const loaded = this.#texts.get(rollout);
+    if (loaded !== undefined && enough(loaded)) return loaded;
     const { api } = await this.#services.server.connection();
     const { row } = await api.rollout(rollout);
     const model = new TrajectoryModel();
     for await (const page of api.allEvents(rollout)) model.push(page.map((event) => readEvent(event)));
-    if (model.last === 0) throw new StudioError('not_found', 'Nothing of this rollout is recorded yet.');
+    if (model.last === 0) throw new StudioError('not_found', 'This rollout has no recorded events yet.');
     const title = `${row.task} · attempt ${row.attempt}`;
     const text = { model, title, document: new TrajectoryDocument(model, `${title} · ${rollout}`) };
     this.#texts.set(rollout, text);

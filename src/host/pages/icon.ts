@@ -1,4 +1,4 @@
-/** The icon of a page's tab, by what became of its batch or rollout. */
+/** Selects the tab icon of a page by the outcome of its batch or rollout. */
 
 import type { BatchRow } from '../../protocol/client.ts';
 import type { PagePlace } from '../../protocol/page.ts';
@@ -6,7 +6,7 @@ import { type Outcome, outcomeOf } from '../../trace/outcome.ts';
 import type { PageWay } from '../server/connections.ts';
 import type { Services } from '../services.ts';
 
-/** Files of `media/icons/pages`. */
+/** File names in `media/icons/pages`. */
 export type PageIcon = 'batch' | Outcome;
 
 interface IconServices extends Pick<Services, 'batches'> {
@@ -18,8 +18,8 @@ export async function iconOfPlace(
   place: PagePlace,
   signal: AbortSignal,
 ): Promise<PageIcon> {
-  if (place.page === 'compare' || place.page === 'batches') return 'batch'; // it does not follow what runs
-  // The list is of the server the window works with.
+  if (place.page === 'compare' || place.page === 'batches') return 'batch'; // does not depend on outcomes
+  // The batch list belongs to the window's server.
   if (place.page === 'batch' && !server.elsewhere) return batchIcon(await batches.get(place.batch, signal));
   const connection = await server.connection({ start: false, signal });
   if (place.page === 'batch') return batchIcon(await connection.api.batch(place.batch, signal));

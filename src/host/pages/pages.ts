@@ -1,4 +1,4 @@
-/** The pages of the extension: made once, registered once. */
+/** Creates and registers the pages of the extension. */
 import * as vscode from 'vscode';
 import { Observable } from '../../common/emitter.ts';
 import type { PagePlace } from '../../protocol/page.ts';
@@ -13,7 +13,7 @@ export interface HostPages extends Pages {
   dispose(): void;
 }
 
-/** Makes the pages from the other parts. What shows them is read with the first page. */
+/** Creates the pages. The panel code is loaded with the first page. */
 export function createPages(services: Omit<Services, 'pages'>, ways: ServerConnections): HostPages {
   const documents = new ValueDocuments();
   const active = new Observable<PagePlace | undefined>(undefined);
@@ -54,12 +54,12 @@ export function createPages(services: Omit<Services, 'pages'>, ways: ServerConne
 
 /** Context keys of the active page, for menus. */
 export function registerPages(services: Services): vscode.Disposable {
-  let asked = new AbortController();
+  let request = new AbortController();
   const set = (key: string, value: unknown): void => void vscode.commands.executeCommand('setContext', key, value);
-  const tell = (): void => {
-    asked.abort();
-    asked = new AbortController();
-    const { signal } = asked;
+  const update = (): void => {
+    request.abort();
+    request = new AbortController();
+    const { signal } = request;
     const active = services.pages.active.value;
     set('rollout.activeBatch', active?.page === 'batch');
     set('rollout.activeTrajectory', active?.page === 'trajectory');
@@ -68,7 +68,7 @@ export function registerPages(services: Services): vscode.Disposable {
       set('rollout.batchState', undefined);
       return;
     }
-    // A server that is not there is told by the page; its buttons then wait for it.
+    // The page reports a missing server, and its buttons then wait for it.
     services.batches.get(active.batch, signal).then(
       (row) => {
         if (!signal.aborted) set('rollout.batchState', row.state);
@@ -76,9 +76,9 @@ export function registerPages(services: Services): vscode.Disposable {
       () => undefined,
     );
   };
-  const listeners = [services.pages.active.changed(tell), services.batches.rows.changed(tell)];
+  const listeners = [services.pages.active.changed(update), services.batches.rows.changed(update)];
   return new vscode.Disposable(() => {
-    asked.abort();
+    request.abort();
     for (const listener of listeners) listener.dispose();
   });
 }

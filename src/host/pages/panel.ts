@@ -1,4 +1,4 @@
-/** One page in a tab of the editor: its document, its relay, its title and icon. */
+/** A page in an editor tab: its document, relay, title, and icon. */
 import * as vscode from 'vscode';
 import { errorText } from '../../common/errors.ts';
 import { pageHtml } from '../../common/pageHtml.ts';
@@ -12,7 +12,7 @@ import { panelKey } from './placeName.ts';
 import { Relay } from './relay.ts';
 import { pageFolder, webviewOptions } from './webviewFiles.ts';
 
-/** All of them: this host can do everything a page may ask for. */
+/** This host supports all page actions. */
 const CAN: readonly PageVerb[] = [
   'open',
   'source',
@@ -29,14 +29,14 @@ const CAN: readonly PageVerb[] = [
 
 export interface PanelOptions {
   readonly services: Pick<Services, 'context' | 'log' | 'batches'>;
-  /** To the page's own server; it goes with the page. */
+  /** Connection to the page's server, disposed with the page. */
   readonly way: PageWay;
   readonly act: (action: HostAction, way: PageWay) => Promise<void>;
   readonly breakpoints: EditorBreakpoints;
-  /** The page went elsewhere by itself, e.g. to the next attempt. */
+  /** Called when the page navigated, e.g. to the next attempt. */
   readonly moved: (panel: PagePanel, before: string) => void;
   readonly activeChanged: () => void;
-  /** Its place or its title is another. */
+  /** Called when the place or title changed. */
   readonly changed: () => void;
   readonly closed: (panel: PagePanel) => void;
 }
@@ -48,7 +48,7 @@ export class PagePanel {
   readonly #stop = new AbortController();
   readonly #release: () => void;
   #place: PagePlace;
-  /** What the page calls itself. */
+  /** Title that the page reported. */
   #title: string;
   #ready = false;
   #icon: PageIcon | undefined;
@@ -59,13 +59,13 @@ export class PagePanel {
     this.#place = place;
     this.#options = options;
     const { services, way } = options;
-    // A tab that comes back has what was put behind its title.
+    // The title of a restored tab includes the suffix.
     this.#title = view.title.endsWith(this.#suffix) ? view.title.slice(0, -this.#suffix.length) : view.title;
     this.#relay = new Relay({
       server: way,
       post: (message) => this.#post(message),
       other: (message) => this.#take(message),
-      strange: (why) => services.log.warn(`A page sent a message that could not be read: ${why}`),
+      strange: (why) => services.log.warn(`A page sent an invalid message: ${why}`),
     });
     const listeners: vscode.Disposable[] = [
       view.webview.onDidReceiveMessage((raw: unknown) => this.#relay.take(raw)),
@@ -74,11 +74,11 @@ export class PagePanel {
         this.#refreshIcon();
       }),
     ];
-    // While a page is open its tab tells what became of it, looked at or not.
+    // Keep the tab icon up to date, even if the tab is hidden.
     const batchListener = services.batches.rows.changed(() => this.#refreshIcon());
     const watch = services.batches.watch();
     const wayListener = way.state.changed(() => this.#refreshTitle());
-    const breakpoints = options.breakpoints.all.changed(() => this.#tellBreakpoints());
+    const breakpoints = options.breakpoints.all.changed(() => this.#sendBreakpoints());
     this.#release = () => {
       this.#stop.abort();
       this.#relay.dispose();
@@ -109,7 +109,7 @@ export class PagePanel {
     return panelKey(this.#place);
   }
 
-  /** To its server. */
+  /** Connection to the page's server. */
   get way(): PageWay {
     return this.#options.way;
   }
@@ -122,7 +122,7 @@ export class PagePanel {
     if (this.#ready) this.#post({ type: 'go', place });
   }
 
-  /** Lets go of everything but the tab: it stays for the window that comes after this one. */
+  /** Releases everything but the tab, which the next window restores. */
   release(): void {
     this.#release();
   }
@@ -130,11 +130,11 @@ export class PagePanel {
   #take(message: Exclude<PageToHost, { type: 'request' | 'cancel' | 'socket' | 'send' }>): void {
     switch (message.type) {
       case 'ready':
-        // A page that is loaded once more (a moved tab, a developer's reload) begins anew.
+        // A reloaded page (a moved tab, a developer's reload) starts over.
         this.#relay.reset();
         this.#ready = true;
         this.#post({ type: 'init', place: this.#place, read_only: false, can: [...CAN], server: this.way.state.value });
-        this.#tellBreakpoints();
+        this.#sendBreakpoints();
         return;
       case 'place': {
         const before = this.key;
@@ -169,7 +169,7 @@ export class PagePanel {
     else this.view.dispose();
   }
 
-  /** Of a page whose server the window does not work with. */
+  /** Title suffix of a page whose server is not the window's. */
   get #suffix(): string {
     return ` · ${this.way.where.target}`;
   }
@@ -179,7 +179,7 @@ export class PagePanel {
     if (this.view.title !== title) this.view.title = title;
   }
 
-  #tellBreakpoints(): void {
+  #sendBreakpoints(): void {
     if (this.#ready) this.#post({ type: 'breakpoints', breakpoints: [...this.#options.breakpoints.all.value] });
   }
 
@@ -187,7 +187,7 @@ export class PagePanel {
     if (!this.#stop.signal.aborted) void this.view.webview.postMessage(message);
   }
 
-  /** One look at a time; what changes meanwhile is looked at by the next change. */
+  /** Runs one icon update at a time; the next change triggers another. */
   #refreshIcon(): void {
     if (this.#stop.signal.aborted) return;
     this.#iconWanted ??= iconOfPlace(
@@ -208,7 +208,7 @@ export class PagePanel {
           );
         },
         () => undefined,
-      ) // a server that is not there is told by the page itself
+      ) // the page reports a missing server
       .finally(() => {
         this.#iconWanted = undefined;
       });
@@ -221,7 +221,7 @@ function documentOf(view: vscode.WebviewPanel, place: PagePlace, context: vscode
   const own = webview.cspSource;
   return pageHtml({
     title: view.title,
-    // The worker's program is in the page's: an editor's page is of another origin than its files. Nothing is fetched.
+    // The worker's code is inlined in the page, because webviews have another origin than their files.
     sources: { script: [own], style: [own], font: [own], img: [own, 'data:', 'blob:'], connect: [], worker: ['blob:'] },
     script: { module: url('start.js') },
     style: { url: url('page.css') },
@@ -229,7 +229,7 @@ function documentOf(view: vscode.WebviewPanel, place: PagePlace, context: vscode
   });
 }
 
-/** Whether a place says more than which page it is: only then an open page has somewhere to go. */
+/** Returns whether a place is more specific than its page, so that an open page must navigate. */
 function goesFurther(place: PagePlace): boolean {
   if (place.page === 'batch') return place.filter !== undefined;
   if (place.page === 'compare' || place.page === 'batches') return false;

@@ -1,6 +1,6 @@
 /**
- * The pages: one tab per batch, per rollout and per task that is compared, shown again instead of opened twice, each
- * with the server it was opened on, and back after a reload of the window.
+ * Manages the page tabs: one per batch, rollout, and compared task. Reuses open tabs, keeps each on the server it was
+ * opened with, and restores them after a window reload.
  */
 import * as vscode from 'vscode';
 import { z } from 'zod';
@@ -14,11 +14,11 @@ import { PagePanel, type PanelOptions } from './panel.ts';
 import { panelKey } from './placeName.ts';
 import { webviewOptions } from './webviewFiles.ts';
 
-/** What a page keeps by `setState`. */
+/** State that a page stores with `setState`. */
 const kept = z.object({ place: pagePlace });
-/** What is kept of all open pages beside that: a window may close before a page could say where it is. */
+/** Memento key for the open pages, because a window may close before a page stored its state. */
 const MEMORY = 'pages';
-/** `target`: of a page of another server than the window worked with. */
+/** `target` is set for pages of another server than the window's. */
 const remembered = z.array(z.object({ title: z.string(), place: pagePlace, target: z.string().optional() })).catch([]);
 const REMEMBER_AFTER_MS = 500;
 
@@ -39,21 +39,21 @@ export class PagePanels {
   readonly #before: z.infer<typeof remembered>;
   #remembering: NodeJS.Timeout | undefined;
 
-  /** `active`: where the active page is, kept up to date from here. */
+  /** @param active Updated with the place of the active page. */
   constructor(services: PanelOptions['services'] & Pick<Services, 'server'>, { ways, act, active }: PanelsParts) {
     this.#services = services;
     this.#ways = ways;
     this.#act = act;
     this.#breakpoints = new EditorBreakpoints(services);
     this.#movedListener = services.server.moved(() => {
-      this.#tellActive();
+      this.#updateActive();
       this.#remember(0);
     });
     this.#active = active;
     this.#before = remembered.parse(services.context.workspaceState.get(MEMORY) ?? []);
   }
 
-  /** `where`: the server it is on; that of the window, unless said. */
+  /** Opens a page. `where` is its server and defaults to the window's. */
   open(
     place: PagePlace,
     options: { readonly beside?: boolean; readonly preserveFocus?: boolean; readonly where?: Where } = {},
@@ -82,17 +82,17 @@ export class PagePanels {
     return this.#find(panelKey(place), this.#ways.here) !== undefined;
   }
 
-  /** After a reload of the window: the same page, where it was. */
+  /** Restores a page after a window reload. */
   restore(view: vscode.WebviewPanel, state: unknown): void {
     const parsed = kept.safeParse(state);
     const before = this.#rememberedPage(view.title, parsed.data?.place);
     const place = parsed.data?.place ?? before?.place;
     const where = before?.target === undefined ? this.#ways.here : { ...this.#ways.here, target: before.target };
     if (place !== undefined && this.#find(panelKey(place), where) === undefined) this.#adopt(view, place, where);
-    else view.dispose(); // of another version, or open already: there is nothing to show in it
+    else view.dispose(); // written by another version, or already open
   }
 
-  /** The tabs stay: the next window brings their pages back. */
+  /** Keeps the tabs, which the next window restores. */
   dispose(): void {
     clearTimeout(this.#remembering);
     this.#movedListener.dispose();
@@ -100,7 +100,7 @@ export class PagePanels {
     for (const panel of this.#panels) panel.release();
   }
 
-  /** `place`: where the page itself says it was. */
+  /** @param place The place that the page stored. */
   #rememberedPage(title: string, place: PagePlace | undefined): z.infer<typeof remembered>[number] | undefined {
     if (place !== undefined) {
       const same = this.#before.filter((page) => panelKey(page.place) === panelKey(place));
@@ -110,7 +110,7 @@ export class PagePanels {
     return lost.find((page) => page.title === title) ?? lost[0];
   }
 
-  /** Places change with every step through a trajectory: they are written once one rests. */
+  /** Debounces writes, because the place changes with every step through a trajectory. */
   #remember(delay: number): void {
     clearTimeout(this.#remembering);
     this.#remembering = setTimeout(() => {
@@ -130,16 +130,16 @@ export class PagePanels {
       act: this.#act,
       breakpoints: this.#breakpoints,
       moved: (mover) => this.#closeTwins(mover),
-      activeChanged: () => this.#tellActive(),
+      activeChanged: () => this.#updateActive(),
       changed: () => this.#remember(REMEMBER_AFTER_MS),
-      closed: (gone) => {
-        this.#panels.delete(gone);
-        this.#tellActive();
+      closed: (panel) => {
+        this.#panels.delete(panel);
+        this.#updateActive();
         this.#remember(0);
       },
     });
     this.#panels.add(panel);
-    this.#tellActive();
+    this.#updateActive();
     this.#remember(0);
   }
 
@@ -147,7 +147,7 @@ export class PagePanels {
     return [...this.#panels].find((panel) => panel.key === key && whereKey(panel.way.where) === whereKey(where));
   }
 
-  /** A page that went to where another one is takes its place. */
+  /** Closes other tabs of a page that this one navigated to. */
   #closeTwins(mover: PagePanel): void {
     for (const panel of [...this.#panels]) {
       if (panel !== mover && panel.key === mover.key && whereKey(panel.way.where) === whereKey(mover.way.where))
@@ -155,17 +155,17 @@ export class PagePanels {
     }
   }
 
-  #tellActive(): void {
+  #updateActive(): void {
     const active = [...this.#panels].find((panel) => panel.view.active);
-    // Commands go where the window works.
+    // Commands use the window's server.
     this.#active.set(active?.way.elsewhere === true ? undefined : active?.place);
   }
 
-  /** Until the page knows better. */
+  /** Returns a title for use until the page reports its own. */
   #firstTitle(place: PagePlace): string {
     if (place.page === 'trajectory') return 'Trajectory';
     if (place.page === 'batches') return 'Two Batches';
-    if (place.page === 'compare') return `Attempts at ${place.task}`;
+    if (place.page === 'compare') return `Attempts of ${place.task}`;
     return this.#services.batches.rows.value.find((row) => row.batch === place.batch)?.name ?? 'Batch';
   }
 }

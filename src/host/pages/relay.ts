@@ -1,8 +1,6 @@
 /**
- * Carries a page's requests and sockets to the server: adds the token, lets nothing through that is not the product's
- * own
- * interface, and ends what is under way when the page goes. Knows nothing of VS Code, so it is tested against a real
- * server.
+ * Relays a page's requests and sockets to the server: adds the token, allows only the server's own API, and cancels
+ * pending requests when the page closes. Does not depend on VS Code, so that tests can use a real server.
  */
 
 import type { Connection } from '../../client/connect.ts';
@@ -14,7 +12,7 @@ import type { FrameSocket } from '../../protocol/follow.ts';
 import { type HostToPage, type PageToHost, pageToHost, type ServerState } from '../../protocol/page.ts';
 import type { WireReply, WireRequest } from '../../protocol/transport.ts';
 
-/** The part of the extension's way to a server that a relay needs. */
+/** The required part of a server link. */
 export interface RelayServer {
   readonly state: Observable<ServerState>;
   readonly connected: Listen<Connection>;
@@ -24,9 +22,9 @@ export interface RelayServer {
 export interface RelayOptions {
   readonly server: RelayServer;
   readonly post: (message: HostToPage) => void;
-  /** What is no matter of the server: the page is ready, moved, or asks its host to do something. */
+  /** Handles other messages: the page is ready, navigated, or requests an action. */
   readonly other: (message: Exclude<PageToHost, { type: 'request' | 'cancel' | 'socket' | 'send' }>) => void;
-  /** A message that is none of the protocol. */
+  /** Called for invalid messages. */
   readonly strange: (why: string) => void;
 }
 
@@ -47,7 +45,7 @@ export class Relay {
     this.#stateListener = options.server.state.changed((server) => this.#post({ type: 'server', server }));
   }
 
-  /** Takes whatever the page sent. */
+  /** Handles a message from the page. */
   take(raw: unknown): void {
     if (this.#disposed) return;
     const parsed = pageToHost.safeParse(raw);
@@ -75,7 +73,7 @@ export class Relay {
     }
   }
 
-  /** Forgets the page: its requests are cancelled and its sockets closed. A reloaded page begins anew. */
+  /** Cancels all requests and closes all sockets, because a reloaded page starts over. */
   reset(): void {
     for (const request of this.#requests.values()) request.abort();
     for (const id of [...this.#sockets.keys()]) this.#close(id);
@@ -93,8 +91,7 @@ export class Relay {
     this.#requests.get(id)?.abort();
     this.#requests.set(id, stop);
     try {
-      if (!isOwnPath(path))
-        throw new StudioError('forbidden', 'A page may only ask the rollout server’s own interface.');
+      if (!isOwnPath(path)) throw new StudioError('forbidden', 'Pages can access only the API of the rollout server.');
       const reply = await this.#answer({
         method,
         path,
@@ -102,7 +99,7 @@ export class Relay {
         ...(range === undefined ? {} : { range }),
         signal: stop.signal,
       });
-      // A copy: what a message carries is a buffer of its own.
+      // Copy, because a message must carry its own buffer.
       const content = bytes === true ? { bytes: new Uint8Array(await reply.bytes()) } : { text: await reply.text() };
       if (!stop.signal.aborted) this.#post({ type: 'reply', id, status: reply.status, ...content });
     } catch (error) {
@@ -112,30 +109,30 @@ export class Relay {
     }
   }
 
-  /** A server that ended since is found again once; what only reads may then be asked a second time. */
+  /** Reconnects once if the server was lost, and retries read-only requests. */
   async #answer(request: WireRequest & { readonly signal: AbortSignal }): Promise<WireReply> {
     const { method, signal } = request;
-    const ask = async (): Promise<WireReply> => {
+    const send = async (): Promise<WireReply> => {
       const connection = await this.#options.server.connection({ signal });
       return nodeTransport(() => connection.address()).request(request);
     };
     try {
-      return await ask();
+      return await send();
     } catch (error) {
       if (signal.aborted || !StudioError.is(error, 'unavailable') || (method !== 'GET' && method !== 'HEAD'))
         throw error;
-      return ask();
+      return send();
     }
   }
 
-  /** A socket that cannot be had now opens once the server is there again: nobody has to ask twice. */
+  /** Opens a socket. If the server is unavailable, opens it when the server is back. */
   async #open(id: number): Promise<void> {
     if (this.#sockets.has(id)) return;
     const relayed: RelayedSocket = { stop: new AbortController() };
     this.#sockets.set(id, relayed);
     const signal = relayed.stop.signal;
     const closed = (): void => {
-      if (this.#sockets.get(id) !== relayed) return; // the page closed it, and knows
+      if (this.#sockets.get(id) !== relayed) return; // the page closed it
       this.#sockets.delete(id);
       this.#post({ type: 'socket', id, what: 'close' });
     };
@@ -143,7 +140,7 @@ export class Relay {
     try {
       connection = await this.#whenConnected(signal);
     } catch {
-      closed(); // its requests say why
+      closed(); // requests report the reason
       return;
     }
     if (signal.aborted) return;
@@ -171,7 +168,7 @@ export class Relay {
           again.dispose();
           throw error;
         }
-        await again.happened; // or the page gave up: then the next try says so
+        await again.happened; // or the page gave up, which the next iteration detects
       }
     }
   }
@@ -188,7 +185,7 @@ export class Relay {
   }
 }
 
-/** Whether a path stays below `/v1/`, however it is written. */
+/** Returns whether a path, once normalized, is below `/v1/`. */
 export function isOwnPath(path: string): boolean {
   return (
     URL.canParse(path, 'http://server') &&
@@ -197,7 +194,7 @@ export function isOwnPath(path: string): boolean {
   );
 }
 
-/** Begins to wait at once, so that nothing told meanwhile is missed. */
+/** Starts listening immediately, so that no event is missed. */
 function nextOf(listen: Listen<unknown>, signal: AbortSignal): { readonly happened: Promise<void>; dispose(): void } {
   let end = (): void => undefined;
   const happened = new Promise<void>((resolve) => {

@@ -1,4 +1,4 @@
-/** Where a source file of a trajectory is on this machine: what was submitted tells, or the workspace has it. */
+/** Finds a trajectory's source file on this machine, from submitted paths or in the workspace. */
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { candidatesOf } from '../../client/sourcePaths.ts';
@@ -7,7 +7,7 @@ import { modulesOf, type Submission, submission as submissionSchema } from '../.
 import type { Api } from '../../protocol/api.ts';
 import type { Place } from '../../trace/schema.ts';
 
-/** The file of `place`. `api`: of the server that has `rollout`. Throws `not_found` in words for people. */
+/** Finds the file of `place`. `api` is the rollout's server. Throws StudioError `not_found`. */
 export async function findSource(place: Place, api: Api | undefined, rollout: string | undefined): Promise<vscode.Uri> {
   const submitted = api === undefined || rollout === undefined ? undefined : await submissionOf(api, rollout);
   const modules = submitted === undefined ? [] : modulesOf(submitted);
@@ -23,33 +23,29 @@ export async function findSource(place: Place, api: Api | undefined, rollout: st
     const uri = vscode.Uri.file(file);
     if (await exists(uri)) return uri;
   }
-  // A workspace that is opened one folder higher than it was submitted from.
+  // The workspace may be opened in a parent folder of the submitted one.
   const pattern = `**/${place.file.replaceAll(/[[\]{}?*!]/g, '?')}`;
-  const found = path.isAbsolute(place.file)
+  const matches = path.isAbsolute(place.file)
     ? []
     : await Promise.all(
         folders.map((folder) =>
           vscode.workspace.findFiles(new vscode.RelativePattern(folder, pattern), '**/node_modules/**', 20),
         ),
       );
-  const nearest = found.flat().sort((a, b) => a.path.length - b.path.length)[0];
+  const nearest = matches.flat().sort((a, b) => a.path.length - b.path.length)[0];
   if (nearest !== undefined) return nearest;
-  throw new StudioError(
-    'not_found',
-    `${place.file} is not there any more${tried[0] === undefined ? '' : `: it was looked for at ${tried[0]}`}.`,
-    {
-      hint: 'If it moved, open the folder it is in.',
-    },
-  );
+  throw new StudioError('not_found', `File not found: ${tried[0] ?? place.file}.`, {
+    hint: 'If it was moved, open its folder.',
+  });
 }
 
 async function submissionOf(api: Api, rollout: string): Promise<Submission | undefined> {
   try {
     const { submission } = await api.rollout(rollout);
     const parsed = submissionSchema.safeParse(JSON.parse(new TextDecoder().decode(await api.getBlob(submission))));
-    return parsed.success ? parsed.data : undefined; // an imported batch has a recording in its place
+    return parsed.success ? parsed.data : undefined; // for an imported batch, the blob is the recording
   } catch {
-    return undefined; // the workspace is looked through all the same
+    return undefined; // still search the workspace
   }
 }
 

@@ -1,6 +1,5 @@
 /**
- * Values of a trajectory as read-only documents, with everything an editor can do with them: search, fold, compare,
- * save as.
+ * Opens values of a trajectory as read-only documents, so that users can search, fold, compare, and save them.
  */
 import * as vscode from 'vscode';
 

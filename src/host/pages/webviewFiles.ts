@@ -1,4 +1,4 @@
-/** What a webview may load: the built pages and nothing else. */
+/** Restricts webviews to the built pages. */
 import * as vscode from 'vscode';
 
 export function webviewOptions(context: vscode.ExtensionContext): vscode.WebviewOptions {

@@ -1,4 +1,4 @@
-/** The command line for this window. */
+/** Creates the CLI runner of this window. */
 import * as vscode from 'vscode';
 import type { Cli } from '../services.ts';
 import type { TargetTokens } from '../targets/address/targetTokens.ts';

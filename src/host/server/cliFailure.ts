@@ -1,4 +1,4 @@
-/** What the command line said, as errors the extension can act on. */
+/** Converts CLI failures to StudioErrors. */
 import { z } from 'zod';
 import { ERROR_CODES, StudioError } from '../../common/errors.ts';
 import type { Problem } from '../../config/source/problem.ts';
@@ -13,7 +13,7 @@ const failure = z.object({
 });
 
 const place = z.number().int().min(1);
-/** Positions are checked here, since editors do not take wrong ones. */
+/** Validates positions, because VS Code rejects invalid ones. */
 const problem = z
   .object({
     file: z.string(),
@@ -27,20 +27,20 @@ const problem = z
     code: z.string(),
     variable: z.string().optional(),
   })
-  .transform((found) => found as Problem); // its code is one of the command line's own, and only shown
+  .transform((problem) => problem as Problem); // `code` is only displayed
 
-/** The one JSON document of a command, or the error it told instead. */
+/** Parses the JSON document of a command. Throws the error it reports instead. */
 export function documentOf(stdout: string, stderr: string, exitCode: number | null): unknown {
   let value: unknown;
   try {
     value = JSON.parse(stdout);
   } catch (cause) {
-    const said = stderr.trim().split('\n').at(-1) ?? '';
+    const lastLine = stderr.trim().split('\n').at(-1) ?? '';
     throw new StudioError(
       'internal',
-      `The rollout command ended with ${exitCode === null ? 'a signal' : `exit code ${exitCode}`} and no ` +
-        `answer${said === '' ? '.' : `: ${said}`}`,
-      { hint: 'Its log may tell more.', cause },
+      `The rollout command ${exitCode === null ? 'was terminated' : `exited with code ${exitCode}`} without a ` +
+        `result${lastLine === '' ? '.' : `: ${lastLine}`}`,
+      { hint: 'See the log for details.', cause },
     );
   }
   const failed = failure.safeParse(value);
@@ -52,7 +52,7 @@ export function documentOf(stdout: string, stderr: string, exitCode: number | nu
   });
 }
 
-/** The problems of files that an error is about; none when it is about something else. */
+/** Returns the file problems of an error, if any. */
 export function problemsOf(error: unknown): readonly Problem[] {
   if (!StudioError.is(error, 'config')) return [];
   const parsed = z.array(problem).safeParse(error.details?.['problems']);
@@ -61,14 +61,14 @@ export function problemsOf(error: unknown): readonly Problem[] {
 
 const missing = z.object({ missing: z.array(z.string()).min(1) });
 
-/** Environment variables that have no value, when that is all that is wrong: of files, or of a batch that goes on. */
+/** Returns the missing environment variables if they are the only problem of the files or batch. */
 export function missingValues(error: unknown): readonly string[] {
   if (!StudioError.is(error, 'config')) return [];
   const ofBatch = missing.safeParse(error.details);
   if (ofBatch.success) return ofBatch.data.missing;
   const problems = problemsOf(error);
   const names = problems
-    .map((found) => (found.code === 'env' ? found.variable : undefined))
+    .map((problem) => (problem.code === 'env' ? problem.variable : undefined))
     .filter((name) => name !== undefined);
   return names.length === problems.length ? [...new Set(names)] : [];
 }

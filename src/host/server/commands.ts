@@ -1,4 +1,4 @@
-/** Start Server and Show Log. */
+/** Implements Start Server and Show Log. */
 import * as vscode from 'vscode';
 import type { RegisterCommand, Services } from '../services.ts';
 
@@ -11,7 +11,7 @@ export function registerServer({ server, log }: Services, register: RegisterComm
       );
     }),
     register('rollout.showLog', async () => {
-      // When this is what activates the extension, VS Code does not know the channel yet and shows nothing.
+      // If this command activates the extension, VS Code does not know the channel yet and would show nothing.
       await vscode.commands.executeCommand('workbench.panel.output.focus');
       log.show();
     }),

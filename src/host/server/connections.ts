@@ -1,7 +1,7 @@
 /**
- * The ways to servers that pages have: a page stays with the server it was opened on. While the window works with that
- * one, its link is the page's, too; once it works with another, pages that are left get a link of their own, which they
- * share. Knows nothing of VS Code.
+ * Manages the server connections of pages. A page stays on the server it was opened with. While the window uses the
+ * same server, the page shares its link; afterwards, the remaining pages share a separate one. Does not depend on VS
+ * Code.
  */
 
 import type { Connection } from '../../client/connect.ts';
@@ -11,7 +11,7 @@ import type { ServerState } from '../../protocol/page.ts';
 import type { ServerLink } from '../services.ts';
 import { shownStore } from './serverLink.ts';
 
-/** Which server is meant. */
+/** Identifies a server. */
 export type Where = Pick<ServerLink, 'target' | 'store'>;
 export type OwnLink = ServerLink & { dispose(): void };
 
@@ -25,20 +25,20 @@ export class ServerConnections {
   readonly #make: (where: Where) => OwnLink;
   readonly #lent = new Map<string, Lent>();
 
-  /** `make`: a link that stays where it is. */
+  /** @param make Creates a link that stays on its server. */
   constructor(window: ServerLink, make: (where: Where) => OwnLink) {
     this.#window = window;
     this.#make = make;
   }
 
-  /** Where the window works now. */
+  /** The server that the window uses now. */
   get here(): Where {
     return { target: this.#window.target, store: this.#window.store };
   }
 
-  /** The way of one page, until it is disposed. */
+  /** Opens the connection of a page, which lasts until it is disposed. */
   open(where: Where): PageWay {
-    return new PageWay(where, this.#window, (wanted) => this.#lend(wanted));
+    return new PageWay(where, this.#window, (where) => this.#lend(where));
   }
 
   #lend(where: Where): { readonly link: ServerLink; dispose(): void } {
@@ -57,7 +57,7 @@ export class ServerConnections {
   }
 }
 
-/** The way of a page to its server. */
+/** A page's connection to its server. */
 export class PageWay {
   readonly where: Where;
   readonly state: Observable<ServerState>;
@@ -78,17 +78,17 @@ export class PageWay {
     this.#window = window;
     this.#lend = lend;
     [this.#link, this.#release] = this.#take();
-    this.state = new Observable(this.#shown());
+    this.state = new Observable(this.#stateNow());
     this.#listener = window.moved(() => {
       const before = this.#release;
       [this.#link, this.#release] = this.#take();
-      // Only now: a link that is used again stays.
+      // Only now, so that a link in use is kept.
       before();
-      this.state.set(this.#shown());
+      this.state.set(this.#stateNow());
     });
   }
 
-  /** Whether the window works with another server. */
+  /** Whether the window uses another server. */
   get elsewhere(): boolean {
     return whereKey(this.where) !== whereKey(this.#window);
   }
@@ -102,11 +102,11 @@ export class PageWay {
     this.#release();
   }
 
-  /** What is told twice while one link takes the place of another is the same. */
+  /** Setting the same state twice while links are swapped is harmless. */
   #take(): [ServerLink, () => void] {
     const lent = this.elsewhere ? this.#lend(this.where) : { link: this.#window, dispose: () => undefined };
     const listeners = [
-      lent.link.state.changed(() => this.state.set(this.#shown())),
+      lent.link.state.changed(() => this.state.set(this.#stateNow())),
       lent.link.connected((connection) => this.#connected.fire(connection)),
     ];
     return [
@@ -118,19 +118,19 @@ export class PageWay {
     ];
   }
 
-  #shown(): ServerState {
+  #stateNow(): ServerState {
     const state = this.#link.state.value;
     return this.elsewhere ? { ...state, elsewhere: elsewhereText(this.where, this.#window) } : state;
   }
 }
 
-/** Stores are of this machine; a target has its own. */
+/** Returns a key for the server. Stores matter only for the local machine, because targets have their own. */
 export function whereKey({ target, store }: Where): string {
   return target === LOCAL ? `store ${store}` : `target ${target}`;
 }
 
 function elsewhereText(page: Where, window: Where): NonNullable<ServerState['elsewhere']> {
-  // Of another store there is nothing to choose: the settings say it.
+  // Users cannot switch stores from here, only in the settings.
   if (page.target === window.target)
     return { text: `This page shows the store ${shownStore(page.store)}, but the window uses another one.` };
   return {

@@ -1,4 +1,4 @@
-/** Server links of this window: settings, trust, and what is told to the user. */
+/** Creates the server links of this window from its settings and trust, and shows their messages. */
 import * as vscode from 'vscode';
 import type { ConnectOptions } from '../../client/connect.ts';
 import { LOCAL } from '../../client/targets/local.ts';
@@ -12,7 +12,7 @@ import { type HeldConnection, type LinkPorts, WindowServerLink } from './serverL
 
 export type HostLink = ServerLink & { dispose(): void };
 
-/** The window's, which goes where the settings say. */
+/** Creates the window's link, which follows the settings. */
 export function createServerLink(log: Log, tokens: TargetTokens): HostLink {
   const link = linkTo(
     { store: chosenStore, target: chosenTarget, stopped: (text) => void tellStopped(text, log) },
@@ -28,7 +28,7 @@ export function createServerLink(log: Log, tokens: TargetTokens): HostLink {
   return link;
 }
 
-/** One that stays where it is, for pages the window left there: they themselves say what is wrong with it. */
+/** Creates a link that stays on its server, for pages of other servers. The pages report its errors. */
 export function createOwnLink({ store, target }: Where, log: Log, tokens: TargetTokens): HostLink {
   return linkTo({ store: () => store, target: () => target, stopped: (text) => log.channel.warn(text) }, log, tokens);
 }
@@ -67,7 +67,7 @@ async function connectTo(target: string, options: ConnectOptions, tokens: Target
 }
 
 async function tellStopped(text: string, log: Log): Promise<void> {
-  const chosen = await vscode.window.showWarningMessage(text, 'Start Again', 'Show Log');
-  if (chosen === 'Start Again') await vscode.commands.executeCommand('rollout.startServer');
+  const chosen = await vscode.window.showWarningMessage(text, 'Start Server', 'Show Log');
+  if (chosen === 'Start Server') await vscode.commands.executeCommand('rollout.startServer');
   else if (chosen === 'Show Log') log.channel.show(true);
 }

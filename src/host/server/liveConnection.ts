@@ -1,4 +1,4 @@
-/** What of a server link needs a server: the client of its API, and the socket that tells of a loss. */
+/** The parts of a server link that need a server: its API client, and the socket that detects a loss. */
 
 import type { Connection } from '../../client/connect.ts';
 import { nodeTransport } from '../../client/nodeTransport.ts';
@@ -11,11 +11,11 @@ import { PROTOCOL } from '../../protocol/worker.ts';
 
 export interface BothAddresses {
   readonly full: ServerAddress;
-  /** Throws StudioError `usage` where there is no token that may only read. */
+  /** Throws StudioError `usage` if there is no read-only token. */
   readonly reading: () => ServerAddress;
 }
 
-/** A connection to wherever the server is at the time. */
+/** Creates a connection that always uses the current address of the server. */
 export function connectionTo(address: () => BothAddresses, reconnect: Connection['reconnect']): Connection {
   return {
     api: new Api(nodeTransport(() => address().full)),
@@ -25,12 +25,12 @@ export function connectionTo(address: () => BothAddresses, reconnect: Connection
   };
 }
 
-/** The socket that tells of a loss. It also keeps the server from ending while a window uses it. */
+/** Opens the socket that detects a loss and keeps the server running while a window uses it. */
 export function holdServer(
-  found: Connection,
+  connection: Connection,
   { notice, closed }: { readonly notice: (text: string) => void; readonly closed: () => void },
 ): FrameSocket {
-  const socket = wsSocket(() => found.address())({
+  const socket = wsSocket(() => connection.address())({
     open: () => socket.send(JSON.stringify({ type: 'hello', protocol: PROTOCOL })),
     message: (text) => {
       const frame = serverToClient.safeParse(JSON.parse(text));

@@ -1,4 +1,4 @@
-/** The `rollout` command as a child process that prints one JSON document. Knows nothing of VS Code. */
+/** Runs the `rollout` command as a child process that prints one JSON document. Does not depend on VS Code. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -11,14 +11,14 @@ import type { Cli } from '../services.ts';
 export interface CliPorts {
   readonly store: () => string;
   readonly target: () => string;
-  /** Variables with the tokens of those targets; other words name none. */
+  /** Returns the variables with the tokens of the targets among the words. */
   readonly tokens?: (names: readonly string[]) => Promise<Readonly<Record<string, string>>>;
   /** false in Restricted Mode. */
   readonly trusted: () => boolean;
   readonly log: (text: string) => void;
-  /** The command's file, when it is not the one beside this program. */
+  /** The CLI file, if it is not next to this program. */
   readonly file?: string;
-  /** How long a command that was asked to end may take before it is ended. */
+  /** How long to wait for a command to stop before killing it. */
   readonly patienceMs?: number;
 }
 
@@ -28,8 +28,8 @@ export function cliOf(ports: CliPorts): Cli {
   return {
     json: (args, options) => {
       if (!ports.trusted())
-        throw new StudioError('forbidden', 'This window is in Restricted Mode: nothing is run.', {
-          hint: 'Trust the workspace to go on.',
+        throw new StudioError('forbidden', 'Nothing runs in Restricted Mode.', {
+          hint: 'Trust the workspace to continue.',
         });
       ports.log(`rollout ${args.join(' ')}`);
       return run(ports, args, options);
@@ -47,12 +47,12 @@ async function run(
   if (signal?.aborted === true) throw cancelled(signal);
   const file = ports.file ?? fileURLToPath(entryUrl('cli'));
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', file, ...args, '--json'], {
-    // The channel carries nothing: closing it asks the command to end, also when this process dies.
+    // The IPC channel carries no messages. Closing it, even by a crash of this process, stops the command.
     cwd,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     windowsHide: true,
-    // The store goes by the environment: an address may hold a password, and arguments can be seen by everybody.
-    // The editor trusts the certificates that this machine trusts: so does what it starts.
+    // Pass the store in the environment: its URL may contain a password, and arguments are visible to other users.
+    // Trust the system's certificates, as the editor does.
     env: {
       ...(tokens === undefined || Object.keys(tokens).length === 0 ? {} : { NODE_USE_SYSTEM_CA: '1' }),
       ...process.env,
@@ -64,38 +64,38 @@ async function run(
     },
   });
   let patience: NodeJS.Timeout | undefined;
-  const stopped = { asked: false };
+  const stopped = { requested: false };
   const stop = (): void => {
-    stopped.asked = true;
+    stopped.requested = true;
     if (child.connected) child.disconnect();
     patience = setTimeout(() => child.kill('SIGKILL'), ports.patienceMs ?? PATIENCE_MS);
   };
   signal?.addEventListener('abort', stop, { once: true });
   try {
-    const { stdout: said, stderr: told } = child;
-    if (said === null || told === null) throw new StudioError('internal', 'The rollout command has no output.');
+    const { stdout: output, stderr: errors } = child;
+    if (output === null || errors === null) throw new StudioError('internal', 'The rollout command has no output.');
     const stderr: string[] = [];
-    const lines = createInterface({ input: told }).on('line', (line) => {
+    const lines = createInterface({ input: errors }).on('line', (line) => {
       stderr.push(line);
       ports.log(line);
       onProgress?.(line);
     });
     const stdout: Buffer[] = [];
-    said.on('data', (chunk: Buffer) => stdout.push(chunk));
+    output.on('data', (chunk: Buffer) => stdout.push(chunk));
     const exited = new Promise<number | null>((resolve, reject) => {
       child.once('error', (cause) =>
-        reject(new StudioError('internal', `The rollout command could not be started: ${cause.message}.`, { cause })),
+        reject(new StudioError('internal', `Could not start the rollout command: ${cause.message}.`, { cause })),
       );
       child.once('exit', resolve);
     });
-    // Not the child's own `close`: it never comes once the channel was closed from here.
-    const [code] = await Promise.all([exited, once(said, 'close'), once(lines, 'close')]);
+    // Not the child's `close` event, which never fires after the channel was closed here.
+    const [code] = await Promise.all([exited, once(output, 'close'), once(lines, 'close')]);
     signal?.throwIfAborted();
     const { documentOf } = await import('./cliFailure.ts');
     return documentOf(Buffer.concat(stdout).toString('utf8'), stderr.join('\n'), code);
   } catch (error) {
-    // Whatever it said while it was ended.
-    throw stopped.asked ? cancelled(signal) : error;
+    // Ignore its output after a stop request.
+    throw stopped.requested ? cancelled(signal) : error;
   } finally {
     clearTimeout(patience);
     signal?.removeEventListener('abort', stop);

@@ -1,8 +1,7 @@
 /**
- * The way to the server of the chosen store or target: made at the first use, held by a socket of its own so that a
- * loss
- * is known at once, and found again without starting anything. One of this machine is started again only when the user
- * says so; one of a cluster starts by itself, so it is looked for as long as it takes. Knows nothing of VS Code.
+ * The link to the server of the selected store or target. Connects on first use and detects a loss through a socket.
+ * After a loss it searches for the server without starting one: a local server restarts only when the user requests
+ * it, and a remote one is expected to restart by itself. Does not depend on VS Code.
  */
 import { setImmediate } from 'node:timers/promises';
 import type { Connection, ConnectOptions } from '../../client/connect.ts';
@@ -15,13 +14,13 @@ import type { ServerState } from '../../protocol/page.ts';
 import type { ServerLink } from '../services.ts';
 import type * as live from './liveConnection.ts';
 
-/** A server that only lost its connections is found again within this time. */
+/** How long to search for a server that lost its connections. */
 const REGAIN_MS = 3_000;
 const REGAIN_POLL_MS = 250;
-/** A target that stays away is asked so often. */
+/** How often to retry an unreachable target. */
 const LATER_POLL_MS = 5_000;
 
-/** Of a target it keeps something open here. */
+/** A connection that may need to be closed, such as the port forward of a target. */
 export type HeldConnection = Connection & { close?(): void };
 
 export interface LinkPorts {
@@ -30,20 +29,20 @@ export interface LinkPorts {
   readonly target: () => string;
   /** false in Restricted Mode. */
   readonly trusted: () => boolean;
-  /** To the server of the target; of `local`, to that of the store. */
+  /** Connects to the server of the target, or for `local` to the store's. */
   readonly connect: (target: string, options: ConnectOptions) => Promise<HeldConnection>;
   readonly log: (text: string) => void;
-  /** The server is gone and has to be started by the user. Told once for each loss. */
+  /** Called once per loss if the user must restart the server. */
   readonly stopped: (text: string) => void;
-  /** What the server has to say to a person. */
+  /** Called with messages of the server for the user. */
   readonly notice: (text: string) => void;
-  /** How long a lost server is looked for. */
+  /** How long to search for a lost server. */
   readonly regainMs?: number;
 }
 
 interface Attempt {
   readonly starts: boolean;
-  readonly made: Promise<Connection>;
+  readonly connection: Promise<Connection>;
 }
 
 const FINE: ServerState = { state: 'ok' };
@@ -54,7 +53,7 @@ export class WindowServerLink implements ServerLink {
   readonly #connected = new Emitter<Connection>();
   readonly #moved = new Emitter<undefined>();
   readonly #ended = new AbortController();
-  /** Everything that belongs to the store as it is set now. */
+  /** Aborts everything that belongs to the current store. */
   #era = new AbortController();
   #now: HeldConnection | undefined;
   #socket: FrameSocket | undefined;
@@ -64,8 +63,8 @@ export class WindowServerLink implements ServerLink {
   readonly connected = this.#connected.event;
   readonly moved = this.#moved.event;
 
-  /** What others hold: it stays the same when the server behind it is another. */
-  #given: Connection | undefined;
+  /** The connection that callers hold. It stays the same when the server changes. */
+  #handedOut: Connection | undefined;
 
   constructor(ports: LinkPorts) {
     this.#ports = ports;
@@ -82,25 +81,25 @@ export class WindowServerLink implements ServerLink {
   async connection(options: { readonly start?: boolean; readonly signal?: AbortSignal } = {}): Promise<Connection> {
     const signal = options.signal ?? this.#ended.signal;
     if (!this.#ports.trusted())
-      throw new StudioError('forbidden', 'This window is in Restricted Mode: no rollout server is started or read.', {
-        hint: 'Trust the workspace to go on.',
+      throw new StudioError('forbidden', 'Restricted Mode: the rollout server is not available.', {
+        hint: 'Trust the workspace to continue.',
       });
     if (this.#ended.signal.aborted) throw new StudioError('cancelled', 'The window is closing.');
     if (this.#regaining !== undefined) await abortable(this.#patience(this.#regaining, signal), signal);
-    if (this.#now !== undefined && this.#given !== undefined) return this.#given;
-    // After a loss only the user starts it again.
+    if (this.#now !== undefined && this.#handedOut !== undefined) return this.#handedOut;
+    // After a loss, only the user restarts the server.
     const start = options.start ?? this.state.value.state !== 'stopped';
     return abortable(this.#make(start), signal);
   }
 
-  /** Another store or target was chosen: the next use finds or starts its server. */
+  /** Switches to another store or target. The next use finds or starts its server. */
   reset(): void {
     this.#leave();
     this.state.set(FINE);
     this.#moved.fire(undefined);
   }
 
-  /** Something that ends with it. */
+  /** Disposes a listener together with this link. */
   during(listener: { dispose(): unknown }): void {
     this.#ended.signal.addEventListener('abort', () => void listener.dispose(), { once: true });
   }
@@ -122,73 +121,73 @@ export class WindowServerLink implements ServerLink {
   }
 
   #address(): live.BothAddresses {
-    if (this.#lastAddress === undefined)
-      throw new StudioError('unavailable', 'There is no connection to a rollout server yet.');
+    if (this.#lastAddress === undefined) throw new StudioError('unavailable', 'Not connected to a rollout server yet.');
     return this.#lastAddress;
   }
 
-  /** One attempt for all who wait; who wants to start waits for one that only attaches, then starts. */
+  /** Shares one attempt among callers. A caller that can start a server waits for an attach-only attempt first. */
   #make(start: boolean): Promise<Connection> {
     const running = this.#attempt;
-    if (running !== undefined && (running.starts || !start)) return running.made;
-    const made = running === undefined ? this.#connect(start) : running.made.catch(() => this.#connect(start));
-    const attempt: Attempt = { starts: start, made };
+    if (running !== undefined && (running.starts || !start)) return running.connection;
+    const connection =
+      running === undefined ? this.#connect(start) : running.connection.catch(() => this.#connect(start));
+    const attempt: Attempt = { starts: start, connection };
     this.#attempt = attempt;
     const done = (): void => {
       if (this.#attempt === attempt) this.#attempt = undefined;
     };
-    made.then(done, done);
-    return made;
+    connection.then(done, done);
+    return connection;
   }
 
   async #connect(start: boolean): Promise<Connection> {
     const era = this.#era.signal;
     try {
-      // reading the client's code takes longer than the rest of the activation, which asks already
+      // Load the client code in parallel, because it takes longer than the rest of the activation.
       await setImmediate();
-      const [found, made] = await Promise.all([
+      const [held, connection] = await Promise.all([
         this.#ports.connect(this.target, { store: this.store, start, signal: era, onNotice: this.#ports.notice }),
         import('./liveConnection.ts'),
       ]);
-      return this.#take(found, made, era);
+      return this.#take(held, connection, era);
     } catch (error) {
       if (start && !era.aborted) {
-        this.#ports.log(`The server could not be started: ${errorText(error)}`);
+        this.#ports.log(`Cannot start the server: ${errorText(error)}`);
         this.state.set({ state: 'stopped', text: errorText(error) });
       }
       throw error;
     }
   }
 
-  #take(found: HeldConnection, { connectionTo, holdServer }: typeof live, era: AbortSignal): Connection {
+  #take(held: HeldConnection, { connectionTo, holdServer }: typeof live, era: AbortSignal): Connection {
     if (era.aborted) {
-      found.close?.();
-      throw new StudioError('cancelled', 'Another store or target was chosen meanwhile.');
+      held.close?.();
+      throw new StudioError('cancelled', 'The store or target was changed.');
     }
-    this.#now = found;
-    this.#lastAddress = { full: found.address(), reading: () => found.readAddress() };
+    this.#now = held;
+    this.#lastAddress = { full: held.address(), reading: () => held.readAddress() };
     this.#ports.log(
       'Connected to the server of ' +
-        `${this.target === LOCAL ? shownStore(this.store) : `the target ${this.target}`} at ${found.address().url}`,
+        `${this.target === LOCAL ? shownStore(this.store) : `the target ${this.target}`} at ${held.address().url}`,
     );
-    this.#socket = holdServer(found, {
+    this.#socket = holdServer(held, {
       notice: this.#ports.notice,
       closed: () => {
-        if (!era.aborted && this.#now === found) this.#lose(era);
+        if (!era.aborted && this.#now === held) this.#lose(era);
       },
     });
-    this.#given ??= connectionTo(
+    this.#handedOut ??= connectionTo(
       () => this.#address(),
       async (signal) => {
         await this.connection(signal === undefined ? {} : { signal });
       },
     );
     this.state.set(FINE);
-    this.#connected.fire(this.#given);
-    return this.#given;
+    this.#connected.fire(this.#handedOut);
+    return this.#handedOut;
   }
 
-  /** Who waits for a server that was lost is told when that takes too long; it is looked for all the same. */
+  /** Fails callers that wait too long for a lost server, while the search continues. */
   async #patience(regaining: Promise<unknown>, signal: AbortSignal): Promise<void> {
     const over = new AbortController();
     const late = sleep(this.#regainMs, AbortSignal.any([over.signal, signal])).then(
@@ -198,7 +197,7 @@ export class WindowServerLink implements ServerLink {
     const first = await Promise.race([regaining, late]);
     over.abort();
     if (first === 'late' && this.#regaining === regaining)
-      throw new StudioError('unavailable', this.state.value.text ?? 'The rollout server does not answer.');
+      throw new StudioError('unavailable', this.state.value.text ?? 'The rollout server does not respond.');
   }
 
   #lose(era: AbortSignal): void {
@@ -213,8 +212,8 @@ export class WindowServerLink implements ServerLink {
       state: 'lost',
       text:
         target === LOCAL
-          ? 'The rollout server does not answer. Looking for it…'
-          : `The target ${target} does not answer. Trying again…`,
+          ? 'The rollout server does not respond. Reconnecting…'
+          : `Target ${target} does not respond. Reconnecting…`,
     });
     void regaining.then((why) => {
       if (era.aborted) return;
@@ -222,8 +221,8 @@ export class WindowServerLink implements ServerLink {
       if (this.#now !== undefined) return;
       const text =
         target === LOCAL
-          ? 'The rollout server stopped. What it was running goes on once it is started again.'
-          : (why ?? `The target ${target} does not answer.`);
+          ? 'The rollout server stopped. Running batches continue when you start it again.'
+          : (why ?? `Target ${target} does not respond.`);
       this.state.set({ state: 'stopped', text });
       this.#ports.stopped(text);
     });
@@ -233,7 +232,7 @@ export class WindowServerLink implements ServerLink {
     return this.#ports.regainMs ?? REGAIN_MS;
   }
 
-  /** Gives why it was given up. */
+  /** Returns the reason for giving up. */
   async #regain(era: AbortSignal): Promise<string | undefined> {
     const until = performance.now() + this.#regainMs;
     for (;;) {
@@ -252,7 +251,7 @@ export class WindowServerLink implements ServerLink {
   }
 }
 
-/** A store's address as it may be shown: without a password. */
+/** Returns the store without a password, for display. */
 export function shownStore(store: string): string {
   if (!URL.canParse(store) || !store.includes('://')) return store;
   const url = new URL(store);

@@ -1,18 +1,18 @@
-/** Keeps the context keys of the commands up to date. */
+/** Updates the context keys of the commands. */
 import * as vscode from 'vscode';
 import { isLive } from '../batches/batchText.ts';
 import { CONTEXT_KEYS } from '../contributions/keys.ts';
 import type { Services } from '../services.ts';
 
-/** What was known when the window was open the last time: a store that nobody asked yet is not an empty one. */
+/** Memento key that remembers whether the store had batches, for use until it was read. */
 const HAD_BATCHES = 'hadBatches';
 
 export function registerContextKeys({ batches, context, server }: Services): vscode.Disposable {
   const set = (key: string, value: unknown): void => void vscode.commands.executeCommand('setContext', key, value);
-  let asked = false;
-  const tell = (): void => {
+  let isLoaded = false;
+  const update = (): void => {
     const rows = batches.rows.value;
-    const has = rows.length > 0 || (!asked && context.globalState.get(HAD_BATCHES) === true);
+    const has = rows.length > 0 || (!isLoaded && context.globalState.get(HAD_BATCHES) === true);
     set(CONTEXT_KEYS.hasBatches, has);
     set(CONTEXT_KEYS.hasRunning, rows.some(isLive));
     set(
@@ -23,15 +23,15 @@ export function registerContextKeys({ batches, context, server }: Services): vsc
       CONTEXT_KEYS.hasUnsettled,
       rows.some((row) => !row.imported && row.counts.infrastructure + row.counts.cancelled > 0),
     );
-    if (asked && context.globalState.get(HAD_BATCHES) !== has) void context.globalState.update(HAD_BATCHES, has);
+    if (isLoaded && context.globalState.get(HAD_BATCHES) !== has) void context.globalState.update(HAD_BATCHES, has);
   };
-  tell();
+  update();
   const listeners = [
     batches.rows.changed(() => {
-      asked = true;
-      tell();
+      isLoaded = true;
+      update();
     }),
-    server.connected(() => tell()),
+    server.connected(() => update()),
   ];
   return new vscode.Disposable(() => listeners.forEach((listener) => listener.dispose()));
 }

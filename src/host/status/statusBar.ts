@@ -1,4 +1,4 @@
-/** The status bar items: what runs, and one click to it; where it runs, where there is a choice. */
+/** The status bar items for running batches and, if there is a choice, the target. */
 import * as vscode from 'vscode';
 import type { Connection } from '../../client/connect.ts';
 import { LOCAL } from '../../client/targets/local.ts';
@@ -36,7 +36,7 @@ function runningItem(services: Services, batches: HostBatchList): vscode.Disposa
         : { command: 'rollout.openBatch', title: 'Open Batch', arguments: click.do === 'open' ? [click.batch] : [] };
     item.show();
   };
-  // A server that runs anyway is followed; for this item alone none is started.
+  // Follow a running server, but do not start one for this item.
   let watching = vscode.workspace.isTrusted ? batches.watch({ start: false }) : undefined;
   const listeners = [batches.rows.changed(show), services.server.state.changed(show), services.server.moved(show)];
   show();
@@ -54,26 +54,26 @@ function whereItem({ server }: Services, batches: HostBatchList, targets: KnownT
   item.command = 'rollout.selectTarget';
   let product: string | undefined;
   const show = (): void => {
-    const shown = targetItem({
+    const content = targetItem({
       targets: targets.list.value,
       used: server.target,
       state: server.state.value,
       product,
       batches: batches.rows.value,
     });
-    if (shown === undefined) {
+    if (content === undefined) {
       item.hide();
       return;
     }
-    item.text = shown.text;
-    item.tooltip = shown.tooltip;
-    item.accessibilityInformation = { label: shown.label, role: 'button' };
+    item.text = content.text;
+    item.tooltip = content.tooltip;
+    item.accessibilityInformation = { label: content.label, role: 'button' };
     item.show();
   };
-  let asked = new AbortController();
-  const ask = ({ api }: Connection): void => {
-    asked.abort();
-    const { signal } = (asked = new AbortController());
+  let request = new AbortController();
+  const query = ({ api }: Connection): void => {
+    request.abort();
+    const { signal } = (request = new AbortController());
     api.server(signal).then(
       (info) => {
         if (signal.aborted) return;
@@ -81,10 +81,10 @@ function whereItem({ server }: Services, batches: HostBatchList, targets: KnownT
         show();
       },
       () => undefined,
-    ); // its state tells
+    ); // the link state shows failures
   };
   const forget = (): void => {
-    asked.abort();
+    request.abort();
     product = undefined;
     show();
   };
@@ -93,13 +93,13 @@ function whereItem({ server }: Services, batches: HostBatchList, targets: KnownT
     batches.rows.changed(show),
     server.state.changed(show),
     server.moved(forget),
-    server.connected(ask),
+    server.connected(query),
   ];
   show();
   return vscode.Disposable.from(
     item,
     new vscode.Disposable(() => {
-      asked.abort();
+      request.abort();
       for (const listener of listeners) listener.dispose();
     }),
   );

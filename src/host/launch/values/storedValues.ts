@@ -1,15 +1,15 @@
-/** Values for `${env:…}` that the environment does not have: asked for once, kept by the editor's secret storage. */
+/** Stores values for `${env:…}` variables that are not set, in the editor's secret storage. */
 import { Emitter } from '../../../common/emitter.ts';
 import type { Memory } from '../memory.ts';
 
-/** The part of `vscode.SecretStorage` that is needed. */
+/** The required part of `vscode.SecretStorage`. */
 export interface Vault {
   get(key: string): Thenable<string | undefined>;
   store(key: string, value: string): Thenable<void>;
   delete(key: string): Thenable<void>;
 }
 
-/** Which names are kept; a vault does not tell. */
+/** Memento key with the stored names, which the secret storage cannot list. */
 const NAMES = 'launch.valueNames';
 const key = (name: string): string => `env:${name}`;
 
@@ -17,7 +17,7 @@ export class StoredValues {
   readonly #vault: Vault;
   readonly #names: Memory;
   readonly #changed = new Emitter<undefined>();
-  /** Other names are kept than before. */
+  /** Fires when the set of stored names changes. */
   readonly changed = this.#changed.event;
 
   constructor(vault: Vault, names: Memory) {
@@ -30,14 +30,14 @@ export class StoredValues {
     return Array.isArray(names) ? names.filter((name) => typeof name === 'string') : [];
   }
 
-  /** Those of the names that are kept. */
+  /** Returns the stored values of the names. */
   async of(names: readonly string[]): Promise<Record<string, string>> {
-    const found: Record<string, string> = {};
+    const stored: Record<string, string> = {};
     for (const name of names) {
       const value = await this.#vault.get(key(name));
-      if (value !== undefined) found[name] = value;
+      if (value !== undefined) stored[name] = value;
     }
-    return found;
+    return stored;
   }
 
   async keep(name: string, value: string): Promise<void> {

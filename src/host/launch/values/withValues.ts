@@ -1,16 +1,16 @@
-/** Runs something that may find values missing, and asks for them until none is. Knows nothing of VS Code. */
+/** Runs an operation and asks for missing values until it succeeds. Does not depend on VS Code. */
 import { StudioError } from '../../../common/errors.ts';
 import { missingValues } from '../../server/cliFailure.ts';
 import type { StoredValues } from './storedValues.ts';
 
 export interface AskValue {
-  /** undefined: the user closed the question. */
+  /** Returns undefined if the user cancels. */
   (name: string): Promise<string | undefined>;
 }
 
 /**
- * `names`: values that were needed the last time, so that no try is lost. Gives what `run` gave, with the names it
- * needed. A value is kept as soon as it is told; one of this process's own environment is used and not kept.
+ * Returns the result of `run` with the names of the values it needed. `names` are those needed last time, to avoid
+ * failing runs. Entered values are stored at once; values from this process's environment are not stored.
  */
 export async function withValues<T>(
   stored: StoredValues,
@@ -34,7 +34,7 @@ export async function withValues<T>(
           continue;
         }
         const value = await ask(name);
-        if (value === undefined) throw new StudioError('cancelled', `No value for ${name} was given.`);
+        if (value === undefined) throw new StudioError('cancelled', `No value entered for ${name}.`);
         await stored.keep(name, value);
         env[name] = value;
       }

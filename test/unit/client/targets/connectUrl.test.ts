@@ -77,7 +77,7 @@ describe('a server at an address', () => {
         /newer than this client: Rollout Studio 99.*Update this client/,
       ],
       [{ status: 200, body: '<html>' }, 'unavailable', /not a rollout server/],
-      [{ status: 503, body: '' }, 'unavailable', /answers 503/],
+      [{ status: 503, body: '' }, 'unavailable', /HTTP status 503/],
     ];
     for (const [answer, code, pattern] of wrong) {
       says = answer;

@@ -76,7 +76,7 @@ describe('a target', () => {
       assert.equal(serverUrl(url), url);
     assert.throws(() => serverUrl('http://rollouts.example.org'), of('usage', /unencrypted/));
     for (const url of ['rollouts', 'ftp://x', 'https://me:pw@x', 'https://x?token=1', 'https://x#y'])
-      assert.throws(() => serverUrl(url), of('usage', /not the address/), url);
+      assert.throws(() => serverUrl(url), of('usage', /not a valid server URL/), url);
   });
 
   it('is a cluster or an address', () => {

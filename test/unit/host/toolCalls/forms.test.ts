@@ -53,7 +53,7 @@ const base: TestCaseInput = {
 test('a test of a tool imports it, and expects what it gave', () => {
   const text = testCase(base);
   assert.match(text, /^import \{ renew \} from '\.\.\/tools\/loans\.ts';$/m);
-  assert.match(text, /^test\('renew \{id: "L-1"\} gives what it gave', async \(\) => \{$/m);
+  assert.match(text, /^test\('renew \{id: "L-1"\} returns the recorded result', async \(\) => \{$/m);
   assert.match(text, /renew\.input\.parse\(\{ id: 'L-1' \}\)/);
   assert.match(text, /assert\.deepEqual\(plain\(await call\(\)\), \{ due: '2026-03-30' \}\);/);
   assert.match(text, /^\/\/ A recorded call, task t1, step 2 \(r1@5\)\.$/m);
