@@ -1,4 +1,4 @@
-/** The Debug Adapter Protocol over a debug session: every request a method, in the protocol's words. */
+/** Implements the Debug Adapter Protocol on top of a debug session, with a method for each request. */
 
 import path from 'node:path';
 import {
@@ -38,26 +38,26 @@ const REASONS: Readonly<Record<StopReason, string>> = {
   end: 'pause',
 };
 
-/** So long a client may take to start a child session. */
+/** How long a client may take to start a child session. */
 const START_MS = 30_000;
-/** A list to choose from is not longer. */
+/** Maximum length of a list of targets. */
 const MAX_TARGETS = 100;
 
 export interface AdapterOptions extends DebugPorts {
-  /** Whether the client shows trajectories itself, as documents with URIs `rollout:…`; else it asks for their text. */
+  /** Whether the client shows trajectories as documents with URIs `rollout:…`; otherwise it requests their text. */
   readonly ownDocuments: boolean;
-  /** Absent: what the client's `startDebugging` starts. */
+  /** Starts child sessions; by default with the client's `startDebugging`. */
   readonly children?: ChildDebugger;
 }
 
 export class RolloutDebugAdapter extends ProtocolSession {
-  /** Everything is over; a process that ran only for this may end. */
+  /** Fired when the session is over, so that a process that runs only for it may end. */
   readonly onClosed = new Emitter<undefined>();
   readonly #options: AdapterOptions;
   readonly #over = new AbortController();
-  /** Requests that may be cancelled, by their seq. */
+  /** Cancellable requests, by seq. */
   readonly #requests = new Map<number, AbortController>();
-  /** Trajectories whose text was offered, by their number − 1. */
+  /** Trajectories whose text was offered; the source reference is the index + 1. */
   readonly #offered: DebuggedRollout[] = [];
   #inspection: Inspection | undefined;
   #session: DebugSession | undefined;
@@ -128,7 +128,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
   }
 
   protected override configurationDoneRequest(response: DebugProtocol.ConfigurationDoneResponse): void {
-    // The first stop is told after the answer.
+    // Report the first stop after the response.
     this.sendResponse(response);
     this.#need()
       .start()
@@ -150,7 +150,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
     );
   }
 
-  /** The client is gone, whether it said so or not: what it launched ends with it, what it attached to goes on. */
+  /** Handles a disconnected client: ends what it launched; what it attached to continues. */
   override shutdown(): void {
     this.#over.abort();
     const session = this.#session;
@@ -256,7 +256,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
       if (waits)
         this.sendEvent(
           new OutputEvent(
-            'The record stays as it is. Restart Frame forks the rollout from here with this edit.\n',
+            'The recording is unchanged. Restart Frame forks the rollout from here with this edit.\n',
             'console',
           ),
         );
@@ -364,7 +364,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
   protected override sourceRequest(response: DebugProtocol.SourceResponse, args: DebugProtocol.SourceArguments): void {
     this.#answer(response, () => {
       const rollout = this.#offered[args.sourceReference - 1];
-      if (rollout === undefined) throw new StudioError('not_found', 'This trajectory is not debugged any more.');
+      if (rollout === undefined) throw new StudioError('not_found', 'This trajectory is no longer being debugged.');
       return { content: rollout.document.text, mimeType: 'text/plain' };
     });
   }
@@ -378,7 +378,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
   /**
    * `fork {frameId, acceptIrreversible, file, agent, model, endpoint}`, `inject {role, text}`, `skip {result}`, `answer
    * {value}`, `goTo {rollout, seq}`
-   * and `text {rollout}`: what the protocol has no request for.
+   * and `text {rollout}`: requests that the protocol does not have.
    */
   protected override customRequest(command: string, response: DebugProtocol.Response, args: unknown): void {
     this.#answer(response, () => this.#custom(command, args));
@@ -484,7 +484,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
     session.onEnd.event(() => this.sendEvent(new TerminatedEvent()));
   }
 
-  /** Asks the client to start a child session. */
+  /** Requests a child session from the client. */
   #startDebugging({ request, ...configuration }: ChildConfiguration): Promise<boolean> {
     return new Promise((resolve) => {
       this.sendRequest('startDebugging', { request, configuration }, START_MS, (response) => {
@@ -493,7 +493,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
     });
   }
 
-  /** Answers, then moves: a client wants the answer before the stop it leads to. */
+  /** Responds, then moves: a client expects the response before the resulting stop. */
   #move(
     response: DebugProtocol.Response,
     thread: number,
@@ -510,8 +510,8 @@ export class RolloutDebugAdapter extends ProtocolSession {
   async #fork({ frame, rollout }: GivenFrame, how: Pick<ForkWish, 'acceptIrreversible' | 'runs'>): Promise<ForkMade> {
     const cut = cutOf(frame, rollout);
     if (cut === undefined)
-      throw new StudioError('conflict', 'A rollout cannot be forked from here.', {
-        hint: 'Choose the frame of a step or of a tool.',
+      throw new StudioError('conflict', 'Cannot fork the rollout from this frame.', {
+        hint: 'Select the frame of a step or a tool.',
       });
     const made = await this.#need().fork(rollout, cut, how);
     this.sendEvent(new Event('rolloutForked', { rollout: rollout.debuggee.rollout, cut, batch: made.batch }));
@@ -519,8 +519,8 @@ export class RolloutDebugAdapter extends ProtocolSession {
   }
 
   /**
-   * Answers a request with what `make` gives or throws. `request`: it may be cancelled; `then`: what follows the
-   * answer.
+   * Responds to a request with the result of `make`, or its error. `request`: makes it cancellable; `then`: runs after
+   * the response.
    */
   #answer<R extends DebugProtocol.Response>(
     response: R,
@@ -548,7 +548,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
                   variables: { _text: errorText(error) },
                   showUser: !StudioError.is(error, 'gone'),
                 },
-          ); // an editor may still ask about where it stood before
+          ); // an editor may still query the previous stop
         },
       )
       .finally(() => {
@@ -566,7 +566,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
     const seq = trajectory?.document.stopAt(line);
     if (trajectory !== undefined && seq !== undefined)
       return [{ id: seq, label: stopLabel(trajectory.debuggee.model, seq), line: trajectory.document.lineOf(seq) }];
-    // In a tool's file: the calls of the tool that is there.
+    // In a tool's file, these are the calls of that tool.
     const rollout = this.#rollout(undefined);
     const found = rollout.places.at(path.normalize(source.path ?? ''), line);
     const calls =
@@ -580,7 +580,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
     }));
   }
 
-  /** A failure nobody waits for the answer of. */
+  /** Reports a failure outside of a request. */
   #tell(error: unknown): void {
     if (!StudioError.is(error, 'cancelled')) this.sendEvent(new OutputEvent(`${errorText(error)}\n`, 'important'));
   }
@@ -595,14 +595,14 @@ export class RolloutDebugAdapter extends ProtocolSession {
     return this.#session;
   }
 
-  /** The rollout a command is for: named, else the only one. */
+  /** Returns the rollout for a command: the specified one, or else the only one. */
   #rollout(id: string | undefined): DebuggedRollout {
     const { rollouts } = this.#need();
     const rollout = id === undefined ? rollouts[0] : rollouts.find((candidate) => candidate.debuggee.rollout === id);
     if (rollout === undefined)
       throw new StudioError(
         'not_found',
-        id === undefined ? 'No rollout is held.' : `Rollout ${id} is not debugged here.`,
+        id === undefined ? 'No rollout is held.' : `Rollout ${id} is not part of this debug session.`,
       );
     return rollout;
   }

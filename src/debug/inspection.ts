@@ -1,7 +1,4 @@
-/**
- * What a debugger shows of where it stands: frames, scopes, variables, values of expressions. Good until something
- * moves.
- */
+/** Frames, scopes, variables, and values of expressions at the current stop. Valid until the next move. */
 import type { DebugProtocol } from '@vscode/debugprotocol';
 import { StudioError } from '../common/errors.ts';
 import type { DebuggedRollout } from './debuggedRollout.ts';
@@ -14,7 +11,7 @@ import { VariableHandles } from './variables/handles.ts';
 import { type Node, valueNode } from './variables/node.ts';
 import { type ScopeContext, scopesOf } from './variables/scopes.ts';
 
-/** A frame of the call stack as it was given out. */
+/** A frame of the call stack that was sent to the client. */
 export interface GivenFrame {
   readonly rollout: DebuggedRollout;
   readonly frame: Frame;
@@ -32,16 +29,16 @@ export class Inspection {
     this.#referenceOf = referenceOf;
   }
 
-  /** Something moved: what was given out is not good any more. */
+  /** Invalidates frames and variables after a move. */
   forget(): void {
     this.#variables.clear();
     this.#frames = [];
   }
 
-  /** Throws `gone` for one from before the last stop. */
+  /** Returns a frame. Throws `gone` for one from an earlier stop. */
   frame(id: number): GivenFrame {
     const frame = this.#frames[id - 1];
-    if (frame === undefined) throw new StudioError('gone', 'This frame is from before the last step.');
+    if (frame === undefined) throw new StudioError('gone', 'This frame belongs to an earlier stop.');
     return frame;
   }
 
@@ -52,10 +49,10 @@ export class Inspection {
   }: DebugProtocol.StackTraceArguments): DebugProtocol.StackTraceResponse['body'] {
     const thread = this.#session.thread(threadId);
     const place = this.#session.placeOf(thread);
-    if (place === undefined) throw new StudioError('conflict', 'It runs.');
+    if (place === undefined) throw new StudioError('conflict', 'The rollout is running.');
     const { rollout } = thread;
     const { debuggee, pending, limits } = rollout;
-    // What came of a recorded call is known, and shown with it.
+    // Show a recorded call together with its result.
     const at = Math.max(place.at, debuggee.model.span(place.seq)?.end?.seq ?? 0);
     const context: ScopeContext = { debuggee, place: { seq: place.seq, at }, pending, limits };
     const frames = framesAt(debuggee.model, place).map((frame): DebugProtocol.StackFrame => {
@@ -97,14 +94,14 @@ export class Inspection {
     return { variables: nodes.map((node) => this.#variable(node, owner)) };
   }
 
-  /** A variable that was given out. */
+  /** Finds a variable that was sent to the client. */
   find(variablesReference: number, name: string): Node | undefined {
     return this.#variables.get(variablesReference).given.get(name);
   }
 
   /**
-   * At the head of what is held it is changed in place; what is recorded stays as it is, and the next fork begins with
-   * the edit. `waits`: it waits for a fork.
+   * Sets a variable. At the head of a held rollout it is changed in place. A recording stays unchanged, and the next
+   * fork applies the edit (`waits`).
    */
   async setVariable({
     variablesReference,
@@ -167,7 +164,7 @@ export class Inspection {
     const end = place === undefined ? undefined : thread.rollout.debuggee.model.span(place.seq)?.end?.data;
     const error = end !== undefined && 'error' in end ? end.error : undefined;
     if (error === undefined)
-      return { exceptionId: 'rollout', description: 'An exception filter matched here.', breakMode: 'always' };
+      return { exceptionId: 'rollout', description: 'An exception breakpoint matched here.', breakMode: 'always' };
     return {
       exceptionId: error.class,
       description: error.message,
@@ -180,7 +177,7 @@ export class Inspection {
     };
   }
 
-  /** Calls that ran at the same time are chosen among. */
+  /** Returns the concurrent calls to choose from. */
   stepInTargets(frameId: number): DebugProtocol.StepInTargetsResponse['body'] {
     const { frame, rollout } = this.frame(frameId);
     return {

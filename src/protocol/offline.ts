@@ -157,7 +157,8 @@ function infoOf(data: OfflineData, id: string): unknown {
   const row = rowOf(data, id);
   const { submission } = batchOf(data, row.batch);
   const task = data.tasks[row.batch]?.find((candidate) => candidate.id === row.task);
-  if (task === undefined) throw new StudioError('not_found', `The saved page does not contain the task of rollout ${id}.`);
+  if (task === undefined)
+    throw new StudioError('not_found', `The saved page does not contain the task of rollout ${id}.`);
   return { row, lineage: data.lineages[row.batch] ?? [], task, submission };
 }
 

@@ -1,11 +1,11 @@
-/** When a call was really made: its start tells only that it was asked for. */
+/** Determines when a call actually ran: its start event only records the request. */
 import type { Hold } from './model/holds.ts';
 import type { ModelSpan, ToolSpan } from './model/spans.ts';
 import type { TrajectoryModel } from './model.ts';
 
 type Call = ModelSpan | ToolSpan;
 
-/** `at` is in whole ms: a start may be told this much before its call without anything in between. */
+/** `at` is in whole ms, so a start may precede its call by this much without a wait. */
 const ROUNDING_MS = 2;
 
 /**

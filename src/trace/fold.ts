@@ -1,6 +1,6 @@
 /**
- * The state of a rollout at any seq: what the model would have been told, what was open, used, changed and worth.
- * Every question is answered through an index of the model, so it costs the size of its answer, not of the trajectory.
+ * The state of a rollout at any seq: the model's context, open spans, usage, world changes, and scores. Queries use
+ * indexes of the model, so they cost the size of their answer, not of the trajectory.
  */
 import { StudioError } from '../common/errors.ts';
 import type { ChangedRow } from './model/changes.ts';
@@ -99,7 +99,7 @@ export class RolloutState {
  */
 export function stateAt(model: TrajectoryModel, seq: number, agent?: string): RolloutState {
   if (!Number.isInteger(seq) || seq < 0 || seq > model.last) {
-    throw new StudioError('not_found', `There is no event ${seq} in this trajectory; it has ${model.last}.`);
+    throw new StudioError('not_found', `This trajectory has no event ${seq}; its last event is ${model.last}.`);
   }
   return new RolloutState(model, seq, agent ?? agentAt(model, seq));
 }

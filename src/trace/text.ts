@@ -63,7 +63,7 @@ export function stepAt(model: TrajectoryModel, index: number): Step {
   const step = model.step(index);
   if (step !== undefined) return step;
   throw new StudioError('not_found', `This trajectory has no step ${index}.`, {
-    hint: `Its steps are 0 to ${model.steps.length - 1}.`,
+    hint: `It has steps 0 to ${model.steps.length - 1}.`,
   });
 }
 

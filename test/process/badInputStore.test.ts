@@ -76,13 +76,13 @@ export const text = tool({ description: 'Gives text.', input: z.object({ n: z.nu
       const full = new Promise<void>((resolve) =>
         running.stderr?.on('data', (chunk) => {
           said += String(chunk);
-          if (/Nothing that was recorded is lost|failed: disk I\/O error/.test(said)) resolve();
+          if (/No recorded data is lost|failed: disk I\/O error/.test(said)) resolve();
         }),
       );
       await Promise.race([full, ended]);
       assert.match(
         said,
-        /^(The disk below .* is full\. Nothing that was recorded is lost\. Make room on it; work goes on by itself then\.|The disk below .* failed: .*)$/m,
+        /^(The disk with the store .* is full\. No recorded data is lost\. Free some disk space\. Work then continues automatically\.|The disk with the store .* failed: .*)$
       );
       // What was stored can be read, and what is asked now is refused with the same words.
       const [batch] = oneDocument<{ batches: { batch: string }[] }>(
@@ -96,7 +96,7 @@ export const text = tool({ description: 'Gives text.', input: z.object({ n: z.nu
         '--detach',
       ]);
       assert.equal(refused.code, 3, refused.stderr);
-      assert.match(refused.stderr, /The disk below/);
+      assert.match(refused.stderr, /The disk with the store/);
       disk.makeRoom();
       assert.deepEqual(await ended, [0, null], said);
       const report = JSON.parse(printed) as Report;

@@ -1,4 +1,4 @@
-/** The numbers by which a client asks for what is inside a variable. They are good until the debuggee goes on. */
+/** The references by which a client requests the children of variables. Valid until the debuggee continues. */
 import { StudioError } from '../../common/errors.ts';
 import type { Node, VariableNodes } from './node.ts';
 
@@ -21,7 +21,7 @@ export class VariableHandles<O> {
   /** Throws `usage` for a number from before the last stop. */
   get(reference: number): Container<O> {
     const container = this.#containers[reference - 1];
-    if (container === undefined) throw new StudioError('usage', 'This value is from before the last step.');
+    if (container === undefined) throw new StudioError('usage', 'This value belongs to an earlier stop.');
     return container;
   }
 

@@ -30,8 +30,8 @@ export function isSha(text: string): boolean {
 
 export function checkSha(sha: string): void {
   if (!isSha(sha))
-    throw new StudioError('usage', `${JSON.stringify(sha.slice(0, 80))} is not the name of a blob.`, {
-      hint: 'Use the sha256 of its content: 64 lower-case hex digits.',
+    throw new StudioError('usage', `${JSON.stringify(sha.slice(0, 80))} is not a valid blob name.`, {
+      hint: 'Use the SHA-256 hash of its content: 64 lower-case hex digits.',
     });
 }
 
@@ -43,7 +43,7 @@ export function checkContent(sha: string, actual: string): void {
   if (actual !== sha)
     throw new StudioError(
       'usage',
-      `What was sent as blob ${sha} is ${actual}: it was damaged on its way, or is another one.`,
+      `The content sent for blob ${sha} has the hash ${actual}: it was damaged in transit, or it is another blob.`,
       { hint: 'Send it again.' },
     );
 }

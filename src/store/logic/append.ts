@@ -26,7 +26,7 @@ export async function appendAll(tx: Transaction, requests: readonly AppendReques
     const rollout = rollouts.get(request.rollout);
     const end = last.get(request.rollout);
     if (rollout === undefined || end === undefined)
-      return refused('fenced', 0, `There is no rollout ${request.rollout} any more.`);
+      return refused('fenced', 0, `Rollout ${request.rollout} no longer exists.`);
     const judged = judge(request, rollout, end);
     if ('refuse' in judged) return judged.refuse;
     if (judged.events.length > 0) {
@@ -68,7 +68,7 @@ function judge(
       refuse: refused(
         'fenced',
         end.seq,
-        `Rollout ${rollout.name} is at epoch ${rollout.epoch}; epoch ${request.epoch} may not write.`,
+        `Rollout ${rollout.name} is at epoch ${rollout.epoch}, so epoch ${request.epoch} can no longer write.`,
       ),
     };
   }
@@ -81,7 +81,7 @@ function judge(
     (event, index) => event.seq !== end.seq + 1 + index || (event.kind === 'rollout.end' && index < fresh.length - 1),
   );
   if (wrong >= 0)
-    return { refuse: refused('gap', end.seq, `Event ${end.seq + 1 + wrong} does not follow the one before.`) };
+    return { refuse: refused('gap', end.seq, `Event ${end.seq + 1 + wrong} does not follow the previous event.`) };
   return { events: fresh };
 }
 

@@ -84,7 +84,7 @@ export class Appender {
       });
       group?.forEach(({ resolve, reject }, index) => {
         const result = results[index];
-        if (result === undefined) reject(new StudioError('internal', 'An append was not answered.'));
+        if (result === undefined) reject(new StudioError('internal', 'An append got no result.'));
         else resolve(result);
       });
       if (group?.some(({ request }) => request.events.at(-1)?.kind === 'rollout.end') === true) this.#ended();

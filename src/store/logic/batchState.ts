@@ -144,7 +144,7 @@ export async function batchId(db: Reader, name: string): Promise<number> {
 }
 
 export function noBatch(name: string): StudioError {
-  return new StudioError('not_found', `There is no batch ${name} in this store.`, {
+  return new StudioError('not_found', `This store has no batch ${name}.`, {
     hint: 'List the batches with `rollout batches`.',
   });
 }

@@ -24,13 +24,13 @@ export async function createBatch(tx: Transaction, spec: NewBatch): Promise<void
   const batch = await lockBatch(tx, spec.id).catch((error: unknown) => {
     // The row is there, but marked as being removed.
     throw StudioError.is(error, 'not_found')
-      ? new StudioError('conflict', `Batch ${spec.id} is being removed.`, { hint: 'Use another id.' })
+      ? new StudioError('conflict', `Batch ${spec.id} is being removed.`, { hint: 'Use another ID.' })
       : error;
   });
   if (written === 0) {
     if (canonicalJson(batch.spec) === json) return;
-    throw new StudioError('conflict', `Batch ${spec.id} exists already, and is another one.`, {
-      hint: 'Use another id.',
+    throw new StudioError('conflict', `Another batch with the ID ${spec.id} already exists.`, {
+      hint: 'Use another ID.',
     });
   }
   await addBlobRefs(tx, batch.id, [...spec.blobs, spec.submission]);
@@ -52,7 +52,7 @@ async function addParents(tx: Transaction, batch: Batch): Promise<void> {
       name,
     );
     if (row === undefined)
-      throw new StudioError('not_found', `There is no rollout ${name} in this store to fork from.`, {
+      throw new StudioError('not_found', `This store has no rollout ${name} to fork.`, {
         hint: 'Its batch may have been removed by `rollout gc`.',
       });
     parents.add(int(row, 'id'));
@@ -119,8 +119,7 @@ export async function retry(tx: Transaction, name: string): Promise<number> {
     id,
   );
   const batch = await lockBatch(tx, name);
-  if (batch.spec.imported)
-    throw new StudioError('conflict', `Batch ${name} was imported: there is nothing to run again.`);
+  if (batch.spec.imported) throw new StudioError('conflict', `Batch ${name} was imported, so it cannot be run again.`);
   const ledger = new Ledger(tx, new Map([[batch.id, batch]]));
   // A row may have been overtaken by another server's retry before the batch was locked.
   const still = new Set(

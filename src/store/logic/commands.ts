@@ -33,8 +33,8 @@ export async function putCommand(tx: Transaction, command: NewCommand): Promise<
   if (there !== undefined) {
     const known = record(there);
     if (known.batch === command.batch && known.rollout === command.rollout && known.verb === command.verb) return known;
-    throw new StudioError('conflict', `Command ${command.id} exists already, and is another one.`, {
-      hint: 'Use a new id for every command.',
+    throw new StudioError('conflict', `Another command with the ID ${command.id} already exists.`, {
+      hint: 'Use a new ID for every command.',
     });
   }
   await tx.insert(

@@ -50,7 +50,7 @@ export class Leaser {
       }, 'urgent');
       group?.forEach(({ request, resolve, reject }, index) => {
         const result = results[index];
-        if (result === undefined) reject(new StudioError('internal', 'A lease was not answered.'));
+        if (result === undefined) reject(new StudioError('internal', 'A lease got no result.'));
         else if (result === 'no session') reject(noSession(request.session));
         else resolve(result);
       });

@@ -73,8 +73,8 @@ export async function listRollouts(
 function cursor(after: string): number[] {
   const match = /^(\d+)\.(\d+)\.(\d+)$/.exec(after);
   if (match === null)
-    throw new StudioError('usage', `${JSON.stringify(after)} is not a cursor of this list.`, {
-      hint: 'Use the `next` of the page before.',
+    throw new StudioError('usage', `${JSON.stringify(after)} is not a valid cursor of this list.`, {
+      hint: 'Use `next` of the previous page.',
     });
   return match.slice(1).map(Number);
 }
@@ -119,7 +119,7 @@ export async function streamId(db: Reader, name: string): Promise<number> {
   if (batch !== undefined) return batchStream(int(batch, 'id'));
   throw name.startsWith('b')
     ? noBatch(name)
-    : new StudioError('not_found', `There is no rollout ${name} in this store.`, {
+    : new StudioError('not_found', `This store has no rollout ${name}.`, {
         hint: 'List the rollouts of a batch with `rollout show BATCH`.',
       });
 }

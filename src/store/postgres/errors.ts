@@ -43,41 +43,37 @@ export function postgresError(thrown: unknown, name: string): unknown {
   if (!(thrown instanceof Error) || StudioError.is(thrown)) return thrown;
   const cause = thrown;
   if (isLost(thrown)) {
-    return new StudioError('storage', `The database ${name} does not answer: ${textOf(thrown)}.`, {
-      hint: 'Check that it runs and can be reached from here; work goes on by itself then.',
+    return new StudioError('storage', `Cannot reach the database ${name}: ${textOf(thrown)}.`, {
+      hint: 'Check that it is running and reachable from here. Work then continues automatically.',
       cause,
     });
   }
   const code = codeOf(thrown);
   switch (code) {
     case '53100':
-      return new StudioError(
-        'storage',
-        `The disk of the database ${name} is full. Nothing that was recorded is lost.`,
-        {
-          hint: 'Make room on it; work goes on by itself then.',
-          details: { full: true },
-          cause,
-        },
-      );
+      return new StudioError('storage', `The disk of the database ${name} is full. No recorded data is lost.`, {
+        hint: 'Free some disk space. Work then continues automatically.',
+        details: { full: true },
+        cause,
+      });
     case '28P01':
     case '28000':
-      return new StudioError('storage', `The database ${name} refused the user or the password.`, {
+      return new StudioError('storage', `The database ${name} rejected the user or the password.`, {
         hint: 'Check the user and password in the URL of the store.',
         cause,
       });
     case '3D000':
-      return new StudioError('storage', `There is no database ${name}.`, {
-        hint: 'Create it (`createdb`), or name another one.',
+      return new StudioError('storage', `The database ${name} does not exist.`, {
+        hint: 'Create it with `createdb`, or use another one.',
         cause,
       });
     case '42501':
-      return new StudioError('storage', `The user may not use the database ${name}: ${thrown.message}.`, {
-        hint: 'Give the user the right to create a schema in it.',
+      return new StudioError('storage', `The user is not allowed to use the database ${name}: ${thrown.message}.`, {
+        hint: 'Grant the user the right to create a schema in it.',
         cause,
       });
     case 'ENOTFOUND':
-      return new StudioError('storage', `The host of ${name} is not known.`, {
+      return new StudioError('storage', `Cannot resolve the host of ${name}.`, {
         hint: 'Check the host name in the URL of the store.',
         cause,
       });

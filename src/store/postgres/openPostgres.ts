@@ -41,8 +41,8 @@ function withoutPassword(url: string): string {
   try {
     parsed = new URL(url);
   } catch {
-    throw new StudioError('usage', 'The URL of the PostgreSQL store cannot be read.', {
-      hint: 'Write it as postgres://user:password@host:5432/database.',
+    throw new StudioError('usage', 'The URL of the PostgreSQL store is not valid.', {
+      hint: 'Use the form postgres://user:password@host:5432/database.',
     });
   }
   parsed.password = '';

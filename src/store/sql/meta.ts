@@ -29,7 +29,7 @@ export async function migrate(
     if (version > STORE_VERSION) {
       throw new StudioError(
         'version',
-        `The store ${store} was written by a newer Rollout Studio (store version ${version}; this one knows ` +
+        `The store ${store} was written by a newer Rollout Studio (store version ${version}; this version supports ` +
           `${STORE_VERSION}).`,
         {
           hint: 'Update Rollout Studio, or use another store with --store.',

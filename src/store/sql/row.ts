@@ -52,7 +52,7 @@ export function stored<T>(json: string): T {
   try {
     return JSON.parse(json) as T; // written by this store as a T
   } catch (error) {
-    throw new StudioError('storage', 'The store is damaged: a record is not readable.', {
+    throw new StudioError('storage', 'The store is damaged: a record cannot be read.', {
       hint: RESTORE,
       cause: error,
     });

@@ -24,8 +24,8 @@ function load(): typeof DatabaseSync {
   const sqlite = builtin();
   const found = sqlite?.DatabaseSync ?? sqlite?.Database;
   if (found === undefined) {
-    throw new StudioError('unsupported', `Node ${process.versions.node} has no SQLite.`, {
-      hint: 'Use Node 22.19 or newer, or a PostgreSQL store.',
+    throw new StudioError('unsupported', `Node.js ${process.versions.node} does not include SQLite.`, {
+      hint: 'Use Node.js 22.19 or newer, or a PostgreSQL store.',
     });
   }
   return found;

@@ -163,10 +163,14 @@ export class SqliteSql implements Sql {
       await this.#logFile.datasync();
       return undefined;
     } catch (error) {
-      this.#broken = new StudioError('storage', `The disk below ${this.#folder} failed: ${errorText(error)}.`, {
-        hint: 'Check the disk and the space left on it, then start the server again.',
-        cause: error,
-      });
+      this.#broken = new StudioError(
+        'storage',
+        `The disk with the store ${this.#folder} failed: ${errorText(error)}.`,
+        {
+          hint: 'Check the disk and its free space, then restart the server.',
+          cause: error,
+        },
+      );
       return this.#broken;
     }
   }

@@ -214,5 +214,5 @@ function textOf(parts: readonly Part[]): string {
 
 function inline(content: string | BlobRef): string {
   if (typeof content === 'string') return content;
-  throw new TypeError(`the blob ${content.$blob} was not read before it went to the model`);
+  throw new TypeError(`the blob ${content.$blob} was not loaded before sending it to the model`);
 }

@@ -1,4 +1,4 @@
-/** Values of users, tools and models as text. */
+/** Formats values of users, tools, and models as text. */
 import { isJsonObject, type Json } from '../../common/json.ts';
 import { compact } from '../../common/units.ts';
 import type { Change, Part, TraceError } from '../schema.ts';

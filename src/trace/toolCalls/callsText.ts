@@ -75,7 +75,7 @@ function value(stored: Json): string[] {
   const left = whole.length - shown.join('\n').length;
   return [
     ...indented(shown, 4),
-    ...(left > 0 ? [`    … ${left.toLocaleString('en')} more characters: open the step`] : []),
+    ...(left > 0 ? [`    … ${left.toLocaleString('en')} more characters. Open the step to see all.`] : []),
   ];
 }
 

@@ -32,7 +32,7 @@ test('options of what a server shows', () => {
   const { log, metrics, otlp } = parse();
   assert.deepEqual([log, metrics, otlp], ['text', 'token', undefined]);
   assert.equal(parse('--otlp', 'http://collector:4318').otlp, 'http://collector:4318/');
-  assert.throws(() => parse('--otlp', 'collector:4318'), /--otlp is the address/);
+  assert.throws(() => parse('--otlp', 'collector:4318'), /--otlp must be the address/);
   assert.throws(() => parse('--log', 'xml'), /--log is text, json, not xml/);
   assert.throws(() => parse('--metrics', 'shut'), /--metrics is/);
   assert.equal(parse('--metrics', 'open').metrics, 'open');
