@@ -82,7 +82,7 @@ export const text = tool({ description: 'Gives text.', input: z.object({ n: z.nu
       await Promise.race([full, ended]);
       assert.match(
         said,
-        /^(The disk with the store .* is full\. No recorded data is lost\. Free some disk space\. Work then continues automatically\.|The disk with the store .* failed: .*)$
+        /^(The disk with the store .* is full\. No recorded data is lost\. Free some disk space\. Work then continues automatically\.|The disk with the store .* failed: .*)$/,
       );
       // What was stored can be read, and what is asked now is refused with the same words.
       const [batch] = oneDocument<{ batches: { batch: string }[] }>(

@@ -4,11 +4,11 @@ import type { BlobStore } from '../store.ts';
 
 export type Content = Uint8Array | AsyncIterable<Uint8Array>;
 
-/** A blob store with what keeping house needs. */
+/** A blob store with garbage collection. */
 export interface KeptBlobs extends BlobStore {
   /**
-   * Blobs put or asked for before `before` (ms since the epoch) that no batch names; `without`: batches that do not
-   * count. Removes them unless `dryRun`. Gives how many, and their size.
+   * Finds unreferenced blobs that were last written or queried before `before` (ms since the epoch); `without`: batches
+   * to ignore. Removes them unless `dryRun`. Returns their number and size.
    */
   sweep(what: {
     before: number;
@@ -17,9 +17,9 @@ export interface KeptBlobs extends BlobStore {
   }): Promise<{ blobs: number; bytes: number }>;
 }
 
-/** How old the time a blob was last asked for may get before it is set anew: less than the shortest sensible grace. */
+/** Age at which the time of a blob's last use is refreshed: less than the shortest sensible grace. */
 export const STALE_MS = 10 * 60 * 1000;
-/** What an upload that died leaves is removed after this. */
+/** Leftovers of failed uploads are removed after this time. */
 export const UPLOAD_MS = 24 * 60 * 60 * 1000;
 
 const SHA = /^[0-9a-f]{64}$/;
@@ -48,7 +48,7 @@ export function checkContent(sha: string, actual: string): void {
     );
 }
 
-/** Up to `limit` bytes at once; of more, those read so far and the rest. */
+/** Reads up to `limit` bytes; for longer content, returns the bytes read so far and the rest. */
 export async function peek(
   content: Content,
   limit: number,

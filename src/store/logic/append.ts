@@ -8,7 +8,7 @@ import { type EventRun, insertRuns, runsOf } from './events.ts';
 import { Ledger } from './ledger.ts';
 import { type RolloutRecordRow, readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
 
-/** Appends for many rollouts in one transaction; the results stand in the order of the requests. */
+/** Appends to many rollouts in one transaction. The results are in the order of the requests. */
 export async function appendAll(tx: Transaction, requests: readonly AppendRequest[]): Promise<AppendResult[]> {
   const names = [...new Set(requests.map((request) => request.rollout))];
   const rows = await tx.all(
@@ -20,7 +20,7 @@ export async function appendAll(tx: Transaction, requests: readonly AppendReques
     Array.from(rollouts.values(), (rollout) => [rollout.name, { seq: rollout.last, ended: rollout.state === 'ended' }]),
   );
 
-  // First judge all of them, for only what is accepted needs its batch.
+  // Validate all requests first, because only accepted ones need their batch.
   const accepted: { rollout: RolloutRecordRow; events: readonly TraceEvent[] }[] = [];
   const results = requests.map((request): AppendResult => {
     const rollout = rollouts.get(request.rollout);
@@ -46,7 +46,7 @@ export async function appendAll(tx: Transaction, requests: readonly AppendReques
   const refs = new Map<Batch, string[]>();
   for (const { rollout, events } of accepted) {
     const batch = ledger.batchIfThere(rollout.batch);
-    if (batch === undefined) continue; // being removed: nobody will read it
+    if (batch === undefined) continue; // being removed, so nobody will read it
     runs.push(...runsOf(rollout.id, events, (shas) => refs.set(batch, [...(refs.get(batch) ?? []), ...shas])));
     advance(ledger.change(rollout), events);
   }
@@ -56,7 +56,7 @@ export async function appendAll(tx: Transaction, requests: readonly AppendReques
   return results;
 }
 
-/** `end`: where the stream stands, the requests before this one counted. */
+/** Validates a request. `end`: the end of the stream, including earlier requests. */
 function judge(
   request: AppendRequest,
   rollout: RolloutRecordRow,
@@ -90,7 +90,7 @@ function refused(code: 'fenced' | 'gap', durable: number, message: string): Appe
 }
 
 /**
- * What events change in the row of their rollout. A queued one stays queued until it ends: its holder was lost, and may
+ * Applies events to the row of their rollout. A queued one stays queued until it ends: its worker was lost, and may
  * come back.
  */
 export function advance(rollout: RolloutRecordRow, events: readonly TraceEvent[]): void {

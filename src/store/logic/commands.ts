@@ -26,7 +26,7 @@ function record(row: Row): CommandRecord {
 
 /** See `Store.putCommand`. */
 export async function putCommand(tx: Transaction, command: NewCommand): Promise<CommandRecord> {
-  // Under the batch's lock, so that the ids of commands become visible in their order: sessions remember the last one.
+  // Under the batch's lock, so that IDs of commands become visible in order: sessions store the last one.
   const batch = await lockBatch(tx, command.batch);
   const name = quote(command.id);
   const there = await tx.get(`${SELECT} WHERE c.name = ?`, name);
@@ -75,7 +75,7 @@ export async function commandsFor(tx: Transaction, name: string): Promise<Comman
   return rows.map(record);
 }
 
-/** See `Store.finishCommand`. The first result stays. */
+/** See `Store.finishCommand`. Keeps the first result. */
 export async function finishCommand(tx: Transaction, id: string, result: Json): Promise<void> {
   const written = await tx.run(
     'UPDATE command SET result = ? WHERE name = ? AND result IS NULL',

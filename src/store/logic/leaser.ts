@@ -4,7 +4,7 @@ import type { Lease } from '../store.ts';
 import { type LeaseRequest, leaseAll } from './lease.ts';
 import { noSession } from './sessions.ts';
 
-/** Rollouts of one transaction at most, so that appends do not wait long behind it. */
+/** Maximum number of rollouts per transaction, so that appends do not wait long. */
 const MOST = 1024;
 
 interface PendingLease {
@@ -14,7 +14,7 @@ interface PendingLease {
 }
 
 /**
- * Leases that are asked for together are one transaction: a thousand sessions that ask at once cost a few statements.
+ * Groups concurrent leases into one transaction: a thousand simultaneous requests cost only a few statements.
  */
 export class Leaser {
   readonly #sql: Sql;

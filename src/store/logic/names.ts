@@ -1,10 +1,10 @@
 import { StudioError } from '../../common/errors.ts';
 
 const NAME = /^[\w.:-]{1,128}$/;
-/** What an index of either database takes in any case. */
+/** Limit that the indexes of both databases support. */
 const MAX_TASK_ID = 1000;
 
-/** Ids that others made up: harmless in URLs, payloads and file names. Throws `usage`. */
+/** Checks that an external ID is safe in URLs, payloads, and file names. Throws `usage`. */
 export function checkName(what: string, name: string): void {
   if (!NAME.test(name))
     throw new StudioError('usage', `${JSON.stringify(name)} is not a valid ${what} ID.`, {

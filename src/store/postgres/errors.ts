@@ -14,7 +14,7 @@ const LOST = new Set([
   '57P03',
   '53300',
 ]);
-/** node-postgres gives these without a code. */
+/** Messages that node-postgres throws without a code. */
 const LOST_TEXT =
   /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|client was closed/i;
 
@@ -23,22 +23,24 @@ function codeOf(thrown: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** The connection broke, or the database is just starting or stopping: worth another try. */
+/** Returns whether to retry: the connection broke, or the database is starting or stopping. */
 export function isLost(thrown: unknown): boolean {
   const code = codeOf(thrown);
   if (code !== undefined) return LOST.has(code) || code.startsWith('08');
-  // A host with several addresses: all of them failed.
+  // All addresses of the host failed.
   if (thrown instanceof AggregateError) return thrown.errors.some(isLost);
   return thrown instanceof Error && LOST_TEXT.test(thrown.message);
 }
 
-/** Another transaction stood in the way, and would not the next time. */
+/** Returns whether a transaction conflicted with another one, so that a retry can succeed. */
 export function isCollision(thrown: unknown): boolean {
   const code = codeOf(thrown);
   return code === '40P01' || code === '40001';
 }
 
-/** Turns what PostgreSQL threw into an error for people. `details.full` marks a full disk. Others stay. */
+/**
+ * Converts errors of PostgreSQL to errors for people. `details.full` marks a full disk. Returns other errors unchanged.
+ */
 export function postgresError(thrown: unknown, name: string): unknown {
   if (!(thrown instanceof Error) || StudioError.is(thrown)) return thrown;
   const cause = thrown;
@@ -84,7 +86,7 @@ export function postgresError(thrown: unknown, name: string): unknown {
         cause,
       });
     default:
-      // Five characters: PostgreSQL said it. All else is a mistake of this program.
+      // A code of five characters comes from PostgreSQL. Any other error is a bug.
       return code !== undefined && /^[0-9A-Z]{5}$/.test(code)
         ? new StudioError('storage', `The database ${name} failed: ${thrown.message}.`, { cause })
         : thrown;

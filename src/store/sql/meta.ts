@@ -13,8 +13,8 @@ async function get(tx: Transaction, name: string): Promise<string | undefined> {
 }
 
 /**
- * Brings a database to the current version, an empty one too, in one transaction. Throws `version` for a store that
- * a newer program wrote; it is left as it is.
+ * Migrates a database, or an empty one, to the current version in one transaction. Throws `version` for a store of a
+ * newer program, without changing it.
  */
 export async function migrate(
   sql: Sql,

@@ -11,7 +11,8 @@ const CANTOPEN = 14;
 const NOTADB = 26;
 
 /**
- * Turns what SQLite or the file system threw into an error for people. `details.full` marks a full disk. Others stay.
+ * Converts errors of SQLite and the file system to errors for people. `details.full` marks a full disk. Returns other
+ * errors unchanged.
  */
 export function sqliteError(thrown: unknown, folder: string): unknown {
   if (!(thrown instanceof Error) || StudioError.is(thrown)) return thrown;
