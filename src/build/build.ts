@@ -13,11 +13,11 @@ if (builds.some((done) => done.status === 'rejected')) process.exit(1);
 
 // What an earlier build left goes only now, so that a failed build leaves the last good one. What packaging made stays.
 const outputs = builds.flatMap((done) => (done.status === 'fulfilled' ? Object.keys(done.value.metafile.outputs) : []));
-const made = new Set(outputs.map((file) => path.join(root, file)));
+const created = new Set(outputs.map((file) => path.join(root, file)));
 const dist = path.join(root, 'dist');
 for (const entry of readdirSync(dist, { recursive: true, withFileTypes: true })) {
   const file = path.join(entry.parentPath, entry.name);
-  if (!entry.isFile() || made.has(file)) continue;
+  if (!entry.isFile() || created.has(file)) continue;
   const place = path.relative(dist, file).split(path.sep);
   if (place[0] === '.stamp' || place[0] === '.stage' || place[0]?.endsWith('.vsix') === true) continue;
   rmSync(file);

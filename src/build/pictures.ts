@@ -168,8 +168,8 @@ async function shoot(
       createInterface({ input: viewer.stdout }).once('line', resolve);
       viewer.once('exit', () => reject(new Error(`rollout view ${reference} ended`)));
     });
-    for (const [theme, asked] of Object.entries(THEMES)) {
-      const page = await browser.newPage({ viewport: VIEWPORT, deviceScaleFactor: 1, ...asked });
+    for (const [theme, options] of Object.entries(THEMES)) {
+      const page = await browser.newPage({ viewport: VIEWPORT, deviceScaleFactor: 1, ...options });
       await page.goto(url);
       await page.getByRole('heading', { level: 1 }).waitFor();
       await prepare(page);

@@ -21,7 +21,7 @@ import type { DebuggedRollout } from './debuggedRollout.ts';
 import type { StopReason } from './debuggee.ts';
 import { cutOf } from './forking.ts';
 import { stopLabel } from './frames.ts';
-import { type GivenFrame, Inspection } from './inspection.ts';
+import { Inspection, type SentFrame } from './inspection.ts';
 import { DebugSession } from './session.ts';
 import type { DebugPorts, ForkMade, ForkWish } from './sessionPorts.ts';
 import { trajectoryOf } from './sources/frameSource.ts';
@@ -58,7 +58,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
   /** Cancellable requests, by seq. */
   readonly #requests = new Map<number, AbortController>();
   /** Trajectories whose text was offered; the source reference is the index + 1. */
-  readonly #offered: DebuggedRollout[] = [];
+  readonly #trajectories: DebuggedRollout[] = [];
   #inspection: Inspection | undefined;
   #session: DebugSession | undefined;
   #launched = false;
@@ -132,7 +132,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
     this.sendResponse(response);
     this.#need()
       .start()
-      .catch((error: unknown) => this.#tell(error));
+      .catch((error: unknown) => this.#report(error));
   }
 
   protected override disconnectRequest(
@@ -179,7 +179,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
     args: DebugProtocol.SetBreakpointsArguments,
   ): void {
     this.#answer(response, async () =>
-      this.#told({ breakpoints: setLines(this.#need(), this.#trajectory(args.source), args) }),
+      this.#afterBreakpoints({ breakpoints: setLines(this.#need(), this.#trajectory(args.source), args) }),
     );
   }
 
@@ -187,14 +187,14 @@ export class RolloutDebugAdapter extends ProtocolSession {
     response: DebugProtocol.SetFunctionBreakpointsResponse,
     args: DebugProtocol.SetFunctionBreakpointsArguments,
   ): void {
-    this.#answer(response, async () => this.#told({ breakpoints: setFunctions(this.#need(), args) }));
+    this.#answer(response, async () => this.#afterBreakpoints({ breakpoints: setFunctions(this.#need(), args) }));
   }
 
   protected override setExceptionBreakPointsRequest(
     response: DebugProtocol.SetExceptionBreakpointsResponse,
     args: DebugProtocol.SetExceptionBreakpointsArguments,
   ): void {
-    this.#answer(response, async () => this.#told({ breakpoints: setExceptions(this.#need(), args) }));
+    this.#answer(response, async () => this.#afterBreakpoints({ breakpoints: setExceptions(this.#need(), args) }));
   }
 
   protected override dataBreakpointInfoRequest(
@@ -212,7 +212,9 @@ export class RolloutDebugAdapter extends ProtocolSession {
     response: DebugProtocol.SetDataBreakpointsResponse,
     args: DebugProtocol.SetDataBreakpointsArguments,
   ): void {
-    this.#answer(response, async () => this.#told({ breakpoints: this.#need().breakpoints.setData(args.breakpoints) }));
+    this.#answer(response, async () =>
+      this.#afterBreakpoints({ breakpoints: this.#need().breakpoints.setData(args.breakpoints) }),
+    );
   }
 
   protected override breakpointLocationsRequest(
@@ -363,7 +365,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
 
   protected override sourceRequest(response: DebugProtocol.SourceResponse, args: DebugProtocol.SourceArguments): void {
     this.#answer(response, () => {
-      const rollout = this.#offered[args.sourceReference - 1];
+      const rollout = this.#trajectories[args.sourceReference - 1];
       if (rollout === undefined) throw new StudioError('not_found', 'This trajectory is no longer being debugged.');
       return { content: rollout.document.text, mimeType: 'text/plain' };
     });
@@ -412,8 +414,8 @@ export class RolloutDebugAdapter extends ProtocolSession {
 
   readonly #referenceOf = (rollout: DebuggedRollout): number | undefined => {
     if (this.#options.ownDocuments) return undefined;
-    const known = this.#offered.indexOf(rollout);
-    return known >= 0 ? known + 1 : this.#offered.push(rollout);
+    const index = this.#trajectories.indexOf(rollout);
+    return index >= 0 ? index + 1 : this.#trajectories.push(rollout);
   };
 
   #open(
@@ -504,18 +506,18 @@ export class RolloutDebugAdapter extends ProtocolSession {
     this.sendResponse(response);
     Promise.resolve()
       .then(() => move(rollout))
-      .catch((error: unknown) => this.#tell(error));
+      .catch((error: unknown) => this.#report(error));
   }
 
-  async #fork({ frame, rollout }: GivenFrame, how: Pick<ForkWish, 'acceptIrreversible' | 'runs'>): Promise<ForkMade> {
+  async #fork({ frame, rollout }: SentFrame, how: Pick<ForkWish, 'acceptIrreversible' | 'runs'>): Promise<ForkMade> {
     const cut = cutOf(frame, rollout);
     if (cut === undefined)
       throw new StudioError('conflict', 'Cannot fork the rollout from this frame.', {
         hint: 'Select the frame of a step or a tool.',
       });
-    const made = await this.#need().fork(rollout, cut, how);
-    this.sendEvent(new Event('rolloutForked', { rollout: rollout.debuggee.rollout, cut, batch: made.batch }));
-    return made;
+    const fork = await this.#need().fork(rollout, cut, how);
+    this.sendEvent(new Event('rolloutForked', { rollout: rollout.debuggee.rollout, cut, batch: fork.batch }));
+    return fork;
   }
 
   /**
@@ -556,8 +558,8 @@ export class RolloutDebugAdapter extends ProtocolSession {
       });
   }
 
-  async #told<T>(body: T): Promise<T> {
-    await this.#need().tellBreakpoints();
+  async #afterBreakpoints<T>(body: T): Promise<T> {
+    await this.#need().sendBreakpoints();
     return body;
   }
 
@@ -581,7 +583,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
   }
 
   /** Reports a failure outside of a request. */
-  #tell(error: unknown): void {
+  #report(error: unknown): void {
     if (!StudioError.is(error, 'cancelled')) this.sendEvent(new OutputEvent(`${errorText(error)}\n`, 'important'));
   }
 
@@ -610,7 +612,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
   #trajectory(source: DebugProtocol.Source): DebuggedRollout | undefined {
     const rollouts = this.#session?.rollouts ?? [];
     if (source.sourceReference !== undefined && source.sourceReference > 0)
-      return this.#offered[source.sourceReference - 1];
+      return this.#trajectories[source.sourceReference - 1];
     return rollouts.find(
       (rollout) => source.path !== undefined && trajectoryOf(rollout, this.#referenceOf).path === source.path,
     );

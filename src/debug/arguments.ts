@@ -44,8 +44,8 @@ export type AttachArguments = z.infer<typeof attach>;
 export type DebugArguments = LiveArguments | ReplayArguments | AttachArguments;
 
 /** Parses the arguments. Throws `usage` with the invalid member and its allowed values. */
-export function readArguments(request: 'launch' | 'attach', given: unknown): DebugArguments {
-  const raw: Readonly<Record<string, unknown>> = { ...(typeof given === 'object' ? given : {}), request };
+export function readArguments(request: 'launch' | 'attach', input: unknown): DebugArguments {
+  const raw: Readonly<Record<string, unknown>> = { ...(typeof input === 'object' ? input : {}), request };
   if (request === 'attach') {
     const args = parse(attach, raw);
     if ((args.rollout === undefined) === (args.batch === undefined))

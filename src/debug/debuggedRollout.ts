@@ -19,7 +19,7 @@ export class DebuggedRollout {
   /** Whether the client does not know it yet. */
   quiet = false;
   /** The head as last reported to the client. */
-  told: Head | undefined;
+  reportedHead: Head | undefined;
   #cursor: RolloutCursor | undefined;
 
   constructor(debuggee: Debuggee, places: ToolPlaces, limits: Readonly<Record<string, number>>) {

@@ -12,7 +12,7 @@ import { type Node, valueNode } from './variables/node.ts';
 import { type ScopeContext, scopesOf } from './variables/scopes.ts';
 
 /** A frame of the call stack that was sent to the client. */
-export interface GivenFrame {
+export interface SentFrame {
   readonly rollout: DebuggedRollout;
   readonly frame: Frame;
   readonly context: ScopeContext;
@@ -22,7 +22,7 @@ export class Inspection {
   readonly #session: DebugSession;
   readonly #referenceOf: ReferenceOf;
   readonly #variables = new VariableHandles<DebuggedRollout>();
-  #frames: GivenFrame[] = [];
+  #frames: SentFrame[] = [];
 
   constructor(session: DebugSession, referenceOf: ReferenceOf) {
     this.#session = session;
@@ -36,7 +36,7 @@ export class Inspection {
   }
 
   /** Returns a frame. Throws `gone` for one from an earlier stop. */
-  frame(id: number): GivenFrame {
+  frame(id: number): SentFrame {
     const frame = this.#frames[id - 1];
     if (frame === undefined) throw new StudioError('gone', 'This frame belongs to an earlier stop.');
     return frame;
@@ -87,7 +87,7 @@ export class Inspection {
     { variablesReference, filter, start = 0, count = 0 }: DebugProtocol.VariablesArguments,
     signal: AbortSignal,
   ): Promise<DebugProtocol.VariablesResponse['body']> {
-    const { children, owner, given } = this.#variables.get(variablesReference);
+    const { children, owner, sent: given } = this.#variables.get(variablesReference);
     if (filter === 'named' && children.indexed !== undefined) return { variables: [] };
     const nodes = await children.list({ start, count: count === 0 ? Infinity : count }, signal);
     for (const node of nodes) given.set(node.name, node);
@@ -96,7 +96,7 @@ export class Inspection {
 
   /** Finds a variable that was sent to the client. */
   find(variablesReference: number, name: string): Node | undefined {
-    return this.#variables.get(variablesReference).given.get(name);
+    return this.#variables.get(variablesReference).sent.get(name);
   }
 
   /**
@@ -118,34 +118,34 @@ export class Inspection {
         ...rollout.pending.filter(({ of, path }) => path !== edit.path || of.seq !== edit.of.seq || of.m !== edit.of.m),
         edit,
       ];
-    const shown = this.#variable(
+    const variable = this.#variable(
       valueNode(name, edit.value, { readBlob: (ref, signal) => rollout.debuggee.readBlob(ref, signal) }),
       rollout,
     );
     return {
       body: {
-        value: shown.value,
-        variablesReference: shown.variablesReference,
-        ...(shown.type === undefined ? {} : { type: shown.type }),
+        value: variable.value,
+        variablesReference: variable.variablesReference,
+        ...(variable.type === undefined ? {} : { type: variable.type }),
       },
       waits: !inPlace,
     };
   }
 
   evaluate({ expression, frameId, context }: DebugProtocol.EvaluateArguments): DebugProtocol.EvaluateResponse['body'] {
-    const { rollout, frame, at } = this.#asked(frameId);
+    const { rollout, frame, at } = this.#frameOf(frameId);
     const value = evaluate(expression, rollout, frame, at, context);
     if (context === 'clipboard')
       return { result: typeof value === 'string' ? value : JSON.stringify(value, null, 2), variablesReference: 0 };
-    const shown = this.#variable(
+    const variable = this.#variable(
       valueNode('', value, { readBlob: (ref, signal) => rollout.debuggee.readBlob(ref, signal), expression }),
       rollout,
     );
     return {
-      result: shown.value,
-      variablesReference: shown.variablesReference,
-      ...(shown.type === undefined ? {} : { type: shown.type }),
-      ...(shown.indexedVariables === undefined ? {} : { indexedVariables: shown.indexedVariables }),
+      result: variable.value,
+      variablesReference: variable.variablesReference,
+      ...(variable.type === undefined ? {} : { type: variable.type }),
+      ...(variable.indexedVariables === undefined ? {} : { indexedVariables: variable.indexedVariables }),
     };
   }
 
@@ -154,7 +154,7 @@ export class Inspection {
     column,
     frameId,
   }: DebugProtocol.CompletionsArguments): DebugProtocol.CompletionsResponse['body'] {
-    const { rollout, at } = this.#asked(frameId);
+    const { rollout, at } = this.#frameOf(frameId);
     return { targets: complete(text, column, rollout, at) };
   }
 
@@ -188,7 +188,7 @@ export class Inspection {
     };
   }
 
-  #asked(frameId: number | undefined): { rollout: DebuggedRollout; frame: Frame | undefined; at: number } {
+  #frameOf(frameId: number | undefined): { rollout: DebuggedRollout; frame: Frame | undefined; at: number } {
     if (frameId !== undefined) {
       const { rollout, frame, context } = this.frame(frameId);
       return { rollout, frame, at: context.place.at };

@@ -149,18 +149,18 @@ class OpenedRollout implements Debuggee {
 function liveControl(api: Api, rollout: string, by: string): LiveControl {
   const command = (verb: RolloutCommand['verb'], args?: Json): Promise<CommandReply> =>
     api.commandRollout(rollout, { command: newId('c'), verb, by, ...(args === undefined ? {} : { args }) });
-  const tell = async (verb: RolloutCommand['verb'], args?: Json): Promise<void> => {
+  const send = async (verb: RolloutCommand['verb'], args?: Json): Promise<void> => {
     await command(verb, args);
   };
   return {
-    hold: () => tell('hold'),
-    release: (how) => tell(how === 'step' ? 'step' : 'release'),
+    hold: () => send('hold'),
+    release: (how) => send(how === 'step' ? 'step' : 'release'),
     stepInto: async () => (await command('step', { inspect: true })).inspector,
     // drops undefined members
-    edit: ({ of, path, value }) => tell('edit', { of: JSON.parse(JSON.stringify(of)) as Json, path, value }),
-    inject: (message) => tell('inject', { message: message as unknown as Json }), // parts are JSON
-    skip: (result) => tell('skip', { result }),
-    answer: (value) => tell('answer', { value }),
-    cancel: () => tell('cancel', { reason: `Ended by ${by}.` }),
+    edit: ({ of, path, value }) => send('edit', { of: JSON.parse(JSON.stringify(of)) as Json, path, value }),
+    inject: (message) => send('inject', { message: message as unknown as Json }), // parts are JSON
+    skip: (result) => send('skip', { result }),
+    answer: (value) => send('answer', { value }),
+    cancel: () => send('cancel', { reason: `Ended by ${by}.` }),
   };
 }

@@ -82,7 +82,7 @@ export class DebugSession {
             (id) => this.#addHeld(id),
             this.#over.signal,
           )
-          .catch((error: unknown) => this.#tell(error));
+          .catch((error: unknown) => this.#report(error));
     } else if (args.mode === 'live') {
       const attempt = args.attempt ?? 1;
       const batch = await this.#ports.launch({ file: args.batch, task: args.task, attempt, store: args.store }, both);
@@ -103,24 +103,24 @@ export class DebugSession {
   async start(): Promise<void> {
     this.#configured = true;
     const entry = this.#args.stopOnEntry ?? (this.#args.request === 'launch' && this.#args.mode === 'replay');
-    await this.tellBreakpoints();
+    await this.sendBreakpoints();
     for (const rollout of this.rollouts) {
       if (rollout.debuggee.live !== undefined) {
         const held = rollout.debuggee.head;
         if (!entry && held?.breakpoint === ENTRY.id) await rollout.debuggee.live.release('continue');
         else this.#look(rollout, entry ? 'entry' : undefined);
       } else if (entry || rollout.cursor === undefined) {
-        rollout.told = rollout.debuggee.head;
+        rollout.reportedHead = rollout.debuggee.head;
         this.#stop(rollout, 'entry', []);
       } else {
-        rollout.told = rollout.debuggee.head;
+        rollout.reportedHead = rollout.debuggee.head;
         this.#run(rollout, 'forward');
       }
     }
   }
 
   /** Sends the breakpoints to the running rollouts. Call this after each change. */
-  async tellBreakpoints(): Promise<void> {
+  async sendBreakpoints(): Promise<void> {
     if (!this.#configured) return;
     if (this.#batch !== undefined) await this.#need().setBreakpoints(this.#batch, this.#prefix, this.breakpoints.gates);
     else
@@ -218,11 +218,11 @@ export class DebugSession {
   }
 
   /** Moves the cursor. `asked`: the user requested it and may expect the rollout itself to go there. */
-  goTo(rollout: DebuggedRollout, seq: number, asked = false): void {
+  goTo(rollout: DebuggedRollout, seq: number, requested = false): void {
     const place = rollout.cursor?.stops.placeOf(seq);
     if (place === undefined) throw new StudioError('usage', `This trajectory has no event ${seq}.`);
     rollout.cursor?.goto(place);
-    if (asked && rollout.debuggee.live !== undefined && !rollout.atHead)
+    if (requested && rollout.debuggee.live !== undefined && !rollout.atHead)
       this.onOutput.fire({
         text:
           'You are viewing recorded events. The rollout itself is still held at its current position. Continue returns ' +
@@ -258,7 +258,7 @@ export class DebugSession {
     await this.#remove(rollout);
     const added = await this.#add(fork, true, this.#over.signal, true);
     await this.#held(added, this.#over.signal);
-    await this.tellBreakpoints();
+    await this.sendBreakpoints();
     // A client that gets the stop before the response would treat it as an earlier one.
     setImmediate(() => {
       added.quiet = false;
@@ -299,13 +299,13 @@ export class DebugSession {
 
   /** Reports a live rollout that was held, continued, or ended. */
   #look(rollout: DebuggedRollout, reason: StopReason | undefined): void {
-    const { debuggee, told } = rollout;
+    const { debuggee, reportedHead: reported } = rollout;
     const { head } = debuggee;
     if (!this.#configured || rollout.quiet) return;
-    if (head !== undefined && told?.place.at === head.place.at && told.reason === head.reason) return;
-    rollout.told = head;
+    if (head !== undefined && reported?.place.at === head.place.at && reported.reason === head.reason) return;
+    rollout.reportedHead = head;
     if (head === undefined) {
-      if (told !== undefined) this.onContinued.fire({ thread: this.#threadOf(rollout) });
+      if (reported !== undefined) this.onContinued.fire({ thread: this.#threadOf(rollout) });
       return;
     }
     rollout.running?.abort();
@@ -392,18 +392,18 @@ export class DebugSession {
   // ---- rollouts and threads
 
   async #add(id: string, following: boolean, signal: AbortSignal, quiet = false): Promise<DebuggedRollout> {
-    const rollout = await this.#need().open(id, following, (error) => this.#tell(error), signal);
+    const rollout = await this.#need().open(id, following, (error) => this.#report(error), signal);
     const { debuggee } = rollout;
     rollout.quiet = quiet;
     this.#rollouts.set(id, rollout);
-    let known = agentsOf(rollout).length;
+    let count = agentsOf(rollout).length;
     this.#listening.set(
       id,
       debuggee.onChange(() => {
         const agents = agentsOf(rollout);
-        for (const agent of agents.slice(Math.max(1, known)))
+        for (const agent of agents.slice(Math.max(1, count)))
           this.onThread.fire({ reason: 'started', thread: this.#threadId(rollout, agent) });
-        known = agents.length;
+        count = agents.length;
         this.#look(rollout, undefined);
       }),
     );
@@ -444,7 +444,7 @@ export class DebugSession {
     return this.#source;
   }
 
-  #tell(error: unknown): void {
+  #report(error: unknown): void {
     this.onOutput.fire({ text: `${errorText(error)}\n`, category: 'important' });
   }
 

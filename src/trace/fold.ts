@@ -118,9 +118,9 @@ function contextAt(model: TrajectoryModel, seq: number, path: string): MessageEn
   if (call?.kind === 'model') {
     for (const [first, last] of call.start.data.context) {
       for (let m = first; m <= last; m++) {
-        const shown = model.shownMessage(m, seq);
+        const current = model.shownMessage(m, seq);
         // An edit from before the call was known to it: what its context then names is what it was given.
-        const entry = shown !== undefined && shown.event.seq > from ? shown : model.message(m);
+        const entry = current !== undefined && current.event.seq > from ? current : model.message(m);
         if (entry !== undefined) entries.push(entry);
       }
     }

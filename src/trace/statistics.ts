@@ -133,8 +133,8 @@ class Usage {
   }
 }
 
-function timesOf(given: readonly number[]): Report['ms'] {
-  const times = Float64Array.from(given).sort();
+function timesOf(durations: readonly number[]): Report['ms'] {
+  const times = Float64Array.from(durations).sort();
   const last = times.at(-1);
   if (last === undefined) return null;
   const rank = (share: number): number => times[Math.ceil(share * times.length) - 1] ?? last;

@@ -65,12 +65,12 @@ export class BreakpointTable {
   /** Sets breakpoints on lines of a file; `meaning` returns what a line defines. */
   setLines(
     file: string,
-    wanted: readonly DebugProtocol.SourceBreakpoint[],
+    requested: readonly DebugProtocol.SourceBreakpoint[],
     meaning: (line: number) => LineMeaning | undefined,
   ): DebugProtocol.Breakpoint[] {
     return this.#set(
       `file:${file}`,
-      wanted.map((one) => {
+      requested.map((one) => {
         const found = meaning(one.line);
         if (found === undefined)
           return {
@@ -93,12 +93,12 @@ export class BreakpointTable {
   /** Sets breakpoints on lines of a trajectory's text; `stopAt` returns the stop on a line. */
   setTrajectoryLines(
     rollout: string,
-    wanted: readonly DebugProtocol.SourceBreakpoint[],
+    requested: readonly DebugProtocol.SourceBreakpoint[],
     stopAt: (line: number) => { readonly seq: number; readonly line: number } | undefined,
   ): DebugProtocol.Breakpoint[] {
     return this.#set(
       `trajectory:${rollout}`,
-      wanted.map((one) => {
+      requested.map((one) => {
         const stop = stopAt(one.line);
         if (stop === undefined) return { problem: 'There are no events yet.', line: one.line };
         const plain = one.condition === undefined && one.hitCondition === undefined && one.logMessage === undefined;
@@ -111,35 +111,35 @@ export class BreakpointTable {
 
   /** Sets breakpoints on tools by name; `model` is every model call. `known`: names of the existing tools. */
   setFunctions(
-    wanted: readonly DebugProtocol.FunctionBreakpoint[],
-    known: ReadonlySet<string>,
+    requested: readonly DebugProtocol.FunctionBreakpoint[],
+    tools: ReadonlySet<string>,
   ): DebugProtocol.Breakpoint[] {
     return this.#set(
       'functions',
-      wanted.map((one) => {
+      requested.map((one) => {
         const name = one.name.trim();
         const made = this.#gate(
-          name === 'model' && !known.has(name) ? { side: 'before', kind: 'model' } : { side: 'before', tool: name },
+          name === 'model' && !tools.has(name) ? { side: 'before', kind: 'model' } : { side: 'before', tool: name },
           undefined,
           one,
         );
-        if (known.has(name) || name === 'model' || 'problem' in made) return made;
+        if (tools.has(name) || name === 'model' || 'problem' in made) return made;
         return {
           ...made,
           note:
             `Unknown tool “${name}”` +
-            `${known.size === 0 ? '' : `. Known tools: ${[...known].slice(0, 12).join(', ')}`}.`,
+            `${tools.size === 0 ? '' : `. Known tools: ${[...tools].slice(0, 12).join(', ')}`}.`,
         };
       }),
     );
   }
 
   setExceptions(
-    wanted: readonly { readonly filter: string; readonly condition?: string | undefined }[],
+    requested: readonly { readonly filter: string; readonly condition?: string | undefined }[],
   ): DebugProtocol.Breakpoint[] {
     return this.#set(
       'exceptions',
-      wanted.map(({ filter, condition }) => {
+      requested.map(({ filter, condition }) => {
         const found = exceptionCondition(filter, condition);
         if (found === undefined) return { problem: `Unknown exception filter “${filter}”.` };
         return { ...this.#gate({ side: found.side }, found.when, {}), exception: true };
@@ -148,10 +148,10 @@ export class BreakpointTable {
   }
 
   /** Sets breakpoints on changes of the world: `dataId` identifies a table, a row, or a file. */
-  setData(wanted: readonly DebugProtocol.DataBreakpoint[]): DebugProtocol.Breakpoint[] {
+  setData(requested: readonly DebugProtocol.DataBreakpoint[]): DebugProtocol.Breakpoint[] {
     return this.#set(
       'data',
-      wanted.map((one) => {
+      requested.map((one) => {
         // created by dataBreakpointInfo
         const about = JSON.parse(one.dataId) as { table?: string; key?: unknown; file?: string };
         const tests =
@@ -201,7 +201,7 @@ export class BreakpointTable {
 
   #set(origin: string, made: readonly NewBreakpoint[]): DebugProtocol.Breakpoint[] {
     const entries: Entry[] = [];
-    const told = made.map((one): DebugProtocol.Breakpoint => {
+    const result = made.map((one): DebugProtocol.Breakpoint => {
       this.#ids += 1;
       const line = one.line === undefined ? {} : { line: one.line };
       if ('problem' in one) return { id: this.#ids, verified: false, message: one.problem, ...line };
@@ -219,7 +219,7 @@ export class BreakpointTable {
       };
     });
     this.#byOrigin.set(origin, entries);
-    return told;
+    return result;
   }
 }
 

@@ -65,17 +65,17 @@ export function exceptionCondition(
   filter: string,
   condition: string | undefined,
 ): { readonly when: string; readonly side: 'before' | 'after' } | undefined {
-  const known = FILTERS[filter];
-  if (known === undefined) return undefined;
+  const definition = FILTERS[filter];
+  if (definition === undefined) return undefined;
   const own = condition?.trim() ?? '';
   if (filter === 'repeated')
     return { when: `has(tool.repeats) && tool.repeats >= ${own === '' ? '1' : own}`, side: 'before' };
   if (filter === 'reward')
     return {
       when:
-        `${known.condition} && event.data.value != null && double(event.data.value) < ` +
+        `${definition.condition} && event.data.value != null && double(event.data.value) < ` +
         `double(${own === '' ? '1' : own})`,
       side: 'after',
     };
-  return { when: own === '' ? known.condition : `${known.condition} && (${own})`, side: 'after' };
+  return { when: own === '' ? definition.condition : `${definition.condition} && (${own})`, side: 'after' };
 }

@@ -28,11 +28,11 @@ export function setFunctions(
   session: DebugSession,
   { breakpoints }: DebugProtocol.SetFunctionBreakpointsArguments,
 ): DebugProtocol.Breakpoint[] {
-  const known = session.rollouts.flatMap(({ places, debuggee }) => [
+  const tools = session.rollouts.flatMap(({ places, debuggee }) => [
     ...places.names,
     ...debuggee.model.tools.map((tool) => tool.start.data.name),
   ]);
-  return session.breakpoints.setFunctions(breakpoints, new Set(known));
+  return session.breakpoints.setFunctions(breakpoints, new Set(tools));
 }
 
 export function setExceptions(

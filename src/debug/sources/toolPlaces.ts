@@ -231,16 +231,16 @@ async function locator(
   folders: readonly string[],
   readText: ReadText,
 ): Promise<(file: string) => string | undefined> {
-  const known = new Map<string, string>();
+  const located = new Map<string, string>();
   for (const file of new Set(files)) {
     for (const candidate of candidatesOf(file, modules, folders)) {
       if ((await readText(slashed(candidate))) === undefined) continue;
-      known.set(file, candidate);
+      located.set(file, candidate);
       break;
     }
   }
   // Beside a file that was found lie the others, as they were submitted.
-  return (file) => known.get(file) ?? candidatesOf(file, modules, folders)[0];
+  return (file) => located.get(file) ?? candidatesOf(file, modules, folders)[0];
 }
 
 function cached(read: ReadText): ReadText {

@@ -7,7 +7,7 @@ export interface Container<O> {
   readonly children: VariableNodes;
   readonly owner: O;
   /** Nodes given out: a client names a variable by its name there. */
-  readonly given: Map<string, Node>;
+  readonly sent: Map<string, Node>;
 }
 
 export class VariableHandles<O> {
@@ -15,7 +15,7 @@ export class VariableHandles<O> {
 
   /** 0 = nothing inside. */
   create(children: VariableNodes | undefined, owner: O): number {
-    return children === undefined ? 0 : this.#containers.push({ children, owner, given: new Map() });
+    return children === undefined ? 0 : this.#containers.push({ children, owner, sent: new Map() });
   }
 
   /** Throws `usage` for a number from before the last stop. */

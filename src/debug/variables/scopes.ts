@@ -228,15 +228,15 @@ function usageScope({ debuggee: { model }, place, limits }: ScopeContext): Scope
 function newMessages(model: TrajectoryModel, span: ModelSpan): MessageEntry[] {
   const starts = model.agent(span.agent)?.modelStarts ?? [];
   const before = model.span(starts[starts.indexOf(span.seq) - 1] ?? 0);
-  const known = new Set<number>();
+  const earlier = new Set<number>();
   if (before?.kind === 'model') {
-    for (const [first, last] of before.start.data.context) for (let m = first; m <= last; m++) known.add(m);
-    if (before.end?.data.m !== undefined) known.add(before.end.data.m);
+    for (const [first, last] of before.start.data.context) for (let m = first; m <= last; m++) earlier.add(m);
+    if (before.end?.data.m !== undefined) earlier.add(before.end.data.m);
   }
   const fresh: MessageEntry[] = [];
   for (const [first, last] of span.start.data.context) {
     for (let m = first; m <= last; m++) {
-      const entry = known.has(m) ? undefined : model.message(m);
+      const entry = earlier.has(m) ? undefined : model.message(m);
       if (entry !== undefined) fresh.push(entry);
     }
   }
@@ -247,10 +247,10 @@ function messageNode(entry: MessageEntry, context: ScopeContext): Node {
   const { role, origin, parts } = entry.event.data;
   const text = partsText(parts).replaceAll(/\s*\n\s*/g, ' ⏎ ');
   const calls = parts.flatMap((part) => (part.type === 'tool_call' ? [part.name] : [])).join(', ');
-  const said = [text, calls === '' ? '' : `→ ${calls}`].filter((piece) => piece !== '').join(' ');
+  const summary = [text, calls === '' ? '' : `→ ${calls}`].filter((piece) => piece !== '').join(' ');
   return {
     name: `${entry.m} ${role}`,
-    value: `${origin === 'edited' ? '(edited) ' : ''}${said.length > 300 ? `${said.slice(0, 300)}…` : said}`,
+    value: `${origin === 'edited' ? '(edited) ' : ''}${summary.length > 300 ? `${summary.slice(0, 300)}…` : summary}`,
     children: fixed(messageNodes(entry, context)),
   };
 }

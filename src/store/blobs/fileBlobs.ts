@@ -7,7 +7,7 @@ import type { Sql } from '../sql/sql.ts';
 import { checkContent, isSha, type KeptBlobs, STALE_MS, UPLOAD_MS } from './content.ts';
 
 /** Names per query while sweeping. */
-const ASKED = 500;
+const NAMES_PER_QUERY = 500;
 
 /**
  * Stores blobs as files `ab/<sha>`: writes a temporary file, syncs, and renames it, so that an existing file is
@@ -117,7 +117,7 @@ export class FileBlobs {
       if (!/^[0-9a-f]{2}$/.test(folder)) continue;
       for (const name of await entries(path.join(this.#folder, folder))) {
         if (isSha(name)) asked.push(name);
-        if (asked.length >= ASKED) await decide();
+        if (asked.length >= NAMES_PER_QUERY) await decide();
       }
     }
     await decide();

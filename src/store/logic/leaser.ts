@@ -5,7 +5,7 @@ import { type LeaseRequest, leaseAll } from './lease.ts';
 import { noSession } from './sessions.ts';
 
 /** Maximum number of rollouts per transaction, so that appends do not wait long. */
-const MOST = 1024;
+const MAX_PER_TRANSACTION = 1024;
 
 interface PendingLease {
   readonly request: LeaseRequest;
@@ -62,7 +62,7 @@ export class Leaser {
   #take(): PendingLease[] {
     let [count, wanted] = [0, 0];
     for (const { request } of this.#waiting) {
-      if (count > 0 && wanted + request.want > MOST) break;
+      if (count > 0 && wanted + request.want > MAX_PER_TRANSACTION) break;
       wanted += request.want;
       count += 1;
     }

@@ -48,9 +48,9 @@ export async function migrate(
 
 /** See `Store.secretKey`. */
 export function secretKey(sql: Sql): Promise<string> {
-  const made = randomBytes(32).toString('hex');
+  const created = randomBytes(32).toString('hex');
   return sql.write(async (tx) => {
-    await tx.insert(META, ['name', 'value'], [['secret', made]], 'ignore');
-    return (await get(tx, 'secret')) ?? made;
+    await tx.insert(META, ['name', 'value'], [['secret', created]], 'ignore');
+    return (await get(tx, 'secret')) ?? created;
   });
 }

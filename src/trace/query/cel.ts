@@ -5,7 +5,7 @@ import { isComprehension, matches, metered, operands, startBudget, withLimits } 
 import { fieldsOf, isVariable, type QueryEnvironment, VARIABLES } from './vocabulary.ts';
 
 /** Characters of an expression. */
-const LONGEST = 2_000;
+const MAX_LENGTH = 2_000;
 const LIMITS = { maxAstNodes: 500, maxDepth: 40, maxListElements: 200, maxMapEntries: 100 };
 
 export interface CelProgram {
@@ -46,13 +46,13 @@ const MIXED = {
 let shared: Environment | undefined;
 
 export function compileCel(text: string): Compiled {
-  if (text.length > LONGEST) {
+  if (text.length > MAX_LENGTH) {
     return {
       ok: false,
       problem: {
-        message: `it is longer than ${LONGEST} characters`,
-        column: LONGEST + 1,
-        length: text.length - LONGEST,
+        message: `it is longer than ${MAX_LENGTH} characters`,
+        column: MAX_LENGTH + 1,
+        length: text.length - MAX_LENGTH,
       },
     };
   }
@@ -150,7 +150,7 @@ function isRange(value: unknown): value is { start: number; end: number } {
 function hinted(message: string, text: string, at: number): string {
   if (message === 'Unexpected character: =') return 'a single "="; to compare, write "=="';
   if (/^Unexpected token: EOF|, got EOF$/.test(message)) return 'the expression is incomplete';
-  const record = /^map<.*> (==|!=) (string|null|int|double|bool) does not go$/.exec(message);
+  const record = /^map<.*> (==|!=) (string|null|int|double|bool) is not supported$/.exec(message);
   if (record !== null) {
     const name = /^\w+/.exec(text.slice(at))?.[0] ?? '';
     const fields = fieldsOf(name);

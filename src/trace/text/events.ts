@@ -106,12 +106,12 @@ function writeModelEnd(page: Page, event: EventOf<'model.end'>, detail: Detail):
 
 function writeCall(page: Page, model: TrajectoryModel, span: ToolSpan, detail: Detail): void {
   const { name, raw } = span.start.data;
-  const asked = model.argumentsOf(span);
-  const text = raw ?? valueText(asked.value, detail.full);
+  const input = model.argumentsOf(span);
+  const text = raw ?? valueText(input.value, detail.full);
   page.line('→', `${name} ${text}`, {
     most: detail.value,
     labelStyle: 'cyan',
-    note: asked.edited ? 'edited' : undefined,
+    note: input.edited ? 'edited' : undefined,
   });
 }
 

@@ -45,7 +45,7 @@ describe('the scraper', () => {
       assert.equal(await tick({ status: 503, text: 'starting' }), undefined);
       assert.deepEqual(await tick({ status: 200, text: METRICS }), load);
       assert.equal(await tick({ status: 404, text: 'not here' }), undefined);
-      targets.push({ name: 'other', url: `${url}/other`, headers: {}, tell: (told) => heard(told) });
+      targets.push({ name: 'other', url: `${url}/other`, headers: {}, report: (load) => heard(load) });
       for (let again = 0; again < 3; again++) assert.deepEqual(await tick(), load);
       assert.deepEqual(asked, { one: 6, other: 3 });
     } finally {

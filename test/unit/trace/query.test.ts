@@ -97,7 +97,7 @@ describe('compileQuery: what is CEL and what is text', () => {
       ['tool.', 6, /the expression is incomplete/],
       ['tool.nme == "x"', 6, /tool has no "nme"; it has name, arguments/],
       ['step == 1 && tool.bogus == 1', 19, /no "bogus"/],
-      ['task == "x"', 1, /task is a record.*id/],
+      ['task == "x"', 1, /task is an object.*id/],
       ['error != null', 1, /no variable "error"/],
       ['tool.name.matches("(")', 19, /missing closing/],
       ['status == 3', 1, /string == int/],
