@@ -27,17 +27,17 @@ interface AppProps {
   readonly went?: PagePlace | undefined;
 }
 
-export function App({ host, begun: given, went }: AppProps) {
-  const [begun, setBegun] = useState(given);
+export function App({ host, begun: initial, went }: AppProps) {
+  const [started, setBegun] = useState(initial);
   const [place, setPlace] = useState(went);
   useEffect(() => {
-    if (begun === undefined) void begin(host).then(setBegun);
+    if (started === undefined) void begin(host).then(setBegun);
     const going = host.went(setPlace);
     return () => going.dispose();
   }, [host]);
-  if (begun === undefined) return null;
-  if ('problem' in begun) return <EmptyState icon="error" title="This page cannot be shown" text={begun.problem} />;
-  return <Page host={host} start={begun.start} place={place ?? begun.start.place} onNavigate={setPlace} />;
+  if (started === undefined) return null;
+  if ('problem' in started) return <EmptyState icon="error" title="This page cannot be shown" text={started.problem} />;
+  return <Page host={host} start={started.start} place={place ?? started.start.place} onNavigate={setPlace} />;
 }
 
 /** A place of the same batch, rollout or task moves within the page; another one is a page of its own. */

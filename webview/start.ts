@@ -41,11 +41,11 @@ function start(): Start {
   if (globalThis.acquireVsCodeApi !== undefined)
     return { started: { vscode: startInVsCode(globalThis.acquireVsCodeApi()) } };
   followSystemTheme();
-  const given = new URLSearchParams(window.location.hash.slice(1));
-  const place = placeFromParams(given);
+  const params = new URLSearchParams(window.location.hash.slice(1));
+  const place = placeFromParams(params);
   if (place === undefined) return { started: { browser: undefined } };
-  tell(place.page);
-  const early = askEarly(place, given.get('token') ?? '');
+  markSkeleton(place.page);
+  const early = askEarly(place, params.get('token') ?? '');
   return {
     started: { browser: early },
     first: soon(place.page === 'batch' ? firstRows(place, early) : answered(early)),
@@ -53,7 +53,7 @@ function start(): Start {
 }
 
 /** For the skeleton. An editor's document says it itself. */
-function tell(page: PagePlace['page']): void {
+function markSkeleton(page: PagePlace['page']): void {
   document.body.dataset['page'] = page;
 }
 
@@ -90,8 +90,8 @@ function answered({ socket }: Early): Promise<void> {
 }
 
 /** Waits no longer than a server may take. */
-function soon(wanted: Promise<void>): Promise<void> {
-  return Promise.race([wanted, new Promise<void>((resolve) => setTimeout(resolve, ANSWERED_MS))]);
+function soon(pending: Promise<void>): Promise<void> {
+  return Promise.race([pending, new Promise<void>((resolve) => setTimeout(resolve, ANSWERED_MS))]);
 }
 
 function firstPaint(): Promise<void> {

@@ -14,13 +14,13 @@ const ENDING = '.bench.ts';
 const all = globSync(`**/*${ENDING}`, { cwd: FOLDER })
   .map((file) => file.slice(0, -ENDING.length).split(path.sep).join('/'))
   .sort();
-const asked = process.argv.slice(2).map((name) => name.replace(/\/$/, ''));
-const unknown = asked.filter((name) => named(name).length === 0);
+const requested = process.argv.slice(2).map((name) => name.replace(/\/$/, ''));
+const unknown = requested.filter((name) => named(name).length === 0);
 if (unknown.length > 0) {
   console.error(`There is no benchmark ${unknown.join(', ')}. There are: ${all.join(', ')}.`);
   process.exit(2);
 }
-for (const name of asked.length === 0 ? all.filter((one) => !one.includes('/')) : asked.flatMap(named)) {
+for (const name of requested.length === 0 ? all.filter((one) => !one.includes('/')) : requested.flatMap(named)) {
   console.log(`\n── ${name}`);
   const done = spawnSync(
     process.execPath,
@@ -30,6 +30,6 @@ for (const name of asked.length === 0 ? all.filter((one) => !one.includes('/')) 
   if (done.status !== 0) process.exitCode = 1;
 }
 
-function named(asked: string): string[] {
-  return all.filter((name) => name === asked || name.startsWith(`${asked}/`));
+function named(requested: string): string[] {
+  return all.filter((name) => name === requested || name.startsWith(`${requested}/`));
 }

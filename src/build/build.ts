@@ -16,11 +16,11 @@ if (builds.some((done) => done.status === 'rejected')) process.exit(1);
 const outputs = builds.flatMap((done) => (done.status === 'fulfilled' ? Object.keys(done.value.metafile.outputs) : []));
 for (const done of builds) if (done.status === 'fulfilled') addBundled(done.value.metafile, root);
 writeBundled(root);
-const made = new Set(outputs.map((file) => path.join(root, file)));
+const created = new Set(outputs.map((file) => path.join(root, file)));
 const dist = path.join(root, 'dist');
 for (const entry of readdirSync(dist, { recursive: true, withFileTypes: true })) {
   const file = path.join(entry.parentPath, entry.name);
-  if (!entry.isFile() || made.has(file)) continue;
+  if (!entry.isFile() || created.has(file)) continue;
   const place = path.relative(dist, file).split(path.sep);
   if (file === path.join(root, BUNDLED_LIST)) continue;
   if (place[0] === '.stamp' || place[0] === '.stage' || place[0]?.endsWith('.vsix') === true) continue;

@@ -17,37 +17,37 @@ const bin = (name: string, file: string): string => path.join(root, 'node_module
 
 interface CheckResult {
   readonly ok: boolean;
-  readonly said: string;
+  readonly output: string;
 }
 
 /** Runs a tool of node_modules with this Node. */
 async function runs(script: string, args: readonly string[]): Promise<CheckResult> {
   const child = spawn(process.execPath, [script, ...args], { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] });
   const [out, err] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'close')]);
-  return { ok: child.exitCode === 0, said: out + err };
+  return { ok: child.exitCode === 0, output: out + err };
 }
 
 function reports(problems: readonly string[]): CheckResult {
-  return { ok: problems.length === 0, said: problems.map((problem) => `${problem}\n`).join('') };
+  return { ok: problems.length === 0, output: problems.map((problem) => `${problem}\n`).join('') };
 }
 
 /** What runs in Node; what runs in a page; the tests that look into a page. */
 const PROJECTS = ['.', 'webview', 'test/webview'];
 /** What the compiler knows from the last time. */
-const KNOWN = path.join(root, 'node_modules', '.cache', 'rollout-studio');
+const CACHE = path.join(root, 'node_modules', '.cache', 'rollout-studio');
 
 async function types(): Promise<CheckResult> {
-  let all: CheckResult = { ok: true, said: '' };
+  let all: CheckResult = { ok: true, output: '' };
   for (const project of PROJECTS) {
-    const known = path.join(KNOWN, `types-${project === '.' ? 'node' : project.replace('/', '-')}.json`);
-    const { ok, said } = await runs(bin('typescript', 'bin/tsc'), [
+    const cacheFile = path.join(CACHE, `types-${project === '.' ? 'node' : project.replace('/', '-')}.json`);
+    const { ok, output: said } = await runs(bin('typescript', 'bin/tsc'), [
       '-p',
       project,
       '--incremental',
       '--tsBuildInfoFile',
-      known,
+      cacheFile,
     ]);
-    all = { ok: all.ok && ok, said: all.said + said };
+    all = { ok: all.ok && ok, output: all.output + said };
   }
   return all;
 }
@@ -77,7 +77,7 @@ const CHECKS: readonly (readonly [string, () => CheckResult | Promise<CheckResul
 // All at once: lint and types take long, and each of them uses one processor.
 const results = await Promise.all(
   CHECKS.map(async ([name, check]) => {
-    const { ok, said } = await check();
+    const { ok, output: said } = await check();
     process.stdout.write(`${said}${ok ? 'ok    ' : 'FAILED'} ${name}\n`);
     return ok;
   }),

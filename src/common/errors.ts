@@ -25,7 +25,7 @@ export type ErrorCode = (typeof ERROR_CODES)[number];
 
 /** Returns the code sent by another process, or `fallback` if this version does not know it. */
 export function errorCodeOf(code: string, fallback: ErrorCode = 'internal'): ErrorCode {
-  return ERROR_CODES.find((known) => known === code) ?? fallback;
+  return ERROR_CODES.find((candidate) => candidate === code) ?? fallback;
 }
 
 export interface StudioErrorOptions {

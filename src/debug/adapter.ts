@@ -1,4 +1,4 @@
-/** The Debug Adapter Protocol over a debug session: every request a method, in the protocol's words. */
+/** Implements the Debug Adapter Protocol on top of a debug session, with a method for each request. */
 
 import path from 'node:path';
 import {
@@ -21,7 +21,7 @@ import type { DebuggedRollout } from './debuggedRollout.ts';
 import type { StopReason } from './debuggee.ts';
 import { cutOf } from './forking.ts';
 import { stopLabel } from './frames.ts';
-import { type GivenFrame, Inspection } from './inspection.ts';
+import { Inspection, type SentFrame } from './inspection.ts';
 import { DebugSession } from './session.ts';
 import type { DebugPorts, ForkMade, ForkWish } from './sessionPorts.ts';
 import { trajectoryOf } from './sources/frameSource.ts';
@@ -38,27 +38,27 @@ const REASONS: Readonly<Record<StopReason, string>> = {
   end: 'pause',
 };
 
-/** So long a client may take to start a child session. */
+/** How long a client may take to start a child session. */
 const START_MS = 30_000;
-/** A list to choose from is not longer. */
+/** Maximum length of a list of targets. */
 const MAX_TARGETS = 100;
 
 export interface AdapterOptions extends DebugPorts {
-  /** Whether the client shows trajectories itself, as documents with URIs `rollout:…`; else it asks for their text. */
+  /** Whether the client shows trajectories as documents with URIs `rollout:…`; otherwise it requests their text. */
   readonly ownDocuments: boolean;
-  /** Absent: what the client's `startDebugging` starts. */
+  /** Starts child sessions; by default with the client's `startDebugging`. */
   readonly children?: ChildDebugger;
 }
 
 export class RolloutDebugAdapter extends ProtocolSession {
-  /** Everything is over; a process that ran only for this may end. */
+  /** Fired when the session is over, so that a process that runs only for it may end. */
   readonly onClosed = new Emitter<undefined>();
   readonly #options: AdapterOptions;
   readonly #over = new AbortController();
-  /** Requests that may be cancelled, by their seq. */
+  /** Cancellable requests, by seq. */
   readonly #requests = new Map<number, AbortController>();
-  /** Trajectories whose text was offered, by their number − 1. */
-  readonly #offered: DebuggedRollout[] = [];
+  /** Trajectories whose text was offered; the source reference is the index + 1. */
+  readonly #trajectories: DebuggedRollout[] = [];
   #inspection: Inspection | undefined;
   #session: DebugSession | undefined;
   #launched = false;
@@ -137,11 +137,11 @@ export class RolloutDebugAdapter extends ProtocolSession {
   }
 
   protected override configurationDoneRequest(response: DebugProtocol.ConfigurationDoneResponse): void {
-    // The first stop is told after the answer.
+    // Report the first stop after the response.
     this.sendResponse(response);
     this.#need()
       .start()
-      .catch((error: unknown) => this.#tell(error));
+      .catch((error: unknown) => this.#report(error));
   }
 
   protected override disconnectRequest(
@@ -159,7 +159,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
     );
   }
 
-  /** The client is gone, whether it said so or not: what it launched ends with it, what it attached to goes on. */
+  /** Handles a disconnected client: ends what it launched; what it attached to continues. */
   override shutdown(): void {
     this.#over.abort();
     const session = this.#session;
@@ -188,7 +188,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
     args: DebugProtocol.SetBreakpointsArguments,
   ): void {
     this.#answer(response, async () =>
-      this.#told({ breakpoints: setLines(this.#need(), this.#trajectory(args.source), args) }),
+      this.#afterBreakpoints({ breakpoints: setLines(this.#need(), this.#trajectory(args.source), args) }),
     );
   }
 
@@ -196,14 +196,14 @@ export class RolloutDebugAdapter extends ProtocolSession {
     response: DebugProtocol.SetFunctionBreakpointsResponse,
     args: DebugProtocol.SetFunctionBreakpointsArguments,
   ): void {
-    this.#answer(response, async () => this.#told({ breakpoints: setFunctions(this.#need(), args) }));
+    this.#answer(response, async () => this.#afterBreakpoints({ breakpoints: setFunctions(this.#need(), args) }));
   }
 
   protected override setExceptionBreakPointsRequest(
     response: DebugProtocol.SetExceptionBreakpointsResponse,
     args: DebugProtocol.SetExceptionBreakpointsArguments,
   ): void {
-    this.#answer(response, async () => this.#told({ breakpoints: setExceptions(this.#need(), args) }));
+    this.#answer(response, async () => this.#afterBreakpoints({ breakpoints: setExceptions(this.#need(), args) }));
   }
 
   protected override dataBreakpointInfoRequest(
@@ -221,7 +221,9 @@ export class RolloutDebugAdapter extends ProtocolSession {
     response: DebugProtocol.SetDataBreakpointsResponse,
     args: DebugProtocol.SetDataBreakpointsArguments,
   ): void {
-    this.#answer(response, async () => this.#told({ breakpoints: this.#need().breakpoints.setData(args.breakpoints) }));
+    this.#answer(response, async () =>
+      this.#afterBreakpoints({ breakpoints: this.#need().breakpoints.setData(args.breakpoints) }),
+    );
   }
 
   protected override breakpointLocationsRequest(
@@ -265,7 +267,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
       if (waits)
         this.sendEvent(
           new OutputEvent(
-            'The record stays as it is. Restart Frame forks the rollout from here with this edit.\n',
+            'The recording is unchanged. Restart Frame forks the rollout from here with this edit.\n',
             'console',
           ),
         );
@@ -372,8 +374,8 @@ export class RolloutDebugAdapter extends ProtocolSession {
 
   protected override sourceRequest(response: DebugProtocol.SourceResponse, args: DebugProtocol.SourceArguments): void {
     this.#answer(response, () => {
-      const rollout = this.#offered[args.sourceReference - 1];
-      if (rollout === undefined) throw new StudioError('not_found', 'This trajectory is not debugged any more.');
+      const rollout = this.#trajectories[args.sourceReference - 1];
+      if (rollout === undefined) throw new StudioError('not_found', 'This trajectory is no longer being debugged.');
       return { content: rollout.document.text, mimeType: 'text/plain' };
     });
   }
@@ -387,7 +389,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
   /**
    * `fork {frameId, acceptIrreversible, file, agent, model, endpoint}`, `inject {role, text}`, `skip {result}`, `answer
    * {value}`, `goTo {rollout, seq}`
-   * and `text {rollout}`: what the protocol has no request for.
+   * and `text {rollout}`: requests that the protocol does not have.
    */
   protected override customRequest(command: string, response: DebugProtocol.Response, args: unknown): void {
     this.#answer(response, () => this.#custom(command, args));
@@ -421,8 +423,8 @@ export class RolloutDebugAdapter extends ProtocolSession {
 
   readonly #referenceOf = (rollout: DebuggedRollout): number | undefined => {
     if (this.#options.ownDocuments) return undefined;
-    const known = this.#offered.indexOf(rollout);
-    return known >= 0 ? known + 1 : this.#offered.push(rollout);
+    const index = this.#trajectories.indexOf(rollout);
+    return index >= 0 ? index + 1 : this.#trajectories.push(rollout);
   };
 
   #open(
@@ -493,7 +495,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
     session.onEnd.event(() => this.sendEvent(new TerminatedEvent()));
   }
 
-  /** Asks the client to start a child session. */
+  /** Requests a child session from the client. */
   #startDebugging({ request, ...configuration }: ChildConfiguration): Promise<boolean> {
     return new Promise((resolve) => {
       this.sendRequest('startDebugging', { request, configuration }, START_MS, (response) => {
@@ -502,7 +504,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
     });
   }
 
-  /** Answers, then moves: a client wants the answer before the stop it leads to. */
+  /** Responds, then moves: a client expects the response before the resulting stop. */
   #move(
     response: DebugProtocol.Response,
     thread: number,
@@ -513,23 +515,23 @@ export class RolloutDebugAdapter extends ProtocolSession {
     this.sendResponse(response);
     Promise.resolve()
       .then(() => move(rollout))
-      .catch((error: unknown) => this.#tell(error));
+      .catch((error: unknown) => this.#report(error));
   }
 
-  async #fork({ frame, rollout }: GivenFrame, how: Pick<ForkWish, 'acceptIrreversible' | 'runs'>): Promise<ForkMade> {
+  async #fork({ frame, rollout }: SentFrame, how: Pick<ForkWish, 'acceptIrreversible' | 'runs'>): Promise<ForkMade> {
     const cut = cutOf(frame, rollout);
     if (cut === undefined)
-      throw new StudioError('conflict', 'A rollout cannot be forked from here.', {
-        hint: 'Choose the frame of a step or of a tool.',
+      throw new StudioError('conflict', 'Cannot fork the rollout from this frame.', {
+        hint: 'Select the frame of a step or a tool.',
       });
-    const made = await this.#need().fork(rollout, cut, how);
-    this.sendEvent(new Event('rolloutForked', { rollout: rollout.debuggee.rollout, cut, batch: made.batch }));
-    return made;
+    const fork = await this.#need().fork(rollout, cut, how);
+    this.sendEvent(new Event('rolloutForked', { rollout: rollout.debuggee.rollout, cut, batch: fork.batch }));
+    return fork;
   }
 
   /**
-   * Answers a request with what `make` gives or throws. `request`: it may be cancelled; `then`: what follows the
-   * answer.
+   * Responds to a request with the result of `make`, or its error. `request`: makes it cancellable; `then`: runs after
+   * the response.
    */
   #answer<R extends DebugProtocol.Response>(
     response: R,
@@ -557,7 +559,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
                   variables: { _text: errorText(error) },
                   showUser: !StudioError.is(error, 'gone'),
                 },
-          ); // an editor may still ask about where it stood before
+          ); // an editor may still query the previous stop
         },
       )
       .finally(() => {
@@ -565,8 +567,8 @@ export class RolloutDebugAdapter extends ProtocolSession {
       });
   }
 
-  async #told<T>(body: T): Promise<T> {
-    await this.#need().tellBreakpoints();
+  async #afterBreakpoints<T>(body: T): Promise<T> {
+    await this.#need().sendBreakpoints();
     return body;
   }
 
@@ -575,7 +577,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
     const seq = trajectory?.document.stopAt(line);
     if (trajectory !== undefined && seq !== undefined)
       return [{ id: seq, label: stopLabel(trajectory.debuggee.model, seq), line: trajectory.document.lineOf(seq) }];
-    // In a tool's file: the calls of the tool that is there.
+    // In a tool's file, these are the calls of that tool.
     const rollout = this.#rollout(undefined);
     const found = rollout.places.at(path.normalize(source.path ?? ''), line);
     const calls =
@@ -589,8 +591,8 @@ export class RolloutDebugAdapter extends ProtocolSession {
     }));
   }
 
-  /** A failure nobody waits for the answer of. */
-  #tell(error: unknown): void {
+  /** Reports a failure outside of a request. */
+  #report(error: unknown): void {
     if (!StudioError.is(error, 'cancelled')) this.sendEvent(new OutputEvent(`${errorText(error)}\n`, 'important'));
   }
 
@@ -604,14 +606,14 @@ export class RolloutDebugAdapter extends ProtocolSession {
     return this.#session;
   }
 
-  /** The rollout a command is for: named, else the only one. */
+  /** Returns the rollout for a command: the specified one, or else the only one. */
   #rollout(id: string | undefined): DebuggedRollout {
     const { rollouts } = this.#need();
     const rollout = id === undefined ? rollouts[0] : rollouts.find((candidate) => candidate.debuggee.rollout === id);
     if (rollout === undefined)
       throw new StudioError(
         'not_found',
-        id === undefined ? 'No rollout is held.' : `Rollout ${id} is not debugged here.`,
+        id === undefined ? 'No rollout is held.' : `Rollout ${id} is not part of this debug session.`,
       );
     return rollout;
   }
@@ -619,7 +621,7 @@ export class RolloutDebugAdapter extends ProtocolSession {
   #trajectory(source: DebugProtocol.Source): DebuggedRollout | undefined {
     const rollouts = this.#session?.rollouts ?? [];
     if (source.sourceReference !== undefined && source.sourceReference > 0)
-      return this.#offered[source.sourceReference - 1];
+      return this.#trajectories[source.sourceReference - 1];
     return rollouts.find(
       (rollout) => source.path !== undefined && trajectoryOf(rollout, this.#referenceOf).path === source.path,
     );

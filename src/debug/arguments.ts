@@ -1,10 +1,10 @@
-/** What a debug session is started with (DESIGN section 9). */
+/** The arguments of a debug session (DESIGN section 9). */
 import { z } from 'zod';
 import { MAX_HELD } from '../client/launchHeld.ts';
 import { StudioError } from '../common/errors.ts';
 
 const common = {
-  /** Stops where it begins. Default: true for a recorded one, false for one that runs. */
+  /** Whether to stop at the beginning. Default: true for a recorded rollout, false for a running one. */
   stopOnEntry: z.boolean().optional(),
   /** A folder, or `postgres://…`. Default: the user's store. */
   store: z.string().optional(),
@@ -27,7 +27,7 @@ const replay = z.object({
   batch: z.string().optional(),
   task: z.string().optional(),
   attempt: z.number().int().min(1).optional(),
-  /** Where it begins: a step, or a seq. */
+  /** Where to start: a step, or a seq. */
   step: z.number().int().min(0).optional(),
   seq: z.number().int().min(1).optional(),
 });
@@ -43,26 +43,26 @@ export type ReplayArguments = z.infer<typeof replay>;
 export type AttachArguments = z.infer<typeof attach>;
 export type DebugArguments = LiveArguments | ReplayArguments | AttachArguments;
 
-/** Throws `usage` that names the member and what may stand there. */
-export function readArguments(request: 'launch' | 'attach', given: unknown): DebugArguments {
-  const raw: Readonly<Record<string, unknown>> = { ...(typeof given === 'object' ? given : {}), request };
+/** Parses the arguments. Throws `usage` with the invalid member and its allowed values. */
+export function readArguments(request: 'launch' | 'attach', input: unknown): DebugArguments {
+  const raw: Readonly<Record<string, unknown>> = { ...(typeof input === 'object' ? input : {}), request };
   if (request === 'attach') {
     const args = parse(attach, raw);
     if ((args.rollout === undefined) === (args.batch === undefined))
-      throw new StudioError('usage', 'Attaching needs a rollout or a batch.', {
-        hint: 'Give "rollout" or "batch" with an id, or "last" as batch.',
+      throw new StudioError('usage', 'The attach configuration needs a rollout or a batch.', {
+        hint: 'Set "rollout" or "batch" to an ID, or "batch" to "last".',
       });
     return args;
   }
   if (raw['mode'] === 'live') return parse(live, raw);
   if (raw['mode'] !== 'replay')
-    throw new StudioError('usage', `The mode is ${JSON.stringify(raw['mode'] ?? null)}.`, {
-      hint: 'Give "mode": "live" with a batch file, or "replay" with a rollout.',
+    throw new StudioError('usage', `Unknown mode: ${JSON.stringify(raw['mode'] ?? null)}.`, {
+      hint: 'Set "mode" to "live" with a batch file, or to "replay" with a rollout.',
     });
   const args = parse(replay, raw);
   if (args.rollout === undefined && (args.batch === undefined || args.task === undefined)) {
-    throw new StudioError('usage', 'A replay needs a rollout.', {
-      hint: 'Give "rollout", or "batch" with "task" and "attempt".',
+    throw new StudioError('usage', 'The replay configuration needs a rollout.', {
+      hint: 'Set "rollout", or "batch" with "task" and "attempt".',
     });
   }
   return args;
@@ -74,6 +74,6 @@ function parse<T>(schema: z.ZodType<T>, raw: unknown): T {
   const issue = parsed.error.issues[0];
   throw new StudioError(
     'usage',
-    `The debug configuration is wrong at ${issue?.path.join('.') ?? 'its top'}: ${issue?.message ?? ''}.`,
+    `Invalid debug configuration at ${issue?.path.join('.') ?? 'the top level'}: ${issue?.message ?? ''}.`,
   );
 }

@@ -1,11 +1,12 @@
 /**
- * From a trajectory into the code of a tool's call: a JavaScript debugger as a child session, started by the editor.
+ * Steps from a trajectory into the code of a tool's call, with a JavaScript debugger as a child session started by the
+ * editor.
  */
 import type { WebSocket as Socket } from 'ws';
 import { errorText } from '../common/errors.ts';
 import type { WaitingCall } from './sessionPorts.ts';
 
-/** A configuration of VS Code's JavaScript debugger, in the words of `startDebugging`. */
+/** A configuration of VS Code's JavaScript debugger for `startDebugging`. */
 export interface ChildConfiguration {
   readonly type: string;
   readonly request: 'attach';
@@ -13,28 +14,28 @@ export interface ChildConfiguration {
   readonly [member: string]: unknown;
 }
 
-/** How an editor starts a child session. */
+/** Starts child sessions in an editor. */
 export interface ChildDebugger {
-  /** Whether it can. */
+  /** Whether the editor supports it. */
   readonly available: boolean;
-  /** false: it did not. */
+  /** Returns false if the session did not start. */
   start(configuration: ChildConfiguration): Promise<boolean>;
 }
 
-/** What is not the user's: Node, the thread's own program, and libraries inside a bundle. */
+/** Code that is not the user's: Node.js, the thread's own program, and libraries inside a bundle. */
 const SKIPPED = ['<node_internals>/**', '**/toolThread.mjs', '**/tools/modules/**', '**/~library'];
 
-/** Starts a debugger for a call that waits for one; else the call goes on without. Gives what is to be said then. */
+/** Starts a debugger for a waiting call. If that fails, lets the call continue and returns a message. */
 export async function debugCall(children: ChildDebugger, { tool, url }: WaitingCall): Promise<string | undefined> {
   const problem = await children
     .start(attachToCall(tool, url))
-    .then((started) => (started ? undefined : 'The editor refused.'), errorText);
+    .then((started) => (started ? undefined : 'The editor refused to start it.'), errorText);
   if (problem === undefined) return undefined;
   await letGo(url);
-  return `The JavaScript debugger did not start, so the call of ${tool} goes on without. ${problem}`;
+  return `The JavaScript debugger did not start, so the call of ${tool} continues without it. ${problem}`;
 }
 
-/** Attaches to a call that waits at `url`. */
+/** Returns the configuration to attach to a call that waits at `url`. */
 function attachToCall(tool: string, url: string): ChildConfiguration {
   return {
     type: 'pwa-node',
@@ -43,7 +44,7 @@ function attachToCall(tool: string, url: string): ChildConfiguration {
     websocketAddress: url,
     port: Number(new URL(url).port),
     continueOnAttach: true,
-    // The thread is all there is to see: its process is the worker.
+    // Only the thread is of interest: its process is the worker.
     attachExistingChildren: false,
     autoAttachChildProcesses: false,
     restart: false,
@@ -54,7 +55,7 @@ function attachToCall(tool: string, url: string): ChildConfiguration {
   };
 }
 
-/** Lets a call go on that waits for a debugger. */
+/** Lets a call that waits for a debugger continue. */
 export async function letGo(url: string): Promise<void> {
   const { WebSocket } = await import('ws');
   const socket: Socket = new WebSocket(url);

@@ -1,4 +1,4 @@
-/** The cursor of one rollout in a debug session: where it stands, how it came there, and where the next move leads. */
+/** The cursor of one rollout in a debug session: its place, its history, and its moves. */
 import { setImmediate } from 'node:timers/promises';
 import { cancelled } from '../common/abort.ts';
 import { BreakpointSet, type GateSide, type MatchedBreakpoint } from '../protocol/breakpointSet.ts';
@@ -10,23 +10,23 @@ import type { TaskRecord } from '../trace/task.ts';
 
 export type Step = 'next' | 'into' | 'out';
 
-/** Where a run through the record stopped. `matched`: breakpoints that match there; none = the end of the record. */
+/** Where a run through the recording stopped. `matched`: the breakpoints that match there; empty at the end. */
 export interface CursorRun {
   readonly place: Place;
   readonly matched: readonly MatchedBreakpoint[];
 }
 
-/** Stops on single lines of the trajectory's text: seqs of stops. */
+/** Seqs of stops with a breakpoint on their line in the trajectory's text. */
 export type LineStops = ReadonlySet<number>;
 
-/** Events looked at before others get a turn. */
+/** Events to check before yielding to other work. */
 const SLICE = 2_000;
 
 export class RolloutCursor {
   readonly #model: TrajectoryModel;
   readonly #task: TaskRecord;
   #place: Place;
-  /** Places before, oldest first. */
+  /** Earlier places, oldest first. */
   readonly #visited: Place[] = [];
 
   constructor(model: TrajectoryModel, task: TaskRecord, place: Place) {
@@ -43,14 +43,14 @@ export class RolloutCursor {
     return Stops.of(this.#model);
   }
 
-  /** Goes to a place; `back` comes back from it. */
+  /** Goes to a place; `back` returns from it. */
   goto(place: Place): void {
     if (place.seq === this.#place.seq && place.at === this.#place.at) return;
     this.#visited.push(this.#place);
     this.#place = place;
   }
 
-  /** One step through the record; false at its end, where nothing moves. */
+  /** Makes one step through the recording; returns false at its end, without moving. */
   step(how: Step): boolean {
     const place = this.stops[how](this.#place);
     if (place === undefined) return false;
@@ -58,7 +58,7 @@ export class RolloutCursor {
     return true;
   }
 
-  /** To where the last move came from; where none was made, the stop before. False at the beginning. */
+  /** Returns to the place before the last move, or else to the previous stop. Returns false at the beginning. */
   back(): boolean {
     const place = this.#visited.pop() ?? this.stops.previous(this.#place);
     if (place === undefined) return false;
@@ -67,8 +67,9 @@ export class RolloutCursor {
   }
 
   /**
-   * Runs through the record to the next match, else to the end of it (`until`: the last event to look at); `backward`:
-   * to the one before, else to the beginning. `onLog` hears log points, in a forward run. Rejects when `signal` aborts.
+   * Runs through the recording to the next match, or else to the end (`until`: the last event to check); with
+   * `backward`, to the previous match, or else to the beginning. `onLog` gets the logpoints of a forward run. Rejects
+   * when `signal` aborts.
    */
   async run(
     direction: 'forward' | 'backward',
@@ -88,7 +89,7 @@ export class RolloutCursor {
     return found;
   }
 
-  /** What would stop a run at one event. */
+  /** Returns what would stop a run at an event. */
   at(seq: number, breakpoints: readonly Breakpoint[]): CursorRun {
     const set = new BreakpointSet();
     set.set(breakpoints);
@@ -102,7 +103,7 @@ export class RolloutCursor {
     signal: AbortSignal,
     until: number,
   ): Promise<CursorRun> {
-    // A hit condition counts from the beginning, wherever the cursor came from.
+    // Hit conditions count from the beginning, whatever the cursor's place.
     for (let seq = set.counts ? 1 : this.#place.at + 1; seq <= until; seq++) {
       if (seq % SLICE === 0) await pause(signal);
       const matched = this.#matches(set, seq);
@@ -117,7 +118,7 @@ export class RolloutCursor {
 
   async #backward(set: BreakpointSet, lines: LineStops, signal: AbortSignal): Promise<CursorRun> {
     let last: CursorRun | undefined;
-    // Hits can only be counted forward: the last match before the place is then the one.
+    // Hits can only be counted forward, so find the last match before the place.
     for (let step = 1; step < this.#place.at; step++) {
       if (step % SLICE === 0) await pause(signal);
       const seq = set.counts ? step : this.#place.at - step;
@@ -140,7 +141,7 @@ export class RolloutCursor {
   }
 }
 
-/** The side of an outside effect that an event is; undefined = it is none. */
+/** Returns the gate of an event; undefined if it is not at a gate. */
 export function gateOf(model: TrajectoryModel, event: AnyEvent): GateSide | undefined {
   if ('unknown' in event) return undefined;
   switch (event.kind) {
@@ -154,7 +155,7 @@ export function gateOf(model: TrajectoryModel, event: AnyEvent): GateSide | unde
       const span = event.span === undefined ? undefined : model.span(event.span);
       return { side: 'after', kind: 'tool', name: span?.kind === 'tool' ? span.start.data.name : '' };
     }
-    // What it was worth: conditions on `reward` look here.
+    // Conditions on `reward` are evaluated here.
     case 'score':
       return { side: 'after', kind: 'score', name: event.data.scorer };
     default:
@@ -162,7 +163,7 @@ export function gateOf(model: TrajectoryModel, event: AnyEvent): GateSide | unde
   }
 }
 
-/** Lets other work have its turn. Rejects when `signal` aborts. */
+/** Yields to other work. Rejects when `signal` aborts. */
 async function pause(signal: AbortSignal): Promise<void> {
   await setImmediate();
   if (signal.aborted) throw cancelled(signal);

@@ -1,17 +1,19 @@
-/** What the Debug Adapter Protocol has no request for: commands to a held rollout, and the other head of the cursor. */
+/**
+ * Custom requests that the Debug Adapter Protocol does not have: commands to a held rollout, and moves of the cursor.
+ */
 import { z } from 'zod';
 import { StudioError } from '../common/errors.ts';
 import type { Json } from '../common/json.ts';
 import type { LiveControl } from './debuggee.ts';
 
 const json = z.unknown() as unknown as z.ZodType<Json>;
-/** Absent: the only one. */
+/** The only rollout by default. */
 const rollout = z.string().optional();
 
 export const customRequest = z.discriminatedUnion('command', [
   /**
-   * Restart Frame, with leave to make calls again that cannot be undone, and with other files, another agent or another
-   * model.
+   * Restart Frame, optionally with permission to repeat irreversible calls, and with other files, another agent, or
+   * another model.
    */
   z.object({
     command: z.literal('fork'),
@@ -22,7 +24,7 @@ export const customRequest = z.discriminatedUnion('command', [
     model: z.string().optional(),
     endpoint: z.string().optional(),
   }),
-  /** A message into the context of the held agent. */
+  /** Adds a message to the context of the held agent. */
   z.object({
     command: z.literal('inject'),
     rollout,
@@ -39,10 +41,10 @@ export const customRequest = z.discriminatedUnion('command', [
   z.object({ command: z.literal('text'), rollout }),
 ]);
 
-/** Throws `conflict` for what is recorded. */
+/** Throws `conflict` for a recorded rollout. */
 export function needLive(live: LiveControl | undefined): LiveControl {
   if (live === undefined)
-    throw new StudioError('conflict', 'This rollout is over: nothing in it can be changed.', {
+    throw new StudioError('conflict', 'This rollout has ended and cannot be changed.', {
       hint: 'Restart a frame to fork it from there.',
     });
   return live;

@@ -12,14 +12,14 @@ export class DebuggedRollout {
   readonly places: ToolPlaces;
   readonly limits: Readonly<Record<string, number>>;
   readonly document: TrajectoryDocument;
-  /** Edits of what is recorded: made by the next fork. */
+  /** Edits of recorded events, applied by the next fork. */
   pending: ForkEdit[] = [];
-  /** Ends the run through the record that is under way. */
+  /** Stops the current run through the recording. */
   running: AbortController | undefined;
-  /** Whether the client hears nothing of it yet. */
+  /** Whether the client does not know it yet. */
   quiet = false;
-  /** The head as the client was last told. */
-  told: Head | undefined;
+  /** The head as last reported to the client. */
+  reportedHead: Head | undefined;
   #cursor: RolloutCursor | undefined;
 
   constructor(debuggee: Debuggee, places: ToolPlaces, limits: Readonly<Record<string, number>>) {
@@ -33,7 +33,7 @@ export class DebuggedRollout {
     return `${this.debuggee.task.id} · attempt ${this.debuggee.attempt}`;
   }
 
-  /** Made when there is somewhere to stand. */
+  /** The cursor; undefined until there is a place for it. */
   get cursor(): RolloutCursor | undefined {
     const { model, task } = this.debuggee;
     const { first } = Stops.of(model);
@@ -41,19 +41,19 @@ export class DebuggedRollout {
     return this.#cursor;
   }
 
-  /** Where it stands; undefined while it runs. */
+  /** The current place; undefined while it runs. */
   get place(): Place | undefined {
     return this.debuggee.head === undefined ? undefined : this.cursor?.place;
   }
 
-  /** The tool whose call it is held before. */
+  /** The tool, if it is held before a tool call. */
   get heldCall(): string | undefined {
     const { head, model } = this.debuggee;
     const span = head?.side === 'before' ? model.span(head.place.seq) : undefined;
     return span?.kind === 'tool' ? span.start.data.name : undefined;
   }
 
-  /** Whether the cursor is where the rollout itself is, not somewhere in its record. */
+  /** Whether the cursor is at the rollout's own position, not elsewhere in its recording. */
   get atHead(): boolean {
     const head = this.debuggee.head?.place;
     const place = this.cursor?.place;

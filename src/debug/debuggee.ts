@@ -1,4 +1,4 @@
-/** What is debugged: one rollout, recorded or running. The debug adapter knows no more of it than this. */
+/** The interface of a debugged rollout, recorded or running. */
 import type { Listen } from '../common/emitter.ts';
 import type { Json } from '../common/json.ts';
 import type { ForkEdit } from '../config/submission.ts';
@@ -7,7 +7,7 @@ import type { BlobRef, Part, Role } from '../trace/schema.ts';
 import type { Place } from '../trace/stops.ts';
 import type { TaskRecord } from '../trace/task.ts';
 
-/** Why a rollout stands where it stands. */
+/** Why a rollout is stopped. */
 export type StopReason =
   | 'entry'
   | 'step'
@@ -19,12 +19,12 @@ export type StopReason =
   | 'lost_server'
   | 'end';
 
-/** The gate a live rollout is held at, or the end of one that is over. */
+/** The gate at which a live rollout is held, or the end of an ended one. */
 export interface Head {
   readonly reason: StopReason;
   readonly place: Place;
   readonly side: 'before' | 'after';
-  /** Id of the breakpoint that holds it. */
+  /** ID of the breakpoint that holds it. */
   readonly breakpoint?: string;
 }
 
@@ -33,10 +33,10 @@ export interface Debuggee {
   readonly batch: string;
   readonly task: TaskRecord;
   readonly attempt: number;
-  /** sha of what was submitted; of an imported rollout, of the file it came from. */
+  /** Hash of the submission, or of the source file of an imported rollout. */
   readonly submission: string;
   readonly model: TrajectoryModel;
-  /** What can be done to it beside looking. */
+  /** Commands to it; undefined if it is recorded. */
   readonly live: LiveControl | undefined;
   /** Where it is held, or its end; undefined while it runs. */
   readonly head: Head | undefined;
@@ -46,15 +46,15 @@ export interface Debuggee {
   close(): Promise<void>;
 }
 
-/** Commands to a rollout that runs or is held. Each rejects with the server's words when it cannot be done. */
+/** Commands to a running or held rollout. Each rejects with the server's error. */
 export interface LiveControl {
-  /** Holds at the next gate. Resolves when the command was taken, not when it holds. */
+  /** Holds at the next gate. Resolves when the command was accepted, not when it holds. */
   hold(): Promise<void>;
-  /** `step`: to the next gate of the held agent. Resolves when the command was taken. */
+  /** `step`: to the next gate of the held agent. Resolves when the command was accepted. */
   release(how: 'continue' | 'step'): Promise<void>;
   /**
-   * A step into the code of the held call. Gives where it waits for a JavaScript debugger; undefined: it was a step
-   * like any other.
+   * Steps into the code of the held call. Returns where it waits for a JavaScript debugger; undefined if it was an
+   * ordinary step.
    */
   stepInto(): Promise<string | undefined>;
   edit(edit: ForkEdit): Promise<void>;

@@ -1,4 +1,4 @@
-/** Where a fork from a frame is cut, and edits as a person types them. */
+/** Determines where a fork from a frame is cut, and parses edits typed by the user. */
 import { StudioError } from '../common/errors.ts';
 import type { Json } from '../common/json.ts';
 import type { ForkEdit } from '../config/submission.ts';
@@ -36,8 +36,8 @@ export function cutOf(frame: Frame, { debuggee: { model }, pending }: DebuggedRo
 /** An edit of a variable by what was typed: JSON; where a text stood, also a text without quotes. Throws `usage`. */
 export function editOf(node: Node | undefined, typed: string): ForkEdit {
   if (node?.edit === undefined) {
-    throw new StudioError('usage', 'This cannot be edited.', {
-      hint: 'What can be: arguments and results of a tool call, the parts of a message, the sampling of a model call.',
+    throw new StudioError('usage', 'This value cannot be edited.', {
+      hint: 'You can edit the arguments and results of a tool call, the parts of a message, and the sampling of a model call.',
     });
   }
   const { of, path } = node.edit;
@@ -50,7 +50,7 @@ function valueOf(typed: string, before: Json | undefined): Json {
   } catch {
     if (typeof before === 'string') return typed;
     throw new StudioError('usage', `“${typed}” is not JSON.`, {
-      hint: 'Write a text in double quotes, a number, true, false, null, a list or a record.',
+      hint: 'Enter text in double quotes, a number, true, false, null, an array, or an object.',
     });
   }
 }

@@ -1,7 +1,4 @@
-/**
- * What a debugger shows of where it stands: frames, scopes, variables, values of expressions. Good until something
- * moves.
- */
+/** Frames, scopes, variables, and values of expressions at the current stop. Valid until the next move. */
 import type { DebugProtocol } from '@vscode/debugprotocol';
 import { StudioError } from '../common/errors.ts';
 import type { DebuggedRollout } from './debuggedRollout.ts';
@@ -14,8 +11,8 @@ import { VariableHandles } from './variables/handles.ts';
 import { type Node, valueNode } from './variables/node.ts';
 import { type ScopeContext, scopesOf } from './variables/scopes.ts';
 
-/** A frame of the call stack as it was given out. */
-export interface GivenFrame {
+/** A frame of the call stack that was sent to the client. */
+export interface SentFrame {
   readonly rollout: DebuggedRollout;
   readonly frame: Frame;
   readonly context: ScopeContext;
@@ -25,23 +22,23 @@ export class Inspection {
   readonly #session: DebugSession;
   readonly #referenceOf: ReferenceOf;
   readonly #variables = new VariableHandles<DebuggedRollout>();
-  #frames: GivenFrame[] = [];
+  #frames: SentFrame[] = [];
 
   constructor(session: DebugSession, referenceOf: ReferenceOf) {
     this.#session = session;
     this.#referenceOf = referenceOf;
   }
 
-  /** Something moved: what was given out is not good any more. */
+  /** Invalidates frames and variables after a move. */
   forget(): void {
     this.#variables.clear();
     this.#frames = [];
   }
 
-  /** Throws `gone` for one from before the last stop. */
-  frame(id: number): GivenFrame {
+  /** Returns a frame. Throws `gone` for one from an earlier stop. */
+  frame(id: number): SentFrame {
     const frame = this.#frames[id - 1];
-    if (frame === undefined) throw new StudioError('gone', 'This frame is from before the last step.');
+    if (frame === undefined) throw new StudioError('gone', 'This frame belongs to an earlier stop.');
     return frame;
   }
 
@@ -52,10 +49,10 @@ export class Inspection {
   }: DebugProtocol.StackTraceArguments): DebugProtocol.StackTraceResponse['body'] {
     const thread = this.#session.thread(threadId);
     const place = this.#session.placeOf(thread);
-    if (place === undefined) throw new StudioError('conflict', 'It runs.');
+    if (place === undefined) throw new StudioError('conflict', 'The rollout is running.');
     const { rollout } = thread;
     const { debuggee, pending, limits } = rollout;
-    // What came of a recorded call is known, and shown with it.
+    // Show a recorded call together with its result.
     const at = Math.max(place.at, debuggee.model.span(place.seq)?.end?.seq ?? 0);
     const context: ScopeContext = { debuggee, place: { seq: place.seq, at }, pending, limits };
     const frames = framesAt(debuggee.model, place).map((frame): DebugProtocol.StackFrame => {
@@ -90,21 +87,21 @@ export class Inspection {
     { variablesReference, filter, start = 0, count = 0 }: DebugProtocol.VariablesArguments,
     signal: AbortSignal,
   ): Promise<DebugProtocol.VariablesResponse['body']> {
-    const { children, owner, given } = this.#variables.get(variablesReference);
+    const { children, owner, sent: given } = this.#variables.get(variablesReference);
     if (filter === 'named' && children.indexed !== undefined) return { variables: [] };
     const nodes = await children.list({ start, count: count === 0 ? Infinity : count }, signal);
     for (const node of nodes) given.set(node.name, node);
     return { variables: nodes.map((node) => this.#variable(node, owner)) };
   }
 
-  /** A variable that was given out. */
+  /** Finds a variable that was sent to the client. */
   find(variablesReference: number, name: string): Node | undefined {
-    return this.#variables.get(variablesReference).given.get(name);
+    return this.#variables.get(variablesReference).sent.get(name);
   }
 
   /**
-   * At the head of what is held it is changed in place; what is recorded stays as it is, and the next fork begins with
-   * the edit. `waits`: it waits for a fork.
+   * Sets a variable. At the head of a held rollout it is changed in place. A recording stays unchanged, and the next
+   * fork applies the edit (`waits`).
    */
   async setVariable({
     variablesReference,
@@ -121,34 +118,34 @@ export class Inspection {
         ...rollout.pending.filter(({ of, path }) => path !== edit.path || of.seq !== edit.of.seq || of.m !== edit.of.m),
         edit,
       ];
-    const shown = this.#variable(
+    const variable = this.#variable(
       valueNode(name, edit.value, { readBlob: (ref, signal) => rollout.debuggee.readBlob(ref, signal) }),
       rollout,
     );
     return {
       body: {
-        value: shown.value,
-        variablesReference: shown.variablesReference,
-        ...(shown.type === undefined ? {} : { type: shown.type }),
+        value: variable.value,
+        variablesReference: variable.variablesReference,
+        ...(variable.type === undefined ? {} : { type: variable.type }),
       },
       waits: !inPlace,
     };
   }
 
   evaluate({ expression, frameId, context }: DebugProtocol.EvaluateArguments): DebugProtocol.EvaluateResponse['body'] {
-    const { rollout, frame, at } = this.#asked(frameId);
+    const { rollout, frame, at } = this.#frameOf(frameId);
     const value = evaluate(expression, rollout, frame, at, context);
     if (context === 'clipboard')
       return { result: typeof value === 'string' ? value : JSON.stringify(value, null, 2), variablesReference: 0 };
-    const shown = this.#variable(
+    const variable = this.#variable(
       valueNode('', value, { readBlob: (ref, signal) => rollout.debuggee.readBlob(ref, signal), expression }),
       rollout,
     );
     return {
-      result: shown.value,
-      variablesReference: shown.variablesReference,
-      ...(shown.type === undefined ? {} : { type: shown.type }),
-      ...(shown.indexedVariables === undefined ? {} : { indexedVariables: shown.indexedVariables }),
+      result: variable.value,
+      variablesReference: variable.variablesReference,
+      ...(variable.type === undefined ? {} : { type: variable.type }),
+      ...(variable.indexedVariables === undefined ? {} : { indexedVariables: variable.indexedVariables }),
     };
   }
 
@@ -157,7 +154,7 @@ export class Inspection {
     column,
     frameId,
   }: DebugProtocol.CompletionsArguments): DebugProtocol.CompletionsResponse['body'] {
-    const { rollout, at } = this.#asked(frameId);
+    const { rollout, at } = this.#frameOf(frameId);
     return { targets: complete(text, column, rollout, at) };
   }
 
@@ -167,7 +164,7 @@ export class Inspection {
     const end = place === undefined ? undefined : thread.rollout.debuggee.model.span(place.seq)?.end?.data;
     const error = end !== undefined && 'error' in end ? end.error : undefined;
     if (error === undefined)
-      return { exceptionId: 'rollout', description: 'An exception filter matched here.', breakMode: 'always' };
+      return { exceptionId: 'rollout', description: 'An exception breakpoint matched here.', breakMode: 'always' };
     return {
       exceptionId: error.class,
       description: error.message,
@@ -180,7 +177,7 @@ export class Inspection {
     };
   }
 
-  /** Calls that ran at the same time are chosen among. */
+  /** Returns the concurrent calls to choose from. */
   stepInTargets(frameId: number): DebugProtocol.StepInTargetsResponse['body'] {
     const { frame, rollout } = this.frame(frameId);
     return {
@@ -191,7 +188,7 @@ export class Inspection {
     };
   }
 
-  #asked(frameId: number | undefined): { rollout: DebuggedRollout; frame: Frame | undefined; at: number } {
+  #frameOf(frameId: number | undefined): { rollout: DebuggedRollout; frame: Frame | undefined; at: number } {
     if (frameId !== undefined) {
       const { rollout, frame, context } = this.frame(frameId);
       return { rollout, frame, at: context.place.at };

@@ -1,4 +1,4 @@
-/** A rollout on a server as something to debug: read once when it is over, else followed until it is. */
+/** A debugged rollout on a server: read once if it has ended, otherwise followed until it ends. */
 import { Emitter } from '../common/emitter.ts';
 import { newId } from '../common/ids.ts';
 import type { Json } from '../common/json.ts';
@@ -11,7 +11,7 @@ import { Stops } from '../trace/stops.ts';
 import { readEvent } from '../trace/upgrades.ts';
 import type { Debuggee, Head, LiveControl, StopReason } from './debuggee.ts';
 
-/** The way to a server. */
+/** A connection to a server. */
 export interface ServerLink {
   readonly api: Api;
   readonly openSocket: OpenSocket;
@@ -20,15 +20,15 @@ export interface ServerLink {
 }
 
 export interface OpenOptions {
-  /** false: as it is now, even if it still runs. */
+  /** false: read only the current state, even if it still runs. */
   readonly follow: boolean;
-  /** Who commands, for the record. */
+  /** Who sends commands, for the recording. */
   readonly by: string;
-  /** Called when following ended in a fault that no try can fix. */
+  /** Called when following failed permanently. */
   readonly onLost: (error: unknown) => void;
 }
 
-/** Reads what there is of a rollout, then follows it. Rejects with `not_found` when there is none. */
+/** Reads the recorded part of a rollout, then follows it. Rejects with `not_found`. */
 export async function openRollout(
   link: ServerLink,
   rollout: string,
@@ -42,7 +42,7 @@ export async function openRollout(
   return opened;
 }
 
-/** Why a gate holds, in the debugger's words. */
+/** Maps reasons of holds to those of the debugger. */
 const REASONS: Readonly<Record<string, StopReason>> = {
   breakpoint: 'breakpoint',
   step: 'step',
@@ -141,7 +141,7 @@ class OpenedRollout implements Debuggee {
   #push(events: readonly TraceEvent[]): void {
     this.model.push(events.map((event) => readEvent(event)));
     this.#changed.fire(undefined);
-    // Nothing comes behind the end; a held connection would only cost.
+    // Nothing follows the end, so close the connection.
     if (this.model.end !== undefined) this.#over.abort();
   }
 }
@@ -149,18 +149,18 @@ class OpenedRollout implements Debuggee {
 function liveControl(api: Api, rollout: string, by: string): LiveControl {
   const command = (verb: RolloutCommand['verb'], args?: Json): Promise<CommandReply> =>
     api.commandRollout(rollout, { command: newId('c'), verb, by, ...(args === undefined ? {} : { args }) });
-  const tell = async (verb: RolloutCommand['verb'], args?: Json): Promise<void> => {
+  const send = async (verb: RolloutCommand['verb'], args?: Json): Promise<void> => {
     await command(verb, args);
   };
   return {
-    hold: () => tell('hold'),
-    release: (how) => tell(how === 'step' ? 'step' : 'release'),
+    hold: () => send('hold'),
+    release: (how) => send(how === 'step' ? 'step' : 'release'),
     stepInto: async () => (await command('step', { inspect: true })).inspector,
-    // without absent members
-    edit: ({ of, path, value }) => tell('edit', { of: JSON.parse(JSON.stringify(of)) as Json, path, value }),
-    inject: (message) => tell('inject', { message: message as unknown as Json }), // parts are JSON
-    skip: (result) => tell('skip', { result }),
-    answer: (value) => tell('answer', { value }),
-    cancel: () => tell('cancel', { reason: `Ended by ${by}.` }),
+    // drops undefined members
+    edit: ({ of, path, value }) => send('edit', { of: JSON.parse(JSON.stringify(of)) as Json, path, value }),
+    inject: (message) => send('inject', { message: message as unknown as Json }), // parts are JSON
+    skip: (result) => send('skip', { result }),
+    answer: (value) => send('answer', { value }),
+    cancel: () => send('cancel', { reason: `Ended by ${by}.` }),
   };
 }

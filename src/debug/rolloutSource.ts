@@ -1,4 +1,4 @@
-/** Where the rollouts of a debug session come from: a server, and what was submitted to it. */
+/** Loads the rollouts of a debug session from a server, with their submissions. */
 import { batchId, resolveRollout } from '../client/reference.ts';
 import { StudioError } from '../common/errors.ts';
 import { newId } from '../common/ids.ts';
@@ -12,29 +12,31 @@ import type { Debuggee } from './debuggee.ts';
 import { openRollout, type ServerLink } from './rollout.ts';
 import { ToolPlaces } from './sources/toolPlaces.ts';
 
-/** What was submitted, as far as a debugger needs it. */
+/** The parts of a submission that a debugger needs. */
 interface Definition {
   readonly places: ToolPlaces;
   readonly limits: Readonly<Record<string, number>>;
 }
 
-/** Who commands, for the record. */
+/** Who sends commands, for the recording. */
 const BY = 'debugger';
 const UNKNOWN: Definition = { places: ToolPlaces.none(), limits: {} };
 
 export class RolloutSource {
   readonly #link: ServerLink;
   readonly #folders: readonly string[];
-  /** By sha. */
+  /** Definitions by hash. */
   readonly #definitions = new Map<string, Promise<Definition>>();
 
-  /** `folders`: where files are looked for that are no longer where they were. */
+  /** `folders`: where to look for moved files. */
   constructor(link: ServerLink, folders: readonly string[]) {
     this.#link = link;
     this.#folders = folders;
   }
 
-  /** `following`: as it goes on; else as it is now. `onLost` hears why it cannot be followed any more. */
+  /**
+   * Opens a rollout. `following`: follow it, instead of only reading it. `onLost` gets the error if following fails.
+   */
   async open(
     id: string,
     following: boolean,
@@ -46,47 +48,46 @@ export class RolloutSource {
     return new DebuggedRollout(debuggee, places, limits);
   }
 
-  /** An attempt at the first task of a batch. */
+  /** Returns an attempt of the first task of a batch. */
   async firstTask(batch: string, attempt: number, signal: AbortSignal): Promise<string> {
     const row = (await this.#link.api.rollouts(batch, { limit: attempt }, signal)).rollouts.find(
       (candidate) => candidate.attempt === attempt,
     );
     if (row === undefined)
-      throw new StudioError('not_found', `Batch ${batch} has no rollout.`, {
-        hint: 'Look at the task: its dataset may be empty.',
+      throw new StudioError('not_found', `Batch ${batch} has no rollouts.`, {
+        hint: 'Check its tasks: the dataset may be empty.',
       });
     return row.rollout;
   }
 
-  /** Of an attempt the rollout that settled it, else its newest. */
+  /** Returns the rollout that settled an attempt, or else its newest. */
   async attempt(batch: string, task: string, attempt: number, signal: AbortSignal): Promise<string> {
     return resolveRollout(this.#link.api, { kind: 'attempt', batch, task, attempt, point: {} }, signal);
   }
 
-  /** The id of a batch that still runs. Throws `conflict` for one that has ended. */
+  /** Returns the ID of a running batch. Throws `conflict` if it has ended. */
   async runningBatch(name: string, signal: AbortSignal): Promise<string> {
     const batch = await batchId(this.#link.api, name, signal);
     const row = await this.#link.api.batch(batch, signal);
     if (row.state === 'ended')
-      throw new StudioError('conflict', `Batch ${row.name} has ended: nothing in it can be held.`, {
+      throw new StudioError('conflict', `Batch ${row.name} has ended, so none of its rollouts can be held.`, {
         hint: 'Replay one of its rollouts.',
       });
     return batch;
   }
 
-  /** Replaces those breakpoints of a batch whose ids begin with `prefix`. */
+  /** Replaces the breakpoints of a batch whose IDs start with `prefix`. */
   async setBreakpoints(batch: string, prefix: string, breakpoints: readonly Breakpoint[]): Promise<void> {
     await this.#link.api.commandBatch(batch, {
       command: newId('c'),
       verb: 'breakpoints',
       by: BY,
       args: { breakpoints: JSON.parse(JSON.stringify(breakpoints)) as Json, of: prefix },
-    }); // without absent members
+    }); // drops undefined members
   }
 
   /**
-   * Tells of every rollout of a batch that comes to hold, until `signal` aborts. Rejects when the batch cannot be
-   * followed.
+   * Reports every rollout of a batch that is held, until `signal` aborts. Rejects when the batch cannot be followed.
    */
   async followHeld(batch: string, onHeld: (rollout: string) => Promise<void>, signal: AbortSignal): Promise<void> {
     const rows = async (changed: readonly RolloutRow[]): Promise<void> => {
@@ -109,7 +110,7 @@ export class RolloutSource {
 
   async #readDefinition(sha: string, batch: string, signal: AbortSignal): Promise<Definition> {
     const { api } = this.#link;
-    // What was imported is a recording, and may be large.
+    // Imported batches are recordings without a submission.
     if ((await api.batch(batch, signal)).imported) return UNKNOWN;
     const submission = submissionSchema.safeParse(
       JSON.parse(new TextDecoder().decode(await api.getBlob(sha, signal))),

@@ -1,6 +1,6 @@
 /**
- * A debug session apart from its protocol: the rollouts in it, their threads, what moves and what stops them.
- * One rollout: a thread for each of its agents. A whole batch: a thread for each rollout that is held.
+ * A debug session, independent of the protocol: its rollouts, their threads, moves, and stops. For one rollout, there
+ * is a thread for each of its agents; for a whole batch, a thread for each held rollout.
  */
 import { differsText } from '../client/text/forkText.ts';
 import { abortable, deferred } from '../common/abort.ts';
@@ -28,11 +28,11 @@ import { endText, stopText } from './stopText.ts';
 
 export class DebugSession {
   readonly onStopped = new Emitter<StoppedEvent>();
-  /** It runs again, though nobody asked for it here. */
+  /** Fired when a thread continues without a request of this session. */
   readonly onContinued = new Emitter<{ readonly thread: number }>();
   readonly onThread = new Emitter<{ readonly reason: 'started' | 'exited'; readonly thread: number }>();
   readonly onOutput = new Emitter<SessionOutput>();
-  /** Somebody has stepped into the code of a call. */
+  /** Fired when the user stepped into the code of a call. */
   readonly onCall = new Emitter<WaitingCall>();
   readonly onEnd = new Emitter<undefined>();
   readonly #ports: DebugPorts;
@@ -44,7 +44,7 @@ export class DebugSession {
   #source: RolloutSource | undefined;
   #following: Promise<void> | undefined;
   #configured = false;
-  /** Of a session on a whole one. */
+  /** The batch of a session on a whole batch. */
   #batch: string | undefined;
   readonly breakpoints: BreakpointTable;
 
@@ -58,17 +58,17 @@ export class DebugSession {
     return [...this.#rollouts.values()];
   }
 
-  /** A session on a whole batch stops and goes on rollout by rollout. */
+  /** Whether this is a session on a whole batch, which stops and continues rollouts individually. */
   get ofBatch(): boolean {
     return this.#args.request === 'attach' && this.#args.batch !== undefined;
   }
 
   get #prefix(): string {
-    // Who attaches leaves alone what holds the first rollout of a batch until its debugger comes.
+    // An attached session must not replace the breakpoint that holds the first rollout for another debugger.
     return this.#args.request === 'attach' ? `${PREFIX}${this.#args.rollout ?? 'batch'}:` : PREFIX;
   }
 
-  /** Finds or starts what is to be debugged. Rejects with what is wrong, in words for people. */
+  /** Finds or starts the rollouts to debug. Rejects with an error for people. */
   async open(signal: AbortSignal): Promise<void> {
     const args = this.#args;
     const both = AbortSignal.any([signal, this.#over.signal]);
@@ -82,7 +82,7 @@ export class DebugSession {
             (id) => this.#addHeld(id),
             this.#over.signal,
           )
-          .catch((error: unknown) => this.#tell(error));
+          .catch((error: unknown) => this.#report(error));
     } else if (args.mode === 'live') {
       const attempt = args.attempt ?? 1;
       const batch = await this.#ports.launch({ file: args.batch, task: args.task, attempt, store: args.store }, both);
@@ -99,28 +99,28 @@ export class DebugSession {
     }
   }
 
-  /** The client has set its breakpoints: what was opened stops, or goes on. */
+  /** Stops or continues the opened rollouts, once the client has set its breakpoints. */
   async start(): Promise<void> {
     this.#configured = true;
     const entry = this.#args.stopOnEntry ?? (this.#args.request === 'launch' && this.#args.mode === 'replay');
-    await this.tellBreakpoints();
+    await this.sendBreakpoints();
     for (const rollout of this.rollouts) {
       if (rollout.debuggee.live !== undefined) {
         const held = rollout.debuggee.head;
         if (!entry && held?.breakpoint === ENTRY.id) await rollout.debuggee.live.release('continue');
         else this.#look(rollout, entry ? 'entry' : undefined);
       } else if (entry || rollout.cursor === undefined) {
-        rollout.told = rollout.debuggee.head;
+        rollout.reportedHead = rollout.debuggee.head;
         this.#stop(rollout, 'entry', []);
       } else {
-        rollout.told = rollout.debuggee.head;
+        rollout.reportedHead = rollout.debuggee.head;
         this.#run(rollout, 'forward');
       }
     }
   }
 
-  /** Sends the breakpoints to what runs. Call it after they changed. */
-  async tellBreakpoints(): Promise<void> {
+  /** Sends the breakpoints to the running rollouts. Call this after each change. */
+  async sendBreakpoints(): Promise<void> {
     if (!this.#configured) return;
     if (this.#batch !== undefined) await this.#need().setBreakpoints(this.#batch, this.#prefix, this.breakpoints.gates);
     else
@@ -147,14 +147,14 @@ export class DebugSession {
     });
   }
 
-  /** Throws `usage` when it is gone. */
+  /** Returns a thread. Throws `usage` if it has ended. */
   thread(id: number): ThreadInfo {
     const thread = this.threads.find((candidate) => candidate.id === id);
-    if (thread === undefined) throw new StudioError('usage', 'This thread is over.');
+    if (thread === undefined) throw new StudioError('usage', 'This thread has ended.');
     return thread;
   }
 
-  /** Where a thread stands: the cursor where it is in that agent, else the newest stop of the agent up to there. */
+  /** Returns the place of a thread: the cursor if it is in that agent, or else the agent's newest stop up to there. */
   placeOf({ rollout, agent }: ThreadInfo): Place | undefined {
     const { place, cursor } = rollout;
     if (place === undefined || cursor === undefined || agent === undefined) return place;
@@ -166,8 +166,8 @@ export class DebugSession {
   // ---- moves
 
   /**
-   * A step: through the record, or at the head of a live one to its next gate. `intoCode`: a step into a call goes on
-   * in its code.
+   * Makes a step: through the recording, or at the head of a live rollout to its next gate. `intoCode`: a step into a
+   * call continues in its code.
    */
   async step(rollout: DebuggedRollout, how: Step, intoCode = false): Promise<void> {
     const { debuggee, cursor } = rollout;
@@ -188,13 +188,13 @@ export class DebugSession {
     else if (places.ofTool(tool) !== undefined)
       this.onOutput.fire({
         text:
-          `The call of ${tool} was made without a stop in its code: tools can be debugged only where they run on ` +
-          'this machine, for a store that is a folder.\n',
+          `Could not stop in the code of ${tool}: tools can be debugged only if they run on this machine and the ` +
+          'store is a folder.\n',
         category: 'console',
       });
   }
 
-  /** To where the last move came from. */
+  /** Returns to the place before the last move. */
   back(rollout: DebuggedRollout): void {
     const moved = rollout.cursor?.back() ?? false;
     this.#stop(rollout, moved ? 'step' : 'entry', []);
@@ -217,28 +217,28 @@ export class DebugSession {
     this.#run(rollout, 'backward');
   }
 
-  /** `asked`: by who may think that the rollout itself goes there. */
-  goTo(rollout: DebuggedRollout, seq: number, asked = false): void {
+  /** Moves the cursor. `asked`: the user requested it and may expect the rollout itself to go there. */
+  goTo(rollout: DebuggedRollout, seq: number, requested = false): void {
     const place = rollout.cursor?.stops.placeOf(seq);
-    if (place === undefined) throw new StudioError('usage', `There is no event ${seq} in this trajectory.`);
+    if (place === undefined) throw new StudioError('usage', `This trajectory has no event ${seq}.`);
     rollout.cursor?.goto(place);
-    if (asked && rollout.debuggee.live !== undefined && !rollout.atHead)
+    if (requested && rollout.debuggee.live !== undefined && !rollout.atHead)
       this.onOutput.fire({
         text:
-          'You look at what is recorded; the rollout itself stays where it is held. Continue comes back to it, and ' +
-          'Restart Frame forks it from here.\n',
+          'You are viewing recorded events. The rollout itself is still held at its current position. Continue returns ' +
+          'to it, and Restart Frame forks the rollout from here.\n',
         category: 'important',
       });
     this.#stop(rollout, 'goto', []);
   }
 
-  /** Ends a run through the record, or holds a live one at its next gate. */
+  /** Stops a run through the recording, or holds a live rollout at its next gate. */
   async pause(rollout: DebuggedRollout): Promise<void> {
     rollout.running?.abort();
     if (rollout.debuggee.live !== undefined && rollout.debuggee.head === undefined) await rollout.debuggee.live.hold();
   }
 
-  /** Forks a rollout and goes on with the fork, held at its first gate. */
+  /** Forks a rollout and continues with the fork, held at its first gate. */
   async fork(
     rollout: DebuggedRollout,
     seq: number,
@@ -251,15 +251,15 @@ export class DebugSession {
     if (made.differs.length > 0) this.onOutput.fire({ text: `${differsText(made.differs)}\n`, category: 'important' });
     rollout.pending = [];
     const fork = await this.#need().firstTask(made.batch, 1, this.#over.signal);
-    // Its threads leave with it, and with them where they had stopped.
+    // Its threads are removed with it.
     const thread = this.#threadOf(rollout);
     this.onContinued.fire({ thread });
     this.onThread.fire({ reason: 'exited', thread });
     await this.#remove(rollout);
     const added = await this.#add(fork, true, this.#over.signal, true);
     await this.#held(added, this.#over.signal);
-    await this.tellBreakpoints();
-    // A client that hears of the stop before the answer takes it for one of before.
+    await this.sendBreakpoints();
+    // A client that gets the stop before the response would treat it as an earlier one.
     setImmediate(() => {
       added.quiet = false;
       this.#look(added, undefined);
@@ -268,8 +268,8 @@ export class DebugSession {
   }
 
   /**
-   * `cancel`: what the session launched is cancelled; else what is held stays so, and no more is held by this session's
-   * breakpoints.
+   * Closes the session. `cancel`: cancels what it launched; otherwise held rollouts stay held, and its breakpoints are
+   * removed.
    */
   async close(cancel: boolean): Promise<void> {
     const leave = (batch: string): Promise<void> => this.#need().setBreakpoints(batch, this.#prefix, []);
@@ -278,7 +278,7 @@ export class DebugSession {
       : this.#batch === undefined
         ? this.#live.map(({ debuggee }) => leave(debuggee.batch))
         : [leave(this.#batch)];
-    // It ended in this moment, or its server is gone.
+    // It ended at this moment, or its server is not available.
     const failed = (await Promise.allSettled(left)).flatMap((one) =>
       one.status === 'rejected' && !StudioError.is(one.reason, 'conflict') ? [one.reason as unknown] : [],
     );
@@ -297,15 +297,15 @@ export class DebugSession {
     return gates.map((gate) => ({ ...gate, when: gate.when === undefined ? own : `${own} && (${gate.when})` }));
   }
 
-  /** Tells of a live rollout that came to hold, went on, or ended. */
+  /** Reports a live rollout that was held, continued, or ended. */
   #look(rollout: DebuggedRollout, reason: StopReason | undefined): void {
-    const { debuggee, told } = rollout;
+    const { debuggee, reportedHead: reported } = rollout;
     const { head } = debuggee;
     if (!this.#configured || rollout.quiet) return;
-    if (head !== undefined && told?.place.at === head.place.at && told.reason === head.reason) return;
-    rollout.told = head;
+    if (head !== undefined && reported?.place.at === head.place.at && reported.reason === head.reason) return;
+    rollout.reportedHead = head;
     if (head === undefined) {
-      if (told !== undefined) this.onContinued.fire({ thread: this.#threadOf(rollout) });
+      if (reported !== undefined) this.onContinued.fire({ thread: this.#threadOf(rollout) });
       return;
     }
     rollout.running?.abort();
@@ -326,7 +326,7 @@ export class DebugSession {
     );
   }
 
-  /** A score has no gate: where a breakpoint is for it, the rollout that has just ended is shown there. */
+  /** Stops a rollout that just ended at its score, if a breakpoint matches there: scores have no gate. */
   #stoppedAtScore(rollout: DebuggedRollout): boolean {
     const score = rollout.debuggee.model.scores.at(-1)?.seq;
     const found = score === undefined ? undefined : rollout.cursor?.at(score, this.breakpoints.gates);
@@ -341,7 +341,7 @@ export class DebugSession {
     return true;
   }
 
-  /** A rollout of a batch is over: so is its thread. */
+  /** Removes an ended rollout of a batch and its thread. */
   #leave(rollout: DebuggedRollout): void {
     this.onThread.fire({ reason: 'exited', thread: this.#threadOf(rollout) });
     void this.#remove(rollout);
@@ -392,25 +392,25 @@ export class DebugSession {
   // ---- rollouts and threads
 
   async #add(id: string, following: boolean, signal: AbortSignal, quiet = false): Promise<DebuggedRollout> {
-    const rollout = await this.#need().open(id, following, (error) => this.#tell(error), signal);
+    const rollout = await this.#need().open(id, following, (error) => this.#report(error), signal);
     const { debuggee } = rollout;
     rollout.quiet = quiet;
     this.#rollouts.set(id, rollout);
-    let known = agentsOf(rollout).length;
+    let count = agentsOf(rollout).length;
     this.#listening.set(
       id,
       debuggee.onChange(() => {
         const agents = agentsOf(rollout);
-        for (const agent of agents.slice(Math.max(1, known)))
+        for (const agent of agents.slice(Math.max(1, count)))
           this.onThread.fire({ reason: 'started', thread: this.#threadId(rollout, agent) });
-        known = agents.length;
+        count = agents.length;
         this.#look(rollout, undefined);
       }),
     );
     return rollout;
   }
 
-  /** Resolves when a rollout that was launched for this session has come to its first gate, or has ended. */
+  /** Resolves when a rollout launched for this session has reached its first gate, or has ended. */
   async #held({ debuggee }: DebuggedRollout, signal: AbortSignal): Promise<void> {
     const held = deferred<undefined>();
     const listening = debuggee.onChange(() => {
@@ -423,7 +423,7 @@ export class DebugSession {
     }
   }
 
-  /** A rollout of the batch came to hold. */
+  /** Adds a held rollout of the batch. */
   async #addHeld(id: string): Promise<void> {
     if (this.#rollouts.has(id)) return;
     const rollout = await this.#add(id, true, this.#over.signal);
@@ -444,11 +444,11 @@ export class DebugSession {
     return this.#source;
   }
 
-  #tell(error: unknown): void {
+  #report(error: unknown): void {
     this.onOutput.fire({ text: `${errorText(error)}\n`, category: 'important' });
   }
 
-  /** The thread a rollout's cursor is in. */
+  /** Returns the thread of a rollout's cursor. */
   #threadOf(rollout: DebuggedRollout): number {
     if (this.ofBatch) return this.#threadId(rollout, undefined);
     const place = rollout.cursor?.place;
@@ -456,7 +456,7 @@ export class DebugSession {
   }
 
   #threadId(rollout: DebuggedRollout, agent: string | undefined): number {
-    // The first agent has the thread that was there before anybody said anything.
+    // The first agent uses the thread that existed before the first event.
     const key = `${rollout.debuggee.rollout}\n${agent === agentsOf(rollout)[0] ? '' : (agent ?? '')}`;
     let id = this.#threadIds.get(key);
     if (id === undefined) this.#threadIds.set(key, (id = this.#threadIds.size + 1));
@@ -464,7 +464,7 @@ export class DebugSession {
   }
 }
 
-/** Agent instances, in order of their first event. */
+/** Returns the agent instances in order of their first event. */
 function agentsOf({ debuggee }: DebuggedRollout): string[] {
   return debuggee.model.agents.flatMap(({ path }) => (path === '' ? [] : [path]));
 }

@@ -1,17 +1,17 @@
-/** What a debug session needs from outside, and what it tells. */
+/** The dependencies of a debug session, and the data of its events. */
 import type { ForkWith } from '../client/commands/forkSubmission.ts';
 import type { ForkEdit } from '../config/submission.ts';
 import type { DebuggedRollout } from './debuggedRollout.ts';
 import type { StopReason } from './debuggee.ts';
 import type { ServerLink } from './rollout.ts';
 
-/** What a session needs of the program it runs in. */
+/** Services of the program in which a session runs. */
 export interface DebugPorts {
-  /** The server of a store, started where there is none. */
+  /** Connects to the server of a store, and starts it if necessary. */
   connect(store: string | undefined, signal: AbortSignal): Promise<ServerLink>;
   /**
    * Starts an attempt at one task of a batch file (the first without `task`), held at its first gate by the breakpoint
-   * `ENTRY`. Gives the batch.
+   * `ENTRY`. Returns the batch.
    */
   launch(
     what: {
@@ -22,9 +22,9 @@ export interface DebugPorts {
     },
     signal: AbortSignal,
   ): Promise<string>;
-  /** Goes on from after an event as a batch of its own, one attempt, held at its first gate as by `launch`. */
+  /** Forks a rollout after an event as a separate batch with one attempt, held at its first gate like with `launch`. */
   fork(what: ForkWish, signal: AbortSignal): Promise<ForkMade>;
-  /** Where files are looked for that are no longer where they were. */
+  /** Where to look for moved files. */
   readonly folders: readonly string[];
 }
 
@@ -33,16 +33,16 @@ export interface ForkWish {
   /** The last shared event. */
   readonly seq: number;
   readonly edits: readonly ForkEdit[];
-  /** Calls behind the cut that cannot be undone may be made again. */
+  /** Whether irreversible calls after the cut may be repeated. */
   readonly acceptIrreversible: boolean;
-  /** What it runs otherwise than its parent. */
+  /** Differences to its parent's submission. */
   readonly runs: ForkWith;
   readonly store: string | undefined;
 }
 
 export interface ForkMade {
   readonly batch: string;
-  /** What of code and configuration is other than the parent's, a line each. */
+  /** Differences in code and configuration to the parent, one line each. */
   readonly differs: readonly string[];
 }
 
@@ -50,14 +50,14 @@ export interface StoppedEvent {
   readonly thread: number;
   readonly reason: StopReason;
   readonly description: string | undefined;
-  /** The client's ids of the breakpoints that stopped it. */
+  /** The client's IDs of the breakpoints that stopped it. */
   readonly hit: readonly number[];
 }
 
 export interface ThreadInfo {
   readonly id: number;
   readonly rollout: DebuggedRollout;
-  /** Of a session on one rollout. */
+  /** The agent, in a session on one rollout. */
   readonly agent: string | undefined;
   readonly name: string;
 }
@@ -72,6 +72,6 @@ export interface SessionOutput {
 /** A call whose code waits for a JavaScript debugger. */
 export interface WaitingCall {
   readonly tool: string;
-  /** A WebSocket of this machine. */
+  /** WebSocket address on this machine. */
   readonly url: string;
 }

@@ -1,15 +1,15 @@
-/** Why a rollout stopped, and how it ended, in words. */
+/** Texts for why a rollout stopped and how it ended. */
 import type { DebuggedRollout } from './debuggedRollout.ts';
 import type { StopReason } from './debuggee.ts';
 
 export function stopText(rollout: DebuggedRollout, reason: StopReason): string | undefined {
   switch (reason) {
     case 'end':
-      return rollout.debuggee.model.end === undefined ? 'The end of what was recorded' : 'The end of the trajectory';
+      return rollout.debuggee.model.end === undefined ? 'End of the recording' : 'End of the trajectory';
     case 'input':
-      return 'Waits for an answer';
+      return 'Waiting for an answer';
     case 'lost_server':
-      return 'Waits for its server';
+      return 'Waiting for its server';
     case 'exception': {
       const { model } = rollout.debuggee;
       const place = rollout.cursor?.place;

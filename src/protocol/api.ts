@@ -260,10 +260,10 @@ async function readFailure(response: WireReply, call: string): Promise<StudioErr
 }
 
 function query(values: Readonly<Record<string, string | number | undefined>>): string {
-  const given = Object.entries(values).filter((entry): entry is [string, string | number] => entry[1] !== undefined);
-  return given.length === 0
+  const entries = Object.entries(values).filter((entry): entry is [string, string | number] => entry[1] !== undefined);
+  return entries.length === 0
     ? ''
-    : `?${new URLSearchParams(given.map(([key, value]): [string, string] => [key, String(value)])).toString()}`;
+    : `?${new URLSearchParams(entries.map(([key, value]): [string, string] => [key, String(value)])).toString()}`;
 }
 
 const gcResult = z.object({

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { AnyEvent } from '../trace/model.ts';
 import { type Breakpoint, verbArgs } from './commands.ts';
 
-const told = verbArgs.breakpoints.extend({ of: z.string().optional() });
+const commandArgs = verbArgs.breakpoints.extend({ of: z.string().optional() });
 
 export class BatchBreakpoints {
   #all: readonly Breakpoint[] = [];
@@ -17,7 +17,7 @@ export class BatchBreakpoints {
     let any = false;
     for (const event of events) {
       if ('unknown' in event || event.kind !== 'control' || event.data.verb !== 'breakpoints') continue;
-      const args = told.safeParse(event.data.args);
+      const args = commandArgs.safeParse(event.data.args);
       if (!args.success) continue;
       const { breakpoints, of } = args.data;
       this.#all = [...(of === undefined ? [] : this.#all.filter(({ id }) => !id.startsWith(of))), ...breakpoints];

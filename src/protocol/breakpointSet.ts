@@ -133,6 +133,6 @@ function written(piece: Piece, environment: QueryEnvironment): string {
 }
 
 function lazy<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
+  let cached: { readonly value: T } | undefined;
+  return () => (cached ??= { value: make() }).value;
 }

@@ -135,14 +135,14 @@ function rolloutsOf(data: OfflineData, batch: string, query: URLSearchParams): u
   const [task, attempt] = [query.get('task'), whole(query, 'attempt')];
   const rows = data.rollouts[batch] ?? [];
   const newest = query.get('all') === '1' ? rows : newestTries(rows);
-  const wanted = newest.filter(
+  const matching = newest.filter(
     (row) => (task === null || row.task === task) && (attempt === undefined || row.attempt === attempt),
   );
   // The cursor is the number of rows that came before.
   const from = whole(query, 'after') ?? 0;
   const limit = whole(query, 'limit') ?? ROLLOUTS_AT_ONCE;
   const end = from + limit;
-  return { rollouts: wanted.slice(from, end), ...(end < wanted.length ? { next: String(end) } : {}) };
+  return { rollouts: matching.slice(from, end), ...(end < matching.length ? { next: String(end) } : {}) };
 }
 
 /** `rows` are in order of task, attempt, try. */

@@ -6,15 +6,15 @@ import { openSqlite } from './sqlite/openSqlite.ts';
 import type { Store } from './store.ts';
 
 export interface OpenOptions {
-  /** How long a session lives without a beat; 30 s unless told. */
+  /** How long a session lives without a heartbeat; 30 s by default. */
   readonly leaseMs?: number;
-  /** How long after the end of a rollout its stream is compressed; a second unless told. */
+  /** Delay after the end of a rollout before its stream is compressed; a second by default. */
   readonly packDelayMs?: number;
 }
 
 /**
- * Opens a store: a folder (SQLite; it is made when there is none) or `postgres://…`. Throws StudioError: `storage` when
- * it cannot be used, `version` when a newer program wrote it.
+ * Opens a store: a folder (SQLite, created if necessary) or `postgres://…`. Throws StudioError: `storage` when it
+ * cannot be opened, `version` when a newer program wrote it.
  */
 export function openStore(target: string, options: OpenOptions = {}): Promise<Store> {
   const known = { leaseMs: options.leaseMs ?? LEASE_SECONDS * 1000, packDelayMs: options.packDelayMs ?? 1000 };

@@ -39,15 +39,15 @@ import type {
 } from './store.ts';
 
 export interface SqlStoreOptions {
-  /** For people. */
+  /** Display name. */
   readonly name: string;
-  /** How long a session lives without a beat. */
+  /** How long a session lives without a heartbeat. */
   readonly leaseMs: number;
-  /** How long after the end of a rollout its stream is compressed. */
+  /** Delay after the end of a rollout before its stream is compressed. */
   readonly packDelayMs: number;
 }
 
-/** Both stores: the logic of `logic/` over a database. */
+/** Implements both stores with the logic in `logic/` on top of a database. */
 export class SqlStore implements Store {
   readonly kind: 'sqlite' | 'postgres';
   readonly name: string;
@@ -69,7 +69,7 @@ export class SqlStore implements Store {
     this.#packer = new Packer(sql, options.packDelayMs);
     this.#appender = new Appender(sql, () => this.#packer.soon());
     this.#leaser = new Leaser(sql);
-    this.#packer.soon(); // what ended before the last server did
+    this.#packer.soon(); // rollouts that ended before the previous server
   }
 
   now(): Promise<number> {

@@ -14,88 +14,88 @@ import type { TaskRecord } from '../trace/task.ts';
 
 export interface Store {
   readonly kind: 'sqlite' | 'postgres';
-  /** For people: folder, or URL without its password. */
+  /** Display name: the folder, or the URL without its password. */
   readonly name: string;
   readonly blobs: BlobStore;
-  /** Milliseconds since the epoch, by the database's clock. */
+  /** Returns milliseconds since the epoch, by the database's clock. */
   now(): Promise<number>;
-  /** A value that is made once per store, e.g. the key that signs worker tokens: 32 random bytes, hex. */
+  /** Returns a key created once per store, which signs worker tokens: 32 random bytes in hex. */
   secretKey(): Promise<string>;
   close(): Promise<void>;
 
   // ---- batches and tasks
-  /** Idempotent by id: the same again is nothing, another submission under the same id is a conflict. */
+  /** Creates a batch. Idempotent by ID: a repeat does nothing, another submission with the same ID is a conflict. */
   createBatch(batch: NewBatch): Promise<void>;
   /**
-   * `from` = index of the first task; tasks that are there already are skipped, a gap is a conflict. Queues their
-   * attempts unless the batch is imported.
+   * Adds tasks. `from`: index of the first one. Existing tasks are skipped, a gap is a conflict. Queues their attempts
+   * unless the batch is imported.
    */
   addTasks(batch: string, from: number, tasks: readonly TaskRecord[]): Promise<void>;
-  /** No more tasks. A batch with nothing left to do ends now. */
+  /** Closes the list of tasks. A batch without open attempts ends now. */
   seal(batch: string): Promise<void>;
   /**
-   * Stops a batch for good: seals it, leases nothing of it any more and queues no further tries; it ends, for `reason`,
-   * with its last running rollout. The queued ones are the caller's to close. `retry` takes it back.
+   * Stops a batch for good: seals it, leases none of its rollouts, and queues no further tries. It ends, for `reason`,
+   * with its last running rollout. The caller must close the queued ones. `retry` undoes this.
    */
   stop(batch: string, reason: string): Promise<void>;
   /**
    * Finished streams of an imported batch, each with seq 1, 2, 3 …; their attempts are settled like any other. A long
-   * stream may come in parts: `from` is the seq of the first event (1 unless told); what is there already is skipped.
+   * stream may be sent in parts: `from` is the seq of the first event (1 by default); existing events are skipped.
    */
   importRollouts(batch: string, rollouts: readonly ImportedRollout[]): Promise<void>;
   /**
-   * What stop rules look at, kept up to date by every append. `passes`: also name the tasks that passed so often and
-   * still have open attempts.
+   * Returns the figures for stop rules, which every append updates. `passes`: also returns the tasks with that many
+   * passes that still have open attempts.
    */
   batchProgress(batch: string, passes?: number): Promise<BatchProgress>;
   batch(id: string): Promise<BatchRecord | undefined>;
-  /** Newest first; `before` is a batch id. */
+  /** Lists batches, newest first; `before` is a batch ID. */
   batches(page: { before?: string; limit: number }): Promise<BatchPage>;
-  /** Batches that have not ended, by priority (high first), then age: the executor and the stop rules look at these. */
+  /** Lists batches that have not ended, by priority (high first), then age, for the executor and the stop rules. */
   activeBatches(): Promise<BatchRecord[]>;
   tasks(batch: string, page: { after?: number; limit: number }): Promise<{ tasks: TaskRecord[]; next?: number }>;
   task(batch: string, index: number): Promise<TaskRecord | undefined>;
-  /** Ordered by task, attempt, try. Only the newest try of each attempt unless `all`. */
+  /** Lists rollouts by task, attempt, try. Only the newest try of each attempt unless `all`. */
   rollouts(
     batch: string,
     page: { after?: string; limit: number; task?: string; attempt?: number; all?: boolean },
   ): Promise<RolloutPage>;
   rollout(id: string): Promise<RolloutRecord | undefined>;
-  /** Rows changed after `rev`, by rev; at most `limit`. */
+  /** Returns rows changed after `rev`, by rev; at most `limit`. */
   rowsSince(batch: string, rev: number, limit: number): Promise<RolloutRow[]>;
 
   // ---- streams
   /**
-   * Events of this very stream with seq > `after`, as their JSON texts, until `maxBytes` (at least one). Lineage is the
-   * caller's: see `rollout().lineage`.
+   * Reads serialized events of this stream with seq > `after`, up to `maxBytes` (at least one). Does not include the
+   * lineage: see `rollout().lineage`.
    */
   read(stream: string, after: number, maxBytes: number): Promise<{ seq: number; body: string }[]>;
-  /** Adds an event to the batch's own stream. Gives its seq. */
+  /** Adds an event to the batch's own stream. Returns its seq. */
   tell<K extends EventKind>(batch: string, kind: K, data: EventData[K]): Promise<number>;
   /**
    * Calls back after a commit that changed a stream, a batch's rows or a session's commands (also by another server).
    * `ids`: stream ids, batch ids, session ids, ids of commands that were answered. Empty: the connection was lost for
-   * a while, anything may have changed. Gives the function that ends it.
+   * a while, anything may have changed. Returns the function that unsubscribes.
    */
   watch(changed: (ids: readonly string[]) => void): () => void;
 
   // ---- sessions and leases
   openSession(session: NewSession): Promise<void>;
-  /** Extends the session's lease. False when it has ended: the worker must say hello again. */
+  /** Extends the session's lease. Returns false when it has ended, so that the worker must reconnect. */
   beat(session: string): Promise<boolean>;
-  /** Ends a session; its rollouts go back to the queue at once (epochs still fence). Gives them. */
+  /** Ends a session and requeues its rollouts immediately (epochs still fence). Returns them. */
   endSession(session: string, why: string): Promise<string[]>;
-  /** Ends all sessions whose lease is over; tells an `infra` event in each batch. */
+  /** Ends all sessions with an expired lease, and records an `infra` event in each batch. */
   expireSessions(): Promise<{ session: string; worker: string; batch: string; rollouts: string[] }[]>;
-  /** A starting server gives every session one whole lease of grace. */
+  /** Gives every session one whole lease of grace, when a server starts. */
   graceForSessions(): Promise<void>;
-  /** All, or those of a batch, or of a worker of it. */
+  /** Lists sessions: all, or those of a batch or of one of its workers. */
   sessions(of?: { batch: string; worker?: string }): Promise<SessionRecord[]>;
-  /** Rollouts a reconnecting worker says it holds: those whose epoch still stands move to the new session. */
+  /** Moves rollouts that a reconnecting worker holds to its new session, if their epochs are still valid. */
   adopt(session: string, held: readonly { rollout: string; epoch: number }[]): Promise<AdoptedSession>;
   /**
-   * Takes up to `want` queued rollouts of the session's batch in queue order: state running, epoch + 1. Never two
-   * sessions the same one.
+   * Leases up to `want` queued rollouts of the session's batch in queue order: state running, epoch + 1. Never leases a
+   * rollout to two sessions.
    */
   lease(session: string, want: number): Promise<Lease[]>;
 
@@ -108,26 +108,26 @@ export interface Store {
    */
   append(request: AppendRequest): Promise<AppendResult>;
   /**
-   * The server ends rollouts itself: takes the lease (epoch + 1, so a worker that still runs one is fenced) and writes
-   * `rollout.lease {how: closing}` and `rollout.end`. Only queued ones unless `force`. Gives those it ended.
+   * Ends rollouts on behalf of the server: takes the lease (epoch + 1, so a worker that still runs one is fenced) and
+   * writes `rollout.lease {how: closing}` and `rollout.end`. Only queued ones unless `force`. Returns those it ended.
    */
   closeRollouts(
     selection: RolloutSelection,
     end: { status: RolloutEndStatus; reason: string },
     force: boolean,
   ): Promise<string[]>;
-  /** New tries for attempts that nothing settled and nothing runs. Gives how many. */
+  /** Queues new tries for attempts that are neither settled nor running. Returns their number. */
   retry(batch: string): Promise<number>;
   /**
-   * paused: nothing is leased. `release`: and its workers end once nothing of it runs; so it stays until it is resumed.
+   * Pauses a batch: nothing is leased. `release`: its workers end once nothing runs, until the batch is resumed.
    */
   setPaused(batch: string, paused: boolean, release?: boolean): Promise<void>;
   setBreakpoints(batch: string, breakpoints: Json): Promise<void>;
-  /** First asker of a `once` breakpoint gets true. */
+  /** Returns true only for the first claim of a `once` breakpoint. */
   claim(batch: string, breakpoint: string, rollout: string): Promise<boolean>;
 
   // ---- commands
-  /** Idempotent by id. Gives the command as it stands. */
+  /** Stores a command. Idempotent by ID. Returns its current state. */
   putCommand(command: NewCommand): Promise<CommandRecord>;
   /**
    * Commands not yet handed to the worker of this session, and marks them as handed: those for rollouts it holds, and
@@ -138,23 +138,24 @@ export interface Store {
   command(id: string): Promise<CommandRecord | undefined>;
 
   // ---- several servers, keeping house
-  /** True for exactly one server of a store at a time. Held until `close`. */
+  /** Returns true for exactly one server of a store at a time. Held until `close`. */
   elect(role: string): Promise<boolean>;
   /**
-   * `changed` hears why the database cannot be reached, once that lasts for more than a moment, and undefined when it
-   * can be again.
+   * Calls `changed` with the reason when the database is unreachable for more than a moment, and with undefined when it
+   * is reachable again.
    */
   watchOutage(changed: (why: unknown) => void): void;
   counts(): Promise<{ queued: number; running: number; held: number }>;
-  /** Batches by state, and all their settled attempts by outcome. */
+  /** Counts batches by state, and all settled attempts by outcome. */
   totals(): Promise<StoreTotals>;
-  /** Removes ended batches by age or id (never one whose events a living fork reads), then blobs nothing names. */
+  /** Removes ended batches by age or ID (except those whose events an existing fork reads), then unreferenced blobs. */
   gc(what: {
     olderThanMs?: number;
     batches?: readonly string[];
     dryRun: boolean;
     /**
-     * Blobs put so recently stay although nothing names them: what names them may be under way. An hour unless told.
+     * Unreferenced blobs that are newer than this are kept, since their reference may still be on its way. An hour by
+     * default.
      */
     blobGraceMs?: number;
   }): Promise<{ batches: string[]; kept: { batch: string; why: string }[]; blobs: number; bytes: number }>;
@@ -179,7 +180,8 @@ export interface NewBatch {
   readonly debug: boolean;
   readonly imported: boolean;
   /**
-   * Blobs it names beside those of its events: the submission, bundles, source maps. Attachments follow from the tasks.
+   * Blobs it references besides those of its events: the submission, bundles, source maps. Attachments follow from the
+   * tasks.
    */
   readonly blobs: readonly string[];
   /**
@@ -200,7 +202,7 @@ export interface BatchRecord {
   readonly spec: NewBatch;
   readonly sealed: boolean;
   readonly paused: boolean;
-  /** Paused, and its workers are to end. */
+  /** Paused without workers. */
   readonly released: boolean;
   /** Why it was stopped. */
   readonly stopping?: string;
@@ -208,13 +210,13 @@ export interface BatchRecord {
 }
 
 export interface BatchProgress {
-  /** Attempts that one of their rollouts settled. */
+  /** Settled attempts. */
   readonly settled: number;
-  /** Settled ones that did not pass: failed or unscored. */
+  /** Settled attempts that did not pass: failed or unscored. */
   readonly failed: number;
-  /** Input and output, of all rollouts. */
+  /** Input and output tokens of all rollouts. */
   readonly tokens: number;
-  /** Ids of tasks with at least the asked number of passes and attempts still open. */
+  /** IDs of tasks with at least the requested number of passes and open attempts. */
   readonly satisfied: readonly string[];
 }
 
@@ -238,7 +240,7 @@ export interface NewSession {
   readonly batch: string;
   readonly worker: string;
   readonly slots: number;
-  /** The server that has its connection; commands are fetched by that one. */
+  /** The server with its connection, which fetches its commands. */
   readonly server: string;
 }
 
@@ -248,13 +250,13 @@ export interface SessionRecord extends NewSession {
   readonly held: number;
 }
 
-/** What became of the rollouts that a worker says it holds. */
+/** The state of the rollouts that a reconnecting worker holds. */
 export interface AdoptedSession {
-  /** They are its own still; `durable` is the last event of each that is stored. */
+  /** Still its own; `durable` is the last stored event of each. */
   keep: { rollout: string; durable: number }[];
-  /** It ended them itself; word of that was lost on the way. */
+  /** Ended by the worker itself; the acknowledgment was lost. */
   over: string[];
-  /** Others have them, or nobody. */
+  /** Leased to other workers, or queued. */
   drop: string[];
 }
 
@@ -267,7 +269,7 @@ export interface Lease {
   readonly lineage: Lineage;
   /** Last durable seq, lineage included. */
   readonly last: number;
-  /** It was held when its worker was lost. */
+  /** Whether it was held when its worker was lost. */
   readonly held: boolean;
 }
 
@@ -291,14 +293,14 @@ export type AppendResult =
 export interface RolloutSelection {
   readonly batch: string;
   readonly rollout?: string;
-  /** Only this task's. */
+  /** Only rollouts of this task. */
   readonly task?: string;
 }
 
 export interface NewCommand {
   readonly id: string;
   readonly batch: string;
-  /** Absent: for the batch. */
+  /** If absent, the command is for the batch. */
   readonly rollout?: string;
   readonly verb: string;
   readonly args: Json;
@@ -306,15 +308,15 @@ export interface NewCommand {
 }
 
 export interface CommandRecord extends NewCommand {
-  /** Absent: not answered yet. */
+  /** Absent until it is finished. */
   readonly result?: Json;
 }
 
 /** Content by sha256. A blob is whole or absent. */
 export interface BlobStore {
-  /** Verifies the hash; storing what is there already is nothing. */
+  /** Stores a blob after verifying its hash. Does nothing if it exists. */
   put(sha: string, bytes: Uint8Array | AsyncIterable<Uint8Array>): Promise<void>;
-  /** undefined when absent. `range`: first and last byte, both included. */
+  /** Reads a blob; undefined when it does not exist. `range`: first and last byte, inclusive. */
   get(
     sha: string,
     range?: { start: number; end?: number },

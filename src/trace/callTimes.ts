@@ -1,11 +1,11 @@
-/** When a call was really made: its start tells only that it was asked for. */
+/** Determines when a call actually ran: its start event only records the request. */
 import type { Hold } from './model/holds.ts';
 import type { ModelSpan, ToolSpan } from './model/spans.ts';
 import type { TrajectoryModel } from './model.ts';
 
 type Call = ModelSpan | ToolSpan;
 
-/** `at` is in whole ms: a start may be told this much before its call without anything in between. */
+/** `at` is in whole ms, so a start may precede its call by this much without a wait. */
 const ROUNDING_MS = 2;
 
 /**
@@ -14,15 +14,15 @@ const ROUNDING_MS = 2;
  * together and those of a world made one after the other, and a model call waits until its server takes it.
  * undefined: it is still held, or was until its worker was lost.
  */
-export function madeAt(model: TrajectoryModel, span: Call): number | undefined {
+export function startedAtOf(model: TrajectoryModel, span: Call): number | undefined {
   const { start, end } = span;
   const hold = holdsBefore(model, span).at(-1);
   if (hold !== undefined && hold.release === undefined) return undefined;
   const free = Math.max(start.at, hold?.release?.at ?? start.at);
   const ms = end?.data.ms;
   // What a recording or an import tells of its own time may be longer than the time between its events.
-  const made = end === undefined || ms === undefined ? free : Math.max(free, end.at - ms);
-  return made - start.at < ROUNDING_MS ? start.at : made;
+  const startedAt = end === undefined || ms === undefined ? free : Math.max(free, end.at - ms);
+  return startedAt - start.at < ROUNDING_MS ? start.at : startedAt;
 }
 
 export interface Wait {
@@ -34,7 +34,7 @@ export interface Wait {
 
 /** What a call waited until it was made, in order. `now`: until then one waited that is still held. */
 export function waitsOf(model: TrajectoryModel, span: Call, now: number): Wait[] {
-  const made = madeAt(model, span) ?? span.end?.at ?? now;
+  const startedAt = startedAtOf(model, span) ?? span.end?.at ?? now;
   const waits: Wait[] = [];
   let at = span.start.at;
   const until = (to: number, held: boolean): void => {
@@ -43,9 +43,9 @@ export function waitsOf(model: TrajectoryModel, span: Call, now: number): Wait[]
   };
   for (const { event, release } of holdsBefore(model, span)) {
     until(event.at, false);
-    until(release?.at ?? made, true);
+    until(release?.at ?? startedAt, true);
   }
-  until(made, false);
+  until(startedAt, false);
   return waits;
 }
 

@@ -64,11 +64,11 @@ export function failure(model: TrajectoryModel, seq: number, distance: 1 | -1): 
 const failedOf = new WeakMap<TrajectoryModel, { taken: number; readonly places: number[] }>();
 
 function failedPlaces(model: TrajectoryModel): readonly number[] {
-  let known = failedOf.get(model);
-  if (known === undefined) failedOf.set(model, (known = { taken: 0, places: [] }));
-  const { places } = known;
-  for (; known.taken < model.errors.length; known.taken++) {
-    const failed = model.errors[known.taken];
+  let entry = failedOf.get(model);
+  if (entry === undefined) failedOf.set(model, (entry = { taken: 0, places: [] }));
+  const { places } = entry;
+  for (; entry.taken < model.errors.length; entry.taken++) {
+    const failed = model.errors[entry.taken];
     if (failed === undefined) break;
     if (isInterruption(model, failed)) {
       if (model.end === undefined && failed.seq > model.newestStart) break;

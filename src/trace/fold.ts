@@ -1,6 +1,6 @@
 /**
- * The state of a rollout at any seq: what the model would have been told, what was open, used, changed and worth.
- * Every question is answered through an index of the model, so it costs the size of its answer, not of the trajectory.
+ * The state of a rollout at any seq: the model's context, open spans, usage, world changes, and scores. Queries use
+ * indexes of the model, so they cost the size of their answer, not of the trajectory.
  */
 import { StudioError } from '../common/errors.ts';
 import type { ChangedRow } from './model/changes.ts';
@@ -99,7 +99,7 @@ export class RolloutState {
  */
 export function stateAt(model: TrajectoryModel, seq: number, agent?: string): RolloutState {
   if (!Number.isInteger(seq) || seq < 0 || seq > model.last) {
-    throw new StudioError('not_found', `There is no event ${seq} in this trajectory; it has ${model.last}.`);
+    throw new StudioError('not_found', `This trajectory has no event ${seq}; its last event is ${model.last}.`);
   }
   return new RolloutState(model, seq, agent ?? agentAt(model, seq));
 }
@@ -118,9 +118,9 @@ function contextAt(model: TrajectoryModel, seq: number, path: string): MessageEn
   if (call?.kind === 'model') {
     for (const [first, last] of call.start.data.context) {
       for (let m = first; m <= last; m++) {
-        const shown = model.shownMessage(m, seq);
+        const current = model.shownMessage(m, seq);
         // An edit from before the call was known to it: what its context then names is what it was given.
-        const entry = shown !== undefined && shown.event.seq > from ? shown : model.message(m);
+        const entry = current !== undefined && current.event.seq > from ? current : model.message(m);
         if (entry !== undefined) entries.push(entry);
       }
     }

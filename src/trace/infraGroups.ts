@@ -1,16 +1,16 @@
 /**
- * What happens around the workers of a batch, of thousands of pods as readably as of two: like happenings are told
- * together.
+ * Groups similar infrastructure events of a batch, so that the events of thousands of pods are as readable as those of
+ * two.
  */
 import type { EventData, TraceEvent } from './schema.ts';
 
 type Infra = EventData['infra'];
 
-/** Like happenings. */
+/** Similar events. */
 export interface InfraGroup {
-  /** How many there were in all. */
+  /** Total number of events. */
   all: number;
-  /** The newest of them, and when it was. */
+  /** The newest event, and its time. */
   newest: Infra;
   at: number;
 }
@@ -22,8 +22,8 @@ export class InfraGroups {
   readonly #texts = new Set<string>();
 
   /**
-   * Gives the group it belongs to; undefined: the very same was told before, as of a lost worker for each of its
-   * rollouts.
+   * Adds an event and returns its group; undefined for a duplicate, such as a lost worker that is reported for each of
+   * its rollouts.
    */
   add({ at, data }: Extract<TraceEvent, { kind: 'infra' }>): InfraGroup | undefined {
     const text = lineOf(data);
@@ -40,29 +40,29 @@ export class InfraGroups {
     return group;
   }
 
-  /** By the time of their newest. */
+  /** All groups, by the time of their newest event. */
   get all(): readonly InfraGroup[] {
     return [...this.#groups.values()];
   }
 }
 
-/** One happening, with its worker named. */
+/** Returns the line for an event, including its worker. */
 export function lineOf({ worker, text }: Infra): string {
   return worker === undefined || text.includes(worker) ? text : `Worker ${worker}: ${text}`;
 }
 
-/** What is told of the newest `count` of a group. `pods`: how many there are to be, where that is known. */
+/** Returns the line for the newest `count` events of a group. `pods`: the expected number of pods, if known. */
 export function groupLine({ all, newest }: InfraGroup, count: number, pods?: number): string {
   if (count === 1) return lineOf(newest);
   if (newest.what === STARTED)
     return (
       `${number(count)} pods started (${number(all)} ` +
-      `${pods === undefined ? 'in all' : `of ${number(Math.max(pods, all))}`}).`
+      `${pods === undefined ? 'in total' : `of ${number(Math.max(pods, all))}`}).`
     );
-  return `${number(count)} times${all === count ? '' : ` more (${number(all)} in all)`}, the last one: ${lineOf(newest)}`;
+  return `${number(count)} times${all === count ? '' : ` more (${number(all)} in total)`}. Latest: ${lineOf(newest)}`;
 }
 
-/** The same for happenings that differ in whom and how many they are about. */
+/** Returns a key that is equal for events that differ only in names and numbers. */
 function likeness(data: Infra): string {
   let text = data.text;
   for (const name of [data.pod, data.worker, data.rollout, data.node])

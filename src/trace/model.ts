@@ -66,7 +66,7 @@ export class TrajectoryModel {
       if (event.seq !== this.last + 1) {
         throw new StudioError(
           'internal',
-          `Event ${event.seq} came after event ${this.last} of a trajectory: some are missing.`,
+          `The trajectory is incomplete: event ${event.seq} followed event ${this.last}.`,
           { hint: 'Open the trajectory again.' },
         );
       }

@@ -17,7 +17,7 @@ import { splitWords, wordTest } from './query/words.ts';
 
 export type Match =
   | { readonly matched: true }
-  | { readonly matched: false /** Why it could not be told. */; readonly why?: string };
+  | { readonly matched: false /** Why it could not be evaluated. */; readonly why?: string };
 
 /** Compiled once, asked often. Asking never throws. */
 export interface Query {
@@ -59,8 +59,8 @@ export function compileQuery(text: string): Query {
 export function compileCondition(text: string): Query {
   const program = compiled(text);
   if (program.type !== 'bool' && program.type !== 'dyn') {
-    throw new StudioError('usage', `The expression \`${text}\` gives a ${program.type}, not true or false.`, {
-      hint: 'Compare it with something, e.g. tool.name == "search". To search for it as text, put it in quotes.',
+    throw new StudioError('usage', `The expression \`${text}\` evaluates to ${program.type}, not to true or false.`, {
+      hint: 'Compare it with a value, for example tool.name == "search". To search for text, put it in quotes.',
       details: { column: 1, length: text.length },
     });
   }
@@ -97,7 +97,7 @@ function celQuery(text: string, program: CelProgram): Query {
   return {
     kind: 'cel',
     text,
-    explain: `events of which \`${text.trim()}\` is true`,
+    explain: `events for which \`${text.trim()}\` is true`,
     needs: program.needs.map(({ record }) => record),
     matches: (environment) => {
       for (const { record, field } of program.needs) {
@@ -106,7 +106,7 @@ function celQuery(text: string, program: CelProgram): Query {
       const result = program.run(environment);
       if (!result.ok) return { matched: false, why: result.why };
       if (typeof result.value === 'boolean') return result.value ? MATCH : NO_MATCH;
-      return { matched: false, why: 'it does not give true or false here' };
+      return { matched: false, why: 'it does not evaluate to true or false here' };
     },
   };
 }

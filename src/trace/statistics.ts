@@ -1,6 +1,6 @@
 /**
- * The numbers of a batch. They count attempts, each by the rollout that settled it; nothing is dropped without being
- * told: attempts = scored + unscored + cancelled + infrastructure + open, and what cannot be said is null, with why.
+ * The report of a batch. It counts attempts, each by the rollout that settled it. Nothing is dropped silently: attempts
+ * = scored + unscored + cancelled + infrastructure + open, and unavailable values are null, with a reason.
  */
 import { each, finish, type Piecewise } from '../common/piecewise.ts';
 import { LEVEL, methodText, resamplesFor } from './statistics/bootstrap.ts';
@@ -56,22 +56,22 @@ export function* reportPiecewise(input: ReportInput): Piecewise<Report> {
   const stopped = stoppedEarly(input, tally);
   if (stopped) {
     why['pass_at'] = why['pass_all'] =
-      `the batch stops a task after ${input.passesPerTask ?? 0} passes, so how many attempts it got depends on ` +
-      'how they went';
+      `the batch stops a task after ${input.passesPerTask ?? 0} passes, so its number of attempts depends on ` +
+      'their outcomes';
   } else if (scored === 0) {
     why['pass_at'] = why['pass_all'] = 'no attempt is scored yet';
   } else {
     for (const k of ks)
       if (tables.pass_at[k] === null) why[`pass_at.${k}`] = why[`pass_all.${k}`] = `no task has ${k} scored attempts`;
-    if (tasksWith(groups, ({ n }) => n > 0) < 2) why['intervals'] = 'with a single task there is nothing to resample';
+    if (tasksWith(groups, ({ n }) => n > 0) < 2) why['intervals'] = 'resampling needs more than one task';
   }
   const intervals = stopped ? undefined : yield* passIntervals(values, ks, resamples);
   const { cost, tokens } = usage;
-  if (cost === null) why['cost'] = 'no rollout tells its cost: the agent file has no price, or nothing has ended';
+  if (cost === null) why['cost'] = 'no rollout has a cost: the agent file has no price, or nothing has ended';
   if (cost === null || solved === 0) why['cost_per_solved'] = cost === null ? 'there is no cost' : 'no task is solved';
-  if (tokens === null) why['tokens'] = 'no model call told its usage';
+  if (tokens === null) why['tokens'] = 'no token usage was recorded';
   const ms = timesOf(tally.times);
-  if (ms === null) why['ms'] = 'no rollout tells how long it took';
+  if (ms === null) why['ms'] = 'no durations were recorded';
   return {
     batch: input.batch,
     tasks,
@@ -133,8 +133,8 @@ class Usage {
   }
 }
 
-function timesOf(given: readonly number[]): Report['ms'] {
-  const times = Float64Array.from(given).sort();
+function timesOf(durations: readonly number[]): Report['ms'] {
+  const times = Float64Array.from(durations).sort();
   const last = times.at(-1);
   if (last === undefined) return null;
   const rank = (share: number): number => times[Math.ceil(share * times.length) - 1] ?? last;

@@ -148,7 +148,7 @@ export class Stops {
         return step === undefined || step >= event.seq ? this.#around(event) : step;
       }
       case 'agent.start':
-        return this.#known(event.parent) ?? 0;
+        return this.#existing(event.parent) ?? 0;
       default:
         return undefined;
     }
@@ -157,10 +157,10 @@ export class Stops {
   /** The agent that an event of its work lies in: a member of a team has a start. */
   #around(event: AnyEvent): number {
     const start = this.#model.agent(event.agent ?? '')?.span?.seq;
-    return this.#known(start) ?? this.#known(event.parent) ?? 0;
+    return this.#existing(start) ?? this.#existing(event.parent) ?? 0;
   }
 
-  #known(seq: number | undefined): number | undefined {
+  #existing(seq: number | undefined): number | undefined {
     return seq !== undefined && this.#parents.has(seq) ? seq : undefined;
   }
 }

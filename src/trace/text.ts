@@ -63,7 +63,7 @@ export function stepAt(model: TrajectoryModel, index: number): Step {
   const step = model.step(index);
   if (step !== undefined) return step;
   throw new StudioError('not_found', `This trajectory has no step ${index}.`, {
-    hint: `Its steps are 0 to ${model.steps.length - 1}.`,
+    hint: `It has steps 0 to ${model.steps.length - 1}.`,
   });
 }
 
@@ -71,7 +71,7 @@ function writeHeader(page: Page, model: TrajectoryModel, rollout: string | undef
   const { start, end } = model;
   const usage = model.usageAt();
   const tokens = usage.input_tokens + usage.output_tokens;
-  const took = end?.data.totals.ms;
+  const elapsed = end?.data.totals.ms;
   const [outcome, style] = outcomeOf(model);
   page.facts([
     { text: start === undefined ? 'trajectory' : `task ${start.data.task}`, style: 'bold' },
@@ -80,7 +80,7 @@ function writeHeader(page: Page, model: TrajectoryModel, rollout: string | undef
     { text: outcome, style },
     ...(end === undefined || end.data.reward === null ? [] : [{ text: `reward ${scoreText(end.data.reward)}` }]),
     { text: plural(model.steps.length - 1, 'step') },
-    ...(took === undefined ? [] : [{ text: duration(took) }]),
+    ...(elapsed === undefined ? [] : [{ text: duration(elapsed) }]),
     ...(tokens === 0 ? [] : [{ text: `${compact(tokens)} tokens` }]),
     ...(end?.data.touched === true ? [{ text: 'touched', style: 'yellow' as const }] : []),
   ]);
@@ -138,10 +138,10 @@ function writeRequest(page: Page, step: Step): void {
   if (step.model === undefined) return;
   const { model, endpoint, context, sampling } = step.model.start.data;
   const ranges = context.map(([first, last]) => (first === last ? `${first}` : `${first}–${last}`)).join(', ');
-  const asked = [model, endpoint === undefined ? undefined : `at ${endpoint}`]
+  const request = [model, endpoint === undefined ? undefined : `at ${endpoint}`]
     .filter((part) => part !== undefined)
     .join(' ');
-  if (asked !== '') page.line('model', asked, { style: 'dim' });
+  if (request !== '') page.line('model', request, { style: 'dim' });
   page.line('context', `messages ${ranges === '' ? 'none' : ranges}`, { style: 'dim' });
   if (Object.keys(sampling).length > 0) page.line('sampling', inline(sampling), { style: 'dim' });
 }

@@ -1,5 +1,5 @@
 /**
- * Old events are made new when they are read; nothing stored is ever rewritten.
+ * Upgrades old events when they are read; stored events are never rewritten.
  *
  * When `TRACE_VERSION` rises from v to v + 1, add a step under v here. A step gets an event as version v wrote it
  * and gives the same event as version v + 1 writes it; the reader sets its `v`. Steps stay for good.
@@ -48,10 +48,10 @@ export function readEvent(raw: unknown, options: ReadOptions = {}): TraceEvent |
   if (event.v > current) {
     throw new StudioError(
       'version',
-      `Event ${event.seq} was written in version ${event.v} of the trajectory format; this program knows ` +
-        `versions up to ${current}.`,
+      `Event ${event.seq} uses version ${event.v} of the trajectory format, but this program supports ` +
+        `only versions up to ${current}.`,
       {
-        hint: 'Upgrade Rollout Studio and open it again. Nothing was changed.',
+        hint: 'Update Rollout Studio and open the trajectory again. Nothing was changed.',
         details: { seq: event.seq, v: event.v, known: current },
       },
     );
@@ -86,7 +86,7 @@ function isCount(value: unknown): value is number {
 }
 
 function notAnEvent(what: string, why: string): StudioError {
-  return new StudioError('storage', `A trajectory holds ${what} that cannot be read (${why}).`, {
+  return new StudioError('storage', `The trajectory contains ${what} that cannot be read (${why}).`, {
     hint: 'The file or the store is damaged, or was not written by Rollout Studio.',
   });
 }

@@ -57,7 +57,7 @@ describe('an installation', { timeout: 5 * 60_000 }, () => {
     const line = await refusal(3, 'upgrade');
     assert.match(
       line,
-      /not ready: The server ends as soon as it starts \(exit code 3\)\. Its log: The database .* does not answer/,
+      /not ready: The server ends as soon as it starts \(exit code 3\)\. Its log: Cannot reach the database/,
     );
     assert.doesNotMatch(line, /passphrase/);
     assert.match(await refusal(2, 'upgrade', '--storage', 'emptyDir'), /keeps its data in postgres:db/);

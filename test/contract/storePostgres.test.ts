@@ -150,10 +150,10 @@ describe('PostgreSQL store', () => {
     const missing = new URL(url);
     missing.pathname = '/nowhere';
     missing.password = 'geheim';
-    assert.match((await bad(missing.href)).message, /There is no database/);
+    assert.match((await bad(missing.href)).message, /does not exist/);
     const gone = await cuttingProxy(1);
     await gone.close();
-    assert.match((await bad(`postgres://me:geheim@127.0.0.1:${gone.port}/x`)).message, /does not answer/);
+    assert.match((await bad(`postgres://me:geheim@127.0.0.1:${gone.port}/x`)).message, /Cannot reach the database/);
     assert.equal((await bad('postgres://[geheim')).code, 'usage');
     const store = await opened(t, url);
     assert.equal(store.name, url);

@@ -77,17 +77,13 @@ randomBytes(45_000).toString('base64') });
       const full = new Promise<void>((resolve) =>
         running.stderr?.on('data', (chunk) => {
           said += String(chunk);
-          if (/Nothing that was recorded is lost|failed: disk I\/O error/.test(said)) resolve();
+          if (/No recorded data is lost|failed: disk I\/O error/.test(said)) resolve();
         }),
       );
       await Promise.race([full, ended]);
       assert.match(
         said,
-        new RegExp(
-          String.raw`^(The disk below .* is full\. Nothing that was recorded is lost\. Make room on it; work ` +
-            String.raw`goes on by itself then\.|The disk below .* failed: .*)$`,
-          'm',
-        ),
+        /^(The disk with the store .* is full\. No recorded data is lost\. Free some disk space\. Work then continues automatically\.|The disk with the store .* failed: .*)$/,
       );
       // What was stored can be read, and what is asked now is refused with the same words.
       const [batch] = oneDocument<{ batches: { batch: string }[] }>(
@@ -101,7 +97,7 @@ randomBytes(45_000).toString('base64') });
         '--detach',
       ]);
       assert.equal(refused.code, 3, refused.stderr);
-      assert.match(refused.stderr, /The disk below/);
+      assert.match(refused.stderr, /The disk with the store/);
       disk.makeRoom();
       assert.deepEqual(await ended, [0, null], said);
       const report = JSON.parse(printed) as Report;

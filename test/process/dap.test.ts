@@ -138,8 +138,8 @@ describe('a recorded rollout', () => {
       dap.breakpoints.map(({ verified }) => verified),
       [true, true, false, false, true],
     );
-    assert.match(dap.breakpoints[2]?.message ?? '', /No tool “rnew_loan” is known yet; there are .*renew_loan/);
-    assert.match(dap.breakpoints[3]?.message ?? '', /does not come by here/);
+    assert.match(dap.breakpoints[2]?.message ?? '', /Unknown tool “rnew_loan”\. Known tools: .*renew_loan/);
+    assert.match(dap.breakpoints[3]?.message ?? '', /No rollout stops here/);
 
     assert.deepEqual((await dap.go('continue')).top, 'renew_loan');
     assert.deepEqual(dap.hit, [dap.breakpoints[0]?.id]);
@@ -205,7 +205,7 @@ describe('a recorded rollout', () => {
     const dap = begin();
     await assert.rejects(
       dap.start('launch', { mode: 'replay', store: bench.store }),
-      /A replay needs a rollout.*"task"/,
+      /The replay configuration needs a rollout.*"task"/,
     );
     await dap.close();
     const other = begin();

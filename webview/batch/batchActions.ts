@@ -31,7 +31,7 @@ export function batchActions(
   { readOnly, can }: Pick<BatchActions, 'readOnly' | 'can'>,
 ): BatchActions {
   const { batch } = view.data;
-  const tell = (done: Promise<void>, text?: string): void => {
+  const report = (done: Promise<void>, text?: string): void => {
     done.then(
       () => {
         if (text !== undefined) say(text);
@@ -41,7 +41,7 @@ export function batchActions(
   };
   const place = () => ({ page: 'batch' as const, batch, ...(view.filter === '' ? {} : { filter: view.filter }) });
   const openRollout = (rollout: string, beside: boolean, seq?: number): void =>
-    tell(
+    report(
       host.act({
         do: 'open',
         place: { page: 'trajectory', rollout, ...(seq === undefined ? {} : { seq }) },
@@ -59,11 +59,11 @@ export function batchActions(
     },
     compare: (index) => {
       if (can.has('open'))
-        tell(host.act({ do: 'open', place: { page: 'compare', batch, task: view.taskName(index) } }));
+        report(host.act({ do: 'open', place: { page: 'compare', batch, task: view.taskName(index) } }));
     },
     compareWith: (other) => {
       const later = other.created_at >= (view.data.row?.created_at ?? 0);
-      tell(
+      report(
         host.act({
           do: 'open',
           place: { page: 'batches', ...(later ? { batch, with: other.batch } : { batch: other.batch, with: batch }) },
@@ -72,11 +72,11 @@ export function batchActions(
     },
     copy: ({ index, attempt }) => {
       const reference = `${batch}/${view.taskName(index)}/${attempt}`;
-      tell(host.act({ do: 'copy', text: reference }), `Copied ${reference}`);
+      report(host.act({ do: 'copy', text: reference }), `Copied ${reference}`);
     },
-    note: (rollout, text) => tell(view.data.note(rollout, 'note', text)),
-    batch: (verb) => tell(host.act({ do: 'batch', batch, verb })),
-    save: () => tell(host.act({ do: 'save', place: place() })),
-    link: () => tell(host.act({ do: 'link', place: place() }), 'Copied the link'),
+    note: (rollout, text) => report(view.data.note(rollout, 'note', text)),
+    batch: (verb) => report(host.act({ do: 'batch', batch, verb })),
+    save: () => report(host.act({ do: 'save', place: place() })),
+    link: () => report(host.act({ do: 'link', place: place() }), 'Copied the link'),
   };
 }

@@ -159,15 +159,15 @@ function useTelling(host: Host, view: BatchView): void {
   useEffect(() => {
     if (name !== undefined) host.at({ page: 'batch', batch: data.batch, ...(filter === '' ? {} : { filter }) }, name);
   }, [host, data, name, filter]);
-  const told = useRef<number | undefined>(undefined);
+  const announced = useRef<number | undefined>(undefined);
   const { done } = view;
   useEffect(() => {
     if (data.loading === 'loading') return;
-    if (told.current !== undefined && told.current !== done)
+    if (announced.current !== undefined && announced.current !== done)
       announce(
         `${count(done)} of ${count(view.attempts)} ${nounFor(view.attempts, 'attempt')} done, ${count(counts.passed)} passed, ` +
           `${count(counts.failed)} failed`,
       );
-    told.current = done;
+    announced.current = done;
   }, [done, data.loading]);
 }

@@ -69,7 +69,7 @@ export class BatchView {
   #countedAt = -Infinity;
   #named = 0;
   #ordered = { at: -Infinity, cost: 0, tasks: -1 };
-  #recordsAsked = 0;
+  #recordsTested = 0;
   #later: ReturnType<typeof setTimeout> | undefined;
   #pointerIn = false;
   #keyAt = -Infinity;
@@ -236,7 +236,7 @@ export class BatchView {
       this.#changed.fire(undefined);
       return;
     }
-    this.#recordsAsked = this.data.records.length;
+    this.#recordsTested = this.data.records.length;
     const matches = test === undefined ? undefined : new Matches(test, (index) => this.data.records[index], this.width);
     try {
       if (matches !== undefined) await inSlices(matches.warm(this.data.rows()), SLICE_MS, signal);
@@ -253,7 +253,7 @@ export class BatchView {
   #dataChanged(): void {
     this.#recall();
     const now = performance.now();
-    this.#askAgain();
+    this.#testAgain();
     if (this.data.version !== this.#seen || this.tasks !== this.#ordered.tasks) this.#count(now);
     this.#figuring.look();
     this.#reorder(now);
@@ -274,10 +274,10 @@ export class BatchView {
   }
 
   /** Questions and levels come after the rows: a filter that may ask for them looks again once all are there. */
-  #askAgain(): void {
+  #testAgain(): void {
     const { length } = this.data.records;
-    if (this.#matches === undefined || length === this.#recordsAsked || length < this.tasks) return;
-    this.#recordsAsked = length;
+    if (this.#matches === undefined || length === this.#recordsTested || length < this.tasks) return;
+    this.#recordsTested = length;
     this.#filtering?.abort();
     const ended = (this.#filtering = new AbortController());
     void this.#filterBy(this.filter, ended.signal);
@@ -305,8 +305,8 @@ export class BatchView {
     for (; this.#named < data.records.length; this.#named++)
       this.longest = Math.max(this.longest, this.taskName(this.#named).length);
     const { counts } = this.#book;
-    const known = Object.values(counts).reduce((sum, count) => sum + count, 0);
-    this.counts = { ...counts, queued: counts.queued + Math.max(0, this.attempts - known) };
+    const counted = Object.values(counts).reduce((sum, count) => sum + count, 0);
+    this.counts = { ...counts, queued: counts.queued + Math.max(0, this.attempts - counted) };
   }
 
   #order(): void {

@@ -10,7 +10,7 @@ import type { BatchActions } from './batchActions.ts';
 import type { BatchView } from './batchView.ts';
 
 /** The newest; an older one is reached by its link or from the command line. */
-const MOST = 200;
+const MAX_BATCHES = 200;
 const ROW = 24;
 
 export function CompareWith({
@@ -32,7 +32,7 @@ export function CompareWith({
     const before = document.activeElement;
     const stop = new AbortController();
     field.current?.focus();
-    api.batches({ limit: MOST }, stop.signal).then(
+    api.batches({ limit: MAX_BATCHES }, stop.signal).then(
       (page) => setBatches(page.batches.filter((row) => row.batch !== batch)),
       (error: unknown) => {
         if (!stop.signal.aborted) setProblem(errorText(error));
@@ -47,12 +47,12 @@ export function CompareWith({
     .toLowerCase()
     .split(/\s+/)
     .filter((word) => word !== '');
-  const shown = (batches ?? []).filter((row) =>
+  const visible = (batches ?? []).filter((row) =>
     words.every((word) => `${row.name} ${row.batch} ${when(row)}`.toLowerCase().includes(word)),
   );
-  const go = (index: number): void => setSelected(Math.max(0, Math.min(shown.length - 1, index)));
+  const go = (index: number): void => setSelected(Math.max(0, Math.min(visible.length - 1, index)));
   const open = (index: number): void => {
-    const row = shown[index];
+    const row = visible[index];
     if (row === undefined) return;
     onClose();
     actions.compareWith(row);
@@ -97,22 +97,22 @@ export function CompareWith({
             <p role="alert">{problem}</p>
           ) : batches === undefined ? (
             <Skeleton />
-          ) : shown.length === 0 ? (
+          ) : visible.length === 0 ? (
             <p class="batch-dim" role="status">
               {batches.length === 0 ? 'This store has no other batch.' : 'No batch has this name.'}
             </p>
           ) : (
             <VirtualList
-              count={shown.length}
+              count={visible.length}
               rowHeight={ROW}
               label="Batches"
               role="listbox"
               selected={selected}
-              keyOf={(index) => shown[index]?.batch ?? index}
+              keyOf={(index) => visible[index]?.batch ?? index}
               onSelect={go}
               onOpen={open}
               row={(index) => {
-                const row = shown[index];
+                const row = visible[index];
                 return row === undefined ? null : <Line row={row} />;
               }}
             />

@@ -118,7 +118,7 @@ function CellView({ row, column, chosen, rejoins, ...hands }: CellViewProps) {
     );
   const base = row.cells[row.base]?.action;
   const found = base === undefined || column === row.base ? [] : callDifferences(base, cell.action);
-  const told = found.flatMap((call) => [
+  const details = found.flatMap((call) => [
     ...call.arguments.map((one) => differenceText(one)),
     ...call.result.map((one) => `result ${differenceText(one)}`),
   ]);
@@ -126,7 +126,7 @@ function CellView({ row, column, chosen, rejoins, ...hands }: CellViewProps) {
   return (
     <div
       class={`compare-cell is-${cell.state}${chosen ? ' is-chosen' : ''}`}
-      title={[text, ...told].join('\n')}
+      title={[text, ...details].join('\n')}
       {...hands}
     >
       <div class="compare-line">
@@ -136,7 +136,7 @@ function CellView({ row, column, chosen, rejoins, ...hands }: CellViewProps) {
         <span class="compare-step">{cell.action.step}</span> {text}
         <span class="only-read">, {said}</span>
       </div>
-      <div class="compare-line compare-told">{[...(rejoins ? ['rejoins'] : []), ...told].join(' · ')}</div>
+      <div class="compare-line compare-told">{[...(rejoins ? ['rejoins'] : []), ...details].join(' · ')}</div>
     </div>
   );
 }

@@ -6,7 +6,7 @@ import { VirtualList } from '../components/virtualList.tsx';
 const ROW = 26;
 const INDENT = 10;
 /** Deeper branches stand no further to the right. */
-const DEEPEST = 12;
+const MAX_LEVEL = 12;
 
 export interface BranchRow {
   readonly branch: Branch;
@@ -47,12 +47,12 @@ export function BranchTree({
 
 function BranchLine({ branch: { actions, counts }, level }: BranchRow) {
   const [first] = actions;
-  const known = counts.rate === null ? 0 : counts.passed + counts.failed + counts.truncated;
+  const scored = counts.rate === null ? 0 : counts.passed + counts.failed + counts.truncated;
   const text = first === undefined ? 'all attempts' : actionText(first);
   return (
     <div
       class="compare-branch"
-      style={{ paddingLeft: `${8 + Math.min(level, DEEPEST) * INDENT}px` }}
+      style={{ paddingLeft: `${8 + Math.min(level, MAX_LEVEL) * INDENT}px` }}
       title={actions.map((action) => actionText(action)).join('\n')}
     >
       <span class="compare-branch-text">{text}</span>
@@ -61,8 +61,8 @@ function BranchLine({ branch: { actions, counts }, level }: BranchRow) {
         <i style={{ width: `${(counts.rate ?? 0) * 100}%` }} />
       </span>
       <span class="compare-count">
-        {counts.passed}/{known}
-        {known === counts.attempts ? '' : ` (${counts.attempts})`}
+        {counts.passed}/{scored}
+        {scored === counts.attempts ? '' : ` (${counts.attempts})`}
         <span class="only-read"> passed</span>
       </span>
     </div>

@@ -41,11 +41,11 @@ export class CompareData extends StreamData {
     if (other !== undefined) this.other = await this.api.batch(other, this.signal);
     const counted = [...(await this.#rows(batch, task)), ...(other === undefined ? [] : await this.#rows(other, task))];
     this.open = counted.filter((row) => row.state !== 'ended').length;
-    const begun = counted.filter((row) => row.last > 0);
-    this.total = begun.length;
+    const started = counted.filter((row) => row.last > 0);
+    this.total = started.length;
     const attempts: ComparedAttempt[] = [];
     const batches: string[] = [];
-    for (const row of begun) {
+    for (const row of started) {
       const model = new TrajectoryModel();
       for await (const page of this.api.allEvents(row.rollout, this.signal))
         model.push(page.map((event) => readEvent(event, { checked: true })));

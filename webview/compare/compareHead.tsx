@@ -60,11 +60,11 @@ export function CompareHead({ place, batch, other, attempts, can, act, onReload 
 
 function outcomes(attempts: readonly ComparedAttempt[]): string {
   const { passed, failed, truncated, other } = countsOf(attempts);
-  const told = [
+  const facts = [
     `${passed} passed`,
     `${failed} failed`,
     ...(truncated > 0 ? [`${truncated} truncated`] : []),
     ...(other > 0 ? [`${other} other`] : []),
   ];
-  return `${attempts.length} ${attempts.length === 1 ? 'attempt' : 'attempts'}: ${told.join(', ')}`;
+  return `${attempts.length} ${attempts.length === 1 ? 'attempt' : 'attempts'}: ${facts.join(', ')}`;
 }

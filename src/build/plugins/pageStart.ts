@@ -16,37 +16,37 @@ export function pageStart(entry: string, alone: readonly string[], program: read
       parts.onEnd(async ({ metafile }) => {
         if (metafile === undefined) return; // the build failed, and says so
         const files = new Set(program.flatMap((source) => [...filesOf(metafile, outputOf(metafile, source))]));
-        const made: Metafile = { inputs: {}, outputs: { ...metafile.outputs } };
+        const built: Metafile = { inputs: {}, outputs: { ...metafile.outputs } };
         const start: BuildOptions & { readonly metafile: true } = {
           ...options,
           metafile: true,
           splitting: false,
           define: { ...options.define, __PROGRAM__: JSON.stringify([...files].map(beside)) },
           banner: {}, // there is no zod in it
-          plugins: [loadedFrom(made, options.absWorkingDir ?? '.')],
+          plugins: [loadedFrom(built, options.absWorkingDir ?? '.')],
         };
-        Object.assign(made.outputs, (await build({ ...start, entryPoints: [...alone] })).metafile.outputs);
+        Object.assign(built.outputs, (await build({ ...start, entryPoints: [...alone] })).metafile.outputs);
         Object.assign(
-          made.outputs,
+          built.outputs,
           (await build({ ...start, entryPoints: [{ in: entry, out: path.parse(entry).name }], entryNames: '[name]' }))
             .metafile.outputs,
         );
-        addBundled(made, options.absWorkingDir ?? '.');
-        Object.assign(metafile.outputs, made.outputs);
+        addBundled(built, options.absWorkingDir ?? '.');
+        Object.assign(metafile.outputs, built.outputs);
       });
     },
   };
 }
 
 /** `import(…)` of a source is one of the file that was made of it. */
-function loadedFrom(made: Metafile, folder: string): Plugin {
+function loadedFrom(built: Metafile, folder: string): Plugin {
   return {
     name: 'loaded-from',
     setup(build) {
       build.onResolve({ filter: /^\./ }, ({ path: name, resolveDir, kind }) => {
         if (kind !== 'dynamic-import') return undefined;
         const source = path.relative(folder, path.resolve(resolveDir, name)).replaceAll(path.sep, '/');
-        return { path: beside(outputOf(made, source)), external: true };
+        return { path: beside(outputOf(built, source)), external: true };
       });
     },
   };

@@ -1,8 +1,7 @@
 /**
- * All breakpoints of a debug session: as the client set them, and as the gates of a rollout know them. A breakpoint of
- * the client may be on a line of a tool, of an agent's file or of the trajectory's text, on a tool by name, on an
- * error,
- * or on a table of the world; at the gates each is a condition.
+ * All breakpoints of a debug session, in the client's form and in that of a rollout's gates. The client can set one on
+ * a line of a tool, of an agent's file, or of the trajectory's text, on a tool by name, on an error, or on a table of
+ * the world. At the gates, each is a condition.
  */
 import type { DebugProtocol } from '@vscode/debugprotocol';
 import { errorText } from '../../common/errors.ts';
@@ -11,7 +10,7 @@ import type { Breakpoint } from '../../protocol/commands.ts';
 import type { LineMeaning } from '../sources/toolPlaces.ts';
 import { exceptionCondition } from './exceptions.ts';
 
-/** What makes a breakpoint stop: conditions of a gate, or one stop of the record. */
+/** What a breakpoint stops at: conditions of a gate, or one stop of the recording. */
 interface Entry {
   readonly id: number;
   readonly gates: readonly Breakpoint[];
@@ -28,26 +27,26 @@ interface BreakpointCondition {
 
 export class BreakpointTable {
   readonly #prefix: string;
-  /** By what they were set for: a file's, functions, exceptions, data. Each setting replaces all of its kind. */
+  /** Breakpoints by origin: a file, functions, exceptions, data. Setting an origin replaces all of its breakpoints. */
   readonly #byOrigin = new Map<string, Entry[]>();
   #ids = 0;
 
-  /** `prefix`: begins the ids of this session's breakpoints, so that others of the batch stay. */
+  /** `prefix`: starts the IDs of this session's breakpoints, so that others of the batch are kept. */
   constructor(prefix: string) {
     this.#prefix = prefix;
   }
 
-  /** What the gates get. */
+  /** Breakpoints for the gates. */
   get gates(): Breakpoint[] {
     return [...this.#byOrigin.values()].flat().flatMap((entry) => [...entry.gates]);
   }
 
-  /** Stops of the record that hold without a condition. */
+  /** Unconditional stops of the recording. */
   get stops(): ReadonlySet<number> {
     return new Set([...this.#byOrigin.values()].flat().flatMap(({ stop }) => stop ?? []));
   }
 
-  /** The client's ids of those that hold at a gate or a stop. */
+  /** Returns the client's IDs of the breakpoints that match at a gate or a stop. */
   idsOf(gateIds: readonly string[], stop: number | undefined): number[] {
     return [...this.#byOrigin.values()]
       .flat()
@@ -63,20 +62,19 @@ export class BreakpointTable {
       .some((entry) => entry.exception === true && entry.gates.some(({ id }) => gateIds.includes(id)));
   }
 
-  /** Breakpoints on lines of a file; `meaning` tells what a line stands for. */
+  /** Sets breakpoints on lines of a file; `meaning` returns what a line defines. */
   setLines(
     file: string,
-    wanted: readonly DebugProtocol.SourceBreakpoint[],
+    requested: readonly DebugProtocol.SourceBreakpoint[],
     meaning: (line: number) => LineMeaning | undefined,
   ): DebugProtocol.Breakpoint[] {
     return this.#set(
       `file:${file}`,
-      wanted.map((one) => {
+      requested.map((one) => {
         const found = meaning(one.line);
         if (found === undefined)
           return {
-            problem:
-              'A rollout does not come by here: set it on a tool, on an agent’s entry of tools, or on its model.',
+            problem: 'No rollout stops here. Set the breakpoint on a tool, on an agent’s tools entry, or on its model.',
             line: one.line,
           };
         const what =
@@ -92,17 +90,17 @@ export class BreakpointTable {
     );
   }
 
-  /** Breakpoints on lines of a trajectory's text: `stopAt` gives the stop that is written there. */
+  /** Sets breakpoints on lines of a trajectory's text; `stopAt` returns the stop on a line. */
   setTrajectoryLines(
     rollout: string,
-    wanted: readonly DebugProtocol.SourceBreakpoint[],
+    requested: readonly DebugProtocol.SourceBreakpoint[],
     stopAt: (line: number) => { readonly seq: number; readonly line: number } | undefined,
   ): DebugProtocol.Breakpoint[] {
     return this.#set(
       `trajectory:${rollout}`,
-      wanted.map((one) => {
+      requested.map((one) => {
         const stop = stopAt(one.line);
-        if (stop === undefined) return { problem: 'Nothing has happened yet.', line: one.line };
+        if (stop === undefined) return { problem: 'There are no events yet.', line: one.line };
         const plain = one.condition === undefined && one.hitCondition === undefined && one.logMessage === undefined;
         return plain
           ? { gates: [], stop: stop.seq, line: stop.line }
@@ -111,50 +109,50 @@ export class BreakpointTable {
     );
   }
 
-  /** Breakpoints on tools by name; `model` = every model call. `known`: names of tools there are. */
+  /** Sets breakpoints on tools by name; `model` is every model call. `known`: names of the existing tools. */
   setFunctions(
-    wanted: readonly DebugProtocol.FunctionBreakpoint[],
-    known: ReadonlySet<string>,
+    requested: readonly DebugProtocol.FunctionBreakpoint[],
+    tools: ReadonlySet<string>,
   ): DebugProtocol.Breakpoint[] {
     return this.#set(
       'functions',
-      wanted.map((one) => {
+      requested.map((one) => {
         const name = one.name.trim();
         const made = this.#gate(
-          name === 'model' && !known.has(name) ? { side: 'before', kind: 'model' } : { side: 'before', tool: name },
+          name === 'model' && !tools.has(name) ? { side: 'before', kind: 'model' } : { side: 'before', tool: name },
           undefined,
           one,
         );
-        if (known.has(name) || name === 'model' || 'problem' in made) return made;
+        if (tools.has(name) || name === 'model' || 'problem' in made) return made;
         return {
           ...made,
           note:
-            `No tool “${name}” is known ` +
-            `yet${known.size === 0 ? '' : `; there are ${[...known].slice(0, 12).join(', ')}`}.`,
+            `Unknown tool “${name}”` +
+            `${tools.size === 0 ? '' : `. Known tools: ${[...tools].slice(0, 12).join(', ')}`}.`,
         };
       }),
     );
   }
 
   setExceptions(
-    wanted: readonly { readonly filter: string; readonly condition?: string | undefined }[],
+    requested: readonly { readonly filter: string; readonly condition?: string | undefined }[],
   ): DebugProtocol.Breakpoint[] {
     return this.#set(
       'exceptions',
-      wanted.map(({ filter, condition }) => {
+      requested.map(({ filter, condition }) => {
         const found = exceptionCondition(filter, condition);
-        if (found === undefined) return { problem: `There is no exception filter “${filter}”.` };
+        if (found === undefined) return { problem: `Unknown exception filter “${filter}”.` };
         return { ...this.#gate({ side: found.side }, found.when, {}), exception: true };
       }),
     );
   }
 
-  /** Breakpoints on changes of the world: `dataId` names a table, a row of one, or a file. */
-  setData(wanted: readonly DebugProtocol.DataBreakpoint[]): DebugProtocol.Breakpoint[] {
+  /** Sets breakpoints on changes of the world: `dataId` identifies a table, a row, or a file. */
+  setData(requested: readonly DebugProtocol.DataBreakpoint[]): DebugProtocol.Breakpoint[] {
     return this.#set(
       'data',
-      wanted.map((one) => {
-        // our own, from dataBreakpointInfo
+      requested.map((one) => {
+        // created by dataBreakpointInfo
         const about = JSON.parse(one.dataId) as { table?: string; key?: unknown; file?: string };
         const tests =
           about.file === undefined
@@ -180,7 +178,7 @@ export class BreakpointTable {
     const hits = hitsOf(hitCondition);
     if (hits === undefined)
       return {
-        problem: `“${hitCondition ?? ''}” is no hit count: give a number n, or >= n; it stops from the n-th hit on.`,
+        problem: `“${hitCondition ?? ''}” is not a hit count. Enter a number n, or >= n, to stop from the n-th hit on.`,
       };
     const both = [when, condition?.trim() === '' ? undefined : condition].filter((part) => part !== undefined);
     this.#ids += 1;
@@ -203,7 +201,7 @@ export class BreakpointTable {
 
   #set(origin: string, made: readonly NewBreakpoint[]): DebugProtocol.Breakpoint[] {
     const entries: Entry[] = [];
-    const told = made.map((one): DebugProtocol.Breakpoint => {
+    const result = made.map((one): DebugProtocol.Breakpoint => {
       this.#ids += 1;
       const line = one.line === undefined ? {} : { line: one.line };
       if ('problem' in one) return { id: this.#ids, verified: false, message: one.problem, ...line };
@@ -221,7 +219,7 @@ export class BreakpointTable {
       };
     });
     this.#byOrigin.set(origin, entries);
-    return told;
+    return result;
   }
 }
 
@@ -235,7 +233,7 @@ type NewBreakpoint =
       readonly line?: number;
     };
 
-/** From which hit on it holds; undefined when the text is no count. */
+/** Parses the hit from which on it stops; undefined when the text is not a count. */
 function hitsOf(text: string | undefined): number | undefined {
   if (text === undefined || text.trim() === '') return 1;
   const match = /^(>=?|=)?\s*(\d+)$/.exec(text.trim());

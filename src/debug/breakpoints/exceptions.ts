@@ -1,4 +1,4 @@
-/** The exception filters of the debugger: what may go wrong in a rollout, as conditions at its gates. */
+/** The exception filters of the debugger: failures in a rollout, as conditions at its gates. */
 import type { DebugProtocol } from '@vscode/debugprotocol';
 import { ERROR_CLASSES } from '../../trace/schema.ts';
 
@@ -6,7 +6,7 @@ interface Filter {
   readonly label: string;
   readonly description: string;
   readonly condition: string;
-  /** Whether it may be narrowed by a condition of the user's; `needs`: it means nothing without one. */
+  /** Set if the filter needs a condition from the user. */
   readonly needs?: string;
 }
 
@@ -15,25 +15,25 @@ const ERROR = 'has(event.data.error)';
 const FILTERS: Readonly<Record<string, Filter>> = {
   any: {
     label: 'Any error',
-    description: 'A tool or model call that failed, whatever the class of its error.',
+    description: 'Stops at any failed tool or model call.',
     condition: ERROR,
   },
   malformed: {
     label: 'Malformed calls',
-    description: 'Arguments that do not fit the tool, calls of tools that are not there, output that cannot be read.',
+    description: 'Stops at invalid arguments, calls of unknown tools, and output that cannot be parsed.',
     condition: `${ERROR} && event.data.error.class in ["invalid_arguments", "unknown_tool", "malformed_output"]`,
   },
   repeated: {
     label: 'Repeated action',
     description:
-      'A tool is called with the very arguments of an earlier call. Condition: a number, how often it was called ' +
-      'so before (1).',
+      'Stops when a tool is called with the same arguments as in an earlier call. Condition: the number of such ' +
+      'earlier calls (default 1).',
     condition: 'has(tool.repeats)',
     needs: '1',
   },
   reward: {
     label: 'Reward below',
-    description: 'A score below the number given as condition (1).',
+    description: 'Stops at a score below the number in the condition (default 1).',
     condition: 'event.kind == "score"',
     needs: '1',
   },
@@ -42,40 +42,40 @@ const FILTERS: Readonly<Record<string, Filter>> = {
       `class:${name}`,
       {
         label: `Error: ${name}`,
-        description: `A call that failed with class ${name}.`,
+        description: `Stops at calls that fail with the error class ${name}.`,
         condition: `${ERROR} && event.data.error.class == "${name}"`,
       },
     ]),
   ),
 };
 
-/** As the client offers them. */
+/** The filters in the protocol's form. */
 export const EXCEPTION_FILTERS: DebugProtocol.ExceptionBreakpointsFilter[] = Object.entries(FILTERS).map(
   ([filter, { label, description, needs }]) => ({
     filter,
     label,
     description,
     supportsCondition: true,
-    conditionDescription: needs === undefined ? 'CEL, e.g. tool.name == "renew_loan"' : 'a number',
+    conditionDescription: needs === undefined ? 'CEL expression, for example tool.name == "renew_loan"' : 'Number',
   }),
 );
 
-/** CEL of a filter, and the side it looks at; undefined when there is no such filter. */
+/** Returns the CEL condition of a filter and its side; undefined for an unknown filter. */
 export function exceptionCondition(
   filter: string,
   condition: string | undefined,
 ): { readonly when: string; readonly side: 'before' | 'after' } | undefined {
-  const known = FILTERS[filter];
-  if (known === undefined) return undefined;
+  const definition = FILTERS[filter];
+  if (definition === undefined) return undefined;
   const own = condition?.trim() ?? '';
   if (filter === 'repeated')
     return { when: `has(tool.repeats) && tool.repeats >= ${own === '' ? '1' : own}`, side: 'before' };
   if (filter === 'reward')
     return {
       when:
-        `${known.condition} && event.data.value != null && double(event.data.value) < ` +
+        `${definition.condition} && event.data.value != null && double(event.data.value) < ` +
         `double(${own === '' ? '1' : own})`,
       side: 'after',
     };
-  return { when: own === '' ? known.condition : `${known.condition} && (${own})`, side: 'after' };
+  return { when: own === '' ? definition.condition : `${definition.condition} && (${own})`, side: 'after' };
 }

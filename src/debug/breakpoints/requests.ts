@@ -1,4 +1,4 @@
-/** The protocol's requests about breakpoints, for the rollouts of a session. */
+/** Handles the protocol's breakpoint requests for the rollouts of a session. */
 
 import path from 'node:path';
 import type { DebugProtocol } from '@vscode/debugprotocol';
@@ -7,7 +7,7 @@ import type { DebugSession } from '../session.ts';
 import type { LineMeaning } from '../sources/toolPlaces.ts';
 import type { Node } from '../variables/node.ts';
 
-/** `trajectory`: the rollout whose text the lines are of; else they are of a file. */
+/** Sets breakpoints on lines of a file, or of the text of `trajectory`. */
 export function setLines(
   session: DebugSession,
   trajectory: DebuggedRollout | undefined,
@@ -28,11 +28,11 @@ export function setFunctions(
   session: DebugSession,
   { breakpoints }: DebugProtocol.SetFunctionBreakpointsArguments,
 ): DebugProtocol.Breakpoint[] {
-  const known = session.rollouts.flatMap(({ places, debuggee }) => [
+  const tools = session.rollouts.flatMap(({ places, debuggee }) => [
     ...places.names,
     ...debuggee.model.tools.map((tool) => tool.start.data.name),
   ]);
-  return session.breakpoints.setFunctions(breakpoints, new Set(known));
+  return session.breakpoints.setFunctions(breakpoints, new Set(tools));
 }
 
 export function setExceptions(
@@ -45,7 +45,7 @@ export function setExceptions(
   ]);
 }
 
-/** Lines of a range that a breakpoint may stand on. */
+/** Returns the lines of a range that can have a breakpoint. */
 export function locations(
   session: DebugSession,
   trajectory: DebuggedRollout | undefined,
@@ -66,13 +66,13 @@ export function locations(
   return [...lines].map((line) => ({ line }));
 }
 
-/** What a data breakpoint on a variable would watch. */
+/** Returns what a data breakpoint on a variable would watch. */
 export function dataInfo(node: Node | undefined): DebugProtocol.DataBreakpointInfoResponse['body'] {
   if (node?.data === undefined)
     return {
       dataId: null,
       description:
-        'Only rows, tables and files of the world can be watched: they are in the scopes World and World Changes.',
+        'Only rows, tables, and files of the world can be watched. Find them in the scopes World and World Changes.',
     };
   return { dataId: node.data, description: `changes of ${node.name}`, accessTypes: ['write'], canPersist: true };
 }

@@ -1,4 +1,4 @@
-/** Where what a rollout does is written: tools in their modules, entries of tools and the model in the agent's file. */
+/** Finds the source of a rollout's actions: tools in their modules, tool entries and the model in the agent's file. */
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { isMap, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
@@ -143,7 +143,7 @@ export class ToolPlaces {
     return path.isAbsolute(file) ? file : this.#locate(file);
   }
 
-  /** What a line of a file stands for; undefined = nothing that a rollout comes by. */
+  /** Returns what a line of a file defines; undefined if no rollout can stop there. */
   at(file: string, line: number): LineMeaning | undefined {
     const agent = [...this.#agents.values()].find((candidate) => samePath(candidate.path, file));
     if (agent !== undefined) {
@@ -231,16 +231,16 @@ async function locator(
   folders: readonly string[],
   readText: ReadText,
 ): Promise<(file: string) => string | undefined> {
-  const known = new Map<string, string>();
+  const located = new Map<string, string>();
   for (const file of new Set(files)) {
     for (const candidate of candidatesOf(file, modules, folders)) {
       if ((await readText(slashed(candidate))) === undefined) continue;
-      known.set(file, candidate);
+      located.set(file, candidate);
       break;
     }
   }
   // Beside a file that was found lie the others, as they were submitted.
-  return (file) => known.get(file) ?? candidatesOf(file, modules, folders)[0];
+  return (file) => located.get(file) ?? candidatesOf(file, modules, folders)[0];
 }
 
 function cached(read: ReadText): ReadText {
@@ -257,7 +257,7 @@ async function textOf(file: string): Promise<string | undefined> {
     return await readFile(file, 'utf8');
   } catch (error) {
     if (error instanceof Error && 'code' in error) return undefined; // not there, a folder, not ours to read
-    throw new StudioError('internal', `${file} cannot be read.`, { cause: error });
+    throw new StudioError('internal', `Cannot read ${file}.`, { cause: error });
   }
 }
 

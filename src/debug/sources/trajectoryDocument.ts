@@ -1,6 +1,6 @@
 /**
- * A trajectory as a read-only text document: a line for each stop, what came of it below, folded by indentation.
- * Grows at its end as the rollout does; a line that was there stays where it is, so breakpoints on it do, too.
+ * A trajectory as a read-only text document: a line for each stop, with its result below, folded by indentation. Lines
+ * are only appended, so breakpoints on existing lines keep their place.
  */
 
 import { duration } from '../../common/units.ts';

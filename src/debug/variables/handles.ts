@@ -1,4 +1,4 @@
-/** The numbers by which a client asks for what is inside a variable. They are good until the debuggee goes on. */
+/** The references by which a client requests the children of variables. Valid until the debuggee continues. */
 import { StudioError } from '../../common/errors.ts';
 import type { Node, VariableNodes } from './node.ts';
 
@@ -7,7 +7,7 @@ export interface Container<O> {
   readonly children: VariableNodes;
   readonly owner: O;
   /** Nodes given out: a client names a variable by its name there. */
-  readonly given: Map<string, Node>;
+  readonly sent: Map<string, Node>;
 }
 
 export class VariableHandles<O> {
@@ -15,13 +15,13 @@ export class VariableHandles<O> {
 
   /** 0 = nothing inside. */
   create(children: VariableNodes | undefined, owner: O): number {
-    return children === undefined ? 0 : this.#containers.push({ children, owner, given: new Map() });
+    return children === undefined ? 0 : this.#containers.push({ children, owner, sent: new Map() });
   }
 
   /** Throws `usage` for a number from before the last stop. */
   get(reference: number): Container<O> {
     const container = this.#containers[reference - 1];
-    if (container === undefined) throw new StudioError('usage', 'This value is from before the last step.');
+    if (container === undefined) throw new StudioError('usage', 'This value belongs to an earlier stop.');
     return container;
   }
 

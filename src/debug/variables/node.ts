@@ -118,13 +118,13 @@ export function fixed(nodes: readonly Node[]): VariableNodes {
 export function recordChildren(record: { readonly [key: string]: Json }, options: ValueOptions): VariableNodes {
   const keys = Object.keys(record);
   const list = (names: readonly string[]): Node[] =>
-    names.map((key) => valueNode(shownKey(key), record[key] ?? null, member(options, shownKey(key))));
+    names.map((key) => valueNode(displayKey(key), record[key] ?? null, member(options, displayKey(key))));
   if (keys.length <= GROUP) return { list: ({ start, count }) => list(keys.slice(start, start + count)) };
   const groups = Array.from({ length: Math.ceil(keys.length / GROUP) }, (_, index): Node => {
     const names = keys.slice(index * GROUP, (index + 1) * GROUP);
     return {
       name: `[${index * GROUP}…${index * GROUP + names.length - 1}]`,
-      value: `${shownKey(names[0] ?? '')} … ${shownKey(names.at(-1) ?? '')}`,
+      value: `${displayKey(names[0] ?? '')} … ${displayKey(names.at(-1) ?? '')}`,
       children: { list: ({ start, count }) => list(names.slice(start, start + count)) },
     };
   });
@@ -191,7 +191,7 @@ function element(options: ValueOptions, index: number): ValueOptions {
 }
 
 /** Keys of users that begin with `$` are stored with two. */
-function shownKey(key: string): string {
+function displayKey(key: string): string {
   return key.startsWith('$$') ? key.slice(1) : key;
 }
 
@@ -203,7 +203,7 @@ function summary(value: Json[] | { [key: string]: Json }): string {
   if (keys.length === 0) return '{}';
   return `{${keys
     .slice(0, 5)
-    .map((key) => `${shownKey(key)}: ${brief(value[key] ?? null)}`)
+    .map((key) => `${displayKey(key)}: ${brief(value[key] ?? null)}`)
     .join(', ')}${keys.length > 5 ? `, … ${plural(keys.length - 5, 'more')}` : ''}}`;
 }
 

@@ -1,4 +1,4 @@
-/** What the Variables view shows of a frame. */
+/** Builds the scopes of a frame for the Variables view. */
 
 import type { Json, JsonObject } from '../../common/json.ts';
 import { isJsonObject } from '../../common/json.ts';
@@ -30,17 +30,17 @@ import { tokenChildren } from './tokens.ts';
 export interface Scope {
   readonly name: string;
   readonly children: VariableNodes;
-  /** Not opened unless asked for. */
+  /** Whether the client should load it only on request. */
   readonly expensive: boolean;
   /** The client's icon for it. */
   readonly hint?: 'arguments' | 'returnValue';
 }
 
-/** What scopes need to know beside the frame. */
+/** The context of scopes, besides the frame. */
 export interface ScopeContext {
   readonly debuggee: Debuggee;
   readonly place: Place;
-  /** Edits that wait for a fork: shown as if they were made. */
+  /** Edits pending for a fork, shown as if they were applied. */
   readonly pending: readonly ForkEdit[];
   readonly limits: Readonly<Record<string, number>>;
 }
@@ -137,10 +137,10 @@ function stepScopes(span: ModelSpan, context: ScopeContext): Scope[] {
     ...factNode('cached tokens', end?.data.usage?.cached_tokens),
     ...factNode('reasoning tokens', end?.data.usage?.reasoning_tokens),
     ...factNode('ms', end?.data.ms),
-    ...factNode('queue ms', end?.data.queue_ms),
-    ...factNode('first token ms', end?.data.first_ms),
+    ...factNode('queue time (ms)', end?.data.queue_ms),
+    ...factNode('time to first token (ms)', end?.data.first_ms),
     ...factNode('trainable', end?.data.trainable),
-    ...factNode('why not', end?.data.why_not),
+    ...factNode('not usable for training', end?.data.why_not),
     ...factNode('weights', end?.data.weights),
   ];
   scopes.push(scope('Call', fixed(facts)));
@@ -188,7 +188,7 @@ function rolloutScopes(context: ScopeContext): Scope[] {
   ];
 }
 
-/** What the agent was told by the place, newest last. */
+/** Returns the context of the agent at the place, newest message last. */
 function contextScope(agent: string, context: ScopeContext, expensive: boolean): Scope {
   const { model } = context.debuggee;
   const entries = stateAt(model, context.place.at, agent).messages; // once: there may be ten thousands
@@ -218,8 +218,8 @@ function usageScope({ debuggee: { model }, place, limits }: ScopeContext): Scope
       { name: 'input tokens', value: String(used.input_tokens), expression: 'usage.input_tokens' },
       { name: 'output tokens', value: String(used.output_tokens), expression: 'usage.output_tokens' },
       { name: 'cached tokens', value: String(used.cached_tokens), expression: 'usage.cached_tokens' },
-      ...factNode('seconds at most', limits['seconds']),
-      ...factNode('seconds of a tool at most', limits['tool_seconds']),
+      ...factNode('time limit (s)', limits['seconds']),
+      ...factNode('tool time limit (s)', limits['tool_seconds']),
     ]),
   );
 }
@@ -228,15 +228,15 @@ function usageScope({ debuggee: { model }, place, limits }: ScopeContext): Scope
 function newMessages(model: TrajectoryModel, span: ModelSpan): MessageEntry[] {
   const starts = model.agent(span.agent)?.modelStarts ?? [];
   const before = model.span(starts[starts.indexOf(span.seq) - 1] ?? 0);
-  const known = new Set<number>();
+  const earlier = new Set<number>();
   if (before?.kind === 'model') {
-    for (const [first, last] of before.start.data.context) for (let m = first; m <= last; m++) known.add(m);
-    if (before.end?.data.m !== undefined) known.add(before.end.data.m);
+    for (const [first, last] of before.start.data.context) for (let m = first; m <= last; m++) earlier.add(m);
+    if (before.end?.data.m !== undefined) earlier.add(before.end.data.m);
   }
   const fresh: MessageEntry[] = [];
   for (const [first, last] of span.start.data.context) {
     for (let m = first; m <= last; m++) {
-      const entry = known.has(m) ? undefined : model.message(m);
+      const entry = earlier.has(m) ? undefined : model.message(m);
       if (entry !== undefined) fresh.push(entry);
     }
   }
@@ -247,10 +247,10 @@ function messageNode(entry: MessageEntry, context: ScopeContext): Node {
   const { role, origin, parts } = entry.event.data;
   const text = partsText(parts).replaceAll(/\s*\n\s*/g, ' ⏎ ');
   const calls = parts.flatMap((part) => (part.type === 'tool_call' ? [part.name] : [])).join(', ');
-  const said = [text, calls === '' ? '' : `→ ${calls}`].filter((piece) => piece !== '').join(' ');
+  const summary = [text, calls === '' ? '' : `→ ${calls}`].filter((piece) => piece !== '').join(' ');
   return {
     name: `${entry.m} ${role}`,
-    value: `${origin === 'edited' ? '(edited) ' : ''}${said.length > 300 ? `${said.slice(0, 300)}…` : said}`,
+    value: `${origin === 'edited' ? '(edited) ' : ''}${summary.length > 300 ? `${summary.slice(0, 300)}…` : summary}`,
     children: fixed(messageNodes(entry, context)),
   };
 }

@@ -30,7 +30,7 @@ export function tokenChildren(model: TrajectoryModel, span: ModelSpan, readBlob:
         },
         {
           name: 'prompt',
-          value: `${plural(missing + prompt.length, 'token')}, ${kept} as in the call before`,
+          value: `${plural(missing + prompt.length, 'token')}, ${kept} shared with the previous call`,
           children: numbered(prompt, (id) => `${id}  mask 0`),
         },
       ];

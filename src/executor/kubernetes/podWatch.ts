@@ -152,7 +152,7 @@ export class PodWatch {
       seen.released = this.#options.isReleased(batch);
     }
     const found = podEnd(pod, gone);
-    const end = found?.infra.what === 'pod_deleted' && seen.released ? { ...found, well: true } : found;
+    const end = found?.infra.what === 'pod_deleted' && seen.released ? { ...found, isClean: true } : found;
     if (!seen.ended) {
       for (const reported of podNotices(pod)) {
         if (first && reported.of === 'pod') seen.reported.add(reported.key);

@@ -4,11 +4,11 @@ import type { BlobStore } from '../store.ts';
 
 export type Content = Uint8Array | AsyncIterable<Uint8Array>;
 
-/** A blob store with what keeping house needs. */
+/** A blob store with garbage collection. */
 export interface KeptBlobs extends BlobStore {
   /**
-   * Blobs put or asked for before `before` (ms since the epoch) that no batch names; `without`: batches that do not
-   * count. Removes them unless `dryRun`. Gives how many, and their size.
+   * Finds unreferenced blobs that were last written or queried before `before` (ms since the epoch); `without`: batches
+   * to ignore. Removes them unless `dryRun`. Returns their number and size.
    */
   sweep(what: {
     before: number;
@@ -17,9 +17,9 @@ export interface KeptBlobs extends BlobStore {
   }): Promise<{ blobs: number; bytes: number }>;
 }
 
-/** How old the time a blob was last asked for may get before it is set anew: less than the shortest sensible grace. */
+/** Age at which the time of a blob's last use is refreshed: less than the shortest sensible grace. */
 export const STALE_MS = 10 * 60 * 1000;
-/** What an upload that died leaves is removed after this. */
+/** Leftovers of failed uploads are removed after this time. */
 export const UPLOAD_MS = 24 * 60 * 60 * 1000;
 
 const SHA = /^[0-9a-f]{64}$/;
@@ -30,8 +30,8 @@ export function isSha(text: string): boolean {
 
 export function checkSha(sha: string): void {
   if (!isSha(sha))
-    throw new StudioError('usage', `${JSON.stringify(sha.slice(0, 80))} is not the name of a blob.`, {
-      hint: 'Use the sha256 of its content: 64 lower-case hex digits.',
+    throw new StudioError('usage', `${JSON.stringify(sha.slice(0, 80))} is not a valid blob name.`, {
+      hint: 'Use the SHA-256 hash of its content: 64 lower-case hex digits.',
     });
 }
 
@@ -43,12 +43,12 @@ export function checkContent(sha: string, actual: string): void {
   if (actual !== sha)
     throw new StudioError(
       'usage',
-      `What was sent as blob ${sha} is ${actual}: it was damaged on its way, or is another one.`,
+      `The content sent for blob ${sha} has the hash ${actual}: it was damaged in transit, or it is another blob.`,
       { hint: 'Send it again.' },
     );
 }
 
-/** Up to `limit` bytes at once; of more, those read so far and the rest. */
+/** Reads up to `limit` bytes; for longer content, returns the bytes read so far and the rest. */
 export async function peek(
   content: Content,
   limit: number,

@@ -6,12 +6,12 @@ import { text } from '../sql/row.ts';
 import type { Sql } from '../sql/sql.ts';
 import { checkContent, isSha, type KeptBlobs, STALE_MS, UPLOAD_MS } from './content.ts';
 
-/** Names asked for at once while sweeping. */
-const ASKED = 500;
+/** Names per query while sweeping. */
+const NAMES_PER_QUERY = 500;
 
 /**
- * Blobs as files `ab/<sha>`: written beside, synced, renamed. Being there is being whole. A file's time of change is
- * when the blob was last put or asked for.
+ * Stores blobs as files `ab/<sha>`: writes a temporary file, syncs, and renames it, so that an existing file is
+ * complete. A file's modification time is when the blob was last written or queried.
  */
 export class FileBlobs {
   readonly #folder: string;
@@ -43,7 +43,7 @@ export class FileBlobs {
       const target = this.#path(sha);
       await this.#make(path.dirname(target));
       await rename(upload, target).catch(async (error: unknown) => {
-        // Windows renames onto no file that somebody reads; it is the same content then.
+        // Windows cannot replace a file that is being read, but its content is the same.
         if ((await this.#stat(sha)) === undefined) throw error;
         await rm(upload, { force: true });
       });
@@ -72,7 +72,7 @@ export class FileBlobs {
       const found = await this.#stat(sha);
       if (found === undefined) continue;
       there.add(sha);
-      // Who asks is about to name it.
+      // The caller is about to reference it.
       if (found.mtimeMs < now.getTime() - STALE_MS)
         await utimes(this.#path(sha), now, now).catch(() => there.delete(sha));
     }
@@ -117,7 +117,7 @@ export class FileBlobs {
       if (!/^[0-9a-f]{2}$/.test(folder)) continue;
       for (const name of await entries(path.join(this.#folder, folder))) {
         if (isSha(name)) asked.push(name);
-        if (asked.length >= ASKED) await decide();
+        if (asked.length >= NAMES_PER_QUERY) await decide();
       }
     }
     await decide();
@@ -165,7 +165,7 @@ async function* read(file: string, start: number, end: number): AsyncGenerator<U
   yield* stream;
 }
 
-/** A new name in a folder survives a power cut only once the folder is synced. Windows cannot, and needs it not. */
+/** Syncs a folder, so that a new file name survives a power failure. Windows does not support or need this. */
 async function syncFolder(folder: string): Promise<void> {
   if (process.platform === 'win32') return;
   const handle = await open(folder, 'r');
@@ -183,7 +183,7 @@ async function entries(folder: string): Promise<string[]> {
   });
 }
 
-/** False for "not there"; throws everything else. */
+/** Returns false for a missing file; throws other errors. */
 function absent(error: unknown): false {
   if (error instanceof Error && Reflect.get(error, 'code') === 'ENOENT') return false;
   throw error;

@@ -14,11 +14,11 @@ import {
   UPLOAD_MS,
 } from './content.ts';
 
-/** Bytes of one row. */
+/** Bytes per row. */
 const CHUNK = 512 * 1024;
 const UPLOAD = 'upload-';
 
-/** Blobs as chunked rows of the database: written by the same group commit as everything else. */
+/** Stores blobs as chunked rows of the database, in the same group commits as everything else. */
 export class RowBlobs implements KeptBlobs {
   readonly #sql: Sql;
 
@@ -46,7 +46,7 @@ export class RowBlobs implements KeptBlobs {
     });
   }
 
-  /** Chunk by chunk under a name of its own, so that nobody sees half of it, or the wrong one. */
+  /** Uploads chunks under a temporary name, so that incomplete or wrong content is never visible. */
   async #upload(sha: string, content: AsyncIterable<Uint8Array>): Promise<void> {
     const upload = `${UPLOAD}${await this.#sql.now()}-${randomBytes(8).toString('hex')}`;
     const hash = createHash('sha256');
@@ -62,7 +62,7 @@ export class RowBlobs implements KeptBlobs {
       checkContent(sha, hash.digest('hex'));
       await this.#sql.write(async (tx) => {
         const written = await tx.insert(BLOB, ['sha', 'size', 'put_at'], [[sha, size, tx.now]], 'ignore');
-        // Somebody else may have sent the same meanwhile.
+        // Another client may have uploaded the same blob in the meantime.
         if (written > 0) await tx.run('UPDATE blob_chunk SET sha = ? WHERE sha = ?', sha, upload);
         else await tx.run('DELETE FROM blob_chunk WHERE sha = ?', upload);
       });
@@ -87,7 +87,7 @@ export class RowBlobs implements KeptBlobs {
   async *#read(sha: string, start: number, end: number): AsyncGenerator<Uint8Array, void, undefined> {
     for (let n = Math.floor(start / CHUNK); n * CHUNK <= end; n++) {
       const row = await this.#sql.read((db) => db.get('SELECT bytes FROM blob_chunk WHERE sha = ? AND n = ?', sha, n));
-      if (row === undefined) return; // removed meanwhile
+      if (row === undefined) return; // removed in the meantime
       yield bytes(row, 'bytes').subarray(Math.max(0, start - n * CHUNK), end + 1 - n * CHUNK);
     }
   }
@@ -96,7 +96,7 @@ export class RowBlobs implements KeptBlobs {
     const rows = await this.#sql.read((db) =>
       db.all(`SELECT sha, put_at FROM blob WHERE ${db.dialect.anyText('sha')}`, shas),
     );
-    // Who asks is about to name them.
+    // The caller is about to reference them.
     const stale = (await this.#sql.now()) - STALE_MS;
     const old = rows.filter((row) => int(row, 'put_at') < stale).map((row) => text(row, 'sha'));
     if (old.length > 0)
@@ -144,7 +144,7 @@ export class RowBlobs implements KeptBlobs {
   }
 }
 
-/** The same bytes in pieces of exactly `CHUNK`, the last one shorter. */
+/** Splits bytes into chunks of exactly `CHUNK` bytes; the last one may be shorter. */
 async function* chunks(content: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array, void, undefined> {
   let rest: Uint8Array[] = [];
   let size = 0;

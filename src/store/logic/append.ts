@@ -8,7 +8,7 @@ import { type EventRun, insertRuns, runsOf } from './events.ts';
 import { Ledger } from './ledger.ts';
 import { type RolloutRecordRow, readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
 
-/** Appends for many rollouts in one transaction; the results stand in the order of the requests. */
+/** Appends to many rollouts in one transaction. The results are in the order of the requests. */
 export async function appendAll(tx: Transaction, requests: readonly AppendRequest[]): Promise<AppendResult[]> {
   const names = [...new Set(requests.map((request) => request.rollout))];
   const rows = await tx.all(
@@ -20,13 +20,13 @@ export async function appendAll(tx: Transaction, requests: readonly AppendReques
     Array.from(rollouts.values(), (rollout) => [rollout.name, { seq: rollout.last, ended: rollout.state === 'ended' }]),
   );
 
-  // First judge all of them, for only what is accepted needs its batch.
+  // Validate all requests first, because only accepted ones need their batch.
   const accepted: { rollout: RolloutRecordRow; events: readonly TraceEvent[] }[] = [];
   const results = requests.map((request): AppendResult => {
     const rollout = rollouts.get(request.rollout);
     const end = last.get(request.rollout);
     if (rollout === undefined || end === undefined)
-      return refused('fenced', 0, `There is no rollout ${request.rollout} any more.`);
+      return refused('fenced', 0, `Rollout ${request.rollout} no longer exists.`);
     const judged = judge(request, rollout, end);
     if ('refuse' in judged) return judged.refuse;
     if (judged.events.length > 0) {
@@ -46,7 +46,7 @@ export async function appendAll(tx: Transaction, requests: readonly AppendReques
   const refs = new Map<Batch, string[]>();
   for (const { rollout, events } of accepted) {
     const batch = ledger.batchIfThere(rollout.batch);
-    if (batch === undefined) continue; // being removed: nobody will read it
+    if (batch === undefined) continue; // being removed, so nobody will read it
     runs.push(...runsOf(rollout.id, events, (shas) => refs.set(batch, [...(refs.get(batch) ?? []), ...shas])));
     advance(ledger.change(rollout), events);
   }
@@ -56,7 +56,7 @@ export async function appendAll(tx: Transaction, requests: readonly AppendReques
   return results;
 }
 
-/** `end`: where the stream stands, the requests before this one counted. */
+/** Validates a request. `end`: the end of the stream, including earlier requests. */
 function judge(
   request: AppendRequest,
   rollout: RolloutRecordRow,
@@ -68,7 +68,7 @@ function judge(
       refuse: refused(
         'fenced',
         end.seq,
-        `Rollout ${rollout.name} is at epoch ${rollout.epoch}; epoch ${request.epoch} may not write.`,
+        `Rollout ${rollout.name} is at epoch ${rollout.epoch}, so epoch ${request.epoch} can no longer write.`,
       ),
     };
   }
@@ -81,7 +81,7 @@ function judge(
     (event, index) => event.seq !== end.seq + 1 + index || (event.kind === 'rollout.end' && index < fresh.length - 1),
   );
   if (wrong >= 0)
-    return { refuse: refused('gap', end.seq, `Event ${end.seq + 1 + wrong} does not follow the one before.`) };
+    return { refuse: refused('gap', end.seq, `Event ${end.seq + 1 + wrong} does not follow the previous event.`) };
   return { events: fresh };
 }
 
@@ -90,7 +90,7 @@ function refused(code: 'fenced' | 'gap', durable: number, message: string): Appe
 }
 
 /**
- * What events change in the row of their rollout. A queued one stays queued until it ends: its holder was lost, and may
+ * Applies events to the row of their rollout. A queued one stays queued until it ends: its worker was lost, and may
  * come back.
  */
 export function advance(rollout: RolloutRecordRow, events: readonly TraceEvent[]): void {

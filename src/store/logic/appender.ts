@@ -4,14 +4,14 @@ import type { Sql } from '../sql/sql.ts';
 import type { AppendRequest, AppendResult } from '../store.ts';
 import { appendAll } from './append.ts';
 
-/** Appends of one transaction at most. */
+/** Maximum number of appends per transaction. */
 const GROUP = 512;
 /**
- * The least time from one commit to the next while little waits. An append that comes after a pause is committed at
- * once; of many that trickle in, each would pay for a sync of its own, the largest cost of all.
+ * Minimum time between commits while few appends are waiting. An append after a pause is committed immediately. With
+ * many separate ones, each would need its own sync, which is the largest cost.
  */
 const SPACING_MS = 10;
-/** So many appends, or events, are worth a commit at any time. */
+/** This many appends, or events, justify a commit at any time. */
 const ENOUGH_APPENDS = 8;
 const ENOUGH_EVENTS = 64;
 
@@ -21,7 +21,7 @@ interface PendingAppend {
   readonly reject: (error: unknown) => void;
 }
 
-/** Puts appends that arrive together into one transaction: the next one takes all that came during the one before. */
+/** Groups appends into transactions: each one takes all appends that arrived during the previous one. */
 export class Appender {
   readonly #sql: Sql;
   readonly #ended: () => void;
@@ -45,7 +45,7 @@ export class Appender {
     });
   }
 
-  /** Commits what waits, now. */
+  /** Commits pending appends now. */
   async close(): Promise<void> {
     while (this.#waiting.length > 0 || this.#writing !== undefined) {
       if (this.#writing === undefined) this.#start();
@@ -53,7 +53,7 @@ export class Appender {
     }
   }
 
-  /** Commits now, or sets the time for it. */
+  /** Commits now, or schedules a commit. */
   #next(): void {
     if (this.#writing !== undefined || this.#waiting.length === 0) return;
     const enough = this.#waiting.length >= ENOUGH_APPENDS || this.#events >= ENOUGH_EVENTS;
@@ -84,12 +84,12 @@ export class Appender {
       });
       group?.forEach(({ resolve, reject }, index) => {
         const result = results[index];
-        if (result === undefined) reject(new StudioError('internal', 'An append was not answered.'));
+        if (result === undefined) reject(new StudioError('internal', 'An append got no result.'));
         else resolve(result);
       });
       if (group?.some(({ request }) => request.events.at(-1)?.kind === 'rollout.end') === true) this.#ended();
     } catch (error) {
-      // Without a group the transaction could not even begin: all that wait share its fate.
+      // Without a group the transaction could not start, so all waiting appends fail.
       for (const waiting of group ?? this.#take()) await this.#failed(waiting, error);
     }
   }

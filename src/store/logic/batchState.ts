@@ -5,7 +5,7 @@ import { BATCH } from '../sql/schema.ts';
 import type { Reader, Row, Transaction } from '../sql/sql.ts';
 import type { BatchRecord, NewBatch } from '../store.ts';
 
-/** What became of an attempt: it stands in exactly one of these. */
+/** The state or outcome of an attempt: it counts in exactly one of these. */
 export type CountName = keyof BatchRow['counts'];
 const STANDINGS = [
   'passed',
@@ -19,14 +19,14 @@ const STANDINGS = [
 ] as const satisfies readonly CountName[];
 const OPEN: ReadonlySet<CountName> = new Set(['running', 'held', 'queued']);
 
-/** Whether an attempt that stands so still has work to do. */
+/** Returns whether an attempt in this state still has work to do. */
 export function isOpen(standing: CountName): boolean {
   return OPEN.has(standing);
 }
 
 /**
- * The row of a batch. Who changes anything of a batch locks this row first (after the rollouts it changes), so `rev`,
- * the counters and the batch's own stream have one writer at a time, and revs become visible in their order.
+ * The row of a batch. Every change of a batch locks this row first (after the rollouts it changes), so `rev`, the
+ * counters, and the batch's own stream have one writer at a time, and revisions become visible in order.
  */
 export interface Batch {
   readonly id: number;
@@ -37,9 +37,9 @@ export interface Batch {
   reason: string | null;
   sealed: boolean;
   paused: boolean;
-  /** Paused, and its workers are not to wait with it. */
+  /** Paused without workers. */
   released: boolean;
-  /** Set by `stop`: why nothing of it is started any more. */
+  /** Set by `stop`: why no more rollouts are started. */
   stopping: string | null;
   breakpoints: string;
   tasks: number;
@@ -53,7 +53,7 @@ export interface Batch {
   lastAt: number;
 }
 
-/** In the column `paused`, where 1 is a plain pause. */
+/** Value of the column `paused`, where 1 is a plain pause. */
 const RELEASED = 2;
 
 const SAVED = [
@@ -115,7 +115,7 @@ export function readBatch(row: Row): Batch {
   };
 }
 
-/** Locks the batches of the given ids, in the order of their ids so that two transactions never wait for each other. */
+/** Locks batches in the order of their IDs, so that two transactions never wait for each other. */
 export async function lockBatches(tx: Transaction, ids: readonly number[]): Promise<Map<number, Batch>> {
   const rows = await tx.all(
     `${SELECT_BATCH} WHERE ${tx.dialect.anyInt('id')} AND gone = 0 ORDER BY id${tx.dialect.forUpdate}`,
@@ -136,7 +136,7 @@ export async function findBatch(db: Reader, name: string): Promise<Batch | undef
   return row === undefined ? undefined : readBatch(row);
 }
 
-/** The integer id of a batch. Throws `not_found`. */
+/** Returns the integer ID of a batch. Throws `not_found`. */
 export async function batchId(db: Reader, name: string): Promise<number> {
   const row = await db.get('SELECT id FROM batch WHERE name = ? AND gone = 0', name);
   if (row === undefined) throw noBatch(name);
@@ -144,12 +144,12 @@ export async function batchId(db: Reader, name: string): Promise<number> {
 }
 
 export function noBatch(name: string): StudioError {
-  return new StudioError('not_found', `There is no batch ${name} in this store.`, {
+  return new StudioError('not_found', `This store has no batch ${name}.`, {
     hint: 'List the batches with `rollout batches`.',
   });
 }
 
-/** Writes locked batches back, and lets their watchers know. */
+/** Saves locked batches, and notifies their watchers. */
 export async function saveBatches(tx: Transaction, batches: Iterable<Batch>): Promise<void> {
   const rows = [];
   for (const batch of batches) {
@@ -176,7 +176,7 @@ export async function saveBatches(tx: Transaction, batches: Iterable<Batch>): Pr
   await tx.update(BATCH, SAVED, rows);
 }
 
-/** Of a fork, what others are told of where it comes from. */
+/** Returns the public information on a fork's parent. */
 export function parentOf({ parent }: NewBatch): Pick<BatchRow, 'parent'> {
   if (parent === undefined) return {};
   const { rollout, seq, differs } = parent;
@@ -220,10 +220,7 @@ export function batchRecord(batch: Batch): BatchRecord {
   };
 }
 
-/**
- * Specifications by their JSON: they never change, every append reads one, and a fork's holds its edits and can be
- * large.
- */
+/** Parsed specifications by their JSON. They are immutable, every append reads one, and those of forks can be large. */
 const specs = new Map<string, NewBatch>();
 const SPECS = 64;
 

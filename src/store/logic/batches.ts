@@ -22,15 +22,15 @@ export async function createBatch(tx: Transaction, spec: NewBatch): Promise<void
     'ignore',
   );
   const batch = await lockBatch(tx, spec.id).catch((error: unknown) => {
-    // The row is there, but marked as being removed.
+    // The row exists, but is marked as being removed.
     throw StudioError.is(error, 'not_found')
-      ? new StudioError('conflict', `Batch ${spec.id} is being removed.`, { hint: 'Use another id.' })
+      ? new StudioError('conflict', `Batch ${spec.id} is being removed.`, { hint: 'Use another ID.' })
       : error;
   });
   if (written === 0) {
     if (canonicalJson(batch.spec) === json) return;
-    throw new StudioError('conflict', `Batch ${spec.id} exists already, and is another one.`, {
-      hint: 'Use another id.',
+    throw new StudioError('conflict', `Another batch with the ID ${spec.id} already exists.`, {
+      hint: 'Use another ID.',
     });
   }
   await addBlobRefs(tx, batch.id, [...spec.blobs, spec.submission]);
@@ -45,14 +45,14 @@ async function addParents(tx: Transaction, batch: Batch): Promise<void> {
   if (parent === undefined) return;
   const parents = new Set<number>();
   for (const name of new Set([parent.rollout, ...parent.lineage.map(({ rollout }) => rollout)])) {
-    // Locked, so that `gc` cannot take it away in this very moment.
+    // Locked, so that `gc` cannot remove it at the same time.
     const row = await tx.get(
       'SELECT b.id AS id FROM batch b WHERE b.gone = 0 AND b.id = (SELECT batch FROM rollout WHERE name = ' +
         `?)${tx.dialect.forUpdate}`,
       name,
     );
     if (row === undefined)
-      throw new StudioError('not_found', `There is no rollout ${name} in this store to fork from.`, {
+      throw new StudioError('not_found', `This store has no rollout ${name} to fork.`, {
         hint: 'Its batch may have been removed by `rollout gc`.',
       });
     parents.add(int(row, 'id'));
@@ -119,10 +119,9 @@ export async function retry(tx: Transaction, name: string): Promise<number> {
     id,
   );
   const batch = await lockBatch(tx, name);
-  if (batch.spec.imported)
-    throw new StudioError('conflict', `Batch ${name} was imported: there is nothing to run again.`);
+  if (batch.spec.imported) throw new StudioError('conflict', `Batch ${name} was imported, so it cannot be run again.`);
   const ledger = new Ledger(tx, new Map([[batch.id, batch]]));
-  // A row may have been overtaken by another server's retry before the batch was locked.
+  // Another server may have retried an attempt before the batch was locked.
   const still = new Set(
     (await tx.all('SELECT id FROM rollout WHERE batch = ? AND newest = 1 AND settles = 0 AND state = 3', id)).map(
       (row) => int(row, 'id'),

@@ -7,7 +7,7 @@ import type { Transaction } from '../sql/sql.ts';
  */
 const REFERENCE = /"\$blob":"([0-9a-f]{64})"/g;
 const SHA = '[0-9a-f]{64}';
-/** Kinds that name blobs without a reference, and the fields that do. */
+/** Event kinds with plain blob hashes, and their fields. */
 const FIELDS: Readonly<Partial<Record<string, RegExp>>> = {
   'rollout.lease': new RegExp(`"snapshot":"(${SHA})"`, 'g'),
   'world.snapshot': new RegExp(`"snapshot":"(${SHA})"`, 'g'),
@@ -15,7 +15,7 @@ const FIELDS: Readonly<Partial<Record<string, RegExp>>> = {
   'model.start': new RegExp(`"tools":"(${SHA})"`, 'g'),
 };
 
-/** The blobs an event names, from its JSON text. */
+/** Returns the blobs that an event references, from its JSON text. */
 export function blobRefsOf(kind: string, body: string): string[] {
   const found = body.includes('"$blob":"') ? matches(REFERENCE, body) : [];
   const field = FIELDS[kind];
@@ -27,7 +27,7 @@ function matches(pattern: RegExp, body: string): string[] {
   return Array.from(body.matchAll(pattern), (match) => match[1] ?? '');
 }
 
-/** Remembers that a batch needs these blobs. */
+/** Records that a batch references these blobs. */
 export async function addBlobRefs(tx: Transaction, batch: number, shas: readonly string[]): Promise<void> {
   if (shas.length > 0)
     await tx.insert(

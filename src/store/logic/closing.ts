@@ -9,7 +9,7 @@ import { type EventRun, insertRuns, runsOf, textOf } from './events.ts';
 import { Ledger } from './ledger.ts';
 import { firstSeq, type RolloutRecordRow, readRollout, SELECT_ROLLOUT } from './rolloutState.ts';
 
-/** Rollouts ended by one transaction: others shall not wait long behind it. */
+/** Rollouts ended per transaction, so that others do not wait long. */
 const AT_ONCE = 500;
 
 interface End {
@@ -17,7 +17,9 @@ interface End {
   readonly reason: string;
 }
 
-/** See `Store.closeRollouts`. Many go by several transactions; a rollout that is queued meanwhile is closed too. */
+/**
+ * See `Store.closeRollouts`. Uses several transactions for many; also closes rollouts that are queued in the meantime.
+ */
 export async function closeRollouts(
   sql: Sql,
   selection: RolloutSelection,
@@ -82,7 +84,7 @@ async function closeSome(
   };
 }
 
-/** What the server writes as the last holder of a rollout; `rollout.epoch` is its own already. */
+/** Returns the events that the server writes as the last holder of a rollout; `rollout.epoch` is already its own. */
 async function closingEvents(
   tx: Transaction,
   batch: Batch,
@@ -144,7 +146,7 @@ function errorClass(status: RolloutEndStatus): 'cancelled' | 'infrastructure' | 
   }
 }
 
-/** The time of a stream's last event, and how long it was held. Only what can matter is parsed. */
+/** Returns the time of a stream's last event, and how long it was held. Parses only relevant events. */
 async function timesOf(
   tx: Transaction,
   stream: number,

@@ -26,15 +26,15 @@ function record(row: Row): CommandRecord {
 
 /** See `Store.putCommand`. */
 export async function putCommand(tx: Transaction, command: NewCommand): Promise<CommandRecord> {
-  // Under the batch's lock, so that the ids of commands become visible in their order: sessions remember the last one.
+  // Under the batch's lock, so that IDs of commands become visible in order: sessions store the last one.
   const batch = await lockBatch(tx, command.batch);
   const name = quote(command.id);
   const there = await tx.get(`${SELECT} WHERE c.name = ?`, name);
   if (there !== undefined) {
     const known = record(there);
     if (known.batch === command.batch && known.rollout === command.rollout && known.verb === command.verb) return known;
-    throw new StudioError('conflict', `Command ${command.id} exists already, and is another one.`, {
-      hint: 'Use a new id for every command.',
+    throw new StudioError('conflict', `Another command with the ID ${command.id} already exists.`, {
+      hint: 'Use a new ID for every command.',
     });
   }
   await tx.insert(
@@ -75,7 +75,7 @@ export async function commandsFor(tx: Transaction, name: string): Promise<Comman
   return rows.map(record);
 }
 
-/** See `Store.finishCommand`. The first result stays. */
+/** See `Store.finishCommand`. Keeps the first result. */
 export async function finishCommand(tx: Transaction, id: string, result: Json): Promise<void> {
   const written = await tx.run(
     'UPDATE command SET result = ? WHERE name = ? AND result IS NULL',

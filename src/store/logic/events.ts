@@ -6,10 +6,10 @@ import type { Reader, Row, Transaction } from '../sql/sql.ts';
 import type { Batch } from './batchState.ts';
 import { addBlobRefs, blobRefsOf } from './blobRefs.ts';
 
-/** Longer runs are cut: a reader takes a run as a whole. */
+/** Longer runs are split, because readers read a run as a whole. */
 const RUN_TEXT = 64 * 1024;
 
-/** Events `seq`..`last` of a stream in one row: their JSON texts, one a line (JSON text holds no line break). */
+/** Events `seq`..`last` of a stream in one row: their JSON texts, one per line (JSON text contains no line breaks). */
 export interface EventRun {
   readonly stream: number;
   readonly seq: number;
@@ -17,12 +17,12 @@ export interface EventRun {
   readonly body: string;
 }
 
-/** The stream of a batch's own events; that of a rollout is the rollout's id. */
+/** Returns the stream of a batch's own events; that of a rollout is the rollout's ID. */
 export function batchStream(batch: number): number {
   return -batch;
 }
 
-/** The runs that events of a stream are stored as; `names` is told the blobs they name. */
+/** Groups events of a stream into runs to store; calls `names` with the blobs they reference. */
 export function runsOf(
   stream: number,
   events: readonly TraceEvent[],
@@ -58,7 +58,7 @@ export async function insertRuns(tx: Transaction, runs: readonly EventRun[]): Pr
     );
 }
 
-/** Adds an event to a locked batch's own stream. Gives its seq. */
+/** Adds an event to a locked batch's own stream. Returns its seq. */
 export async function tellBatch<K extends EventKind>(
   tx: Transaction,
   batch: Batch,
@@ -73,15 +73,15 @@ export async function tellBatch<K extends EventKind>(
   return batch.last;
 }
 
-/** Rows asked for at once: few at first, for most readers want a little from the middle of a stream. */
+/** Rows per query: few at first, because most readers want a small part of a stream. */
 const FIRST_PAGE = 8;
 const PAGE = 64;
 
-// One statement finds the run that holds the first event and reads on: runs may be put together at any moment.
+// One statement finds the run with the first event and reads on, because runs may be merged at any time.
 const READ = `SELECT seq, last, body, packed FROM event
   WHERE stream = ? AND seq >= coalesce((SELECT max(e.seq) FROM event e WHERE e.stream = ? AND e.seq <= ?), 0) ORDER BY seq LIMIT ?`;
 
-/** Events with seq > `after`, until their texts have `maxBytes` characters in all; at least one, if there is one. */
+/** Reads events with seq > `after`, up to `maxBytes` characters in total, but at least one if there is one. */
 export async function readEvents(
   db: Reader,
   stream: number,
@@ -110,15 +110,15 @@ export async function readEvents(
   }
 }
 
-/** The lines of a run as one text. `row` has `body` and `packed`. */
+/** Returns the lines of a run as one text. `row` has `body` and `packed`. */
 export function textOf(row: Row): string {
   const packed = bytesOr(row, 'packed', undefined);
   return packed === undefined ? textOr(row, 'body', '') : unpack(packed);
 }
 
 /**
- * Level 1: a tenth of the size for a tenth of a millisecond per 100 kB. Handing that to another thread and back would
- * cost several times as much.
+ * Compresses with level 1: a tenth of the size for a tenth of a millisecond per 100 kB. Another thread would cost
+ * several times as much.
  */
 export function pack(text: string): Uint8Array {
   return zstdCompressSync(text, { params: { [constants.ZSTD_c_compressionLevel]: 1 } });

@@ -4,7 +4,7 @@ import type { Reader, Sql, Transaction } from '../sql/sql.ts';
 import { batchStream } from './events.ts';
 
 const GRACE_MS = 60 * 60 * 1000;
-/** Rollouts removed by one transaction. */
+/** Rollouts removed per transaction. */
 const AT_ONCE = 200;
 
 type What = {
@@ -30,12 +30,12 @@ export async function gc(
   if (what.dryRun) {
     batches.push(...chosen.map(({ name }) => name));
   } else {
-    // Forks come after what they read, so the newest goes first: no batch is ever without what it reads.
+    // Forks are newer than what they read, so the newest goes first: no batch ever loses events that it reads.
     for (const batch of chosen.toReversed()) {
       if (await sql.write((tx) => hide(tx, batch))) batches.push(batch.name);
       else kept.push({ batch: batch.name, why: 'it was forked or started again meanwhile' });
     }
-    // Also those of a gc that died half-way.
+    // Includes those of an interrupted gc.
     for (const row of await sql.read((db) => db.all('SELECT id FROM batch WHERE gone = 1 ORDER BY id')))
       await remove(sql, int(row, 'id'));
   }
@@ -48,7 +48,7 @@ export async function gc(
   return { batches, kept, ...swept };
 }
 
-/** Ended batches by age or name, less those that a batch which stays reads; oldest first. */
+/** Selects ended batches by age or name, except those that a remaining batch reads; oldest first. */
 async function choose(
   db: Reader,
   what: What,
@@ -87,7 +87,7 @@ async function choose(
   return { chosen: [...chosen.values()].sort((a, b) => a.id - b.id), kept };
 }
 
-/** From here on nobody sees the batch. False when it is needed after all. */
+/** Hides the batch from everybody. Returns false when it is still needed. */
 async function hide(tx: Transaction, { id, name }: Candidate): Promise<boolean> {
   const row = await tx.get(
     `SELECT id FROM batch WHERE id = ? AND gone = 0 AND ended_at IS NOT NULL${tx.dialect.forUpdate}`,

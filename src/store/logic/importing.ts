@@ -15,13 +15,13 @@ export async function importRollouts(
   rollouts: readonly ImportedRollout[],
 ): Promise<void> {
   const batch = await lockBatch(tx, name);
-  if (!batch.spec.imported) throw new StudioError('conflict', `Batch ${name} was not made for an import.`);
+  if (!batch.spec.imported) throw new StudioError('conflict', `Batch ${name} was not created for an import.`);
   for (const { rollout, task, attempt } of rollouts) {
     checkName('rollout', rollout);
     const there = await tx.get('SELECT batch FROM rollout WHERE name = ?', rollout);
     if (there !== undefined) {
       if (int(there, 'batch') === batch.id) continue;
-      throw new StudioError('conflict', `Rollout ${rollout} is in another batch already.`);
+      throw new StudioError('conflict', `Rollout ${rollout} already belongs to another batch.`);
     }
     const found = await tx.get('SELECT idx FROM task WHERE batch = ? AND name = ?', batch.id, quote(task));
     if (found === undefined) throw new StudioError('not_found', `Batch ${name} has no task ${JSON.stringify(task)}.`);
@@ -37,7 +37,7 @@ export async function importRollouts(
       attempt,
     );
     if (taken !== undefined)
-      throw new StudioError('conflict', `Attempt ${attempt} of task ${JSON.stringify(task)} was imported already.`);
+      throw new StudioError('conflict', `Attempt ${attempt} of task ${JSON.stringify(task)} was already imported.`);
     await insertRollouts(tx, batch, [{ name: rollout, task: int(found, 'idx'), attempt, try: 1 }], 'running');
     batch.counts.queued -= 1;
     batch.counts.running += 1;

@@ -11,14 +11,14 @@ export interface LeaseRequest {
   readonly want: number;
 }
 
-/** One session that takes some of what its batch has queued. */
+/** A session that leases queued rollouts of its batch. */
 interface Taker {
   readonly session: Row;
   readonly want: number;
   readonly leases: Lease[];
 }
 
-/** See `Store.lease`, for many sessions in one transaction; the results stand in the order of the requests. */
+/** See `Store.lease`, for many sessions in one transaction. The results are in the order of the requests. */
 export async function leaseAll(
   tx: Transaction,
   requests: readonly LeaseRequest[],
@@ -42,13 +42,13 @@ export async function leaseAll(
     return taker.leases;
   });
 
-  // In the order of their ids: whoever locks several batches does so.
+  // In order of their IDs, like everywhere else that locks several batches.
   for (const [batch, those] of [...takers].sort(([a], [b]) => a - b)) await leaseOf(tx, batch, those);
   return results;
 }
 
 async function leaseOf(tx: Transaction, id: number, takers: readonly Taker[]): Promise<void> {
-  // Two servers that lease at once take different ones instead of waiting for each other.
+  // Two servers that lease concurrently take different rollouts instead of waiting for each other.
   const rows = await tx.all(
     `${SELECT_ROLLOUT} WHERE batch = ? AND state = 0 ORDER BY q1, q2 LIMIT ?${tx.dialect.skipLocked}`,
     id,

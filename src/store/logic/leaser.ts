@@ -4,8 +4,8 @@ import type { Lease } from '../store.ts';
 import { type LeaseRequest, leaseAll } from './lease.ts';
 import { noSession } from './sessions.ts';
 
-/** Rollouts of one transaction at most, so that appends do not wait long behind it. */
-const MOST = 1024;
+/** Maximum number of rollouts per transaction, so that appends do not wait long. */
+const MAX_PER_TRANSACTION = 1024;
 
 interface PendingLease {
   readonly request: LeaseRequest;
@@ -14,7 +14,7 @@ interface PendingLease {
 }
 
 /**
- * Leases that are asked for together are one transaction: a thousand sessions that ask at once cost a few statements.
+ * Groups concurrent leases into one transaction: a thousand simultaneous requests cost only a few statements.
  */
 export class Leaser {
   readonly #sql: Sql;
@@ -50,7 +50,7 @@ export class Leaser {
       }, 'urgent');
       group?.forEach(({ request, resolve, reject }, index) => {
         const result = results[index];
-        if (result === undefined) reject(new StudioError('internal', 'A lease was not answered.'));
+        if (result === undefined) reject(new StudioError('internal', 'A lease got no result.'));
         else if (result === 'no session') reject(noSession(request.session));
         else resolve(result);
       });
@@ -62,7 +62,7 @@ export class Leaser {
   #take(): PendingLease[] {
     let [count, wanted] = [0, 0];
     for (const { request } of this.#waiting) {
-      if (count > 0 && wanted + request.want > MOST) break;
+      if (count > 0 && wanted + request.want > MAX_PER_TRANSACTION) break;
       wanted += request.want;
       count += 1;
     }

@@ -14,14 +14,14 @@ import {
 } from './rolloutState.ts';
 
 /**
- * What one transaction does to rollouts, and all that follows from it: attempts are settled or get their next try,
- * duplicates are marked, the counters of batches and tasks move, batches end. Whoever changes rollouts says so by
- * `change` before the change, and ends with `save`.
+ * Tracks the changes of rollouts in one transaction and applies their consequences: settles attempts or queues their
+ * next try, marks duplicates, updates the counters of batches and tasks, and ends batches. Call `change` before each
+ * change, and `save` at the end.
  */
 export class Ledger {
   readonly #tx: Transaction;
   readonly #batches: Map<number, Batch>;
-  /** What is changed, with what it was. */
+  /** Changed rows, with their previous state. */
   readonly #before = new Map<RolloutRecordRow, RolloutRecordRow>();
   readonly #tries = new Map<Batch, NewRollout[]>();
   /** By batch and task index. */
@@ -32,7 +32,7 @@ export class Ledger {
     this.#batches = batches;
   }
 
-  /** Locks the batches of rollouts that are locked already. */
+  /** Locks the batches of locked rollouts. */
   static async of(tx: Transaction, rollouts: Iterable<RolloutRecordRow>): Promise<Ledger> {
     return new Ledger(tx, await lockBatches(tx, [...new Set(Array.from(rollouts, (rollout) => rollout.batch))]));
   }
@@ -43,7 +43,7 @@ export class Ledger {
     return batch;
   }
 
-  /** Undefined when it was removed meanwhile. */
+  /** Returns undefined if the batch was removed in the meantime. */
   batchIfThere(id: number): Batch | undefined {
     return this.#batches.get(id);
   }
@@ -53,7 +53,7 @@ export class Ledger {
     return rollout;
   }
 
-  /** Another try of the attempt of `rollout`, which is the newest so far. */
+  /** Queues another try after `rollout`, the newest try of its attempt. */
   tryAgain(rollout: RolloutRecordRow): void {
     this.change(rollout).newest = false;
     const batch = this.batch(rollout.batch);
@@ -62,13 +62,12 @@ export class Ledger {
     this.#tries.set(batch, tries);
   }
 
-  /** Writes everything back. */
+  /** Saves everything. */
   async save(): Promise<void> {
     for (const [rollout, was] of this.#before) {
       const batch = this.batch(rollout.batch);
       if (rollout.state === 'ended' && was.state !== 'ended') await this.#settle(batch, rollout);
-      // Of an attempt that another try stands for nothing moves. Whoever was the newest try and is no more has a queued
-      // one after it.
+      // Counters follow the newest try only. A try that is no longer the newest has a queued one after it.
       if (was.newest) this.#move(batch, rollout.task, standingOf(was), rollout.newest ? standingOf(rollout) : 'queued');
       batch.steps += rollout.progress.steps - was.progress.steps;
       batch.input_tokens += rollout.progress.input_tokens - was.progress.input_tokens;
@@ -94,8 +93,8 @@ export class Ledger {
   }
 
   /**
-   * An attempt is settled, for good, by the first of its rollouts that ends neither infrastructure nor cancelled nor
-   * touched.
+   * Settles an attempt, for good, with its first rollout that ends without infrastructure failure, cancellation, or
+   * edits.
    */
   async #settle(batch: Batch, rollout: RolloutRecordRow): Promise<void> {
     if (rollout.outcome === 'cancelled') return;
@@ -107,7 +106,7 @@ export class Ledger {
         rollout.task,
         rollout.attempt,
       );
-      // Those before; this one is not written yet.
+      // Counts earlier tries; this one is not saved yet.
       if (row !== undefined && int(row, 'n') < batch.spec.retries) this.tryAgain(rollout);
       return;
     }
@@ -120,7 +119,7 @@ export class Ledger {
     await this.#markDuplicates(rollout);
   }
 
-  /** Of equal trajectories of a task the one with the lowest attempt counts as the original. */
+  /** Marks duplicates: of equal trajectories of a task, the one with the lowest attempt is the original. */
   async #markDuplicates(rollout: RolloutRecordRow): Promise<void> {
     const { fingerprint } = rollout.progress;
     if (fingerprint === undefined) return;
@@ -165,7 +164,7 @@ export class Ledger {
 export async function endIfDone(tx: Transaction, batch: Batch): Promise<void> {
   if (batch.endedAt !== null || !batch.sealed) return;
   const { running, held, queued } = batch.counts;
-  // Nobody runs what is missing in an import.
+  // Missing attempts of an import will never run.
   if (running + held > 0 || (queued > 0 && !batch.spec.imported)) return;
   const reason = batch.stopping ?? 'done';
   batch.endedAt = tx.now;

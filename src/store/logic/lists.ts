@@ -73,8 +73,8 @@ export async function listRollouts(
 function cursor(after: string): number[] {
   const match = /^(\d+)\.(\d+)\.(\d+)$/.exec(after);
   if (match === null)
-    throw new StudioError('usage', `${JSON.stringify(after)} is not a cursor of this list.`, {
-      hint: 'Use the `next` of the page before.',
+    throw new StudioError('usage', `${JSON.stringify(after)} is not a valid cursor of this list.`, {
+      hint: 'Use `next` of the previous page.',
     });
   return match.slice(1).map(Number);
 }
@@ -108,7 +108,7 @@ export async function rowsSince(db: Reader, name: string, rev: number, limit: nu
   return rows.map(rolloutRow);
 }
 
-/** The integer of a stream: of a rollout, or of a batch's own events. Throws `not_found`. */
+/** Returns the integer ID of a rollout's stream or of a batch's own stream. Throws `not_found`. */
 export async function streamId(db: Reader, name: string): Promise<number> {
   const rollout = await db.get(
     'SELECT r.id AS id FROM rollout r JOIN batch b ON b.id = r.batch WHERE r.name = ? AND b.gone = 0',
@@ -119,14 +119,14 @@ export async function streamId(db: Reader, name: string): Promise<number> {
   if (batch !== undefined) return batchStream(int(batch, 'id'));
   throw name.startsWith('b')
     ? noBatch(name)
-    : new StudioError('not_found', `There is no rollout ${name} in this store.`, {
+    : new StudioError('not_found', `This store has no rollout ${name}.`, {
         hint: 'List the rollouts of a batch with `rollout show BATCH`.',
       });
 }
 
 /** See `Store.counts`. */
 export async function countAll(db: Reader): Promise<{ queued: number; running: number; held: number }> {
-  // Only what can still be leased or runs: an import that waits for more has no rollouts of that kind.
+  // Only rollouts that can be leased or are running: an open import has none.
   const batches = (await db.all(`${SELECT_BATCH} WHERE ended_at IS NULL AND gone = 0`))
     .map(readBatch)
     .filter(({ spec }) => !spec.imported);
@@ -141,7 +141,7 @@ export async function totalAll(db: Reader): Promise<StoreTotals> {
   const settled = { passed: 0, failed: 0, unscored: 0, cancelled: 0, infrastructure: 0 };
   const outcomes = Object.keys(settled) as (keyof typeof settled)[]; // its own keys
   const states = Object.keys(batches) as (keyof typeof batches)[]; // its own keys
-  // The states as `batchRow` tells them.
+  // The same states as in `batchRow`.
   const state =
     "CASE WHEN ended_at IS NOT NULL THEN 'ended' WHEN paused <> 0 THEN 'paused' WHEN sealed <> 0 THEN 'running' " +
     "ELSE 'open' END";

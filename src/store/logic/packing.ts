@@ -7,15 +7,13 @@ import { pack, textOf } from './events.ts';
 /** Rollouts looked at in one round, and how much text becomes one compressed run: what a reader unpacks at once. */
 const ROUND = 32;
 const PACKED_TEXT = 128 * 1024;
-/** Nothing ended for so long: time to give the freed space back. */
+/** When nothing ended for this long, freed space is returned. */
 const IDLE_MS = 5000;
-/**
- * Unless somebody waits for it, it rests so many times as long as it worked: a server is there for those who ask it.
- */
+/** Unless somebody waits for it, it pauses this many times as long as it worked, so that requests have priority. */
 const REST = 3;
-/** Text replaced by one transaction. */
+/** Characters replaced per transaction. */
 const AT_ONCE = 1024 * 1024;
-/** Rows asked for at once; each holds 64 KB or one event at most. */
+/** Rows per query; each contains at most 64 KB or one event. */
 const PAGE = 64;
 
 interface PackedEvents {
@@ -25,9 +23,9 @@ interface PackedEvents {
 }
 
 /**
- * Compresses the streams of ended rollouts, some time after their end: a tenth of the space, at no cost for those that
- * run. Readers see no difference. It may die at any moment and several servers may do it at once: each step replaces
- * runs by the same events in one transaction.
+ * Compresses the streams of ended rollouts some time after their end, to a tenth of the space, at no cost for running
+ * ones. Readers see no difference. It can be interrupted at any time, and several servers may do it concurrently: each
+ * step replaces runs by the same events in one transaction.
  */
 export class Packer {
   readonly #sql: Sql;
@@ -35,7 +33,7 @@ export class Packer {
   #timer: NodeJS.Timeout | undefined;
   #idle: NodeJS.Timeout | undefined;
   #working: Promise<void> | undefined;
-  /** How many wait for all to be packed. */
+  /** Number of callers waiting for all streams to be packed. */
   #awaited = 0;
   #resting = new AbortController();
   #closed = false;
@@ -45,13 +43,13 @@ export class Packer {
     this.#delayMs = delayMs;
   }
 
-  /** Something ended. */
+  /** Schedules packing after a rollout ended. */
   soon(): void {
     if (this.#closed || this.#timer !== undefined) return;
     clearTimeout(this.#idle);
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      // When it fails nothing is lost: all stays as it was until the next time.
+      // A failure loses nothing: it is retried the next time.
       void this.#begin().then(
         () => this.#shrinkSoon(),
         () => undefined,
@@ -60,7 +58,7 @@ export class Packer {
     this.#timer.unref();
   }
 
-  /** Freed pages are used again first, so a busy store need not give them back. */
+  /** Schedules shrinking. A busy store reuses freed pages first, so it need not return them. */
   #shrinkSoon(): void {
     if (this.#closed || this.#timer !== undefined) return;
     clearTimeout(this.#idle);
@@ -68,7 +66,7 @@ export class Packer {
     this.#idle.unref();
   }
 
-  /** Packs all that has ended, without a rest. */
+  /** Packs all ended rollouts, without pauses. */
   async run(): Promise<void> {
     this.#awaited += 1;
     this.#resting.abort();
@@ -111,7 +109,7 @@ export class Packer {
     await delay(worked * REST, undefined, { signal: this.#resting.signal, ref: false }).catch(() => undefined);
   }
 
-  /** Small streams share a transaction; a large one has several. */
+  /** Packs streams: small ones share a transaction; a large one uses several. */
   async #packStreams(streams: readonly number[]): Promise<void> {
     let done: number[] = [];
     let replaced: Replacement[] = [];
@@ -152,12 +150,12 @@ interface Replacement {
   readonly stream: number;
   readonly from: number;
   readonly to: number;
-  /** Rows these events are in now. */
+  /** Current number of rows with these events. */
   readonly rows: number;
   readonly runs: readonly PackedEvents[];
 }
 
-/** The next unpacked events of a stream behind `after`, about `AT_ONCE` of them. */
+/** Reads the next unpacked events of a stream after `after`, about `AT_ONCE` characters. */
 async function readPart(
   sql: Sql,
   stream: number,
@@ -176,7 +174,7 @@ async function readPart(
     );
     for (const row of rows) {
       const seq = int(row, 'seq');
-      if (part.rows > 0 && seq !== part.to + 1) return part; // packed ones between
+      if (part.rows > 0 && seq !== part.to + 1) return part; // there are packed rows in between
       const body = textOf(row);
       if (part.rows === 0) part.from = seq;
       for (const line of body.split('\n')) part.lines.push(line);
@@ -203,7 +201,7 @@ function packLines(from: number, lines: readonly string[]): PackedEvents[] {
   return packed;
 }
 
-/** Puts packed runs in place of the ones they hold, unless another server was faster. */
+/** Replaces runs with packed ones, unless another server was faster. */
 async function replace(sql: Sql, replacements: readonly Replacement[], done: readonly number[]): Promise<void> {
   const streams = [...new Set([...replacements.map(({ stream }) => stream), ...done])];
   if (streams.length === 0) return;

@@ -80,7 +80,7 @@ const NARROW: readonly (readonly SavedColumn[])[] = [
 
 export function readRollout(row: Row): RolloutRecordRow {
   const state = STATES[int(row, 'state')];
-  if (state === undefined) throw new StudioError('storage', 'The store is damaged: a rollout is in no state.');
+  if (state === undefined) throw new StudioError('storage', 'The store is damaged: a rollout has no state.');
   const outcome = row['outcome'] === null ? null : (OUTCOMES[int(row, 'outcome')] ?? null);
   return {
     id: int(row, 'id'),

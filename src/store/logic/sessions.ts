@@ -73,9 +73,7 @@ export async function expireSessions(sql: Sql): Promise<EndedSession[]> {
         name,
         tx.now,
       );
-      return session === undefined
-        ? undefined
-        : end(tx, session, 'worker_lost', 'It gave no sign of life for a whole lease.');
+      return session === undefined ? undefined : end(tx, session, 'worker_lost', 'The worker did not renew its lease.');
     });
     if (one !== undefined) ended.push(one);
   }
@@ -171,7 +169,7 @@ export async function listSessions(db: Reader, of?: { batch: string; worker?: st
 }
 
 export function noSession(name: string): StudioError {
-  return new StudioError('not_found', `There is no session ${name}: its lease ended.`, {
-    hint: 'The worker must say hello again.',
+  return new StudioError('not_found', `Session ${name} has expired.`, {
+    hint: 'The worker must reconnect.',
   });
 }

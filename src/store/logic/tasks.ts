@@ -36,7 +36,7 @@ async function addSome(tx: Transaction, name: string, from: number, tasks: reado
     await checkSame(tx, batch.id, from, there);
     return there.length;
   }
-  if (batch.sealed) throw new StudioError('conflict', `Batch ${name} is sealed: no task can be added to it.`);
+  if (batch.sealed) throw new StudioError('conflict', `Batch ${name} is sealed, so no tasks can be added.`);
   const some = tasks.slice(0, Math.max(1, Math.floor(ROLLOUTS_AT_ONCE / batch.spec.attempts)));
   const taken = await tx.all(
     `SELECT name FROM task WHERE batch = ? AND ${tx.dialect.anyText('name')}`,
@@ -46,8 +46,8 @@ async function addSome(tx: Transaction, name: string, from: number, tasks: reado
   const ids = new Set(taken.map((row) => text(row, 'name')));
   for (const { id } of some) {
     if (ids.has(quote(id)))
-      throw new StudioError('conflict', `Task ${JSON.stringify(id)} is in batch ${name} already.`, {
-        hint: 'Give every task an id of its own.',
+      throw new StudioError('conflict', `Batch ${name} already has a task ${JSON.stringify(id)}.`, {
+        hint: 'Use a unique ID for every task.',
       });
     ids.add(quote(id));
   }
@@ -74,7 +74,7 @@ async function checkSame(tx: Transaction, batch: number, from: number, tasks: re
   );
   rows.forEach((row, index) => {
     if (canonicalJson(stored(text(row, 'record'))) !== canonicalJson(tasks[index])) {
-      throw new StudioError('conflict', `Task ${int(row, 'idx')} of the batch is another one already.`);
+      throw new StudioError('conflict', `Task ${int(row, 'idx')} of the batch already exists with different content.`);
     }
   });
 }

@@ -14,7 +14,7 @@ const LOST = new Set([
   '57P03',
   '53300',
 ]);
-/** node-postgres gives these without a code. */
+/** Messages that node-postgres throws without a code. */
 const LOST_TEXT =
   /connection terminated|timeout exceeded when trying to connect|client has encountered a connection error|client was closed/i;
 
@@ -23,61 +23,59 @@ function codeOf(thrown: unknown): string | undefined {
   return typeof code === 'string' ? code : undefined;
 }
 
-/** The connection broke, or the database is just starting or stopping: worth another try. */
+/** Returns whether to retry: the connection broke, or the database is starting or stopping. */
 export function isLost(thrown: unknown): boolean {
   const code = codeOf(thrown);
   if (code !== undefined) return LOST.has(code) || code.startsWith('08');
-  // A host with several addresses: all of them failed.
+  // All addresses of the host failed.
   if (thrown instanceof AggregateError) return thrown.errors.some(isLost);
   return thrown instanceof Error && LOST_TEXT.test(thrown.message);
 }
 
-/** Another transaction stood in the way, and would not the next time. */
+/** Returns whether a transaction conflicted with another one, so that a retry can succeed. */
 export function isCollision(thrown: unknown): boolean {
   const code = codeOf(thrown);
   return code === '40P01' || code === '40001';
 }
 
-/** Turns what PostgreSQL threw into an error for people. `details.full` marks a full disk. Others stay. */
+/**
+ * Converts errors of PostgreSQL to errors for people. `details.full` marks a full disk. Returns other errors unchanged.
+ */
 export function postgresError(thrown: unknown, name: string): unknown {
   if (!(thrown instanceof Error) || StudioError.is(thrown)) return thrown;
   const cause = thrown;
   if (isLost(thrown)) {
-    return new StudioError('storage', `The database ${name} does not answer: ${textOf(thrown)}.`, {
-      hint: 'Check that it runs and can be reached from here; work goes on by itself then.',
+    return new StudioError('storage', `Cannot reach the database ${name}: ${textOf(thrown)}.`, {
+      hint: 'Check that it is running and reachable from here. Work then continues automatically.',
       cause,
     });
   }
   const code = codeOf(thrown);
   switch (code) {
     case '53100':
-      return new StudioError(
-        'storage',
-        `The disk of the database ${name} is full. Nothing that was recorded is lost.`,
-        {
-          hint: 'Make room on it; work goes on by itself then.',
-          details: { full: true },
-          cause,
-        },
-      );
+      return new StudioError('storage', `The disk of the database ${name} is full. No recorded data is lost.`, {
+        hint: 'Free some disk space. Work then continues automatically.',
+        details: { full: true },
+        cause,
+      });
     case '28P01':
     case '28000':
-      return new StudioError('storage', `The database ${name} refused the user or the password.`, {
+      return new StudioError('storage', `The database ${name} rejected the user or the password.`, {
         hint: 'Check the user and password in the URL of the store.',
         cause,
       });
     case '3D000':
-      return new StudioError('storage', `There is no database ${name}.`, {
-        hint: 'Create it (`createdb`), or name another one.',
+      return new StudioError('storage', `The database ${name} does not exist.`, {
+        hint: 'Create it with `createdb`, or use another one.',
         cause,
       });
     case '42501':
-      return new StudioError('storage', `The user may not use the database ${name}: ${thrown.message}.`, {
-        hint: 'Give the user the right to create a schema in it.',
+      return new StudioError('storage', `The user is not allowed to use the database ${name}: ${thrown.message}.`, {
+        hint: 'Grant the user the right to create a schema in it.',
         cause,
       });
     case 'ENOTFOUND':
-      return new StudioError('storage', `The host of ${name} is not known.`, {
+      return new StudioError('storage', `Cannot resolve the host of ${name}.`, {
         hint: 'Check the host name in the URL of the store.',
         cause,
       });
@@ -88,7 +86,7 @@ export function postgresError(thrown: unknown, name: string): unknown {
         cause,
       });
     default:
-      // Five characters: PostgreSQL said it. All else is a mistake of this program.
+      // A code of five characters comes from PostgreSQL. Any other error is a bug.
       return code !== undefined && /^[0-9A-Z]{5}$/.test(code)
         ? new StudioError('storage', `The database ${name} failed: ${thrown.message}.`, { cause })
         : thrown;

@@ -8,9 +8,9 @@ const MAX_WAIT_MS = 2000;
 const LOCKS = 0x524f4c;
 
 /**
- * The connection that stays: notifications come over it, and the locks of elected roles live as long as it. It comes
- * back by itself; `missed` is called then, for notifications may have been lost. `outage` hears why it does not come
- * back at once, and undefined when it has.
+ * The permanent connection, for notifications and the locks of elected roles. It reconnects automatically and then
+ * calls `missed`, since notifications may have been lost. `outage` gets the reason while it cannot reconnect, and
+ * undefined when it is back.
  */
 export class Listener {
   readonly #config: pg.ClientConfig;
@@ -35,10 +35,10 @@ export class Listener {
     this.#outage = outage;
   }
 
-  /** Throws when there is no connection to begin with. */
+  /** Connects. Throws when the first connection fails. */
   async open(): Promise<void> {
     const client = new pg.Client(this.#config);
-    // Both come when a connection breaks, in either order; one of them is enough.
+    // A broken connection emits both events, in either order; handle the first.
     client.once('error', () => this.#lost(client));
     client.once('end', () => this.#lost(client));
     client.on('notification', ({ payload }) => this.#notified(payload ?? ''));
@@ -51,7 +51,7 @@ export class Listener {
     this.#client = client;
   }
 
-  /** Whether this process has the role, or could take it just now. */
+  /** Returns whether this process has the role, or has just acquired it. */
   async elect(role: string): Promise<boolean> {
     const client = this.#client;
     if (client === undefined) return false;
@@ -86,7 +86,7 @@ export class Listener {
     if (this.#client !== client) return;
     this.#client = undefined;
     this.#roles.clear();
-    void client.end().catch(() => undefined); // it is broken already
+    void client.end().catch(() => undefined); // it is already broken
     this.#comeBack(FIRST_WAIT_MS);
   }
 

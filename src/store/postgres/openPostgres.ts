@@ -12,11 +12,10 @@ const DEFINITIONS: Definitions = {
   table: '',
   clustered: '',
 };
-/** Of the lock under which servers that start together set up the tables one after the other. */
+/** Key of the lock that serializes the setup of tables by servers that start together. */
 const MIGRATION_LOCK = 0x524f4c4c4f5554;
 
-/**
- * Opens the store in a PostgreSQL database; makes its schema when there is none. Throws StudioError `storage` or
+/** Opens the store in a PostgreSQL database; creates its schema if necessary. Throws StudioError `storage` or
  * `version`.
  */
 export async function openPostgres(url: string, options: Omit<SqlStoreOptions, 'name'>): Promise<SqlStore> {
@@ -35,14 +34,14 @@ export async function openPostgres(url: string, options: Omit<SqlStoreOptions, '
   return new SqlStore(sql, new RowBlobs(sql), { ...options, name });
 }
 
-/** A URL as people may see it. Throws `usage` for what is none. */
+/** Returns a URL without its password. Throws `usage` for an invalid URL. */
 function withoutPassword(url: string): string {
   let parsed: URL;
   try {
     parsed = new URL(url);
   } catch {
-    throw new StudioError('usage', 'The URL of the PostgreSQL store cannot be read.', {
-      hint: 'Write it as postgres://user:password@host:5432/database.',
+    throw new StudioError('usage', 'The URL of the PostgreSQL store is not valid.', {
+      hint: 'Use the form postgres://user:password@host:5432/database.',
     });
   }
   parsed.password = '';

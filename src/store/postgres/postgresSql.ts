@@ -19,12 +19,12 @@ const DIALECT: Dialect = {
 export const SCHEMA = 'rollout_studio';
 const SETTINGS = `-c search_path=${SCHEMA} -c synchronous_commit=on`;
 const CONNECTIONS = 8;
-/** How long a lost database is waited for before a call fails. */
+/** How long a call waits for an unreachable database before it fails. */
 const PATIENCE_MS = 10_000;
 const FIRST_WAIT_MS = 20;
 const MAX_WAIT_MS = 500;
 const COLLISIONS = 10;
-/** Rows by which a table has grown when its statistics are made anew. */
+/** Rows a table must grow by before its statistics are updated. */
 const GROWTH = 5000;
 /** A payload has at most 8,000 bytes. */
 const PAYLOAD = 7500;
@@ -33,14 +33,14 @@ const BEGIN = `BEGIN; SELECT pg_current_xact_id()::text AS xid, ${CLOCK} AS now`
 
 const INT8 = 20;
 const NUMERIC = 1700;
-/** All integers of a store are small enough for a number; sums come as `numeric`. */
+/** All integers of a store fit into a number; sums have the type `numeric`. */
 const types = new pg.TypeOverrides();
 types.setTypeParser(INT8, Number);
 types.setTypeParser(NUMERIC, Number);
 
 /**
- * A pool of connections. A broken one is replaced, and what it was doing is done again: reads in any case, a
- * transaction when the database says that it did not commit.
+ * A pool of connections. Replaces broken ones and retries their work: reads always, a transaction only if the database
+ * confirms that it did not commit.
  */
 export class PostgresSql implements Sql {
   readonly dialect = DIALECT;
@@ -48,7 +48,7 @@ export class PostgresSql implements Sql {
   readonly #pool: pg.Pool;
   readonly #listener: Listener;
   readonly #watchers = new Watchers();
-  /** Tells our own notifications from those of other servers: of ours the watchers know already. */
+  /** Identifies our own notifications, which were already delivered to the watchers. */
   readonly #self = randomBytes(6).toString('hex');
   readonly #growth = new Map<string, { rows: number; analyzed: number }>();
   #outage: ((why: unknown) => void) | undefined;
@@ -75,7 +75,7 @@ export class PostgresSql implements Sql {
     );
   }
 
-  /** The first connection: fails at once when the database cannot be used. */
+  /** Opens the first connection, and fails immediately if the database is not available. */
   async open(): Promise<void> {
     try {
       await this.#listener.open();
@@ -95,7 +95,7 @@ export class PostgresSql implements Sql {
   async write<T>(job: (tx: Transaction) => Promise<T>): Promise<T> {
     let doubt: Doubt<T> | undefined;
     return this.#patiently(async () => {
-      // The connection broke in the very moment of the commit: only the database knows what became of it.
+      // The connection broke during the commit: only the database knows whether it succeeded.
       if (doubt !== undefined && (await this.#committed(doubt.xid))) return this.#done(doubt);
       doubt = undefined;
       return this.#connected(async (client) => {
@@ -130,7 +130,7 @@ export class PostgresSql implements Sql {
     return this.#listener.elect(role);
   }
 
-  /** PostgreSQL does it by itself. */
+  /** Does nothing: PostgreSQL does this automatically. */
   shrink(): Promise<void> {
     return Promise.resolve();
   }
@@ -149,8 +149,8 @@ export class PostgresSql implements Sql {
   }
 
   /**
-   * Of a table that has just grown the planner knows nothing until autovacuum comes by, a minute later; until then it
-   * would sort 200,000 queued rollouts to take the first 64, although there is an index in that order.
+   * Updates the statistics of a table that has just grown. Autovacuum does it only a minute later; until then the
+   * planner would sort 200,000 queued rollouts to take the first 64, although there is an index in that order.
    */
   #grown(table: string, rows: number): void {
     const growth = this.#growth.get(table) ?? { rows: 0, analyzed: 0 };
@@ -188,7 +188,7 @@ export class PostgresSql implements Sql {
       );
       const status = row?.['status'];
       if (status !== 'in progress') return status === 'committed';
-      await pause(wait); // the database has not noticed yet that we are gone
+      await pause(wait); // the database has not noticed the broken connection yet
     }
   }
 
@@ -211,7 +211,7 @@ export class PostgresSql implements Sql {
     }
   }
 
-  /** Again when the connection broke (for a while), or when another transaction was in the way. */
+  /** Retries work when the connection broke (for a while), or when another transaction conflicted. */
   async #patiently<T>(work: () => Promise<T>): Promise<T> {
     const start = performance.now();
     let wait = FIRST_WAIT_MS;
@@ -296,9 +296,7 @@ class PostgresTransaction extends Connection implements Transaction {
   }
 }
 
-/**
- * The row of the last of several statements sent at once: node-postgres then gives a list, unlike what its types say.
- */
+/** Returns the row of the last of several statements: node-postgres then returns a list, contrary to its types. */
 function firstRow(results: unknown): Row {
   const last: unknown = Array.isArray(results) ? results.at(-1) : results;
   const rows: unknown = typeof last === 'object' && last !== null ? Reflect.get(last, 'rows') : undefined;

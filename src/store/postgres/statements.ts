@@ -2,9 +2,9 @@ import type { QueryConfig } from 'pg';
 import type { ColumnKind, Table, Value } from '../sql/sql.ts';
 
 const TYPES: Readonly<Record<ColumnKind, string>> = { int: 'bigint', text: 'text', bytes: 'bytea' };
-/** Statements for so many rows at most are prepared; longer ones are rare, and all different. */
+/** Statements for more rows are not prepared: they are rare, and all different. */
 const PREPARED_ROWS = 64;
-/** PostgreSQL takes 65,535 values; this leaves enough for any table. */
+/** PostgreSQL supports 65,535 values per statement; this is safe for any table. */
 export const ROWS_AT_ONCE = 1000;
 
 interface PreparedStatement {
@@ -15,7 +15,8 @@ interface PreparedStatement {
 const known = new Map<string, PreparedStatement>();
 
 /**
- * A statement with `?` for its values, as PostgreSQL wants it; prepared once per connection. No `?` stands in a text.
+ * Converts a statement with `?` placeholders for PostgreSQL; prepared once per connection. String literals contain no
+ * `?`.
  */
 export function statement(sql: string, values: readonly Value[]): QueryConfig {
   let found = known.get(sql);
@@ -39,7 +40,7 @@ export function insertStatement(
   return sized(sql, rows);
 }
 
-/** Each row is found by the first of `columns`. */
+/** Builds an update of many rows, identified by the first of `columns`. */
 export function updateStatement(
   table: Table,
   columns: readonly string[],
@@ -64,7 +65,10 @@ function tuples(table: Table, columns: readonly string[], rows: number): string 
   return first + more.repeat(rows - 1);
 }
 
-/** No text this store writes holds a NUL (see `quote`), so one that does is only looked for, and not found. */
+/**
+ * Converts a value. Stored texts never contain NUL (see `quote`), so such a value is only used in searches without a
+ * match.
+ */
 function bound(value: Value): unknown {
   if (typeof value === 'string') return value.includes('\0') ? value.replaceAll('\0', '\ufffd') : value;
   return value;

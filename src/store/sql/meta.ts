@@ -13,8 +13,8 @@ async function get(tx: Transaction, name: string): Promise<string | undefined> {
 }
 
 /**
- * Brings a database to the current version, an empty one too, in one transaction. Throws `version` for a store that
- * a newer program wrote; it is left as it is.
+ * Migrates a database, or an empty one, to the current version in one transaction. Throws `version` for a store of a
+ * newer program, without changing it.
  */
 export async function migrate(
   sql: Sql,
@@ -29,7 +29,7 @@ export async function migrate(
     if (version > STORE_VERSION) {
       throw new StudioError(
         'version',
-        `The store ${store} was written by a newer Rollout Studio (store version ${version}; this one knows ` +
+        `The store ${store} was written by a newer Rollout Studio (store version ${version}; this version supports ` +
           `${STORE_VERSION}).`,
         {
           hint: 'Update Rollout Studio, or use another store with --store.',
@@ -48,9 +48,9 @@ export async function migrate(
 
 /** See `Store.secretKey`. */
 export function secretKey(sql: Sql): Promise<string> {
-  const made = randomBytes(32).toString('hex');
+  const created = randomBytes(32).toString('hex');
   return sql.write(async (tx) => {
-    await tx.insert(META, ['name', 'value'], [['secret', made]], 'ignore');
-    return (await get(tx, 'secret')) ?? made;
+    await tx.insert(META, ['name', 'value'], [['secret', created]], 'ignore');
+    return (await get(tx, 'secret')) ?? created;
   });
 }

@@ -1,7 +1,7 @@
 import { StudioError } from '../../common/errors.ts';
 import type { Row } from './sql.ts';
 
-/** Typed access to the columns of a row. A value of another type means that the store is damaged. */
+/** Reads a column of a row. A value of another type means that the store is damaged. */
 export function int(row: Row, column: string): number {
   const value = row[column];
   if (typeof value === 'number') return value;
@@ -33,8 +33,8 @@ export function bytesOr<T>(row: Row, column: string, otherwise: T): Uint8Array |
 }
 
 /**
- * Users' own strings (task ids, breakpoints, reasons) are kept as JSON text: a column of text can hold neither NUL
- * (PostgreSQL) nor lone surrogates (both).
+ * Encodes user strings (task IDs, breakpoints, reasons) as JSON text: text columns support neither NUL (PostgreSQL) nor
+ * lone surrogates (both).
  */
 export function quote(value: string): string {
   return JSON.stringify(value);
@@ -46,13 +46,13 @@ export function unquote(quoted: string): string {
   throw damaged('a quoted text', value);
 }
 
-/** JSON that this store wrote itself, and checked before it did. */
+/** Parses JSON that this store has validated and written itself. */
 // eslint-disable-next-line @typescript-eslint/no-unnecessary-type-parameters -- it names what was written there
 export function stored<T>(json: string): T {
   try {
     return JSON.parse(json) as T; // written by this store as a T
   } catch (error) {
-    throw new StudioError('storage', 'The store is damaged: a record is not readable.', {
+    throw new StudioError('storage', 'The store is damaged: a record cannot be read.', {
       hint: RESTORE,
       cause: error,
     });

@@ -1,6 +1,6 @@
 /**
- * The little that both databases have in common, and all that the logic of a store knows of them. SQL is written
- * once, with `?` for values; what differs in it stands in `Dialect`.
+ * The interface of both databases for the logic of a store. SQL is written once, with `?` for values; differences are
+ * in `Dialect`.
  */
 
 /** Lists stand for `anyText` and `anyInt` only. */
@@ -15,45 +15,45 @@ export interface Table {
 
 export interface Dialect {
   readonly kind: 'sqlite' | 'postgres';
-  /** Behind a SELECT whose rows the transaction goes on to change; `skipLocked` leaves out those another one has. */
+  /** Suffix of a SELECT whose rows the transaction will change; `skipLocked` skips rows locked by another one. */
   readonly forUpdate: string;
   readonly skipLocked: string;
-  /** A condition: the text or integer column is one of a list, given as one value. */
+  /** Returns a condition: the text or integer column is in a list, which is one value. */
   anyText(column: string): string;
   anyInt(column: string): string;
 }
 
-/** Reading. Rows come as plain objects; see `row.ts` for typed access. */
+/** Reads rows as plain objects; see `row.ts` for typed access. */
 export interface Reader {
   readonly dialect: Dialect;
   all(sql: string, ...values: readonly Value[]): Promise<readonly Row[]>;
-  /** The first row, if there is one. */
+  /** Returns the first row, if there is one. */
   get(sql: string, ...values: readonly Value[]): Promise<Row | undefined>;
 }
 
-/** One transaction that writes. A job awaits nothing but this, for it may hold up all others. */
+/** A write transaction. A job may await nothing else, because it can block all others. */
 export interface Transaction extends Reader {
   /** Milliseconds since the epoch by the database's clock, when the transaction began. */
   readonly now: number;
-  /** Gives how many rows it changed. */
+  /** Runs a statement. Returns the number of changed rows. */
   run(sql: string, ...values: readonly Value[]): Promise<number>;
-  /** Inserts many rows; with `ignore` those that are there already are left as they are. Gives how many it wrote. */
+  /** Inserts many rows; with `ignore`, skips existing ones. Returns the number of inserted rows. */
   insert(
     table: Table,
     columns: readonly string[],
     rows: readonly (readonly Value[])[],
     ignore?: 'ignore',
   ): Promise<number>;
-  /** Sets columns of many rows, each found by the first of `columns`. */
+  /** Updates columns of many rows, identified by the first of `columns`. */
   update(table: Table, columns: readonly string[], rows: readonly (readonly Value[])[]): Promise<void>;
-  /** Names something that changed: watchers are called with it after the commit. */
+  /** Notifies watchers of changed IDs after the commit. */
   changed(...ids: readonly string[]): void;
 }
 
 export interface Sql {
   readonly dialect: Dialect;
   now(): Promise<number>;
-  /** Sees what is committed. Its statements need not see the same moment. */
+  /** Reads committed data. Its statements may see different states. */
   read<T>(job: (db: Reader) => Promise<T>): Promise<T>;
   /**
    * Runs `job` in a transaction and resolves once that is safely on disk. The job may run more than once (another job
@@ -67,7 +67,7 @@ export interface Sql {
   watchOutage?(changed: (why: unknown) => void): void;
   /** See `Store.elect`. */
   elect(role: string): Promise<boolean>;
-  /** Gives disk space that was freed back, as far as the database can while it runs. */
+  /** Returns freed disk space, as far as the database can while running. */
   shrink(): Promise<void>;
   close(): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** Who wants to know what changed. A watcher that throws must not keep the others, or the writer, from going on. */
+/** Change listeners. One that throws must not affect the others or the writer. */
 export class Watchers {
   readonly #watchers = new Set<(ids: readonly string[]) => void>();
 

@@ -1,6 +1,4 @@
-/**
- * The only file that knows `node:sqlite`: newer Node versions rename its class, and older ones warn about it.
- */
+/** Loads `node:sqlite`. Newer Node.js versions rename its class, and older ones print a warning. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { StudioError } from '../../common/errors.ts';
 
@@ -13,10 +11,10 @@ interface SqliteModule {
 
 let constructor: typeof DatabaseSync | undefined;
 
-/** Opens a database file. Throws what SQLite throws; see `errors.ts`. */
+/** Opens a database file. Throws errors of SQLite; see `errors.ts`. */
 export function openDatabase(file: string, options: { readonly readOnly: boolean }): DatabaseSync {
   constructor ??= load();
-  // Another process (a backup, somebody's shell) may hold the file for a moment: wait for it.
+  // Wait for other processes (a backup, a shell) that lock the file for a moment.
   return new constructor(file, { readOnly: options.readOnly, timeout: 2000 });
 }
 
@@ -24,14 +22,14 @@ function load(): typeof DatabaseSync {
   const sqlite = builtin();
   const found = sqlite?.DatabaseSync ?? sqlite?.Database;
   if (found === undefined) {
-    throw new StudioError('unsupported', `Node ${process.versions.node} has no SQLite.`, {
-      hint: 'Use Node 22.19 or newer, or a PostgreSQL store.',
+    throw new StudioError('unsupported', `Node.js ${process.versions.node} does not include SQLite.`, {
+      hint: 'Use Node.js 22.19 or newer, or a PostgreSQL store.',
     });
   }
   return found;
 }
 
-/** Undefined in a Node without it. */
+/** Returns undefined if Node.js does not include it. */
 function builtin(): SqliteModule | undefined {
   const emitWarning = process.emitWarning.bind(process);
   // Node 22 prints "SQLite is an experimental feature" while it loads; nobody who reads our stderr can act on it.

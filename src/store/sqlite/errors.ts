@@ -11,7 +11,8 @@ const CANTOPEN = 14;
 const NOTADB = 26;
 
 /**
- * Turns what SQLite or the file system threw into an error for people. `details.full` marks a full disk. Others stay.
+ * Converts errors of SQLite and the file system to errors for people. `details.full` marks a full disk. Returns other
+ * errors unchanged.
  */
 export function sqliteError(thrown: unknown, folder: string): unknown {
   if (!(thrown instanceof Error) || StudioError.is(thrown)) return thrown;
@@ -21,7 +22,7 @@ export function sqliteError(thrown: unknown, folder: string): unknown {
     const system: unknown = Reflect.get(thrown, 'code');
     if (system === 'ENOSPC' || system === 'EDQUOT') return full(folder, cause);
     if (typeof system === 'string' && /^E[A-Z]+$/.test(system)) {
-      return new StudioError('storage', `The store in ${folder} cannot be used: ${thrown.message}.`, {
+      return new StudioError('storage', `Cannot open the store in ${folder}: ${thrown.message}.`, {
         hint: 'Check the folder and its permissions.',
         cause,
       });
@@ -34,13 +35,13 @@ export function sqliteError(thrown: unknown, folder: string): unknown {
     case BUSY:
     case LOCKED:
       return new StudioError('storage', `The store in ${folder} is locked by another program.`, {
-        hint: 'Close what has its store.db open, then try again.',
+        hint: 'Close the program that has its store.db open, then try again.',
         cause,
       });
     case READONLY:
     case CANTOPEN:
-      return new StudioError('storage', `The store in ${folder} cannot be written: ${thrown.message}.`, {
-        hint: 'Check that the folder exists and that you may write into it.',
+      return new StudioError('storage', `Cannot write to the store in ${folder}: ${thrown.message}.`, {
+        hint: 'Check that the folder exists and that you can write to it.',
         cause,
       });
     case CORRUPT:
@@ -50,8 +51,8 @@ export function sqliteError(thrown: unknown, folder: string): unknown {
         cause,
       });
     case IOERR:
-      return new StudioError('storage', `The disk below ${folder} failed: ${thrown.message}.`, {
-        hint: 'Check the disk and the space left on it, then try again.',
+      return new StudioError('storage', `The disk with the store ${folder} failed: ${thrown.message}.`, {
+        hint: 'Check the disk and its free space, then try again.',
         cause,
       });
     default:
@@ -60,8 +61,8 @@ export function sqliteError(thrown: unknown, folder: string): unknown {
 }
 
 function full(folder: string, cause: Error): StudioError {
-  return new StudioError('storage', `The disk below ${folder} is full. Nothing that was recorded is lost.`, {
-    hint: 'Make room on it; work goes on by itself then.',
+  return new StudioError('storage', `The disk with the store ${folder} is full. No recorded data is lost.`, {
+    hint: 'Free some disk space. Work then continues automatically.',
     details: { full: true },
     cause,
   });

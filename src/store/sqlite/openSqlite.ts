@@ -18,14 +18,14 @@ const DEFINITIONS: Definitions = {
   clustered: ' STRICT, WITHOUT ROWID',
 };
 
-/** Opens the store in a folder; makes it when there is none. Throws StudioError `storage` or `version`. */
+/** Opens the store in a folder; creates it if necessary. Throws StudioError `storage` or `version`. */
 export async function openSqlite(folder: string, options: Omit<SqlStoreOptions, 'name'>): Promise<SqlStore> {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
     const file = path.join(folder, 'store.db');
     const writer = openDatabase(file, { readOnly: false });
     try {
-      // It must come before anything is written, and is itself a write.
+      // Must precede all other writes, and is itself a write.
       if (writer.prepare('PRAGMA page_count').get()?.['page_count'] === 0)
         writer.exec('PRAGMA auto_vacuum = INCREMENTAL');
       // The cache is 16 MB. The log is copied into the database at 64 MB: most pages have been written to several times
@@ -34,7 +34,7 @@ export async function openSqlite(folder: string, options: Omit<SqlStoreOptions, 
         'PRAGMA journal_mode = WAL; PRAGMA fullfsync = 1; PRAGMA cache_size = -16000; PRAGMA wal_autocheckpoint ' +
           '= 16000;',
       );
-      // Not every file system can have a write-ahead log.
+      // Not every file system supports a write-ahead log.
       const log = writer.prepare('PRAGMA journal_mode').get()?.['journal_mode'] === 'wal' ? `${file}-wal` : undefined;
       // With it the fsync of a commit is that of SqliteSql.
       writer.exec(`PRAGMA synchronous = ${log === undefined ? 'FULL' : 'NORMAL'}`);

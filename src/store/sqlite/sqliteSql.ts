@@ -14,7 +14,7 @@ const DIALECT: Dialect = {
   anyInt: (column) => `${column} IN (SELECT value FROM json_each(?))`,
 };
 
-/** Writers that share one commit at most, so that no commit takes long. */
+/** Maximum number of writers per commit, so that no commit takes long. */
 const GROUP = 256;
 const SHRINK_PAGES = 2000;
 
@@ -68,7 +68,7 @@ export class SqliteSql implements Sql {
   write<T>(job: (tx: Transaction) => Promise<T>, urgent?: 'urgent'): Promise<T> {
     if (this.#closed) return Promise.reject(new StudioError('storage', `The store in ${this.#folder} is closed.`));
     return new Promise<T>((resolve, reject) => {
-      // What `run` gives is what `resolve` takes: the pair never parts.
+      // `run` and `resolve` of one entry use the same type.
       (urgent === undefined ? this.#waiting : this.#urgent).push({
         run: job,
         resolve: (value) => resolve(value as T),
@@ -82,13 +82,13 @@ export class SqliteSql implements Sql {
     return this.#watchers.add(changed);
   }
 
-  /** The folder belongs to one server, so whoever asks is the one. */
+  /** Returns true: a folder belongs to one server. */
   elect(): Promise<boolean> {
     return Promise.resolve(!this.#closed);
   }
 
   async shrink(): Promise<void> {
-    // A few pages at a time: nobody waits long behind it.
+    // A few pages at a time, so that others do not wait long.
     for (let more = true; more && !this.#closed; ) {
       more = await this.write(async (tx) => {
         const free = await tx.get('PRAGMA freelist_count');
@@ -97,7 +97,7 @@ export class SqliteSql implements Sql {
         return true;
       });
     }
-    while (this.#writing !== undefined) await this.#writing; // no transaction may be open
+    while (this.#writing !== undefined) await this.#writing; // wait until no transaction is open
     if (!this.#closed) this.#writer.database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
   }
 
@@ -114,19 +114,19 @@ export class SqliteSql implements Sql {
     // The frames a server reads in one turn of the event loop arrive one after the other: commit them together.
     await new Promise((resolve) => setImmediate(resolve));
     for (let urgent = true; this.#waiting.length > 0 || this.#urgent.length > 0; urgent = !urgent) {
-      // Either kind has its turn: what is urgent has a commit of its own, which a large one would hold up.
+      // Urgent writes get separate commits, which a large commit would delay.
       const group = (urgent ? this.#urgent : this.#waiting).splice(0, GROUP);
       if (group.length === 0) continue;
       if (!(await this.#commit(group, group.length > 1))) {
         for (const one of group) await this.#commit([one], false);
       }
-      // Whoever was answered may have more at once: let it come into the next group.
+      // Callers that just got their result may write more immediately: let that join the next group.
       await new Promise((resolve) => setImmediate(resolve));
     }
     this.#writing = undefined;
   }
 
-  /** False: nothing happened, and nobody was told, for each shall be tried alone. */
+  /** Returns false if nothing was written or reported, because each write must be retried alone. */
   async #commit(group: readonly PendingWrite[], tryAlone: boolean): Promise<boolean> {
     const changed = new Set<string>();
     const results: unknown[] = [];
@@ -152,10 +152,7 @@ export class SqliteSql implements Sql {
     return true;
   }
 
-  /**
-   * What is committed lasts from here on. Where the disk fails at that nobody knows what it has, so nothing more is
-   * written.
-   */
+  /** Makes commits durable. If this fails, the state of the disk is unknown, so nothing more is written. */
   async #sync(): Promise<StudioError | undefined> {
     if (this.#log === undefined) return undefined;
     try {
@@ -163,10 +160,14 @@ export class SqliteSql implements Sql {
       await this.#logFile.datasync();
       return undefined;
     } catch (error) {
-      this.#broken = new StudioError('storage', `The disk below ${this.#folder} failed: ${errorText(error)}.`, {
-        hint: 'Check the disk and the space left on it, then start the server again.',
-        cause: error,
-      });
+      this.#broken = new StudioError(
+        'storage',
+        `The disk with the store ${this.#folder} failed: ${errorText(error)}.`,
+        {
+          hint: 'Check the disk and its free space, then restart the server.',
+          cause: error,
+        },
+      );
       return this.#broken;
     }
   }
@@ -175,7 +176,7 @@ export class SqliteSql implements Sql {
     try {
       this.#writer.prepare('ROLLBACK').run();
     } catch {
-      // SQLite has rolled back by itself (disk full, I/O error), or never began.
+      // SQLite has already rolled back (disk full, I/O error), or the transaction never started.
     }
   }
 }
@@ -216,7 +217,7 @@ class SqliteTransaction implements Transaction {
   readonly now = Date.now();
   readonly #connection: Connection;
   readonly #changed: Set<string>;
-  /** Something may have been written. */
+  /** Whether something may have been written. */
   wrote = false;
 
   constructor(connection: Connection, changed: Set<string>) {

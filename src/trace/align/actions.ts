@@ -49,15 +49,15 @@ export function actionsOf(model: TrajectoryModel): Action[] {
 function actionOf(model: TrajectoryModel, step: Step): Action | undefined {
   const end = step.model?.end?.data;
   const parts = (end?.m === undefined ? undefined : model.shownMessage(end.m))?.event.data.parts ?? [];
-  const made = new Set<ToolSpan>();
+  const matched = new Set<ToolSpan>();
   const calls: ActionCall[] = [];
   for (const part of parts) {
     if (part.type !== 'tool_call') continue;
-    const span = step.tools.find((candidate) => candidate.start.data.call === part.id && !made.has(candidate));
-    if (span !== undefined) made.add(span);
+    const span = step.tools.find((candidate) => candidate.start.data.call === part.id && !matched.has(candidate));
+    if (span !== undefined) matched.add(span);
     calls.push(span === undefined ? { name: part.name, arguments: part.arguments } : callOf(model, span));
   }
-  for (const span of step.tools) if (!made.has(span)) calls.push(callOf(model, span));
+  for (const span of step.tools) if (!matched.has(span)) calls.push(callOf(model, span));
   const text = textOf(parts);
   const common = { step: step.index, seq: step.seq, agent: step.agent, calls, text };
   if (calls.length > 0) {

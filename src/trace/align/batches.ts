@@ -1,4 +1,4 @@
-/** Two batches side by side, task by task: which tasks went over from never passing to passing, and the other way. */
+/** Compares two batches by task: which tasks changed from never passing to passing, or the other way. */
 import { compareReports, countsByTask } from '../statistics/compare.ts';
 import { type Counts, passAt } from '../statistics/passRates.ts';
 import type { Comparison } from '../statistics/schema.ts';

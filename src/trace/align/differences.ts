@@ -11,7 +11,7 @@ export interface Difference {
   readonly after?: Json;
 }
 
-/** At most so many are told one by one; the rest is one difference of the place above them. */
+/** Maximum number of individual differences; beyond it, the parent is reported as one difference. */
 const MOST = 100;
 
 /** What is other in `after`, in order of its places. None: the two are equal. */

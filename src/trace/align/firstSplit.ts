@@ -1,4 +1,4 @@
-/** Where two attempts at the same task first do something else: a comparison of the calls they made, in order. */
+/** Finds where two attempts of the same task first diverge, by comparing their calls in order. */
 import { isSameJson } from '../../common/json.ts';
 import type { AnyEvent } from '../model.ts';
 import type { EventOf } from '../schema.ts';
@@ -6,7 +6,7 @@ import type { EventOf } from '../schema.ts';
 type Call = EventOf<'tool.start'>;
 
 export interface FirstSplit {
-  /** So many calls from the beginning are the same. */
+  /** Number of equal calls at the beginning. */
   readonly common: number;
   /** The first call of each that the other did not make; undefined where its calls are at their end. */
   readonly own?: Call;

@@ -109,9 +109,9 @@ function pairCost(a: ComparedAction | undefined, b: ComparedAction | undefined):
 function interned(a: readonly string[], b: readonly string[]): [Int32Array, Int32Array] {
   const numbers = new Map<string, number>();
   const number = (text: string): number => {
-    const known = numbers.get(text) ?? numbers.size;
-    numbers.set(text, known);
-    return known;
+    const id = numbers.get(text) ?? numbers.size;
+    numbers.set(text, id);
+    return id;
   };
   return [Int32Array.from(a, number), Int32Array.from(b, number)];
 }

@@ -76,13 +76,13 @@ export function countsOf(attempts: readonly Pick<ComparedAttempt, 'outcome' | 'p
   const count = (outcome: ComparedAttempt['outcome']): number =>
     attempts.filter((attempt) => attempt.outcome === outcome).length;
   const [passed, failed, truncated] = [count('passed'), count('failed'), count('truncated')];
-  const known = attempts.filter((attempt) => attempt.passed !== null);
+  const scored = attempts.filter((attempt) => attempt.passed !== null);
   return {
     attempts: attempts.length,
     passed,
     failed,
     truncated,
     other: attempts.length - passed - failed - truncated,
-    rate: known.length === 0 ? null : known.filter((attempt) => attempt.passed === true).length / known.length,
+    rate: scored.length === 0 ? null : scored.filter((attempt) => attempt.passed === true).length / scored.length,
   };
 }

@@ -1,10 +1,10 @@
-/** Where two attempts part, and where they come together again. */
+/** Finds where two attempts diverge and where they rejoin. */
 
 import type { Action } from './actions.ts';
 import { type Pair, pairwise } from './pairwise.ts';
 
 export interface Split {
-  /** So many actions from the beginning are the same. */
+  /** Number of equal actions at the beginning. */
   readonly common: number;
   /** The first action of each that the other did not do; absent where it is at its end. */
   readonly a?: Action;

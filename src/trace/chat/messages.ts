@@ -86,8 +86,8 @@ interface ConversionResult<T> {
 const texts = new WeakMap<Message, ConversionResult<string> & { readonly names: string }>();
 
 function chatText(message: Message, reasoning: ReasoningNames, names: string): ConversionResult<string> {
-  const known = texts.get(message);
-  if (known?.names === names) return known;
+  const cached = texts.get(message);
+  if (cached?.names === names) return cached;
   const { chat, images } = chatMessages(message, reasoning);
   const made = { chat: chat.map((one) => JSON.stringify(one)), images, names };
   texts.set(message, made);
@@ -214,5 +214,5 @@ function textOf(parts: readonly Part[]): string {
 
 function inline(content: string | BlobRef): string {
   if (typeof content === 'string') return content;
-  throw new TypeError(`the blob ${content.$blob} was not read before it went to the model`);
+  throw new TypeError(`the blob ${content.$blob} was not loaded before sending it to the model`);
 }

@@ -14,7 +14,7 @@ export interface ReadBlob {
   text(ref: Pick<BlobRef, '$blob' | 'bytes'>): Promise<string>;
 }
 
-const told = z.array(
+const storedTools = z.array(
   z.object({
     name: z.string(),
     description: z.string().default(''),
@@ -40,7 +40,7 @@ export async function messagesOf(model: TrajectoryModel, span: ModelSpan, blobs:
 export async function requestOf(model: TrajectoryModel, span: ModelSpan, blobs: ReadBlob): Promise<JsonObject> {
   const { model: name, tools } = span.start.data;
   const { extra, ...sampling } = samplingOf(model, span);
-  const specs = tools === undefined ? [] : told.parse(JSON.parse(await blobs.text({ $blob: tools, bytes: 0 })));
+  const specs = tools === undefined ? [] : storedTools.parse(JSON.parse(await blobs.text({ $blob: tools, bytes: 0 })));
   const body = {
     model: name ?? 'model',
     messages: await messagesOf(model, span, blobs),

@@ -5,7 +5,7 @@ import { isComprehension, matches, metered, operands, startBudget, withLimits } 
 import { fieldsOf, isVariable, type QueryEnvironment, VARIABLES } from './vocabulary.ts';
 
 /** Characters of an expression. */
-const LONGEST = 2_000;
+const MAX_LENGTH = 2_000;
 const LIMITS = { maxAstNodes: 500, maxDepth: 40, maxListElements: 200, maxMapEntries: 100 };
 
 export interface CelProgram {
@@ -46,13 +46,13 @@ const MIXED = {
 let shared: Environment | undefined;
 
 export function compileCel(text: string): Compiled {
-  if (text.length > LONGEST) {
+  if (text.length > MAX_LENGTH) {
     return {
       ok: false,
       problem: {
-        message: `it is longer than ${LONGEST} characters`,
-        column: LONGEST + 1,
-        length: text.length - LONGEST,
+        message: `it is longer than ${MAX_LENGTH} characters`,
+        column: MAX_LENGTH + 1,
+        length: text.length - MAX_LENGTH,
       },
     };
   }
@@ -82,9 +82,9 @@ export function compileCel(text: string): Compiled {
 export function celError(text: string, problem: CelProblem): StudioError {
   return new StudioError(
     'usage',
-    `The expression \`${text}\` is wrong at column ${problem.column}: ${problem.message}.`,
+    `Error in the expression \`${text}\` at column ${problem.column}: ${problem.message}.`,
     {
-      hint: `It is CEL over ${Object.keys(VARIABLES).join(', ')}, e.g. tool.name == "search" && tool.ms > 500.`,
+      hint: `Write a CEL expression over ${Object.keys(VARIABLES).join(', ')}, such as tool.name == "search" && tool.ms > 500.`,
       details: { column: problem.column, length: problem.length },
     },
   );
@@ -121,7 +121,7 @@ function reasonOf(error: unknown): string {
   if (missing !== undefined) return `there is no "${missing}" here`;
   return summary.replace(
     /^no such overload: (.*)$/,
-    (_, operation: string) => `${operation.replaceAll(/dyn<(\w+)>/g, '$1')} does not go`,
+    (_, operation: string) => `${operation.replaceAll(/dyn<(\w+)>/g, '$1')} is not supported`,
   );
 }
 
@@ -149,12 +149,12 @@ function isRange(value: unknown): value is { start: number; end: number } {
 /** What is often meant by what is not CEL. */
 function hinted(message: string, text: string, at: number): string {
   if (message === 'Unexpected character: =') return 'a single "="; to compare, write "=="';
-  if (/^Unexpected token: EOF|, got EOF$/.test(message)) return 'it ends too early';
-  const record = /^map<.*> (==|!=) (string|null|int|double|bool) does not go$/.exec(message);
+  if (/^Unexpected token: EOF|, got EOF$/.test(message)) return 'the expression is incomplete';
+  const record = /^map<.*> (==|!=) (string|null|int|double|bool) is not supported$/.exec(message);
   if (record !== null) {
     const name = /^\w+/.exec(text.slice(at))?.[0] ?? '';
     const fields = fieldsOf(name);
-    if (fields !== undefined) return `${name} is a record; compare one of its fields: ${fields.join(', ')}`;
+    if (fields !== undefined) return `${name} is an object; compare one of its fields: ${fields.join(', ')}`;
   }
   return message.replace(/^Unknown variable: (.*)$/, 'there is no variable "$1"');
 }

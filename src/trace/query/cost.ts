@@ -23,9 +23,7 @@ export function startBudget(): void {
 export function metered(value: unknown): unknown {
   spent += Array.isArray(value) ? value.length : 1;
   if (spent > BUDGET)
-    throw new Error(
-      `the lists are too long to be gone through inside one another (more than ${BUDGET.toLocaleString('en')} looks)`,
-    );
+    throw new Error(`the nested lists are too long (more than ${BUDGET.toLocaleString('en')} evaluations)`);
   return value;
 }
 

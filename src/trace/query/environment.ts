@@ -193,8 +193,8 @@ export function rowEnvironment(row: RolloutRow, task?: TaskRecord): QueryEnviron
 }
 
 function lazy<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => (made ??= { value: make() }).value;
+  let cached: { readonly value: T } | undefined;
+  return () => (cached ??= { value: make() }).value;
 }
 
 function toolSpanOf(model: TrajectoryModel, event: AnyEvent | undefined): ToolSpan | undefined {

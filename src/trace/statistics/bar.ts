@@ -19,8 +19,8 @@ function parseBar(text: string): Bar {
   const found = /^pass([@^])([1-9]\d*)\s*=\s*(\d*\.?\d+)(%?)$/.exec(text);
   const least = found === null ? Number.NaN : Number(found[3]) / (found[4] === '%' ? 100 : 1);
   if (found === null || !(least <= 1)) {
-    throw new StudioError('usage', `"${text}" is no bar for --fail-under.`, {
-      hint: 'Write pass@K=X or pass^K=X with X from 0 to 1 (or in %), e.g. pass@8=0.5.',
+    throw new StudioError('usage', `Invalid value for --fail-under: "${text}".`, {
+      hint: 'Use pass@K=X or pass^K=X with X from 0 to 1 (or in %), for example pass@8=0.5.',
     });
   }
   return { text, metric: found[1] === '@' ? 'pass_at' : 'pass_all', k: Number(found[2]), least };
@@ -34,8 +34,8 @@ export function reaches(report: Report, bar: Bar): { readonly ok: boolean; reado
   const name = `${bar.metric === 'pass_at' ? 'pass@' : 'pass^'}${bar.k}`;
   const value = report[bar.metric]?.[bar.k];
   if (value === undefined || value === null) {
-    const why = report.why[`${bar.metric}.${bar.k}`] ?? report.why[bar.metric] ?? 'it was not worked out';
-    return { ok: false, text: `${name} cannot be told: ${why}` };
+    const why = report.why[`${bar.metric}.${bar.k}`] ?? report.why[bar.metric] ?? 'it was not computed';
+    return { ok: false, text: `${name} is not available: ${why}` };
   }
   const ok = value >= bar.least;
   return { ok, text: `${name} is ${value.toFixed(3)}, ${ok ? 'at least' : 'under'} ${bar.least}` };

@@ -31,8 +31,8 @@ export function passAll({ n, c }: Counts, k: number): number | null {
 }
 
 /** The k to report for n attempts per task: every one up to 10, else the powers of two and n; and those asked for. */
-export function reportedKs(attempts: number, asked: readonly number[] = []): number[] {
-  const ks = new Set(asked);
+export function reportedKs(attempts: number, requested: readonly number[] = []): number[] {
+  const ks = new Set(requested);
   if (attempts <= 10) for (let k = 1; k <= attempts; k++) ks.add(k);
   else for (let k = 1; k < attempts; k *= 2) ks.add(k);
   if (attempts > 0) ks.add(attempts);

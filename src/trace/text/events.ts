@@ -1,4 +1,4 @@
-/** What happened, event by event, as lines of a page. */
+/** Writes events as lines of a page. */
 
 import { nounFor } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
@@ -9,7 +9,7 @@ import type { Page } from './page.ts';
 import { scoreText } from './score.ts';
 import { changeText, errorText, inline, partsText, placeText, valueText } from './values.ts';
 
-/** How much of long things is shown. Absent: all of it. */
+/** How much of long values to show; everything by default. */
 export interface Detail {
   readonly full: boolean;
   /** Lines of a text, of a call's arguments or result, of what was printed. */
@@ -85,8 +85,7 @@ function writeMessage(page: Page, model: TrajectoryModel, event: EventOf<'messag
     if (model.call(call.id) === undefined)
       page.line('→', `${call.name} ${valueText(call.arguments)}`, { most: detail.value, note: 'not called' });
   }
-  if (model.message(m)?.editedBy !== undefined)
-    page.line('', 'an edit put another message in its place', { style: 'yellow' });
+  if (model.message(m)?.editedBy !== undefined) page.line('', 'replaced by an edit', { style: 'yellow' });
 }
 
 const LABELS = { system: 'magenta', user: 'blue', assistant: 'cyan', tool: 'dim' } as const;
@@ -94,7 +93,7 @@ const LABELS = { system: 'magenta', user: 'blue', assistant: 'cyan', tool: 'dim'
 function writeModelEnd(page: Page, event: EventOf<'model.end'>, detail: Detail): void {
   const { error, retries, finish_reason: finish, why_not: whyNot } = event.data;
   if (retries !== undefined && retries.length > 0) {
-    page.line('', `asked again ${retries.length}×: ${retries.map((retry) => retry.class).join(', ')}`, {
+    page.line('', `retried ${retries.length}×: ${retries.map((retry) => retry.class).join(', ')}`, {
       style: 'dim',
     });
   }
@@ -102,21 +101,21 @@ function writeModelEnd(page: Page, event: EventOf<'model.end'>, detail: Detail):
     page.line('✗', errorText(error), { style: 'red', labelStyle: 'red', note: placeText(error), most: detail.text });
   if (finish !== undefined && finish !== 'stop' && finish !== 'tool_calls')
     page.line('', `the model stopped: ${finish}`, { style: 'yellow' });
-  if (detail.full && whyNot !== undefined) page.line('', `cannot be trained on: ${whyNot}`, { style: 'dim' });
+  if (detail.full && whyNot !== undefined) page.line('', `not usable for training: ${whyNot}`, { style: 'dim' });
 }
 
 function writeCall(page: Page, model: TrajectoryModel, span: ToolSpan, detail: Detail): void {
   const { name, raw } = span.start.data;
-  const asked = model.argumentsOf(span);
-  const text = raw ?? valueText(asked.value, detail.full);
+  const input = model.argumentsOf(span);
+  const text = raw ?? valueText(input.value, detail.full);
   page.line('→', `${name} ${text}`, {
     most: detail.value,
     labelStyle: 'cyan',
-    note: asked.edited ? 'edited' : undefined,
+    note: input.edited ? 'edited' : undefined,
   });
 }
 
-/** Whether an agent ran, or somebody stepped in, between start and end of a call. */
+/** Returns whether an agent ran, or the call was held, between its start and end. */
 function isEventful(model: TrajectoryModel, span: ToolSpan): boolean {
   const { end } = span;
   if (end === undefined) return false;
@@ -151,7 +150,7 @@ function writeToolEnd(
     source === 'live' || source === 'imported' ? undefined : source,
     retries === undefined
       ? undefined
-      : `made again ${retries.length}× after ${retries.map((retry) => retry.class).join(', ')}`,
+      : `retried ${retries.length}× after ${retries.map((retry) => retry.class).join(', ')}`,
     injected === undefined ? undefined : `injected by ${injected}`,
     cut === undefined ? undefined : `${cut} bytes cut`,
     result?.edited === true ? 'edited' : undefined,
@@ -169,12 +168,12 @@ function writeToolEnd(
       note: [note, place].filter(Boolean).join(' · ') || undefined,
     });
     if (detail.full && error.stack !== undefined) page.line('', error.stack, { style: 'dim' });
-    // The model was told something else than the error's own words.
+    // The model got another text than the error's message.
     if (answer !== undefined && !answer.includes(error.message)) page.line('←', answer, { most: detail.value });
     return;
   }
   if (status === 'cut') {
-    page.line('✂', 'open where the fork was cut: it is made anew', { style: 'dim' });
+    page.line('✂', 'open at the fork point, so it is made again', { style: 'dim' });
     return;
   }
   page.line(status === 'ok' ? '←' : '✗', answer ?? '(nothing recorded)', {
@@ -195,7 +194,7 @@ function writeOther(page: Page, model: TrajectoryModel, event: TraceEvent, detai
   switch (event.kind) {
     case 'rollout.start':
       if (event.data.fork !== undefined)
-        page.line('fork', `of ${event.data.fork.rollout}, going on behind its event ${event.data.fork.seq}`, {
+        page.line('fork', `of ${event.data.fork.rollout}, after its event ${event.data.fork.seq}`, {
           labelStyle: 'yellow',
         });
       return;
@@ -247,7 +246,7 @@ function writeOther(page: Page, model: TrajectoryModel, event: TraceEvent, detai
       );
       return;
     }
-    default: // spans' other ends and what only machines need are told elsewhere
+    default: // other ends are shown with their starts; the rest is not for people
   }
 }
 

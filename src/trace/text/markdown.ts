@@ -79,14 +79,14 @@ function modelParts(model: TrajectoryModel, { end }: ModelSpan): string[] {
 }
 
 function toolParts(model: TrajectoryModel, span: ToolSpan): string[] {
-  const asked = model.argumentsOf(span);
+  const input = model.argumentsOf(span);
   const result = model.resultOf(span);
   const changes = model.diffsOf(span.seq).flatMap((diff) => diff.data.changes);
   const error = span.end?.data.error;
-  const marks = [...(asked.edited ? ['arguments edited'] : []), ...(result?.edited === true ? ['result edited'] : [])];
+  const marks = [...(input.edited ? ['arguments edited'] : []), ...(result?.edited === true ? ['result edited'] : [])];
   return [
     `**\`${span.start.data.name}\`**${marks.length === 0 ? '' : ` (${marks.join(', ')})`}`,
-    block(asked.value),
+    block(input.value),
     ...(span.end === undefined ? ['*not ended*'] : []),
     ...(error === undefined ? [] : [`✗ ${errorText(error)}`]),
     ...(result === undefined || error !== undefined ? [] : ['→', block(result.value)]),

@@ -51,9 +51,9 @@ export class Page {
   /** A rule with a title and facts, preceded by an empty line. Facts that do not fit stand below. */
   heading(title: string, facts: readonly string[] = []): void {
     const head = harmlessLine(title);
-    const told = facts.length === 0 ? '' : ` ${harmlessLine(facts.join(' · '))} `;
-    const inRule = columns(head) + columns(told) + 5 <= this.#width;
-    const rest = inRule ? told : '';
+    const factsText = facts.length === 0 ? '' : ` ${harmlessLine(facts.join(' · '))} `;
+    const inRule = columns(head) + columns(factsText) + 5 <= this.#width;
+    const rest = inRule ? factsText : '';
     const fill = Math.max(0, this.#width - columns(head) - columns(rest) - 3);
     this.#lines.push(
       '',

@@ -1,4 +1,4 @@
-/** Values of users, tools and models as text. */
+/** Formats values of users, tools, and models as text. */
 import { isJsonObject, type Json } from '../../common/json.ts';
 import { compact } from '../../common/units.ts';
 import type { Change, Part, TraceError } from '../schema.ts';
@@ -78,13 +78,13 @@ export function changeText(change: Pick<Change, 'op' | 'table' | 'file' | 'key' 
     const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].filter(
       (name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]),
     );
-    return `${head}  ${names.map((name) => `${name}: ${shown(before[name])} → ${shown(after[name])}`).join(', ')}`;
+    return `${head}  ${names.map((name) => `${name}: ${display(before[name])} → ${display(after[name])}`).join(', ')}`;
   }
   if (before !== undefined && after !== undefined) return `${head}  ${inline(before)} → ${inline(after)}`;
   const only = after ?? before;
   return only === undefined ? head : `${head}  ${inline(only)}`;
 }
 
-function shown(value: Json | undefined): string {
+function display(value: Json | undefined): string {
   return value === undefined ? 'nothing' : inline(value);
 }

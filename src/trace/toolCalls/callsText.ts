@@ -71,11 +71,11 @@ export function callsText(
 function value(stored: Json): string[] {
   const whole = valueText(stored, true);
   const lines = whole.slice(0, VALUE_CHARS).split('\n');
-  const shown = lines.slice(0, VALUE_LINES);
-  const left = whole.length - shown.join('\n').length;
+  const visible = lines.slice(0, VALUE_LINES);
+  const left = whole.length - visible.join('\n').length;
   return [
-    ...indented(shown, 4),
-    ...(left > 0 ? [`    … ${left.toLocaleString('en')} more characters: open the step`] : []),
+    ...indented(visible, 4),
+    ...(left > 0 ? [`    … ${left.toLocaleString('en')} more characters. Open the step to see all.`] : []),
   ];
 }
 

@@ -46,8 +46,8 @@ export function toolStats(facts: Iterable<CallFact>): ToolStats {
 }
 
 /** By nearest rank, as the report of a batch tells times. */
-function quantiles(given: readonly number[]): { p50: number | null; p95: number | null } {
-  const times = Float64Array.from(given).sort();
+function quantiles(durations: readonly number[]): { p50: number | null; p95: number | null } {
+  const times = Float64Array.from(durations).sort();
   const rank = (share: number): number | null => times[Math.ceil(share * times.length) - 1] ?? null;
   return { p50: rank(0.5), p95: rank(0.95) };
 }

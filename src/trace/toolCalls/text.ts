@@ -23,7 +23,7 @@ export function statsText(stats: ToolStats, shares: UseShares | undefined, read:
   const used = shares === undefined ? '' : sharesText(shares);
   if (used !== '') parts.push(used);
   if (read.read < read.attempts)
-    parts.push(`calls of ${read.read.toLocaleString('en')} of ${read.attempts.toLocaleString('en')} attempts read`);
+    parts.push(`${read.read.toLocaleString('en')} of ${read.attempts.toLocaleString('en')} attempts loaded`);
   return parts.join(' · ');
 }
 

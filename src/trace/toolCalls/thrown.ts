@@ -19,9 +19,9 @@ export function thrownLines(facts: Iterable<CallFact>, isHere: (file: string) =>
     const { error } = fact;
     if (error?.place === undefined) continue;
     const { file, line } = error.place;
-    let known = here.get(file);
-    if (known === undefined) here.set(file, (known = isHere(file)));
-    if (!known) continue;
+    let isMatch = here.get(file);
+    if (isMatch === undefined) here.set(file, (isMatch = isHere(file)));
+    if (!isMatch) continue;
     let found = lines.get(line);
     if (found === undefined) lines.set(line, (found = { count: 0, newest: fact, messages: new Map() }));
     found.count++;

@@ -19,10 +19,10 @@ export interface ValueChange {
 
 /** The event with its values changed; the very same event when none changed. Nothing is copied that stays. */
 export function changeValues<E extends TraceEvent | UnknownEvent>(event: E, change: ValueChange): E {
-  const known: TraceEvent | undefined = 'unknown' in event ? undefined : event;
-  if (known === undefined) return event;
-  const data = changedData(known, change);
-  return data === known.data ? event : { ...event, data };
+  const parsed: TraceEvent | undefined = 'unknown' in event ? undefined : event;
+  if (parsed === undefined) return event;
+  const data = changedData(parsed, change);
+  return data === parsed.data ? event : { ...event, data };
 }
 
 function changedData(event: TraceEvent, change: ValueChange): TraceEvent['data'] {

@@ -25,7 +25,7 @@ export class Debugging {
   }
 
   get ended(): Locator {
-    return this.#page.getByText('The end of the trajectory').first();
+    return this.#page.getByText('End of the trajectory').first();
   }
 
   async move(move: DebugMove): Promise<void> {

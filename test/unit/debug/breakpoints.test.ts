@@ -124,7 +124,7 @@ describe('breakpoints over a recording', () => {
       told.map(({ verified }) => verified),
       [false, false, true],
     );
-    assert.match(told[1]?.message ?? '', /“often” is no hit count/);
+    assert.match(told[1]?.message ?? '', /“often” is not a hit count/);
     assert.equal(table.gates.length, 1);
     assert.deepEqual(
       table.setLines('/x.ts', [{ line: 3 }], () => undefined).map(({ verified, line }) => [verified, line]),

@@ -72,7 +72,7 @@ describe('podNews', () => {
       'batch pod_image: Cannot pull image i:1 for pod p-1 (ErrImagePull): no such host',
     ]);
     assert.deepEqual(said(worker({ waiting: { reason: 'CreateContainerConfigError', message: 'no secret' } })), [
-      'batch pod_start: The container worker of pod p-1 cannot start (CreateContainerConfigError): no secret',
+      'batch pod_start: Container worker of pod p-1 cannot start (CreateContainerConfigError): no secret',
     ]);
     assert.deepEqual(
       said({

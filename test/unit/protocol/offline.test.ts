@@ -69,7 +69,7 @@ describe('a saved file answers as a server does', () => {
     );
     await assert.rejects(
       api.commandBatch('b1', { command: newId('c'), verb: 'cancel' }),
-      (error: unknown) => StudioError.is(error, 'forbidden') && /saved file/.test(error.message),
+      (error: unknown) => StudioError.is(error, 'forbidden') && /saved page/.test(error.message),
     );
     await assert.rejects(api.events('constructor'), (error: unknown) => StudioError.is(error, 'gone'));
   });

@@ -32,9 +32,9 @@ test('options of what a server shows', () => {
   const { log, metrics, otlp } = parse();
   assert.deepEqual([log, metrics, otlp], ['text', 'token', undefined]);
   assert.equal(parse('--otlp', 'http://collector:4318').otlp, 'http://collector:4318/');
-  assert.throws(() => parse('--otlp', 'collector:4318'), /--otlp is the address/);
-  assert.throws(() => parse('--log', 'xml'), /--log is text, json, not xml/);
-  assert.throws(() => parse('--metrics', 'shut'), /--metrics is/);
+  assert.throws(() => parse('--otlp', 'collector:4318'), /--otlp must be the address/);
+  assert.throws(() => parse('--log', 'xml'), /--log must be one of text, json, not xml/);
+  assert.throws(() => parse('--metrics', 'shut'), /--metrics must be/);
   assert.equal(parse('--metrics', 'open').metrics, 'open');
   assert.equal(parse('--metrics', 'open', '--host', '0.0.0.0', '--executor', 'kubernetes').metrics, 'open');
   assert.throws(() => parse('--metrics', 'open', '--host', '0.0.0.0'), /on loopback or in a cluster/);

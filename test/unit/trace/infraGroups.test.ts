@@ -25,8 +25,8 @@ describe('InfraGroups', () => {
     assert.deepEqual(
       groups.all.map((group) => groupLine(group, group.all)),
       [
-        '3 pods started (3 in all).',
-        '2 times, the last one: Pod p-2 was ended: it used more memory than it may (OOMKilled).',
+        '3 pods started (3 in total).',
+        '2 times. Latest: Pod p-2 was ended: it used more memory than it may (OOMKilled).',
       ],
     );
     const [first, second] = ['r1', 'r2'].map((rollout) =>
@@ -76,6 +76,6 @@ describe('InfraNotes', () => {
     for (let n = 0; n < 32; n++) told.add(oom(n));
     told.end();
     const line = (n: number): string => `Pod p-${n} was ended: it used more memory than it may (OOMKilled).`;
-    assert.deepEqual(lines, [line(0), `31 times more (32 in all), the last one: ${line(31)}`]);
+    assert.deepEqual(lines, [line(0), `31 times more (32 in total). Latest: ${line(31)}`]);
   });
 });

@@ -50,7 +50,7 @@ describe('TrajectoryModel', () => {
     const model = new TrajectoryModel();
     assert.throws(
       () => model.push(lendingDesk().events.slice(2)),
-      (error) => StudioError.is(error, 'internal') && /Event 3 came after event 0/.test(error.message),
+      (error) => StudioError.is(error, 'internal') && /event 3 followed event 0/.test(error.message),
     );
   });
 

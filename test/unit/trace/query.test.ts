@@ -94,10 +94,10 @@ describe('compileQuery: what is CEL and what is text', () => {
     const broken: [string, number, RegExp][] = [
       ['tool.name = "x"', 11, /"=="/],
       ['tool.name == "x', 14, /string/],
-      ['tool.', 6, /ends too early/],
+      ['tool.', 6, /the expression is incomplete/],
       ['tool.nme == "x"', 6, /tool has no "nme"; it has name, arguments/],
       ['step == 1 && tool.bogus == 1', 19, /no "bogus"/],
-      ['task == "x"', 1, /task is a record.*id/],
+      ['task == "x"', 1, /task is an object.*id/],
       ['error != null', 1, /no variable "error"/],
       ['tool.name.matches("(")', 19, /missing closing/],
       ['status == 3', 1, /string == int/],
@@ -111,7 +111,7 @@ describe('compileQuery: what is CEL and what is text', () => {
   });
 
   it('accepts only true or false as a condition', () => {
-    assert.match(problem('1 + 1', compileCondition).message, /gives a int/);
+    assert.match(problem('1 + 1', compileCondition).message, /evaluates to int/);
     assert.match(problem('limit reached', compileCondition).message, /column 7/);
   });
 
@@ -165,7 +165,7 @@ describe('queries over a trajectory', () => {
     assert.deepEqual(match, { matched: false, why: 'there is no "name" here' });
     assert.deepEqual(compileCondition('reward > 0.5').matches(environmentOf(desk, 1)), {
       matched: false,
-      why: 'null > double does not go',
+      why: 'null > double is not supported',
     });
   });
 

@@ -317,7 +317,7 @@ describe('bars', () => {
     assert.ok(!check('pass@1=0.26'));
     assert.deepEqual(reaches(result, parseFailUnder('pass@5=0')[0]!), {
       ok: false,
-      text: 'pass@5 cannot be told: no task has 5 scored attempts',
+      text: 'pass@5 is not available: no task has 5 scored attempts',
     });
     assert.match(reaches(result, parseFailUnder('pass@1=0.26')[0]!).text, /pass@1 is 0.250, under 0.26/);
   });

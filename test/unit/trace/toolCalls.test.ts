@@ -120,7 +120,7 @@ test('the line over a tool', () => {
   );
   assert.equal(
     statsText({ ...stats, calls: 2000, open: 3, errors: 1 }, undefined, { attempts: 4096, read: 1000 }),
-    '2,000 calls (3 running) · < 1% errors · p50 12 ms, p95 90 ms · calls of 1,000 of 4,096 attempts read',
+    '2,000 calls (3 running) · < 1% errors · p50 12 ms, p95 90 ms · 1,000 of 4,096 attempts loaded',
   );
   assert.deepEqual(
     [shareText(0, 5), shareText(1, 1000), shareText(999, 1000), shareText(5, 5), shareText(1, 3)],
@@ -214,7 +214,7 @@ test('calls as a document: a line for each that tells the outcome, its values be
   assert.equal(lines[blocks[0]?.line ?? 0], 'failed  {n: 1, list: [1, 2]} ✗ tool_error: no way');
   assert.equal(lines[(blocks[0]?.line ?? 0) + 1], '  t1 · attempt 2 · step 1 · 10 ms · r1@5');
   assert.ok(lines.includes('      "n": 1,'));
-  assert.match(text, /… 5,000 more characters: open the step/);
+  assert.match(text, /… 5,000 more characters\. Open the step to see all\./);
   for (const [index, { line, lastLine }] of blocks.entries())
     assert.ok(line > (blocks[index - 1]?.lastLine ?? 0) && lastLine >= line && lines[lastLine] !== '');
 });

@@ -1,7 +1,7 @@
 // What went wrong with a call, and when a call was made.
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { madeAt, waitsOf } from '../../../src/trace/callTimes.ts';
+import { startedAtOf, waitsOf } from '../../../src/trace/callTimes.ts';
 import type { ToolSpan } from '../../../src/trace/model/spans.ts';
 import { TrajectoryModel } from '../../../src/trace/model.ts';
 import type { EventData, TraceEvent } from '../../../src/trace/schema.ts';
@@ -18,7 +18,7 @@ function firstCall(s: Stream): {
   model.push(s.events);
   const [span] = model.tools;
   assert.ok(span !== undefined);
-  const made = madeAt(model, span);
+  const made = startedAtOf(model, span);
   return { model, span, after: made === undefined ? undefined : made - span.start.at };
 }
 
@@ -91,7 +91,7 @@ describe('when a call was made', () => {
     s.toolEnd(second, 'c2', 'ok', { ms: 15 });
     const { model } = firstCall(s);
     assert.deepEqual(
-      model.tools.map((span) => (madeAt(model, span) ?? 0) - span.start.at),
+      model.tools.map((span) => (startedAtOf(model, span) ?? 0) - span.start.at),
       [0, 25],
     );
   });

@@ -70,7 +70,7 @@ describe('readEvent', () => {
   it('refuses a newer version and says what to do', () => {
     assert.throws(
       () => readEvent({ seq: 9, v: TRACE_VERSION + 1, at: 0, kind: 'log', data: {} }),
-      (error) => StudioError.is(error, 'version') && /Upgrade/.test(error.hint ?? ''),
+      (error) => StudioError.is(error, 'version') && /Update/.test(error.hint ?? ''),
     );
   });
 

@@ -40,23 +40,23 @@ export function coloursOf(element: HTMLElement): GridColours {
     probes.append(one);
     return one;
   };
-  const asked = Object.fromEntries(
+  const requested = Object.fromEntries(
     Object.entries(VARIABLES).map(([name, variable]) => [name, probe(variable)]),
   ) as Record<keyof typeof VARIABLES, HTMLElement>;
   const outcomes = OUTCOMES.map((outcome) => [outcome, probe(outcomeColour(outcome))] as const);
   element.append(probes);
   const colour = (one: HTMLElement): string => getComputedStyle(one).color;
   const colours: GridColours = {
-    background: colour(asked.background),
-    text: colour(asked.text),
-    dim: colour(asked.dim),
-    tick: colour(asked.tick),
-    line: colour(asked.line),
-    hover: colour(asked.hover),
-    group: colour(asked.group),
-    focus: colour(asked.focus),
-    selected: colour(asked.selected),
-    passed: colour(asked.passed),
+    background: colour(requested.background),
+    text: colour(requested.text),
+    dim: colour(requested.dim),
+    tick: colour(requested.tick),
+    line: colour(requested.line),
+    hover: colour(requested.hover),
+    group: colour(requested.group),
+    focus: colour(requested.focus),
+    selected: colour(requested.selected),
+    passed: colour(requested.passed),
     family: getComputedStyle(element).fontFamily,
     outcomes: Object.fromEntries(outcomes.map(([outcome, one]) => [outcome, colour(one)])) as Record<Outcome, string>,
   };

@@ -28,8 +28,8 @@ export const WITH_ROWS = 'has-rows';
  * when there will be none.
  */
 export function drawFirstRows(place: Extract<PagePlace, { page: 'batch' }>, { replies, socket }: Early): Promise<void> {
-  const asked = replies.get(`/v1/batches/${place.batch}`);
-  if (asked === undefined || socket === undefined || place.filter !== undefined || window.innerWidth <= NARROW)
+  const request = replies.get(`/v1/batches/${place.batch}`);
+  if (request === undefined || socket === undefined || place.filter !== undefined || window.innerWidth <= NARROW)
     return Promise.resolve();
   return new Promise((resolve) => {
     const tasks: FirstTask[] = [];
@@ -55,7 +55,7 @@ export function drawFirstRows(place: Extract<PagePlace, { page: 'batch' }>, { re
     for (const text of socket.came) take(text);
     socket.socket.addEventListener('message', hear);
     // Layout and colours are read from the styles.
-    void Promise.all([asked.then((reply): Promise<BatchRow> => reply.clone().json()), styled()])
+    void Promise.all([request.then((reply): Promise<BatchRow> => reply.clone().json()), styled()])
       .then(([row]) => {
         grid = inTaskOrder(row.name) ? FirstGrid.begin(row, tasks) : undefined;
         if (grid === undefined) done();
@@ -191,10 +191,10 @@ function headOf(layout: Layout): HTMLElement {
   text('batch-grid-sort', layout.bar, 'pass rate');
   const numbers = box('batch-grid-numbers', head);
   numbers.style.left = `${layout.cells}px`;
-  const shown = numbered(layout);
+  const isNumbered = numbered(layout);
   const { from, to } = attemptsSeen(layout, 0);
   for (let attempt = from; attempt < to; attempt++) {
-    if (shown(attempt)) text('batch-grid-number', (attempt - 0.5) * layout.cell, String(attempt), numbers);
+    if (isNumbered(attempt)) text('batch-grid-number', (attempt - 0.5) * layout.cell, String(attempt), numbers);
   }
   return head;
 }

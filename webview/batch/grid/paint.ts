@@ -157,8 +157,8 @@ export class Painter {
 
   /** The text, cut in its middle when it is too long: names of one kind often differ at their ends. */
   #fit(ctx: CanvasRenderingContext2D, text: string, room: number): string {
-    const known = this.#cut.get(text);
-    if (known !== undefined) return known;
+    const cached = this.#cut.get(text);
+    if (cached !== undefined) return cached;
     let fitted = text;
     if (ctx.measureText(text).width > room) {
       let low = 1;
@@ -177,8 +177,8 @@ export class Painter {
 
   #mediansOf(view: PaintedGrid, index: number): TaskMedians {
     const stamp = view.stamp(index);
-    const known = this.#medians.get(index);
-    if (known?.stamp === stamp) return known.medians;
+    const cached = this.#medians.get(index);
+    if (cached?.stamp === stamp) return cached.medians;
     const medians = taskMedians(view.data.tasks[index]);
     if (this.#medians.size > 5000) this.#medians.clear();
     this.#medians.set(index, { stamp, medians });

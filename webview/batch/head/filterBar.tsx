@@ -145,16 +145,16 @@ function useFilterText(view: BatchView): [string, (text: string) => void] {
 }
 
 function Chips({ view, page }: { readonly view: BatchView; readonly page: number }) {
-  const shown = OUTCOMES.filter((outcome) => view.counts[outcome] > 0 || view.hidden.has(outcome));
-  const needed = shown.reduce(
+  const visible = OUTCOMES.filter((outcome) => view.counts[outcome] > 0 || view.hidden.has(outcome));
+  const needed = visible.reduce(
     (sum, outcome) => sum + 36 + LETTER * (outcome.length + count(view.counts[outcome]).length),
     0,
   );
   const names = page >= 1180 && needed < page - OTHERS - (view.filtered ? 100 : 0);
   return (
     <div class="batch-chips" role="group" aria-label="Outcomes">
-      {shown.map((outcome) => (
-        <Chip key={outcome} view={view} outcome={outcome} all={shown} name={names} />
+      {visible.map((outcome) => (
+        <Chip key={outcome} view={view} outcome={outcome} all={visible} name={names} />
       ))}
     </div>
   );

@@ -47,11 +47,11 @@ export interface ArrangeInput {
 }
 
 export function arrange(input: ArrangeInput): GridRow[] {
-  const shown: number[] = [];
+  const visible: number[] = [];
   for (let index = 0; index < input.tasks; index++)
-    if (input.shown === undefined || input.shown(index)) shown.push(index);
+    if (input.shown === undefined || input.shown(index)) visible.push(index);
   const key = keyOf(input);
-  const inOrder = key === undefined ? shown : sorted(shown, key);
+  const inOrder = key === undefined ? visible : sorted(visible, key);
   if (input.group === 'none') return inOrder.map((index) => ({ kind: 'task', index }));
   return grouped(inOrder, input);
 }
@@ -60,12 +60,12 @@ export function arrange(input: ArrangeInput): GridRow[] {
  * By key, equal ones as they stand. Sorting bare numbers is much quicker than asking a function which comes first: of
  * each task then only the place of its key is looked up.
  */
-function sorted(shown: readonly number[], key: (index: number) => number): number[] {
-  const keys = Float64Array.from(shown, key);
+function sorted(visible: readonly number[], key: (index: number) => number): number[] {
+  const keys = Float64Array.from(visible, key);
   const ascending = keys.toSorted();
-  const taken = new Uint32Array(shown.length);
-  const inOrder = new Array<number>(shown.length);
-  for (const [at, index] of shown.entries()) {
+  const taken = new Uint32Array(visible.length);
+  const inOrder = new Array<number>(visible.length);
+  for (const [at, index] of visible.entries()) {
     const first = firstAtLeast(ascending, keys[at] ?? 0);
     inOrder[first + (taken[first] ?? 0)] = index;
     taken[first] = (taken[first] ?? 0) + 1;
@@ -115,9 +115,9 @@ interface Members {
   rated: number;
 }
 
-function grouped(shown: readonly number[], input: ArrangeInput): GridRow[] {
+function grouped(visible: readonly number[], input: ArrangeInput): GridRow[] {
   const groups = new Map<string, Members>();
-  for (const index of shown) {
+  for (const index of visible) {
     const { key, name } = groupOf(index, input);
     let group = groups.get(key);
     if (group === undefined) groups.set(key, (group = { name, indexes: [], rates: 0, rated: 0 }));

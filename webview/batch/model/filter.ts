@@ -83,8 +83,8 @@ export function togglePart(text: string, part: string): string {
 }
 
 function partOf(text: string): FilterPart & { readonly field: string | undefined } {
-  const [, field = '', operator = '', given = ''] = PART.exec(text) ?? [];
-  const value = given.replaceAll('"', '').toLowerCase();
+  const [, field = '', operator = '', rawValue = ''] = PART.exec(text) ?? [];
+  const value = rawValue.replaceAll('"', '').toLowerCase();
   const read = Object.hasOwn(TEXT_FIELDS, field) ? TEXT_FIELDS[field] : undefined;
   if (read !== undefined && operator === ':' && value !== '') {
     const whole = WHOLE.has(field);

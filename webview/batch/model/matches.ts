@@ -9,7 +9,7 @@ export class Matches {
   readonly #record: (index: number) => TaskRecord | undefined;
   readonly #width: number;
   /** By place of the attempt, which row was asked and what came of it. */
-  readonly #asked: RolloutRow[] = [];
+  readonly #tested: RolloutRow[] = [];
   readonly #matched: boolean[] = [];
 
   /** `width`: attempts per task. */
@@ -21,18 +21,18 @@ export class Matches {
 
   has(row: RolloutRow): boolean {
     const place = row.task_index * this.#width + row.attempt - 1;
-    if (this.#asked[place] === row) return this.#matched[place] === true;
+    if (this.#tested[place] === row) return this.#matched[place] === true;
     const matched = this.#test(row, this.#record(row.task_index));
-    this.#asked[place] = row;
+    this.#tested[place] = row;
     this.#matched[place] = matched;
     return matched;
   }
 
   /** Asks all rows, with pauses. */
   *warm(rows: Iterable<RolloutRow>): Piecewise<void> {
-    yield* each(rows, (row) => void this.has(row), ASKED_AT_ONCE);
+    yield* each(rows, (row) => void this.has(row), TESTED_AT_ONCE);
   }
 }
 
 /** A slow expression may take long for each row. */
-const ASKED_AT_ONCE = 64;
+const TESTED_AT_ONCE = 64;

@@ -6,8 +6,7 @@ const MOST = 4;
 
 export function Differences({ comparison }: { readonly comparison: Comparison }) {
   const { pass_at: table, why, intervals } = comparison;
-  if (table === null)
-    return <p class="batches-why">No paired difference: {why['pass_at'] ?? 'nothing scored yet yet'}.</p>;
+  if (table === null) return <p class="batches-why">No paired difference: {why['pass_at'] ?? 'nothing scored yet'}.</p>;
   const ks = Object.keys(table)
     .map(Number)
     .sort((a, b) => a - b)

@@ -1,5 +1,5 @@
 /** What stands on the time axis: items in lanes, made once for each event as it comes. */
-import { madeAt, type Wait, waitsOf } from '../../../src/trace/callTimes.ts';
+import { startedAtOf, type Wait, waitsOf } from '../../../src/trace/callTimes.ts';
 import type { Hold } from '../../../src/trace/model/holds.ts';
 import type { Span } from '../../../src/trace/model/spans.ts';
 import type { AnyEvent, TrajectoryModel } from '../../../src/trace/model.ts';
@@ -141,7 +141,7 @@ export class Lanes {
    */
   madeAt({ span, from }: Pick<Item, 'span' | 'from'>): number | undefined {
     if (!this.model.timed || (span?.kind !== 'model' && span?.kind !== 'tool')) return from;
-    const at = madeAt(this.model, span);
+    const at = startedAtOf(this.model, span);
     return at === undefined ? undefined : from + at - span.start.at;
   }
 

@@ -12,7 +12,7 @@ import './steps.css';
 import { useOutline } from './useOutline.ts';
 
 /** Of more steps than this the first and the last are shown. */
-const MOST = 40;
+const MAX_STEPS = 40;
 const FIRST = 12;
 
 export interface StepsProps {
@@ -90,12 +90,12 @@ function Step({ step, onOpen }: { readonly step: OutlineStep; readonly onOpen: (
 /** One gap at most: where events were not read, else where there are too many steps to look at. */
 function inShort(steps: readonly (OutlineStep | OutlineGap)[]): readonly (OutlineStep | OutlineGap)[] {
   const gap = steps.findLastIndex(({ kind }) => kind === 'gap');
-  if (gap < 0 && steps.length <= MOST) return steps;
+  if (gap < 0 && steps.length <= MAX_STEPS) return steps;
   const [before, after] = gap < 0 ? [steps, steps] : [steps.slice(0, gap), steps.slice(gap + 1)];
   return [
     ...before.filter(({ kind }) => kind === 'step').slice(0, FIRST),
     { kind: 'gap' },
-    ...after.slice(FIRST - MOST),
+    ...after.slice(FIRST - MAX_STEPS),
   ];
 }
 
@@ -103,7 +103,7 @@ function inShort(steps: readonly (OutlineStep | OutlineGap)[]): readonly (Outlin
 function Waiting({ steps }: { readonly steps: number }) {
   return (
     <div aria-hidden="true">
-      {Array.from({ length: Math.max(1, Math.min(steps, MOST)) }, (_, i) => (
+      {Array.from({ length: Math.max(1, Math.min(steps, MAX_STEPS)) }, (_, i) => (
         <div key={i} class="skeleton-row" />
       ))}
     </div>

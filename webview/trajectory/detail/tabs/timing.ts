@@ -1,5 +1,5 @@
 /** Where the time of a step went, as bars one below the other. */
-import { madeAt } from '../../../../src/trace/callTimes.ts';
+import { startedAtOf } from '../../../../src/trace/callTimes.ts';
 import type { ModelSpan, ToolSpan } from '../../../../src/trace/model/spans.ts';
 import type { Step } from '../../../../src/trace/model/step.ts';
 import type { TrajectoryModel } from '../../../../src/trace/model.ts';
@@ -118,6 +118,6 @@ function timesOf(
   now: number,
 ): Pick<TimeBar, 'from' | 'ms'> {
   const over = span.end?.at ?? now;
-  const made = madeAt(model, span) ?? over;
+  const made = startedAtOf(model, span) ?? over;
   return { from: made - start, ms: span.end?.data.ms ?? Math.max(0, over - made) };
 }
