@@ -47,9 +47,9 @@ export async function startChromium(
     );
   // Next to the working directory: the agent does not see it, and it is deleted with the directory.
   const profile = `${cwd}.browser`;
-  await mkdir(profile, { recursive: true });
   if (closing.aborted) throw abortedError(closing);
-  // Playwright does not stop to wait for a browser that hangs while it starts.
+  await mkdir(profile, { recursive: true });
+  // Playwright takes no signal while it starts a browser.
   const owner = newOwner(processGroups.owner);
   const stop = (): void => void endStrays(owner);
   closing.addEventListener('abort', stop, { once: true });
