@@ -6,10 +6,11 @@ import { mkdir, rm } from 'node:fs/promises';
 import { type BrowserContext, type CDPSession, chromium } from 'playwright-core';
 import { CHROMIUM, installHint } from '../../../config/needs.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
+import { abortedError } from '../../aborted.ts';
 import { findChromium, mayHaveSandbox } from '../../chromium.ts';
 import type { ToolEnvironment } from '../../environment.ts';
 import { killTree } from '../../processes/processTree.ts';
-import { marked } from '../../processes/strays.ts';
+import { endStrays, marked, newOwner } from '../../processes/strays.ts';
 import { plainMessage } from './playwrightErrors.ts';
 
 const START_MS = 60_000;
@@ -31,11 +32,12 @@ export interface Chromium {
 
 /**
  * Throws ClassedError `tool_error` when the machine has no browser, or it does not start. `proxy`: the port through
- * which the browser reaches the network.
+ * which the browser reaches the network. `closing` ends a browser that hangs while it starts.
  */
 export async function startChromium(
   { cwd, pools: { env, processGroups } }: ToolEnvironment,
   proxy: number | undefined,
+  closing: AbortSignal,
 ): Promise<Chromium> {
   const executablePath = findChromium();
   if (executablePath === undefined)
@@ -45,7 +47,12 @@ export async function startChromium(
     );
   // Next to the working directory: the agent does not see it, and it is deleted with the directory.
   const profile = `${cwd}.browser`;
+  if (closing.aborted) throw abortedError(closing);
   await mkdir(profile, { recursive: true });
+  // Playwright takes no signal while it starts a browser.
+  const owner = newOwner(processGroups.owner);
+  const stop = (): void => void endStrays(owner);
+  closing.addEventListener('abort', stop, { once: true });
   const launch = (chromiumSandbox: boolean): Promise<BrowserContext> =>
     chromium.launchPersistentContext(profile, {
       executablePath,
@@ -53,7 +60,7 @@ export async function startChromium(
       args: ARGS,
       ignoreDefaultArgs: NOT_OF_PLAYWRIGHT,
       artifactsDir: profile,
-      env: marked(env, processGroups.owner),
+      env: marked(env, owner),
       handleSIGHUP: false,
       handleSIGINT: false,
       handleSIGTERM: false,
@@ -73,7 +80,7 @@ export async function startChromium(
   try {
     context = await launch(mayHaveSandbox()).catch((error: unknown) => {
       // Containers often cannot provide a sandbox.
-      if (mayHaveSandbox() && /sandbox|namespace/i.test(plainMessage(error))) return launch(false);
+      if (mayHaveSandbox() && !closing.aborted && /sandbox|namespace/i.test(plainMessage(error))) return launch(false);
       throw error;
     });
     let hasEnded = false;
@@ -103,12 +110,16 @@ export async function startChromium(
     throw new ClassedError('tool_error', `The browser ${executablePath} does not start: ${startProblem(error)}`, {
       cause: error,
     });
+  } finally {
+    closing.removeEventListener('abort', stop);
   }
 }
 
-/** The first line of Playwright's error, and the last lines that the browser wrote. */
+/** How the browser ended, or what else Playwright says, and the last lines that the browser wrote. */
 function startProblem(error: unknown): string {
-  const [first = '', ...log] = plainMessage(error).split('\n');
+  const message = plainMessage(error);
+  const code = /process did exit: exitCode=(\w+)/.exec(message)?.[1];
+  const [first = '', ...log] = message.split('\n');
   const written = log.flatMap((line) => /\[err\] (.*)/.exec(line)?.[1] ?? []);
-  return [first, ...written.slice(-STDERR_LINES)].join('\n');
+  return [code === undefined ? first : `it ended with ${code}.`, ...written.slice(-STDERR_LINES)].join('\n');
 }

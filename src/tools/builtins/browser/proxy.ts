@@ -1,6 +1,7 @@
 /**
  * What a browser reaches the network through: it goes only where the gate lets it, redirects and parts of pages too,
- * and on through the proxy that leads out.
+ * and on through the proxy that leads out. Playwright sees addresses as they are written, not what a name stands for at
+ * the very connection, so this stays here.
  */
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import { type RequestOptions, request as secureRequest } from 'node:https';

@@ -40,6 +40,7 @@ export class BrowserSession {
   #current: Tab | undefined;
   /** Tabs that pages have opened, until they can be used. */
   #opening: Promise<unknown> = Promise.resolve();
+  readonly #closing = new AbortController();
   /** Calls go one after the other: they share the page. */
   #turn: Promise<unknown> = Promise.resolve();
 
@@ -105,6 +106,7 @@ export class BrowserSession {
   }
 
   async close(): Promise<void> {
+    this.#closing.abort();
     const running = await this.#running?.catch(() => undefined);
     this.#running = undefined;
     if (running !== undefined) await ended(running);
@@ -140,7 +142,7 @@ export class BrowserSession {
     const proxy = this.#open && !this.#outgoing.any ? undefined : await startProxy(this.#gate, this.#outgoing);
     let chromium: Chromium | undefined;
     try {
-      chromium = await startChromium(this.#environment, proxy?.port);
+      chromium = await startChromium(this.#environment, proxy?.port, this.#closing.signal);
       const tabs: Tab[] = [];
       for (const page of chromium.context.pages()) this.#add(page, tabs);
       await this.#watch(chromium);

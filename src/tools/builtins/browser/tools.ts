@@ -1,3 +1,4 @@
+/** The tools of the `browser` set: names, arguments, and results as agents get them. Playwright has none to call. */
 import { stat } from 'node:fs/promises';
 import { z } from 'zod';
 import type { BrowserSettings } from '../../../config/schema/builtinSettings.ts';
