@@ -60,6 +60,24 @@ test('objects are asked for where their kind is served, with the credentials of 
   cluster.close();
 });
 
+test('fields that the library does not have reach the API server, and come back', async () => {
+  await using api = await startKubeApi(({ body }) => ({ body }));
+  const job: KubeObject = {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: 'j', namespace: 'ns', creationTimestamp: '2026-01-01T00:00:00Z' },
+    spec: { newerThanTheLibrary: 1, template: { spec: { containers: [{ name: 'c', resource: { limits: {} } }] } } },
+  };
+  const cluster = await opened(api);
+  assert.deepEqual(await cluster.create(job), job);
+  assert.deepEqual(api.requests[0]?.body, job);
+  api.answer = ({ method, body }) =>
+    method === 'GET' ? { body: { kind: 'JobList', apiVersion: 'batch/v1', metadata: {}, items: [job] } } : { body };
+  assert.deepEqual(await cluster.list('Job'), [job]);
+  await cluster.patch('Job', 'j', { spec: { newerThanTheLibrary: null } });
+  assert.deepEqual((api.requests.at(-1)?.body as KubeObject)['spec'], { newerThanTheLibrary: null });
+});
+
 test('a list goes on over its pages, and begins anew when they are gone', async () => {
   let gone = true;
   await using api = await startKubeApi(({ query }) => {
