@@ -88,7 +88,7 @@ export class Cluster {
   async get<K extends Kind>(kind: K, name: string, options: CallOptions = {}): Promise<ObjectOf<K> | undefined> {
     const object = this.#header(kind, name, options);
     try {
-      return readObject(kind, await this.#objects('get', object, options, (api) => api.read(object)));
+      return readObject(kind, await this.#objects('get', kind, object.metadata, options, (api) => api.read(object)));
     } catch (error) {
       if (StudioError.is(error, 'not_found')) return undefined;
       throw error;
@@ -120,11 +120,10 @@ export class Cluster {
   ): Promise<{ items: ObjectOf<K>[]; resourceVersion: string }> {
     const { apiVersion } = KINDS[kind];
     const namespace = this.#namespaceOf(kind, options.namespace);
-    const request = { apiVersion, kind, metadata: namespace === undefined ? {} : { namespace } };
     const items: ObjectOf<K>[] = [];
     let next: string | undefined;
     for (;;) {
-      const page = await this.#objects('list', request, options, (api) =>
+      const page = await this.#objects('list', kind, { namespace }, options, (api) =>
         api.list(apiVersion, kind, namespace, ...NOT_USED, options.fields, options.labels, PAGE, next),
       );
       // The API sends null for an empty list, and the library passes it on.
@@ -140,12 +139,13 @@ export class Cluster {
     object: KubeObject,
     options: CallOptions & { readonly dryRun?: boolean | undefined } = {},
   ): Promise<KubeObject> {
+    const kind = kindOf(object);
     const placed = this.#place(object, options);
     const dryRun = options.dryRun === true ? 'All' : undefined;
-    const created = await this.#objects('create', placed, options, (api) =>
+    const created = await this.#objects('create', kind, placed.metadata, options, (api) =>
       api.create(modelOf<KubernetesObject>(placed), undefined, dryRun, FIELD_MANAGER),
     );
-    return readObject(kindOf(object), created);
+    return readObject(kind, created);
   }
 
   /**
@@ -161,7 +161,7 @@ export class Cluster {
     const before = await this.get(kind, object.metadata.name, { ...options, namespace: placed.metadata.namespace });
     const dryRun = options.dryRun === true ? 'All' : undefined;
     const patch = (force?: true): Promise<KubernetesObject> =>
-      this.#objects('patch', placed, options, (api) =>
+      this.#objects('patch', kind, placed.metadata, options, (api) =>
         api.patch(
           modelOf<KubernetesObject>(placed),
           undefined,
@@ -190,7 +190,7 @@ export class Cluster {
   ): Promise<ObjectOf<K>> {
     const header = this.#header(kind, name, options);
     const body = { ...header, ...patch, metadata: { ...patch.metadata, ...header.metadata } };
-    const sent = await this.#objects('patch', header, options, (api) =>
+    const sent = await this.#objects('patch', kind, header.metadata, options, (api) =>
       api.patch(
         modelOf<KubernetesObject>(body),
         undefined,
@@ -223,7 +223,7 @@ export class Cluster {
       ...(uid === undefined ? {} : { preconditions: { uid } }),
     });
     try {
-      await this.#objects('delete', object, options, (api) =>
+      await this.#objects('delete', kind, object.metadata, options, (api) =>
         api.delete(modelOf<KubernetesObject>(object), ...NOT_USED, undefined, undefined, body),
       );
       return true;
@@ -343,23 +343,14 @@ export class Cluster {
 
   #objects<T>(
     verb: string,
-    {
-      kind,
-      metadata,
-    }: { readonly kind: string; readonly metadata: { readonly name?: string; readonly namespace?: string } },
-    options: CallOptions,
+    kind: Kind,
+    { name, namespace }: { readonly name?: string; readonly namespace?: string | undefined },
+    { signal }: CallOptions,
     run: (api: ObjectApi) => Promise<T>,
   ): Promise<T> {
-    const known = isKind(kind) ? kind : undefined;
-    const request = {
-      verb,
-      resource: known === undefined ? kind : KINDS[known].plural,
-      group: known === undefined ? '' : groupOf(known),
-      name: metadata.name,
-      namespace: metadata.namespace,
-    };
+    const request = { verb, resource: KINDS[kind].plural, group: groupOf(kind), name, namespace };
     const { ObjectApi } = this.connection.library;
-    return this.#call(request, { signal: options.signal }, (configuration) => run(new ObjectApi(configuration)));
+    return this.#call(request, { signal }, (configuration) => run(new ObjectApi(configuration)));
   }
 
   #namespaceOf(kind: Kind, namespace = this.namespace): string | undefined {

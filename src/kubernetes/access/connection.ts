@@ -7,9 +7,9 @@
  * - It makes an undici Agent per request: 50 lists in a row opened 50 TLS connections and took 217 ms; with one
  *   keep-alive agent they took 1 connection and 26 ms.
  * - A request has no timeout of its own: to a server that accepted it and never answered, it failed after 301 s.
- *   `KubernetesObjectApi` has no way to pass an AbortSignal.
- * - A 401 is final. Tokens expire and kubeconfigs are rewritten, so here it reloads the credentials once.
- * - The body of a 401 is dropped (`ApiException.body` is undefined).
+ *   `KubernetesObjectApi` has no way to pass an AbortSignal; here every API object has a signal and a timeout.
+ * - A 401 is final, and `CoreV1Api` drops its body. Tokens expire and kubeconfigs are rewritten, so here a 401 loads
+ *   the credentials again, once.
  */
 import http from 'node:http';
 import https from 'node:https';
@@ -29,17 +29,11 @@ interface RequestContent {
   readonly body?: string | undefined;
 }
 
-export interface Answer {
-  readonly status: number;
-  readonly text: string;
-  /** How far this machine's clock is ahead of the API server's. */
-  readonly skewMs: number | undefined;
-}
-
 /** An answer whose body has not been read yet. */
 export interface OpenAnswer {
   readonly status: number;
   readonly body: http.IncomingMessage;
+  /** How far this machine's clock is ahead of the API server's. */
   readonly skewMs: number | undefined;
 }
 

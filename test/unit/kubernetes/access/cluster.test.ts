@@ -25,7 +25,7 @@ async function thrown(promise: Promise<unknown>): Promise<StudioError> {
 
 const opened = (api: KubeApi): Promise<Cluster> => Cluster.open({ kubeconfig: api.kubeconfig });
 
-test('objects are asked for where their kind is served, with the credentials of the kubeconfig', async () => {
+test('objects are read where their kind is served, with the credentials of the kubeconfig', async () => {
   await using api = await startKubeApi(({ path }) => ({
     body: path.endsWith('/jobs')
       ? { metadata: { resourceVersion: '7' }, items: [{ metadata: { name: 'a' }, status: { active: 2 } }] }
@@ -60,7 +60,25 @@ test('objects are asked for where their kind is served, with the credentials of 
   cluster.close();
 });
 
-test('a list goes on over its pages, and begins anew when they are gone', async () => {
+test('fields that the library does not have are sent and returned', async () => {
+  await using api = await startKubeApi(({ body }) => ({ body }));
+  const job: KubeObject = {
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: { name: 'j', namespace: 'ns', creationTimestamp: '2026-01-01T00:00:00Z' },
+    spec: { newerThanTheLibrary: 1, template: { spec: { containers: [{ name: 'c', resource: { limits: {} } }] } } },
+  };
+  const cluster = await opened(api);
+  assert.deepEqual(await cluster.create(job), job);
+  assert.deepEqual(api.requests[0]?.body, job);
+  api.answer = ({ method, body }) =>
+    method === 'GET' ? { body: { kind: 'JobList', apiVersion: 'batch/v1', metadata: {}, items: [job] } } : { body };
+  assert.deepEqual(await cluster.list('Job'), [job]);
+  await cluster.patch('Job', 'j', { spec: { newerThanTheLibrary: null } });
+  assert.deepEqual((api.requests.at(-1)?.body as KubeObject)['spec'], { newerThanTheLibrary: null });
+});
+
+test('a list reads all its pages, and starts again when they have expired', async () => {
   let gone = true;
   await using api = await startKubeApi(({ query }) => {
     if (query.get('continue') === null)
@@ -75,7 +93,7 @@ test('a list goes on over its pages, and begins anew when they are gone', async 
   assert.deepEqual([items.map((item) => item.metadata.name), resourceVersion], [['a', 'b'], '2']);
 });
 
-test('what is not there is undefined, and removing it again is false', async () => {
+test('a missing object is undefined, and removing it returns false', async () => {
   await using api = await startKubeApi(() =>
     statusReply(404, 'NotFound', 'configmaps "m" not found', { name: 'm', kind: 'configmaps' }),
   );
@@ -94,7 +112,7 @@ test('what is not there is undefined, and removing it again is false', async () 
   );
 });
 
-test('apply tells created, changed and same, and overrides only what we wrote ourselves', async () => {
+test('apply reports created, changed, and same, and overrides only our own fields', async () => {
   let there: (KubeObject & Record<string, unknown>) | undefined;
   let version = 1;
   await using api = await startKubeApi(({ method, body }) => {
@@ -138,7 +156,7 @@ test('apply tells created, changed and same, and overrides only what we wrote ou
   assert.equal((await cluster.apply(map('m'))).change, 'same');
 });
 
-test('an expired token is read anew from the kubeconfig, once', async () => {
+test('an expired token is read again from the kubeconfig, once', async () => {
   await using api = await startKubeApi(({ headers }) =>
     headers.authorization === 'Bearer second-token'
       ? { body: map('m') }
@@ -159,7 +177,7 @@ test('an expired token is read anew from the kubeconfig, once', async () => {
   assert.match((await thrown(cluster.get('ConfigMap', 'm'))).hint ?? '', /clock is 3 hours behind/);
 });
 
-test('every refusal says what to do next', async () => {
+test('every refusal has a hint', async () => {
   await using api = await startKubeApi();
   const cluster = await opened(api);
   const refused = async (
@@ -201,7 +219,7 @@ test('every refusal says what to do next', async () => {
   assert.match((await refused({ body: '<html>' })).message, /a response that is not JSON/);
 });
 
-test('a cluster that is away, or an answer that does not come, is told as such', async () => {
+test('an unreachable cluster and a missing answer are reported as such', async () => {
   const api = await startKubeApi(() => () => undefined);
   const cluster = await opened(api);
   const cancel = new AbortController();
@@ -217,7 +235,7 @@ test('a cluster that is away, or an answer that does not come, is told as such',
   assert.match(away.message, /Cannot reach the API server of test .*: nothing listens on that port/);
 });
 
-test('may asks for the group and the subresource of what it asks about', async () => {
+test('may checks the group and the subresource', async () => {
   await using api = await startKubeApi(({ path, body }) => ({
     body:
       path === '/version'

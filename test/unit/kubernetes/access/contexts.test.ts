@@ -25,7 +25,7 @@ after(async () => {
   await rm(folder, { recursive: true });
 });
 
-test('of several kubeconfigs the first that has a name counts, and files that are not there do not', async () => {
+test('the first of several kubeconfigs that has a name counts, and missing files do not', async () => {
   process.env['KUBECONFIG'] = [path.join(folder, 'none'), first, second].join(path.delimiter);
   assert.deepEqual(
     (await kubeContexts()).map(({ name, namespace, current }) => [name, namespace, current]),
@@ -40,7 +40,7 @@ test('of several kubeconfigs the first that has a name counts, and files that ar
   assert.equal((await Cluster.open({ kubeconfig: second, namespace: 'mine' })).namespace, 'mine');
 });
 
-test('what is wrong with a kubeconfig is said with what there is', async () => {
+test('errors of a kubeconfig name what it has', async () => {
   const error = async (ref: Parameters<typeof Cluster.open>[0]): Promise<StudioError> => {
     const reason: unknown = await Cluster.open(ref).then(
       () => undefined,

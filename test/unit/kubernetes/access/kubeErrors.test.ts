@@ -16,7 +16,7 @@ const failed = (hoursAhead: number | undefined, more: Partial<FailedConnection> 
 });
 const coded = (code: string, message = code): Error => Object.assign(new Error(message), { code });
 
-test('a certificate out of its time is either ours to wait for, or the clock of this machine', async () => {
+test('an expired or future certificate names the clock of this machine, if that is the reason', async () => {
   const ahead = await connectionError(coded('CERT_HAS_EXPIRED'), failed(30 * 24));
   assert.equal(
     errorText(ahead),
@@ -34,7 +34,7 @@ test('a certificate out of its time is either ours to wait for, or the clock of 
     );
 });
 
-test('why a cluster cannot be reached is said in words, also of names with several addresses', async () => {
+test('the reason why a cluster cannot be reached is plain text, also for names with several addresses', async () => {
   const text = async (error: unknown): Promise<string> => (await connectionError(error, failed(0))).message;
   assert.match(
     await text(new AggregateError([coded('ECONNREFUSED'), coded('ECONNREFUSED')])),
@@ -48,7 +48,7 @@ test('why a cluster cannot be reached is said in words, also of names with sever
   assert.ok(StudioError.is(await connectionError(coded('ECONNRESET'), failed(0, { cancelled: true })), 'cancelled'));
 });
 
-test('credentials that cannot be got name the program that should have given them', () => {
+test('missing credentials name the program that should provide them', () => {
   assert.match(
     errorText(credentialError(new Error('token expired\nusage: …'), { command: 'cloud-login' }, 'k')),
     /^The program cloud-login, .* failed: token expired\. Log in with it again/,

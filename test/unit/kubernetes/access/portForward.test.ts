@@ -22,7 +22,7 @@ async function listening(answer: http.RequestListener): Promise<{ port: number }
   };
 }
 
-test('every connection is carried both ways, however much it is', async () => {
+test('every connection carries any amount of data both ways', async () => {
   await using pod = await listening((request, response) => void request.pipe(response));
   await using api = await startKubeApi();
   const seen: string[] = [];
@@ -47,7 +47,7 @@ test('every connection is carried both ways, however much it is', async () => {
   await assert.rejects(fetch(forward.url));
 });
 
-test('a pod that was replaced is found anew by the next connection', async () => {
+test('the next connection finds the pod that replaced another', async () => {
   await using pod = await listening((_, response) => response.setHeader('connection', 'close').end('hello'));
   await using api = await startKubeApi();
   const pods = new Set(['old']);
@@ -78,7 +78,7 @@ test('a pod that was replaced is found anew by the next connection', async () =>
   forward.close();
 });
 
-test('a port nobody listens on, and an API server that is away, end a connection at once', async () => {
+test('a closed port, or an API server that is down, ends a connection at once', async () => {
   const closed = await listening(() => undefined);
   await closed[Symbol.asyncDispose]();
   const api = await startKubeApi();

@@ -57,7 +57,7 @@ async function played(
   return { told, api, versions, error };
 }
 
-test('a watch that ended goes on at the last version it told, bookmarks included', async () => {
+test('a new watch continues at the last version of the one before, bookmarks included', async () => {
   const { told, versions, api } = await played(
     [list('10', 'a')],
     [
@@ -75,14 +75,14 @@ for (const [what, reply] of [
   ['a line ERROR 410', says(line('ERROR', { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' }))],
   ['a line that cannot be read', says('{"type":"ADDED","obj\n')],
 ] as const) {
-  test(`${what} leads to a new list, which tells what vanished meanwhile`, async () => {
+  test(`${what} leads to a new list, which reports what vanished`, async () => {
     const { told, versions } = await played([list('10', 'a', 'b'), list('30', 'b', 'c')], [reply]);
     assert.deepEqual(told, ['list a,b', 'gone a', 'list b,c']);
     assert.deepEqual(versions, ['10', '30']);
   });
 }
 
-test('an object that was deleted in a watch is not told as vanished again', async () => {
+test('an object that was deleted in a watch is not reported as vanished', async () => {
   const { told } = await played(
     [list('10', 'a'), list('30')],
     [says(line('DELETED', pod('a', '11'))), statusReply(410, 'Expired', 'old')],
@@ -90,7 +90,7 @@ test('an object that was deleted in a watch is not told as vanished again', asyn
   assert.deepEqual(told, ['list a', 'DELETED a', 'list ']);
 });
 
-test('an API server that is not well is trouble told once, a connection that is cut is none yet', async () => {
+test('an outage of the API server is reported once, a cut connection is not', async () => {
   const cut = (response: ServerResponse): void => {
     response.writeHead(200);
     response.write(`${line('ADDED', pod('b', '11'))}{"type":"ADD`, () => response.destroy());
@@ -107,7 +107,7 @@ test('an API server that is not well is trouble told once, a connection that is 
   assert.deepEqual(versions, ['10', '11'], 'what came before the cut is not told twice');
 });
 
-test('what no new try can fix ends it', async () => {
+test('an error that another attempt cannot fix ends the watch', async () => {
   const { error } = await played(
     [
       statusReply(
@@ -133,7 +133,7 @@ test('an error of a handler is not swallowed', async () => {
   await assert.rejects(watching, /mine/);
 });
 
-test('a silent watch is given up after the time it may run, and gone on with', async (t) => {
+test('a silent watch ends after the time it may run, and another continues', async (t) => {
   const second = deferred<undefined>();
   let watches = 0;
   await using api = await startKubeApi(({ query }) => {

@@ -35,7 +35,7 @@ function news() {
   };
 }
 
-test('the slices of a Service are followed, and what they come to is told when it changes', async () => {
+test('changes in the slices of a Service are reported as changes of its replicas', async () => {
   let watch: ServerResponse | undefined;
   await using api = await startKubeApi(({ query }) => {
     if (query.get('watch') === null) return list(slice('1', 'a', '10.0.0.1'));
@@ -79,7 +79,7 @@ test('the slices of a Service are followed, and what they come to is told when i
   cluster.close();
 });
 
-test('a right that is missing leaves the endpoint as it is, and is said once', async () => {
+test('a missing right leaves the endpoint unchanged, and is logged once', async () => {
   await using api = await startKubeApi(() => statusReply(403, 'Forbidden', 'endpointslices is forbidden'));
   const cluster = await Cluster.open({ kubeconfig: api.kubeconfig });
   const { tell, until } = news();

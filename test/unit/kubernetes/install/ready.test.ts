@@ -33,14 +33,14 @@ function container(state: NonNullable<ContainerStatus['state']>, lastState: Cont
 
 const DONE: Status = { observedGeneration: 2, replicas: 1, updatedReplicas: 1, availableReplicas: 1 };
 
-test('ready is when the newest version serves, and only that', () => {
+test('a server is ready when only its newest version serves', () => {
   assert.equal(isReady(deployment(DONE)), true);
   for (const not of [{ observedGeneration: 1 }, { updatedReplicas: 0 }, { availableReplicas: 0 }, { replicas: 2 }])
     assert.equal(isReady(deployment({ ...DONE, ...not })), false, JSON.stringify(not));
   assert.equal(isReady(deployment({})), false);
 });
 
-describe('an obstacle is told', () => {
+describe('an obstacle is reported', () => {
   const cases: readonly (readonly [string, Status, readonly Pod[], RegExp, string])[] = [
     [
       'a short quota',
@@ -170,7 +170,7 @@ describe('an obstacle is told', () => {
   });
 });
 
-test('the last words of a server are the reason it gives, or else all it says', () => {
+test('the end of a log is the reason that the server reports, or else all of it', () => {
   const failed = JSON.stringify({ type: 'failed', code: 'storage', message: 'The disk is full.', hint: 'Free some.' });
   assert.deepEqual(readLogEnd(`2026 something\n${failed}\n`), { text: 'The disk is full.', hint: 'Free some.' });
   assert.deepEqual(readLogEnd('one\n\n  two\n'), { text: 'one / two' });

@@ -87,7 +87,7 @@ const says =
     void response.writeHead(status).end();
 
 describe('the bootstrap of a worker pod', () => {
-  it('waits for the server, then goes on as the worker', async (context) => {
+  it('waits for the server, then continues as the worker', async (context) => {
     const { code, out, asked, work } = await run(context, [says(503), says(404), gives], { secrets: '{}' });
     const { text, args, config, home } = JSON.parse(out) as {
       text: string;
@@ -113,13 +113,13 @@ describe('the bootstrap of a worker pod', () => {
     });
   });
 
-  it('asks the next server where the first is gone, and hands both on', async (context) => {
+  it('asks the next server if the first is down, and passes both on', async (context) => {
     const { code, out, asked } = await run(context, [gives], { first: 'http://127.0.0.1:1' });
     const { config } = JSON.parse(out) as { config: { server: string; others: string[] } };
     assert.deepEqual([code, asked.length, config.server, config.others.length], [0, 1, 'http://127.0.0.1:1', 1]);
   });
 
-  it('ends with 3 when the server stays away, and where the programs are other ones', async (context) => {
+  it('ends with 3 if the server stays down, or the programs are different', async (context) => {
     const away = await run(context, [says(503)], { config: { reconnect_seconds: 1 } });
     assert.equal(away.code, 3);
     assert.match(away.err, /Cannot get the programs from the server at .*: it returned 503\.\n$/);
@@ -128,7 +128,7 @@ describe('the bootstrap of a worker pod', () => {
     assert.match(other.err, /Cannot unpack the programs: The programs are not the expected ones/);
   });
 
-  it('ends with 2 when its token is of no use', async (context) => {
+  it('ends with 2 if its token is invalid', async (context) => {
     const { code, err } = await run(context, [says(401)]);
     assert.deepEqual([code, /does not know this batch \(401\)/.test(err)], [2, true]);
   });
