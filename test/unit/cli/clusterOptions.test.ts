@@ -60,7 +60,7 @@ test('what cannot be is refused by its option', async () => {
   await assert.rejects(read(['--vllm', 'm', '--vllm-cache', 'tape']), { code: 'usage', message: /^--vllm-cache: / });
   await assert.rejects(read(['--vllm', 'm', '--vllm-cache', 'postgres:db']), {
     code: 'usage',
-    message: /^--vllm-cache: a folder/,
+    message: /^--vllm-cache: expected a folder/,
   });
   await assert.rejects(read(['--replicas', '2']), { code: 'usage', message: /postgres/ });
   await assert.rejects(read(['--port', '0']), { code: 'usage' });

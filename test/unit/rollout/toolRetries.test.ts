@@ -64,7 +64,7 @@ describe('a tool that may be called again', () => {
     ]);
     const read = new TrajectoryModel();
     read.push(one.stream().map((event) => readEvent(JSON.parse(JSON.stringify(event)))));
-    assert.match(trajectoryText(read, { width: 100, color: false }), /made again 2× after tool_error, tool_error/);
+    assert.match(trajectoryText(read, { width: 100, color: false }), /retried 2× after tool_error, tool_error/);
   });
 
   it('fails with the last failure when none helped', async () => {
