@@ -12,7 +12,10 @@ body { padding: 16px; color: var(--vscode-foreground); font-family: var(--vscode
 svg { display: block; max-width: none; }
 text { fill: var(--vscode-foreground); font-size: 13px; }
 .about { fill: var(--vscode-descriptionForeground); font-size: 11px; }
-rect { fill: var(--vscode-editorWidget-background); stroke: color-mix(in srgb, var(--vscode-descriptionForeground) 55%, transparent); }
+rect {
+  fill: var(--vscode-editorWidget-background);
+  stroke: color-mix(in srgb, var(--vscode-descriptionForeground) 55%, transparent);
+}
 .team > rect { fill: none; stroke-dasharray: 4 3; stroke: var(--vscode-descriptionForeground); }
 .box { cursor: pointer; outline: none; }
 .box:hover > rect, .box:focus-visible > rect { stroke: var(--vscode-focusBorder); stroke-width: 2; }

@@ -124,7 +124,7 @@ export class BatchContents {
     return !entry.complete;
   }
 
-  /** Applies newer rows. Returns the listed tasks that changed. Rows of tasks that are not listed wait for their page. */
+  /** Applies newer rows and returns the listed tasks that changed. Rows of other tasks wait for their page. */
   apply(rows: readonly RolloutRow[]): Set<string> {
     const changed = new Set<string>();
     for (const row of rows) {
