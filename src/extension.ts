@@ -1,6 +1,6 @@
 /**
- * The composition root of the extension: what is made, and what is registered. Nothing is awaited here, and no library
- * is read: what a command, a page or a view does is imported when it is first asked for.
+ * The composition root of the extension: creates services and registers features. To keep activation fast, it awaits
+ * nothing and loads no libraries; the code of commands, pages, and views is imported on first use.
  */
 import * as vscode from 'vscode';
 import { nodeProblem } from './common/nodeVersion.ts';

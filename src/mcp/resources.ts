@@ -1,4 +1,4 @@
-/** Batches and trajectories as resources: `rollout://BATCH`, `rollout://ROLLOUT`, `rollout://BATCH/TASK/ATTEMPT`. */
+/** Exposes resources: `rollout://BATCH`, `rollout://ROLLOUT`, and `rollout://BATCH/TASK/ATTEMPT`. */
 
 import {
   type McpServer,
@@ -30,16 +30,16 @@ export function registerResources(server: McpServer, session: Session): void {
             name: row.name,
             mimeType: MIME,
             description:
-              `Batch ${row.batch}, ${row.state}: ${row.counts.passed} of ${plural(row.tasks * row.attempts, 'attempt')} ` +
-              'passed',
+              `Batch ${row.batch}, ${row.state}: ` +
+              `${row.counts.passed} of ${plural(row.tasks * row.attempts, 'attempt')} passed`,
           })),
         };
       },
       complete: { id: complete },
     }),
     {
-      title: 'A batch’s report, or a rollout’s trajectory',
-      description: 'By the id of either; `last` is the newest batch. The newest batches are listed.',
+      title: 'Batch report or rollout trajectory',
+      description: 'Identified by the ID of a batch or rollout; `last` is the newest batch. Lists the newest batches.',
       mimeType: MIME,
     },
     (uri, { id }, context) => read(session, uri, one(id), context),
@@ -48,8 +48,8 @@ export function registerResources(server: McpServer, session: Session): void {
     'attempt',
     new ResourceTemplate('rollout://{batch}/{task}/{attempt}', { list: undefined, complete: { batch: complete } }),
     {
-      title: 'The trajectory of an attempt',
-      description: 'Of a task in a batch; special characters of the task’s id percent-encoded.',
+      title: 'Attempt trajectory',
+      description: 'The trajectory of an attempt. Percent-encode special characters in the task ID.',
       mimeType: MIME,
     },
     (uri, { batch, task, attempt }, context) =>
@@ -76,10 +76,10 @@ function trajectoryStart(opened: OpenedAttempt): string {
   const { text, next } = readPage(opened, { first: 0, last: Infinity, full: false }, { step: -1, offset: 0 });
   return next === undefined
     ? text
-    : `${text}\n… read_trajectory ${opened.reference} with from_step ${Math.max(0, next.step)} goes on.\n`;
+    : `${text}\n… continue with read_trajectory ${opened.reference} and from_step ${Math.max(0, next.step)}.\n`;
 }
 
-/** Ids of batches that begin so. */
+/** Returns the IDs of batches with this prefix. */
 export async function batchesLike(session: Session, value: string): Promise<string[]> {
   const { api } = await session.connection();
   const { batches } = await api.batches({ limit: MAX_LISTED });

@@ -1,4 +1,4 @@
-/** `rollout mcp`: the server over stdio or HTTP, until its client is gone or somebody stops it. */
+/** Serves `rollout mcp` over stdio or HTTP until the client disconnects or the process is stopped. */
 import { once } from 'node:events';
 import { mcpServer } from './server.ts';
 import { serveHttp } from './serving/http.ts';
@@ -6,11 +6,11 @@ import { serveUntilClosed } from './serving/stdio.ts';
 import { Session, type SessionOptions } from './session.ts';
 
 export interface ServeOptions extends SessionOptions {
-  /** Of HTTP on this machine, 0 for any free one; absent: stdin and stdout. */
+  /** HTTP port on the local machine, 0 for any free port. undefined uses stdin and stdout. */
   readonly port: number | undefined;
-  /** Told the secret URL once HTTP is served. */
+  /** Called with the secret URL when HTTP is ready. */
   readonly announce: (url: string) => void;
-  /** Faults, for a log. */
+  /** Logs errors. */
   readonly log: (text: string) => void;
   readonly signal: AbortSignal;
 }

@@ -1,4 +1,4 @@
-/** What the tools share: the way to the store's server, the folder of the user's files, trajectories read already. */
+/** State that the tools share: the server connection, the workspace folder, and cached trajectories. */
 
 import type { LoadModules } from '../client/commands/checkDisk.ts';
 import type { Connection } from '../client/connect.ts';
@@ -8,17 +8,17 @@ import { Api } from '../protocol/api.ts';
 import { Trajectories } from './reading/trajectories.ts';
 
 export interface SessionOptions {
-  /** Attaches to the store's server or starts it. */
+  /** Attaches to the store's server, or starts it. */
   readonly connect: () => Promise<Connection>;
-  /** What --target says. */
+  /** The value of --target. */
   readonly target?: string | undefined;
-  /** Files the agent names lie in it. */
+  /** The workspace folder, which files must be in. */
   readonly folder: string;
   /** Values for `${env:…}`. */
   readonly env: NodeJS.ProcessEnv;
-  /** Loads modules that `check_files` checks. */
+  /** Loads modules for `check_files`. */
   readonly loadModules: LoadModules;
-  /** Nothing is launched, forked or changed: only the token that may read is used. */
+  /** Allows no changes: uses only the read-only token. */
   readonly readOnly: boolean;
 }
 
@@ -41,7 +41,7 @@ export class Session {
     this.#connect = options.connect;
   }
 
-  /** The connection; made at the first use, and made anew where the server ended meanwhile. */
+  /** Returns the connection. Connects on first use, and reconnects if the server stopped. */
   async connection(signal?: AbortSignal): Promise<Connection> {
     this.#connection ??= this.#open();
     const connection = await this.#connection;
@@ -59,7 +59,7 @@ export class Session {
       const connection = await this.#connect();
       return this.readOnly ? readingOnly(connection) : connection;
     } catch (error) {
-      this.#connection = undefined; // the next call tries again
+      this.#connection = undefined; // the next call retries
       throw error;
     }
   }

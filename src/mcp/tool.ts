@@ -1,4 +1,4 @@
-/** What a tool of ours is, and how it is put on a server: its errors become answers an agent can act on. */
+/** Defines tools and registers them. Errors become responses that agents can act on. */
 import type { CallToolResult, McpServer, ServerContext } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 import type { Connection } from '../client/connect.ts';
@@ -8,29 +8,28 @@ import { ANSWER_BYTES, bytesOf } from './answers/bounds.ts';
 import type { Session } from './session.ts';
 
 /**
- * Models read the text. A program that wants the data sets this in `_meta` of its call and gets it as structured
- * content.
+ * Models read the text. Programs can set this key in `_meta` of a call to get the data as structured content.
  */
 export const STRUCTURED = 'rollout-studio/structured';
 
-/** What one call gets. */
+/** Context of a call. */
 export interface Call {
   readonly session: Session;
   readonly connection: Connection;
   readonly api: Api;
-  /** Aborts when the client cancels the call or goes away. */
+  /** Aborts when the client cancels the call or disconnects. */
   readonly signal: AbortSignal;
-  /** Tells the client how far it is, if it wants to know. */
+  /** Reports progress, if the client requested it. */
   readonly progress: (done: number, total: number | undefined, text: string) => Promise<void>;
 }
 
 export interface Answer<T> {
   readonly data: T;
-  /** The same, to be read. */
+  /** The response as readable text. */
   readonly text: string;
 }
 
-/** `read`: changes nothing. `run`: starts or changes work. `end`: ends work that does not come back. */
+/** `read`: no changes. `run`: starts or changes work. `end`: ends work irreversibly. */
 export type Effect = 'read' | 'run' | 'end';
 
 export interface ToolDefinition<I extends z.ZodObject, O extends z.ZodObject> {
@@ -40,11 +39,11 @@ export interface ToolDefinition<I extends z.ZodObject, O extends z.ZodObject> {
   readonly input: I;
   readonly output: O;
   readonly effect: Effect;
-  /** Whether doing it again changes nothing more; what only reads always is. */
+  /** Whether repeating it has no further effect. Always true for `read`. */
   readonly idempotent?: boolean;
-  /** Whether the outside world is touched: users' tools and models are called. */
+  /** Whether it interacts with the outside world by calling users' tools and models. */
   readonly openWorld?: boolean;
-  run(given: z.output<I>, call: Call): Promise<Answer<z.input<O>>>;
+  run(args: z.output<I>, call: Call): Promise<Answer<z.input<O>>>;
 }
 
 export interface StudioTool {
@@ -66,22 +65,22 @@ export function defineTool<I extends z.ZodObject, O extends z.ZodObject>(tool: T
     name,
     effect,
     register: (server, session) => {
-      const answer = async (given: unknown, context: ServerContext): Promise<CallToolResult> => {
+      const answer = async (args: unknown, context: ServerContext): Promise<CallToolResult> => {
         try {
           const { signal } = context.mcpReq;
           const connection = await session.connection(signal);
           const call: Call = { session, connection, api: connection.api, signal, progress: progressOf(context) };
-          const made = await tool.run(given as z.output<I>, call); // the server parsed it with `input`
-          const result = resultOf(name, made);
+          const response = await tool.run(args as z.output<I>, call); // the server parsed it with `input`
+          const result = resultOf(name, response);
           return context.mcpReq._meta?.[STRUCTURED] === true
-            ? { ...result, structuredContent: tool.output.parse(made.data) }
+            ? { ...result, structuredContent: tool.output.parse(response.data) }
             : result;
         } catch (error) {
-          if (!StudioError.is(error)) throw error; // a fault of ours: the server tells it as one
+          if (!StudioError.is(error)) throw error; // an internal error, which the server reports as such
           return { isError: true, content: [{ type: 'text', text: errorText(error) }] };
         }
       };
-      // Without output schemas: they would be most of the list, which each client puts before its model.
+      // Omit output schemas, because clients put the tool list into the model's context.
       const inputSchema: z.ZodObject = tool.input;
       server.registerTool(name, { title, description, inputSchema, annotations }, answer);
     },
@@ -91,8 +90,8 @@ export function defineTool<I extends z.ZodObject, O extends z.ZodObject>(tool: T
 function resultOf(name: string, { text }: Answer<unknown>): CallToolResult {
   const size = bytesOf(text);
   if (size > ANSWER_BYTES)
-    throw new StudioError('internal', `${name} made an answer of ${size} bytes; ${ANSWER_BYTES} is the most.`, {
-      hint: 'Ask for less at once, and report this.',
+    throw new StudioError('internal', `The response of ${name} has ${size} bytes; the maximum is ${ANSWER_BYTES}.`, {
+      hint: 'Request less at once, and report this problem.',
     });
   return { content: [{ type: 'text', text }] };
 }

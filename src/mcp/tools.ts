@@ -1,4 +1,4 @@
-/** Every tool of the MCP server, in the order they are listed. */
+/** All tools of the MCP server, in listing order. */
 
 import type { StudioTool } from './tool.ts';
 import { checkWorkspace } from './tools/checkFiles.ts';
@@ -31,7 +31,7 @@ const TOOLS: readonly StudioTool[] = [
   stopBatch,
 ];
 
-/** What is offered: with `readOnly` nothing that starts, changes or ends work. */
+/** Returns the offered tools. With `readOnly`, only tools that make no changes. */
 export function toolsFor({ readOnly }: { readonly readOnly: boolean }): readonly StudioTool[] {
   return readOnly ? TOOLS.filter((tool) => tool.effect === 'read') : TOOLS;
 }

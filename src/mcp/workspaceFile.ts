@@ -1,13 +1,13 @@
 import path from 'node:path';
 import { StudioError } from '../common/errors.ts';
 
-/** The absolute path of a file an agent names. Throws `forbidden` when it does not lie in the workspace's folder. */
+/** Resolves a file path. Throws StudioError `forbidden` if it is outside the workspace folder. */
 export function workspaceFile(folder: string, file: string): string {
   const whole = path.resolve(folder, file);
   const below = path.relative(folder, whole);
   if (below === '..' || below.startsWith(`..${path.sep}`) || path.isAbsolute(below)) {
-    throw new StudioError('forbidden', `${file} does not lie in the workspace ${folder}.`, {
-      hint: 'Name a file in it, or start rollout mcp with --folder.',
+    throw new StudioError('forbidden', `${file} is outside the workspace ${folder}.`, {
+      hint: 'Pass a file in the workspace, or start rollout mcp with another --folder.',
     });
   }
   return whole;

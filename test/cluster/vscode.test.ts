@@ -22,7 +22,7 @@ const OPTIONS: Readonly<Record<string, string>> = {
   '--image': 'Image',
   '--storage': 'Storage',
   '--port': 'Port',
-  '--advertise': 'Address for workers',
+  '--advertise': 'URL for workers',
 };
 
 describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
@@ -71,7 +71,7 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
       await workbench.inputTitle.filter({ hasText: step }).waitFor();
       await workbench.answer(text);
     }
-    await workbench.toast(/There is no rollout server in it yet/).waitFor({ timeout: PATIENCE_MS });
+    await workbench.toast(/It has no rollout server yet/).waitFor({ timeout: PATIENCE_MS });
   });
 
   story.step('is in the Targets view, with what was found once it is opened', async () => {
@@ -106,7 +106,7 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
         .waitFor();
     }
     await story.picture('cluster-options');
-    await workbench.pick('Install with These');
+    await workbench.pick('Install with These Options');
     // Its pod is still to come.
     await until(
       () => /kit: created +Deployment rollout-studio/.test(story.code.server.hostLogs()),
@@ -115,11 +115,11 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
     );
     await workbench.toastButton(/Installing on kit/, 'Cancel');
     await workbench
-      .toast(/Installing on kit was cancelled. What was done so far stays; doing it again goes on from there/)
+      .toast(/Installing on kit was cancelled. Completed changes remain; run the command again to continue/)
       .waitFor({ timeout: PATIENCE_MS });
     await story.picture('cluster-cancelled');
     assert.ok((await bench.cluster.get('Deployment', 'rollout-studio')) !== undefined, 'what was done stays');
-    assert.equal(await workbench.toast(/rollout server (is installed on|of) kit/).count(), 0);
+    assert.equal(await workbench.toast(/rollout server (on|of) kit/).count(), 0);
   });
 
   story.step(
@@ -130,8 +130,8 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
       await workbench.command('Rollout: Install on Target…');
       await workbench.picks.filter({ hasText: 'Options…' }).first().waitFor({ timeout: PATIENCE_MS });
       await workbench.pick('Upgrade');
-      await workbench.toast(/The rollout server of kit is up to date/).waitFor({ timeout: 2 * PATIENCE_MS });
-      await workbench.toastButton(/The rollout server of kit is up to date/, 'Use This Target');
+      await workbench.toast(/Upgraded the rollout server of kit/).waitFor({ timeout: 2 * PATIENCE_MS });
+      await workbench.toastButton(/Upgraded the rollout server of kit/, 'Use This Target');
       assert.match(story.code.server.hostLogs(), /kit: same +Deployment rollout-studio/);
       await workbench.treeItem(/^Server, ok, rollout-studio/).waitFor({ timeout: PATIENCE_MS });
       await workbench.treeItem(/^Target kit, in use, 0 running/).waitFor({ timeout: PATIENCE_MS });
@@ -256,7 +256,9 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
     await dialog.waitFor({ timeout: PATIENCE_MS });
     await story.picture('cluster-uninstall');
     await dialog.getByRole('button', { name: 'Uninstall and Delete Volumes' }).click();
-    await workbench.toast(/is gone from kit. This window now uses this machine/).waitFor({ timeout: 2 * PATIENCE_MS });
+    await workbench
+      .toast(/Uninstalled the rollout server from kit. This window now uses this machine/)
+      .waitFor({ timeout: 2 * PATIENCE_MS });
     assert.equal(
       await bench.cluster.get('Namespace', bench.namespace),
       undefined,
@@ -268,7 +270,7 @@ describe('a cluster in VS Code', { timeout: 6 * 60_000 }, () => {
     await story.picture('cluster-gone');
     await workbench.command('Rollout: Remove Target…');
     await workbench
-      .dialog(/Remove the target kit/)
+      .dialog(/Remove target kit/)
       .getByRole('button', { name: 'Remove', exact: true })
       .click();
     await workbench.treeItem(new RegExp(`^Target ${NAME}`)).waitFor({ state: 'hidden' });

@@ -135,7 +135,7 @@ describe('authoring in VS Code', { timeout: 480_000 }, () => {
       .waitFor({ timeout: PATIENCE_MS });
     await story.picture('authoring-add-server');
     await page.keyboard.press('Enter');
-    await workbench.toast(/planner\.agent\.yaml has \d+ tools of “all” now/).waitFor({ timeout: PATIENCE_MS });
+    await workbench.toast(/Added \d+ tools of “all” to planner\.agent\.yaml/).waitFor({ timeout: PATIENCE_MS });
     await workbench.command('File: Save');
     const written = / {2}- mcp:\n {6}command: .*\n {6}args: \[.*server-everything.*, stdio\]\n {4}name: all\n/;
     await until(

@@ -157,7 +157,7 @@ describe('in mid-batch', { timeout: 900_000 }, () => {
     writeFileSync(authority, certificate.cert);
     proxy = await tlsProxy(() => running.port, certificate);
     await workbench.command('Rollout: Add Target…');
-    await workbench.picks.filter({ hasText: 'Server by Address…' }).first().click({ timeout: PATIENCE_MS });
+    await workbench.picks.filter({ hasText: 'Server URL…' }).first().click({ timeout: PATIENCE_MS });
     const step = (number: string) => workbench.inputTitle.filter({ hasText: number }).waitFor({ timeout: PATIENCE_MS });
     await step('2/4');
     await workbench.answer('http://rollouts.example.org');
@@ -180,8 +180,8 @@ describe('in mid-batch', { timeout: 900_000 }, () => {
     await workbench.answer(running.token);
     await step('4/4');
     await workbench.answer('lab');
-    await workbench.toast(/its rollout server answers/).waitFor({ timeout: PATIENCE_MS });
-    await workbench.toastButton(/its rollout server answers/, 'Use This Target');
+    await workbench.toast(/Its rollout server is running/).waitFor({ timeout: PATIENCE_MS });
+    await workbench.toastButton(/Its rollout server is running/, 'Use This Target');
   });
 
   story.step('a page stays with the server it was opened on, and says so', async () => {

@@ -147,7 +147,7 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
     const { workbench } = story.code;
     await fromPage('Try its tool …');
     await workbench
-      .toast(/is a tool of a world\. It cannot be called alone.*“Re-run This Call” calls it/)
+      .toast(/belongs to a world and cannot be called alone.*“Re-run This Call” calls it/)
       .waitFor({ timeout: PATIENCE_MS });
     await workbench.clearToasts();
   });
@@ -236,7 +236,7 @@ describe('calls of tools in VS Code', { timeout: 600_000 }, () => {
       await story.picture('tools-try');
       // What a message says is in the console, too.
       assert.deepEqual(
-        story.code.consoleErrors().filter((text) => !text.includes('is a tool of a world')),
+        story.code.consoleErrors().filter((text) => !text.includes('belongs to a world')),
         [],
       );
     },

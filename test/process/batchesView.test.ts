@@ -65,11 +65,11 @@ describe('the Batches view', { timeout: 120_000 }, () => {
       await drawnUntil(() => states().includes('passed'));
 
       // Collapsed or hidden: not followed. What happened meanwhile comes when it is seen again.
-      follower.seen(false);
+      follower.setVisible(false);
       assert.deepEqual(follower.active, []);
       for (const grant of others) await worker.finish(grant, { passed: true });
       assert.ok(states().some((state) => state !== 'passed'));
-      follower.seen(true);
+      follower.setVisible(true);
       await drawnUntil(() => states().every((state) => state === 'passed'));
 
       assert.deepEqual(follower.active, [batch]);

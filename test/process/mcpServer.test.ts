@@ -188,7 +188,7 @@ it('an empty store, a wrong reference and a file elsewhere are told with their h
   assert.match(await refused('show_batch', {}), /no batches yet/);
   assert.match(await refused('read_trajectory', { reference: 'nonsense' }), /not a reference/);
   assert.match(await refused('launch_batch', { file: '../elsewhere.batch.yaml' }), /--folder/);
-  assert.match(await refused('launch_batch', { file: 'absent.batch.yaml' }), /no file/);
+  assert.match(await refused('launch_batch', { file: 'absent.batch.yaml' }), /File not found/);
   assert.match(await refused('list_batches', { limit: 0 }), /limit/);
   assert.match(await refused('list_batches', { cursor: 'xyz' }), /next_cursor/);
 });
@@ -276,7 +276,7 @@ describe('a batch', () => {
     const second = (await ask<Trajectory>('read_trajectory', { reference: `${batch}/good/1:2`, to_step: 2 })).data.text;
     assert.match(second, /look \{text: "rain"\}/);
     assert.doesNotMatch(second, /"sun"|it rains/);
-    assert.match(await refused('read_trajectory', { reference: `${batch}/good/1`, from_step: 9 }), /steps are 0 to 3/);
+    assert.match(await refused('read_trajectory', { reference: `${batch}/good/1`, from_step: 9 }), /step from 0 to 3/);
   });
 
   it('a long one comes in pages that put together are the whole', async () => {
@@ -376,10 +376,10 @@ describe('a batch', () => {
       dry_run: true,
     });
     assert.deepEqual([dry.data.batch, dry.data.differs], [undefined, ['agent.model.name: demo → larger']]);
-    assert.match(dry.text, /Nothing was launched/);
+    assert.match(dry.text, /nothing was launched/);
     assert.match(
       await refused('fork_rollout', { from: `${from}:2`, agent_file: '../elsewhere.agent.yaml' }),
-      /does not lie in the workspace/,
+      /is outside the workspace/,
     );
   });
 

@@ -1,6 +1,5 @@
 /**
- * What a new target is: a context of a kubeconfig and a namespace in its cluster, or the address of a server; and a
- * name.
+ * Asks for a new target: a kubeconfig context and namespace, or a server URL; and its name.
  */
 import * as vscode from 'vscode';
 import { checkTargetName } from '../../client/targets/target.ts';
@@ -17,13 +16,13 @@ import { type KubeContext, kubeContexts, type NewTarget } from './targetCli.ts';
 const TITLE = 'Add Target';
 const OTHER = Symbol('other');
 const ADDRESS = Symbol('address');
-/** Of a DNS label, as namespaces are called. */
+/** Namespaces are DNS labels. */
 const NAMESPACE = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 interface Kube {
   readonly kubeconfig: string | undefined;
   readonly contexts: readonly KubeContext[];
-  /** Why there are none. */
+  /** Why there are no contexts. */
   readonly problem?: string;
 }
 
@@ -31,7 +30,7 @@ export type AskedTarget =
   | (NewTarget & { readonly kind: 'cluster' })
   | (AddressDraft & { readonly kind: 'url'; readonly name: string });
 
-/** undefined: a question was closed. */
+/** Returns undefined if the user cancels. */
 export async function askTarget(cli: Cli, taken: readonly string[]): Promise<AskedTarget | undefined> {
   let kube = await usualKube(cli);
   let picked: KubeContext | typeof ADDRESS | undefined;
@@ -40,7 +39,7 @@ export async function askTarget(cli: Cli, taken: readonly string[]): Promise<Ask
   const done = await walk([
     async (step) => {
       for (;;) {
-        // How many there are depends on what is picked.
+        // The number of steps depends on the choice.
         const answer = await pickContext(kube, step, 1);
         if (answer !== OTHER)
           return kept(answer, (value) => {
@@ -55,9 +54,9 @@ export async function askTarget(cli: Cli, taken: readonly string[]): Promise<Ask
         await input(
           { title: TITLE, step: 2, steps: 3 },
           {
-            prompt: 'Namespace of the rollout server; installing makes it where it is absent',
+            prompt: 'Namespace of the rollout server. Installing creates it if necessary.',
             value: picked?.namespace ?? 'default',
-            wrong: (text) => (NAMESPACE.test(text.trim()) ? undefined : 'Use small letters, digits and dashes.'),
+            wrong: (text) => (NAMESPACE.test(text.trim()) ? undefined : 'Use lowercase letters, digits, and dashes.'),
           },
         ),
         (value) => {
@@ -72,7 +71,7 @@ export async function askTarget(cli: Cli, taken: readonly string[]): Promise<Ask
         await input(
           { title: TITLE, step, steps: step },
           {
-            prompt: 'Name of the target, as batch files and --target call it',
+            prompt: 'Name of the target for batch files and --target',
             value: freeName(base, taken),
             wrong: (text) => wrongName(text.trim(), taken),
           },
@@ -94,7 +93,7 @@ function kept<T>(answer: Answer<T>, keep: (value: T) => void): Answer<T> {
   return answer;
 }
 
-/** There may be no kubeconfig where one is looked for: another file can be chosen, or an address given. */
+/** If there is no default kubeconfig, the user can choose another file or a URL. */
 async function usualKube(cli: Cli): Promise<Kube> {
   try {
     return {
@@ -130,19 +129,19 @@ async function pickContext(
     [
       ...choices,
       { label: 'Another Kubeconfig…', icon: 'folder-opened', value: OTHER },
-      { label: 'Server by Address…', description: 'a rollout server that runs already', icon: 'globe', value: ADDRESS },
+      { label: 'Server URL…', description: 'an existing rollout server', icon: 'globe', value: ADDRESS },
     ],
     {
       placeholder:
         contexts.length === 0
-          ? (problem ?? 'The kubeconfig has no context')
-          : 'Which context of the kubeconfig, or a server by its address?',
+          ? (problem ?? 'The kubeconfig has no contexts')
+          : 'Select a kubeconfig context or a server URL',
       active: Math.max(0, current),
     },
   );
 }
 
-/** undefined: none was chosen. */
+/** Returns undefined if the user cancels. */
 async function otherKubeconfig(cli: Cli): Promise<Kube | undefined> {
   const [file] =
     (await vscode.window.showOpenDialog({ title: 'Kubeconfig', openLabel: 'Use', canSelectMany: false })) ?? [];
@@ -150,7 +149,7 @@ async function otherKubeconfig(cli: Cli): Promise<Kube | undefined> {
   return { kubeconfig: file.fsPath, contexts: await kubeContexts(cli, file.fsPath) };
 }
 
-/** Made of the context's name, in which more characters may be. */
+/** Derives an unused target name from the context's name. */
 function freeName(context: string, taken: readonly string[]): string {
   const base = context
     .replace(/[^A-Za-z0-9._-]+/g, '-')
@@ -161,7 +160,7 @@ function freeName(context: string, taken: readonly string[]): string {
 }
 
 function wrongName(text: string, taken: readonly string[]): string | undefined {
-  if (taken.includes(text)) return 'There is a target of this name.';
+  if (taken.includes(text)) return 'A target with this name already exists.';
   try {
     checkTargetName(text);
     return undefined;

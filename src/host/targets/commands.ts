@@ -1,4 +1,4 @@
-/** Add, Select, Use, Remove, Change Token of, Install on and Uninstall from a target. */
+/** Implements the target commands: Add, Select, Use, Remove, Change Token, Install, and Uninstall. */
 import * as vscode from 'vscode';
 import { LOCAL } from '../../client/targets/local.ts';
 import type { CommandGroup, Services } from '../services.ts';
@@ -10,7 +10,7 @@ import { install, uninstall } from './install.ts';
 import type { KnownTargets } from './knownTargets.ts';
 import { pickTarget, pickTargetInUse, targetArgument } from './pickTarget.ts';
 import { addTarget, removeTarget } from './targetCli.ts';
-import { tellAdded } from './tell.ts';
+import { reportAdded } from './tell.ts';
 
 export type TargetCommand =
   | 'rollout.addTarget'
@@ -33,31 +33,27 @@ export function targetCommands(
   };
   return {
     'rollout.addTarget': async () => {
-      const wanted = await askTarget(
+      const picked = await askTarget(
         cli,
         targets.list.value.map(({ name }) => name),
       );
-      if (wanted === undefined) return;
-      if (wanted.kind === 'cluster') await addTarget(cli, wanted);
-      else await addAddress(tokens, wanted);
+      if (picked === undefined) return;
+      if (picked.kind === 'cluster') await addTarget(cli, picked);
+      else await addAddress(tokens, picked);
       await targets.refresh();
-      await tellAdded(services, wanted.name);
+      await reportAdded(services, picked.name);
     },
     'rollout.selectTarget': use,
     'rollout.useTarget': use,
     'rollout.removeTarget': async (argument) => {
-      const wanted = await pickTarget(targets, argument, { title: 'Remove Target' });
-      if (wanted === undefined) return;
-      const { name } = wanted;
+      const picked = await pickTarget(targets, argument, { title: 'Remove Target' });
+      if (picked === undefined) return;
+      const { name } = picked;
       const detail =
-        'What is installed there stays as it ' +
-        `is.${name === server.target ? ' This window then uses this machine.' : ''}`;
+        'This does not uninstall its server.' + (name === server.target ? ' The window switches to this machine.' : '');
       if (
-        (await vscode.window.showWarningMessage(
-          `Remove the target ${name} from the list?`,
-          { modal: true, detail },
-          'Remove',
-        )) !== 'Remove'
+        (await vscode.window.showWarningMessage(`Remove target ${name}?`, { modal: true, detail }, 'Remove')) !==
+        'Remove'
       )
         return;
       if (name === server.target) await chooseTarget(LOCAL);
@@ -66,19 +62,19 @@ export function targetCommands(
       await targets.refresh();
     },
     'rollout.changeToken': async (argument) => {
-      const wanted = await pickTarget(targets, argument, { title: 'Change Token of Target', kind: 'url' });
-      if (wanted !== undefined && (await changeToken(tokens, wanted.name))) {
-        void vscode.window.showInformationMessage(`The target ${wanted.name} has its new token.`);
+      const picked = await pickTarget(targets, argument, { title: 'Change Token of Target', kind: 'url' });
+      if (picked !== undefined && (await changeToken(tokens, picked.name))) {
+        void vscode.window.showInformationMessage(`Saved the new token of target ${picked.name}.`);
         await vscode.commands.executeCommand('rollout.refresh');
       }
     },
     'rollout.installTarget': async (argument) => {
-      const wanted = await pickTarget(targets, argument, { title: 'Install on Target', kind: 'cluster' });
-      if (wanted !== undefined) await install(services, wanted);
+      const picked = await pickTarget(targets, argument, { title: 'Install on Target', kind: 'cluster' });
+      if (picked !== undefined) await install(services, picked);
     },
     'rollout.uninstallTarget': async (argument) => {
-      const wanted = await pickTarget(targets, argument, { title: 'Uninstall from Target', kind: 'cluster' });
-      if (wanted !== undefined) await uninstall(services, wanted);
+      const picked = await pickTarget(targets, argument, { title: 'Uninstall from Target', kind: 'cluster' });
+      if (picked !== undefined) await uninstall(services, picked);
     },
   };
 }

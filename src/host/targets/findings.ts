@@ -1,26 +1,26 @@
-/** What `rollout target status` finds of a target, and what follows from it. */
+/** The findings of `rollout target status`, and helpers to interpret them. */
 import { StudioError } from '../../common/errors.ts';
 
 export interface Finding {
-  /** What it is about: cluster, server, queue, … */
+  /** Subject: cluster, server, queue, … */
   readonly name: string;
-  /** `unknown`: it may not be read. */
+  /** `unknown`: no permission to read it. */
   readonly state: 'ok' | 'missing' | 'wrong' | 'unknown';
   readonly text: string;
-  /** What to do about it. */
+  /** How to fix it. */
   readonly hint?: string | undefined;
 }
 
-/** Whether there is a server in the target; undefined: that is not known. */
+/** Returns whether the target has a server, or undefined if unknown. */
 export function hasServer(findings: readonly Finding[] | undefined): boolean | undefined {
   const server = findings?.find(({ name }) => name === 'server');
   return server === undefined || server.state === 'unknown' ? undefined : server.state !== 'missing';
 }
 
-/** The first thing that keeps a target from being used, but that its server is missing. */
+/** Returns the first problem that prevents using a target, except a missing server. */
 export function troubleOf(findings: readonly Finding[]): StudioError | undefined {
-  const found = findings.find(({ name, state }) => state === 'wrong' && (name === 'cluster' || name === 'server'));
-  return found === undefined
+  const problem = findings.find(({ name, state }) => state === 'wrong' && (name === 'cluster' || name === 'server'));
+  return problem === undefined
     ? undefined
-    : new StudioError('unavailable', found.text, found.hint === undefined ? {} : { hint: found.hint });
+    : new StudioError('unavailable', problem.text, problem.hint === undefined ? {} : { hint: problem.hint });
 }

@@ -1,4 +1,4 @@
-/** Puts a server into a cluster, brings it to this version, and takes it out again. */
+/** Installs, upgrades, and uninstalls the server of a cluster target. */
 import * as vscode from 'vscode';
 import { LOCAL } from '../../client/targets/local.ts';
 import { StudioError } from '../../common/errors.ts';
@@ -13,7 +13,7 @@ import { tellInstalled } from './tell.ts';
 
 export async function install(services: Services, { name, namespace }: KnownTarget): Promise<void> {
   const findings = await look(services, name);
-  // A server that does not answer may be what installing fixes; a cluster that does not is not.
+  // Installing may fix an unresponsive server, but not an unreachable cluster.
   const trouble = troubleOf(findings.filter((found) => found.name === 'cluster'));
   if (trouble !== undefined) throw trouble;
   const installed = hasServer(findings) === true;
@@ -27,7 +27,7 @@ export async function install(services: Services, { name, namespace }: KnownTarg
   await tellInstalled(
     services,
     name,
-    installed ? `The rollout server of ${name} is up to date.` : `The rollout server is installed on ${name}.`,
+    installed ? `Upgraded the rollout server of ${name}.` : `Installed the rollout server on ${name}.`,
   );
 }
 
@@ -38,12 +38,12 @@ export async function uninstall(services: Services, { name, namespace }: KnownTa
   const used = services.server.target === name;
   const queue = findings.find((found) => found.name === 'queue')?.text;
   const detail = [
-    `The server goes from ${namespace === undefined ? 'its namespace' : `namespace ${namespace}`}, and with it ` +
-      'its rights, its tokens, and the Jobs and pods of batches that run.',
+    `This removes the server from ${namespace === undefined ? 'its namespace' : `namespace ${namespace}`}, ` +
+      'including its roles, its tokens, and the Jobs and pods of running batches.',
     ...(queue === undefined ? [] : [`Now: ${queue}.`]),
-    'Trajectories in a volume claim, on a node or in a database stay; those of an emptyDir go with the server. ' +
-      'The target stays in the list.',
-    ...(used ? ['This window then uses this machine.'] : []),
+    'Trajectories in a volume claim, on a node, or in a database are kept; those in an emptyDir are lost. The ' +
+      'target stays in the list.',
+    ...(used ? ['The window switches to this machine.'] : []),
   ].join('\n\n');
   const chosen = await vscode.window.showWarningMessage(
     `Uninstall the rollout server from ${name}?`,
@@ -52,14 +52,14 @@ export async function uninstall(services: Services, { name, namespace }: KnownTa
     DELETE,
   );
   if (chosen === undefined) return;
-  // What is taken away on purpose is not looked for.
+  // Disconnect first, so that the window does not search for the removed server.
   if (used) await chooseTarget(LOCAL);
   await run(services, name, `Uninstalling from ${name}`, [
     'uninstall',
     ...(chosen === DELETE ? ['--delete-data'] : []),
   ]);
   void vscode.window.showInformationMessage(
-    `The rollout server is gone from ${name}.${used ? ' This window now uses this machine.' : ''}`,
+    `Uninstalled the rollout server from ${name}.${used ? ' This window now uses this machine.' : ''}`,
   );
 }
 
@@ -70,7 +70,7 @@ function look({ cli }: Services, name: string): Promise<readonly Finding[]> {
   return withProgress(`Looking at ${name}`, ({ signal }) => targetFindings(cli, name, signal));
 }
 
-/** Each object has its line in the log, and in the notification while it is done. */
+/** Reports each object in the log and in the notification. */
 async function run({ cli, log }: Services, name: string, title: string, args: readonly string[]): Promise<void> {
   log.info(title);
   try {
@@ -84,14 +84,14 @@ async function run({ cli, log }: Services, name: string, title: string, args: re
       }),
     );
   } catch (error) {
-    if (StudioError.is(error, 'cancelled')) void tellCancelled(title, log);
+    if (StudioError.is(error, 'cancelled')) void reportCancelled(title, log);
     throw error;
   } finally {
     await vscode.commands.executeCommand('rollout.refresh');
   }
 }
 
-async function tellCancelled(title: string, log: vscode.LogOutputChannel): Promise<void> {
-  const text = `${title} was cancelled. What was done so far stays; doing it again goes on from there.`;
+async function reportCancelled(title: string, log: vscode.LogOutputChannel): Promise<void> {
+  const text = `${title} was cancelled. Completed changes remain; run the command again to continue.`;
   if ((await vscode.window.showWarningMessage(text, 'Show Log')) !== undefined) log.show(true);
 }

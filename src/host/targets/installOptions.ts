@@ -1,15 +1,15 @@
-/** How a server is installed: as it is usual, unless one asks for the options. */
+/** Asks how to install a server: with defaults, or with custom options. */
 import { type Answer, BACK } from '../window/questions/answer.ts';
 import type { Choice } from '../window/questions/choice.ts';
 import { input, pickOne } from '../window/questions/dialogue.ts';
 
 interface Row {
-  /** Of `rollout cluster install`. */
+  /** Option of `rollout cluster install`. */
   readonly option: string;
   readonly label: string;
   readonly usual: string;
   readonly prompt: string;
-  /** It cannot change where a server is. */
+  /** Cannot be changed by an upgrade. */
   readonly once?: true;
 }
 
@@ -18,27 +18,27 @@ const ROWS: readonly Row[] = [
     option: 'image',
     label: 'Image',
     usual: 'node:24-slim',
-    prompt: 'Image with Node 22.19 or newer, of the server and of workers',
+    prompt: 'Image for the server and its workers, with Node 22.19 or newer',
   },
   {
     option: 'storage',
     label: 'Storage',
     usual: 'pvc',
-    prompt: 'Of its data: pvc[:CLASS], hostPath:/FOLDER, emptyDir, postgres:SECRET[/KEY]',
+    prompt: 'Where data is stored: pvc[:CLASS], hostPath:/FOLDER, emptyDir, postgres:SECRET[/KEY]',
     once: true,
   },
   { option: 'port', label: 'Port', usual: '8080', prompt: 'Port of the server' },
   {
     option: 'advertise',
-    label: 'Address for workers',
+    label: 'URL for workers',
     usual: 'its Service',
-    prompt: 'How workers reach the server, where not by its Service: http://HOST:PORT',
+    prompt: 'URL at which workers reach the server, if not its Service: http://HOST:PORT',
   },
 ];
 
 type OptionValues = ReadonlyMap<string, string>;
 
-/** Arguments of `rollout cluster install`; undefined: it was closed. `installed`: there is a server already. */
+/** Returns the arguments of `rollout cluster install`, or undefined if the user cancels. */
 export async function askInstall(
   name: string,
   namespace: string | undefined,
@@ -46,8 +46,8 @@ export async function askInstall(
 ): Promise<readonly string[] | undefined> {
   const title = installed ? `Upgrade ${name}` : `Install on ${name}`;
   const detail = installed
-    ? 'with the options it was installed with; what runs goes on after it'
-    : `image ${ROWS[0]?.usual ?? ''}, storage by a volume claim`;
+    ? 'with the installed options; running batches continue afterwards'
+    : `image ${ROWS[0]?.usual ?? ''}, storage in a volume claim`;
   const place = namespace === undefined ? 'the namespace of the context' : `namespace ${namespace}`;
   for (;;) {
     const first = await pickOne<'go' | 'options'>(
@@ -63,48 +63,52 @@ export async function askInstall(
       ],
       {
         placeholder: installed
-          ? `The server in ${place} is brought to this version`
-          : `A server is put into ${place}, which is made where it is absent`,
+          ? `Upgrade the server in ${place} to this version`
+          : `Install a server in ${place}, which is created if necessary`,
       },
     );
     if (first === undefined || first === BACK) return undefined;
     if (first === 'go') return [];
-    const given = await askOptions(title, installed);
-    if (given === undefined) return undefined;
-    if (given !== BACK) return [...given].flatMap(([option, value]) => [`--${option}`, value]);
+    const values = await askOptions(title, installed);
+    if (values === undefined) return undefined;
+    if (values !== BACK) return [...values].flatMap(([option, value]) => [`--${option}`, value]);
   }
 }
 
-/** One option after the other, as one likes, until one is done. */
+/** Lets the user edit options until they continue or go back. */
 async function askOptions(title: string, installed: boolean): Promise<Answer<OptionValues>> {
-  const given = new Map<string, string>();
+  const values = new Map<string, string>();
   const rows = ROWS.filter(({ once }) => once !== true || !installed);
   for (;;) {
     const choices: Choice<Row | 'go'>[] = [
-      { label: installed ? 'Upgrade with These' : 'Install with These', icon: 'cloud-upload', value: 'go' },
+      {
+        label: installed ? 'Upgrade with These Options' : 'Install with These Options',
+        icon: 'cloud-upload',
+        value: 'go',
+      },
       ...rows.map((value) => ({
         label: value.label,
-        description: given.get(value.option) ?? (installed ? 'as it is' : value.usual),
+        description: values.get(value.option) ?? (installed ? 'unchanged' : value.usual),
         icon: 'edit',
         value,
       })),
     ];
     const picked = await pickOne({ title, step: 2, steps: 2 }, choices, {
-      placeholder: 'Choose what shall be another, then go on',
+      placeholder: 'Select an option to change, or continue',
     });
     if (picked === undefined || picked === BACK) return picked;
-    if (picked === 'go') return given;
+    if (picked === 'go') return values;
     const value = await input(
       { title: picked.label, step: 3, steps: 3 },
       {
         prompt: picked.prompt,
-        placeholder: installed ? 'as it is' : picked.usual,
-        value: given.get(picked.option) ?? '',
+        placeholder: installed ? 'unchanged' : picked.usual,
+        value: values.get(picked.option) ?? '',
       },
     );
     if (value === undefined) return undefined;
     if (value === BACK) continue;
-    if (value.trim() === '') given.delete(picked.option);
-    else given.set(picked.option, value.trim());
+    if (value.trim() === '') values.delete(picked.option);
+    else values.set(picked.option, value.trim());
   }
 }

@@ -1,4 +1,4 @@
-/** The targets of the user's data folder: read when the file is there, and again when it changes. */
+/** Reads the targets in the user's data folder and watches for changes. */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import * as vscode from 'vscode';
@@ -8,14 +8,14 @@ import { Observable } from '../../common/emitter.ts';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { VIEW_KEYS } from '../contributions/views.ts';
 
-/** A target without what only the command line needs to know. */
+/** A target, without the details that only the CLI needs. */
 export interface KnownTarget {
   readonly name: string;
-  /** In a cluster a server can be installed; at an address it is only used. */
+  /** Servers can be installed only in clusters. */
   readonly kind: 'cluster' | 'url';
-  /** Where it is, in a few words. */
+  /** Describes where the target is. */
   readonly place: string;
-  /** Without it: the one of the context. */
+  /** Defaults to the namespace of the context. */
   readonly namespace?: string;
 }
 
@@ -26,7 +26,7 @@ export class KnownTargets implements vscode.Disposable {
 
   constructor(log: vscode.LogOutputChannel) {
     this.#log = log;
-    // The command line writes it, too.
+    // The CLI also writes the file.
     const watcher = vscode.workspace.createFileSystemWatcher(
       new vscode.RelativePattern(vscode.Uri.file(dataFolder()), 'targets.json'),
     );
@@ -40,24 +40,24 @@ export class KnownTargets implements vscode.Disposable {
     changed();
   }
 
-  /** Reads them now. A file that is wrong is told in the log, and by every command that needs it. */
+  /** Reads the targets. Logs an invalid file; commands that need it report it too. */
   async refresh(): Promise<void> {
-    const found = await read().catch((error: unknown) => {
+    const targets = await read().catch((error: unknown) => {
       this.#log.warn(errorText(error));
       return [];
     });
-    void vscode.commands.executeCommand('setContext', VIEW_KEYS.targets, found.length > 0);
+    void vscode.commands.executeCommand('setContext', VIEW_KEYS.targets, targets.length > 0);
     void vscode.commands.executeCommand(
       'setContext',
       VIEW_KEYS.clusters,
-      found.some(({ kind }) => kind === 'cluster'),
+      targets.some(({ kind }) => kind === 'cluster'),
     );
     void vscode.commands.executeCommand(
       'setContext',
       VIEW_KEYS.addresses,
-      found.some(({ kind }) => kind === 'url'),
+      targets.some(({ kind }) => kind === 'url'),
     );
-    if (JSON.stringify(found) !== JSON.stringify(this.list.value)) this.list.set(found);
+    if (JSON.stringify(targets) !== JSON.stringify(this.list.value)) this.list.set(targets);
   }
 
   dispose(): void {
@@ -65,8 +65,8 @@ export class KnownTargets implements vscode.Disposable {
   }
 }
 
-/** Who has no targets does not pay for what reads them. */
-function there(): Promise<boolean> {
+/** Avoids loading the reader if fileExists is no file. */
+function fileExists(): Promise<boolean> {
   return stat(path.join(dataFolder(), 'targets.json')).then(
     () => true,
     () => false,
@@ -74,7 +74,7 @@ function there(): Promise<boolean> {
 }
 
 async function read(): Promise<KnownTarget[]> {
-  if (!(await there())) return [];
+  if (!(await fileExists())) return [];
   const [{ TargetFile }, { targetPlace }] = await Promise.all([
     import('../../client/targets/targetFile.ts'),
     import('../../client/targets/target.ts'),
@@ -89,9 +89,9 @@ async function read(): Promise<KnownTarget[]> {
   );
 }
 
-/** As it is on the disk now; undefined where there is none of that name, or the file is wrong: who needs it says so. */
+/** Reads a target from disk. Returns undefined if it does not exist or the file is invalid. */
 export async function targetNow(name: string): Promise<Target | undefined> {
-  if (!(await there())) return undefined;
+  if (!(await fileExists())) return undefined;
   const { TargetFile } = await import('../../client/targets/targetFile.ts');
   try {
     return new TargetFile().list().get(name);

@@ -32,17 +32,19 @@ export async function pickTarget(
   const known = targets.list.value.filter((target) => kind === undefined || target.kind === kind);
   const named = targetArgument(argument);
   if (named !== undefined) {
-    const found = known.find((target) => target.name === named);
-    if (found === undefined)
+    const match = known.find((target) => target.name === named);
+    if (match === undefined)
       throw new StudioError(
         'not_found',
-        kind === 'cluster' ? `No cluster named “${named}” has been added.` : `There is no target “${named}”.`,
-        { hint: 'Run “Rollout: Add Target…”.' },
+        kind === 'cluster' ? `No cluster named “${named}” has been added.` : `Unknown target “${named}”.`,
+        { hint: 'Add it with “Rollout: Add Target…”.' },
       );
-    return found;
+    return match;
   }
   if (known.length === 0)
-    throw new StudioError('not_found', 'No cluster has been added yet.', { hint: 'Run “Rollout: Add Target…”.' });
+    throw new StudioError('not_found', 'No cluster has been added yet.', {
+      hint: 'Add one with “Rollout: Add Target…”.',
+    });
   if (known.length === 1) return known[0];
   const picked = await pickOne(
     { title, step: 1, steps: 1 },

@@ -1,4 +1,4 @@
-/** `rollout target` and `rollout cluster`, asked of the command line. */
+/** Runs `rollout target` and `rollout cluster` through the CLI. */
 import os from 'node:os';
 import { z } from 'zod';
 import { LOCAL } from '../../client/targets/local.ts';
@@ -19,7 +19,7 @@ const contexts = z.object({
 });
 export type KubeContext = z.infer<typeof contexts>['contexts'][number];
 
-/** A command about targets: it is not run on the one in use, which may be away or gone. */
+/** Target commands do not run on the current target, which may be unreachable or deleted. */
 function targetCommand(cli: Cli, args: readonly string[], signal?: AbortSignal): Promise<unknown> {
   return cli.json(['target', ...args, '--target', LOCAL], {
     cwd: os.homedir(),
@@ -27,19 +27,19 @@ function targetCommand(cli: Cli, args: readonly string[], signal?: AbortSignal):
   });
 }
 
-/** What is known of a target. */
+/** Returns the findings of a target. */
 export async function targetFindings(cli: Cli, name: string, signal?: AbortSignal): Promise<readonly Finding[]> {
   const { targets } = status.parse(await targetCommand(cli, ['status', name], signal));
   return targets[0]?.findings ?? [];
 }
 
-/** The contexts of a kubeconfig; undefined: of the usual one. */
+/** Returns the contexts of a kubeconfig. undefined selects the default one. */
 export async function kubeContexts(
   cli: Cli,
   kubeconfig: string | undefined,
   signal?: AbortSignal,
 ): Promise<readonly KubeContext[]> {
-  // It lists them where no context is named; a name is wanted all the same.
+  // Without --context the command lists the contexts, but it still requires a name.
   return contexts.parse(await targetCommand(cli, ['add', 'new', ...kubeconfigArguments(kubeconfig)], signal)).contexts;
 }
 
@@ -68,11 +68,11 @@ export async function removeTarget(cli: Cli, name: string): Promise<void> {
 
 export interface TargetRun {
   readonly signal: AbortSignal;
-  /** Told each line: of an object, or of what is waited for. */
+  /** Called with each progress line. */
   readonly onLine: (line: string) => void;
 }
 
-/** `rollout cluster` on a target. */
+/** Runs `rollout cluster` on a target. */
 export async function clusterCommand(
   cli: Cli,
   name: string,

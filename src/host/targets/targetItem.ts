@@ -1,4 +1,4 @@
-/** What the status bar says of the target, where there is a choice. Data only. */
+/** Builds the status bar item of the target. */
 import { LOCAL } from '../../client/targets/local.ts';
 import type { BatchRow } from '../../protocol/client.ts';
 import type { ServerState } from '../../protocol/page.ts';
@@ -8,23 +8,23 @@ import type { KnownTarget } from './knownTargets.ts';
 export interface TargetItem {
   readonly text: string;
   readonly tooltip: string;
-  /** For screen readers: no icons. */
+  /** Label for screen readers, without icons. */
   readonly label: string;
 }
 
 export interface TargetSeen {
   readonly targets: readonly KnownTarget[];
-  /** Name of the one the window works with. */
+  /** Name of the window's target. */
   readonly used: string;
   readonly state: ServerState;
-  /** Of its server; undefined while none was reached. */
+  /** Product of its server; undefined while not connected. */
   readonly product: string | undefined;
   readonly batches: readonly BatchRow[];
 }
 
-const SHOWN = 10;
+const MAX_BATCHES = 10;
 
-/** undefined where there is only this machine. */
+/** Returns undefined if there are no targets besides this machine. */
 export function targetItem({ targets, used, state, product, batches }: TargetSeen): TargetItem | undefined {
   if (targets.length === 0 && used === LOCAL) return undefined;
   const target = targets.find(({ name }) => name === used);
@@ -32,18 +32,20 @@ export function targetItem({ targets, used, state, product, batches }: TargetSee
     used === LOCAL ? 'vm' : target === undefined ? 'warning' : target.kind === 'url' ? 'globe' : 'server-environment';
   const place = used === LOCAL ? 'this machine' : (target?.place ?? 'not among the targets');
   const server =
-    state.state === 'ok' ? (product ?? 'No server reached yet') : (state.text ?? 'The server does not answer.');
+    state.state === 'ok' ? (product ?? 'Not connected yet') : (state.text ?? 'The server does not respond.');
   const live = batches.filter(isLive);
   const running =
     live.length === 0
-      ? ['No batch runs']
+      ? ['No batches are running']
       : [
-          ...live.slice(0, SHOWN).map((row) => `${row.name}: ${batchText(row)}`),
-          ...(live.length > SHOWN ? [`and ${live.length - SHOWN} more`] : []),
+          ...live.slice(0, MAX_BATCHES).map((row) => `${row.name}: ${batchText(row)}`),
+          ...(live.length > MAX_BATCHES ? [`and ${live.length - MAX_BATCHES} more`] : []),
         ];
   return {
     text: `$(${icon}) ${used}`,
     tooltip: [`Target ${used}: ${place}`, server, ...running, 'Click to select another target.'].join('\n'),
-    label: `Rollout target ${used}, ${state.state === 'ok' ? `${live.length} running` : 'not connected'}; select another`,
+    label:
+      `Rollout target ${used}, ${state.state === 'ok' ? `${live.length} running` : 'not connected'}; ` +
+      'select another target',
   };
 }

@@ -1,5 +1,4 @@
-/** Show Team: the picture of a team beside its file, drawn anew while that is edited; its boxes lead to their lines. */
-
+/** Implements Show Team: a live diagram of a team next to its file. Boxes link to lines of the file. */
 import { randomBytes } from 'node:crypto';
 import * as vscode from 'vscode';
 import { z } from 'zod';
@@ -13,18 +12,18 @@ import { type GraphPlace, teamGraph } from './teamGraph.ts';
 import { problemPage, teamPage } from './teamPicture.ts';
 
 const VIEW_TYPE = 'rollout.team';
-/** After the last key. */
+/** Delay after the last edit. */
 const QUIET_MS = 300;
 const clicked = z.object({ box: z.number().int().min(0) });
 
 export function teamCommands(): CommandGroup<'rollout.showTeam'> {
   const open = new Map<string, vscode.WebviewPanel>();
   return {
-    'rollout.showTeam': async (given) => {
-      const uri = given instanceof vscode.Uri ? given : vscode.window.activeTextEditor?.document.uri;
+    'rollout.showTeam': async (argument) => {
+      const uri = argument instanceof vscode.Uri ? argument : vscode.window.activeTextEditor?.document.uri;
       if (uri === undefined || fileKind(uri.path) !== 'agent')
-        throw new StudioError('usage', 'There is no agent file open.', {
-          hint: 'Open a file named like desk.agent.yaml.',
+        throw new StudioError('usage', 'No agent file is open.', {
+          hint: 'Open a file such as desk.agent.yaml.',
         });
       const before = open.get(uri.toString());
       if (before !== undefined) {
@@ -34,10 +33,10 @@ export function teamCommands(): CommandGroup<'rollout.showTeam'> {
       const { value, problems } = await loadAgent(filesBeside(uri), pathOf(uri));
       if (value !== undefined && value.team === undefined)
         throw new StudioError('usage', `${basename(uri.path)} has no team.`, {
-          hint: 'Give it one: `team: { kind: handoff, members: […] }`.',
+          hint: 'Add one: `team: { kind: handoff, members: […] }`.',
         });
       if (value === undefined && problems.length === 0)
-        throw new StudioError('internal', 'The agent file could not be read, and nothing says why.');
+        throw new StudioError('internal', 'Cannot read the agent file for an unknown reason.');
       const panel = vscode.window.createWebviewPanel(
         VIEW_TYPE,
         `Team ${basename(uri.path).replace(/\.agent\.\w+$/, '')}`,
@@ -65,7 +64,7 @@ function follow(panel: vscode.WebviewPanel, uri: vscode.Uri): vscode.Disposable 
   const draw = async (): Promise<void> => {
     const turn = ++drawn;
     const { value, problems } = await loadAgent(filesBeside(uri), pathOf(uri));
-    if (turn !== drawn) return; // a later look has what was typed since
+    if (turn !== drawn) return; // superseded by a later edit
     const nonce = randomBytes(16).toString('base64url');
     const title = `The team of ${basename(uri.path)}`;
     if (value?.team === undefined) {
@@ -93,8 +92,8 @@ function follow(panel: vscode.WebviewPanel, uri: vscode.Uri): vscode.Disposable 
       timer = setTimeout(() => void draw(), QUIET_MS);
     }),
     panel.webview.onDidReceiveMessage((raw: unknown) => {
-      const told = clicked.safeParse(raw);
-      const place = told.success ? places[told.data.box] : undefined;
+      const message = clicked.safeParse(raw);
+      const place = message.success ? places[message.data.box] : undefined;
       if (place !== undefined) void reveal(uri, place);
     }),
   );
@@ -102,10 +101,12 @@ function follow(panel: vscode.WebviewPanel, uri: vscode.Uri): vscode.Disposable 
 
 async function reveal(base: vscode.Uri, { path, line }: GraphPlace): Promise<void> {
   const target = uriOf(base, path);
-  const shown = vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === target.toString());
+  const visibleEditor = vscode.window.visibleTextEditors.find(
+    ({ document }) => document.uri.toString() === target.toString(),
+  );
   const at = new vscode.Position(line - 1, 0);
   await vscode.window.showTextDocument(target, {
     selection: new vscode.Range(at, at),
-    viewColumn: shown?.viewColumn ?? vscode.ViewColumn.One,
+    viewColumn: visibleEditor?.viewColumn ?? vscode.ViewColumn.One,
   });
 }

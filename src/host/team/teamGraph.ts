@@ -1,10 +1,10 @@
-/** The picture of a team as boxes and lines: who works, with whom, in which order. Places in pixels; no drawing. */
+/** Lays out a team as boxes and lines in pixels. Does not render. */
 
 import type { LoadedAgent } from '../../config/load/agent.ts';
 import { endpointsOf } from '../../config/load/model.ts';
 import { afterOf, type LoadedMember, worksItself } from '../../config/load/team.ts';
 
-/** Where a box leads to. */
+/** Source location of a box. */
 export interface GraphPlace {
   readonly path: string;
   readonly line: number;
@@ -16,7 +16,7 @@ export interface GraphBox {
   readonly width: number;
   readonly height: number;
   readonly name: string;
-  /** The model of an agent, the kind of a team. */
+  /** The model of an agent or the kind of a team. */
   readonly about: string;
   readonly loop: string | undefined;
   readonly team: boolean;
@@ -26,14 +26,14 @@ export interface GraphBox {
 export interface GraphLine {
   readonly from: { readonly x: number; readonly y: number };
   readonly to: { readonly x: number; readonly y: number };
-  /** Both ends are in one column: it goes round on their right. */
+  /** Whether both ends are in the same column, so that the line curves around on the right. */
   readonly beside: boolean;
 }
 
 export interface TeamGraph {
   readonly width: number;
   readonly height: number;
-  /** Teams before what is in them. */
+  /** Boxes, with teams before their members. */
   readonly boxes: readonly GraphBox[];
   readonly lines: readonly GraphLine[];
 }
@@ -41,13 +41,13 @@ export interface TeamGraph {
 const NODE = { width: 168, height: 48 } as const;
 const GAP = { x: 56, y: 24 } as const;
 const PADDING = 20;
-/** How far below the others a line begins and ends that leads back. */
+/** Vertical offset of lines that lead back. */
 const BACK = 14;
-/** What a line on the right of its column needs there. */
+/** Width of a line that curves around on the right. */
 export const BULGE = 32;
 const HEAD = 40;
 
-/** One that is placed among the others: its column, and those it gives the work to. */
+/** A member with its column and its successors. */
 interface Node {
   readonly name: string;
   readonly graph: TeamGraph;
@@ -106,7 +106,7 @@ function loopText({ loop }: LoadedMember): string | undefined {
   return loop === undefined ? undefined : `up to ${loop.most}×, until /${loop.until}/`;
 }
 
-/** To whom each gives what it did. */
+/** Returns the successors of each member. */
 function nextOf({ file, team }: LoadedAgent, members: readonly LoadedMember[]): Map<string, readonly string[]> {
   const names = members.map(({ name }) => name);
   switch (team?.kind) {
@@ -122,7 +122,7 @@ function nextOf({ file, team }: LoadedAgent, members: readonly LoadedMember[]): 
       return new Map(
         all.map((name) => {
           const member = members.find((one) => one.name === name);
-          // A team that does not work itself hands nothing on.
+          // A team without a leader does not hand off work.
           if (member?.agent.team !== undefined && member.agent.team.kind !== 'leader') return [name, []];
           return [name, (member?.to ?? all).filter((other) => other !== name)];
         }),
@@ -133,21 +133,21 @@ function nextOf({ file, team }: LoadedAgent, members: readonly LoadedMember[]): 
   }
 }
 
-/** The column of each: behind the last (`longest`) or the first of those it is given the work by. */
+/** Computes the column of each member: after its last (`longest`) or first predecessor. */
 function columnsOf(
   names: readonly string[],
   next: ReadonlyMap<string, readonly string[]>,
   longest: boolean,
 ): Map<string, number> {
   const columns = new Map<string, number>();
-  const given = new Set([...next.values()].flat());
-  const queue = longest ? names.filter((name) => !given.has(name)) : names.slice(0, 1);
+  const targets = new Set([...next.values()].flat());
+  const queue = longest ? names.filter((name) => !targets.has(name)) : names.slice(0, 1);
   for (const name of queue) columns.set(name, 0);
   for (let name = queue.shift(); name !== undefined; name = queue.shift()) {
     const column = (columns.get(name) ?? 0) + 1;
     for (const other of next.get(name) ?? []) {
       const known = columns.get(other);
-      // What waits for itself is told as a problem; its picture ends all the same.
+      // Cycles are reported as problems elsewhere; here, only stop.
       if (known !== undefined && (!longest || known >= column || column > names.length)) continue;
       columns.set(other, column);
       queue.push(other);
@@ -156,7 +156,7 @@ function columnsOf(
   return columns;
 }
 
-/** The members in their columns, in the frame of their team. */
+/** Places the members in columns inside the frame of their team. */
 function framed(nodes: readonly Node[], as: Pick<GraphBox, 'name' | 'loop' | 'place'>, kind: string): TeamGraph {
   const columns = [...new Set(nodes.map(({ column }) => column))]
     .sort((a, b) => a - b)

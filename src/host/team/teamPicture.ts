@@ -1,18 +1,21 @@
 /**
- * The picture of a team as an HTML document: an SVG of its own, whose boxes can be clicked and reached by the keyboard.
+ * Renders a team as an HTML document with an SVG. Its boxes can be clicked and focused with the keyboard.
  */
 import { escapeHtml } from '../../common/pageHtml.ts';
 import { BULGE, type GraphBox, type GraphLine, type TeamGraph } from './teamGraph.ts';
 
-/** Characters of a name that a box has room for. */
-const MOST = 20;
+/** Maximum number of characters in a box. */
+const MAX_CHARS = 20;
 
 const STYLE = `
 body { padding: 16px; color: var(--vscode-foreground); font-family: var(--vscode-font-family); }
 svg { display: block; max-width: none; }
 text { fill: var(--vscode-foreground); font-size: 13px; }
 .about { fill: var(--vscode-descriptionForeground); font-size: 11px; }
-rect { fill: var(--vscode-editorWidget-background); stroke: color-mix(in srgb, var(--vscode-descriptionForeground) 55%, transparent); }
+rect {
+  fill: var(--vscode-editorWidget-background);
+  stroke: color-mix(in srgb, var(--vscode-descriptionForeground) 55%, transparent);
+}
 .team > rect { fill: none; stroke-dasharray: 4 3; stroke: var(--vscode-descriptionForeground); }
 .box { cursor: pointer; outline: none; }
 .box:hover > rect, .box:focus-visible > rect { stroke: var(--vscode-focusBorder); stroke-width: 2; }
@@ -32,12 +35,12 @@ document.addEventListener('click', open);
 document.addEventListener('keydown', open);
 `;
 
-/** `nonce`: of the document's own script and style; nothing else runs or is loaded. */
+/** @param nonce Allows only the document's own script and style. */
 export function teamPage(title: string, graph: TeamGraph, nonce: string): string {
   return page(title, svgOf(title, graph), nonce);
 }
 
-/** What stands in its place while the file is wrong. */
+/** Renders a message instead of the diagram while the file is invalid. */
 export function problemPage(title: string, text: string, nonce: string): string {
   return page(title, `<p role="status">${escapeHtml(text)}</p>`, nonce);
 }
@@ -62,8 +65,8 @@ function svgOf(title: string, { width, height, boxes, lines }: TeamGraph): strin
 }
 
 function boxOf({ x, y, width, height, name, about, loop, team }: GraphBox, index: number): string {
-  const told = [about, ...(loop === undefined ? [] : [loop])].filter((text) => text !== '').join(', ');
-  const label = escapeHtml(`${name}${told === '' ? '' : `, ${told}`}`);
+  const details = [about, ...(loop === undefined ? [] : [loop])].filter((text) => text !== '').join(', ');
+  const label = escapeHtml(`${name}${details === '' ? '' : `, ${details}`}`);
   const mark = loop === undefined ? '' : ' ↻';
   return (
     `<g class="box${team ? ' team' : ''}" role="link" tabindex="0" data-box="${index}" ` +
@@ -83,5 +86,5 @@ function lineOf({ from, to, beside }: GraphLine): string {
 }
 
 function short(text: string): string {
-  return text.length > MOST ? `${text.slice(0, MOST - 1)}…` : text;
+  return text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS - 1)}…` : text;
 }

@@ -1,19 +1,19 @@
-/** New agents, tools and batches: which files they are made of, what they are called. Knows nothing of VS Code. */
+/** Defines the files and names of new agents, tools, and batches. Does not depend on VS Code. */
 
 export type TemplateKind = 'agent' | 'tool' | 'pythonTool' | 'batch';
 
 export interface TemplateFile {
-  /** Below the workspace folder. */
+  /** Path relative to the workspace folder. */
   readonly path: string;
   /** File in media/templates. */
   readonly template: string;
 }
 
 export interface TemplateSet {
-  /** The one that is opened; it must not exist. */
+  /** The file to open. It must not exist. */
   readonly main: TemplateFile;
-  /** What it names; one that exists is left as it is. */
-  readonly beside: readonly TemplateFile[];
+  /** Referenced files. Existing ones are not changed. */
+  readonly references: readonly TemplateFile[];
 }
 
 export function templateSet(kind: TemplateKind, name: string): TemplateSet {
@@ -21,21 +21,21 @@ export function templateSet(kind: TemplateKind, name: string): TemplateSet {
     case 'agent':
       return {
         main: { path: `agents/${name}.agent.yaml`, template: 'agent.yaml' },
-        beside: [{ path: `prompts/${name}.md`, template: 'prompt.md' }],
+        references: [{ path: `prompts/${name}.md`, template: 'prompt.md' }],
       };
     case 'tool':
-      return { main: { path: `tools/${name}.ts`, template: 'tool.ts.txt' }, beside: [] };
+      return { main: { path: `tools/${name}.ts`, template: 'tool.ts.txt' }, references: [] };
     case 'pythonTool':
-      return { main: { path: `tools/${name}.py`, template: 'tool.py.txt' }, beside: [] };
+      return { main: { path: `tools/${name}.py`, template: 'tool.py.txt' }, references: [] };
     case 'batch':
       return {
         main: { path: `batches/${name}.batch.yaml`, template: 'batch.yaml' },
-        beside: [{ path: `data/${name}.jsonl`, template: 'tasks.jsonl' }],
+        references: [{ path: `data/${name}.jsonl`, template: 'tasks.jsonl' }],
       };
   }
 }
 
-/** Names that JavaScript keeps for itself. */
+/** Reserved words in JavaScript. */
 const RESERVED = new Set([
   'await',
   'break',
@@ -86,7 +86,7 @@ const RESERVED = new Set([
   'tool',
   'z',
 ]);
-/** Names that Python keeps for itself, or that the template has. */
+/** Reserved words in Python, and names in the template. */
 const RESERVED_IN_PYTHON = new Set([
   'False',
   'None',
@@ -142,7 +142,7 @@ const RESERVED_IN_PYTHON = new Set([
 ]);
 const LONGEST = 64;
 
-/** What is wrong with a name; undefined when nothing is. */
+/** Returns the error of a name, or undefined if it is valid. */
 export function nameProblem(kind: TemplateKind, name: string): string | undefined {
   if (name === '') return 'Enter a name.';
   if (name.length > LONGEST) return `Use at most ${LONGEST} characters.`;
@@ -158,19 +158,19 @@ export function nameProblem(kind: TemplateKind, name: string): string | undefine
 
 export interface FilledTemplate {
   readonly text: string;
-  /** Where to begin, from 0: what somebody changes first. */
+  /** Cursor position, zero-based. */
   readonly cursor: { readonly line: number; readonly column: number };
 }
 
-/** Puts values in for `__NAME__` and the like, and takes out the mark of where to begin. */
+/** Replaces placeholders such as `__NAME__`, and removes the cursor mark. */
 export function fill(template: string, values: Readonly<Record<string, string>>): FilledTemplate {
   const marked = template.replaceAll(/__([A-Z]+)__/g, (whole, key: string) => values[key] ?? whole);
-  const at = Math.max(0, marked.indexOf(HERE));
+  const at = Math.max(0, marked.indexOf(CURSOR_MARK));
   const before = marked.slice(0, at);
   return {
-    text: marked.replace(HERE, ''),
+    text: marked.replace(CURSOR_MARK, ''),
     cursor: { line: before.split('\n').length - 1, column: at - (before.lastIndexOf('\n') + 1) },
   };
 }
 
-const HERE = '__HERE__';
+const CURSOR_MARK = '__HERE__';

@@ -1,4 +1,4 @@
-/** New Agent…, New Tool…, New Batch…: asks for a name, writes the files where they belong, opens the first. */
+/** Implements New Agent…, New Tool…, and New Batch…: asks for a name, writes the files, and opens the first. */
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import { relative } from '../../config/paths.ts';
@@ -15,7 +15,7 @@ import {
   templateSet,
 } from './template.ts';
 
-const ASKED: Readonly<
+const PROMPTS: Readonly<
   Record<TemplateKind, { readonly title: string; readonly prompt: string; readonly example: string }>
 > = {
   agent: { title: 'New Agent', prompt: 'Name of the agent', example: 'my-agent' },
@@ -48,15 +48,15 @@ async function create(services: Services, kind: TemplateKind): Promise<void> {
     if (agent === undefined) return;
     values['AGENT'] = agent;
   }
-  const { main, beside } = templateSet(kind, name);
+  const { main, references } = templateSet(kind, name);
   const uri = vscode.Uri.joinPath(folder, main.path);
-  // Somebody may have made it since the name was asked for.
+  // The file may have been created during the prompt.
   if (await exists(uri))
-    throw new StudioError('conflict', `${main.path} already exists. Nothing was written.`, {
+    throw new StudioError('conflict', `${main.path} already exists. No files were written.`, {
       hint: 'Choose another name.',
     });
   const filled = await write(services, uri, main, values);
-  for (const file of beside) {
+  for (const file of references) {
     const besideUri = vscode.Uri.joinPath(folder, file.path);
     if (!(await exists(besideUri))) await write(services, besideUri, file, values);
   }
@@ -85,7 +85,7 @@ async function chosenFolder(): Promise<vscode.Uri | undefined> {
 }
 
 async function askName(kind: TemplateKind, folder: vscode.Uri): Promise<string | undefined> {
-  const { title, prompt, example } = ASKED[kind];
+  const { title, prompt, example } = PROMPTS[kind];
   const name = await vscode.window.showInputBox({
     title,
     prompt,
@@ -93,7 +93,7 @@ async function askName(kind: TemplateKind, folder: vscode.Uri): Promise<string |
     ignoreFocusOut: true,
     validateInput: async (text) => {
       const trimmed = text.trim();
-      if (trimmed === '') return undefined; // not yet written; an empty name is told below
+      if (trimmed === '') return undefined; // no error while empty; checked below
       const wrong = nameProblem(kind, trimmed);
       if (wrong !== undefined) return wrong;
       const { path } = templateSet(kind, trimmed).main;
@@ -106,11 +106,11 @@ async function askName(kind: TemplateKind, folder: vscode.Uri): Promise<string |
   return trimmed === '' ? undefined : trimmed;
 }
 
-/** How the batch file names its agent; of several somebody chooses. */
+/** Returns the batch file's path to its agent. Lets the user pick if there are several. */
 async function chosenAgent(folder: vscode.Uri, batch: vscode.Uri): Promise<string | undefined> {
-  const found = await findFiles([folder], 'agent', 200);
+  const agents = await findFiles([folder], 'agent', 200);
   const from = vscode.Uri.joinPath(batch, '..').path;
-  const items = found
+  const items = agents
     .sort((a, b) => (a.path < b.path ? -1 : 1))
     .map((uri) => ({ label: vscode.workspace.asRelativePath(uri, false), path: relative(from, uri.path) }));
   if (items.length === 0) return '../agents/my-agent.agent.yaml';

@@ -1,4 +1,4 @@
-/** One batch file's part of a test run: launched by the command line, followed to its end, told task by task. */
+/** Runs one batch file in a test run: launches it through the CLI, follows it, and reports each task. */
 import * as vscode from 'vscode';
 import type { Connection } from '../../client/connect.ts';
 import { subscribe } from '../../client/subscribe.ts';
@@ -12,11 +12,11 @@ import { attemptLine, isSettled, taskVerdict } from './verdict.ts';
 
 export interface BatchRunInput {
   readonly run: vscode.TestRun;
-  /** Items of the tasks, by id. */
+  /** Test items by task ID. */
   readonly items: ReadonlyMap<string, vscode.TestItem>;
-  /** Launches, and gives the batch's id. */
+  /** Launches the batch and returns its ID. */
   launch(signal: AbortSignal): Promise<string>;
-  /** Told once it is known. */
+  /** Called with the batch's ID. */
   launched(batch: string): void;
 }
 
@@ -25,8 +25,8 @@ export class BatchRun {
   readonly #input: BatchRunInput;
   readonly #rows = new Map<string, Map<string, RolloutRow>>();
   readonly #started = new Set<string>();
-  readonly #told = new Set<string>();
-  readonly #telling: Promise<void>[] = [];
+  readonly #reported = new Set<string>();
+  readonly #reports: Promise<void>[] = [];
   #batch = '';
   #attempts = 1;
 
@@ -35,7 +35,7 @@ export class BatchRun {
     this.#input = input;
   }
 
-  /** Ends when the batch has ended. Never throws: what went wrong is told at its tasks. */
+  /** Resolves when the batch has ended. Never throws; failures are reported on the tasks. */
   async follow(cancelled: AbortSignal): Promise<void> {
     const { run, items } = this.#input;
     for (const item of items.values()) run.enqueued(item);
@@ -45,26 +45,26 @@ export class BatchRun {
       const connection = await this.#services.server.connection();
       const row = await connection.api.batch(this.#batch);
       this.#attempts = row.attempts;
-      this.#say(`batch ${this.#batch}: ${plural(row.tasks, 'task')} x ${row.attempts}`);
+      this.#print(`batch ${this.#batch}: ${plural(row.tasks, 'task')} x ${row.attempts}`);
       await this.#toEnd(connection, cancelled);
       for await (const each of connection.api.allRollouts(this.#batch)) this.#take(each);
-      for (const [task, item] of items) this.#tell(connection, task, item);
-      await Promise.all(this.#telling);
+      for (const [task, item] of items) this.#report(connection, task, item);
+      await Promise.all(this.#reports);
     } catch (thrown) {
       this.#fail(thrown);
     }
   }
 
-  /** Cancelling stops the batch; its end is waited for, so that what has run is told. */
+  /** Cancels the batch, but waits for its end so that completed tasks are reported. */
   async #toEnd(connection: Connection, cancelled: AbortSignal): Promise<void> {
     const done = new AbortController();
     const cancel = (): void => {
-      this.#say('stopping…');
+      this.#print('stopping…');
       connection.api
         .commandBatch(this.#batch, { command: newId('c'), verb: 'cancel', by: 'vscode' })
         .catch((thrown: unknown) => {
           if (!StudioError.is(thrown, 'conflict'))
-            this.#services.log.warn(`Testing view: ${this.#batch} could not be stopped: ${errorText(thrown)}`);
+            this.#services.log.warn(`Testing view: cannot stop ${this.#batch}: ${errorText(thrown)}`);
         });
     };
     if (cancelled.aborted) cancel();
@@ -83,14 +83,14 @@ export class BatchRun {
             for (const task of new Set(rows.map((row) => row.task))) {
               const item = this.#input.items.get(task);
               if (item !== undefined && isSettled(this.#rowsOf(task), this.#attempts))
-                this.#tell(connection, task, item);
+                this.#report(connection, task, item);
             }
           },
           head: () => {
             if (ended) done.abort();
           },
-          lost: (lost) => this.#say(lost ? 'Cannot reach the server. Trying again…' : 'Connected to the server again.'),
-          notice: (text) => this.#say(text),
+          lost: (lost) => this.#print(lost ? 'Lost the connection to the server. Reconnecting…' : 'Reconnected.'),
+          notice: (text) => this.#print(text),
         },
         done.signal,
       );
@@ -110,23 +110,23 @@ export class BatchRun {
       this.#started.add(row.task);
       this.#input.run.started(item);
     }
-    if (row.state === 'ended' && before?.state !== 'ended') this.#say(attemptLine(row), item);
+    if (row.state === 'ended' && before?.state !== 'ended') this.#print(attemptLine(row), item);
   }
 
   #rowsOf(task: string): RolloutRow[] {
     return [...(this.#rows.get(task)?.values() ?? [])];
   }
 
-  #tell(connection: Connection, task: string, item: vscode.TestItem): void {
-    if (this.#told.has(task)) return;
-    this.#told.add(task);
-    this.#telling.push(this.#tellOne(connection, task, item));
+  #report(connection: Connection, task: string, item: vscode.TestItem): void {
+    if (this.#reported.has(task)) return;
+    this.#reported.add(task);
+    this.#reports.push(this.#reportTask(connection, task, item));
   }
 
-  async #tellOne(connection: Connection, task: string, item: vscode.TestItem): Promise<void> {
+  async #reportTask(connection: Connection, task: string, item: vscode.TestItem): Promise<void> {
     const { run } = this.#input;
     const verdict = taskVerdict(this.#rowsOf(task), this.#attempts);
-    this.#say(`${task}: ${verdict.text}`, item);
+    this.#print(`${task}: ${verdict.text}`, item);
     switch (verdict.state) {
       case 'passed':
         run.passed(item, verdict.ms);
@@ -143,24 +143,24 @@ export class BatchRun {
     }
   }
 
-  /** The batch could not be launched, or can no longer be followed. */
+  /** Reports that the batch could not be launched or followed. */
   #fail(thrown: unknown): void {
     const { run, items } = this.#input;
     const text = errorText(thrown);
     const cancelled = StudioError.is(thrown, 'cancelled');
     if (!cancelled) {
       this.#services.log.error(thrown instanceof Error ? thrown : text);
-      this.#say(text);
+      this.#print(text);
     }
     for (const [task, item] of items) {
-      if (this.#told.has(task)) continue;
+      if (this.#reported.has(task)) continue;
       if (cancelled) run.skipped(item);
       else run.errored(item, new vscode.TestMessage(text));
     }
   }
 
-  /** Into the run's output, which is a terminal: nothing of a trajectory may steer it. */
-  #say(text: string, item?: vscode.TestItem): void {
+  /** Writes to the run's output. Removes control characters, because the output is a terminal. */
+  #print(text: string, item?: vscode.TestItem): void {
     const plain = text
       .split(/\r\n|\r|\n/)
       .map((line) => line.replaceAll(/\p{Cc}/gu, ' '))

@@ -1,5 +1,5 @@
 /**
- * What the Testing view says of a task that did not pass: the verdict on its first failed attempt, and the way to it.
+ * Builds the Testing view's message for a failed task: the verdict on its first failed attempt, and links.
  */
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
@@ -7,7 +7,7 @@ import type { Api } from '../../protocol/api.ts';
 import type { TraceEvent } from '../../trace/schema.ts';
 import { attemptText, type TaskVerdict } from './verdict.ts';
 
-/** The score stands close to the end of a stream. */
+/** The score is near the end of the stream. */
 const LAST_EVENTS = 20;
 const LONGEST = 4_000;
 const OPEN = ['rollout.openTrajectory', 'rollout.openBatch'] as const;
@@ -19,13 +19,13 @@ export async function failureMessage(
   item: vscode.TestItem,
 ): Promise<vscode.TestMessage> {
   const text = new vscode.MarkdownString();
-  // Texts of trajectories are only ever appended as text.
+  // Append texts of trajectories only as text, never as Markdown.
   text.isTrusted = { enabledCommands: OPEN };
   text.appendText(verdict.text).appendMarkdown('\n\n');
   const { first } = verdict;
   if (first !== undefined) {
-    const said = [attemptText(first), ...(await explanation(api, first.rollout, first.last))].join('\n');
-    text.appendCodeblock(said.length > LONGEST ? `${said.slice(0, LONGEST)}…` : said, 'text');
+    const output = [attemptText(first), ...(await explanation(api, first.rollout, first.last))].join('\n');
+    text.appendCodeblock(output.length > LONGEST ? `${output.slice(0, LONGEST)}…` : output, 'text');
     text.appendMarkdown(`\n${link('Open trajectory', OPEN[0], first.rollout)} · `);
   }
   text.appendMarkdown(link('Open batch', OPEN[1], batch));
@@ -43,7 +43,7 @@ async function explanation(api: Api, rollout: string, last: number): Promise<str
     const { events } = await api.events(rollout, { after: Math.max(0, last - LAST_EVENTS) });
     return verdictLines(events);
   } catch (thrown) {
-    if (StudioError.is(thrown)) return []; // the verdict itself is known
+    if (StudioError.is(thrown)) return []; // still show the verdict
     throw thrown;
   }
 }

@@ -1,4 +1,4 @@
-/** The Testing view's items: each batch file, below it its tasks. */
+/** Manages the test items: batch files with their tasks. */
 
 import * as vscode from 'vscode';
 import { errorText } from '../../common/errors.ts';
@@ -10,7 +10,7 @@ import { folderOf, pathOf, uriOf, workspaceFiles } from '../files/workspaceFiles
 import type { Services } from '../services.ts';
 import type { MenuItem } from './menuItem.ts';
 
-/** More tasks than this are run with their file, but not listed one by one. */
+/** Maximum number of tasks to list. Others only run with their file. */
 const MAX_TASKS = 5_000;
 
 export class FileItems {
@@ -18,7 +18,7 @@ export class FileItems {
   readonly #services: Services;
   readonly #files: StudioFiles;
   readonly #lists = new Map<string, TaskList>();
-  /** The newest batch that a file, or a task of one, was run in. */
+  /** The newest batch of each file or task. */
   readonly #ran = new Map<string, string>();
   readonly #resolving = new Map<string, Promise<void>>();
 
@@ -28,7 +28,7 @@ export class FileItems {
     this.controller = controller;
   }
 
-  /** Items of all batch files; those that are listed already stay, with their results. */
+  /** Lists all batch files. Keeps existing items, with their results. */
   async discover(): Promise<void> {
     const uris = await this.#files.list('batch');
     const ids = new Set(uris.map(String));
@@ -48,7 +48,7 @@ export class FileItems {
     this.#lists.delete(id);
   }
 
-  /** Reads a file's tasks; two who ask at once read them once. */
+  /** Reads the tasks of a file. Concurrent calls share one read. */
   resolve(item: vscode.TestItem): Promise<void> {
     let resolving = this.#resolving.get(item.id);
     if (resolving === undefined) {
@@ -58,29 +58,29 @@ export class FileItems {
     return resolving;
   }
 
-  /** Reads those again that were read before. */
+  /** Reads files again that were read before. */
   async reread(): Promise<void> {
     for (const [id, item] of this.controller.items)
       if (this.#lists.has(id) || item.error !== undefined) await this.resolve(item);
   }
 
-  /** A file's tasks, once it was resolved. */
+  /** Returns the tasks of a resolved file. */
   list(item: vscode.TestItem): TaskList | undefined {
     return this.#lists.get(item.id);
   }
 
-  /** These tasks of a file were run as a batch. */
+  /** Records the batch that ran tasks of a file. */
   ranAs(file: vscode.TestItem, tasks: Iterable<string>, batch: string): void {
     this.#ran.set(file.id, batch);
     for (const task of tasks) this.#ran.set(keyOf(file, task), batch);
   }
 
-  /** The item that a menu was opened on. */
+  /** Returns the item of a context menu. */
   itemOf({ id, parent }: MenuItem): vscode.TestItem | undefined {
     return parent === undefined ? this.controller.items.get(id) : this.controller.items.get(parent)?.children.get(id);
   }
 
-  /** The newest batch that this item was run in. */
+  /** Returns the newest batch of an item. */
   batchOf(item: vscode.TestItem): string | undefined {
     return this.#ran.get(item.parent === undefined ? item.id : keyOf(item.parent, item.id));
   }
@@ -104,7 +104,7 @@ export class FileItems {
       const known = new Map([...item.children]);
       item.children.replace(
         list.tasks.map(({ id, question, line }, index) => {
-          // The same item where it is the same place, so that its results stay.
+          // Reuse the item if its location is unchanged, so that its results stay.
           const before = known.get(id);
           const child =
             before?.uri?.toString() === dataset.toString() ? before : this.controller.createTestItem(id, id, dataset);
@@ -129,7 +129,7 @@ function keyOf(file: vscode.TestItem, task: string): string {
   return JSON.stringify([file.id, task]);
 }
 
-/** Its folder in the workspace: several may have a file of the same name. */
+/** Returns the folder of a file, to distinguish files with the same name. */
 function folderText(uri: vscode.Uri): string {
   const folder = dirname(vscode.workspace.asRelativePath(uri));
   return folder === '.' ? '' : folder;

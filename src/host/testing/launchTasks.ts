@@ -1,4 +1,4 @@
-/** Launches some tasks of a batch file, as the launch commands do. */
+/** Launches tasks of a batch file, like the launch commands. */
 import type * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 import { folderOf } from '../files/workspaceFiles.ts';
@@ -9,7 +9,7 @@ import { askValue } from '../launch/values/askValue.ts';
 import { withValues } from '../launch/values/withValues.ts';
 import type { Services } from '../services.ts';
 
-/** Gives the batch's id. */
+/** Returns the batch's ID. */
 export async function launchTasks(
   { cli, server }: Services,
   { memory, values }: LaunchState,
@@ -23,11 +23,11 @@ export async function launchTasks(
     });
   const file = uri.fsPath;
   const answers: LaunchAnswers = { tasks: tasks === 'all' ? { kind: 'all' } : { kind: 'some', ids: [...tasks] } };
-  // Started from here, so that no value of this launch gets into the server's environment.
+  // Start the server here, so that it does not inherit the values of this launch.
   await server.connection({ start: true, signal });
   const known = memory.file(file);
-  // Not broken off by a cancelled run: the batch may be submitted already, and nobody would stop it. The run stops it
-  // once its id is known.
+  // A cancelled run does not abort the launch, because the batch may already be submitted. The run cancels it when it
+  // has the ID.
   const { result: batch } = await withValues(values, known?.values ?? [], askValue, (env) =>
     runBatch(cli, { file, cwd: folderOf(uri).fsPath, answers, env }),
   );

@@ -1,7 +1,7 @@
-/** The item that a menu of the Testing view was opened on. */
+/** Parses the argument of context menus in the Testing view. */
 import { z } from 'zod';
 
-/** What of a `vscode.TestItem` tells which one it is. */
+/** The identifying fields of a `vscode.TestItem`. */
 const item = z.object({
   id: z.string(),
   parent: z
@@ -11,7 +11,7 @@ const item = z.object({
 });
 export type MenuItem = z.infer<typeof item>;
 
-/** undefined when it is none. */
+/** Returns undefined if the argument is not a test item. */
 export function menuItem(argument: unknown): MenuItem | undefined {
   return item.safeParse(argument).data;
 }

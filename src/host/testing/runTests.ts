@@ -1,4 +1,4 @@
-/** A run of the Testing view: each chosen file's tasks as a batch. */
+/** Runs tests: the selected tasks of each file as a batch. */
 import * as vscode from 'vscode';
 import { errorText, StudioError } from '../../common/errors.ts';
 import { LaunchMemory } from '../launch/memory.ts';
@@ -29,7 +29,7 @@ export async function runTests(
       throw new StudioError('forbidden', 'Nothing runs in Restricted Mode.', { hint: 'Trust this workspace first.' });
     if (request.include === undefined) await items.discover();
     const include = (request.include ?? [...items.controller.items].map(([, item]) => item)).map(chosen);
-    // Which tasks there are is read anew: a file may have changed since.
+    // Read the tasks again, because a file may have changed.
     for (const file of new Set(include.map((each) => each.file))) await items.resolve(file);
     for (const { file } of include) {
       if (items.list(file) === undefined)
@@ -43,8 +43,8 @@ export async function runTests(
     );
     await Promise.all(
       runs.map(({ file, tasks }) => {
-        const taken = tasks === 'all' ? undefined : new Set(tasks);
-        const children = new Map([...file.children].filter(([id]) => taken?.has(id) !== false));
+        const selected = tasks === 'all' ? undefined : new Set(tasks);
+        const children = new Map([...file.children].filter(([id]) => selected?.has(id) !== false));
         return new BatchRun(services, {
           run,
           items: children,

@@ -1,18 +1,18 @@
-/** Which tasks of which batch files a run is about, from the items somebody chose. */
+/** Converts selected test items to batch files and tasks. */
 
 export interface Selection<File> {
   readonly file: File;
-  /** Absent: the file as a whole. */
+  /** undefined selects the whole file. */
   readonly task?: string;
 }
 
 export interface FileRun<File> {
   readonly file: File;
-  /** `all`: as the batch file says, without naming tasks. */
+  /** `all`: all tasks of the batch file. */
   readonly tasks: 'all' | readonly string[];
 }
 
-/** `tasksOf`: all tasks of a file. A file without any task left is not run. */
+/** `tasksOf` returns all tasks of a file. Files without remaining tasks are skipped. */
 export function runsOf<File>(
   include: readonly Selection<File>[],
   exclude: readonly Selection<File>[],

@@ -1,4 +1,4 @@
-/** Tasks x attempts as tests: the Testing view lists each batch file's tasks, runs them and runs again what failed. */
+/** Integrates batches into the Testing view: lists the tasks of batch files, runs them, and reruns failed ones. */
 import * as vscode from 'vscode';
 import { errorText, StudioError } from '../../common/errors.ts';
 import type { StudioFiles } from '../files/studioFiles.ts';
@@ -34,7 +34,7 @@ export function registerTesting(
       },
       true,
     );
-  // In Restricted Mode tasks are listed, but nothing offers to run them.
+  // In Restricted Mode, tasks are listed but cannot run.
   if (vscode.workspace.isTrusted) offerRun();
   return vscode.Disposable.from(
     controller,
@@ -46,7 +46,7 @@ export function registerTesting(
   );
 }
 
-/** The page of the batch that an item was last run in; of a task, only its attempts. */
+/** Opens the last batch of an item, filtered to the task's attempts. */
 async function openAttempts({ pages }: Services, items: FileItems, argument: unknown): Promise<void> {
   const { menuItem } = await import('./menuItem.ts');
   const named = menuItem(argument);

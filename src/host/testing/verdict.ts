@@ -1,4 +1,4 @@
-/** What a task's attempts make of it as a test: passed when at least one attempt passed. */
+/** Computes the test result of a task, which passes if at least one attempt passed. */
 
 import { plural } from '../../common/text.ts';
 import { duration } from '../../common/units.ts';
@@ -8,18 +8,18 @@ import { scoreText } from '../../trace/text/score.ts';
 
 export interface TaskVerdict {
   /**
-   * `errored`: it was tried, but no attempt could be scored. `skipped`: it was cancelled before anything was scored.
+   * `errored`: no attempt could be scored. `skipped`: cancelled before an attempt was scored.
    */
   readonly state: 'passed' | 'failed' | 'errored' | 'skipped';
-  /** `5/8 passed`, and what became of the others. */
+  /** E.g. `5/8 passed`, and the outcomes of the others. */
   readonly text: string;
-  /** The attempt to look at first: of a failed task one that failed, of a passed one one that passed. */
+  /** The attempt to show first: a failed one for a failed task, a passed one for a passed task. */
   readonly first: RolloutRow | undefined;
-  /** Working time of its attempts together. */
+  /** Total working time of its attempts. */
   readonly ms: number | undefined;
 }
 
-/** `rows`: rollouts of one task, of several tries all or the newest. `attempts`: how many the task gets. */
+/** `rows` are rollouts of one task, with all or only the newest tries. `attempts` is the planned number. */
 export function taskVerdict(rows: readonly RolloutRow[], attempts: number): TaskVerdict {
   const settled = settledAttempts(rows);
   const by = (outcome: ReturnType<typeof outcomeOf>): RolloutRow[] =>
@@ -44,8 +44,7 @@ export function taskVerdict(rows: readonly RolloutRow[], attempts: number): Task
 }
 
 /**
- * Whether nothing more is to come of a task. One lost to infrastructure may get another try: only the batch's end
- * tells.
+ * Returns whether a task is complete. Attempts lost to infrastructure may be retried until the batch ends.
  */
 export function isSettled(rows: readonly RolloutRow[], attempts: number): boolean {
   return (
@@ -54,7 +53,7 @@ export function isSettled(rows: readonly RolloutRow[], attempts: number): boolea
   );
 }
 
-/** The row that counts of each attempt that has ended for good. */
+/** Returns the counting row of each settled attempt. */
 function settledAttempts(rows: readonly RolloutRow[]): RolloutRow[] {
   return [...Map.groupBy(rows, ({ attempt }) => attempt).values()]
     .flatMap((tries) => {
@@ -68,7 +67,7 @@ function settledAttempts(rows: readonly RolloutRow[]): RolloutRow[] {
     .sort((a, b) => a.attempt - b.attempt);
 }
 
-/** One line of the run's output, when an attempt ends. Plain: the text comes from a trajectory. */
+/** Renders an ended attempt as one line of plain text. */
 export function attemptLine(row: RolloutRow): string {
   const { progress } = row;
   const parts = [
@@ -82,7 +81,7 @@ export function attemptLine(row: RolloutRow): string {
   return parts.filter((part) => part !== '').join('  ');
 }
 
-/** What to tell of an attempt that did not pass, beside its score's explanation. */
+/** Describes an attempt that did not pass, without its score's explanation. */
 export function attemptText(row: RolloutRow): string {
   const { progress } = row;
   const lines = [attemptLine(row)];

@@ -1,4 +1,4 @@
-/** All that shows calls of tools where they are written; read when a tool first comes into sight. */
+/** Shows tool calls next to the tools' code. Loaded when a tool first becomes visible. */
 import * as vscode from 'vscode';
 import { z } from 'zod';
 import { StudioError } from '../../common/errors.ts';
@@ -28,7 +28,7 @@ export interface CoreParts {
   readonly services: Services;
   readonly values: StoredValues;
   readonly forms: FormFiles;
-  /** Lenses and hints are to be asked for again. */
+  /** Fires when lenses and hints must be refreshed. */
   readonly changed: () => void;
 }
 
@@ -87,47 +87,47 @@ export class ToolCallsCore implements vscode.Disposable {
     return toolInlays(this.#lookup, document, range);
   }
 
-  /** Other editors are in sight, or settings changed. */
+  /** Called when visible editors or settings changed. */
   look(): void {
     this.#marks.look();
   }
 
-  /** A file that may hold tools, or lead to some, was saved. */
+  /** Called when a file that may define or reference tools was saved. */
   saved(): void {
     this.figures.filesChanged();
   }
 
   readonly commands: CommandGroup<ToolCallCommand> = {
-    'rollout.showCalls': async (asked) => {
-      const of = callsOf.safeParse(asked);
+    'rollout.showCalls': async (argument) => {
+      const of = callsOf.safeParse(argument);
       await (of.success
         ? showCalls(this.figures, this.documents, of.data)
         : showCallsHere(this.figures, this.#lookup, this.documents));
     },
     'rollout.chooseToolBatch': () => chooseBatch(this.figures, this.#lookup, undefined),
-    'rollout.rerunCall': async (asked) => this.reruns.open(await this.#call(asked)),
+    'rollout.rerunCall': async (argument) => this.reruns.open(await this.#call(argument)),
     'rollout.runCall': (uri, code) =>
       this.reruns.run(uri instanceof vscode.Uri ? uri : undefined, code === 'recorded' ? code : 'now'),
-    'rollout.saveTestCase': (asked) => this.#save(asked),
-    'rollout.toolCalls.chooseBatch': (asked) => chooseBatch(this.figures, this.#lookup, callsOf.parse(asked)),
-    'rollout.toolCalls.openStep': async (asked) => {
-      const { rollout, seq } = callPlace.parse(asked);
+    'rollout.saveTestCase': (argument) => this.#save(argument),
+    'rollout.toolCalls.chooseBatch': (argument) => chooseBatch(this.figures, this.#lookup, callsOf.parse(argument)),
+    'rollout.toolCalls.openStep': async (argument) => {
+      const { rollout, seq } = callPlace.parse(argument);
       await this.#services.pages.open({ page: 'trajectory', rollout, seq }, { beside: true });
     },
     'rollout.toolCalls.compare': (uri) => this.reruns.compare(uri instanceof vscode.Uri ? uri : undefined),
-    'rollout.toolCalls.try': (asked) => this.#try(asked),
-    'rollout.toolCalls.openSource': async (asked) => {
-      const { place: at, rollout } = sourcePlace.parse(asked);
+    'rollout.toolCalls.try': (argument) => this.#try(argument),
+    'rollout.toolCalls.openSource': async (argument) => {
+      const { place: at, rollout } = sourcePlace.parse(argument);
       await openSource(this.#services, at, rollout);
     },
   };
 
-  /** The tool of a call alone, in its panel, with the call's arguments or those of its form. */
-  async #try(asked: unknown): Promise<void> {
-    const form = asked instanceof vscode.Uri ? this.reruns.formOf(asked) : undefined;
-    const call = await this.reruns.describe(form ?? (await this.#call(asked)));
+  /** Opens the Try Tool panel with the arguments of a call or form. */
+  async #try(argument: unknown): Promise<void> {
+    const form = argument instanceof vscode.Uri ? this.reruns.formOf(argument) : undefined;
+    const call = await this.reruns.describe(form ?? (await this.#call(argument)));
     if (call.of_world)
-      throw new StudioError('unsupported', `${call.name} is a tool of a world. It cannot be called alone.`, {
+      throw new StudioError('unsupported', `${call.name} belongs to a world and cannot be called alone.`, {
         hint: '“Re-run This Call” calls it in the world as it was.',
       });
     await vscode.commands.executeCommand(
@@ -138,35 +138,35 @@ export class ToolCallsCore implements vscode.Disposable {
     );
   }
 
-  /** The call a command is about: told, or that of the active page or document. */
-  async #call(asked: unknown): Promise<CallPlace> {
-    const told = callPlace.safeParse(asked);
-    if (told.success) return told.data;
+  /** Returns the call for a command: its argument, or the call in the active page or document. */
+  async #call(argument: unknown): Promise<CallPlace> {
+    const parsed = callPlace.safeParse(argument);
+    if (parsed.success) return parsed.data;
     const page = this.#services.pages.active.value;
     if (page?.page === 'trajectory' && page.seq !== undefined)
       return { rollout: page.rollout, seq: await this.#startOf(page.rollout, page.seq) };
     const editor = vscode.window.activeTextEditor;
-    const here =
+    const atCursor =
       editor?.document.uri.scheme === CALLS_SCHEME
         ? this.documents.callAt(editor.document.uri, editor.selection.active.line)
         : undefined;
-    if (here !== undefined) return here;
+    if (atCursor !== undefined) return atCursor;
     throw new StudioError('usage', 'No call is selected.', {
       hint: 'Select a tool call in a trajectory, or show the calls of a tool.',
     });
   }
 
-  /** The start of the call that an event of it belongs to. */
+  /** Returns the seq of the start event of a call, given any of its events. */
   async #startOf(rollout: string, seq: number): Promise<number> {
     const { api } = await this.#services.server.connection();
     const [event] = (await api.events(rollout, { after: seq - 1, limit: 1 })).events;
     return event?.kind === 'tool.start' ? seq : (event?.span ?? seq);
   }
 
-  async #save(asked: unknown): Promise<void> {
-    const uri = asked instanceof vscode.Uri ? asked : vscode.window.activeTextEditor?.document.uri;
-    if (uri?.scheme === FORM_SCHEME && !callPlace.safeParse(asked).success) {
-      // What other arguments give is known once they were tried.
+  async #save(argument: unknown): Promise<void> {
+    const uri = argument instanceof vscode.Uri ? argument : vscode.window.activeTextEditor?.document.uri;
+    if (uri?.scheme === FORM_SCHEME && !callPlace.safeParse(argument).success) {
+      // A form with changed arguments must run first.
       let form = this.reruns.formOf(uri);
       if (form.outcome === undefined) {
         await this.reruns.run(uri);
@@ -179,6 +179,6 @@ export class ToolCallsCore implements vscode.Disposable {
       });
       return;
     }
-    await saveTest(this.#services, { call: await this.reruns.describe(await this.#call(asked)), made: undefined });
+    await saveTest(this.#services, { call: await this.reruns.describe(await this.#call(argument)), made: undefined });
   }
 }

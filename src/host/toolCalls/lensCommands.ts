@@ -1,7 +1,7 @@
-/** Commands about calls of tools, as lenses, hovers and marks name them, with arguments of their own. */
+/** Command IDs for tool calls that lenses, hovers, and marks use. */
 import type { CommandId } from '../contributions/commands.ts';
 
-/** Those that only these name: not in the manifest. */
+/** Commands used only here, so not in the manifest. */
 export const INNER_COMMANDS = [
   'rollout.toolCalls.chooseBatch',
   'rollout.toolCalls.openStep',

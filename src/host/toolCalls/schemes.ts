@@ -1,4 +1,4 @@
-/** Documents about calls: lists of them; forms to make one, with their schemas; what one gave. */
+/** URI schemes of call documents: lists, forms, their schemas, and results. */
 export const CALLS_SCHEME = 'rollout-calls';
 export const FORM_SCHEME = 'rollout-call';
 export const SCHEMA_SCHEME = 'rollout-schema';

@@ -1,6 +1,6 @@
 /**
- * Calls of tools where the tools are written: lenses, hovers, hints, marks, and calls made again. Here only what VS
- * Code must know at once.
+ * Registers the tool call features in editors: lenses, hovers, hints, marks, and repeated calls. Contains only what VS
+ * Code needs at activation.
  */
 import * as vscode from 'vscode';
 import { SECTION } from '../contributions/settings.ts';
@@ -33,17 +33,17 @@ export function registerToolCalls(
     lensesChanged.fire();
     hintsChanged.fire();
   };
-  let made: ToolCallsCore | undefined;
+  let instance: ToolCallsCore | undefined;
   const core = async (): Promise<ToolCallsCore> => {
     const { ToolCallsCore: Core } = await import('./core.ts');
-    if (made === undefined) {
-      made = new Core({ services, values, forms, changed });
-      made.reruns.onDidChange((uri) => textChanged.fire(uri));
-      made.reruns.onDidChangeCodeLenses(() => lensesChanged.fire());
+    if (instance === undefined) {
+      instance = new Core({ services, values, forms, changed });
+      instance.reruns.onDidChange((uri) => textChanged.fire(uri));
+      instance.reruns.onDidChangeCodeLenses(() => lensesChanged.fire());
     }
-    return made;
+    return instance;
   };
-  /** In Restricted Mode nothing of a store is read. */
+  /** In Restricted Mode the store is not read. */
   const trusted = (): boolean => vscode.workspace.isTrusted;
 
   let watching: vscode.Disposable | undefined;
@@ -60,7 +60,7 @@ export function registerToolCalls(
     }
     watching?.dispose();
     watching = undefined;
-    made?.figures.rest();
+    instance?.figures.rest();
   };
   look();
   closeLeftovers([CALLS_SCHEME, FORM_SCHEME, OUTCOME_SCHEME]);
@@ -114,10 +114,10 @@ export function registerToolCalls(
     ),
     registerGroup(register, INNER_COMMANDS, async () => (await core()).commands),
     vscode.workspace.onDidCloseTextDocument((document) => {
-      if (document.uri.scheme === FORM_SCHEME) made?.reruns.closed(document);
+      if (document.uri.scheme === FORM_SCHEME) instance?.reruns.closed(document);
     }),
     vscode.workspace.onDidSaveTextDocument((document) => {
-      if (vscode.languages.match(TOOLS, document) > 0) made?.saved();
+      if (vscode.languages.match(TOOLS, document) > 0) instance?.saved();
     }),
     vscode.window.onDidChangeVisibleTextEditors(look),
     vscode.workspace.onDidGrantWorkspaceTrust(() => {
@@ -127,17 +127,17 @@ export function registerToolCalls(
     vscode.workspace.onDidChangeConfiguration((event) => {
       if (!event.affectsConfiguration(`${SECTION}.tools`)) return;
       changed();
-      made?.look();
+      instance?.look();
     }),
     new vscode.Disposable(() => {
       watching?.dispose();
-      made?.dispose();
+      instance?.dispose();
     }),
   );
 }
 
 /**
- * Documents about calls live in memory: tabs of them that a reload of the window brought back have nothing behind them.
+ * Closes tabs of call documents that a window reload restored, because the documents existed only in memory.
  */
 function closeLeftovers(schemes: readonly string[]): void {
   const uriOf = ({ input }: vscode.Tab): vscode.Uri | undefined =>

@@ -1,5 +1,4 @@
-/** What the commands about tools do. */
-
+/** Implements the tool commands. */
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
@@ -20,7 +19,7 @@ export function toolCommands(
   panels: TryPanels,
 ): CommandGroup<'rollout.tryTool' | 'rollout.addMcpServer' | 'rollout.importOpenApi'> {
   return {
-    'rollout.tryTool': async (uri, tool, given) => {
+    'rollout.tryTool': async (uri, tool, args) => {
       const file = uri instanceof vscode.Uri ? uri : await chosenAgent(WITH_TOOLS, 'Select an agent', 'Try Tool');
       if (file === undefined) return;
       if (file.scheme !== 'file')
@@ -30,7 +29,7 @@ export function toolCommands(
       await panels.open(
         file.fsPath,
         typeof tool === 'string' ? tool : undefined,
-        isJsonObject(given) ? given : undefined,
+        isJsonObject(args) ? args : undefined,
       );
     },
     'rollout.addMcpServer': async (uri) => {
@@ -45,18 +44,20 @@ export function toolCommands(
   };
 }
 
-/** The file that is looked at, where its name fits; else an agent of the workspace. */
+/** Returns the active file if its name matches, or else lets the user pick an agent. */
 async function chosenAgent(fits: RegExp, placeHolder: string, title: string): Promise<vscode.Uri | undefined> {
   const active = vscode.window.activeTextEditor?.document.uri;
   if (active?.scheme === 'file' && fits.test(path.basename(active.path))) return active;
-  const found = await findFiles(
+  const agents = await findFiles(
     (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri),
     'agent',
     MAX_AGENTS,
   );
-  if (found.length === 0)
-    throw new StudioError('not_found', 'There is no agent in this workspace.', { hint: 'Run Rollout: New Agent….' });
-  const items = found
+  if (agents.length === 0)
+    throw new StudioError('not_found', 'This workspace has no agent files.', {
+      hint: 'Create one with Rollout: New Agent….',
+    });
+  const items = agents
     .map((uri) => ({ label: vscode.workspace.asRelativePath(uri, false), uri }))
     .sort((a, b) => (a.label < b.label ? -1 : 1));
   return (await vscode.window.showQuickPick(items, { title, placeHolder }))?.uri;

@@ -1,4 +1,4 @@
-/** “Import Tools from OpenAPI…”: which description, which module; then the module. */
+/** Implements Import Tools from OpenAPI…: asks for the description and module, then generates the module. */
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { z } from 'zod';
@@ -24,24 +24,26 @@ export async function importOpenApi({ cli, log }: Pick<Services, 'cli' | 'log'>)
   if (spec === undefined) return;
   const out = await askOut(folder, spec);
   if (out === undefined) return;
-  const made = imported.parse(
+  const generated = imported.parse(
     await withProgress('Creating tools', ({ signal }) =>
       cli.json(['tool', 'openapi', spec, '--out', out], { cwd: folder.fsPath, signal }),
     ),
   );
   writeTypes({ cli, log }, folder);
-  for (const { operation, why } of made.skipped) log.warn(`${operation} was skipped: ${why}.`);
+  for (const { operation, why } of generated.skipped) log.warn(`${operation} was skipped: ${why}.`);
   await vscode.window.showTextDocument(vscode.Uri.joinPath(folder, out), { preview: false });
   const notes = [
-    `${out} has ${plural(made.tools.length, 'tool')}.`,
-    ...(made.skipped.length === 0 ? [] : [`${plural(made.skipped.length, 'operation')} skipped. See the log.`]),
-    ...(made.baseUrl === undefined ? ['Set BASE_URL in it.'] : []),
-    ...(made.secrets.length === 0 ? [] : [`Give ${made.secrets.join(', ')} under secrets of its entry.`]),
+    `Created ${out} with ${plural(generated.tools.length, 'tool')}.`,
+    ...(generated.skipped.length === 0
+      ? []
+      : [`${plural(generated.skipped.length, 'operation')} skipped. See the log.`]),
+    ...(generated.baseUrl === undefined ? ['Set its BASE_URL.'] : []),
+    ...(generated.secrets.length === 0 ? [] : [`Set ${generated.secrets.join(', ')} in \`secrets\` of its entry.`]),
   ];
   void vscode.window.showInformationMessage(notes.join(' '));
 }
 
-/** A file of this machine, or a URL. */
+/** Asks for a local file or a URL. */
 async function askSpec(folder: vscode.Uri): Promise<string | undefined> {
   const items = [
     { label: '$(globe) URL…', url: true },

@@ -1,6 +1,6 @@
 /**
- * Tools where they are written: try one, add those of a server or of a service. Here only what VS Code must know at
- * once.
+ * Registers the tool features: try a tool, add an MCP server, and import OpenAPI tools. Contains only what VS Code
+ * needs at activation.
  */
 
 import * as vscode from 'vscode';
@@ -26,10 +26,10 @@ export function registerTools(
   { values, act, files }: { readonly values: StoredValues; readonly act: DoAction; readonly files: StudioFiles },
 ): vscode.Disposable {
   const changed = new vscode.EventEmitter<void>();
-  let made: TryPanels | undefined;
+  let instance: TryPanels | undefined;
   const panels = async (): Promise<TryPanels> => {
     const { TryPanels: Panels } = await import('./try/tryPanels.ts');
-    return (made ??= new Panels(services, { values, act, files }));
+    return (instance ??= new Panels(services, { values, act, files }));
   };
   return vscode.Disposable.from(
     changed,
@@ -53,6 +53,6 @@ export function registerTools(
     vscode.window.registerWebviewPanelSerializer(TRY_VIEW_TYPE, {
       deserializeWebviewPanel: async (view, state) => (await panels()).restore(view, state),
     }),
-    new vscode.Disposable(() => made?.dispose()),
+    new vscode.Disposable(() => instance?.dispose()),
   );
 }

@@ -1,27 +1,27 @@
-/** How an item of a tree looks, told without VS Code so that it can be tested. */
+/** Describes the appearance of a tree item, without VS Code so that it can be tested. */
 import { type Outcome, outcomeOf } from '../../trace/outcome.ts';
 import type { RolloutRow } from '../../trace/summary.ts';
 
 export interface Icon {
-  /** Of the codicons. */
+  /** A codicon. */
   readonly id: string;
-  /** A theme colour. The shape alone tells as much. */
+  /** A theme color. The shape alone is sufficient. */
   readonly color?: string;
 }
 
 export interface Look {
   readonly label: string;
   readonly description?: string;
-  /** Plain text, never Markdown: parts of it come from trajectories. */
+  /** Plain text, never Markdown, because parts come from trajectories. */
   readonly tooltip?: string;
   readonly icon?: Icon;
-  /** What menus go by. */
+  /** Context value for menus. */
   readonly context?: string;
-  /** For a screen reader, which sees no icon. */
+  /** Label for screen readers. */
   readonly spoken: string;
 }
 
-/** Different shapes, so that an outcome does not hang on colour; the same as the marks ● ✗ ◐ ⚠ ○ ? ▷ ‖ · elsewhere. */
+/** Icons differ in shape, so that outcomes do not depend on color. They match the marks ● ✗ ◐ ⚠ ○ ? ▷ ‖ · elsewhere. */
 export const OUTCOME_ICONS: Readonly<Record<Outcome, Icon>> = {
   passed: { id: 'pass-filled', color: 'testing.iconPassed' },
   failed: { id: 'close', color: 'testing.iconFailed' },
@@ -34,7 +34,7 @@ export const OUTCOME_ICONS: Readonly<Record<Outcome, Icon>> = {
   queued: { id: 'circle-outline', color: 'testing.iconQueued' },
 };
 
-/** How many attempts ended in each way. */
+/** Summarizes how many attempts had each outcome. */
 export function outcomeCounts(rows: Iterable<RolloutRow>): Map<Outcome, number> {
   const counts = new Map<Outcome, number>();
   for (const row of rows) {

@@ -1,4 +1,4 @@
-/** A look as VS Code's tree item. */
+/** Converts a look to a VS Code tree item. */
 import * as vscode from 'vscode';
 import type { Icon, Look } from './look.ts';
 

@@ -1,4 +1,4 @@
-/** The activity-bar views. */
+/** Registers the activity bar views. */
 import * as vscode from 'vscode';
 import { VIEW_IDS, VIEW_KEYS } from '../contributions/views.ts';
 import type { StudioFiles } from '../files/studioFiles.ts';
@@ -26,7 +26,7 @@ export function registerViews(
   const agentView = vscode.window.createTreeView(VIEW_IDS.agents, { treeDataProvider: agents, showCollapseAll: true });
   const targetView = vscode.window.createTreeView(VIEW_IDS.targets, { treeDataProvider: targets });
 
-  // The list of batches is followed only while somebody looks at it.
+  // Watch the list of batches only while the view is visible.
   let watching: vscode.Disposable | undefined;
   const seen = (visible: boolean): void => {
     if (!visible) {
@@ -41,7 +41,7 @@ export function registerViews(
   const tellState = (): void =>
     void vscode.commands.executeCommand('setContext', VIEW_KEYS.server, services.server.state.value.state);
   tellState();
-  void files.list('batch'); // tells the welcome texts whether there is one
+  void files.list('batch'); // updates the context key for the welcome content
   return vscode.Disposable.from(
     batches,
     agents,
@@ -56,10 +56,10 @@ export function registerViews(
       targets.refresh();
     }),
     files.changed((kind) => {
-      agents.refresh(); // a batch file tells which world an agent is put into
+      agents.refresh(); // batch files define the world of an agent
       if (kind === 'batch') void files.list('batch');
     }),
-    // Tools live in modules beside the agent files.
+    // Tools are defined in modules next to the agent files.
     vscode.workspace.onDidSaveTextDocument(({ languageId }) => {
       if (/^(type|java)script/.test(languageId)) agents.refresh();
     }),
@@ -69,7 +69,7 @@ export function registerViews(
     batchView.onDidCollapseElement(({ element }) => batches.expanded(element, false)),
     targetView.onDidExpandElement(({ element }) => targets.expanded(element, true)),
     targetView.onDidCollapseElement(({ element }) => targets.expanded(element, false)),
-    register(LOAD_MORE, (node) => batches.loadMore(node as MoreNode | TroubleNode)), // only items of this view name it
+    register(LOAD_MORE, (node) => batches.loadMore(node as MoreNode | TroubleNode)), // used only by items of this view
     register('rollout.refresh', () => {
       services.batches.refresh();
       batches.refresh();

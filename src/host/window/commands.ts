@@ -1,4 +1,4 @@
-/** Commands with the product's error handling: every failure is shown once, with what to do next. */
+/** Registers commands with error handling, which shows every failure once with a hint. */
 import * as vscode from 'vscode';
 import { errorText, StudioError } from '../../common/errors.ts';
 import type { CommandGroup, RegisterCommand } from '../services.ts';
@@ -11,14 +11,14 @@ export function commandRegistrar(log: Log, problems: FileProblems): RegisterComm
       try {
         return await run(...args);
       } catch (error) {
-        // Not awaited: a message may stand there for long.
+        // Not awaited, because the message can stay open for long.
         void tellFailure(id, error, log, problems);
         return undefined;
       }
     });
 }
 
-/** Registers commands whose code is read when the first of them is called: at activation they cost their names only. */
+/** Registers commands whose code is loaded on the first call, to keep activation fast. */
 export function registerGroup<Id extends string>(
   register: RegisterCommand,
   ids: readonly Id[],

@@ -1,4 +1,4 @@
-/** The newest lines of a log, and no more than that. */
+/** Keeps the newest lines of a log. */
 import { errorText } from '../../common/errors.ts';
 
 export class KeptLines {

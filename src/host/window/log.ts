@@ -1,10 +1,10 @@
-/** The output channel, which also remembers its last lines for diagnostics. */
+/** The output channel, which keeps its last lines for diagnostics. */
 import * as vscode from 'vscode';
 import { KeptLines } from './keptLines.ts';
 
 export interface Log {
   readonly channel: vscode.LogOutputChannel;
-  /** The last lines, oldest first. */
+  /** Last lines, oldest first. */
   readonly lines: readonly string[];
   dispose(): void;
 }
@@ -20,7 +20,7 @@ export function createLog(): Log {
       level,
       (message: string | Error, ...args: unknown[]): void => {
         kept.add(level, message, args);
-        // An error's stack belongs into the log; the other levels take texts.
+        // Only the error level accepts an Error, whose stack it logs.
         if (level === 'error') channel.error(message, ...args);
         else channel[level](String(message), ...args);
       },

@@ -1,6 +1,5 @@
 /**
- * What the command line says of files, in the Problems view: what only it finds, as it reads datasets whole and the
- * environment.
+ * Shows problems that only the CLI finds in the Problems view, because it reads whole datasets and the environment.
  */
 import * as vscode from 'vscode';
 import type { Problem } from '../../config/source/problem.ts';
@@ -10,11 +9,11 @@ export class FileProblems implements vscode.Disposable {
   readonly #listener: vscode.Disposable;
 
   constructor() {
-    // What was wrong in a file may be right once it is changed: only the next check knows.
+    // Drop the problems of a changed file until the next check.
     this.#listener = vscode.workspace.onDidSaveTextDocument((document) => this.#collection.delete(document.uri));
   }
 
-  /** In place of all that was shown before. */
+  /** Replaces all problems. */
   show(problems: readonly Problem[]): void {
     const byFile = new Map<string, vscode.Diagnostic[]>();
     for (const problem of problems) {
@@ -25,10 +24,10 @@ export class FileProblems implements vscode.Disposable {
     this.#collection.clear();
     for (const [file, list] of byFile) {
       const uri = vscode.Uri.file(file);
-      const known = vscode.languages.getDiagnostics(uri); // of the language server
+      const existing = vscode.languages.getDiagnostics(uri); // of the language server
       this.#collection.set(
         uri,
-        list.filter((one) => !known.some((other) => isSame(one, other))),
+        list.filter((one) => !existing.some((other) => isSame(one, other))),
       );
     }
   }

@@ -1,4 +1,4 @@
-/** Long work with a notification that can be cancelled. */
+/** Runs long operations with a cancellable notification. */
 import * as vscode from 'vscode';
 import { StudioError } from '../../common/errors.ts';
 
@@ -7,7 +7,7 @@ export interface Work {
   readonly report: (text: string) => void;
 }
 
-/** Throws `cancelled` when the user cancels, whatever the work then throws. */
+/** Throws StudioError `cancelled` if the user cancels, regardless of what the work throws. */
 export function withProgress<T>(title: string, work: (work: Work) => Promise<T>): Promise<T> {
   const options = { location: vscode.ProgressLocation.Notification, title, cancellable: true };
   return Promise.resolve(

@@ -1,4 +1,4 @@
-/** The settings, typed by their table. */
+/** Typed access to the settings. */
 import * as vscode from 'vscode';
 import { defaultStore } from '../../client/folders.ts';
 import { LOCAL } from '../../client/targets/local.ts';
@@ -11,32 +11,32 @@ type SettingValue<Name extends SettingName> = (typeof DEFAULTS)[Name] extends bo
     ? number
     : string;
 
-/** The value of a setting; its default when what was set is of another type. */
+/** Returns the value of a setting, or its default if the value has the wrong type. */
 export function setting<Name extends SettingName>(name: Name): SettingValue<Name> {
   const standard: string | number | boolean = DEFAULTS[name];
   const value = vscode.workspace.getConfiguration(SECTION).get<unknown>(name);
-  // compared with the type of the default
+  // checked against the type of the default
   return (typeof value === typeof standard ? value : standard) as SettingValue<Name>;
 }
 
-/** The target the window works with; `local`: this machine. */
+/** Returns the window's target; `local` is this machine. */
 export function chosenTarget(): string {
   const name = setting('target').trim();
   return name === '' ? LOCAL : name;
 }
 
-/** From now on the window works with this target: of a workspace, that is kept with it. */
+/** Switches the window to a target. Stored in the workspace if there is one. */
 export async function chooseTarget(name: string): Promise<void> {
   const where =
     vscode.workspace.workspaceFolders === undefined
       ? vscode.ConfigurationTarget.Global
       : vscode.ConfigurationTarget.Workspace;
   await vscode.workspace.getConfiguration(SECTION).update('target', name === LOCAL ? undefined : name, where);
-  // What is set further out still says another one.
+  // An outer scope still sets another target.
   if (chosenTarget() !== name) await vscode.workspace.getConfiguration(SECTION).update('target', name, where);
 }
 
-/** The store that settings and environment name. */
+/** Returns the store in the settings or the environment. */
 export function chosenStore(): string {
   return storeOf(
     setting('store'),

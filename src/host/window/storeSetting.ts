@@ -1,11 +1,11 @@
-/** Which store is meant. */
+/** Resolves the store. */
 import os from 'node:os';
 import path from 'node:path';
 import { isPostgresUrl } from '../../common/postgres.ts';
 
 /**
- * The setting, else the environment, else the one in the user's data. `~` is the home, and a relative folder is one of
- * the workspace.
+ * Returns the store in the setting, the environment, or the user's data folder. Expands `~`, and resolves relative
+ * folders against the workspace.
  */
 export function storeOf(
   set: string,

@@ -1,10 +1,10 @@
-/** Limits of an answer, and what keeps it within them: agents pay for every byte they are told. */
+/** Limits the size of responses, because agents pay for every byte they read. */
 
-/** The most text of one answer, in bytes of UTF-8. What is longer comes in pages. */
+/** Maximum text of one response, in bytes of UTF-8. Longer text is paged. */
 export const ANSWER_BYTES = 40_000;
-/** Left for what stands around a page of text: heading and how to go on. */
+/** Reserved for the text around a page: the heading and the cursor. */
 const MARGIN_BYTES = 1_000;
-/** The most text of a page. */
+/** Maximum text of a page. */
 export const PAGE_BYTES = ANSWER_BYTES - MARGIN_BYTES;
 
 const encoder = new TextEncoder();
@@ -14,21 +14,22 @@ export function bytesOf(text: string): number {
 }
 
 /**
- * The part of a text from `offset` (in UTF-16 units) on that has at most `most` bytes. `next`: where the rest begins.
+ * Returns the part of a text from `offset` (in UTF-16 units) with at maxBytes `maxBytes` bytes. `next` is the offset of
+ * the rest.
  */
 export function sliceBytes(
   text: string,
   offset: number,
-  most: number,
+  maxBytes: number,
 ): { readonly text: string; readonly next?: number } {
-  const rest = text.slice(offset, offset + most); // a unit has at least one byte
-  // encodeInto stops before a character that does not fit, and never within one.
-  const { read } = encoder.encodeInto(rest, new Uint8Array(most));
+  const rest = text.slice(offset, offset + maxBytes); // a unit has at least one byte
+  // encodeInto stops before a character that does not fit, never within one.
+  const { read } = encoder.encodeInto(rest, new Uint8Array(maxBytes));
   const next = offset + read;
   return { text: rest.slice(0, read), ...(next < text.length ? { next } : {}) };
 }
 
-/** Where a range of `length` UTF-16 units from `offset` on ends: a character at its edge is not cut in half. */
+/** Returns the end of a range of `length` UTF-16 units from `offset`, without splitting a character. */
 export function endOfRange(text: string, offset: number, length: number): number {
   const end = Math.min(text.length, offset + length);
   return end < text.length && isHigh(text, end - 1) ? end + 1 : end;
@@ -39,7 +40,7 @@ function isHigh(text: string, at: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
 
-/** Counts what a page holds already. */
+/** Tracks the remaining size of a page. */
 export class Room {
   #left: number;
 
@@ -51,7 +52,7 @@ export class Room {
     return this.#left;
   }
 
-  /** Takes a text or value (as JSON) when there is room for it. */
+  /** Adds a text or value (as JSON) if it fits. Returns whether it does. */
   take(value: unknown): boolean {
     const size = bytesOf(typeof value === 'string' ? value : JSON.stringify(value));
     if (size > this.#left) return false;

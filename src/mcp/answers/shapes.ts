@@ -1,4 +1,4 @@
-/** Batches and attempts as the tools tell them. */
+/** Output schemas of batches and attempts. */
 import { z } from 'zod';
 import { oneLine } from '../../common/text.ts';
 import { type BatchRow, batchState } from '../../protocol/client.ts';
@@ -11,7 +11,7 @@ const MAX_TOOLS = 20;
 const MAX_MESSAGE = 300;
 
 export const batchShape = z.object({
-  batch: z.string().describe('Id of the batch'),
+  batch: z.string().describe('ID of the batch'),
   name: z.string(),
   state: batchState,
   reason: z.string().optional().describe('Why it ended'),
@@ -34,11 +34,8 @@ export const batchShape = z.object({
   input_tokens: count,
   output_tokens: count,
   imported: z.boolean(),
-  forked_from: z.string().optional().describe('ROLLOUT@SEQ, of a fork'),
-  differs: z
-    .array(z.string())
-    .optional()
-    .describe('What of a fork’s code and configuration is other than its parent’s'),
+  forked_from: z.string().optional().describe('ROLLOUT@SEQ if it is a fork'),
+  differs: z.array(z.string()).optional().describe('How a fork’s code and configuration differ from its parent’s'),
 });
 
 export function batchData(row: BatchRow): z.input<typeof batchShape> {
@@ -68,21 +65,21 @@ export function batchData(row: BatchRow): z.input<typeof batchShape> {
 export const outcome = z.enum(OUTCOMES);
 
 export const attemptShape = z.object({
-  reference: z.string().describe('BATCH/TASK/ATTEMPT: what other tools take'),
-  rollout: z.string().describe('Id of the rollout that counts for the attempt'),
+  reference: z.string().describe('BATCH/TASK/ATTEMPT, for use with other tools'),
+  rollout: z.string().describe('ID of the rollout that counts for the attempt'),
   task: z.string(),
   attempt: count,
   outcome,
   reward: z.number().nullable(),
   steps: count,
   tool_calls: count,
-  tools: z.array(z.string()).describe('Names of the tools it called, in order of first use'),
+  tools: z.array(z.string()).describe('Tools it called, in order of first use'),
   input_tokens: count,
   output_tokens: count,
   ms: z.number().optional(),
   error_class: errorClass.optional(),
   error_message: z.string().optional(),
-  held_at: z.number().int().optional().describe('seq of the gate it is held at'),
+  held_at: z.number().int().optional().describe('seq of the gate where it is held'),
 });
 
 export function attemptData(row: RolloutRow): z.input<typeof attemptShape> {
@@ -110,15 +107,15 @@ export function attemptReference({ batch, task, attempt }: Pick<RolloutRow, 'bat
   return `${batch}/${task}/${attempt}`;
 }
 
-/** How one try is named so that the name finds it again: as its attempt where it settled it, else by its own id. */
+/** Returns a reference to a try: its attempt if it settled it, or else its own ID. */
 export function tryReference(row: Pick<RolloutRow, 'batch' | 'task' | 'attempt' | 'settles' | 'rollout'>): string {
   return row.settles ? attemptReference(row) : row.rollout;
 }
 
-// Arguments that several tools take.
-export const BATCH = z.string().default('last').describe('Id of the batch; `last` is the newest');
+// Arguments that several tools share.
+export const BATCH = z.string().default('last').describe('ID of the batch; `last` is the newest');
 export const CURSOR = z
   .string()
   .optional()
-  .describe('next_cursor of the answer before, to go on; with the same other arguments');
-export const NEXT = z.string().optional().describe('Pass it as `cursor` for what comes next; absent at the end');
+  .describe('next_cursor of the previous response, with the same other arguments');
+export const NEXT = z.string().optional().describe('Pass it as `cursor` to get the next page; absent at the end');

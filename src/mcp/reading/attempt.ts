@@ -1,4 +1,4 @@
-/** From a reference as an agent gives it to the trajectory it means. */
+/** Resolves references to trajectories. */
 import { type Point, parseReference, resolveRollout } from '../../client/reference.ts';
 import { StudioError } from '../../common/errors.ts';
 import type { RolloutInfo } from '../../protocol/api.ts';
@@ -10,20 +10,20 @@ export interface OpenedAttempt {
   readonly model: TrajectoryModel;
   readonly info: RolloutInfo;
   readonly rollout: string;
-  /** Its name without a point: what other tools take. */
+  /** Its reference without a point, for use with other tools. */
   readonly reference: string;
   readonly point: Point;
 }
 
-/** Opens the trajectory of an attempt or rollout. Throws `usage` when the text is a batch. */
+/** Opens the trajectory of an attempt or rollout. Throws StudioError `usage` if the text is a batch. */
 export async function openAttempt(
   text: string,
   { api, session, signal }: Pick<Call, 'api' | 'session' | 'signal'>,
 ): Promise<OpenedAttempt> {
   const reference = parseReference(text);
   if (reference.kind === 'batch')
-    throw new StudioError('usage', `“${text}” is a batch, not one attempt.`, {
-      hint: 'Give BATCH/TASK/ATTEMPT or a rollout’s id; list_attempts tells those of a batch.',
+    throw new StudioError('usage', `“${text}” is a batch, not an attempt.`, {
+      hint: 'Pass BATCH/TASK/ATTEMPT or a rollout ID. List the attempts of a batch with list_attempts.',
     });
   const rollout = await resolveRollout(api, reference, signal);
   const info = await api.rollout(rollout, signal);

@@ -1,4 +1,4 @@
-/** One tool call in full: every value whole, also those kept as blobs. */
+/** Renders a tool call in full, including values stored as blobs. */
 
 import type { Json } from '../../common/json.ts';
 import type { Api } from '../../protocol/api.ts';
@@ -11,7 +11,7 @@ import { isBlobRef, unescapeKeys } from '../../trace/values/keys.ts';
 export const CALL_PARTS = ['all', 'arguments', 'result', 'error', 'world', 'output'] as const;
 export type CallPart = (typeof CALL_PARTS)[number];
 
-/** The texts of a call, by part; a part that it has not is absent. */
+/** Returns the texts of a call by part. Missing parts are absent. */
 export type CallTexts = Partial<Record<Exclude<CallPart, 'all'>, string>>;
 
 export async function callTexts(
@@ -38,12 +38,12 @@ export async function callTexts(
   return texts;
 }
 
-/** A text as it is, a value as indented JSON. */
+/** Returns a text unchanged, or a value as indented JSON. */
 function plain(value: Json): string {
   return isBlobRef(value) ? valueText(value) : typeof value === 'string' ? value : JSON.stringify(value, null, 2);
 }
 
-/** All of a call, or one part of it. */
+/** Returns all parts of a call, or one. */
 export function partOf(texts: CallTexts, part: CallPart): string {
   if (part !== 'all') return texts[part] ?? '';
   return CALL_PARTS.flatMap((name) =>

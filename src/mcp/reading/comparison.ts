@@ -1,4 +1,4 @@
-/** Two trajectories side by side, turn by turn, as an agent is told. */
+/** Compares two trajectories turn by turn. */
 import { z } from 'zod';
 import { oneLine } from '../../common/text.ts';
 import { type Action, type ActionCall, actionsOf } from '../../trace/align/actions.ts';
@@ -16,32 +16,28 @@ const MAX_DIFFERENCES = 12;
 export const turnShape = z.object({
   step: z.number().int(),
   agent: z.string().optional(),
-  calls: z
-    .array(z.string())
-    .describe('Tool, arguments and what came of it, cut where long: read_call gives them whole'),
-  text: z.string().optional().describe('What the model wrote beside or instead of calls'),
+  calls: z.array(z.string()).describe('Tool, arguments, and result, shortened if long; read_call returns them in full'),
+  text: z.string().optional().describe('Text that the model wrote with or instead of calls'),
 });
 export const rowShape = z.object({
   what: z
     .enum(['same', 'other words', 'other arguments', 'other', 'only a', 'only b'])
-    .describe('other words: no calls, and another text'),
+    .describe('other words: both made no calls, but wrote different text'),
   a: turnShape.optional(),
   b: turnShape.optional(),
-  differences: z
-    .array(z.string())
-    .describe('Of the same tools: places of arguments and results that differ, as `a → b`'),
+  differences: z.array(z.string()).describe('For the same tools: differing arguments and results, as `a → b`'),
 });
 export type Turn = z.infer<typeof turnShape>;
 export type Row = z.infer<typeof rowShape>;
 
 export interface Comparison {
-  /** undefined: both did the same from beginning to end. */
+  /** undefined if both are the same from start to end. */
   readonly split: Split | undefined;
-  /** So many turns from the beginning are the same. */
+  /** Number of identical turns at the start. */
   readonly common: number;
-  /** Step of `a` of the first of those whose calls gave something else. */
+  /** Step of `a` for the first of those turns whose results differ. */
   readonly otherResult: number | undefined;
-  /** Side by side from the first turn on: how many, and each. */
+  /** The aligned turns. */
   readonly rows: number;
   readonly row: (index: number) => Row;
 }
@@ -80,11 +76,11 @@ function rowOf(a: Action | undefined, b: Action | undefined): Row {
     ...call.arguments.map((one) => differenceText(call.name, 'arguments', one)),
     ...call.result.map((one) => differenceText(call.name, 'result', one)),
   ]);
-  const told =
+  const listed =
     differences.length <= MAX_DIFFERENCES
       ? differences
       : [...differences.slice(0, MAX_DIFFERENCES), `and ${differences.length - MAX_DIFFERENCES} more`];
-  return { what: whatOf(a, b), a: turnOf(a), b: turnOf(b), differences: told };
+  return { what: whatOf(a, b), a: turnOf(a), b: turnOf(b), differences: listed };
 }
 
 function whatOf(a: Action, b: Action): Row['what'] {

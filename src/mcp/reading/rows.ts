@@ -1,4 +1,4 @@
-/** Rows of a batch from any place on, with their tasks where a condition asks for them. */
+/** Reads the rows of a batch from any position, with their tasks if a condition needs them. */
 import { z } from 'zod';
 import type { Api } from '../../protocol/api.ts';
 import { type Outcome, outcomeOf } from '../../trace/outcome.ts';
@@ -11,18 +11,18 @@ import type { TaskRecord } from '../../trace/task.ts';
 const ROWS_AT_ONCE = 500;
 const TASKS_AT_ONCE = 200;
 
-/** A place in the rows of a batch: a page of the server's, and how many of it are done. */
+/** A position in the rows of a batch: a server page and the number of processed rows. */
 export const rowPlace = z.object({ after: z.string().optional(), skip: z.number().int().min(0) });
 export type RowPlace = z.infer<typeof rowPlace>;
 
 export interface PlacedRow {
   readonly row: RolloutRow;
   readonly place: RowPlace;
-  /** Behind it; undefined: it is the last. */
+  /** Next position, or undefined for the last row. */
   readonly next: RowPlace | undefined;
 }
 
-/** The rows from a place on: of each attempt its newest try. */
+/** Yields the rows from a position, with the newest try of each attempt. */
 export async function* rowsFrom(
   api: Api,
   batch: string,
@@ -31,7 +31,7 @@ export async function* rowsFrom(
   signal: AbortSignal,
 ): AsyncGenerator<PlacedRow> {
   const { task, attempt } = filter;
-  const asked = {
+  const query = {
     ...(task === undefined ? {} : { task }),
     ...(attempt === undefined ? {} : { attempt }),
     limit: ROWS_AT_ONCE,
@@ -40,7 +40,7 @@ export async function* rowsFrom(
   while (place !== undefined) {
     const { after, skip }: RowPlace = place;
     const at = (index: number): RowPlace => ({ ...(after === undefined ? {} : { after }), skip: index });
-    const page = await api.rollouts(batch, { ...asked, ...(after === undefined ? {} : { after }) }, signal);
+    const page = await api.rollouts(batch, { ...query, ...(after === undefined ? {} : { after }) }, signal);
     const behind: RowPlace | undefined = page.next === undefined ? undefined : { after: page.next, skip: 0 };
     for (const [index, row] of page.rollouts.entries()) {
       if (index < skip) continue;
@@ -50,7 +50,7 @@ export async function* rowsFrom(
   }
 }
 
-/** The tasks of a batch, read in stretches as they are asked for. */
+/** Reads the tasks of a batch in pages on demand. */
 export class Tasks {
   readonly #api: Api;
   readonly #batch: string;
@@ -80,7 +80,7 @@ export interface RowFilter {
   readonly tool?: string | undefined;
 }
 
-/** Whether a row is what a filter asks for. */
+/** Returns whether a row matches a filter. */
 export function fits(row: RolloutRow, { outcome, error_class: errorClass, tool }: RowFilter): boolean {
   return (
     (outcome === undefined || outcomeOf(row) === outcome) &&
@@ -89,7 +89,7 @@ export function fits(row: RolloutRow, { outcome, error_class: errorClass, tool }
   );
 }
 
-/** Whether a condition or words hold of a row as a whole. */
+/** Returns whether a row matches a condition or words. */
 export async function rowMatches(query: Query, row: RolloutRow, tasks: Tasks, signal: AbortSignal): Promise<boolean> {
   return query.matches(rowEnvironment(row, await tasks.get(row.task_index, signal))).matched;
 }

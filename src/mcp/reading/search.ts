@@ -1,4 +1,4 @@
-/** Places of a trajectory where a query holds: one for each step, with an excerpt of the first event that fits. */
+/** Searches a trajectory: returns one hit per step, with an excerpt of the first matching event. */
 import { z } from 'zod';
 import { eventLine } from '../../client/text/lines.ts';
 import { oneLine } from '../../common/text.ts';
@@ -14,16 +14,20 @@ const EXCERPT = 200;
 export const foundShape = z.object({
   reference: z.string().describe('BATCH/TASK/ATTEMPT:STEP, for read_trajectory and fork_rollout'),
   step: z.number().int(),
-  seq: z.number().int().describe('The first event that fits'),
-  events: z.number().int().describe('How many events of the step fit'),
+  seq: z.number().int().describe('The first matching event'),
+  events: z.number().int().describe('Number of matching events in the step'),
   what: z.string().describe('Kind of that event'),
   excerpt: z.string(),
-  more: z.number().int().optional().describe('Further steps of the same attempt that fit and are left out'),
+  more: z
+    .number()
+    .int()
+    .optional()
+    .describe('Number of further matching steps in the same attempt that are not listed'),
 });
 export type SearchHit = z.infer<typeof foundShape>;
 
 export interface FindOptions {
-  /** Of the attempt. */
+  /** Reference of the attempt. */
   readonly reference: string;
   readonly task: TaskRecord | undefined;
   /** First step. */
@@ -57,12 +61,12 @@ function whatOf(event: AnyEvent): string {
   return event.kind === 'tool.start' ? `call of ${event.data.name}` : event.kind;
 }
 
-/** The text around the first word; of a condition, the event on one line. */
+/** Returns the text around the first word, or for a condition, the event on one line. */
 function excerptOf(event: AnyEvent, word: string | undefined): string {
   const around = word === undefined ? undefined : textAround(event.data, word.toLowerCase());
   if (around !== undefined) return around;
   if ('unknown' in event) return oneLine(JSON.stringify(event.data), EXCERPT);
-  // eventLine begins with seq and kind, which are told beside it.
+  // Strip seq and kind, which the hit contains separately.
   return oneLine(eventLine(event).replace(/^\s*\d+\s+\S+\s*/, ''), EXCERPT);
 }
 

@@ -1,4 +1,4 @@
-/** Trajectories of the store as models. The last few are kept, so that paging through one reads it once. */
+/** Reads trajectories as models. Caches the last few, so that paging reads each only once. */
 
 import type { Api } from '../../protocol/api.ts';
 import { TrajectoryModel } from '../../trace/model.ts';
@@ -8,32 +8,32 @@ const MAX_KEPT = 8;
 const MAX_EVENTS = 250_000;
 
 export class Trajectories {
-  /** The one used last stands last. */
-  readonly #kept = new Map<string, TrajectoryModel>();
+  /** Cached models, most recently used last. */
+  readonly #cache = new Map<string, TrajectoryModel>();
 
-  /** A rollout's trajectory as it stands now. */
+  /** Reads the current trajectory of a rollout. */
   async open(api: Api, rollout: string, signal: AbortSignal): Promise<TrajectoryModel> {
-    const model = this.#kept.get(rollout) ?? new TrajectoryModel();
+    const model = this.#cache.get(rollout) ?? new TrajectoryModel();
     await extend(api, rollout, model, signal);
-    this.#kept.delete(rollout);
-    this.#kept.set(rollout, model);
+    this.#cache.delete(rollout);
+    this.#cache.set(rollout, model);
     this.#shed();
     return model;
   }
 
-  /** The same without keeping it: for whoever looks through many. */
+  /** Reads a trajectory without caching it, for searches through many. */
   async pass(api: Api, rollout: string, signal: AbortSignal): Promise<TrajectoryModel> {
-    if (this.#kept.has(rollout)) return this.open(api, rollout, signal);
+    if (this.#cache.has(rollout)) return this.open(api, rollout, signal);
     const model = new TrajectoryModel();
     await extend(api, rollout, model, signal);
     return model;
   }
 
   #shed(): void {
-    let events = [...this.#kept.values()].reduce((sum, model) => sum + model.last, 0);
-    for (const [rollout, model] of this.#kept) {
-      if (this.#kept.size === 1 || (this.#kept.size <= MAX_KEPT && events <= MAX_EVENTS)) return;
-      this.#kept.delete(rollout);
+    let events = [...this.#cache.values()].reduce((sum, model) => sum + model.last, 0);
+    for (const [rollout, model] of this.#cache) {
+      if (this.#cache.size === 1 || (this.#cache.size <= MAX_KEPT && events <= MAX_EVENTS)) return;
+      this.#cache.delete(rollout);
       events -= model.last;
     }
   }

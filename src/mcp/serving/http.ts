@@ -1,7 +1,7 @@
 /**
- * The MCP server over streamable HTTP on this machine. Other users of the machine can reach loopback too, and tools run
- * code: the address holds a secret, as a path, so that any client that takes an URL can use it. Requests that name
- * another host, or come from a web page elsewhere, are refused (DNS rebinding).
+ * Serves MCP over streamable HTTP on loopback. Other users of the machine can reach loopback too, and tools run code,
+ * so the URL contains a secret path, which works with any client that accepts a URL. Requests with another Host header
+ * or from other web origins are rejected (DNS rebinding).
  */
 import { randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
@@ -21,19 +21,19 @@ import {
 import { StudioError } from '../../common/errors.ts';
 
 const HOST = '127.0.0.1';
-/** Sessions of clients that went without a word; the oldest make room. */
+/** Maximum number of sessions. The oldest are dropped, because clients may disconnect silently. */
 const MAX_SESSIONS = 64;
 
 export interface HttpOptions {
-  /** 0: any free one. */
+  /** 0 selects any free port. */
   readonly port: number;
   readonly make: () => McpServer;
-  /** Faults that no client hears of. */
+  /** Called with errors that clients do not see. */
   readonly onError: (error: Error) => void;
 }
 
 export interface HttpServing {
-  /** Secret: who has it may use every tool. */
+  /** The secret URL, which grants access to all tools. */
   readonly url: string;
   close(): Promise<void>;
 }
@@ -61,8 +61,8 @@ export async function serveHttp({ port, make, onError }: HttpOptions): Promise<H
   try {
     await once(server, 'listening');
   } catch (cause) {
-    throw new StudioError('unavailable', `Port ${port} of this machine cannot be used.`, {
-      hint: 'Choose another one with --http.',
+    throw new StudioError('unavailable', `Cannot listen on port ${port}.`, {
+      hint: 'Choose another port with --http.',
       cause,
     });
   }
@@ -78,11 +78,11 @@ export async function serveHttp({ port, make, onError }: HttpOptions): Promise<H
   };
 }
 
-/** Clients of revisions up to 2025-11-25: one server for each session. */
+/** Serves clients of protocol revisions up to 2025-11-25, with one server per session. */
 class LegacySessions {
   readonly #make: () => McpServer;
   readonly #onError: (error: Error) => void;
-  /** The one used last stands last. */
+  /** Sessions, most recently used last. */
   readonly #open = new Map<
     string,
     { readonly server: McpServer; readonly transport: WebStandardStreamableHTTPServerTransport }
@@ -97,12 +97,12 @@ class LegacySessions {
     const id = request.headers.get('mcp-session-id');
     if (id !== null) {
       const session = this.#open.get(id);
-      if (session === undefined) return failure(404, -32001, 'There is no such session. Initialize again.');
+      if (session === undefined) return failure(404, -32001, 'Unknown session. Initialize again.');
       this.#open.delete(id);
       this.#open.set(id, session);
       return session.transport.handleRequest(request);
     }
-    // Without an id only `initialize` is good; the transport itself refuses all else.
+    // Without a session ID only `initialize` is valid; the transport rejects other requests.
     const server = this.#make();
     const transport = new WebStandardStreamableHTTPServerTransport({
       sessionIdGenerator: () => randomUUID(),
@@ -140,20 +140,20 @@ function failure(status: number, code: number, message: string): Response {
   return Response.json({ jsonrpc: '2.0', error: { code, message }, id: null }, { status });
 }
 
-function same(given: string, wanted: string): boolean {
-  const [a, b] = [Buffer.from(given), Buffer.from(wanted)];
+function same(actual: string, expected: string): boolean {
+  const [a, b] = [Buffer.from(actual), Buffer.from(expected)];
   return a.length === b.length && timingSafeEqual(a, b);
 }
 
-/** One exchange of node:http as a Request and its Response; the request aborts when the client goes away. */
+/** Adapts a node:http exchange to Request and Response. The request aborts when the client disconnects. */
 async function exchange(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   answer: (request: Request) => Promise<Response>,
 ): Promise<void> {
-  const gone = new AbortController();
-  outgoing.once('close', () => gone.abort());
-  const response = await answer(requestOf(incoming, gone.signal));
+  const disconnected = new AbortController();
+  outgoing.once('close', () => disconnected.abort());
+  const response = await answer(requestOf(incoming, disconnected.signal));
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   if (response.body === null) {
     outgoing.end();
@@ -163,7 +163,7 @@ async function exchange(
   try {
     await pipeline(Readable.fromWeb(response.body), outgoing);
   } catch (error) {
-    if (!gone.signal.aborted) throw error;
+    if (!disconnected.signal.aborted) throw error;
   }
 }
 

@@ -1,7 +1,7 @@
 import type { McpServer } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 
-/** Serves one client over stdin and stdout; resolves once it is gone or `signal` aborts. */
+/** Serves one client over stdin and stdout. Resolves when it disconnects or `signal` aborts. */
 export async function serveUntilClosed(
   make: () => McpServer,
   onError: (error: Error) => void,

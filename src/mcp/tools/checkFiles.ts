@@ -12,7 +12,7 @@ const problemShape = z.object({
   column: z.number().int(),
   severity: z.enum(['error', 'warning']),
   message: z.string(),
-  hint: z.string().describe('What to do about it'),
+  hint: z.string().describe('How to fix it'),
   code: z.string(),
 });
 
@@ -20,21 +20,21 @@ export const checkWorkspace = defineTool({
   name: 'check_files',
   title: 'Check files',
   description:
-    'Validates agent, world, batch and dataset files of the workspace and loads the modules they name; tells ' +
-    'each problem with its line and what to do. Calls no tool. Use it after editing such a file and before ' +
+    'Checks agent, world, batch, and dataset files of the workspace and loads the modules they reference. Reports ' +
+    'each problem with its line and a fix. Calls no tools. Use it after editing such a file and before ' +
     'launch_batch.',
   input: z.strictObject({
     files: z
       .array(z.string())
       .max(500)
       .default([])
-      .describe('From the workspace’s folder; none: all agent, world and batch files below it'),
+      .describe('Paths relative to the workspace folder; omit to check all agent, world, and batch files'),
   }),
   output: z.object({
     files: z.number().int(),
     ok: z.boolean().describe('No errors; there may be warnings'),
     problems: z.array(problemShape),
-    left_out: z.number().int().describe('Problems that had no room'),
+    left_out: z.number().int().describe('Number of problems that are not listed'),
   }),
   effect: 'read',
   async run({ files }, { session }) {
@@ -45,18 +45,18 @@ export const checkWorkspace = defineTool({
       session.loadModules,
     );
     const room = new Room();
-    const shown = problems.filter((problem) => room.take(problem));
-    const leftOut = problems.length - shown.length;
+    const listed = problems.filter((problem) => room.take(problem));
+    const leftOut = problems.length - listed.length;
     const head =
       problems.length === 0
-        ? `${plural(paths.length, 'file is', 'files are')} fine.`
+        ? `No problems in ${plural(paths.length, 'file')}.`
         : `${plural(paths.length, 'file')}, ${plural(problems.length, 'problem')}:`;
     return {
       data: {
         files: paths.length,
         ok: !hasErrors(problems),
         left_out: leftOut,
-        problems: shown.map(({ file, line, column, severity, message, hint, code }) => ({
+        problems: listed.map(({ file, line, column, severity, message, hint, code }) => ({
           file,
           line,
           column,
@@ -68,7 +68,7 @@ export const checkWorkspace = defineTool({
       },
       text: [
         head,
-        ...shown.map((problem) => formatProblem(problem, folder)),
+        ...listed.map((problem) => formatProblem(problem, folder)),
         ...(leftOut === 0 ? [] : [`and ${leftOut} more`]),
       ].join('\n'),
     };

@@ -20,41 +20,41 @@ const side = z.object({
   steps: z.number().int(),
   calls: z.number().int(),
   answer: z.string().optional(),
-  scored: z.string().optional().describe('What the scorer says'),
+  scored: z.string().optional().describe('The explanation of the scorer'),
 });
 
 export const compareAttempts = defineTool({
   name: 'compare_attempts',
   title: 'Compare two attempts',
   description:
-    'Where two attempts part and where they come together again: how many model turns from the beginning made ' +
-    'the same tool calls, the first turns that did not, and both side by side from there on, aligned, with the ' +
-    'places of arguments and results that differ. Best of a passed and a failed attempt of one task.',
+    'Shows where two attempts diverge and rejoin: the number of model turns at the start with the same tool calls, ' +
+    'the first differing turns, and both attempts aligned from there, with differing arguments and results. Most ' +
+    'useful for a passed and a failed attempt of the same task.',
   input: z.strictObject({
-    a: z.string().describe('BATCH/TASK/ATTEMPT or a rollout’s id'),
-    b: z.string().describe('The other'),
+    a: z.string().describe('BATCH/TASK/ATTEMPT or a rollout ID'),
+    b: z.string().describe('The other attempt'),
     cursor: CURSOR,
   }),
   output: z.object({
-    same: z.boolean().describe('Both made the same calls from beginning to end'),
-    common: z.number().int().describe('So many turns from the beginning made the same calls'),
-    alike: z.number().describe('Turns both did, over those of the longer; 1 = the same'),
+    same: z.boolean().describe('Whether both made the same calls from start to end'),
+    common: z.number().int().describe('Number of turns at the start with the same calls'),
+    alike: z.number().describe('Matching turns divided by the turns of the longer attempt; 1 = identical'),
     other_result_at: z
       .number()
       .int()
       .optional()
-      .describe('The first step of `a` among those whose calls gave something else in `b`'),
+      .describe('The first step of `a` among the common turns whose results differ in `b`'),
     a: side,
     b: side,
     differs: z
       .object({ a: turnShape.optional(), b: turnShape.optional() })
       .optional()
-      .describe('The first turns that are not the same; one is absent where the attempt was at its end'),
+      .describe('The first differing turns; one is absent if its attempt had ended'),
     rejoin: z
       .object({ a: z.number().int(), b: z.number().int() })
       .optional()
-      .describe('Steps from which on they do the same again'),
-    rows: z.array(rowShape).describe('Side by side from the difference on'),
+      .describe('Steps where the attempts rejoin'),
+    rows: z.array(rowShape).describe('Aligned turns from the first difference'),
     next_cursor: NEXT,
   }),
   effect: 'read',
@@ -94,8 +94,8 @@ export const compareAttempts = defineTool({
       '',
       split === undefined
         ? `Both made the same calls in all of ${plural(common, 'turn')}.`
-        : `The same calls in the first ${plural(common, 'turn')}. Then:`,
-      ...(otherResult === undefined ? [] : [`Before that, the calls of step ${otherResult} gave each something else.`]),
+        : `Both made the same calls in the first ${plural(common, 'turn')}. Then:`,
+      ...(otherResult === undefined ? [] : [`Before that, the calls of step ${otherResult} had different results.`]),
       ...rows.flatMap((one) => [
         '',
         one.what,
@@ -105,8 +105,8 @@ export const compareAttempts = defineTool({
       ]),
       ...(data.rejoin === undefined
         ? []
-        : ['', `They do the same again from step ${data.rejoin.a} of a and step ${data.rejoin.b} of b on.`]),
-      ...(next === undefined ? [] : ['', `Goes on: cursor ${next}`]),
+        : ['', `They rejoin at step ${data.rejoin.a} of a and step ${data.rejoin.b} of b.`]),
+      ...(next === undefined ? [] : ['', `Next page: cursor ${next}`]),
     ];
     return { data: { ...data, rows, ...(next === undefined ? {} : { next_cursor: next }) }, text: lines.join('\n') };
   },

@@ -1,4 +1,4 @@
-/** stop_batch, pause_batch, resume_batch: commands to a batch or one of its rollouts. */
+/** The tools stop_batch, pause_batch, and resume_batch. */
 import { z } from 'zod';
 import { type ControlVerb, control, controlText } from '../../client/commands/control.ts';
 import { defineTool, type Effect, type StudioTool } from '../tool.ts';
@@ -6,11 +6,8 @@ import { defineTool, type Effect, type StudioTool } from '../tool.ts';
 const RELEASE = z
   .boolean()
   .optional()
-  .describe(
-    'Of a batch: keep no pods (on this machine: no worker processes) while it is paused. They end once nothing ' +
-      'runs; resume_batch starts them again',
-  );
-const REASON = z.string().max(1000).optional().describe('Why; told in the record');
+  .describe('For a batch: end its pods (locally: worker processes) once nothing runs. resume_batch starts them again');
+const REASON = z.string().max(1000).optional().describe('Reason to record');
 
 interface Words {
   readonly name: string;
@@ -23,20 +20,20 @@ function controlTool(verb: ControlVerb, words: Words): StudioTool {
   return defineTool({
     ...words,
     input: z.strictObject({
-      target: z.string().describe('A batch, BATCH/TASK/ATTEMPT or a rollout’s id'),
+      target: z.string().describe('A batch, BATCH/TASK/ATTEMPT, or a rollout ID'),
       ...(verb === 'cancel' ? { reason: REASON } : {}),
       ...(verb === 'pause' ? { release_pods: RELEASE } : {}),
     }),
     output: z.object({
       kind: z.enum(['batch', 'rollout']),
       id: z.string(),
-      changed: z.number().int().optional().describe('How many rollouts it concerned'),
+      changed: z.number().int().optional().describe('Number of affected rollouts'),
     }),
     idempotent: true,
-    async run(given, { api, signal }) {
-      const reason = REASON.parse(given['reason']);
-      const release = RELEASE.parse(given['release_pods']) === true;
-      const done = await control(api, given.target, verb, { reason, release, by: 'rollout mcp' }, signal);
+    async run(args, { api, signal }) {
+      const reason = REASON.parse(args['reason']);
+      const release = RELEASE.parse(args['release_pods']) === true;
+      const done = await control(api, args.target, verb, { reason, release, by: 'rollout mcp' }, signal);
       const { kind, id, reply } = done;
       return {
         data: { kind, id, ...(reply.changed === undefined ? {} : { changed: reply.changed }) },
@@ -49,19 +46,19 @@ function controlTool(verb: ControlVerb, words: Words): StudioTool {
 export const stopBatch = controlTool('cancel', {
   name: 'stop_batch',
   title: 'Stop a batch',
-  description: 'Ends what is queued or running of a batch, or one rollout, as cancelled. What is recorded stays.',
+  description: 'Cancels the queued and running rollouts of a batch, or one rollout. Recorded events are kept.',
   effect: 'end',
 });
 export const pauseBatch = controlTool('pause', {
   name: 'pause_batch',
   title: 'Pause a batch',
   description:
-    'Holds each rollout of a batch, or one of them, at its next gate (before or after a model or tool call).',
+    'Holds the rollouts of a batch, or one rollout, at the next gate (before or after a model or tool call).',
   effect: 'run',
 });
 export const resumeBatch = controlTool('resume', {
   name: 'resume_batch',
   title: 'Resume a batch',
-  description: 'Goes on with a batch or rollout that was paused.',
+  description: 'Resumes a paused batch or rollout.',
   effect: 'run',
 });

@@ -9,15 +9,15 @@ export const forkRollout = defineTool({
   name: 'fork_rollout',
   title: 'Fork a rollout',
   description:
-    'Continues an attempt from one of its steps, some times over, as a batch of its own; what came before is ' +
-    'answered from the record and costs nothing. With edits it shows what would have happened had a message, an ' +
-    'argument or a result been another. Gives the batch’s id at once. The continuations call the model and the ' +
+    'Continues an attempt from one of its steps, one or more times, as a new batch. Earlier steps are replayed from ' +
+    'the recording at no cost. With edits, it shows what would have happened with a different message, argument, or ' +
+    'result. Returns the ID of the batch at once. The continuations call the model and the ' +
     'tools.',
   input: z.strictObject({
     from: z
       .string()
       .describe(
-        'BATCH/TASK/ATTEMPT:STEP or ROLLOUT:STEP (before that step’s model call), or with @SEQ (behind that event)',
+        'BATCH/TASK/ATTEMPT:STEP or ROLLOUT:STEP (before that step’s model call), or with @SEQ (after that event)',
       ),
     attempts: z.number().int().min(1).max(1000).default(1).describe('Continuations'),
     edit: z
@@ -26,30 +26,30 @@ export const forkRollout = defineTool({
       .max(100)
       .optional()
       .describe(
-        'What is changed first: `of` names a message by its ordinal m or a start or end by its seq, `path` is a ' +
-          'JSON pointer into its data (e.g. /parts/0/content, /arguments/query, /result), `value` what stands ' +
-          'there instead',
+        'Edits to apply first: `of` selects a message by its ordinal m, or a start or end event by its seq; `path` ' +
+          'is a JSON pointer into its data (e.g. /parts/0/content, /arguments/query, /result); `value` is the new ' +
+          'value',
       ),
     batch_file: z
       .string()
       .optional()
       .describe(
-        'Go on with agent, world and scorer of this batch file as they are now, from the workspace’s folder; ' +
-          'without it with what the parent ran',
+        'Use the current agent, world, and scorer of this batch file (relative to the workspace folder) instead of ' +
+          'those of the parent',
       ),
-    agent_file: z.string().optional().describe('Go on with another agent: its file'),
-    model: z.string().optional().describe('Go on with another model: its name'),
-    endpoint: z.string().optional().describe('Where that model is'),
-    dry_run: z.boolean().default(false).describe('Only tell what would differ from the parent; nothing is launched'),
-    accept_irreversible: z.boolean().default(false).describe('Go on although irreversible calls may be made again'),
+    agent_file: z.string().optional().describe('Use this agent file'),
+    model: z.string().optional().describe('Use the model with this name'),
+    endpoint: z.string().optional().describe('Endpoint of that model'),
+    dry_run: z.boolean().default(false).describe('Only report what would differ from the parent, without launching'),
+    accept_irreversible: z.boolean().default(false).describe('Continue even if irreversible calls may be repeated'),
   }),
   output: z.object({
-    batch: z.string().optional().describe('The fork; absent of a dry run'),
+    batch: z.string().optional().describe('The fork; absent for a dry run'),
     rollout: z.string().describe('The parent'),
-    seq: z.number().int().describe('The last event they share'),
+    seq: z.number().int().describe('The last shared event'),
     differs: z
       .array(z.string())
-      .describe('What of code and configuration is other than the parent’s; also kept in the fork’s record'),
+      .describe('Differences from the parent in code and configuration; also recorded in the fork'),
     notes: z.array(z.string()),
   }),
   effect: 'run',
@@ -82,11 +82,14 @@ export const forkRollout = defineTool({
       seq,
       runs: { differs, notes },
     } = planned;
-    const told = [differsText(differs), ...notes].filter((text) => text !== '');
+    const notices = [differsText(differs), ...notes].filter((text) => text !== '');
     if (dry)
       return {
         data: { rollout, seq, differs: [...differs], notes: [...notes] },
-        text: [`Nothing was launched. It would go on behind event ${seq} of rollout ${rollout}.`, ...told].join('\n'),
+        text: [
+          `Dry run: nothing was launched. The fork would continue after event ${seq} of rollout ${rollout}.`,
+          ...notices,
+        ].join('\n'),
       };
     const batch = await launchFork(
       api,
@@ -98,9 +101,9 @@ export const forkRollout = defineTool({
     return {
       data: { batch, rollout, seq, differs: [...differs], notes: [...notes] },
       text: [
-        `Batch ${batch} continues rollout ${rollout} behind event ${seq}, ${attempts} x. wait_for_batch waits ` +
-          'for its end; show_batch tells its pass rate beside the parent’s.',
-        ...told,
+        `Batch ${batch} continues rollout ${rollout} after event ${seq}, ${attempts} x. Use wait_for_batch to wait ` +
+          'for its end, and show_batch to compare its pass rate with the parent’s.',
+        ...notices,
       ].join('\n'),
     };
   },

@@ -12,19 +12,19 @@ export const launchBatch = defineTool({
   name: 'launch_batch',
   title: 'Launch a batch',
   description:
-    'Runs a batch file (*.batch.yaml) of the workspace: its agent on its tasks. Gives the batch’s id at once and ' +
-    'leaves it running; wait_for_batch waits for it. It calls the model and the tools the files name, and may ' +
-    'cost money: begin with `limit` and few `attempts`.',
+    'Runs a batch file (*.batch.yaml) of the workspace: its agent on its tasks. Returns the ID of the batch at once; ' +
+    'use wait_for_batch to wait for its end. Calls the model and tools in the files, which may cost money: start ' +
+    'with a `limit` and few `attempts`.',
   input: z.strictObject({
-    file: z.string().describe('The batch file, from the workspace’s folder'),
+    file: z.string().describe('Path of the batch file, relative to the workspace folder'),
     attempts: z.number().int().min(1).max(10_000).optional().describe('Attempts per task'),
-    limit: z.number().int().min(1).optional().describe('Only the first tasks'),
-    tasks: z.array(z.string()).min(1).max(1000).optional().describe('Only the tasks with these ids'),
+    limit: z.number().int().min(1).optional().describe('Run only the first tasks'),
+    tasks: z.array(z.string()).min(1).max(1000).optional().describe('Run only the tasks with these IDs'),
     seed: z.number().int().min(0).optional(),
     concurrency: z
       .union([z.number().int().min(1), z.literal('auto')])
       .optional()
-      .describe('Rollouts at once'),
+      .describe('Number of parallel rollouts'),
   }),
   output: z.object({ batch: z.string(), warnings: z.array(z.string()) }),
   effect: 'run',
@@ -45,10 +45,10 @@ export const launchBatch = defineTool({
     );
     checkTarget(file, target, session.target);
     const batch = await launch(api, built, { signal });
-    const told = warnings.slice(0, MAX_WARNINGS).map((warning) => formatProblem(warning, session.folder));
+    const listed = warnings.slice(0, MAX_WARNINGS).map((warning) => formatProblem(warning, session.folder));
     return {
-      data: { batch, warnings: told },
-      text: [`Batch ${batch} runs. wait_for_batch waits for its end.`, ...told].join('\n'),
+      data: { batch, warnings: listed },
+      text: [`Launched batch ${batch}. Use wait_for_batch to wait for its end.`, ...listed].join('\n'),
     };
   },
 });

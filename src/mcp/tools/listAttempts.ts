@@ -12,7 +12,7 @@ import { attemptData, attemptShape, BATCH, CURSOR, NEXT, outcome } from '../answ
 import { fits, type RowPlace, rowMatches, rowPlace, rowsFrom, Tasks } from '../reading/rows.ts';
 import { defineTool } from '../tool.ts';
 
-/** Rows looked at in one call: a filter that fits nothing in a huge batch comes back with a cursor. */
+/** Maximum rows to check per call, so that a filter without matches in a huge batch returns a cursor. */
 const MAX_LOOKED_AT = 20_000;
 const places = cursor('list_attempts', rowPlace);
 
@@ -20,8 +20,8 @@ export const listAttempts = defineTool({
   name: 'list_attempts',
   title: 'List attempts',
   description:
-    'Lists the attempts of a batch by task and attempt, filtered: outcome, reward, steps, tools called, error. ' +
-    'Their references go into read_trajectory, compare_attempts and fork_rollout.',
+    'Lists the attempts of a batch with outcome, reward, steps, called tools, and error, optionally filtered. Pass ' +
+    'their references to read_trajectory, compare_attempts, and fork_rollout.',
   input: z.strictObject({
     batch: BATCH,
     task: z.string().optional().describe('Only this task'),
@@ -32,8 +32,8 @@ export const listAttempts = defineTool({
       .string()
       .optional()
       .describe(
-        'Words, or CEL over task, attempt, step (number of steps), usage, reward, status; e.g. `reward < 0.5 && ' +
-          'step > 10` or `task.level == 2`',
+        'Words, or a CEL condition over task, attempt, step (number of steps), usage, reward, status; e.g. ' +
+          '`reward < 0.5 && step > 10` or `task.level == 2`',
       ),
     limit: z.number().int().min(1).max(200).default(50),
     cursor: CURSOR,
@@ -50,7 +50,7 @@ export const listAttempts = defineTool({
     const compiled = query === undefined ? undefined : compileQuery(query);
     const tasks = new Tasks(api, id);
     const room = new Room();
-    const shown: RolloutRow[] = [];
+    const listed: RolloutRow[] = [];
     let lookedAt = 0;
     let next: RowPlace | undefined;
     for await (const { row, place, next: behind } of rowsFrom(
@@ -60,33 +60,33 @@ export const listAttempts = defineTool({
       from === undefined ? undefined : places.read(from),
       signal,
     )) {
-      const wanted = fits(row, filter) && (compiled === undefined || (await rowMatches(compiled, row, tasks, signal)));
-      if (wanted && !room.take(attemptData(row))) {
+      const matches = fits(row, filter) && (compiled === undefined || (await rowMatches(compiled, row, tasks, signal)));
+      if (matches && !room.take(attemptData(row))) {
         next = place;
         break;
       }
       lookedAt++;
-      if (wanted) shown.push(row);
-      if (shown.length === limit || lookedAt === MAX_LOOKED_AT) {
+      if (matches) listed.push(row);
+      if (listed.length === limit || lookedAt === MAX_LOOKED_AT) {
         next = behind;
         break;
       }
       if (lookedAt % 1000 === 0)
-        await progress(lookedAt, undefined, `${plural(lookedAt, 'attempt')} looked at, ${shown.length} found`);
+        await progress(lookedAt, undefined, `${plural(lookedAt, 'attempt')} checked, ${listed.length} found`);
     }
     const nextCursor = next === undefined ? undefined : places.write(next);
     const text =
-      shown.length === 0
-        ? `No such attempt among ${lookedAt} of batch ${id}.`
-        : table([['attempt', 'outcome', 'reward', 'steps', 'calls', 'time', 'error'], ...shown.map(line)], [2, 3, 4]);
+      listed.length === 0
+        ? `No matches among ${plural(lookedAt, 'attempt')} of batch ${id}.`
+        : table([['attempt', 'outcome', 'reward', 'steps', 'calls', 'time', 'error'], ...listed.map(line)], [2, 3, 4]);
     return {
       data: {
         batch: id,
-        attempts: shown.map(attemptData),
+        attempts: listed.map(attemptData),
         looked_at: lookedAt,
         ...(nextCursor === undefined ? {} : { next_cursor: nextCursor }),
       },
-      text: nextCursor === undefined ? text : `${text}\n\nMore: cursor ${nextCursor}`,
+      text: nextCursor === undefined ? text : `${text}\n\nNext page: cursor ${nextCursor}`,
     };
   },
 });

@@ -14,32 +14,32 @@ export const readCall = defineTool({
   name: 'read_call',
   title: 'Read a tool call',
   description:
-    'One tool call in full: arguments, result, error with stack, changes of the world, what it printed. Values ' +
-    'of any size, by ranges of characters.',
+    'Reads one tool call in full: arguments, result, error with stack, world changes, and output. Large values are ' +
+    'read in ranges of characters.',
   input: z.strictObject({
     reference: z
       .string()
       .describe(
-        'BATCH/TASK/ATTEMPT:STEP or ROLLOUT:STEP; @SEQ for the call of one event; without either, `call` counts ' +
-          'over the whole attempt',
+        'BATCH/TASK/ATTEMPT:STEP or ROLLOUT:STEP; use @SEQ for the call of an event; without either, `call` counts ' +
+          'all calls of the attempt',
       ),
-    call: z.number().int().min(1).default(1).describe('Which call, from 1'),
+    call: z.number().int().min(1).default(1).describe('Number of the call, starting at 1'),
     part: z.enum(CALL_PARTS).default('all'),
     offset: z.number().int().min(0).default(0).describe('First character'),
-    length: z.number().int().min(1).max(PAGE_BYTES).default(PAGE_BYTES).describe('Most characters'),
+    length: z.number().int().min(1).max(PAGE_BYTES).default(PAGE_BYTES).describe('Maximum number of characters'),
   }),
   output: z.object({
-    reference: z.string().describe('Its step'),
+    reference: z.string().describe('Reference of its step'),
     seq: z.number().int(),
     tool: z.string(),
     status: callState,
     ms: z.number().optional(),
-    parts: z.record(z.string(), z.number().int()).describe('Characters of each part it has'),
+    parts: z.record(z.string(), z.number().int()).describe('Number of characters in each part'),
     part: z.enum(CALL_PARTS),
     offset: z.number().int(),
-    total: z.number().int().describe('Characters of the chosen part'),
+    total: z.number().int().describe('Number of characters in the selected part'),
     text: z.string(),
-    next_offset: z.number().int().optional().describe('Pass it as `offset` for what comes next; absent at the end'),
+    next_offset: z.number().int().optional().describe('Pass it as `offset` to continue; absent at the end'),
   }),
   effect: 'read',
   async run({ reference, call: number, part, offset, length }, call) {
@@ -48,12 +48,12 @@ export const readCall = defineTool({
     const texts = await callTexts(opened.model, span, call.api, call.signal);
     if (part !== 'all' && texts[part] === undefined)
       throw new StudioError('not_found', `This call of ${span.start.data.name} has no ${part}.`, {
-        hint: `It has: ${Object.keys(texts).join(', ')}.`,
+        hint: `Available parts: ${Object.keys(texts).join(', ')}.`,
       });
     const whole = partOf(texts, part);
     if (offset > whole.length)
-      throw new StudioError('usage', `There is nothing at ${offset}: the text has ${whole.length} characters.`, {
-        hint: 'Give a smaller offset.',
+      throw new StudioError('usage', `Offset ${offset} is past the end: the text has ${whole.length} characters.`, {
+        hint: 'Pass a smaller offset.',
       });
     const cut = sliceBytes(whole.slice(0, endOfRange(whole, offset, length)), offset, PAGE_BYTES);
     const end = offset + cut.text.length;
@@ -79,7 +79,9 @@ export const readCall = defineTool({
         text: cut.text,
         ...(end < whole.length ? { next_offset: end } : {}),
       },
-      text: `${facts}\n\n${cut.text}${end < whole.length ? `\n… ${whole.length - end} more characters: offset ${end}` : ''}`,
+      text:
+        `${facts}\n\n${cut.text}` +
+        (end < whole.length ? `\n… ${whole.length - end} more characters: offset ${end}` : ''),
     };
   },
 });
@@ -89,23 +91,23 @@ function findCall({ model, point, reference }: OpenedAttempt, number: number): T
     const event = model.event(point.seq);
     const span = model.span(point.seq) ?? (event?.span === undefined ? undefined : model.span(event.span));
     if (span?.kind === 'tool') return span;
-    throw new StudioError('not_found', `Event ${point.seq} belongs to no tool call.`, {
-      hint: `read_trajectory ${reference} shows its calls.`,
+    throw new StudioError('not_found', `Event ${point.seq} does not belong to a tool call.`, {
+      hint: `See the calls with read_trajectory ${reference}.`,
     });
   }
   const calls = point.step === undefined ? model.tools : model.step(point.step)?.tools;
   if (calls === undefined)
     throw new StudioError('not_found', `${reference} has no step ${point.step ?? 0}.`, {
-      hint: `Its steps are 0 to ${model.steps.length - 1}.`,
+      hint: `Use a step from 0 to ${model.steps.length - 1}.`,
     });
-  const found = calls[number - 1];
-  if (found !== undefined) return found;
+  const match = calls[number - 1];
+  if (match !== undefined) return match;
   const where = point.step === undefined ? reference : `Step ${point.step} of ${reference}`;
   const steps = [...new Set(model.tools.map((span) => span.step))];
   throw new StudioError('not_found', `${where} has ${plural(calls.length, 'tool call')}, not ${number}.`, {
     hint:
       steps.length === 0
-        ? 'No tool was called in it at all.'
+        ? 'It called no tools.'
         : `Steps with calls: ${steps.slice(0, 50).join(', ')}${steps.length > 50 ? ' …' : ''}.`,
   });
 }

@@ -10,7 +10,7 @@ import { defineTool } from '../tool.ts';
 
 const WIDTH = 120;
 
-/** The piece that comes next, and where in its text. `step` −1 is the header, one behind the last step the end. */
+/** Position of the next piece and the offset in its text. `step` −1 is the header; last step + 1 is the end. */
 const place = z.object({ step: z.number().int().min(-1), offset: z.number().int().min(0) });
 type Place = z.infer<typeof place>;
 const places = cursor('read_trajectory', place);
@@ -19,17 +19,17 @@ export const readTrajectory = defineTool({
   name: 'read_trajectory',
   title: 'Read a trajectory',
   description:
-    'One attempt as readable text: what the model said, the tools it called with arguments and results, changes ' +
-    'of the world, errors, the score. By steps (one model call with what it asked for; 0 is before the first). ' +
-    'Long values are cut unless detail is full; read_call gives one call whole.',
+    'Reads one attempt as text: model messages, tool calls with arguments and results, world changes, errors, and ' +
+    'the score. A step is one model call with its tool calls; step 0 is before the first. Long values are shortened ' +
+    'unless detail is full; read_call returns one call in full.',
   input: z.strictObject({
-    reference: z.string().describe('BATCH/TASK/ATTEMPT or a rollout’s id; with :STEP to begin at that step'),
+    reference: z.string().describe('BATCH/TASK/ATTEMPT or a rollout ID; append :STEP to start at that step'),
     from_step: z.number().int().min(0).optional().describe('First step'),
     to_step: z.number().int().min(0).optional().describe('Last step'),
     detail: z
       .enum(['overview', 'full'])
       .default('overview')
-      .describe('full: messages, arguments and results uncut, and what each model call was given'),
+      .describe('full: complete messages, arguments, and results, and the input of each model call'),
     cursor: CURSOR,
   }),
   output: z.object({
@@ -50,11 +50,11 @@ export const readTrajectory = defineTool({
       (opened.point.seq === undefined ? 0 : (opened.model.stepOf(opened.point.seq)?.index ?? 0));
     if (first > steps)
       throw new StudioError('not_found', `This trajectory has no step ${first}.`, {
-        hint: `Its steps are 0 to ${steps}.`,
+        hint: `Use a step from 0 to ${steps}.`,
       });
     const last = toStep ?? Infinity;
     if (last < first)
-      throw new StudioError('usage', `from_step ${first} is behind to_step ${last}.`, { hint: 'Swap them.' });
+      throw new StudioError('usage', `from_step ${first} is after to_step ${last}.`, { hint: 'Swap them.' });
     const start = given === undefined ? { step: -1, offset: 0 } : places.read(given);
     const { text, next } = readPage(opened, { first, last, full: detail === 'full' }, start);
     const nextCursor = next === undefined ? undefined : places.write(next);
@@ -70,12 +70,12 @@ export const readTrajectory = defineTool({
       text:
         nextCursor === undefined || next === undefined
           ? text
-          : `${text}\n… goes on with step ${next.step}: cursor ${nextCursor}\n`,
+          : `${text}\n… continues with step ${next.step}: cursor ${nextCursor}\n`,
     };
   },
 });
 
-/** One page of a trajectory as text, from a place on. */
+/** Renders one page of a trajectory from a position. */
 export function readPage(
   { model, rollout }: Pick<OpenedAttempt, 'model' | 'rollout'>,
   range: { readonly first: number; readonly last: number; readonly full: boolean },
@@ -95,7 +95,7 @@ export function readPage(
     if (step < start.step || (step > range.last && range.last < ends - 1)) continue;
     const offset = step === start.step ? start.offset : 0;
     const part = sliceBytes(piece.text, offset, left);
-    // A piece that is not begun yet begins on a page of its own, unless a whole page would not hold it.
+    // Move a piece to the next page, unless it is larger than a page.
     if (part.next !== undefined && text !== '' && bytesOf(piece.text) <= PAGE_BYTES)
       return { text, next: { step, offset } };
     text += part.text;

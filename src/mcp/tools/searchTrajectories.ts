@@ -11,7 +11,7 @@ import { fits, rowPlace, rowsFrom, Tasks } from '../reading/rows.ts';
 import { findIn, foundShape, type SearchHit } from '../reading/search.ts';
 import { type Call, defineTool } from '../tool.ts';
 
-/** A call ends with a cursor once it looked at this many events, or for this long. */
+/** Limits per call, after which it returns a cursor: number of events and time. */
 const MAX_EVENTS = 200_000;
 const MAX_MS = 15_000;
 
@@ -23,32 +23,32 @@ export const searchTrajectories = defineTool({
   name: 'search_trajectories',
   title: 'Search trajectories',
   description:
-    'Finds the steps of one attempt, or of all attempts of a batch, where words occur or a CEL condition holds; ' +
-    'gives their references and an excerpt. Words: all of them, in any case ("quoted phrases" too). CEL sees ' +
+    'Finds the steps of one attempt, or of all attempts of a batch, that contain words or match a CEL condition. ' +
+    'Returns references and excerpts. All words must occur, ignoring case; phrases can be quoted. CEL variables: ' +
     'event, step, tool (name, arguments, result, error, ms), message (role, text, calls), agent, task, attempt, ' +
     'usage, world (changes), reward, status: `tool.name == "search" && tool.error != null`, `message.role == ' +
-    '"assistant" && message.text.contains("sorry")`. Of values over 64 KiB only the beginning is looked at.',
+    '"assistant" && message.text.contains("sorry")`. Only the first 64 KiB of a value are searched.',
   input: z.strictObject({
     query: z.string().min(1),
-    in: z.string().default('last').describe('A batch, BATCH/TASK/ATTEMPT or a rollout’s id'),
+    in: z.string().default('last').describe('A batch, BATCH/TASK/ATTEMPT, or a rollout ID'),
     task: z.string().optional().describe('Only attempts of this task'),
     outcome: outcome.optional().describe('Only attempts with this outcome'),
-    error_class: errorClass.optional().describe('Only attempts that ended with such an error'),
+    error_class: errorClass.optional().describe('Only attempts that ended with this error class'),
     tool: z.string().optional().describe('Only attempts that called this tool'),
-    limit: z.number().int().min(1).max(100).default(30).describe('Most places'),
+    limit: z.number().int().min(1).max(100).default(30).describe('Maximum number of hits'),
     per_attempt: z
       .number()
       .int()
       .min(1)
       .max(100)
       .default(3)
-      .describe('Most places of one attempt, when a batch is searched'),
+      .describe('Maximum number of hits per attempt when searching a batch'),
     cursor: CURSOR,
   }),
   output: z.object({
-    understood: z.string().describe('How the query was read'),
+    understood: z.string().describe('How the query was interpreted'),
     places: z.array(foundShape),
-    attempts: z.number().int().describe('Attempts looked through in this call'),
+    attempts: z.number().int().describe('Attempts searched in this call'),
     next_cursor: NEXT,
   }),
   effect: 'read',
@@ -67,10 +67,10 @@ export const searchTrajectories = defineTool({
     const next = result.next === undefined ? undefined : places.write(result.next);
     const lines = result.found.map(
       (one) =>
-        `${one.reference}  ${one.what}: ` +
-        `${one.excerpt}${one.more === undefined ? '' : `  (and ${one.more} more ${nounFor(one.more, 'step')} of this attempt)`}`,
+        `${one.reference}  ${one.what}: ${one.excerpt}` +
+        (one.more === undefined ? '' : `  (and ${one.more} more ${nounFor(one.more, 'step')} of this attempt)`),
     );
-    const head = `${plural(lines.length, 'place')} in ${plural(result.attempts, 'attempt')}: ${query.explain}`;
+    const head = `${plural(lines.length, 'hit')} in ${plural(result.attempts, 'attempt')}: ${query.explain}`;
     return {
       data: {
         understood: query.explain,
@@ -78,7 +78,7 @@ export const searchTrajectories = defineTool({
         attempts: result.attempts,
         ...(next === undefined ? {} : { next_cursor: next }),
       },
-      text: [head, '', ...lines, ...(next === undefined ? [] : ['', `Goes on: cursor ${next}`])].join('\n'),
+      text: [head, '', ...lines, ...(next === undefined ? [] : ['', `Next page: cursor ${next}`])].join('\n'),
     };
   },
 });
@@ -142,13 +142,13 @@ async function searchBatch(
       await progress(
         attempts,
         undefined,
-        `${plural(attempts, 'attempt')} searched, ${plural(page.found.length, 'place')} found`,
+        `${plural(attempts, 'attempt')} searched, ${plural(page.found.length, 'hit')} found`,
       );
   }
   return { found: page.found, attempts };
 }
 
-/** What a page of places holds so far. */
+/** Collects the hits of a page. */
 class Pager {
   readonly found: SearchHit[] = [];
   readonly #limit: number;
@@ -158,14 +158,14 @@ class Pager {
     this.#limit = limit;
   }
 
-  /** Adds at most `most` places of one attempt. Gives the step to go on with when the page is full before. */
-  add(places: readonly SearchHit[], most: number): number | undefined {
+  /** Adds up to `max` hits of one attempt. Returns the step to continue from if the page is full. */
+  add(places: readonly SearchHit[], max: number): number | undefined {
     for (const [index, one] of places.entries()) {
-      if (index >= most) return undefined;
-      const left = places.length - most;
-      const told = index === most - 1 && left > 0 ? { ...one, more: left } : one;
-      if (this.found.length >= this.#limit || !this.#room.take(told)) return one.step;
-      this.found.push(told);
+      if (index >= max) return undefined;
+      const left = places.length - max;
+      const hit = index === max - 1 && left > 0 ? { ...one, more: left } : one;
+      if (this.found.length >= this.#limit || !this.#room.take(hit)) return one.step;
+      this.found.push(hit);
     }
     return undefined;
   }

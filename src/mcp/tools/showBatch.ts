@@ -37,17 +37,15 @@ const output = z.object({
   ),
   hardest_tasks: z
     .array(hardTask)
-    .describe('Tasks with the lowest share of passed attempts, those that always passed left out'),
-  errors: z
-    .array(errorGroup)
-    .describe('What attempts ended with, most frequent first, with one attempt each as an example'),
+    .describe('Tasks with the lowest share of passed attempts, excluding those that always passed'),
+  errors: z.array(errorGroup).describe('Errors that ended attempts, most frequent first, each with an example'),
   fork: forkRatesShape
     .optional()
     .describe(
-      'Of a fork: its pass@k from where it parts beside its parent’s; siblings = the parent’s attempts that did ' +
-        'the same until there',
+      'For a fork: its pass@k from the fork point compared with its parent’s; siblings = the parent’s attempts on ' +
+        'the same path',
     ),
-  left_out: z.record(z.string(), z.number().int()).describe('How many names were left out of long lists'),
+  left_out: z.record(z.string(), z.number().int()).describe('Number of omitted entries per list'),
 });
 type ShownBatch = z.input<typeof output>;
 
@@ -55,16 +53,12 @@ export const showBatch = defineTool({
   name: 'show_batch',
   title: 'Show a batch',
   description:
-    'The report of a batch: pass@k and pass^k with intervals, outcomes by error class and tool, tokens, times, ' +
-    'its hardest tasks and most frequent errors. Where to begin when asked how an agent does or why a batch ' +
+    'Returns the report of a batch: pass@k and pass^k with intervals, outcomes by error class and tool, tokens, ' +
+    'times, hardest tasks, and most frequent errors. Start here when asked how an agent performs or why a batch ' +
     'failed.',
   input: z.strictObject({
     batch: BATCH,
-    ks: z
-      .array(z.number().int().min(1).max(1000))
-      .max(8)
-      .default([])
-      .describe('Further k of pass@k beside the usual ones'),
+    ks: z.array(z.number().int().min(1).max(1000)).max(8).default([]).describe('Additional k values for pass@k'),
   }),
   output,
   effect: 'read',
@@ -73,7 +67,7 @@ export const showBatch = defineTool({
   },
 });
 
-/** What there is to say about a batch; also what its resource and the prompts hold. */
+/** Builds the report of a batch, for the tool, the resource, and the prompts. */
 export async function batchAnswer(
   api: Api,
   id: string,
@@ -106,20 +100,20 @@ export async function batchAnswer(
   const parts = [batchHeading(row, WIDTH), reportText({ ...whole, by_level: data.report.by_level }, WIDTH)];
   if (fork !== undefined) parts.push(forkText(fork));
   if (data.hardest_tasks.length > 0) {
-    parts.push(
-      `${table([['hardest tasks', 'passed'], ...data.hardest_tasks.map(({ task, passed, scored }) => [task, `${passed}/${scored}`])], [1])}${more(leftOut['hardest_tasks'])}`,
-    );
+    const rows = data.hardest_tasks.map(({ task, passed, scored }) => [task, `${passed}/${scored}`]);
+    parts.push(table([['hardest tasks', 'passed'], ...rows], [1]) + more(leftOut['hardest_tasks']));
   }
   if (data.errors.length > 0) {
-    parts.push(
-      `errors\n${data.errors.map((one) => `  ${one.attempts} x ${one.error_class}: ${one.message}  (e.g. ${one.example})`).join('\n')}${more(leftOut['errors'])}`,
+    const lines = data.errors.map(
+      (one) => `  ${one.attempts} x ${one.error_class}: ${one.message}  (e.g. ${one.example})`,
     );
+    parts.push(['errors', ...lines].join('\n') + more(leftOut['errors']));
   }
   return { data, text: parts.join('\n\n') };
 }
 
 function more(leftOut: number | undefined): string {
-  return leftOut === undefined ? '' : `\n  and ${leftOut} more: list_attempts tells them all`;
+  return leftOut === undefined ? '' : `\n  and ${leftOut} more; see list_attempts`;
 }
 
 function attemptsOf(rows: readonly RolloutRow[]): RolloutRow[] {
@@ -157,7 +151,7 @@ function errorGroups(attempts: readonly RolloutRow[]): z.infer<typeof errorGroup
     .sort((a, b) => b.attempts - a.attempts);
 }
 
-/** The first names of a record; the others are counted. */
+/** Returns the first entries of a record and counts the omitted ones. */
 function few<T>(what: string, record: Readonly<Record<string, T>>, leftOut: Record<string, number>): Record<string, T> {
   const entries = Object.entries(record);
   if (entries.length > MAX_NAMES) leftOut[what] = entries.length - MAX_NAMES;

@@ -16,11 +16,16 @@ export const waitForBatch = defineTool({
   name: 'wait_for_batch',
   title: 'Wait for a batch',
   description:
-    'Waits until a batch has ended, or until the given seconds are over, whichever comes first, and tells how it ' +
-    'stands. Progress is reported at once and at every change. Call it again to go on waiting.',
+    'Waits until a batch has ended, or for the given number of seconds, and returns its state. Reports progress at ' +
+    'once and on every change. Call it again to continue waiting.',
   input: z.strictObject({
     batch: BATCH,
-    seconds: z.number().min(0).max(600).default(45).describe('Longest wait; mind the time your client gives a call'),
+    seconds: z
+      .number()
+      .min(0)
+      .max(600)
+      .default(45)
+      .describe('Maximum wait in seconds; keep it below the call timeout of your client'),
   }),
   output: z.object({ ended: z.boolean(), batch: batchShape }),
   effect: 'read',
@@ -36,22 +41,22 @@ export const waitForBatch = defineTool({
 });
 
 /**
- * Follows a batch until its end or for so long; how it stands then. Tells how it stands at once, at every change, and
- * at last.
+ * Follows a batch until its end or a timeout and returns its final row. Reports progress at the start, on every change,
+ * and at the end.
  */
 async function waitForEnd(batch: string, ms: number, { api, connection, signal, progress }: Call): Promise<BatchRow> {
   const row = await api.batch(batch, signal);
   const total = row.tasks * row.attempts;
   const enough = new AbortController();
-  let told = -1;
-  const tell = async (ended: number): Promise<void> => {
+  let reported = -1;
+  const report = async (ended: number): Promise<void> => {
     const done = Math.min(ended, total);
-    if (done <= told) return; // progress only ever grows, says MCP; a retry takes some back
-    told = done;
-    // nobody listens any more
+    if (done <= reported) return; // MCP requires increasing progress, but a retry reduces it
+    reported = done;
+    // Stop if the client no longer listens.
     await progress(done, total, `${done} of ${plural(total, 'attempt')} ended`).catch(() => enough.abort());
   };
-  await tell(endedOf(row));
+  await report(endedOf(row));
   if (row.state === 'ended' || ms === 0) return row;
   const timer = setTimeout(() => enough.abort(), ms);
   const ended = new Set<string>();
@@ -66,7 +71,7 @@ async function waitForEnd(batch: string, ms: number, { api, connection, signal, 
       {
         rows: (rows) => {
           for (const one of rows) note(one, ended);
-          return tell(ended.size);
+          return report(ended.size);
         },
         events: (events) => batchEnd.add(events),
         head: () => void batchEnd.head(),
@@ -79,9 +84,11 @@ async function waitForEnd(batch: string, ms: number, { api, connection, signal, 
     clearTimeout(timer);
   }
   if (signal.aborted)
-    throw new StudioError('cancelled', 'The wait was cancelled; the batch runs on.', { hint: 'stop_batch ends it.' });
+    throw new StudioError('cancelled', 'The wait was cancelled. The batch keeps running.', {
+      hint: 'Stop it with stop_batch.',
+    });
   const last = await api.batch(batch, signal);
-  await tell(endedOf(last)); // also what was cancelled before it had a rollout
+  await report(endedOf(last)); // includes attempts cancelled before they had a rollout
   return last;
 }
 
@@ -89,7 +96,7 @@ function endedOf({ counts: { passed, failed, unscored, cancelled, infrastructure
   return passed + failed + unscored + cancelled + infrastructure;
 }
 
-/** Attempts that ended, by task and attempt: of several tries the newest says. */
+/** Returns the ended attempts by task and attempt, based on their newest try. */
 function note(row: RolloutRow, ended: Set<string>): void {
   const attempt = `${row.task_index}/${row.attempt}`;
   if (row.state === 'ended') ended.add(attempt);

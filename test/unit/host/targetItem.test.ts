@@ -32,7 +32,7 @@ describe('the target in the status bar', () => {
     ]);
     assert.match(item.label, /^Rollout target lab, 1 running/);
     assert.match(targetItem(seen({ batches: Array.from({ length: 12 }, () => running) }))?.tooltip ?? '', /and 2 more/);
-    assert.match(targetItem(seen())?.tooltip ?? '', /No batch runs/);
+    assert.match(targetItem(seen())?.tooltip ?? '', /No batches are running/);
   });
 
   it('says where it is not connected, and where nobody knows it', () => {

@@ -1,4 +1,4 @@
-/** What a target is that is the address of a server: each answer is tried before the next is asked for. */
+/** Asks for the URL, CA, and tokens of a URL target. Each answer is verified before the next question. */
 import { readFile } from 'node:fs/promises';
 import * as vscode from 'vscode';
 import { certificatesOf } from '../../../client/targets/addressTokens.ts';
@@ -10,28 +10,28 @@ import { type Answer, BACK } from '../../window/questions/answer.ts';
 import { input, pickOne, type StepPlace } from '../../window/questions/dialogue.ts';
 import { SKIPPED, type Step } from '../../window/questions/steps.ts';
 
-/** What was answered so far. */
+/** The answers so far. */
 export interface AddressDraft {
   url: string;
-  /** File of certificates. */
+  /** CA file. */
   ca: string | undefined;
   token: string;
 }
 
-/** `wanted`: whether it is an address at all that is added. */
+/** @param wanted Returns whether the user chose to add a URL target. */
 export function addressSteps(title: string, draft: AddressDraft, wanted: () => boolean): readonly Step[] {
   let untrusted = false;
   const when =
     (step: () => Promise<Answer<unknown>>): Step =>
     () =>
       wanted() ? step() : Promise.resolve(SKIPPED);
-  // The first was the choice of an address, the last is the name; what is only asked sometimes is not counted.
+  // The first step was the kind of target and the last is the name. Optional steps are not counted.
   const place = (step: number): StepPlace => ({ title, step, steps: 4 });
   return [
     when(() =>
       kept(
         input(place(2), {
-          prompt: 'Address of the server',
+          prompt: 'URL of the server',
           value: draft.url,
           placeholder: 'https://rollouts.example.org',
           wrong: (text) => problem(() => serverUrl(text.trim())),
@@ -58,8 +58,8 @@ export function addressSteps(title: string, draft: AddressDraft, wanted: () => b
 }
 
 /**
- * The token itself is in no setting and no file. `may`: what it has to be good for; one that only reads may be left
- * out.
+ * Asks for a token, which is not stored in settings or files. `may` is the required permission; the read-only token
+ * is optional.
  */
 export function askToken(
   place: StepPlace,
@@ -69,12 +69,12 @@ export function askToken(
   return input(place, {
     prompt:
       may === 'write'
-        ? 'Token of the server; it is kept in the secret storage of VS Code'
-        : 'Token that may only read, for links to a browser; none if left empty',
+        ? 'Token of the server. VS Code stores it in its secret storage.'
+        : 'Read-only token for links to a browser (optional)',
     password: true,
     wrong: (text) =>
       may === 'write' && text.trim() === ''
-        ? 'A server is asked with a token: that of its server.json, or of its Secret in the cluster.'
+        ? 'Enter the token from its server.json file, or from its Secret in the cluster.'
         : undefined,
     tried: async (text, signal) => {
       if (text.trim() === '') return undefined;
@@ -82,24 +82,21 @@ export function askToken(
         const found = await checkToken({ ...address, token: text.trim() }, signal);
         if (found.may === may) return undefined;
         return may === 'write'
-          ? 'This token may only read. The window needs the full one.'
-          : 'This token may do everything: whoever gets a link could.';
+          ? 'This token is read-only. Enter the full token.'
+          : 'This is the full token, and links would expose it. Enter the read-only token.';
       });
     },
   }).then((answer) => (typeof answer === 'string' ? answer.trim() : answer));
 }
 
 async function askAuthority(place: StepPlace, draft: AddressDraft): Promise<Answer<string>> {
-  for (
-    let placeholder = `The certificate of ${new URL(draft.url).host} is of an authority that is not trusted here`;
-    ;
-  ) {
+  for (let placeholder = `The certificate of ${new URL(draft.url).host} is from a CA that is not trusted`; ; ) {
     const choice = await pickOne(
       place,
       [
         {
           label: 'Choose a CA File…',
-          detail: 'The certificates (PEM) of its authority, from whoever runs the server',
+          detail: 'PEM file from the operator of the server',
           icon: 'folder-opened',
           value: true,
         },
@@ -116,14 +113,14 @@ async function askAuthority(place: StepPlace, draft: AddressDraft): Promise<Answ
         { url: draft.url, ca: await readFile(file.fsPath, 'utf8') },
         new AbortController().signal,
       );
-      return reached === 'reached' ? undefined : 'The certificate of the server is not of this authority';
+      return reached === 'reached' ? undefined : 'This CA did not issue the certificate of the server';
     });
     if (wrong === undefined) return (draft.ca = file.fsPath);
     placeholder = wrong;
   }
 }
 
-/** What is wrong, in words; `work` may say so or throw. */
+/** Returns the error of a check as text. `work` returns or throws it. */
 async function tried(work: () => Promise<string | undefined>): Promise<string | undefined> {
   try {
     return await work();

@@ -1,12 +1,12 @@
-/** What the secret storage holds of a target. */
+/** The stored tokens of a target. */
 import { z } from 'zod';
 import { jsonOf } from '../../../common/json.ts';
 
-/** The address is kept with them: they go to no other that somebody gives the same name. */
+/** Includes the URL, so that the tokens are never sent to another server with the same target name. */
 const keptTokens = z.object({ url: z.string(), token: z.string(), read: z.string().optional() });
 export type KeptTokens = z.infer<typeof keptTokens>;
 
-/** undefined: it is of another version. */
+/** Returns undefined if another version wrote it. */
 export function readTokens(text: string): KeptTokens | undefined {
   return keptTokens.safeParse(jsonOf(text)).data;
 }

@@ -1,6 +1,6 @@
 /**
- * Tokens of targets that are addresses, in the editor's secret storage. Whoever connects takes them as environment
- * variables, as the command line does. Knows nothing of VS Code.
+ * Stores the tokens of URL targets in the editor's secret storage and provides them as environment variables, like the
+ * CLI expects. Does not depend on VS Code.
  */
 import { LOCAL } from '../../../client/targets/local.ts';
 import type { Target } from '../../../client/targets/target.ts';
@@ -14,10 +14,10 @@ export class TargetTokens {
   readonly #vault: Vault;
   readonly #target: (name: string) => Promise<Target | undefined>;
   readonly #changed = new Emitter<string>();
-  /** Told with the target's name. */
+  /** Fires with the target's name. */
   readonly changed = this.#changed.event;
 
-  /** `target`: as it is known on this machine. */
+  /** @param target Looks up a target by name. */
   constructor(vault: Vault, target: (name: string) => Promise<Target | undefined>) {
     this.#vault = vault;
     this.#target = target;
@@ -32,11 +32,11 @@ export class TargetTokens {
     await this.#vault.delete(key(name));
   }
 
-  /** The variables that those of the names take their tokens from; other words name nothing. */
+  /** Returns the token variables of the named targets. Ignores other words. */
   async env(names: readonly string[]): Promise<Record<string, string>> {
-    const found: Record<string, string> = {};
+    const variables: Record<string, string> = {};
     for (const name of new Set(names)) {
-      // A word of a command line may be anything.
+      // Words of a command line may not be target names.
       const target = name === LOCAL ? undefined : await this.#target(name);
       if (target === undefined || !('url' in target)) continue;
       const stored = await this.#vault.get(key(name));
@@ -44,9 +44,10 @@ export class TargetTokens {
       const { readTokens } = await import('./keptTokens.ts');
       const tokens = readTokens(stored);
       if (tokens?.url !== target.url) continue;
-      found[target.token_env] = tokens.token;
-      if (target.read_token_env !== undefined && tokens.read !== undefined) found[target.read_token_env] = tokens.read;
+      variables[target.token_env] = tokens.token;
+      if (target.read_token_env !== undefined && tokens.read !== undefined)
+        variables[target.read_token_env] = tokens.read;
     }
-    return found;
+    return variables;
   }
 }

@@ -1,4 +1,4 @@
-/** Commands at a tool in the editor: its calls, and of which batch its figures are. */
+/** Implements the commands for a tool in the editor: show its calls, and choose the batch for its statistics. */
 
 import * as vscode from 'vscode';
 import { StudioError } from '../../../common/errors.ts';
@@ -9,19 +9,19 @@ import type { Figures } from '../state/toolFigures.ts';
 import type { FiguredSpot, Lookup } from './lookup.ts';
 import { type CallDocuments, type CallsOf, showCalls } from './showCalls.ts';
 
-/** Calls of the tool that the cursor is in. */
+/** Shows the calls of the tool at the cursor. */
 export async function showCallsHere(figures: Figures, lookup: Lookup, documents: CallDocuments): Promise<void> {
   const editor = vscode.window.activeTextEditor;
-  const found =
+  const figured =
     editor === undefined ? undefined : spotAt(await lookup.figured(editor.document), editor.selection.active.line + 1);
-  if (editor === undefined || found === undefined)
-    throw new StudioError('usage', 'There is no tool with calls here.', {
-      hint: 'Put the cursor on a tool that a batch has used.',
+  if (editor === undefined || figured === undefined)
+    throw new StudioError('usage', 'There are no calls for a tool at the cursor.', {
+      hint: 'Place the cursor on a tool that a batch has used.',
     });
   const {
     spot,
     figures: { row, names },
-  } = found;
+  } = figured;
   await showCalls(figures, documents, {
     uri: editor.document.uri.toString(),
     line: spot.line,
@@ -31,17 +31,17 @@ export async function showCallsHere(figures: Figures, lookup: Lookup, documents:
   });
 }
 
-/** Asks of which batch the figures in a file are. */
-export async function chooseBatch(figures: Figures, lookup: Lookup, asked: CallsOf | undefined): Promise<void> {
+/** Asks which batch to use for the statistics in a file. */
+export async function chooseBatch(figures: Figures, lookup: Lookup, target: CallsOf | undefined): Promise<void> {
   const editor = vscode.window.activeTextEditor;
-  const uri = asked === undefined ? editor?.document.uri : vscode.Uri.parse(asked.uri, true);
+  const uri = target === undefined ? editor?.document.uri : vscode.Uri.parse(target.uri, true);
   const kind = uri === undefined ? undefined : toolFileKind(uri.path);
   if (uri === undefined || kind === undefined)
     throw new StudioError('usage', 'This file has no tools.', {
       hint: 'Open one that exports tools, or an agent file.',
     });
   const document = await vscode.workspace.openTextDocument(uri);
-  const names = asked?.tools ?? (await lookup.spots(document)).flatMap((spot) => spot.names ?? []);
+  const names = target?.tools ?? (await lookup.spots(document)).flatMap((spot) => spot.names ?? []);
   const rows = await figures.candidates(kind, uri.fsPath, names);
   const chosen = figures.chosen(uri.fsPath);
   const newest = {
@@ -59,7 +59,7 @@ export async function chooseBatch(figures: Figures, lookup: Lookup, asked: Calls
     batch: row.batch,
   }));
   const picked = await vscode.window.showQuickPick([newest, ...items], {
-    title: 'Figures of Tools',
+    title: 'Batch for Tool Statistics',
     placeHolder: 'Select a batch',
     matchOnDescription: true,
     matchOnDetail: true,
@@ -67,7 +67,7 @@ export async function chooseBatch(figures: Figures, lookup: Lookup, asked: Calls
   if (picked !== undefined) await figures.choose(uri.fsPath, picked.batch);
 }
 
-/** A tool reaches to the next one. */
+/** Returns the tool at a line. A tool extends to the next one. */
 function spotAt(spots: readonly FiguredSpot[], line: number): FiguredSpot | undefined {
   return spots.filter(({ spot }) => spot.line <= line).sort((a, b) => b.spot.line - a.spot.line)[0];
 }

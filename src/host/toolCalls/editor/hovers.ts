@@ -1,4 +1,4 @@
-/** Over a tool's name: its figures, what failed and why, its last calls. */
+/** Provides hovers on tool names: statistics, errors, and recent calls. */
 import * as vscode from 'vscode';
 import { plural } from '../../../common/text.ts';
 import { outcomeOf } from '../../../trace/outcome.ts';
@@ -35,7 +35,7 @@ function hoverText(
 ): vscode.MarkdownString {
   const text = linked();
   const stats = calls.stats(names);
-  const asked = { ...at, batch: row.batch, tools: [...names] };
+  const query = { ...at, batch: row.batch, tools: [...names] };
   text.appendText(
     `${names.size === 1 ? [...names].join('') : plural(names.size, 'tool')} in ${row.name}, ` +
       `${agoText(Date.now() - row.created_at)}\n`,
@@ -48,13 +48,13 @@ function hoverText(
     const attempt = calls.row(fact.rollout);
     appendCall(text, fact, names.size > 1, attempt === undefined ? '' : outcomeOf(attempt));
   }
-  text.appendMarkdown(`[Show calls](${commandUri(COMMANDS_OF_LENSES.show, asked)})`);
+  text.appendMarkdown(`[Show calls](${commandUri(COMMANDS_OF_LENSES.show, query)})`);
   if (stats.errors > 0)
-    text.appendMarkdown(` · [Show failed calls](${commandUri(COMMANDS_OF_LENSES.show, { ...asked, errors: true })})`);
+    text.appendMarkdown(` · [Show failed calls](${commandUri(COMMANDS_OF_LENSES.show, { ...query, errors: true })})`);
   return text;
 }
 
-/** A call with what can be done with it. What it says is a block of code: nothing in it is markup. */
+/** Renders a call with its actions. Recorded texts are in code blocks, never Markdown. */
 export function appendCall(text: vscode.MarkdownString, fact: CallFact, named: boolean, outcome: string): void {
   const call = { rollout: fact.rollout, seq: fact.seq };
   text.appendCodeblock(
@@ -69,7 +69,7 @@ export function appendCall(text: vscode.MarkdownString, fact: CallFact, named: b
   text.appendMarkdown(`${outcome === '' ? '' : `${outcome} · `}step ${fact.step} · ${links.join(' · ')}\n\n`);
 }
 
-/** A text whose links may call our commands, and no others. */
+/** Creates a Markdown text whose links can run only the commands of this extension. */
 export function linked(): vscode.MarkdownString {
   const text = new vscode.MarkdownString('', true);
   text.isTrusted = { enabledCommands: Object.values(COMMANDS_OF_LENSES) };

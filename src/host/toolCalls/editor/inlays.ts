@@ -1,4 +1,4 @@
-/** Behind the parameters of a tool's `run`: what its last call was given, and gave. */
+/** Provides inlay hints after the parameters of a tool's `run`: the arguments and result of its last call. */
 import * as vscode from 'vscode';
 import { argumentsLine, cut, resultLine } from '../../../trace/toolCalls/text.ts';
 import type { Lookup } from './lookup.ts';

@@ -1,4 +1,4 @@
-/** CodeLenses over tools: the batch they are looked at in, its figures, its failed calls. */
+/** Provides CodeLenses on tools: the batch, its statistics, and failed calls. */
 import * as vscode from 'vscode';
 import { plural } from '../../../common/text.ts';
 import { statsText } from '../../../trace/toolCalls/text.ts';
@@ -15,7 +15,7 @@ export async function toolLenses(lookup: Lookup, document: vscode.TextDocument):
 function lensesOf({ spot, figures: { row, calls, names } }: FiguredSpot, uri: vscode.Uri): vscode.CodeLens[] {
   const range = rangeOf(spot);
   const stats = calls.stats(names);
-  const asked: CallsOf = {
+  const query: CallsOf = {
     uri: uri.toString(),
     line: spot.line,
     column: spot.column,
@@ -23,19 +23,20 @@ function lensesOf({ spot, figures: { row, calls, names } }: FiguredSpot, uri: vs
     tools: [...names],
   };
   const running = row.state === 'ended' ? `$(history)${NBSP}` : `$(loading~spin)${NBSP}`;
-  const figures = `${names.size > 1 ? `${plural(names.size, 'tool')} · ` : ''}${statsText(stats, calls.shares(names), calls.read)}`;
+  const prefix = names.size > 1 ? `${plural(names.size, 'tool')} · ` : '';
+  const figures = prefix + statsText(stats, calls.shares(names), calls.read);
   return [
     new vscode.CodeLens(range, {
       title: `${running}${row.name}, ${agoText(Date.now() - row.created_at)}`,
       tooltip: `Batch ${row.name} (${row.batch}). Choose another one…`,
       command: COMMANDS_OF_LENSES.choose,
-      arguments: [asked],
+      arguments: [query],
     }),
     new vscode.CodeLens(range, {
       title: figures,
       tooltip: 'Show calls',
       command: COMMANDS_OF_LENSES.show,
-      arguments: [asked],
+      arguments: [query],
     }),
     ...(stats.errors === 0
       ? []
@@ -44,7 +45,7 @@ function lensesOf({ spot, figures: { row, calls, names } }: FiguredSpot, uri: vs
             title: `$(error)${NBSP}${stats.errors.toLocaleString('en')} failed`,
             tooltip: 'Show the calls that failed',
             command: COMMANDS_OF_LENSES.show,
-            arguments: [{ ...asked, errors: true } satisfies CallsOf],
+            arguments: [{ ...query, errors: true } satisfies CallsOf],
           }),
         ]),
   ];

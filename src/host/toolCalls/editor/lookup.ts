@@ -1,4 +1,4 @@
-/** The tools of a document with their figures, as every provider asks for them. */
+/** Finds the tools of a document and their statistics, for all providers. */
 import * as vscode from 'vscode';
 import { StudioError } from '../../../common/errors.ts';
 import { folderOf, pathOf, workspaceFiles } from '../../files/workspaceFiles.ts';
@@ -12,7 +12,7 @@ export interface FiguredSpot {
 
 export class Lookup {
   readonly #figures: Figures;
-  /** By document, of one version of it. */
+  /** Cached tools by document and version. */
   readonly #spots = new WeakMap<
     vscode.TextDocument,
     { readonly version: number; readonly spots: Promise<readonly ToolSpot[]> }
@@ -25,23 +25,23 @@ export class Lookup {
   async spots(document: vscode.TextDocument): Promise<readonly ToolSpot[]> {
     const kind = toolFileKind(document.uri.path);
     if (kind === undefined || document.uri.scheme !== 'file' || !vscode.workspace.isTrusted) return [];
-    let known = this.#spots.get(document);
-    // What an agent file leads to may change while it stays as it is.
-    if (known === undefined || known.version !== document.version || kind !== 'code') {
+    let cached = this.#spots.get(document);
+    // Do not cache agent files, because referenced files may change.
+    if (cached === undefined || cached.version !== document.version || kind !== 'code') {
       const path = pathOf(document.uri);
       const files = workspaceFiles(folderOf(document.uri));
       const readText = (file: string): Promise<string | undefined> =>
         files.readText(file).catch((error: unknown) => {
-          if (StudioError.is(error)) return undefined; // gone, or not text
+          if (StudioError.is(error)) return undefined; // deleted, or not text
           throw error;
         });
-      known = { version: document.version, spots: toolSpots(kind, path, document.getText(), readText) };
-      this.#spots.set(document, known);
+      cached = { version: document.version, spots: toolSpots(kind, path, document.getText(), readText) };
+      this.#spots.set(document, cached);
     }
-    return known.spots;
+    return cached.spots;
   }
 
-  /** Tools that no batch used are left out. */
+  /** Skips tools that no batch used. */
   async figured(document: vscode.TextDocument): Promise<readonly FiguredSpot[]> {
     const kind = toolFileKind(document.uri.path);
     if (kind === undefined) return [];

@@ -1,6 +1,5 @@
 /**
- * Marks beside lines of code that threw in the batch that is looked at; over them, how often, what, and the newest such
- * call.
+ * Marks lines of code that threw in the selected batch. Hovers show how often, the messages, and the newest call.
  */
 import * as vscode from 'vscode';
 import { plural } from '../../../common/text.ts';
@@ -17,7 +16,7 @@ import { appendCall, linked } from './hovers.ts';
 
 const MESSAGES = 3;
 const WIDTH = 160;
-/** Changes of editors come in bursts. */
+/** Debounces editor changes. */
 const SETTLE_MS = 200;
 
 export class ThrownMarks implements vscode.Disposable {
@@ -39,7 +38,7 @@ export class ThrownMarks implements vscode.Disposable {
     this.look();
   }
 
-  /** Draws them anew, soon. */
+  /** Schedules an update of the marks. */
   look(): void {
     clearTimeout(this.#timer);
     this.#timer = setTimeout(() => {
@@ -81,7 +80,7 @@ async function marksOf(
   const before = file === undefined ? undefined : await definition.linesOf(file);
   const now = document.getText().split(/\r?\n/);
   return lines.flatMap((thrown) => {
-    // Code that changed since is not to blame.
+    // Skip lines that changed since the batch.
     const line = before === undefined ? thrown.line : lineNow(thrown.line, before, now);
     if (line === undefined || line > document.lineCount) return [];
     const text = document.lineAt(line - 1);

@@ -1,4 +1,4 @@
-/** Calls of a tool in VS Code's own peek view: documents with a line for each, newest first. */
+/** Shows the calls of a tool in a peek view, with documents that list the newest calls first. */
 import * as vscode from 'vscode';
 import { z } from 'zod';
 import { plural } from '../../../common/text.ts';
@@ -10,14 +10,14 @@ import { COMMANDS_OF_LENSES } from '../lensCommands.ts';
 import { CALLS_SCHEME } from '../schemes.ts';
 import type { Figures, ToolFigures } from '../state/toolFigures.ts';
 
-/** Calls in one view; those before have lost their arguments by then. */
-const MOST = 100;
-/** Documents that are kept while nobody has them open. */
-const KEPT = 20;
+/** Maximum number of calls to show. Older calls no longer have their arguments. */
+const MAX_CALLS = 100;
+/** Number of closed documents to keep. */
+const MAX_CLOSED = 20;
 
-/** Which calls are asked for. Goes through links, so it is JSON. */
+/** Selects calls. Serializable, because links contain it. */
 export const callsOf = z.object({
-  /** Where the view opens. */
+  /** Where to open the view. */
   uri: z.string(),
   line: z.number().int().min(1),
   column: z.number().int().min(1),
@@ -33,15 +33,15 @@ interface ShownCalls {
 }
 
 export class CallDocuments implements vscode.TextDocumentContentProvider, vscode.CodeLensProvider {
-  readonly #shown = new Map<string, ShownCalls>();
+  readonly #documents = new Map<string, ShownCalls>();
   #last = 0;
 
   provideTextDocumentContent(uri: vscode.Uri): string | undefined {
-    return this.#shown.get(uri.query)?.text;
+    return this.#documents.get(uri.query)?.text;
   }
 
   provideCodeLenses(document: vscode.TextDocument): vscode.CodeLens[] {
-    return (this.#shown.get(document.uri.query)?.blocks ?? []).flatMap(({ fact, line }) => {
+    return (this.#documents.get(document.uri.query)?.blocks ?? []).flatMap(({ fact, line }) => {
       const range = new vscode.Range(line, 0, line, 0);
       const call = { rollout: fact.rollout, seq: fact.seq };
       return [
@@ -52,29 +52,29 @@ export class CallDocuments implements vscode.TextDocumentContentProvider, vscode
     });
   }
 
-  /** The call that a line of such a document belongs to. */
+  /** Returns the call at a line of a document. */
   callAt(uri: vscode.Uri, line: number): { readonly rollout: string; readonly seq: number } | undefined {
-    const block = this.#shown.get(uri.query)?.blocks.find((each) => line >= each.line && line <= each.lastLine);
+    const block = this.#documents.get(uri.query)?.blocks.find((each) => line >= each.line && line <= each.lastLine);
     return block === undefined ? undefined : { rollout: block.fact.rollout, seq: block.fact.seq };
   }
 
-  /** A document with the newest calls, and where each begins. undefined: there is none. */
+  /** Creates a document with the newest calls and their lines. Returns undefined if there are none. */
   make(
     { row, calls, names }: ToolFigures,
     errors: boolean,
   ): { readonly uri: vscode.Uri; readonly blocks: readonly CallBlock[] } | undefined {
-    const wanted = calls.calls(names).filter((fact) => !errors || fact.error !== undefined);
-    if (wanted.length === 0) return undefined;
-    const shown = wanted.slice(0, MOST);
+    const matches = calls.calls(names).filter((fact) => !errors || fact.error !== undefined);
+    if (matches.length === 0) return undefined;
+    const newest = matches.slice(0, MAX_CALLS);
     const what = names.size === 1 ? [...names].join('') : plural(names.size, 'tool');
-    const kind = plural(wanted.length, errors ? 'failed call' : 'call');
-    const of = shown.length < wanted.length ? `the newest ${shown.length} of ${kind}` : kind;
+    const kind = plural(matches.length, errors ? 'failed call' : 'call');
+    const of = newest.length < matches.length ? `the newest ${newest.length} of ${kind}` : kind;
     const read =
       calls.read.read < calls.read.attempts ? `, of ${calls.read.read} of ${calls.read.attempts} attempts` : '';
     const title = `${what} in ${row.name}, ${agoText(Date.now() - row.created_at)} · ${of}${read}`;
     const made = callsText(
       title,
-      shown,
+      newest,
       (fact) => {
         const attempt = calls.row(fact.rollout);
         return attempt === undefined
@@ -85,7 +85,7 @@ export class CallDocuments implements vscode.TextDocumentContentProvider, vscode
     );
     this.#last += 1;
     const query = String(this.#last);
-    this.#shown.set(query, made);
+    this.#documents.set(query, made);
     this.#forget();
     const name = `${what} ${errors ? 'failed calls' : 'calls'} · ${row.name}`.replaceAll('/', '∕');
     return {
@@ -98,13 +98,14 @@ export class CallDocuments implements vscode.TextDocumentContentProvider, vscode
     const open = new Set(
       vscode.workspace.textDocuments.filter(({ uri }) => uri.scheme === CALLS_SCHEME).map(({ uri }) => uri.query),
     );
-    for (const query of this.#shown.keys()) if (this.#shown.size > KEPT && !open.has(query)) this.#shown.delete(query);
+    for (const query of this.#documents.keys())
+      if (this.#documents.size > MAX_CLOSED && !open.has(query)) this.#documents.delete(query);
   }
 }
 
-export async function showCalls(figures: Figures, documents: CallDocuments, asked: CallsOf): Promise<void> {
-  const found = await figures.named(asked.batch, new Set(asked.tools));
-  const made = found === undefined ? undefined : documents.make(found, asked.errors === true);
+export async function showCalls(figures: Figures, documents: CallDocuments, query: CallsOf): Promise<void> {
+  const found = await figures.named(query.batch, new Set(query.tools));
+  const made = found === undefined ? undefined : documents.make(found, query.errors === true);
   if (made === undefined) {
     void vscode.window.setStatusBarMessage('$(info) No such calls.', 4_000);
     return;
@@ -117,8 +118,8 @@ export async function showCalls(figures: Figures, documents: CallDocuments, aske
   );
   await vscode.commands.executeCommand(
     'editor.action.peekLocations',
-    vscode.Uri.parse(asked.uri, true),
-    new vscode.Position(asked.line - 1, asked.column - 1),
+    vscode.Uri.parse(query.uri, true),
+    new vscode.Position(query.line - 1, query.column - 1),
     locations,
     'peek',
   );

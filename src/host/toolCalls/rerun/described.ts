@@ -1,4 +1,4 @@
-/** What `rollout call` tells of a recorded call, of its tool, and of a call made again. */
+/** Schemas of the `rollout call` output: a recorded call, its tool, and a repeated call. */
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../../common/json.ts';
 import { effect, type TraceError, traceError } from '../../../trace/schema.ts';
@@ -8,7 +8,7 @@ const json = z.unknown() as unknown as z.ZodType<Json>;
 const jsonObject = z.record(z.string(), z.unknown()) as unknown as z.ZodType<JsonObject>;
 const module = z.object({ file: z.string(), path: z.string().optional() });
 
-/** Which call a command is about. Goes through links, so it is JSON. */
+/** Identifies a call. Serializable, because links contain it. */
 export const callPlace = z.object({ rollout: z.string(), seq: z.number().int().min(1) });
 export type CallPlace = z.infer<typeof callPlace>;
 
@@ -50,7 +50,7 @@ export const rerunCall = z.object({
 });
 export type RerunCall = z.infer<typeof rerunCall>;
 
-/** A result as a document: JSON where it is, else text. An error with its stack, in the user's files. */
+/** Renders a result as JSON or text, or an error with its stack. */
 export function outcomeText({
   result,
   error,

@@ -1,4 +1,4 @@
-/** Forms of calls as files in memory, so that one can edit them like any other. */
+/** Provides call forms as in-memory files that can be edited. */
 import * as vscode from 'vscode';
 
 interface FormFile {
@@ -28,7 +28,7 @@ export class FormFiles implements vscode.FileSystemProvider {
   }
 
   watch(): vscode.Disposable {
-    return new vscode.Disposable(() => undefined); // nobody else changes them
+    return new vscode.Disposable(() => undefined); // no external changes
   }
 
   stat(uri: vscode.Uri): vscode.FileStat {

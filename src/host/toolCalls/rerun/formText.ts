@@ -1,29 +1,30 @@
-/** The form of a call: its arguments as a JSON document, with the tool's schema behind it. */
+/** Builds the form of a call: its arguments as a JSON document with the tool's schema. */
 
 import type { Json, JsonObject } from '../../../common/json.ts';
 import { SCHEMA_SCHEME } from '../schemes.ts';
 
-/** The arguments as one edits them. The first line names the schema: it brings completion, descriptions and checks. */
-export function formText(schema: string, given: Json): string {
-  const members = typeof given === 'object' && given !== null && !Array.isArray(given) ? given : {};
+/** Returns the arguments to edit. The first line references the schema, for completion and validation. */
+export function formText(schema: string, existing: Json): string {
+  const members = typeof existing === 'object' && existing !== null && !Array.isArray(existing) ? existing : {};
   return `${JSON.stringify({ $schema: schema, ...members }, null, 2)}\n`;
 }
 
-/** The tool's schema, with room for the line that names it. */
+/** Returns the tool's schema, extended by the `$schema` property. */
 export function schemaText(parameters: JsonObject): string {
   const properties = parameters['properties'];
-  const given = typeof properties === 'object' && properties !== null && !Array.isArray(properties) ? properties : {};
+  const existing =
+    typeof properties === 'object' && properties !== null && !Array.isArray(properties) ? properties : {};
   return JSON.stringify(
     {
       ...parameters,
-      properties: { $schema: { type: 'string', description: 'Names the tool’s schema; not an argument.' }, ...given },
+      properties: { $schema: { type: 'string', description: 'The schema of the tool. Not an argument.' }, ...existing },
     },
     null,
     2,
   );
 }
 
-/** The arguments that a form holds. Throws SyntaxError. */
+/** Parses the arguments in a form. Throws SyntaxError. */
 export function argumentsIn(text: string): Json {
   const value = JSON.parse(text) as Json;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;

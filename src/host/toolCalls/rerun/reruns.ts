@@ -1,4 +1,4 @@
-/** “Re-run This Call”: a form with the recorded arguments; what the tool gives now, beside what it gave. */
+/** Implements Re-run This Call: a form with the recorded arguments, and a diff of the recorded and new results. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -28,7 +28,7 @@ import { argumentsIn, formText, schemaText } from './formText.ts';
 interface Form {
   readonly uri: vscode.Uri;
   readonly call: DescribedCall;
-  /** Folder that relative paths of its code are looked for in. */
+  /** Folder for resolving relative paths of its code. */
   readonly folder: string;
   outcome: RerunCall | undefined;
   running: boolean;
@@ -40,7 +40,7 @@ export class Reruns
   readonly #services: Pick<Services, 'cli' | 'log'>;
   readonly #values: StoredValues;
   readonly #files: FormFiles;
-  /** By the number in their paths. */
+  /** Forms by the number in their path. */
   readonly #forms = new Map<string, Form>();
   readonly #changedText = new vscode.EventEmitter<vscode.Uri>();
   readonly #changedLenses = new vscode.EventEmitter<void>();
@@ -73,17 +73,17 @@ export class Reruns
     );
     const document = await vscode.workspace.openTextDocument(uri);
     const editor = await vscode.window.showTextDocument(document, { preview: false });
-    // The first argument, or the empty line where one would be.
+    // Place the cursor on the first argument, or on the empty line.
     const at = new vscode.Position(Math.min(2, document.lineCount - 1), 2);
     editor.selection = new vscode.Selection(at, at);
   }
 
-  /** What is recorded of a call, and its tool as the files are now. */
+  /** Describes a recorded call and the current version of its tool. */
   async describe({ rollout, seq }: CallPlace, signal?: AbortSignal): Promise<DescribedCall> {
     return describedCall.parse(await this.#cli(['call', `${rollout}@${seq}`, '--describe'], signal));
   }
 
-  /** The form that a document is; of the active editor without one. */
+  /** Returns the form of a document, by default of the active editor. */
   formOf(
     uri: vscode.Uri | undefined,
   ): CallPlace & { readonly arguments: Json; readonly outcome: RerunCall | undefined } {
@@ -95,18 +95,18 @@ export class Reruns
     return { rollout: form.call.rollout, seq: form.call.seq, arguments: this.#argumentsOf(form), outcome };
   }
 
-  /** Makes the call with what the form holds, and shows what it gave. */
+  /** Runs the call with the form's arguments and shows the result. */
   async run(uri: vscode.Uri | undefined, code: 'now' | 'recorded' = 'now'): Promise<void> {
     const form = this.#form(uri);
-    const given = this.#argumentsOf(form);
+    const args = this.#argumentsOf(form);
     const accept = form.call.effect !== 'irreversible' || (await this.#accepted(form.call.name));
     if (!accept) return;
-    await vscode.workspace.saveAll(false); // its code is read from the disk
+    await vscode.workspace.saveAll(false); // its code is read from disk
     form.running = true;
     this.#changedLenses.fire();
     try {
       form.outcome = await withProgress(`Calling ${form.call.name}`, ({ signal }) =>
-        this.#make(form, given, code, signal),
+        this.#make(form, args, code, signal),
       );
     } finally {
       form.running = false;
@@ -115,7 +115,7 @@ export class Reruns
     await this.compare(form.uri);
   }
 
-  /** The recorded result beside the one that came now. */
+  /** Compares the recorded result with the new one. */
   async compare(uri: vscode.Uri | undefined): Promise<void> {
     const form = this.#form(uri);
     if (form.outcome === undefined) return;
@@ -164,7 +164,7 @@ export class Reruns
               COMMANDS_OF_LENSES.compare,
             ),
           ]),
-      // Whether another result is the code's doing.
+      // Lets users check whether the code caused a different result.
       ...(changed === '' || running
         ? []
         : [
@@ -185,7 +185,7 @@ export class Reruns
     ];
   }
 
-  /** Places in stacks, to their files. */
+  /** Links stack locations to files. */
   provideDocumentLinks(document: vscode.TextDocument): vscode.DocumentLink[] {
     const [, id = ''] = document.uri.path.split('/');
     const form = this.#forms.get(id);
@@ -207,7 +207,7 @@ export class Reruns
     return links;
   }
 
-  /** A form that was closed. */
+  /** Removes a closed form. */
   closed({ uri }: vscode.TextDocument): void {
     const form = this.#formAt(uri);
     if (form === undefined) return;
@@ -215,11 +215,11 @@ export class Reruns
     this.#forms.delete(uri.path.split('/')[1] ?? '');
   }
 
-  async #make(form: Form, given: Json, code: 'now' | 'recorded', signal: AbortSignal): Promise<RerunCall> {
+  async #make(form: Form, args: Json, code: 'now' | 'recorded', signal: AbortSignal): Promise<RerunCall> {
     const folder = await mkdtemp(path.join(os.tmpdir(), 'rollout-form-'));
     try {
       const file = path.join(folder, 'arguments.json');
-      await writeFile(file, JSON.stringify(given));
+      await writeFile(file, JSON.stringify(args));
       const more = [
         ...(form.call.effect === 'irreversible' ? ['--accept-irreversible'] : []),
         ...(code === 'recorded' ? ['--recorded-code'] : []),
@@ -244,7 +244,7 @@ export class Reruns
       `Call ${name}?`,
       {
         modal: true,
-        detail: 'The tool is not declared pure or restorable, so its changes may be impossible to undo.',
+        detail: 'The tool is not declared as pure or restorable, so its changes may be irreversible.',
       },
       'Call',
     );
@@ -259,7 +259,7 @@ export class Reruns
       throw new StudioError(
         'usage',
         `The arguments are not JSON${error instanceof Error ? `: ${error.message}` : ''}.`,
-        { hint: 'Fix what is underlined.', cause: error },
+        { hint: 'Fix the underlined errors.', cause: error },
       );
     }
   }
@@ -267,7 +267,7 @@ export class Reruns
   #form(uri: vscode.Uri | undefined): Form {
     const form = this.#formAt(uri ?? vscode.window.activeTextEditor?.document.uri);
     if (form === undefined)
-      throw new StudioError('usage', 'This is not the form of a call.', { hint: 'Open one with “Re-run This Call”.' });
+      throw new StudioError('usage', 'This is not a call form.', { hint: 'Open one with “Re-run This Call”.' });
     return form;
   }
 

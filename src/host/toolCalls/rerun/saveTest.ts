@@ -1,4 +1,4 @@
-/** “Save as Test Case”: a test of a recorded call, or of one made again, as a new file of the workspace. */
+/** Implements Save Call as Test Case, which writes a test of a recorded or repeated call to the workspace. */
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { z } from 'zod';
@@ -12,22 +12,22 @@ import type { Services } from '../../services.ts';
 import { withProgress } from '../../window/progress.ts';
 import type { DescribedCall, RerunCall } from './described.ts';
 
-/** Folders that tests are put into where there is one. */
+/** Folders to use for tests if they exist. */
 const FOLDERS = ['test', 'tests'];
 const MAX_FILES = 1000;
 
 export interface SavedTest {
   readonly call: DescribedCall;
-  /** Of the form: other arguments than recorded, and what they gave. */
+  /** The arguments and result of the form, if the call was repeated. */
   readonly made: { readonly arguments: Json; readonly outcome: RerunCall } | undefined;
 }
 
-/** Writes the test, opens it, offers to run it. */
+/** Writes the test, opens it, and offers to run it. */
 export async function saveTest({ cli }: Pick<Services, 'cli'>, { call, made }: SavedTest): Promise<void> {
   const module = await moduleOf(call);
   const folder = folderOf(module);
   const target = await freeFile(folder, call.name);
-  const shown = vscode.workspace.asRelativePath(target, false);
+  const label = vscode.workspace.asRelativePath(target, false);
   const { error, result } = made === undefined ? call : made.outcome;
   const text = testCase({
     name: call.name,
@@ -37,7 +37,7 @@ export async function saveTest({ cli }: Pick<Services, 'cli'>, { call, made }: S
     seed: call.seed,
     recorded: `task ${call.task.id}, step ${call.step} (${call.rollout}@${call.seq})`,
     module: importPath(target, module),
-    command: `rollout test ${shown}`,
+    command: `rollout test ${label}`,
     ...(call.of_world && call.world !== undefined
       ? {
           world: {
@@ -50,28 +50,28 @@ export async function saveTest({ cli }: Pick<Services, 'cli'>, { call, made }: S
   });
   await vscode.workspace.fs.writeFile(target, new TextEncoder().encode(text));
   await vscode.window.showTextDocument(target, { preview: false });
-  void offerToRun(cli, target, shown);
+  void offerToRun(cli, target, label);
 }
 
-async function offerToRun(cli: Services['cli'], target: vscode.Uri, shown: string): Promise<void> {
-  if ((await vscode.window.showInformationMessage(`Saved ${shown}.`, 'Run Test')) === undefined) return;
-  const told = await withProgress(`Testing ${shown}`, async ({ signal }) =>
+async function offerToRun(cli: Services['cli'], target: vscode.Uri, label: string): Promise<void> {
+  if ((await vscode.window.showInformationMessage(`Saved ${label}.`, 'Run Test')) === undefined) return;
+  const report = await withProgress(`Testing ${label}`, async ({ signal }) =>
     z
       .object({ passed: z.boolean(), output: z.string() })
       .parse(await cli.json(['test', target.fsPath], { cwd: folderOf(target).fsPath, signal })),
   );
-  if (told.passed) {
-    void vscode.window.showInformationMessage(`${shown} passes.`);
+  if (report.passed) {
+    void vscode.window.showInformationMessage(`${label} passes.`);
     return;
   }
-  if ((await vscode.window.showErrorMessage(`${shown} fails.`, 'Show Output')) === undefined) return;
+  if ((await vscode.window.showErrorMessage(`${label} fails.`, 'Show Output')) === undefined) return;
   await vscode.window.showTextDocument(
-    await vscode.workspace.openTextDocument({ content: told.output, language: 'log' }),
+    await vscode.workspace.openTextDocument({ content: report.output, language: 'log' }),
     { preview: true },
   );
 }
 
-/** The module that a test imports: the world's, or the one that exports the tool. */
+/** Finds the module that the test imports: the world's, or the one that exports the tool. */
 export async function moduleOf(call: DescribedCall): Promise<vscode.Uri> {
   const folders = (vscode.workspace.workspaceFolders ?? [])
     .filter(({ uri }) => uri.scheme === 'file')
@@ -84,7 +84,7 @@ export async function moduleOf(call: DescribedCall): Promise<vscode.Uri> {
       const files = workspaceFiles(folderOf(uri));
       const readText = (file: string): Promise<string | undefined> =>
         files.readText(file).catch((error: unknown) => {
-          if (StudioError.is(error)) return undefined; // gone, or not text
+          if (StudioError.is(error)) return undefined; // deleted, or not text
           throw error;
         });
       const tools = await moduleTools(pathOf(uri), 'exported', readText);
@@ -99,7 +99,7 @@ export async function moduleOf(call: DescribedCall): Promise<vscode.Uri> {
   });
 }
 
-/** `tests/NAME.test.ts`, or the first such name that is free. */
+/** Returns `tests/NAME.test.ts`, or a numbered name if that file exists. */
 async function freeFile(folder: vscode.Uri, name: string): Promise<vscode.Uri> {
   const parent = await testFolder(folder);
   for (let n = 1; n <= MAX_FILES; n++) {

@@ -1,5 +1,5 @@
 /**
- * What batches were made of, as files of this machine: which file's tools a batch is about. Knows nothing of VS Code.
+ * Maps the submissions of batches to files on this machine. Does not depend on VS Code.
  */
 import path from 'node:path';
 import { z } from 'zod';
@@ -13,35 +13,35 @@ import type { BatchRow } from '../../../protocol/client.ts';
 export interface Definition {
   readonly submission: Submission;
   readonly places: ToolPlaces;
-  /** The lines of a file that an error names, as they were submitted; undefined where the record does not hold them. */
+  /** Returns the submitted lines of a file in an error, or undefined if they were not recorded. */
   readonly linesOf: (file: string) => Promise<readonly string[] | undefined>;
-  /** Where a file that an error names is here. */
+  /** Locates a file in an error on this machine. */
   readonly fileOf: (file: string) => string | undefined;
 }
 
 export class Definitions {
   readonly #folders: () => readonly string[];
-  /** By the submission's sha. */
-  readonly #known = new Map<string, Promise<Definition | undefined>>();
+  /** Cached definitions by submission SHA. */
+  readonly #cache = new Map<string, Promise<Definition | undefined>>();
 
   constructor(folders: () => readonly string[]) {
     this.#folders = folders;
   }
 
   forget(): void {
-    this.#known.clear();
+    this.#cache.clear();
   }
 
-  /** undefined: the batch was imported, or its submission is of another version. */
+  /** Returns undefined if the batch was imported or another version wrote its submission. */
   of(api: Api, row: BatchRow): Promise<Definition | undefined> {
     if (row.imported) return Promise.resolve(undefined);
-    let known = this.#known.get(row.submission);
-    if (known === undefined) {
-      known = this.#read(api, row.submission);
-      this.#known.set(row.submission, known);
-      known.catch(() => this.#known.delete(row.submission)); // asked again the next time
+    let cached = this.#cache.get(row.submission);
+    if (cached === undefined) {
+      cached = this.#read(api, row.submission);
+      this.#cache.set(row.submission, cached);
+      cached.catch(() => this.#cache.delete(row.submission)); // retry on the next call
     }
-    return known;
+    return cached;
   }
 
   async #read(api: Api, sha: string): Promise<Definition | undefined> {
@@ -72,9 +72,9 @@ export class Definitions {
 
 const sourceMap = z.object({ sources: z.array(z.string()), sourcesContent: z.array(z.string().nullable()).optional() });
 
-/** Reads source maps until one has the file: they hold the code that was bundled. */
+/** Searches the source maps for a file, because they contain the bundled sources. */
 function linesIn(api: Api, shas: readonly string[]): Definition['linesOf'] {
-  const known = new Map<string, Promise<readonly string[] | undefined>>();
+  const cached = new Map<string, Promise<readonly string[] | undefined>>();
   const find = async (file: string): Promise<readonly string[] | undefined> => {
     for (const sha of new Set(shas)) {
       const { sources, sourcesContent } = sourceMap.parse(JSON.parse(new TextDecoder().decode(await api.getBlob(sha))));
@@ -84,13 +84,13 @@ function linesIn(api: Api, shas: readonly string[]): Definition['linesOf'] {
     return undefined;
   };
   return (file) => {
-    let lines = known.get(file);
-    if (lines === undefined) known.set(file, (lines = find(file)));
+    let lines = cached.get(file);
+    if (lines === undefined) cached.set(file, (lines = find(file)));
     return lines;
   };
 }
 
-/** Whether the tool, or the entry of the tools, that stands in a file is the batch's. */
+/** Returns whether a tool or tool entry in a file belongs to the batch. */
 export function isAbout(
   { submission, places, fileOf }: Definition,
   kind: 'code' | 'agent' | 'world',
@@ -107,7 +107,7 @@ export function isAbout(
   }
 }
 
-/** Whether the file lies in the workspace that the batch was submitted from. */
+/** Returns whether a file is in the workspace that the batch was submitted from. */
 export function isBelow({ submission, fileOf }: Definition, file: string): boolean {
   const agent = fileOf(submission.agent.file);
   if (agent === undefined) return false;

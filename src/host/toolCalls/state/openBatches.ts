@@ -1,5 +1,5 @@
 /**
- * Batches whose calls are looked at: each read once, followed while it runs and somebody looks. Knows nothing of VS
+ * Keeps the batches whose calls are visible: reads each once and follows it while it is running. Does not depend on VS
  * Code.
  */
 
@@ -11,10 +11,10 @@ import type { BatchRow } from '../../../protocol/client.ts';
 import type { FollowHandlers } from '../../../protocol/follow.ts';
 import type { ServerLink } from '../../services.ts';
 
-/** Batches that are kept in memory. */
-const KEPT = 4;
+/** Maximum number of batches in memory. */
+const MAX_OPEN = 4;
 
-/** Follows the rows of a batch from the beginning, as `subscribe` does. */
+/** Follows the rows of a batch from the beginning, like `subscribe`. */
 export type FollowBatch = (
   connection: Connection,
   row: BatchRow,
@@ -28,80 +28,80 @@ export const followBatch: FollowBatch = (connection, row, handlers, signal) =>
 export interface OpenBatchesPorts {
   readonly follow: FollowBatch;
   readonly server: Pick<ServerLink, 'connection'>;
-  /** The row as the list knows it now. */
+  /** Returns the current row in the list. */
   readonly row: (batch: string) => BatchRow | undefined;
   readonly changed: () => void;
   readonly log: (text: string) => void;
 }
 
 interface OpenBatch {
-  /** Resolves when it was read for the first time. */
+  /** Resolves after the first read. */
   readonly ready: Promise<BatchCalls>;
   readonly stop: AbortController;
-  /** Revision of the rows that came. */
+  /** Revision of the received rows. */
   rev: number;
   following: boolean;
 }
 
 export class OpenBatches {
   readonly #ports: OpenBatchesPorts;
-  /** The one that was asked for last comes last. */
-  readonly #kept = new Map<string, OpenBatch>();
+  /** Open batches, most recently used last. */
+  readonly #open = new Map<string, OpenBatch>();
 
   constructor(ports: OpenBatchesPorts) {
     this.#ports = ports;
   }
 
-  /** The calls of a batch, once they were read. Rejects when they cannot be. */
+  /** Returns the calls of a batch after they were read. Rejects if they cannot be read. */
   async open(row: BatchRow): Promise<BatchCalls> {
-    let kept = this.#kept.get(row.batch);
-    if (kept !== undefined && !kept.following && kept.rev < row.rev) {
-      this.#drop(row.batch); // it was lost, or went on after its end
-      kept = undefined;
+    let open = this.#open.get(row.batch);
+    if (open !== undefined && !open.following && open.rev < row.rev) {
+      this.#drop(row.batch); // the connection was lost, or the batch continued after its end
+      open = undefined;
     }
-    kept ??= this.#begin(row);
-    this.#kept.delete(row.batch);
-    this.#kept.set(row.batch, kept);
-    for (const oldest of this.#kept.keys()) if (this.#kept.size > KEPT) this.#drop(oldest);
-    return kept.ready;
+    open ??= this.#begin(row);
+    this.#open.delete(row.batch);
+    this.#open.set(row.batch, open);
+    for (const oldest of this.#open.keys()) if (this.#open.size > MAX_OPEN) this.#drop(oldest);
+    return open.ready;
   }
 
-  /** Nobody looks: what is still followed is let go, what is over stays known. */
+  /** Stops following running batches but keeps ended ones. */
   rest(): void {
-    for (const [batch, { following }] of [...this.#kept]) if (following) this.#drop(batch);
+    for (const [batch, { following }] of [...this.#open]) if (following) this.#drop(batch);
   }
 
-  /** Forgets all: the store is another one. */
+  /** Drops all batches after the store changed. */
   clear(): void {
-    for (const batch of [...this.#kept.keys()]) this.#drop(batch);
+    for (const batch of [...this.#open.keys()]) this.#drop(batch);
   }
 
   #drop(batch: string): void {
-    this.#kept.get(batch)?.stop.abort();
-    this.#kept.delete(batch);
+    this.#open.get(batch)?.stop.abort();
+    this.#open.delete(batch);
   }
 
   #begin(row: BatchRow): OpenBatch {
     const first = Promise.withResolvers<BatchCalls>();
-    const kept: OpenBatch = { stop: new AbortController(), ready: first.promise, rev: 0, following: true };
-    this.#kept.set(row.batch, kept);
-    this.#follow(row, kept, first.resolve)
+    const open: OpenBatch = { stop: new AbortController(), ready: first.promise, rev: 0, following: true };
+    this.#open.set(row.batch, open);
+    this.#follow(row, open, first.resolve)
       .catch((error: unknown) => {
-        if (this.#kept.get(row.batch) === kept) this.#kept.delete(row.batch);
-        if (!kept.stop.signal.aborted)
-          this.#ports.log(`The calls of batch ${row.batch} are not followed: ${errorText(error)}`);
+        if (this.#open.get(row.batch) === open) this.#open.delete(row.batch);
+        if (!open.stop.signal.aborted)
+          this.#ports.log(`Cannot follow the calls of batch ${row.batch}: ${errorText(error)}`);
         first.reject(error);
       })
       .finally(() => {
-        kept.following = false;
-        first.reject(new StudioError('cancelled', 'Nobody looks at this batch any more.')); // nothing, when it was read
+        open.following = false;
+        first.reject(new StudioError('cancelled', 'The batch is no longer open.')); // no effect if it was read
       });
-    first.promise.catch(() => undefined); // told to whoever asked
-    return kept;
+    first.promise.catch(() => undefined); // callers handle it
+    return open;
   }
 
-  async #follow(row: BatchRow, kept: OpenBatch, ready: (calls: BatchCalls) => void): Promise<void> {
-    const { signal } = kept.stop;
+  async #follow(row: BatchRow, open: OpenBatch, ready: (calls: BatchCalls) => void): Promise<void> {
+    const { signal } = open.stop;
     const connection = await this.#ports.server.connection({ start: false, signal });
     const calls = new BatchCalls(row.batch, {
       api: connection.api,
@@ -112,7 +112,7 @@ export class OpenBatches {
           {
             ...handlers,
             rows: async (rows, rev) => {
-              kept.rev = rev;
+              open.rev = rev;
               await handlers.rows(rows, rev);
             },
           },
@@ -125,7 +125,7 @@ export class OpenBatches {
     });
     await calls.follow(() => {
       const now = this.#ports.row(row.batch) ?? row;
-      return now.state === 'ended' && kept.rev >= now.rev;
+      return now.state === 'ended' && open.rev >= now.rev;
     }, signal);
   }
 }

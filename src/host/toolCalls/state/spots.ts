@@ -1,6 +1,6 @@
 /**
- * Where tools stand in a document: exported ones in code, entries in agent files, the module in world files. By the
- * text alone.
+ * Finds the tools in a document by its text: exported tools in code, entries in agent files, and the module in world
+ * files.
  */
 import { fileKind } from '../../../common/fileKinds.ts';
 import { agentToolEntries, type ToolEntryInFile, worldToolEntries } from '../../../config/tools/toolEntries.ts';
@@ -11,18 +11,18 @@ export type ToolFileKind = 'code' | 'agent' | 'world';
 
 export interface ToolSpot {
   /**
-   * Tools that are meant: one in code, those of an entry elsewhere. undefined: those of a server, which only it knows.
+   * The tools: one in code, or those of an entry. undefined for a server, which determines its own tools.
    */
   readonly names: readonly string[] | undefined;
-  /** What the reader sees there: a tool's name, `3 tools`. */
+  /** Displayed label: a tool's name, or e.g. `3 tools`. */
   readonly line: number;
   readonly column: number;
   readonly endColumn: number;
-  /** In code: behind the parameters of `run`, 1-based. */
+  /** In code: the position after the parameters of `run`, 1-based. */
   readonly parameters?: { readonly line: number; readonly column: number };
 }
 
-/** Files of code without this import define no tools. */
+/** Code files without this import define no tools. */
 const SDK = 'rollout-studio';
 
 export function toolFileKind(path: string): ToolFileKind | undefined {
@@ -69,7 +69,7 @@ function codeSpots(text: string): ToolSpot[] {
 
 const RUN = /^\s*(?:async\s+)?run\s*(?::\s*(?:async\s*)?)?\(/;
 
-/** Behind the parameters of `run` between two lines (the second left out); undefined where it is written otherwise. */
+/** Finds the end of `run`'s parameters between two lines (end exclusive). Returns undefined for other syntax. */
 function parametersEnd(
   lines: readonly string[],
   first: number,

@@ -1,7 +1,6 @@
 /**
- * Of which batch a tool's figures are: the one chosen for its file, else the newest that used the tool. Knows nothing
- * of
- * VS Code but by its ports.
+ * Selects the batch for a tool's statistics: the one chosen for its file, or else the newest that used the tool. Does
+ * not depend on VS Code except through its ports.
  */
 
 import type { BatchCalls } from '../../../client/toolCalls/batchCalls.ts';
@@ -14,7 +13,7 @@ import { type Definition, Definitions, isAbout, isBelow } from './definitions.ts
 import { type FollowBatch, OpenBatches } from './openBatches.ts';
 import type { ToolFileKind } from './spots.ts';
 
-/** A tool, or the tools of an entry, in the batch they are looked at in. */
+/** Statistics of a tool, or of an entry's tools, in the selected batch. */
 export interface ToolFigures {
   readonly row: BatchRow;
   readonly definition: Definition | undefined;
@@ -28,16 +27,16 @@ export interface FiguresPorts {
   readonly folders: () => readonly string[];
   readonly follow: FollowBatch;
   readonly log: (text: string) => void;
-  /** Batches that were chosen, by file. */
+  /** Memento key of the chosen batches by file. */
   readonly memory: { get(key: string): unknown; update(key: string, value: unknown): Thenable<void> };
 }
 
-/** Batches that are looked through for one that used a tool: older ones are history. */
-const MOST = 20;
+/** Number of newest batches to search for one that used a tool. */
+const MAX_BATCHES = 20;
 const CHOSEN = 'toolCalls.batches';
-/** Changes are told so often at most. */
-const TELL_MS = 300;
-/** Of a batch that runs, who used which tool is asked again after this. */
+/** Minimum interval between change events. */
+const NOTIFY_MS = 300;
+/** How long the tool usage of a running batch is cached. */
 const USES_MS = 3_000;
 
 interface Uses {
@@ -53,10 +52,10 @@ export class Figures {
   readonly #uses = new Map<string, Uses>();
   readonly #changed = new Emitter<void>();
   readonly #listeners: readonly { dispose(): void }[];
-  #known = '';
+  #lastStates = '';
   #timer: NodeJS.Timeout | undefined;
 
-  /** Other figures, of the same batch or another. */
+  /** Fires when statistics or the selected batch changed. */
   readonly changed: Listen<void> = this.#changed.event;
 
   constructor(ports: FiguresPorts) {
@@ -66,22 +65,22 @@ export class Figures {
       server: ports.server,
       follow: ports.follow,
       row: (batch) => ports.batches.rows.value.find((row) => row.batch === batch),
-      changed: () => this.#tell(),
+      changed: () => this.#notify(),
       log: ports.log,
     });
     this.#listeners = [
       ports.server.connected(() => {
         this.#open.clear();
         this.#uses.clear();
-        this.#tell();
+        this.#notify();
       }),
       ports.batches.rows.changed((rows) => {
-        // What runs tells of itself; here it matters which batches there are, and that one came to its end.
+        // Running batches report changes themselves. Here, only new and ended batches matter.
         const known = rows.map(({ batch, state }) => `${batch}${state}`).join();
-        if (known !== this.#known) this.#tell();
-        // Tools may come into use.
-        else if (rows.some(({ state }) => state !== 'ended')) this.#tell(USES_MS);
-        this.#known = known;
+        if (known !== this.#lastStates) this.#notify();
+        // A running batch may use more tools.
+        else if (rows.some(({ state }) => state !== 'ended')) this.#notify(USES_MS);
+        this.#lastStates = known;
       }),
     ];
   }
@@ -92,18 +91,18 @@ export class Figures {
     for (const listener of this.#listeners) listener.dispose();
   }
 
-  /** Nobody looks any more: nothing is followed until somebody asks. */
+  /** Stops following batches until the next request. */
   rest(): void {
     this.#open.rest();
   }
 
-  /** Files changed: tools may stand elsewhere now. */
+  /** Called when files changed, because tools may have moved. */
   filesChanged(): void {
     this.#definitions.forget();
-    this.#tell();
+    this.#notify();
   }
 
-  /** The figures of the tools that stand in a file; undefined when no batch that is known used them. */
+  /** Returns the statistics of tools in a file, or undefined if no listed batch used them. */
   async of(kind: ToolFileKind, file: string, names: readonly string[] | undefined): Promise<ToolFigures | undefined> {
     return this.#quietly(async (api) => {
       const chosen = this.chosen(file);
@@ -112,7 +111,7 @@ export class Figures {
         const definition = await this.#definitions.of(api, row);
         if (definition === undefined || !isAbout(definition, kind, file, names)) continue;
         const used = await this.#usedIn(api, row, names);
-        // A server that does not tell its tools brought those that no file explains.
+        // Attribute tools that no file defines to a server that does not list its tools.
         const own = names ?? [...used].filter((name) => !definition.places.names.includes(name));
         if (row.batch !== chosen && !own.some((name) => used.has(name))) continue;
         return { row, definition, names: new Set(own), calls: await this.#open.open(row) };
@@ -121,7 +120,7 @@ export class Figures {
     });
   }
 
-  /** The newest batch from the workspace that a file of code lies in, with what threw there. */
+  /** Returns the newest batch of a code file's workspace, with the errors in that file. */
   async around(file: string): Promise<Pick<ToolFigures, 'row' | 'definition' | 'calls'> | undefined> {
     return this.#quietly(async (api) => {
       const chosen = this.chosen(file);
@@ -135,7 +134,7 @@ export class Figures {
     });
   }
 
-  /** A batch by its id, as commands name it. */
+  /** Returns a batch by ID, for commands. */
   async named(batch: string, names: ReadonlySet<string>): Promise<ToolFigures | undefined> {
     const { api } = await this.#ports.server.connection();
     const row = this.#ports.batches.rows.value.find((known) => known.batch === batch) ?? (await api.batch(batch));
@@ -147,7 +146,7 @@ export class Figures {
     return this.#definitions.of(api, row);
   }
 
-  /** Batches one can choose from for a file: those whose code it is. */
+  /** Returns the batches that used a file's code, to choose from. */
   async candidates(
     kind: ToolFileKind,
     file: string,
@@ -171,11 +170,11 @@ export class Figures {
     return typeof value === 'string' ? value : undefined;
   }
 
-  /** undefined: the newest that used the tool, again. */
+  /** Chooses the batch of a file; undefined resets to the newest that used the tool. */
   async choose(file: string, batch: string | undefined): Promise<void> {
     const rest = Object.entries(this.#chosen()).filter(([known]) => known !== file);
     await this.#ports.memory.update(CHOSEN, Object.fromEntries(batch === undefined ? rest : [...rest, [file, batch]]));
-    this.#tell();
+    this.#notify();
   }
 
   #chosen(): Readonly<Record<string, unknown>> {
@@ -184,10 +183,10 @@ export class Figures {
   }
 
   #rows(): readonly BatchRow[] {
-    return [...this.#ports.batches.rows.value].sort((a, b) => b.created_at - a.created_at).slice(0, MOST);
+    return [...this.#ports.batches.rows.value].sort((a, b) => b.created_at - a.created_at).slice(0, MAX_BATCHES);
   }
 
-  /** Where no batch was run with the code: an imported one that called tools of these names. */
+  /** If no batch ran the code, finds an imported batch that called tools with these names. */
   async #imported(
     api: Api,
     rows: readonly BatchRow[],
@@ -203,14 +202,14 @@ export class Figures {
     return undefined;
   }
 
-  /** The tools that the attempts of a batch used; of one that runs maybe a little while ago. */
+  /** Returns the tools that a batch used. Cached for a while if it is running. */
   #usedIn(api: Api, row: BatchRow, names: readonly string[] | undefined): Promise<ReadonlySet<string>> {
     const known = this.#uses.get(row.batch);
     const now = Date.now();
     if (known !== undefined && (known.rev === row.rev || now - known.at < USES_MS)) return known.tools;
     const ask = async (): Promise<ReadonlySet<string>> => {
       const before = await known?.tools.catch(() => undefined);
-      // A tool that was used stays used.
+      // Used tools stay used.
       if (before !== undefined && names?.every((name) => before.has(name)) === true) return before;
       const used = new Set<string>();
       for await (const { progress } of api.allRollouts(row.batch)) for (const name of progress.tools) used.add(name);
@@ -222,7 +221,7 @@ export class Figures {
     return tools;
   }
 
-  /** Without a server, or while it goes away, there are no figures. */
+  /** Returns undefined if the server is unavailable. */
   async #quietly<T>(ask: (api: Api) => Promise<T | undefined>): Promise<T | undefined> {
     try {
       const { api } = await this.#ports.server.connection({ start: false });
@@ -230,14 +229,14 @@ export class Figures {
     } catch (error) {
       if (!StudioError.is(error)) throw error;
       if (error.code !== 'unavailable' && error.code !== 'cancelled')
-        this.#ports.log(`No figures of tools: ${error.message}`);
+        this.#ports.log(`No tool statistics: ${error.message}`);
       return undefined;
     }
   }
 
-  /** After so many milliseconds; what waits for longer is told with it. */
-  #tell(ms = TELL_MS): void {
-    if (ms === TELL_MS) {
+  /** Fires after `ms` milliseconds. An earlier event replaces a later one. */
+  #notify(ms = NOTIFY_MS): void {
+    if (ms === NOTIFY_MS) {
       clearTimeout(this.#timer);
       this.#timer = undefined;
     }

@@ -1,4 +1,4 @@
-/** “Add MCP Server…”: which server, which agent, which of its tools; then its entry in the agent file. */
+/** Implements Add MCP Server…: asks for the server, agent, and tools, then edits the agent file. */
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -44,18 +44,18 @@ export async function addServer(
   if (chosen === undefined) return;
   const entry = newEntry(server.name, server.server, chosen.length === tools.length ? undefined : chosen);
   await write(agent, entry);
-  const said = [
-    `${path.basename(agent.path)} has ${plural(chosen.length, 'tool')} of “${server.name}” now.`,
+  const message = [
+    `Added ${plural(chosen.length, 'tool')} of “${server.name}” to ${path.basename(agent.path)}.`,
     ...server.notes,
   ].join(' ');
-  void vscode.window.showInformationMessage(said);
+  void vscode.window.showInformationMessage(message);
 }
 
 async function askServer(folder: string, log: vscode.LogOutputChannel): Promise<FoundServer | undefined> {
-  const known: Choice<FoundServer>[] = [];
+  const configured: Choice<FoundServer>[] = [];
   for (const { file, text } of await knownServers(folder)) {
     try {
-      known.push(
+      configured.push(
         ...clientServers(file, text, folder).found.map((value) => ({
           label: value.name,
           description:
@@ -66,22 +66,22 @@ async function askServer(folder: string, log: vscode.LogOutputChannel): Promise<
         })),
       );
     } catch (error) {
-      log.warn(errorText(error)); // the other files may be fine
+      log.warn(errorText(error)); // continue with the other files
     }
   }
-  const place = (step: number): StepPlace => ({ title: TITLE, step, steps: known.length === 0 ? 1 : 2 });
+  const place = (step: number): StepPlace => ({ title: TITLE, step, steps: configured.length === 0 ? 1 : 2 });
   for (;;) {
     const picked =
-      known.length === 0
+      configured.length === 0
         ? TYPED
         : await pickOne<FoundServer | typeof TYPED>(
             place(1),
-            [{ label: 'A command or a URL…', icon: 'edit', value: TYPED }, ...known],
+            [{ label: 'Command or URL…', icon: 'edit', value: TYPED }, ...configured],
             { placeholder: 'Select a server' },
           );
     if (picked === undefined || picked === BACK) return undefined;
     if (picked !== TYPED) return picked;
-    const typed = await input(place(known.length === 0 ? 1 : 2), {
+    const typed = await input(place(configured.length === 0 ? 1 : 2), {
       prompt: 'Command or URL of the server. Write secrets as ${env:NAME}.',
       placeholder: 'npx -y @modelcontextprotocol/server-everything   or   http://localhost:3000/mcp',
       wrong: (text) => {
@@ -96,7 +96,7 @@ async function askServer(folder: string, log: vscode.LogOutputChannel): Promise<
   }
 }
 
-/** Starts it once, in a process that is not the editor's, to see what it has. */
+/** Starts the server once in a separate process to list its tools. */
 async function probe(
   cli: Services['cli'],
   values: StoredValues,
@@ -124,7 +124,7 @@ async function probe(
   }
 }
 
-/** All of them are chosen at first. */
+/** Asks which tools to add. All are initially selected. */
 async function chosenTools(tools: ProbeResult['tools'], name: string): Promise<string[] | undefined> {
   const picked = await pickMany(
     { title: TITLE, step: 1, steps: 1 },
@@ -135,20 +135,20 @@ async function chosenTools(tools: ProbeResult['tools'], name: string): Promise<s
       value: tool.name,
     })),
     {
-      placeholder: `Which tools of “${name}”?`,
+      placeholder: `Select the tools of “${name}” to add`,
       chosen: 'all',
     },
   );
   return picked === undefined || picked === BACK ? undefined : [...picked];
 }
 
-/** As an edit, so that it can be taken back. */
+/** Applies the change as an edit, so that it can be undone. */
 async function write(agent: vscode.Uri, entry: NewEntry): Promise<void> {
   const document = await vscode.workspace.openTextDocument(agent);
   const text = document.getText();
   const changed = addEntry(path.basename(agent.path), text, entry);
   const edit = new vscode.WorkspaceEdit();
-  // What is the same at both ends is left alone: cursors and folds stay where they are.
+  // Replace only the changed range, so that cursors and folds stay.
   let start = 0;
   while (start < text.length && text[start] === changed[start]) start++;
   let end = 0;

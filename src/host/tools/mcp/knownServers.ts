@@ -1,4 +1,4 @@
-/** Files of other programs that name MCP servers, where they are on this machine. */
+/** Lists the MCP configuration files of other programs on this machine. */
 import { readFile } from 'node:fs/promises';
 import os from 'node:os';
 import path from 'node:path';
@@ -8,7 +8,7 @@ export interface KnownFile {
   readonly text: string;
 }
 
-/** Those of the workspace first. */
+/** Returns the files, those of the workspace first. */
 export async function knownServers(folder: string): Promise<KnownFile[]> {
   const home = os.homedir();
   const claude =
@@ -27,7 +27,7 @@ export async function knownServers(folder: string): Promise<KnownFile[]> {
   ];
   const read = await Promise.all(
     files.map(async (file): Promise<KnownFile | undefined> => {
-      const text = await readFile(file, 'utf8').catch(() => undefined); // most are not there
+      const text = await readFile(file, 'utf8').catch(() => undefined); // most do not exist
       return text === undefined ? undefined : { file, text };
     }),
   );

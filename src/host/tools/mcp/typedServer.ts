@@ -1,9 +1,9 @@
-/** A server as somebody types it. Knows nothing of VS Code. */
+/** Parses an MCP server that the user enters. Does not depend on VS Code. */
 
 import type { FoundServer, McpServer } from '../../../config/tools/mcp/clientFile.ts';
 import { ownName } from '../../../config/tools/mcp/newEntry.ts';
 
-/** The server that a text names, or what is wrong with the text. */
+/** Returns the server in a text, or an error message. */
 export function serverOf(text: string): FoundServer | string {
   const trimmed = text.trim();
   if (trimmed === '') return 'Enter a command or a URL.';
@@ -19,7 +19,7 @@ function named(server: McpServer): FoundServer {
   return { name: ownName(server), server, notes: [] };
 }
 
-/** Words as a shell would part them; nothing else of a shell is meant. */
+/** Splits words like a shell, without other shell features. */
 export function wordsOf(text: string): string[] {
   return [...text.matchAll(/(?:[^\s"']|"[^"]*"|'[^']*')+/g)].map(([word]) =>
     word.replaceAll(

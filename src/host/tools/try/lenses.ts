@@ -1,4 +1,4 @@
-/** “Try” over each tool of a module, and over the tools of an agent. */
+/** Provides Try lenses on the tools of a module and on the tools of an agent. */
 import * as vscode from 'vscode';
 import { agentToolEntries } from '../../../config/tools/toolEntries.ts';
 import { toolsIn } from '../../../config/tools/toolSource.ts';
@@ -17,7 +17,7 @@ export async function tryLenses(document: vscode.TextDocument, kind: 'code' | 'a
     return toolsIn(document.getText()).map(({ name, line }) =>
       lens(line, `Call ${name} with your own arguments`, name),
     );
-  // Which tools they are is asked when one is tried.
+  // The user picks the tool when running the lens.
   const [first] = await agentToolEntries(uri.path, document.getText(), () => Promise.resolve(undefined));
-  return first === undefined ? [] : [lens(first.line, 'Call one of the tools with your own arguments')];
+  return first === undefined ? [] : [lens(first.line, 'Call a tool with your own arguments')];
 }

@@ -1,4 +1,4 @@
-/** `rollout tool …` for a file of the window, with the values that its tools ask for. */
+/** Runs `rollout tool …` for a file, with the values that its tools require. */
 import path from 'node:path';
 import * as vscode from 'vscode';
 import { z } from 'zod';
@@ -20,12 +20,12 @@ export class ToolCli {
     this.#values = values;
   }
 
-  /** The tools of a module or an agent file, and why some could not be listed. */
+  /** Lists the tools of a module or agent file, and problems. */
   async list(file: string, signal: AbortSignal): Promise<ListedTools> {
     return listedTools.parse(await this.json(file, ['list', file], signal));
   }
 
-  /** `rollout tool ARGS` in the workspace of `file`. */
+  /** Runs `rollout tool ARGS` in the workspace of `file`. */
   async json(
     file: string,
     args: readonly string[],

@@ -1,4 +1,4 @@
-/** The batches whose world has a tool: the worlds it can be tried in. */
+/** Finds the worlds for trying a tool: batches whose world has the tool. */
 
 import { StudioError } from '../../../common/errors.ts';
 import { isJsonObject } from '../../../common/json.ts';
@@ -9,34 +9,34 @@ import { moduleTools, type ReadText, type ToolPlace } from '../../../config/tool
 import type { TryWorld } from '../../../protocol/tryPage.ts';
 import { type BatchRefs, firstTasks } from '../../files/batchRefs.ts';
 
-/** So many tasks are offered; others are entered by their id. */
+/** Maximum number of tasks to offer. Others can be entered by ID. */
 const MAX_TASKS = 100;
 
 export interface NamedBatch extends Pick<BatchRefs, 'world' | 'dataset'> {
   readonly file: string;
-  /** As people know it. */
+  /** Display name. */
   readonly name: string;
 }
 
-/** `tool`: its name, and the path of the module it is written in. In the order of the batches. */
+/** Returns the worlds in the order of the batches. `tool` has the name and the path of its module. */
 export async function toolWorlds(
   batches: readonly NamedBatch[],
   tool: Pick<ToolPlace, 'name' | 'path'>,
   files: Files,
 ): Promise<TryWorld[]> {
   const readText: ReadText = (path) => orNothing(files.readText(path));
-  const known = new Map<string, Promise<boolean>>();
-  const found = await Promise.all(
+  const checked = new Map<string, Promise<boolean>>();
+  const worlds = await Promise.all(
     batches.map(async ({ file, name, world, dataset }): Promise<TryWorld | undefined> => {
       if (world === undefined || dataset === undefined) return undefined;
-      const has = known.get(world) ?? hasTool(world, tool, readText);
-      known.set(world, has);
+      const has = checked.get(world) ?? hasTool(world, tool, readText);
+      checked.set(world, has);
       if (!(await has)) return undefined;
       const tasks = ((await orNothing(firstTasks(files, dataset, MAX_TASKS + 1))) ?? []).map(({ task }) => task.id);
       return { batch: file, name, tasks: tasks.slice(0, MAX_TASKS), more: tasks.length > MAX_TASKS };
     }),
   );
-  return found.filter((each) => each !== undefined);
+  return worlds.filter((each) => each !== undefined);
 }
 
 async function hasTool(world: string, tool: Pick<ToolPlace, 'name' | 'path'>, readText: ReadText): Promise<boolean> {
@@ -47,7 +47,7 @@ async function hasTool(world: string, tool: Pick<ToolPlace, 'name' | 'path'>, re
   return tools.some(({ name, path }) => name === tool.name && path === tool.path);
 }
 
-/** What cannot be read offers nothing. */
+/** Returns no tasks for unreadable files. */
 async function orNothing<T>(reading: Promise<T>): Promise<T | undefined> {
   try {
     return await reading;

@@ -1,4 +1,4 @@
-/** “Try Tool…” for one tool: its panel, the calls that are made from it, and its file as it changes. */
+/** A Try Tool panel: shows a tool, runs its calls, and reloads it when its file changes. */
 import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import os from 'node:os';
@@ -23,7 +23,7 @@ import { pageFolder } from '../../pages/webviewFiles.ts';
 import type { DoAction } from '../../services.ts';
 import type { ToolCli } from './toolCli.ts';
 
-/** What a panel begins with. */
+/** Initial state of a panel. */
 export interface TryStart {
   readonly arguments?: JsonObject;
   readonly world?: ChosenWorld;
@@ -32,13 +32,13 @@ export interface TryStart {
 export interface TryPanelOptions {
   readonly context: vscode.ExtensionContext;
   readonly cli: ToolCli;
-  /** What every page may ask for. */
+  /** Handles actions that all pages support. */
   readonly act: DoAction;
-  /** Says what went wrong with something the panel asked for. */
+  /** Shows the error of an action. */
   readonly failed: (error: unknown) => void;
-  /** The worlds it can be called in, as the workspace's files are now. */
+  /** Finds the worlds for the tool in the current workspace files. */
   readonly worlds: (tool: string) => Promise<TryWorld[]>;
-  /** Arguments and world of the last call, for the next time the tool is tried. */
+  /** Stores the arguments and world of the last call. */
   readonly keep: (last: TryStart & { readonly arguments: JsonObject }) => void;
   readonly closed: () => void;
 }
@@ -49,19 +49,19 @@ export class TryPanel {
   readonly #options: TryPanelOptions;
   readonly #listeners: readonly vscode.Disposable[];
   #tool: ListedTool;
-  /** Once the page is there. */
+  /** Initial state, sent when the page is ready. */
   readonly #start: TryStart;
   #calling: AbortController | undefined;
   #reading: AbortController | undefined;
-  /** The page is there, and was or will be told what it begins with. */
+  /** Whether the page is ready. */
   #isReady = false;
   #isReleased = false;
-  /** Why its file could not be read anew. */
+  /** Why its file could not be reloaded. */
   #problem: string | undefined;
-  /** Somebody said once that what it changes may be changed. */
+  /** Whether the user confirmed irreversible calls. */
   #accepted = false;
 
-  /** `view`: to be shown in. `file`: the tool module or agent file. */
+  /** @param file The tool module or agent file. */
   constructor(view: vscode.WebviewPanel, file: string, tool: ListedTool, start: TryStart, options: TryPanelOptions) {
     this.file = file;
     this.#tool = tool;
@@ -71,7 +71,7 @@ export class TryPanel {
     this.#view = view;
     this.#view.iconPath = vscode.Uri.joinPath(context.extensionUri, 'media', 'icons', 'pages', 'try.svg');
     this.#listeners = [
-      this.#view.webview.onDidReceiveMessage((raw: unknown) => this.#heard(raw)),
+      this.#view.webview.onDidReceiveMessage((raw: unknown) => this.#handleMessage(raw)),
       vscode.workspace.onDidSaveTextDocument(({ uri }) => {
         if (this.#isSource(uri)) void this.#readAnew();
       }),
@@ -87,20 +87,20 @@ export class TryPanel {
     return this.#tool.name;
   }
 
-  /** Shows it again, with the tool as it is now. */
+  /** Reveals the panel with the current version of the tool. */
   show(tool: ListedTool, given: JsonObject | undefined): void {
     this.#view.reveal();
     this.#tool = tool;
     this.#problem = undefined;
-    this.#tellSoon(given === undefined ? {} : { arguments: given });
+    this.#sendSoon(given === undefined ? {} : { arguments: given });
   }
 
-  /** Batch files came, went or changed. */
+  /** Called when batch files changed. */
   showWorlds(): void {
-    if (this.#isReady) this.#tellSoon({});
+    if (this.#isReady) this.#sendSoon({});
   }
 
-  /** Ends what goes on; the tab stays. */
+  /** Cancels running calls but keeps the tab. */
   release(): void {
     this.#isReleased = true;
     this.#calling?.abort();
@@ -108,11 +108,11 @@ export class TryPanel {
     for (const listener of this.#listeners) listener.dispose();
   }
 
-  #heard(raw: unknown): void {
+  #handleMessage(raw: unknown): void {
     const message = pageToTry.safeParse(raw);
     if (!message.success)
       this.#options.failed(
-        new StudioError('internal', 'The panel of a tool sent a message that could not be read.', {
+        new StudioError('internal', 'A Try Tool panel sent an invalid message.', {
           cause: message.error,
         }),
       );
@@ -123,7 +123,7 @@ export class TryPanel {
     switch (message.type) {
       case 'ready':
         this.#isReady = true;
-        await this.#tell(this.#start);
+        await this.#send(this.#start);
         return;
       case 'run':
         await this.#run(message.arguments, message.world);
@@ -154,10 +154,10 @@ export class TryPanel {
     try {
       if (isJsonObject(given)) this.#options.keep({ arguments: given, ...(world === undefined ? {} : { world }) });
       if (!(await this.#isAccepted())) {
-        this.#post({ type: 'unmade', why: 'cancelled', text: 'It was not to be called.' });
+        this.#post({ type: 'unmade', why: 'cancelled', text: 'The call was cancelled.' });
         return;
       }
-      await vscode.workspace.saveAll(false); // its code is read from the disk
+      await vscode.workspace.saveAll(false); // its code is read from disk
       this.#post({ type: 'made', call: await this.#call(given, world ?? null, calling.signal) });
     } catch (error) {
       this.#post({
@@ -193,15 +193,15 @@ export class TryPanel {
   async #isAccepted(): Promise<boolean> {
     if (this.#tool.effect !== 'irreversible' || this.#accepted) return true;
     const detail =
-      'The tool is not declared pure or restorable, so its changes may be impossible to undo. This is ' +
-      'asked once for this panel.';
+      'The tool is not declared as pure or restorable, so its changes may be irreversible. You are asked ' +
+      'once per panel.';
     this.#accepted =
       (await vscode.window.showWarningMessage(`Call ${this.#tool.name}?`, { modal: true, detail }, 'Call')) !==
       undefined;
     return this.#accepted;
   }
 
-  /** Whether it is what the tool is read from: its file, or the module that the file names. */
+  /** Returns whether a file defines the tool: its file, or a module that the file references. */
   #isSource(uri: vscode.Uri): boolean {
     if (uri.scheme !== 'file') return false;
     const { place } = this.#tool;
@@ -209,7 +209,7 @@ export class TryPanel {
     return files.some((file) => path.relative(file, uri.fsPath) === '');
   }
 
-  /** The newest look counts. */
+  /** Discards results of outdated reads. */
   async #readAnew(): Promise<void> {
     this.#reading?.abort();
     const reading = new AbortController();
@@ -227,14 +227,14 @@ export class TryPanel {
       if (reading.signal.aborted) return;
       this.#problem = errorText(error);
     }
-    this.#tellSoon({});
+    this.#sendSoon({});
   }
 
-  /** A line of a stack; without one the tool, or its file. Beside the panel, unless the file is in sight. */
+  /** Opens a stack location, the tool, or its file; beside the panel, unless the file is visible. */
   async #open(place: Place | undefined): Promise<void> {
     const at = place ?? this.#tool.place;
     const file = at === undefined ? this.file : fileAbove(this.file, at.file);
-    if (file === undefined) throw new StudioError('not_found', `There is no file ${at?.file ?? ''}.`);
+    if (file === undefined) throw new StudioError('not_found', `File not found: ${at?.file ?? ''}.`);
     const uri = vscode.Uri.file(file);
     const shown = vscode.window.visibleTextEditors.find(({ document }) => document.uri.toString() === uri.toString());
     const document = await vscode.workspace.openTextDocument(uri);
@@ -245,15 +245,14 @@ export class TryPanel {
     });
   }
 
-  #tellSoon(start: TryStart): void {
-    this.#tell(start).catch((error: unknown) => this.#options.failed(error));
+  #sendSoon(start: TryStart): void {
+    this.#send(start).catch((error: unknown) => this.#options.failed(error));
   }
 
   /**
-   * The form does not wait for the worlds: to find the batch files may take a while, in a window that has just begun
-   * most of all.
+   * Sends the form before the worlds, because finding batch files can take a while, especially in a new window.
    */
-  async #tell({ arguments: given, world }: TryStart): Promise<void> {
+  async #send({ arguments: given, world }: TryStart): Promise<void> {
     this.#post({ ...this.#message(), ...(given === undefined ? {} : { arguments: given }) });
     const worlds = await this.#options.worlds(this.#tool.name);
     this.#post({ ...this.#message(), worlds, ...(world === undefined ? {} : { world }) });
@@ -268,7 +267,7 @@ export class TryPanel {
     };
   }
 
-  /** What comes after the tab was closed is for nobody. */
+  /** Ignores messages after the tab was closed. */
   #post(message: TryToPage): void {
     if (this.#isReleased) return;
     void this.#view.webview.postMessage(message);
@@ -291,7 +290,7 @@ function documentOf(
   });
 }
 
-/** Stacks name files as the tool's project does: from a folder above the tool. */
+/** Resolves a stack's file path, which is relative to a parent folder of the tool. */
 function fileAbove(tool: string, named: string): string | undefined {
   if (path.isAbsolute(named)) return named;
   for (let folder = path.dirname(tool); ; folder = path.dirname(folder)) {

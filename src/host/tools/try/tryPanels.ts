@@ -1,6 +1,5 @@
 /**
- * The panels of “Try Tool…”: one per tool, with the arguments and in the world it was last tried with. The tool runs in
- * a process of its own.
+ * Manages the Try Tool panels: one per tool, with its last arguments and world. Tools run in a separate process.
  */
 import path from 'node:path';
 import * as vscode from 'vscode';
@@ -54,18 +53,17 @@ export class TryPanels implements vscode.Disposable {
     this.#cli = new ToolCli(services.cli, values);
   }
 
-  /** The tabs stay: the next window brings their panels back. */
+  /** Keeps the tabs, which the next window restores. */
   dispose(): void {
     this.#listening.dispose();
     for (const panel of this.#panels) panel.release();
   }
 
   /**
-   * Asks for a tool of the file where none is named, and opens its panel: the one that is open where there is one.
-   * `given`: arguments to begin with.
+   * Opens or reveals the panel of a tool. Asks which tool if `name` is undefined. `args` are the initial arguments.
    */
-  async open(file: string, name?: string, given?: JsonObject): Promise<void> {
-    await vscode.workspace.saveAll(false); // its code is read from the disk
+  async open(file: string, name?: string, args?: JsonObject): Promise<void> {
+    await vscode.workspace.saveAll(false); // its code is read from disk
     const { tools, problems } = await withProgress(`Reading the tools of ${path.basename(file)}`, ({ signal }) =>
       this.#cli.list(file, signal),
     );
@@ -80,7 +78,7 @@ export class TryPanels implements vscode.Disposable {
     }
     const open = [...this.#panels].find((panel) => panel.file === file && panel.tool === tool.name);
     if (open !== undefined) {
-      open.show(tool, given);
+      open.show(tool, args);
       return;
     }
     this.#show(
@@ -90,11 +88,11 @@ export class TryPanels implements vscode.Disposable {
       }),
       file,
       tool,
-      given,
+      args,
     );
   }
 
-  /** A panel of the window before. To list its tool is to run its module. */
+  /** Restores a panel. Requires trust, because listing a tool runs its module. */
   async restore(view: vscode.WebviewPanel, state: unknown): Promise<void> {
     const shown = tryShown.safeParse(state);
     if (!shown.success || !vscode.workspace.isTrusted) {
@@ -111,16 +109,16 @@ export class TryPanels implements vscode.Disposable {
       this.#show(view, file, tool);
     } catch (error) {
       if (ended.signal.aborted) return;
-      this.#services.log.warn(`The panel of ${name} did not come back: ${errorText(error)}`);
+      this.#services.log.warn(`Cannot restore the panel of ${name}: ${errorText(error)}`);
       view.dispose();
     } finally {
       closed.dispose();
     }
   }
 
-  #show(view: vscode.WebviewPanel, file: string, tool: ListedTool, given?: JsonObject): void {
+  #show(view: vscode.WebviewPanel, file: string, tool: ListedTool, initial?: JsonObject): void {
     const last = this.#kept().find((one) => one.file === file && one.tool === tool.name);
-    const args = given ?? last?.arguments;
+    const args = initial ?? last?.arguments;
     const start: TryStart = {
       ...(args === undefined ? {} : { arguments: args }),
       ...(last?.world === undefined ? {} : { world: last.world }),
@@ -155,14 +153,14 @@ export class TryPanels implements vscode.Disposable {
     return kept.parse(this.#services.context.workspaceState.get(MEMORY) ?? []);
   }
 
-  /** Of every tool the last arguments and world; long ones are for the panel alone. */
+  /** Stores the last arguments and world of a tool. Large ones are not stored. */
   #keep(file: string, tool: string, call: TryStart & { readonly arguments: JsonObject }): void {
     if (JSON.stringify(call.arguments).length > MAX_KEPT_CHARS) return;
     const others = this.#kept().filter((one) => one.file !== file || one.tool !== tool);
     this.#services.context.workspaceState
       .update(MEMORY, [{ file, tool, ...call }, ...others].slice(0, MAX_KEPT))
       .then(undefined, (error: unknown) =>
-        this.#services.log.warn(`Arguments of ${tool} were not kept: ${errorText(error)}`),
+        this.#services.log.warn(`Cannot store the arguments of ${tool}: ${errorText(error)}`),
       );
   }
 }
@@ -185,7 +183,7 @@ async function chosen(
   }));
   const picked = await vscode.window.showQuickPick(items, {
     title: 'Try Tool',
-    placeHolder: problems.length === 0 ? 'Which tool?' : `Which tool? ${problems[0] ?? ''}`,
+    placeHolder: problems.length === 0 ? 'Select a tool' : `Select a tool. ${problems[0] ?? ''}`,
     matchOnDetail: true,
   });
   return picked?.tool;

@@ -1,4 +1,4 @@
-/** The items of the Agents and Tools view, from what an agent file says; also of one with problems. */
+/** Builds the items of the Agents and Tools view from agent files, even if they have problems. */
 
 import { isJsonObject } from '../../../common/json.ts';
 import { plural } from '../../../common/text.ts';
@@ -8,7 +8,7 @@ import { type Path, parseFile } from '../../../config/source/parse.ts';
 import { moduleTools, type ReadText } from '../../../config/tools/toolModules.ts';
 import type { Look } from '../look.ts';
 
-/** A spot in a file, 1-based. */
+/** A 1-based position in a file. */
 export interface Spot {
   readonly path: string;
   readonly line: number;
@@ -18,12 +18,12 @@ export interface Spot {
 export interface AgentNode {
   readonly kind: 'agent' | 'source' | 'tool';
   readonly look: Look;
-  /** What a click opens. */
+  /** Position that a click opens. */
   readonly spot: Spot;
   readonly children: readonly AgentNode[];
 }
 
-/** `worlds`: paths of the world files that batches put the agent into; their tools come with them. */
+/** @param worlds Paths of world files that batches use with the agent, whose tools are included. */
 export async function agentNode(
   path: string,
   text: string,
@@ -67,7 +67,7 @@ export async function agentNode(
   };
 }
 
-/** A member of a team, at its place in the team's file. */
+/** Builds the item of a team member. */
 function memberNode(member: unknown, spot: Spot): AgentNode | undefined {
   const entry: Readonly<Record<string, unknown>> = isJsonObject(member) ? member : { agent: member };
   if (typeof entry['agent'] !== 'string') return undefined;
@@ -135,7 +135,7 @@ async function sourceNode(
   if (isJsonObject(entry['mcp'])) {
     const { command, args, url } = entry['mcp'];
     const words = Array.isArray(args) ? args.filter((arg): arg is string => typeof arg === 'string') : [];
-    const said =
+    const summary =
       typeof url === 'string'
         ? url
         : [command, ...words].filter((word): word is string => typeof word === 'string').join(' ');
@@ -149,11 +149,11 @@ async function sourceNode(
       children: only.map((name) => toolNode(name, spot, undefined)),
       look: {
         label,
-        description: said,
-        tooltip: `MCP server: ${said}`,
+        description: summary,
+        tooltip: `MCP server: ${summary}`,
         icon: { id: 'plug' },
         context: 'toolMcp',
-        spoken: `MCP server ${label}, ${said}`,
+        spoken: `MCP server ${label}, ${summary}`,
       },
     };
   }

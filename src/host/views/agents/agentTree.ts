@@ -1,4 +1,4 @@
-/** The Agents and Tools view: the workspace's agent files and what they name. Reads, never runs. */
+/** The Agents and Tools view: agent files with their tools. Reads files only, without running anything. */
 import * as vscode from 'vscode';
 import { errorText, StudioError } from '../../../common/errors.ts';
 import type { StudioFiles } from '../../files/studioFiles.ts';
@@ -9,7 +9,7 @@ import type { AgentNode } from './agentNodes.ts';
 
 export interface AgentItem {
   readonly node: AgentNode;
-  /** The agent file. */
+  /** URI of the agent file. */
   readonly uri: vscode.Uri;
 }
 
@@ -75,7 +75,7 @@ export class AgentTree implements vscode.TreeDataProvider<AgentItem> {
       return { uri, node: await agentNode(path, await files.readText(path), worlds, readText) };
     } catch (thrown) {
       this.#services.log.warn(`Agents view: ${uri.path}: ${errorText(thrown)}`);
-      return undefined; // deleted in between
+      return undefined; // deleted
     }
   }
 }

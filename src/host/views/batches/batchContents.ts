@@ -1,12 +1,11 @@
 /**
- * Tasks and attempts of one batch, read page by page as far as somebody looks, and kept up to date by rows that come
- * live.
+ * Loads the tasks and attempts of a batch page by page and keeps them up to date with live rows.
  */
 import type { RolloutPage } from '../../../protocol/client.ts';
 import type { RolloutRow } from '../../../trace/summary.ts';
 import type { TaskRecord } from '../../../trace/task.ts';
 
-/** Where pages come from: the server, as `Api` has it. */
+/** The required part of `Api`. */
 export interface ContentSource {
   tasks(
     batch: string,
@@ -24,17 +23,17 @@ export interface TaskEntry {
   readonly task: string;
   readonly question: string;
   readonly level: string | number | undefined;
-  /** The newest try of each attempt that is known. */
+  /** The newest existing try of each attempt. */
   readonly rows: Map<number, RolloutRow>;
-  /** Whether all its attempts are known. */
+  /** Whether all attempts were loaded. */
   complete: boolean;
-  /** Cursor of its own pages, once it was opened. */
+  /** Cursor of the task's own pages, after it was opened. */
   next: string | undefined;
 }
 
 const TASKS_PER_PAGE = 100;
 const ROWS_PER_CALL = 1000;
-/** Calls for the attempts of one page of tasks; what lies beyond is read when a task is opened. */
+/** Maximum requests for the attempts of one page of tasks. The rest is loaded when a task is opened. */
 const CALLS_PER_PAGE = 5;
 const ATTEMPTS_PER_PAGE = 200;
 
@@ -42,33 +41,33 @@ export class BatchContents {
   readonly tasks: TaskEntry[] = [];
   readonly #batch: string;
   readonly #byTask = new Map<string, TaskEntry>();
-  /** Rows that were read, also those of tasks whose page was not. */
+  /** Loaded rows, including those of tasks that are not listed yet. */
   readonly #rows = new Map<string, Map<number, RolloutRow>>();
-  /** Position of the task up to whose beginning rows were read. */
+  /** Index of the task up to which rows were loaded (exclusive). */
   #rowsThrough = 0;
   #nextTasks: number | undefined = undefined;
   #nextRows: string | undefined = undefined;
-  #begun = false;
+  #started = false;
   #loading: Promise<void> | undefined = undefined;
 
   constructor(batch: string) {
     this.#batch = batch;
   }
 
-  get begun(): boolean {
-    return this.#begun;
+  get started(): boolean {
+    return this.#started;
   }
 
-  /** Whether there are tasks that were not read. */
+  /** Whether there are more tasks to load. */
   get more(): boolean {
-    return !this.#begun || this.#nextTasks !== undefined;
+    return !this.#started || this.#nextTasks !== undefined;
   }
 
   entry(task: string): TaskEntry | undefined {
     return this.#byTask.get(task);
   }
 
-  /** The next page of tasks with their attempts. Two who ask at once get the same page. */
+  /** Loads the next page of tasks with their attempts. Concurrent calls share one page. */
   loadMore(source: ContentSource, signal?: AbortSignal): Promise<void> {
     this.#loading ??= this.#load(source, signal).finally(() => (this.#loading = undefined));
     return this.#loading;
@@ -87,11 +86,11 @@ export class BatchContents {
       this.tasks.push(entry);
     }
     this.#nextTasks = page.next;
-    this.#begun = true;
+    this.#started = true;
     await this.#loadRows(source, signal);
   }
 
-  /** Rows come in the order of tasks: they are read on to where the tasks are. */
+  /** Loads rows, which are ordered by task, up to the listed tasks. */
   async #loadRows(source: ContentSource, signal: AbortSignal | undefined): Promise<void> {
     for (let calls = 0; calls < CALLS_PER_PAGE && this.#rowsThrough < this.tasks.length; calls++) {
       const page = await source.rollouts(
@@ -107,8 +106,8 @@ export class BatchContents {
   }
 
   /**
-   * A task's attempts, by pages of its own, where they are not known yet; `more`: the next page. Gives whether there
-   * are others.
+   * Loads the attempts of a task in separate pages, if necessary. `more` loads the next page. Returns whether there are
+   * others.
    */
   async loadTask(source: ContentSource, task: string, more = false, signal?: AbortSignal): Promise<boolean> {
     const entry = this.#byTask.get(task);
@@ -125,16 +124,17 @@ export class BatchContents {
     return !entry.complete;
   }
 
-  /** Puts newer rows in; gives the listed tasks that changed. What no page has come to yet is left for its page. */
+  /** Applies newer rows and returns the listed tasks that changed. Rows of other tasks wait for their page. */
   apply(rows: readonly RolloutRow[]): Set<string> {
     const changed = new Set<string>();
     for (const row of rows) {
       const listed = this.#byTask.has(row.task);
-      // A batch that is still being sent: there are tasks behind those that were its last.
-      if (!listed && this.#begun && row.task_index >= this.tasks.length) this.#nextTasks ??= this.tasks.length - 1;
+      // The batch is still being submitted, so there are more tasks now.
+      if (!listed && this.#started && row.task_index >= this.tasks.length) this.#nextTasks ??= this.tasks.length - 1;
       if (!listed && row.task_index > this.#rowsThrough) continue;
-      const known = this.#rowsOf(row.task).get(row.attempt);
-      if (known !== undefined && (known.try > row.try || (known.try === row.try && known.rev > row.rev))) continue;
+      const existing = this.#rowsOf(row.task).get(row.attempt);
+      if (existing !== undefined && (existing.try > row.try || (existing.try === row.try && existing.rev > row.rev)))
+        continue;
       this.#rowsOf(row.task).set(row.attempt, row);
       if (listed) changed.add(row.task);
     }
@@ -153,7 +153,7 @@ export class BatchContents {
   }
 }
 
-/** A task's attempts in their order. */
+/** Returns the attempts of a task in order. */
 export function attemptsOf(entry: TaskEntry): RolloutRow[] {
   return [...entry.rows.values()].sort((a, b) => a.attempt - b.attempt);
 }

@@ -1,28 +1,28 @@
-/** Keeps the contents of opened batches up to date by live rows, while the view is seen and the batch has not ended. */
+/** Updates the contents of expanded batches with live rows, while the view is visible and the batch is running. */
 import { errorText } from '../../../common/errors.ts';
 import type { BatchRow } from '../../../protocol/client.ts';
 import type { ServerLink } from '../../services.ts';
 import type { BatchContents } from './batchContents.ts';
 
-/** Rows come in bursts; the tree is drawn so often at most. */
+/** Minimum interval between tree updates. */
 const DRAW_MS = 500;
 
 export interface FollowerPorts {
   readonly server: Pick<ServerLink, 'connection'>;
   readonly log: { warn(text: string): void };
-  /** What was read of a batch. */
+  /** Returns the loaded contents of a batch. */
   readonly contents: (batch: string) => BatchContents | undefined;
-  /** These tasks of a batch are to be drawn again. */
+  /** Called with the tasks of a batch to refresh. */
   readonly changed: (batch: string, tasks: ReadonlySet<string>) => void;
 }
 
 interface FollowedBatch {
-  /** The row as it was when the contents were read, then moved on by what came. */
+  /** The batch row when its contents were loaded, then updated by live rows. */
   rev: number;
   last: number;
-  /** The revision of its end, as the list told it: from there on nothing changes. */
+  /** Revision at the batch's end, after which nothing changes. */
   end: number | undefined;
-  wanted: boolean;
+  expanded: boolean;
   stop: AbortController | undefined;
 }
 
@@ -30,46 +30,46 @@ export class BatchFollower {
   readonly #ports: FollowerPorts;
   readonly #followed = new Map<string, FollowedBatch>();
   readonly #pending = new Map<string, Set<string>>();
-  #seen = true;
+  #isVisible = true;
   #timer: NodeJS.Timeout | undefined;
 
   constructor(ports: FollowerPorts) {
     this.#ports = ports;
   }
 
-  /** Batches that are followed now. */
+  /** Batches that are being followed. */
   get active(): readonly string[] {
     return [...this.#followed].flatMap(([batch, { stop }]) => (stop === undefined ? [] : [batch]));
   }
 
-  /** The contents were read; `row` is from before that. */
+  /** Starts following a batch after its contents were loaded. `row` is from before that. */
   begin(row: BatchRow): void {
     this.#end(row.batch);
     this.#followed.set(row.batch, {
       rev: row.rev,
       last: row.last,
       end: row.state === 'ended' ? row.rev : undefined,
-      wanted: true,
+      expanded: true,
       stop: undefined,
     });
     this.#look(row.batch);
   }
 
-  /** Whether the batch is opened in the tree. */
-  wanted(batch: string, open: boolean): void {
+  /** Sets whether the batch is expanded in the tree. */
+  setExpanded(batch: string, open: boolean): void {
     const followed = this.#followed.get(batch);
     if (followed === undefined) return;
-    followed.wanted = open;
+    followed.expanded = open;
     this.#look(batch);
   }
 
-  /** Whether the view is seen at all. */
-  seen(seen: boolean): void {
-    this.#seen = seen;
+  /** Sets whether the view is visible. */
+  setVisible(visible: boolean): void {
+    this.#isVisible = visible;
     for (const batch of this.#followed.keys()) this.#look(batch);
   }
 
-  /** What the list says of a batch: one that was retried runs again. */
+  /** Updates a batch from the list, because a retried batch runs again. */
   state(row: BatchRow): void {
     const followed = this.#followed.get(row.batch);
     if (followed === undefined) return;
@@ -94,9 +94,9 @@ export class BatchFollower {
   #look(batch: string): void {
     const followed = this.#followed.get(batch);
     if (followed === undefined) return;
-    // Its last rows may still be on their way: an ended batch is followed until they have come.
+    // Follow an ended batch until its last rows have arrived.
     const over = followed.end !== undefined && followed.rev >= followed.end;
-    const should = this.#seen && followed.wanted && !over;
+    const should = this.#isVisible && followed.expanded && !over;
     if (!should) this.#end(batch);
     else if (followed.stop === undefined) void this.#follow(batch, followed);
   }
@@ -124,9 +124,9 @@ export class BatchFollower {
         stop.signal,
       );
     } catch (thrown) {
-      if (!stop.signal.aborted) this.#ports.log.warn(`Batches view: ${batch} is not followed: ${errorText(thrown)}`);
+      if (!stop.signal.aborted) this.#ports.log.warn(`Batches view: cannot follow ${batch}: ${errorText(thrown)}`);
     } finally {
-      // The next word of the list, or the next look at the view, tries again.
+      // The next list update or showing the view retries.
       if (followed.stop === stop) followed.stop = undefined;
     }
   }

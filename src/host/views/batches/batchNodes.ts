@@ -1,4 +1,4 @@
-/** The items of the Batches view: batches, their tasks, their attempts. */
+/** Builds the items of the Batches view: batches, tasks, and attempts. */
 
 import { nounFor, plural } from '../../../common/text.ts';
 import { compact, duration } from '../../../common/units.ts';
@@ -10,7 +10,7 @@ import { batchProgress } from '../../batches/batchText.ts';
 import { type Look, OUTCOME_ICONS, outcomeCounts } from '../look.ts';
 import type { TaskEntry } from './batchContents.ts';
 
-/** Menus hand these to commands: a command on a batch goes by `batch`, one on an attempt by `rollout`. */
+/** Menus pass these to commands, which read `batch` or `rollout`. */
 export interface BatchNode {
   readonly kind: 'batch';
   readonly batch: string;
@@ -29,12 +29,12 @@ export interface AttemptNode {
   readonly rollout: string;
   readonly reference: string;
 }
-/** “Load more…”: of the batches, of a batch's tasks, of a task's attempts. */
+/** A “Load more…” item for batches, tasks, or attempts. */
 export interface MoreNode {
   readonly kind: 'more';
   readonly of: BatchNode | TaskNode | undefined;
 }
-/** Something could not be read. */
+/** An item for content that could not be loaded. */
 export interface TroubleNode {
   readonly kind: 'trouble';
   readonly of: BatchNode | TaskNode | undefined;
@@ -63,7 +63,8 @@ export function batchLook(row: BatchRow, now: number): Look {
       .filter(([, count]) => count > 0)
       .map(([name, count]) => `${count} ${name}`)
       .join(', '),
-    `${row.steps.toLocaleString('en-US')} ${nounFor(row.steps, 'step')}, ${compact(row.input_tokens + row.output_tokens)} tokens`,
+    `${row.steps.toLocaleString('en-US')} ${nounFor(row.steps, 'step')}, ` +
+      `${compact(row.input_tokens + row.output_tokens)} tokens`,
     new Date(row.created_at).toLocaleString(),
     row.ended_at === undefined || row.imported ? '' : `took ${duration(row.ended_at - row.created_at)}`,
   ]
@@ -80,16 +81,15 @@ export function batchLook(row: BatchRow, now: number): Look {
 }
 
 /**
- * pass@1 is a mean over tasks; the counts of a batch give it only where every attempt was scored. Elsewhere the share
- * of
- * the scored attempts is told, which is not called pass@1.
+ * Returns pass@1 if all attempts were scored, because it is a mean over tasks. Otherwise, returns the share of scored
+ * attempts that passed.
  */
 export function passRateText({ counts, tasks, attempts }: BatchRow): string {
   const scored = counts.passed + counts.failed;
   if (scored === 0) return '';
   return scored === tasks * attempts
     ? `pass@1 ${(counts.passed / scored).toFixed(2)}`
-    : `${Math.round((100 * counts.passed) / scored)} % of ${scored} passed`;
+    : `${Math.round((100 * counts.passed) / scored)}% of ${scored} passed`;
 }
 
 function batchIcon(row: BatchRow): { id: string; color: string } {
@@ -100,7 +100,7 @@ function batchIcon(row: BatchRow): { id: string; color: string } {
   return row.counts.infrastructure > 0 ? { id: 'warning', color: 'charts.orange' } : { id: 'table', color };
 }
 
-/** `just now`, `5 min ago`, `3 h ago`, `12 days ago`. */
+/** Returns e.g. `just now`, `5 min ago`, `3 h ago`, or `12 days ago`. */
 export function agoText(ms: number): string {
   const minutes = Math.floor(ms / 60_000);
   if (minutes < 1) return 'just now';
@@ -110,7 +110,7 @@ export function agoText(ms: number): string {
   return `${plural(Math.floor(hours / 24), 'day')} ago`;
 }
 
-/** `attempts`: how many the task gets. */
+/** @param attempts Planned number of attempts per task. */
 export function taskLook(entry: TaskEntry, attempts: number): Look {
   const counts = outcomeCounts(entry.rows.values());
   const of = (...outcomes: Parameters<typeof counts.get>[0][]): number =>
@@ -118,7 +118,7 @@ export function taskLook(entry: TaskEntry, attempts: number): Look {
   const passed = of('passed');
   const running = of('running', 'held');
   const settled = of('passed', 'failed', 'truncated', 'unscored', 'cancelled', 'infrastructure');
-  // Of a task with very many attempts only some are known until it is opened.
+  // A task with very many attempts loads the rest when it is opened.
   const description = !entry.complete
     ? ''
     : [
@@ -176,7 +176,7 @@ export function attemptLook(row: RolloutRow): Look {
     `${plural(progress.steps, 'step')}, ${plural(progress.tool_calls, 'tool call')}, ` +
       `${compact(progress.input_tokens + progress.output_tokens)} tokens`,
     progress.error_message ?? '',
-    row.duplicate_of === undefined ? '' : 'The same trajectory as an earlier attempt',
+    row.duplicate_of === undefined ? '' : 'Same trajectory as an earlier attempt',
   ]
     .filter((line) => line !== '')
     .join('\n');

@@ -1,5 +1,5 @@
 /**
- * The Batches view: batches, their tasks, their attempts; read as far as they are opened, live while the view is seen.
+ * The Batches view: batches, tasks, and attempts. Loads expanded items and updates them live while visible.
  */
 import * as vscode from 'vscode';
 import { errorText, StudioError } from '../../../common/errors.ts';
@@ -27,12 +27,12 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
   readonly #services: Services;
   readonly #changed = new vscode.EventEmitter<Node[] | undefined>();
   readonly onDidChangeTreeData = this.#changed.event;
-  /** VS Code knows an item by its object: the same one stands for the same thing for as long as it is listed. */
+  /** VS Code identifies items by object identity, so each item keeps its object while it is listed. */
   readonly #batches = new Map<string, BatchNode>();
   readonly #tasks = new Map<string, TaskNode>();
   readonly #contents = new Map<string, BatchContents>();
   readonly #follower: BatchFollower;
-  #shown: readonly BatchRow[] = [];
+  #rows: readonly BatchRow[] = [];
   #older = true;
 
   constructor(services: Services) {
@@ -66,7 +66,7 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
         const row = this.#contents.get(node.batch)?.rollout(node.task, node.rollout);
         if (row === undefined) return new vscode.TreeItem(node.rollout);
         const item = treeItem(attemptLook(row), 'none', node.rollout);
-        // A queued one has nothing to show yet.
+        // A queued attempt has no trajectory yet.
         if (row.state !== 'queued')
           item.command = { command: 'rollout.openTrajectory', title: 'Open Trajectory', arguments: [node.rollout] };
         return item;
@@ -116,8 +116,8 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
   }
 
   #batchNodes(): Node[] {
-    this.#shown = this.#services.batches.rows.value;
-    const nodes: Node[] = this.#shown.map(({ batch }) => {
+    this.#rows = this.#services.batches.rows.value;
+    const nodes: Node[] = this.#rows.map(({ batch }) => {
       let node = this.#batches.get(batch);
       if (node === undefined) this.#batches.set(batch, (node = { kind: 'batch', batch, reference: batch }));
       return node;
@@ -129,9 +129,9 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
 
   async #taskNodes(of: BatchNode): Promise<Node[]> {
     const contents = this.#contentsOf(of.batch);
-    if (!contents.begun) {
+    if (!contents.started) {
       const { api } = await this.#services.server.connection();
-      // What changes from here on comes live; what is read below may be newer already, which does no harm.
+      // Follow before loading, so that no change is missed. Newer loaded rows do no harm.
       const row = await api.batch(of.batch);
       await contents.loadMore(api);
       this.#follower.begin(row);
@@ -164,7 +164,7 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
     return more ? [...nodes, { kind: 'more', of }] : nodes;
   }
 
-  /** What “Load more…” and “Try again” do. */
+  /** Implements “Load more…” and retries. */
   async loadMore(node: MoreNode | TroubleNode): Promise<void> {
     const { of } = node;
     if (node.kind === 'more') {
@@ -178,18 +178,18 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
     this.#changed.fire(of === undefined ? undefined : [of]);
   }
 
-  /** Draws what differs from what is shown. */
+  /** Refreshes the items that changed. */
   batchesChanged(): void {
     const rows = this.#services.batches.rows.value;
     const same =
-      rows.length === this.#shown.length && rows.every(({ batch }, index) => batch === this.#shown[index]?.batch);
-    const before = new Map(this.#shown.map((row) => [row.batch, row]));
-    this.#shown = rows;
+      rows.length === this.#rows.length && rows.every(({ batch }, index) => batch === this.#rows[index]?.batch);
+    const before = new Map(this.#rows.map((row) => [row.batch, row]));
+    this.#rows = rows;
     for (const row of rows)
       if (row.state !== 'ended' || before.get(row.batch)?.state !== 'ended') this.#follower.state(row);
     if (!same) {
-      const there = new Set(rows.map(({ batch }) => batch));
-      for (const batch of this.#batches.keys()) if (!there.has(batch)) this.#forget(batch);
+      const listed = new Set(rows.map(({ batch }) => batch));
+      for (const batch of this.#batches.keys()) if (!listed.has(batch)) this.#forget(batch);
       this.#changed.fire(undefined);
       return;
     }
@@ -199,7 +199,7 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
     if (changed.length > 0) this.#changed.fire(changed);
   }
 
-  /** Reads everything anew. */
+  /** Reloads everything. */
   refresh(): void {
     this.#contents.clear();
     this.#tasks.clear();
@@ -209,11 +209,11 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
   }
 
   expanded(node: Node, open: boolean): void {
-    if (node.kind === 'batch') this.#follower.wanted(node.batch, open);
+    if (node.kind === 'batch') this.#follower.setExpanded(node.batch, open);
   }
 
   visible(seen: boolean): void {
-    this.#follower.seen(seen);
+    this.#follower.setVisible(seen);
   }
 
   dispose(): void {
@@ -232,7 +232,7 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
   }
 
   #forget(batch: string): void {
-    this.#follower.wanted(batch, false);
+    this.#follower.setExpanded(batch, false);
     this.#contents.delete(batch);
     this.#batches.delete(batch);
     for (const [key, node] of this.#tasks) if (node.batch === batch) this.#tasks.delete(key);
@@ -244,7 +244,7 @@ export class BatchTree implements vscode.TreeDataProvider<Node> {
   }
 }
 
-/** The list makes its rows anew each time it asks. */
+/** Compares rows by value, because the list creates new objects with each request. */
 function sameRow(row: BatchRow, before: BatchRow | undefined): boolean {
   return row === before || JSON.stringify(row) === JSON.stringify(before);
 }

@@ -1,11 +1,11 @@
-/** What was found of a target, as items of the Targets view. */
+/** Builds items of the Targets view from findings. */
 
 import type { Finding } from '../../targets/findings.ts';
 import type { Icon } from '../look.ts';
 import type { TargetFindings } from './findingReader.ts';
 import { leaf, type TargetNode } from './targetNodes.ts';
 
-/** A shape each, so that no state hangs on colour. */
+/** Icons differ in shape, so that states do not depend on color. */
 export const FINDING_ICONS: Readonly<Record<Finding['state'], Icon>> = {
   ok: { id: 'pass', color: 'testing.iconPassed' },
   missing: { id: 'circle-slash', color: 'charts.yellow' },
@@ -14,7 +14,7 @@ export const FINDING_ICONS: Readonly<Record<Finding['state'], Icon>> = {
 };
 const LABELS: Readonly<Record<string, string>> = { gpus: 'GPUs' };
 
-/** One for each; what one can do about it is its only child. */
+/** Returns an item per finding, with its hint as the only child. */
 export function findingNodes(target: string, { findings, at }: TargetFindings): TargetNode[] {
   return findings.map(({ name, state, text, hint }): TargetNode => {
     const id = `target/${target}/${name}`;

@@ -1,6 +1,5 @@
 /**
- * What is known of targets, as long as somebody looks: asked once, kept until it is asked again or forgotten. Knows
- * nothing of VS Code.
+ * Reads and caches the findings of targets. Does not depend on VS Code.
  */
 import { errorText, StudioError } from '../../../common/errors.ts';
 import type { Cli } from '../../services.ts';
@@ -8,11 +7,11 @@ import type { Finding } from '../../targets/findings.ts';
 
 interface Entry {
   readonly stop: AbortController;
-  readonly asked: Promise<TargetFindings>;
-  known: TargetFindings | undefined;
+  readonly request: Promise<TargetFindings>;
+  latest: TargetFindings | undefined;
 }
 
-/** What was found, and when. */
+/** Findings with their time. */
 export interface TargetFindings {
   readonly findings: readonly Finding[];
   readonly at: Date;
@@ -23,43 +22,43 @@ export class FindingReader {
   readonly #changed: () => void;
   readonly #entries = new Map<string, Entry>();
 
-  /** `changed`: something is known now that was not. */
+  /** @param changed Called when new findings are available. */
   constructor(cli: Cli, changed: () => void) {
     this.#cli = cli;
     this.#changed = changed;
   }
 
-  /** As it is known; asks where it is not. Never rejects: what goes wrong is a finding. */
+  /** Returns cached findings or reads them. Never rejects; failures become findings. */
   async of(target: string): Promise<TargetFindings> {
-    for (let entry = this.#entries.get(target) ?? this.#ask(target, undefined); ; ) {
-      const found = entry.known ?? (await entry.asked);
-      if (!entry.stop.signal.aborted) return found;
-      // It was asked again meanwhile, or nobody wants to know any more.
+    for (let entry = this.#entries.get(target) ?? this.#start(target, undefined); ; ) {
+      const findings = entry.latest ?? (await entry.request);
+      if (!entry.stop.signal.aborted) return findings;
+      // The request was replaced or cancelled.
       const next = this.#entries.get(target);
       if (next === undefined) return { findings: [], at: new Date() };
       entry = next;
     }
   }
 
-  known(target: string): readonly Finding[] | undefined {
-    return this.#entries.get(target)?.known?.findings;
+  latest(target: string): readonly Finding[] | undefined {
+    return this.#entries.get(target)?.latest?.findings;
   }
 
-  /** Asks again what was asked before; until there is an answer, the last one stands. */
+  /** Refreshes all cached findings. The old ones stay until the new ones arrive. */
   askAgain(): void {
-    for (const [target, { stop, known }] of this.#entries) {
+    for (const [target, { stop, latest }] of this.#entries) {
       stop.abort();
-      this.#ask(target, known);
+      this.#start(target, latest);
     }
   }
 
-  /** Something of a target has changed: it is asked again. False: not yet, for it was asked less than `restMs` ago. */
+  /** Refreshes a target that changed. Returns false if the last read was less than `restMs` ago. */
   outdated(target: string, restMs: number): boolean {
     const entry = this.#entries.get(target);
-    if (entry === undefined) return true; // nobody looks at it
-    if (entry.known === undefined || Date.now() - entry.known.at.getTime() < restMs) return false;
+    if (entry === undefined) return true; // not visible
+    if (entry.latest === undefined || Date.now() - entry.latest.at.getTime() < restMs) return false;
     entry.stop.abort();
-    this.#ask(target, entry.known);
+    this.#start(target, entry.latest);
     return true;
   }
 
@@ -72,9 +71,9 @@ export class FindingReader {
     for (const target of [...this.#entries.keys()]) this.forget(target);
   }
 
-  #ask(target: string, known: TargetFindings | undefined): Entry {
+  #start(target: string, latest: TargetFindings | undefined): Entry {
     const stop = new AbortController();
-    const asked = ask(this.#cli, target, stop.signal)
+    const request = ask(this.#cli, target, stop.signal)
       .catch((error: unknown): readonly Finding[] => {
         const hint = StudioError.is(error) ? error.hint : undefined;
         return [
@@ -87,11 +86,11 @@ export class FindingReader {
         ];
       })
       .then((findings): TargetFindings => ({ findings, at: new Date() }));
-    const entry: Entry = { stop, asked, known };
+    const entry: Entry = { stop, request, latest };
     this.#entries.set(target, entry);
-    void asked.then((found) => {
+    void request.then((findings) => {
       if (stop.signal.aborted) return;
-      entry.known = found;
+      entry.latest = findings;
       this.#changed();
     });
     return entry;

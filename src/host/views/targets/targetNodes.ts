@@ -1,4 +1,4 @@
-/** The items of the Targets view: where batches may run, what is known of each, and the endpoints they call. */
+/** Builds the items of the Targets view: targets, their findings, and model endpoints. */
 import { LOCAL } from '../../../client/targets/local.ts';
 import { plural } from '../../../common/text.ts';
 import type { ServerInfo } from '../../../protocol/client.ts';
@@ -10,28 +10,28 @@ import type { Icon, Look } from '../look.ts';
 export interface TargetNode {
   readonly id: string;
   readonly look: Look;
-  /** Name of the target it is or belongs to, for commands. */
+  /** Name of its target, for commands. */
   readonly target?: string;
-  /** What is known of the target is asked when the node is opened, and stands before its children. */
+  /** Whether expanding the node loads the target's findings, which precede its children. */
   readonly asks?: true;
   readonly children: readonly TargetNode[];
   readonly closed?: true;
 }
 
-/** What the view goes by. */
+/** Input of the view. */
 export interface TargetsSeen {
   readonly targets: readonly KnownTarget[];
-  /** Name of the one the window works with. */
+  /** Name of the window's target. */
   readonly used: string;
-  /** Whether its server is reached now. */
+  /** Connection state of its server. */
   readonly state: ServerState['state'];
-  /** What its server said of itself, which may be from before. */
+  /** Last known server info. */
   readonly info: ServerInfo | undefined;
-  /** What was found of a target; undefined while nobody asked. */
+  /** Returns the findings of a target, or undefined if not loaded. */
   readonly findings: (target: string) => readonly Finding[] | undefined;
 }
 
-/** Nothing where there is only this machine, and no server on it: the view then says what one can do. */
+/** Returns no items if there is only this machine without a server, so that the view shows its welcome content. */
 export function targetNodes(seen: TargetsSeen): TargetNode[] {
   const { targets, used, info } = seen;
   if (targets.length === 0 && used === LOCAL && info === undefined) return [];
@@ -61,7 +61,7 @@ function localNode({ used, info, state }: TargetsSeen): TargetNode {
   }
   const description = `in use · ${info === undefined && state === 'ok' ? 'not running' : work(info, state, 'stopped')}`;
   return {
-    // Another item than the one without children: VS Code shows that one closed for ever.
+    // Use another ID than without children, because VS Code would keep that item collapsed.
     id: info === undefined ? LOCAL : `${LOCAL}/server`,
     target: LOCAL,
     look: {
@@ -120,7 +120,7 @@ function targetNode(target: KnownTarget, { used, state, info, findings }: Target
   };
 }
 
-/** Other shapes than those that are not in use, so that it does not hang on colour. */
+/** Icons of used targets differ in shape, so that the state does not depend on color. */
 const USED_ICONS: Readonly<Record<ServerState['state'], Icon>> = {
   ok: { id: 'vm-active', color: 'testing.iconPassed' },
   lost: { id: 'vm-connect', color: 'charts.yellow' },
@@ -147,16 +147,16 @@ function processText({ product, pid, started_at, store }: ServerInfo): string {
   return `${product}\nprocess ${pid}\nstarted ${new Date(started_at).toLocaleString()}\nstore ${store}`;
 }
 
-/** The settings name it, but it was removed or never added here. */
+/** Item of a target in the settings that does not exist on this machine. */
 function unknownNode(name: string): TargetNode {
-  const text = 'in use, but not among the targets';
+  const text = 'in use, but not found';
   return {
     id: `target/${name}`,
     target: name,
     look: {
       label: name,
       description: text,
-      tooltip: `The setting rollout.target names ${name}, which was not added on this machine.`,
+      tooltip: `The target ${name} in the setting rollout.target does not exist on this machine.`,
       icon: { id: 'warning', color: 'charts.orange' },
       context: 'target.lost.used',
       spoken: `Target ${name}, ${text}`,
@@ -182,14 +182,14 @@ function workersNode(target: string, workers: ServerInfo['workers']): TargetNode
 }
 
 function workerNode({ session, worker, alive, running, slots, held }: ServerInfo['workers'][number]): TargetNode {
-  const said = alive ? `${running}/${slots} slots${held > 0 ? ` · ${held} held` : ''}` : 'lost';
+  const status = alive ? `${running}/${slots} slots${held > 0 ? ` · ${held} held` : ''}` : 'lost';
   return leaf(`worker/${session}`, {
     label: worker,
-    description: said,
+    description: status,
     tooltip: `Worker ${worker}, session ${session}`,
     icon: alive ? { id: 'server-process' } : { id: 'warning', color: 'charts.orange' },
     context: 'worker',
-    spoken: `Worker ${worker}, ${said}`,
+    spoken: `Worker ${worker}, ${status}`,
   });
 }
 
@@ -211,7 +211,7 @@ function endpointsNode({ endpoints }: ServerInfo): TargetNode {
       spoken: `Model endpoints, ${description}`,
     },
     children: endpoints.map((each) => {
-      const said = [
+      const status = [
         each.state === 'ok' ? '' : each.state,
         `${each.running === undefined ? '' : `${each.running} of `}${plural(each.permits, 'permit')}`,
         each.waiting === undefined || each.waiting === 0 ? '' : `${each.waiting} waiting`,
@@ -221,11 +221,11 @@ function endpointsNode({ endpoints }: ServerInfo): TargetNode {
         .join(' · ');
       return leaf(`endpoint/${each.endpoint}`, {
         label: each.replica ?? each.endpoint,
-        description: said,
+        description: status,
         tooltip: [
           each.endpoint,
           each.service === undefined ? '' : `Replica of ${each.service}`,
-          said,
+          status,
           each.preemptions === undefined ? '' : plural(each.preemptions, 'preemption'),
           each.text ?? '',
         ]
@@ -233,13 +233,13 @@ function endpointsNode({ endpoints }: ServerInfo): TargetNode {
           .join('\n'),
         icon: ENDPOINT_ICONS[each.state],
         context: 'endpoint',
-        spoken: `Endpoint ${each.replica ?? each.endpoint}, ${said}`,
+        spoken: `Endpoint ${each.replica ?? each.endpoint}, ${status}`,
       });
     }),
   };
 }
 
-/** An item with nothing below it. */
+/** Returns an item without children. */
 export function leaf(id: string, look: Look): TargetNode {
   return { id, look, children: [] };
 }

@@ -1,6 +1,6 @@
 /**
- * The Targets view. What the server in use says of itself is asked again while the view is seen; what is known of a
- * target is asked when its item is opened, and again on refresh. It never starts a server.
+ * The Targets view. Polls the window's server while visible. Loads the findings of a target when its item is expanded
+ * or refreshed. Never starts a server.
  */
 import * as vscode from 'vscode';
 import { LOCAL } from '../../../client/targets/local.ts';
@@ -14,7 +14,7 @@ import { FindingReader } from './findingReader.ts';
 import { type TargetNode, targetNodes } from './targetNodes.ts';
 
 const ASK_MS = 2_000;
-/** Between two times that a target is asked what is known of it: a process each. */
+/** Minimum interval between finding requests, each of which starts a process. */
 const FINDINGS_REST_MS = 10_000;
 
 export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
@@ -24,14 +24,14 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
   readonly onDidChangeTreeData = this.#changed.event;
   readonly #findings: FindingReader;
   readonly #listeners: vscode.Disposable;
-  #seen: AbortController | undefined;
+  #polling: AbortController | undefined;
   #timer: NodeJS.Timeout | undefined;
   #info: ServerInfo | undefined;
-  /** Of which target that is. */
+  /** The target of the last server info. */
   #infoOf = LOCAL;
-  /** How many workers there were when what is known of the target was asked last. */
+  /** Number of workers at the last finding request. */
   #workers = 0;
-  #shown = '';
+  #rendered = '';
 
   constructor(services: Services, targets: KnownTargets) {
     this.#services = services;
@@ -52,12 +52,12 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
   async getChildren(node?: TargetNode): Promise<TargetNode[]> {
     if (node === undefined) {
       const roots = this.#roots();
-      this.#shown = JSON.stringify(roots);
+      this.#rendered = JSON.stringify(roots);
       return roots;
     }
     if (node.asks !== true || node.target === undefined) return [...node.children];
     const found = findingNodes(node.target, await this.#findings.of(node.target));
-    // Of the one in use, the queue is told with every change: by the item itself.
+    // The item of the used target already shows the queue, with live updates.
     return [
       ...(node.target === this.#services.server.target && this.#info !== undefined
         ? found.filter(({ look }) => look.context !== 'finding.queue.ok')
@@ -66,31 +66,31 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
     ];
   }
 
-  /** The user opened or closed an item: what was closed is asked anew when it is opened again. */
+  /** Called when an item was expanded or collapsed. Collapsing drops the findings. */
   expanded({ asks, target }: TargetNode, open: boolean): void {
     if (asks === true && target !== undefined && !open) this.#findings.forget(target);
   }
 
-  visible(seen: boolean): void {
-    if (!seen) {
-      this.#seen?.abort();
-      this.#seen = undefined;
+  visible(visible: boolean): void {
+    if (!visible) {
+      this.#polling?.abort();
+      this.#polling = undefined;
       clearTimeout(this.#timer);
-    } else if (this.#seen === undefined) {
-      this.#seen = new AbortController();
-      void this.#ask(this.#seen.signal);
+    } else if (this.#polling === undefined) {
+      this.#polling = new AbortController();
+      void this.#ask(this.#polling.signal);
     }
   }
 
-  /** Asks the server at once, if the view is seen; what is known already is shown before it answers. */
+  /** Refreshes at once if the view is visible, showing known data first. */
   refresh(): void {
-    if (this.#seen === undefined) return;
+    if (this.#polling === undefined) return;
     this.#changed.fire(undefined);
     this.visible(false);
     this.visible(true);
   }
 
-  /** Asks also what is known of the targets that are open. */
+  /** Also refreshes the findings of expanded targets. */
   askAgain(): void {
     void this.#targets.refresh();
     this.#findings.askAgain();
@@ -104,7 +104,7 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
     this.#changed.dispose();
   }
 
-  /** In Restricted Mode nothing is read, and a text says so. */
+  /** In Restricted Mode nothing is read, and the view shows a message. */
   #roots(): TargetNode[] {
     if (!vscode.workspace.isTrusted) return [];
     const { target, state } = this.#services.server;
@@ -114,7 +114,7 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
       used: target,
       state: state.value.state,
       info,
-      findings: (name) => this.#findings.known(name),
+      findings: (name) => this.#findings.latest(name),
     });
   }
 
@@ -132,9 +132,9 @@ export class TargetTree implements vscode.TreeDataProvider<TargetNode> {
     if (signal.aborted) return;
     this.#infoOf = of;
     const workers = this.#info?.workers.length ?? 0;
-    // Its pods came or went.
+    // The number of pods changed.
     if (workers !== this.#workers && this.#findings.outdated(of, FINDINGS_REST_MS)) this.#workers = workers;
-    if (JSON.stringify(this.#roots()) !== this.#shown) this.#changed.fire(undefined);
+    if (JSON.stringify(this.#roots()) !== this.#rendered) this.#changed.fire(undefined);
     this.#timer = setTimeout(() => void this.#ask(signal), ASK_MS);
   }
 }

@@ -1,3 +1,3 @@
-/** What a question gives: an answer, the wish to go one step back, or nothing when it was closed. */
+/** The result of a question: an answer, back, or undefined if it was closed. */
 export const BACK = Symbol('back');
 export type Answer<T> = T | typeof BACK | undefined;

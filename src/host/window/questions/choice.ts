@@ -1,4 +1,4 @@
-/** One line of a quick pick, as data. */
+/** An entry of a quick pick. */
 export interface Choice<T> {
   readonly label: string;
   readonly description?: string;

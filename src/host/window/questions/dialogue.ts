@@ -1,4 +1,4 @@
-/** Quick picks and inputs as steps, with a back button. */
+/** Shows quick picks and input boxes as steps with a back button. */
 import * as vscode from 'vscode';
 import { type Answer, BACK } from './answer.ts';
 import type { Choice } from './choice.ts';
@@ -11,13 +11,13 @@ export interface StepPlace {
 
 interface PickOptions {
   readonly placeholder: string;
-  /** Index of the choice that is active first. */
+  /** Index of the initially active choice. */
   readonly active?: number;
-  /** Of several: what is chosen at first. */
+  /** Initial selection. */
   readonly chosen?: 'all';
 }
 
-/** One of several. */
+/** Lets the user pick one choice. */
 export async function pickOne<T>(
   place: StepPlace,
   choices: readonly Choice<T>[],
@@ -27,7 +27,7 @@ export async function pickOne<T>(
   return picked === undefined || picked === BACK ? picked : picked[0];
 }
 
-/** Any number of several, at least one. */
+/** Lets the user pick one or more choices. */
 export async function pickMany<T>(
   place: StepPlace,
   choices: readonly Choice<T>[],
@@ -56,7 +56,7 @@ function pick<T>(
   const first = options.active === undefined ? undefined : box.items[options.active];
   if (first !== undefined && !options.many) box.activeItems = [first];
   if (options.chosen === 'all') box.selectedItems = box.items;
-  return asked(box, place, (accept) => [
+  return show(box, place, (accept) => [
     box.onDidAccept(() => {
       if (box.selectedItems.length > 0) accept(box.selectedItems.map((item) => item.value));
     }),
@@ -68,9 +68,9 @@ interface InputOptions {
   readonly value?: string;
   readonly placeholder?: string;
   readonly password?: boolean;
-  /** What is wrong with a text; undefined when nothing is. */
+  /** Returns the error of a text, or undefined if it is valid. */
   readonly wrong?: (text: string) => string | undefined;
-  /** The same, found out by asking elsewhere once the text is accepted. */
+  /** Validates an accepted text asynchronously. */
   readonly tried?: (text: string, signal: AbortSignal) => Promise<string | undefined>;
 }
 
@@ -101,8 +101,8 @@ export function input(place: StepPlace, options: InputOptions): Promise<Answer<s
     if (wrong === undefined) accept(text);
     else box.validationMessage = wrong;
   };
-  return asked(box, place, (accept) => [
-    // A text that is changed meanwhile is another one.
+  return show(box, place, (accept) => [
+    // Ignore the result if the text changed.
     box.onDidChangeValue(() => {
       stop();
       check();
@@ -112,7 +112,7 @@ export function input(place: StepPlace, options: InputOptions): Promise<Answer<s
   ]);
 }
 
-function asked<T>(
+function show<T>(
   box: vscode.QuickPick<vscode.QuickPickItem & { readonly value: unknown }> | vscode.InputBox,
   place: StepPlace,
   listen: (accept: (value: T) => void) => vscode.Disposable[],

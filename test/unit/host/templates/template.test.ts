@@ -12,9 +12,9 @@ const template = (name: string): string => readFileSync(path.join(folder, name),
 
 /** The files a command writes, by path. */
 function written(kind: TemplateKind, name: string): Record<string, string> {
-  const { main, beside } = templateSet(kind, name);
+  const { main, references } = templateSet(kind, name);
   return Object.fromEntries(
-    [main, ...beside].map((file) => [
+    [main, ...references].map((file) => [
       file.path,
       fill(template(file.template), { NAME: name, AGENT: '../agents/clerk.agent.yaml' }).text,
     ]),

@@ -96,11 +96,7 @@ describe('the targets', () => {
       ),
       ['in use · connecting…', 'in use · connecting…', 'in use · not connected'],
     );
-    assert.deepEqual(looks({ targets: [k], used: 'gone' })[2], [
-      'gone',
-      'in use, but not among the targets',
-      'target.lost.used',
-    ]);
+    assert.deepEqual(looks({ targets: [k], used: 'gone' })[2], ['gone', 'in use, but not found', 'target.lost.used']);
   });
   it('know what is installed only once somebody looked', () => {
     const context = (findings: Finding[] | undefined): string | undefined =>
@@ -218,12 +214,12 @@ describe('the reader of findings', () => {
     const second = findings.of('k');
     (await nth(1)).answer([ok]);
     assert.deepEqual(
-      [(await first).findings, (await second).findings, (await findings.of('k')).findings, findings.known('k')],
+      [(await first).findings, (await second).findings, (await findings.of('k')).findings, findings.latest('k')],
       [[ok], [ok], [ok], [ok]],
     );
     assert.deepEqual([asked.length, asked[0]?.name, changes()], [1, 'k', 1]);
     findings.forget('k');
-    assert.equal(findings.known('k'), undefined);
+    assert.equal(findings.latest('k'), undefined);
     void findings.of('k');
     await nth(2);
     findings.dispose();
@@ -240,7 +236,7 @@ describe('the reader of findings', () => {
     findings.askAgain();
     assert.deepEqual((await findings.of('k')).findings, [ok]);
     (await nth(3)).answer([missing]);
-    while (findings.known('k')?.[0]?.name !== 'server') await new Promise(setImmediate);
+    while (findings.latest('k')?.[0]?.name !== 'server') await new Promise(setImmediate);
   });
   it('refreshes what is reported as outdated, but with pauses, and only what somebody looks at', async (test) => {
     test.mock.timers.enable({ apis: ['Date'], now: 1_000_000 });
@@ -255,9 +251,9 @@ describe('the reader of findings', () => {
     assert.equal(findings.outdated('k', 10_000), false);
     test.mock.timers.tick(1_000);
     assert.equal(findings.outdated('k', 10_000), true);
-    assert.deepEqual(findings.known('k'), [missing]);
+    assert.deepEqual(findings.latest('k'), [missing]);
     (await nth(2)).answer([ok]);
-    while (findings.known('k')?.[0]?.name !== 'cluster') await new Promise(setImmediate);
+    while (findings.latest('k')?.[0]?.name !== 'cluster') await new Promise(setImmediate);
   });
   it('has failures as findings', async () => {
     const { reader: findings, nth } = reader();
