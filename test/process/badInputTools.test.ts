@@ -39,7 +39,7 @@ const HOSTILE: Readonly<
   ],
   unknown: [
     'no_such_tool',
-    failed('unknown_tool', /^There is no tool "no_such_tool"\. The tools are: cycle, exits, [a-z_, ]*fine, /),
+    failed('unknown_tool', /^Unknown tool "no_such_tool"\. The tools are: cycle, exits, [a-z_, ]*fine, /),
   ],
   misfit: ['fine {"a": "x"}', failed('invalid_arguments', /^The arguments of fine do not match its schema: /)],
   fine: ['fine {"a": 40}', given(() => undefined)],

@@ -69,7 +69,7 @@ export class LocalExecutor implements Executor {
     );
   }
 
-  /** What the command of an MCP server needs is declared when it cannot be started. */
+  /** Checks declared needs; what the command of an MCP server needs is reported when it cannot be started. */
   check(submission: Submission): void {
     requireNeeds(submission, ({ name, of, declared, instead }) =>
       !declared || isHere(name)

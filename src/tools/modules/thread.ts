@@ -164,7 +164,7 @@ async function operate(op: Operation, call: RunningCall): Promise<CallReply> {
 
 async function callTool(op: Extract<Operation, { kind: 'call' }>, call: RunningCall): Promise<CallReply> {
   const tool = (world?.tools ?? tools).byName.get(op.name);
-  if (tool === undefined) throw new Error(`There is no tool "${op.name}".`);
+  if (tool === undefined) throw new Error(`Unknown tool "${op.name}".`);
   try {
     const args = await checkArguments(tool, op.args);
     // checked by the schema right above
