@@ -73,8 +73,8 @@ const BATCH_DELAY_MS = 5;
 const waiting: PendingBundle[] = [];
 
 /**
- * Bundles modules that are requested together in one run: each gets its own bundle, but shared files are read and parsed
- * only once. With the WebAssembly bundler, this takes most of the time of a launch.
+ * Bundles modules that are requested together in one run: each gets its own bundle, but shared files are read and
+ * parsed only once. With the WebAssembly bundler, this takes most of the time of a launch.
  */
 function enqueue(request: BundleRequest): Promise<Bundle> {
   return new Promise((resolve, reject) => {

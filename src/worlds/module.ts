@@ -108,7 +108,7 @@ class ModuleSession implements WorldSession {
         told,
       );
     } catch (error) {
-      await pool.give(thread, false);
+      await pool.release(thread, false);
       await children.close();
       throw classed(error, { mapper: pool.mapper, signal, thrown: 'world_error', lost: 'world_error' });
     }
@@ -140,7 +140,7 @@ class ModuleSession implements WorldSession {
       () => false,
     );
     this.#late.close();
-    await this.#pool.give(this.#thread, clean);
+    await this.#pool.release(this.#thread, clean);
     await this.#children.close();
   }
 

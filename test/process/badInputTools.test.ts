@@ -20,7 +20,7 @@ const HOSTILE: Readonly<
   Record<string, readonly [call: string, expected: (end: End, events: readonly TraceEvent[]) => void]>
 > = {
   throws: ['throws {"text": "hey"}', failed('tool_error', /^it broke: hey$/)],
-  prints: ['prints {"lines": 10737418}', failed('tool_error', /printed without end/)],
+  prints: ['prints {"lines": 10737418}', failed('tool_error', /printed too much output/)],
   exits: ['exits', failed('tool_error', /process\.exit\(3\)/)],
   kills: ['kills', failed('tool_error', /process\.kill on its own process/)],
   cycle: ['cycle', failed('tool_error', /contains itself/)],

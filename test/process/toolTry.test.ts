@@ -139,7 +139,7 @@ describe('a tool that is tried', () => {
     assert.equal(problems.length, 1);
     assert.match(
       problems[0] ?? '',
-      /^desk\.agent\.yaml:10:5: the MCP server "rollout-no-such-program" could not be started: there is no such program\./,
+      /^desk\.agent\.yaml:10:5: the MCP server "rollout-no-such-program" could not be started: program not found\./,
     );
     assert.equal((await tried('desk.agent.yaml', 'calculate', { expression: '6*7' })).result, 42);
     assert.equal((await tried('desk.agent.yaml', 'echo', { message: 'hi' })).result, 'Echo: hi');
@@ -253,7 +253,7 @@ export function open(task: { id: string }, worldSeed: number) {
     assert.equal(alone.needs_world, true);
     assert.match(
       alone.error?.message ?? '',
-      /^`state` is undefined, for no world is open: Cannot read properties of undefined \(reading 'renew'\)$/,
+      /^`state` is undefined because no world is open: Cannot read properties of undefined \(reading 'renew'\)$/,
     );
     assert.equal((await tried('tools/words.ts', 'fail', {})).needs_world, undefined);
     await assert.rejects(within('alone'), /batches\/alone\.batch\.yaml has no world\./);

@@ -91,7 +91,8 @@ describe('a module of tools', () => {
     it(`may be CommonJS, with ${how}`, async () => {
       const opened = await openSource(
         `const { tool } = require('rollout-studio');\nconst { z } = require('zod');\n` +
-          `const double = tool({ description: 'Doubles.', input: z.object({ n: z.number() }), run: ({ n }) => 2 * n });\n` +
+          `const double = tool({ description: 'Doubles.', input: z.object({ n: z.number() }), run: ({ n }) => 2 * n ` +
+          `});\n` +
           exporting,
         'tools.js',
       );
@@ -143,9 +144,11 @@ describe('what a tool says of itself', () => {
     const host = await openSource(`import { reply, tool } from 'rollout-studio';
 import { z } from 'zod';
 const output = z.object({ sum: z.number(), unit: z.string().default('m') });
-export const good = tool({ description: 'Adds.', input: z.object({}), effect: 'pure', output, run: () => ({ sum: 3 }) });
+export const good = tool({ description: 'Adds.', input: z.object({}), effect: 'pure', output, run: () => ({ sum: 3 }) \
+});
 export const beside = tool({ description: 'Adds.', input: z.object({}), output, run: () => reply({ sum: 4 }, []) });
-export const bad = tool({ description: 'Adds.', input: z.object({}), output, run: () => ({ sum: 'three' as unknown as number }) });
+export const bad = tool({ description: 'Adds.', input: z.object({}), output, run: () => ({ sum: 'three' as unknown as \
+number }) });
 `);
     assert.deepEqual(host.specs[0]?.output, {
       type: 'object',
@@ -158,7 +161,7 @@ export const bad = tool({ description: 'Adds.', input: z.object({}), output, run
     await assert.rejects(callTool(host, 'bad'), (error) => {
       assert.ok(error instanceof ClassedError);
       assert.equal(error.class, 'tool_error');
-      assert.match(error.message, /^It returned what does not match its `output`: sum: .*string/);
+      assert.match(error.message, /^The result does not match `output`: sum: .*string/);
       assert.deepEqual(error.place, { file: 'tools.ts', line: 6, column: 20 });
       return true;
     });
@@ -168,8 +171,10 @@ export const bad = tool({ description: 'Adds.', input: z.object({}), output, run
   it('may be called again where that does nothing twice', async () => {
     const host = await openSource(`import { tool } from 'rollout-studio';
 import { z } from 'zod';
-export const reads = tool({ description: 'Reads.', input: z.object({}), effect: 'pure', retry: { times: 3 }, run: () => 1 });
-export const sets = tool({ description: 'Sets.', input: z.object({}), idempotent: true, retry: { times: 2, wait_seconds: 0.5 }, timeout_seconds: 5, run: () => 1 });
+export const reads = tool({ description: 'Reads.', input: z.object({}), effect: 'pure', retry: { times: 3 }, run: () \
+=> 1 });
+export const sets = tool({ description: 'Sets.', input: z.object({}), idempotent: true, retry: { times: 2, \
+wait_seconds: 0.5 }, timeout_seconds: 5, run: () => 1 });
 `);
     assert.deepEqual(
       host.specs.map(({ retry, idempotent, timeoutSeconds }) => ({ retry, idempotent, timeoutSeconds })),
@@ -193,10 +198,10 @@ describe('a module that cannot be used is a config error', () => {
   it('throws while it loads', () =>
     refused(
       'export const x = 1;\nthrow new Error("not today");',
-      /^tools\.ts:2:7: the module could not be loaded: not today$/,
+      /^tools\.ts:2:7: cannot load the module: not today$/,
     ));
   it('exits while it loads', () =>
-    refused('process.exit(1);', /^tools\.ts:1:9: the module could not be loaded: called process\.exit\(1\)$/));
+    refused('process.exit(1);', /^tools\.ts:1:9: cannot load the module: called process\.exit\(1\)$/));
   it('would do something twice', () =>
     refused(
       `import { tool } from 'rollout-studio';\nimport { z } from 'zod';\n\nexport const pay = tool({ ` +
@@ -255,6 +260,6 @@ it('two tools of one name are refused', async () => {
     ),
     (error) =>
       StudioError.is(error, 'config') &&
-      /^Two tools have the name "cycle": one of hostile\.ts, one of other\.ts\.$/.test(error.message),
+      /^Two tools are named "cycle": one from hostile\.ts, one from other\.ts\.$/.test(error.message),
   );
 });

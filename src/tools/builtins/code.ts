@@ -6,7 +6,7 @@ import { type CodeSettings, languagesOf } from '../../config/schema/builtinSetti
 import type { ProcessLimits } from '../../config/schema/processLimits.ts';
 import { ClassedError } from '../../trace/classedError.ts';
 import type { ToolEnvironment } from '../environment.ts';
-import { unkeptOnce } from '../processes/processLimits.ts';
+import { ignoredLimitsOnce } from '../processes/processLimits.ts';
 import { PYTHONS } from '../processes/processTree.ts';
 import { runProcess } from '../processes/runProcess.ts';
 import type { BuiltinTool } from './builtinHost.ts';

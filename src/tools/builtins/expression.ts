@@ -60,8 +60,11 @@ const FUNCTIONS: Readonly<Record<string, Fn>> = {
 /** Names an expression may use. */
 export const NAMES: readonly string[] = [...Object.keys(CONSTANTS), ...Object.keys(FUNCTIONS)];
 
-const TOKEN =
-  /\s*(?:(\d+(?:_\d+)*(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)|([a-zA-Z][a-zA-Z0-9]*)|(\*\*|[-+*/%^!(),×÷−]))/y;
+const TOKEN = new RegExp(
+  String.raw`\s*(?:(\d+(?:_\d+)*(?:\.\d*)?(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?)` +
+    String.raw`|([a-zA-Z][a-zA-Z0-9]*)|(\*\*|[-+*/%^!(),×÷−]))`,
+  'y',
+);
 /** Limits nesting, to protect the stack. */
 const MAX_DEPTH = 200;
 
@@ -92,8 +95,7 @@ function tokens(text: string): Token[] {
     TOKEN.lastIndex = at;
     const match = TOKEN.exec(text);
     const start = at + (text.slice(at).length - text.slice(at).trimStart().length);
-    if (match === null)
-      throw new ExpressionError(`Unexpected "${text[start] ?? ''}" at position ${start + 1}.`);
+    if (match === null) throw new ExpressionError(`Unexpected "${text[start] ?? ''}" at position ${start + 1}.`);
     const [, number, name, sign] = match;
     if (number !== undefined) found.push({ at: start, number: Number(number.replaceAll('_', '')) });
     else if (name !== undefined) found.push({ at: start, name });

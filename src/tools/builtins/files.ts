@@ -26,7 +26,7 @@ const IMAGES: Readonly<Record<string, string>> = {
 
 const file = z.string().min(1).describe('Path relative to the working directory.');
 
-/** Creates the tools for files in the working directory: `read_file`, `write_file`, `edit_file`, `list_files`, `delete_file`. */
+/** Creates the tools for the working directory: `read_file`, `write_file`, `edit_file`, `list_files`, `delete_file`. */
 export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
   const { cwd } = environment;
   const find = (name: string): Promise<string> => confine(cwd, name);
@@ -58,7 +58,9 @@ export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
           const target = await find(args.path);
           await mkdir(path.dirname(target), { recursive: true });
           await writeFile(target, args.content, { flag: args.append ? 'a' : 'w' });
-          return { response: `${args.append ? 'Appended' : 'Wrote'} ${plural(Buffer.byteLength(args.content), 'byte')}.` };
+          return {
+            response: `${args.append ? 'Appended' : 'Wrote'} ${plural(Buffer.byteLength(args.content), 'byte')}.`,
+          };
         }),
     }),
     builtin('files', {
@@ -81,7 +83,7 @@ export function fileTools(environment: ToolEnvironment): BuiltinTool[] {
           if (count > 1 && !args.all)
             throw new ClassedError(
               'tool_error',
-              `The text to replace occurs ${count} times in ${args.path}. Include more surrounding text, or set \`all\`.`,
+              `The text to replace occurs ${count} times in ${args.path}. Add more surrounding text, or set \`all\`.`,
             );
           await writeFile(target, pieces.join(args.replace));
           return { response: `Replaced ${count === 1 ? 'one occurrence' : `${count} occurrences`}.` };
@@ -142,12 +144,10 @@ async function readText(
 
 async function bytesAt(target: string): Promise<Buffer> {
   const found = await stat(target);
-  if (found.isDirectory()) throw new ClassedError('tool_error', 'This is a folder. Use list_files to see its contents.');
+  if (found.isDirectory())
+    throw new ClassedError('tool_error', 'This is a folder. Use list_files to see its contents.');
   if (found.size > MAX_READ)
-    throw new ClassedError(
-      'tool_error',
-      `The file is too large: ${found.size} bytes, maximum ${MAX_READ}.`,
-    );
+    throw new ClassedError('tool_error', `The file is too large: ${found.size} bytes, maximum ${MAX_READ}.`);
   return readFile(target);
 }
 

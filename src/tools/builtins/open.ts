@@ -11,7 +11,7 @@ import { documentTools } from './documents/tools.ts';
 import { fileTools } from './files.ts';
 import { audioTools } from './media/audio.ts';
 import { visionTools } from './media/vision.ts';
-import { beside } from './readerThread/pool.ts';
+import { inReaderThread } from './readerThread/pool.ts';
 import { spreadsheetTools } from './spreadsheet/tools.ts';
 import { terminalTools } from './terminal.ts';
 import { searchTools } from './web/tools.ts';
@@ -30,9 +30,13 @@ export function openBuiltin(name: BuiltinName, environment: ToolEnvironment, set
     case 'code':
       return new BuiltinHost(codeTools(environment, settings.code));
     case 'spreadsheet':
-      return new BuiltinHost(spreadsheetTools(environment).map((tool) => inReaderThread('spreadsheet', environment.cwd, tool)));
+      return new BuiltinHost(
+        spreadsheetTools(environment).map((tool) => inReaderThread('spreadsheet', environment.cwd, tool)),
+      );
     case 'documents':
-      return new BuiltinHost(documentTools(environment).map((tool) => inReaderThread('documents', environment.cwd, tool)));
+      return new BuiltinHost(
+        documentTools(environment).map((tool) => inReaderThread('documents', environment.cwd, tool)),
+      );
     case 'calculator':
       return new BuiltinHost(calculatorTools());
     case 'files':

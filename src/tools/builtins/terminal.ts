@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ToolEnvironment } from '../environment.ts';
-import { unkeptOnce } from '../processes/processLimits.ts';
+import { ignoredLimitsOnce } from '../processes/processLimits.ts';
 import { shellCommand } from '../processes/processTree.ts';
 import { runProcess } from '../processes/runProcess.ts';
 import type { BuiltinTool } from './builtinHost.ts';

@@ -9,7 +9,7 @@ import type { SubmittedTools } from '../../config/submission.ts';
 import type { OnLog } from '../../rollout/ports.ts';
 import { findChromium, mayHaveSandbox } from '../chromium.ts';
 import type { ProcessGroups } from '../processes/processGroups.ts';
-import { unkeptText } from '../processes/processLimits.ts';
+import { ignoredLimitsText } from '../processes/processLimits.ts';
 import { answerElicitation } from './elicitation.ts';
 import { HttpTransport, STREAM_LOST } from './http.ts';
 import { machineArgs } from './machineArgs.ts';
@@ -65,7 +65,10 @@ export class McpConnection {
     this.#transport = transport;
   }
 
-  /** Opens a connection. Throws StudioError: `config` if the program does not exist, `unavailable` if the server fails to start. */
+  /**
+   * Opens a connection. Throws StudioError: `config` if the program does not exist, `unavailable` if the server fails
+   * to start.
+   */
   static async open(options: ConnectionOptions, signal?: AbortSignal): Promise<McpConnection> {
     try {
       return await McpConnection.#connect(options, 'auto', signal);

@@ -123,9 +123,13 @@ class McpHost implements ToolHost {
     } catch (error) {
       if (context.signal.aborted) throw abortedError(context.signal);
       if (error instanceof ConnectionLost)
-        throw new ClassedError(this.#link.lost, `The connection to the MCP server "${this.#entry.name}" was lost: ${error.message}`, {
-          cause: error,
-        });
+        throw new ClassedError(
+          this.#link.lost,
+          `The connection to the MCP server "${this.#entry.name}" was lost: ${error.message}`,
+          {
+            cause: error,
+          },
+        );
       throw ClassedError.from(error, StudioError.is(error) ? this.#link.lost : 'tool_error');
     }
   }

@@ -5,8 +5,8 @@ import type { Sinks } from './workerThread.ts';
 const MAX_BUFFERED = 64 * 1024;
 
 /**
- * Output of a rollout's modules and servers outside of any call: forwarded immediately if there is a listener, otherwise
- * with the next call or at the end.
+ * Output of a rollout's modules and servers outside of any call: forwarded immediately if there is a listener,
+ * otherwise with the next call or at the end.
  */
 export class LateLog {
   #listener: OnLog | undefined;

@@ -4,7 +4,7 @@ const TICK_MS = 100;
 /**
  * Minimum utilization since the last tick for a thread to be checked: a waiting thread does not allocate memory.
  */
-const AT_WORK = 0.2;
+const MIN_UTILIZATION = 0.2;
 
 /** A thread as the watch sees it. */
 export interface WatchedThread {
@@ -50,7 +50,7 @@ export class MemoryWatch {
       return;
     }
     for (const thread of this.#busy) {
-      if (thread.utilization() < AT_WORK || this.#checking.has(thread)) continue;
+      if (thread.utilization() < MIN_UTILIZATION || this.#checking.has(thread)) continue;
       this.#checking.add(thread);
       thread
         .memory()

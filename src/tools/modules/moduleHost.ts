@@ -118,7 +118,7 @@ class ModuleHost implements ToolHost {
     this.#closing.abort();
     this.#late.ending(onLog);
     const thread = await this.#thread?.catch(() => undefined);
-    if (thread !== undefined) await this.#pool.give(thread, false);
+    if (thread !== undefined) await this.#pool.release(thread, false);
     this.#late.close();
     await this.#children.close();
   }

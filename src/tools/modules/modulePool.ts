@@ -13,7 +13,7 @@ import { ThreadLost, UserError, WorkerThread } from './workerThread.ts';
 /** How long a call waits for a free thread before another one is started or shared. */
 const PATIENCE_MS = 10;
 /** Minimum utilization of all threads for another thread to be useful. */
-const AT_WORK = 0.5;
+const MIN_UTILIZATION = 0.5;
 /** Maximum number of concurrent calls per thread while more threads could be started. */
 const MAX_CALLS_PER_THREAD = 16;
 /** How often a pure call is repeated if another call ended its thread. */
@@ -129,7 +129,7 @@ export class ModulePool {
     thread.loaded.then(
       () => {
         this.#ready.add(thread);
-        thread.atWork(); // loading does not count
+        thread.recentUtilization(); // loading does not count
         this.#pump();
       },
       (error: unknown) => {
@@ -166,7 +166,7 @@ export class ModulePool {
   /** Called if no thread became free in time: starts another one, or lets threads share calls. */
   #grow(): void {
     if (this.#waiting.length === 0) return;
-    const idle = [...this.#ready].some((thread) => !thread.retired && thread.atWork() < AT_WORK);
+    const idle = [...this.#ready].some((thread) => !thread.retired && thread.recentUtilization() < MIN_UTILIZATION);
     if (idle && this.#callsPerThread < MAX_CALLS_PER_THREAD) this.#callsPerThread *= 2;
     else if (this.#active() < this.#options.threads) {
       // Starts one thread at a time, because loading in parallel is not faster.

@@ -106,7 +106,7 @@ export class ModulePools {
 
 /** Returns the source map with sources at their original locations on submission. */
 function mapForDebugger(map: Uint8Array, { file, path: from }: SubmittedModule): string {
-  const parsed = JSON.parse(Buffer.from(map).toString()) as { readonly sources: readonly string[] }; // created by our bundler
+  const parsed = JSON.parse(Buffer.from(map).toString()) as { readonly sources: readonly string[] };
   const end = path.sep + file.split('/').join(path.sep);
   if (from?.endsWith(end) !== true) return JSON.stringify(parsed);
   const root = from.slice(0, -end.length);

@@ -24,7 +24,8 @@ export function pptxText(bytes: Uint8Array, range: { readonly first: number; rea
     [...relations(partText(parts, '_rels/.rels'), '').values()].find(({ type }) => type === 'officeDocument')?.path ??
     MAIN;
   const xml = partText(parts, main);
-  if (xml === undefined) throw new ClassedError('tool_error', 'This is not a .pptx presentation: it contains no slides.');
+  if (xml === undefined)
+    throw new ClassedError('tool_error', 'This is not a .pptx presentation: it contains no slides.');
   const targets = relations(partText(parts, relationsPart(main)), main);
   const slides = [...elementsOf(parseXml(xml), 'sldId')].flatMap((slide) => {
     const target = targets.get(slide.attribs['r:id'] ?? '');

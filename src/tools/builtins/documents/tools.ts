@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { z } from 'zod';
+import { plural } from '../../../common/text.ts';
 import { ClassedError } from '../../../trace/classedError.ts';
 import type { ToolEnvironment } from '../../environment.ts';
 import { textResponse } from '../../outcome.ts';
@@ -70,7 +71,12 @@ export function documentTools({ cwd }: Pick<ToolEnvironment, 'cwd'>): BuiltinToo
           .min(1)
           .default(1)
           .describe('The first page or slide to return, if the document has pages.'),
-        last_page: z.number().int().min(1).optional().describe('The last page or slide to return. Default: the last one.'),
+        last_page: z
+          .number()
+          .int()
+          .min(1)
+          .optional()
+          .describe('The last page or slide to return. Default: the last one.'),
       }),
       run: async ({ file_path, first_page, last_page }, { signal }) => {
         const ending = path.extname(file_path).toLowerCase();

@@ -8,8 +8,8 @@ const MAX_UNPACKED = 256 * 1024 * 1024;
 export type Parts = Record<string, Uint8Array>;
 
 /**
- * Returns the files in an archive by name. Throws ClassedError `tool_error`; `what` is the expected type, e.g. `an .xlsx
- * file`.
+ * Returns the files in an archive by name. Throws ClassedError `tool_error`; `what` is the expected type, e.g. `an
+ * .xlsx file`.
  */
 export function unpacked(bytes: Uint8Array, what: string): Parts {
   let total = 0;

@@ -29,7 +29,11 @@ const waiting: (() => void)[] = [];
 let threads = 0;
 
 /** Wraps a tool so that it runs in a reader thread. */
-export function inReaderThread(set: Extract<Job, { kind: 'tool' }>['set'], cwd: string, { spec }: BuiltinTool): BuiltinTool {
+export function inReaderThread(
+  set: Extract<Job, { kind: 'tool' }>['set'],
+  cwd: string,
+  { spec }: BuiltinTool,
+): BuiltinTool {
   return { spec, run: (args, { signal }) => runInThread({ kind: 'tool', set, name: spec.name, cwd, args }, signal) };
 }
 
@@ -110,7 +114,7 @@ function watchedThread(thread: Worker, onOutOfMemory: () => void): WatchedThread
       const heap = await thread.getHeapStatistics();
       return heap.used_heap_size + heap.external_memory;
     },
-    tooMuch: onOutOfMemory,
+    outOfMemory: onOutOfMemory,
   };
 }
 

@@ -77,7 +77,8 @@ export class Sheet {
   }
 
   /**
-   * Returns the value of a cell; for a formula, the stored result, or undefined if there is none. A blank cell has null.
+   * Returns the value of a cell; for a formula, the stored result, or undefined if there is none. A blank cell has
+   * null.
    */
   result(spot: Spot): Value | undefined {
     const cell = this.#cell(spot);

@@ -24,7 +24,10 @@ const sheetName = z.string().min(1).describe('Name of the sheet.');
 const cellName = z.string().regex(/^\$?[A-Za-z]{1,3}\$?\d{1,7}$/, 'expected a cell such as B3');
 const scalar = z.union([z.string(), z.number(), z.boolean(), z.null()]);
 
-/** Creates tools for .xlsx files: `extract_excel_content`, `read_data_from_excel`, `write_data_to_excel`, `apply_formula`. */
+/**
+ * Creates tools for .xlsx files: `extract_excel_content`, `read_data_from_excel`, `write_data_to_excel`,
+ * `apply_formula`.
+ */
 export function spreadsheetTools({ cwd }: Pick<ToolEnvironment, 'cwd'>): BuiltinTool[] {
   const readOnly = { effect: 'pure', sessionBound: false } as const;
   const changing = { effect: 'irreversible', sessionBound: true } as const;

@@ -56,7 +56,13 @@ export async function download(
   }
 }
 
-async function follow(first: URL, gate: Gate, maxBytes: number, dispatchers: Dispatchers, signal: AbortSignal): Promise<Download> {
+async function follow(
+  first: URL,
+  gate: Gate,
+  maxBytes: number,
+  dispatchers: Dispatchers,
+  signal: AbortSignal,
+): Promise<Download> {
   let url = first;
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
     const { statusCode, headers, body } = await request(url, {

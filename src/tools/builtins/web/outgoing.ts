@@ -1,6 +1,6 @@
 /**
- * Selects the proxy for outgoing requests: the configured one, or otherwise from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY, and
- * NO_PROXY.
+ * Selects the proxy for outgoing requests: the configured one, or otherwise from HTTP_PROXY, HTTPS_PROXY, ALL_PROXY,
+ * and NO_PROXY.
  */
 import { isIP } from 'node:net';
 import { ClassedError } from '../../../trace/classedError.ts';

@@ -68,7 +68,10 @@ export function searchTools({ cwd }: Pick<ToolEnvironment, 'cwd'>, settings: Sea
         withFileErrors(output_file_path, async () => {
           const target = await confine(cwd, output_file_path);
           if (!overwrite && existsSync(target))
-            throw new ClassedError('tool_error', `${output_file_path} already exists. Set \`overwrite\` to replace it.`);
+            throw new ClassedError(
+              'tool_error',
+              `${output_file_path} already exists. Set \`overwrite\` to replace it.`,
+            );
           const { download } = await import('./download.ts');
           const { bytes, media } = await download(url, gate, outgoing, FILE, signal);
           await mkdir(path.dirname(target), { recursive: true });

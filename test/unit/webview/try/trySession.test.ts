@@ -90,7 +90,7 @@ test('what was printed stays with a call that was cancelled, or could not be mad
     ended(['loading', '', 'words.ts:1:1: the MCP server "it" exited; its last lines were:', 'no key'], {
       type: 'unmade',
       why: 'failed',
-      text: 'words.ts:1:1: the MCP server "it" exited; its last lines were:\nno key',
+      text: 'words.ts:1:1: the MCP server "it" exited. Last output:\nno key',
     }),
     ['loading'],
   );

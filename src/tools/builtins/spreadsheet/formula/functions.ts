@@ -134,8 +134,8 @@ const TAKES_ERRORS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Functions with arguments that expect one value: with an area, they are evaluated for each cell. The predicate gets the
- * index of the argument; `true` means all arguments.
+ * Functions with arguments that expect one value: with an area, they are evaluated for each cell. The predicate gets
+ * the index of the argument; `true` means all arguments.
  */
 const SCALAR_ARGUMENTS: Readonly<Record<string, true | ((index: number) => boolean)>> = {
   ...Object.fromEntries(
@@ -168,7 +168,11 @@ TIMEVALUE TRIM TRUNC UPPER VALUE WEEKDAY WEEKNUM YEAR YEARFRAC DEC2HEX`
 const value = (result: Result | undefined): Value => (isTable(result ?? null) ? null : ((result ?? null) as Value));
 const number = (result: Result | undefined): number => numeric(value(result));
 const numeric = (argument: Value): number =>
-  typeof argument === 'string' ? (numberOf(argument) ?? Number.NaN) : argument instanceof CellError ? Number.NaN : Number(argument);
+  typeof argument === 'string'
+    ? (numberOf(argument) ?? Number.NaN)
+    : argument instanceof CellError
+      ? Number.NaN
+      : Number(argument);
 const orError = (argument: number | undefined): Value =>
   argument === undefined || Number.isNaN(argument) ? new CellError('#VALUE!') : argument;
 const flat = (results: readonly Result[]): Value[] =>

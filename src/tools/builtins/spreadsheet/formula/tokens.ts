@@ -70,10 +70,7 @@ export function tokens(formula: string): Token[] {
       found.push({ kind: 'call', value: (match[1] ?? '').toUpperCase().replace(/^(_XLFN\.|_XLWS\.)+/, '') });
     else if ((match = take(NAME)) !== undefined) found.push({ kind: 'name', value: match[0] });
     else if ((match = take(SIGN)) !== undefined) found.push({ kind: 'sign', value: match[0] });
-    else
-      throw new FormulaError(
-        `Unexpected "${formula[at] ?? ''}" at position ${at + 1}.`,
-      );
+    else throw new FormulaError(`Unexpected "${formula[at] ?? ''}" at position ${at + 1}.`);
   }
   return found;
 }
